@@ -11,7 +11,7 @@
 namespace weir::aggregation {
 namespace {
 
-// Naps while an error is broadcast, from one look for all else to the next.
+// Number of naps between two checks of everything else, while an error is broadcast.
 constexpr int naps_per_progress = 16;
 
 }  // namespace
@@ -60,7 +60,7 @@ bool Agreement::test() {
   if (rank == failed_) message_ = ranks::ErrorMessage::of(mine_.error());
   const Status begun =
       ranks::broadcast(pending_, &message_, sizeof message_, failed_, communicator_);
-  // After a failure this is tested no further: the session is revoked.
+  // After a failure the broadcast is not tested again: the session is revoked.
   if (!begun.ok()) {
     channel_->revocation().revoke(begun.error());
     return false;

@@ -38,7 +38,7 @@ std::string_view name_of(const std::optional<plan::Engine>& engine) {
 namespace {
 
 constexpr double default_deadline_seconds = 600;
-// The largest buffer: a message of that size is counted by an int.
+// Size of the largest buffer; MPI takes the size of a message as an int.
 constexpr std::int64_t most_buffer_bytes = std::int64_t{1} << 30;
 constexpr std::int64_t most_buffers = 64;
 constexpr std::int64_t most_aggregators = 4096;
@@ -61,7 +61,7 @@ Status check(const CollectiveSettings& settings) {
     return invalid_argument("buffers 1: give at least 2, so that one fills while another is moved");
   }
   const bool possible_deadline =
-      settings.deadline_seconds >= 0 && settings.deadline_seconds <= 1e9;  // false of NaN
+      settings.deadline_seconds >= 0 && settings.deadline_seconds <= 1e9;  // false for NaN
   if (!possible_deadline) {
     return invalid_argument(
         fmt::format("deadline_seconds {:g}: give 0 or more, up to 1e9", settings.deadline_seconds));
@@ -75,7 +75,8 @@ std::string text_of(const plan::FileRates& rates) {
                      rates.storage_bytes_per_second);
 }
 
-// What plans depend on must be alike on all ranks, or they would not make the same.
+// Returns the rates and targets as text. Plans depend on them, so all ranks compare them in order
+// to create equal plans.
 std::string text_of(const plan::PlatformRates& rates, const topology::FileTargets& targets) {
   return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}",
                      rates.core_copy_bytes_per_second, rates.node_copy_bytes_per_second,
@@ -87,7 +88,8 @@ std::string text_of(const plan::PlatformRates& rates, const topology::FileTarget
                      rates.early_arrivals, targets.count, targets.stripe_bytes, targets.lock_bytes);
 }
 
-// Finds the engines that all ranks have. After a missed deadline the communicator must not be used.
+// Determines the engines that all ranks have. After a missed deadline the communicator must not be
+// used.
 Status share_engines(CollectiveState& state, ranks::Revocation& revocation, double deadline,
                      plan::Engines& engines) {
   ranks::KeptUntilDone<std::array<unsigned, 2>> masks;
@@ -108,7 +110,7 @@ Status share_engines(CollectiveState& state, ranks::Revocation& revocation, doub
   return {};
 }
 
-// The map of an array that is alone in its files.
+// Returns the map of an array that is alone in its files.
 storage::FileMap map_of(const storage::RawArray& array, const std::string& path) {
   storage::FileMap map;
   map.arrays.push_back({.description = {.name = "", .shape = array.shape, .type = array.type},
@@ -116,7 +118,7 @@ storage::FileMap map_of(const storage::RawArray& array, const std::string& path)
   return map;
 }
 
-// By rank 0, of an array that it made or opened.
+// Called by rank 0 for an array that it created or opened.
 LayoutBroadcast told_of(const storage::RawArray& array, const std::string& path) {
   storage::FileMap map = map_of(array, path);
   const topology::FileTargets targets = targets_of(map, path);
@@ -237,7 +239,7 @@ Result<std::unique_ptr<OpenArray>> Collective::create_array(const std::string& p
     fingerprint.add(Argument::files, storage::raw_array_json(settled));
     fingerprint.add(Argument::files, settled.striping.text());
   }
-  // Held by rank 0 until the array is closed. An array that is only opened takes no lock.
+  // Rank 0 holds the lock until the array is closed. An array that is only opened takes no lock.
   storage::WriterLock lock;
   const auto create = [&]() -> Result<LayoutBroadcast> {
     auto taken = storage::WriterLock::take(path);
@@ -260,7 +262,7 @@ Result<std::unique_ptr<OpenArray>> Collective::open_array(const std::string& pat
   CallFingerprint fingerprint;
   fingerprint.add(Argument::call, writable ? "open for writing" : "open");
   fingerprint.add(Argument::files, path);
-  std::function<Status()> sync_names;  // an earlier program may not have
+  std::function<Status()> sync_names;  // an earlier program may not have made the names durable
   const auto open = [&]() -> Result<LayoutBroadcast> {
     const auto array = storage::open_raw_files(path);
     if (!array) return array.error();
@@ -323,7 +325,7 @@ Status Collective::close(OpenArray& file) {
   Status closed = file.close_files();
   forget_descriptors(*state_, file.number());
   Status agreed = agree_on(*state_, closed, fingerprint);
-  file.set_lock({});  // when no rank writes to it any more
+  file.set_lock({});  // released when no rank writes to it any more
   return agreed;
 }
 
@@ -366,7 +368,7 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
                   settings.deadline_seconds, settings.ranks_per_node, settings.alignment_bytes));
   fingerprint.add(Argument::settings, text_of(settings.rates, settings.targets));
   if (possible.ok() && settings.engine) possible = state.engines->check(*settings.engine);
-  ranks::Channel channel(state.communicator);  // until there is the group's
+  ranks::Channel channel(state.communicator);  // used until the group has channels
   Status agreed = agree(channel, state.communicator, possible, fingerprint, deadline);
   if (agreed.ok() && !settings.engine) {
     agreed = share_engines(state, channel.revocation(), deadline, chosen.engines);
@@ -412,8 +414,8 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
     state.engines->expect_memory(std::move(buffers));
   }
   if (state.group->nodes() > 1) {
-    // While one piece moves to or from storage, messages of others stay under way: MPI goes on with
-    // long ones only in calls of both sides.
+    // While a piece moves to or from storage, messages of other pieces are under way: MPI advances
+    // long messages only during calls on both sides.
     state.engines->call_between_parts([group = state.group.get()] { group->revocation().look(); });
   }
   state.planner =

@@ -28,7 +28,7 @@ std::string message_of(const Result<std::string>& found) {
   return std::string(error_mark) + ranks::ErrorMessage::of(error).bytes();
 }
 
-// Without throwing: the others wait for the answer.
+// Calls `find` and turns exceptions into errors, since the other ranks wait for the answer.
 Result<std::string> found_by(const std::function<Result<std::string>()>& find) {
   Error error;
   error.code = ErrorCode::insufficient;
@@ -114,8 +114,9 @@ Result<std::string> told_by_rank_0(CollectiveState& state, const Result<std::str
 
 namespace {
 
-// How many numbers each rank gives in a round, at most, so that all together give at most
-// `most_together`; at least 1. `left`: how many each rank still has to give.
+// Returns the largest number of numbers that each rank gives in a round, such that all ranks
+// together give at most `most_together`; at least 1. `left`: how many numbers each rank has still
+// to give.
 std::int64_t numbers_of_each(const std::vector<std::int64_t>& left, std::int64_t most_together) {
   const auto given_of = [&](std::int64_t each) {
     std::int64_t given = 0;
@@ -132,7 +133,7 @@ std::int64_t numbers_of_each(const std::vector<std::int64_t>& left, std::int64_t
   return least;
 }
 
-// By rank 0: numbers_of_each() of every round until nothing is left.
+// Called by rank 0: returns numbers_of_each() for every round until nothing is left.
 std::vector<std::int64_t> rounds_for(std::vector<std::int64_t> left, std::int64_t most_together) {
   std::vector<std::int64_t> rounds;
   while (std::ranges::any_of(left, [](std::int64_t one) { return one > 0; })) {
@@ -142,7 +143,7 @@ std::vector<std::int64_t> rounds_for(std::vector<std::int64_t> left, std::int64_
   return rounds;
 }
 
-// The counts of a round and where they go, as MPI takes them.
+// The counts of a round and their positions, in the form that MPI takes.
 struct GatheredRound {
   std::vector<int> counts;
   std::vector<int> places;
@@ -167,8 +168,8 @@ Result<std::vector<std::int64_t>> gather_at_rank_0(CollectiveState& state,
   struct Gathering {
     std::vector<std::int64_t> mine;
     std::int64_t count = 0;
-    std::vector<std::int64_t> left;   // on rank 0, of each rank
-    std::vector<std::int64_t> round;  // on rank 0, what came in a round
+    std::vector<std::int64_t> left;   // on rank 0: remaining count of each rank
+    std::vector<std::int64_t> round;  // on rank 0: data received in a round
     std::vector<int> counts;
     std::vector<int> places;
   };
@@ -196,9 +197,9 @@ Result<std::vector<std::int64_t>> gather_at_rank_0(CollectiveState& state,
       !done.ok()) {
     return done.error();
   }
-  // All ranks have to know how many rounds there are, and whether rank 0 has memory for them.
+  // All ranks have to know the number of rounds, and whether rank 0 has memory for the data.
   std::vector<std::int64_t> all;
-  std::vector<std::int64_t> next_of_rank;  // in `all`
+  std::vector<std::int64_t> next_of_rank;  // position in `all`
   const auto prepared = [&]() -> Result<std::string> {
     return found_by([&]() -> Result<std::string> {
       std::int64_t sum = 0;
@@ -215,7 +216,7 @@ Result<std::vector<std::int64_t>> gather_at_rank_0(CollectiveState& state,
   const auto told = told_by_rank_0(state, receives ? prepared() : std::string(), what);
   if (!told) return told.error();
   std::vector<std::int64_t> rounds(told.value().size() / sizeof(std::int64_t));
-  if (!rounds.empty()) {  // else neither has memory, which memcpy() wants all the same
+  if (!rounds.empty()) {  // memcpy() requires pointers even for 0 bytes
     std::memcpy(rounds.data(), told.value().data(), rounds.size() * sizeof(std::int64_t));
   }
   std::int64_t given = 0;

@@ -12,11 +12,11 @@
 namespace weir::aggregation {
 namespace {
 
-constexpr std::size_t most_slices = 1024;  // of one system call
+constexpr std::size_t most_slices = 1024;  // in one system call
 constexpr std::int64_t most_bytes_with_holes = 4 << 20;
-// Swapped and then moved at a time, multiples of every number's size. Reading, as much as a
-// second-level cache holds; writing, more, as small writes into large blocks of the page cache are
-// slow (ext4 looks at each of their sectors).
+// Number of bytes that are swapped and then moved at a time; multiples of every number's size. For
+// reads, it is the amount that fits into a second-level cache. For writes it is larger, since small
+// writes into large blocks of the page cache are slow (ext4 checks each of their sectors).
 constexpr std::int64_t read_at_once = 256 << 10;
 constexpr std::int64_t written_at_once = 1 << 20;
 static_assert(widest_cold_hole <= read_at_once);  // holes are read whole
@@ -44,7 +44,7 @@ void DirectMove::move_piece(const plan::Piece& piece) {
     const MemoryPiece& memory = part_->part->pieces[static_cast<std::size_t>(block.part)];
     if (slab.file != file_) flush();
     file_ = slab.file;
-    // Holes that other ranks ask for are in memory by the time, or on their way.
+    // Holes that other ranks request are already in memory, or about to be.
     reads_holes_ =
         !context_.writing() && file_ != plan::no_file && plan::buffer_to_file(slab).runs() > 1;
     move_runs(plan::memory_to_file(block, *memory.layout, slab), memory.data);
@@ -70,11 +70,11 @@ void DirectMove::move_runs(const array::StridedCopy& copy, std::byte* memory) {
   }
 }
 
-// Whether a run at `offset` goes on with the batch: next to it or, where storage is read, behind a
-// hole that is read with it.
+// Returns whether a run at `offset` continues the batch: adjacent to it or, when reading from
+// storage, after a hole that is read along.
 bool DirectMove::joins(std::int64_t offset) {
   if (slices_.empty()) return true;
-  if (slices_.size() + 2 > most_slices) return false;  // a hole and the run
+  if (slices_.size() + 2 > most_slices) return false;  // room for a hole and the run
   if (offset == batch_end_) return true;
   const std::int64_t hole = offset - batch_end_;
   if (!reads_holes_ || hole < 0 || hole > widest_cold_hole ||
@@ -163,7 +163,7 @@ Status DirectMove::read_swapped(std::int64_t swapped, storage::FileTraffic& traf
   };
   for (const storage::Slice& slice : slices_) {
     for (std::int64_t done = 0; done < slice.bytes;) {
-      const std::int64_t bytes = std::min(slice.bytes - done, at_once);  // a hole's all
+      const std::int64_t bytes = std::min(slice.bytes - done, at_once);  // the whole of a hole
       if (held > 0 && bytes > at_once - held) {
         if (Status got = read(); !got.ok()) return got;
       }

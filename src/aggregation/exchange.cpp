@@ -10,7 +10,8 @@
 namespace weir::aggregation {
 namespace {
 
-// What a rank reads in one request, if it is more, has left its caches before anybody looks at it.
+// A rank that reads more than this in one request no longer has the data in its caches when they
+// are used.
 constexpr std::int64_t cached_bytes = 4 << 20;
 
 }  // namespace
@@ -129,12 +130,13 @@ bool Exchange::step_between_nodes() {
     message = messages_.erase(message);
     moved = true;
   }
-  // One at a time, so that a message that is complete goes before the next one is packed.
+  // Only one message begins at a time, so that a complete message is sent before the next one is
+  // packed.
   return (between_nodes_->left() && begin_next()) || moved;
 }
 
 void Exchange::come_to_next() const {
-  // Aggregators are fewer than ranks, of which there are fewer than 2^24.
+  // There are fewer aggregators than ranks, and fewer than 2^24 ranks.
   constexpr int aggregator_bits = 24;
   MessageSlots::Position position;
   if (between_nodes_->left()) {
@@ -188,7 +190,7 @@ void Exchange::begin_message(MessageSlots::Slot& slot, plan::Piece piece,
   const bool carries = MessageSlots::courier_of(slot) == context_.rank;
   if (context_.writing() && !carries) {
     copy_share_of_message(piece, slots.data(slot) + share.offset);
-    MessageSlots::hand_over(slot, share.bytes);  // after which it may be another's
+    MessageSlots::hand_over(slot, share.bytes);  // the slot may now be reused
     return;
   }
   Message& message = messages_.emplace_back(Message{.slot = slot,
@@ -242,7 +244,7 @@ Result<bool> Exchange::has_been_asked(Message& message) {
 
 Result<bool> Exchange::send(Message& message) {
   if (!message.started) {
-    // The aggregator receives messages of one rank in the order in which they are sent.
+    // The aggregator receives the messages of a rank in the order in which they are sent.
     if (!MessageSlots::is_complete(message.slot) || !is_next_to_its_aggregator(message)) {
       return false;
     }

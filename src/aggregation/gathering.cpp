@@ -41,7 +41,7 @@ bool Gathering::open_next() {
   buffer.piece = std::move(next_);
   find_next();
   find_contributors(buffer);
-  if (buffer.from_node == 0 && buffer.messages.empty()) return true;  // nobody holds anything
+  if (buffer.from_node == 0 && buffer.messages.empty()) return true;  // no rank holds any element
   buffer.busy = true;
   ++busy_;
   if (!context_.writing()) transfer(number, buffer);
@@ -135,7 +135,8 @@ Status Gathering::start_message(std::int64_t number, Buffer& buffer, const Messa
 
 bool Gathering::is_complete(std::int64_t number, Buffer& buffer) {
   const auto ended = buffer.pending.test_some();
-  // A courier that has answered has received its ask, so the asks end with the messages or at once.
+  // A courier that has answered has received its ask, so the asks end with the messages or right
+  // after them.
   const auto asked = buffer.asks.test_some();
   if (!ended || !asked) {
     context_.group.revocation().revoke(!ended ? ended.error() : asked.error());
@@ -161,8 +162,9 @@ void Gathering::copy_message(std::int64_t number, Buffer& buffer, const Message&
 
 void Gathering::transfer(std::int64_t number, const Buffer& buffer) {
   if (!status_.ok()) return;
-  // A rank of the node that saw an aggregator fail has copied nothing into this buffer before it
-  // arrived, so what is there is of an earlier piece. All ranks will be told of the failure.
+  // A rank of the node that saw an aggregator fail has copied nothing into this buffer before
+  // declaring its share as arrived, so the buffer contains data of an earlier piece. All ranks
+  // learn of the failure.
   if (context_.writing() &&
       context_.group.failed_request().load(std::memory_order_relaxed) == context_.request) {
     return;
@@ -193,8 +195,8 @@ Status Gathering::fill(const Buffer& buffer, std::byte* data) {
   if (target == Target::cached) {
     filled = move(buffer, data);
   } else {
-    // The system stores through the caches: into those of this rank's core, and from there past
-    // the others'.
+    // The system stores through the caches. It therefore fills staging memory, in the caches of
+    // this rank's core, from which data are copied past the caches of other cores.
     if (staging_.size() < static_cast<std::size_t>(bytes)) {
       staging_.resize(static_cast<std::size_t>(bytes));
     }

@@ -18,10 +18,10 @@ namespace {
 constexpr std::size_t numbers = 11;
 using Numbers = std::array<std::int64_t, numbers>;
 
-// Numbers, then the texts that the last of them give the lengths of, then the map. Between ranks of
-// one job, which lay numbers out alike.
+// Converts to text: numbers, then the texts whose lengths the last of these numbers give, then the
+// map. The ranks of a job represent numbers in the same way.
 std::string text_of(const LayoutBroadcast& told) {
-  // Without an identity the file's path is empty.
+  // The file's path is empty if there is no identity.
   const storage::KnownFile known = told.known.value_or(storage::KnownFile());
   const Numbers head = {told.targets.count,
                         told.targets.stripe_bytes,
@@ -67,7 +67,8 @@ Result<LayoutBroadcast> layout_of(std::string_view text) {
   return told;
 }
 
-// The number of the alternative, as a digit, and the changes where these are the one.
+// Converts to text: the index of the alternative as a digit, and the changes if this is the
+// alternative.
 std::string text_of(const StepPlaces& places) {
   std::string text(1, static_cast<char>('0' + places.index()));
   if (const auto* const changes = std::get_if<ArrayChanges>(&places)) {
@@ -86,7 +87,7 @@ Result<StepPlaces> places_of(std::string_view text) {
   return StepPlaces(std::move(changes).value());
 }
 
-// ask_rank_0() for a value that travels as a text.
+// Calls ask_rank_0() for a value that is sent as text.
 template <typename Value>
 Result<Value> ask_for(CollectiveState& state, const Asked* asked, const Status& possible,
                       const CallFingerprint& fingerprint,
@@ -116,7 +117,7 @@ Result<LayoutBroadcast> ask_for_layout(CollectiveState& state, const Asked* aske
                                        const std::string& path) {
   auto told = ask_for<LayoutBroadcast>(state, asked, possible, fingerprint, find, layout_of, path);
   if (!told) return told;
-  // A node's ranks share its cache.
+  // The ranks of a node share its cache.
   bool& coherent = told.value().targets.coherent_caches;
   coherent =
       state.group->topology().nodes() == 1 || (coherent && state.settings.targets.coherent_caches);

@@ -49,7 +49,7 @@ bool MemorySharing::pass() {
   if (descriptors_ == nullptr) return true;
   for (; passed_ < descriptors_->places(); ++passed_) {
     const auto sent = descriptors_->pass_memory(number_, memory_->file(), passed_);
-    if (sent == storage::DescriptorSocket::Sent::no_room) return false;  // it soon has
+    if (sent == storage::DescriptorSocket::Sent::no_room) return false;  // there will be room soon
     if (sent == storage::DescriptorSocket::Sent::yes) continue;
     status_ = memory_cannot_be_passed(passed_);
     return true;
@@ -60,7 +60,7 @@ bool MemorySharing::pass() {
 void MemorySharing::map() {
   const auto told = descriptors_->memory_told(number_);
   if (!told) {
-    descriptors_->collect();  // so that there is room in the socket
+    descriptors_->collect();  // makes room in the socket
     return;
   }
   ended_ = true;

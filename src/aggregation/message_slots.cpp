@@ -11,13 +11,14 @@
 namespace weir::aggregation {
 namespace {
 
-constexpr std::int64_t nobody = -1;  // has the slot
+constexpr std::int64_t nobody = -1;  // the ticket of a free slot
 
 std::size_t round_to_lines(std::size_t bytes) { return (bytes + 63) / 64 * 64; }
 
-// Written by one rank and read by others. Both parts are larger after each move but where the first
-// one changes; written and read in the orders of come_to() and is_earliest(), a position that is
-// read while it changes is never later than the true one.
+// Written by one rank and read by others. Both parts increase with each move, unless only the
+// second one is reset because the first one increases. Since they are written and read in the
+// orders of come_to() and is_earliest(), a position that is read while it changes is never later
+// than the true one.
 struct alignas(cache_line_bytes) PublishedPosition {
   std::atomic<std::int64_t> request;
   std::atomic<std::uint64_t> piece;
@@ -31,7 +32,7 @@ struct MessageSlots::Share {
   std::int64_t offset;
 };
 
-// The shares lie behind it.
+// The shares follow in memory.
 struct MessageSlots::Slot {
   enum : int { taken, filled, come };
 
@@ -39,17 +40,17 @@ struct MessageSlots::Slot {
   std::atomic<std::int64_t> aggregator;
   std::atomic<int> state;
   // The fields below describe the message, and are valid from `filled` on.
-  std::atomic<std::int64_t> messages;  // how many the node has of the piece
-  std::int64_t number;                 // of the slot
+  std::atomic<std::int64_t> messages;  // number of messages of the node for the piece
+  std::int64_t number;                 // number of the slot
   std::int64_t bytes;
   std::int64_t courier;
-  std::int64_t count;                                               // of shares
+  std::int64_t count;                                               // number of shares
   alignas(cache_line_bytes) std::atomic<std::int64_t> handed_over;  // bytes
 };
 
-// The positions of the ranks lie behind it, and then the slots.
+// The positions of the ranks follow in memory, and then the slots.
 struct MessageSlots::Board {
-  alignas(cache_line_bytes) std::atomic<bool> locked;  // while a slot is looked for and taken
+  alignas(cache_line_bytes) std::atomic<bool> locked;  // while a rank looks for a slot and takes it
 };
 
 namespace {
@@ -136,17 +137,18 @@ const MessageSlots::Share* MessageSlots::find_share(const Slot& slot, std::int64
   return found != end && found->rank == rank ? found : nullptr;
 }
 
-// Where the node has one message of the piece, this rank's share is in it, so it stays.
+// If the node has one message of the piece, this rank's share is in it, so the slot stays filled.
 MessageSlots::Slot* MessageSlots::find_without_lock(const Name& name) const {
   for (std::size_t number = 0; number < data_.size(); ++number) {
-    // From another slot on for each piece, as free_slot() does.
+    // The search begins at a different slot for each piece, as in free_slot().
     Slot& looked_at =
         slot((static_cast<std::size_t>(name.ticket + name.aggregator) + number) % data_.size());
     if (looked_at.ticket.load(std::memory_order_acquire) != name.ticket) continue;
     if (looked_at.aggregator.load(std::memory_order_relaxed) != name.aggregator) continue;
     if (looked_at.state.load(std::memory_order_acquire) == Slot::taken) return nullptr;
     if (looked_at.messages.load(std::memory_order_acquire) != 1) return nullptr;
-    // Another message of this piece may have been in the slot, and something else by now.
+    // Another message of this piece may have been in the slot, and the slot may have been reused
+    // since.
     return looked_at.ticket.load(std::memory_order_acquire) == name.ticket ? &looked_at : nullptr;
   }
   return nullptr;
@@ -174,9 +176,9 @@ MessageSlots::Slot* MessageSlots::free_slot(const Name& name) const {
 MessageSlots::Slot* MessageSlots::find(const Name& name, std::int64_t rank,
                                        const Messages& messages) const {
   if (Slot* const found = find_without_lock(name)) return found;
-  // Nobody waits for the lock: whoever had it could be stopped or killed.
+  // No rank waits for the lock, since its owner could be stopped or killed.
   std::atomic<bool>& locked = at<Board>(board_)->locked;
-  // Looked at before it is written to, so that ranks that come again do not take its cache line.
+  // The lock is read before it is written, so that ranks that try again do not take its cache line.
   if (locked.load(std::memory_order_relaxed) || locked.exchange(true, std::memory_order_acquire)) {
     return nullptr;
   }
@@ -192,7 +194,7 @@ MessageSlots::Slot* MessageSlots::find(const Name& name, std::int64_t rank,
       others_take_one = true;
       break;
     }
-    // May become free meanwhile, but is not filled anew before the lock is free.
+    // The slot may become free meanwhile, but is not filled again before the lock is released.
     if (find_share(looked_at, rank) != nullptr) found = &looked_at;
   }
   Slot* taken = nullptr;

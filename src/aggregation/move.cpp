@@ -7,8 +7,8 @@
 namespace weir::aggregation {
 namespace {
 
-// The bits of a turn in a ticket; above them is the request's number. Pieces of a request that are
-// so many turns apart are never in question at once.
+// Number of bits of a turn in a ticket; the request's number is above them. Pieces of a request
+// that are 2^40 turns apart are never active at the same time.
 constexpr int turn_bits = 40;
 constexpr std::uint64_t turn_mask = (std::uint64_t{1} << turn_bits) - 1;
 constexpr std::int64_t request_mask = (std::int64_t{1} << (62 - turn_bits)) - 1;

@@ -6,7 +6,7 @@
 namespace weir::aggregation {
 namespace {
 
-// The length of a message between nodes. A rank has memory for one message.
+// Length of a message between nodes. A rank has memory for one message.
 constexpr std::size_t words_at_once = std::size_t{1} << 16U;
 
 }  // namespace

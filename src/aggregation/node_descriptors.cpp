@@ -8,7 +8,7 @@
 namespace weir::aggregation {
 namespace {
 
-// The most files that came and were not asked for: they hold descriptors of this process.
+// Limit on files that arrived and were not used, since they occupy descriptors of this process.
 constexpr std::size_t most_unasked = 64;
 constexpr std::size_t most_remembered = 4096;
 
@@ -50,7 +50,8 @@ Result<storage::File> NodeDescriptors::open(const std::string& path,
                                             const storage::OpenOptions& options,
                                             const storage::SharedOpening& shared) {
   const Name name{shared.file, shared.user, options.write, options.direct, path};
-  // Again: it was closed meanwhile, as there were too many, and others may still have it.
+  // A file is opened again if it was closed because too many were open; other ranks may still have
+  // it.
   const bool first = opened_.size() < most_remembered && opened_.insert(name).second;
   if (!needing_ || !first || path.size() > storage::DescriptorSocket::longest_path) {
     return storage::File::open(path, options);
@@ -71,8 +72,8 @@ Result<storage::File> NodeDescriptors::open(const std::string& path,
   if (come) return std::move(*come);
   if (!waited.ok()) {
     if (revocation_.is_revoked()) return waited.error();
-    // The rank that opens has ended, or its file system hangs: this one may try, and others need
-    // not wait for that rank again.
+    // The rank that opens the file has ended, or its file system hangs. This rank may open the
+    // file, and others need not wait for that rank again.
     board_.opener.compare_exchange_strong(opener, 0, std::memory_order_relaxed);
     return storage::File::open(path, options);
   }
@@ -134,7 +135,7 @@ void NodeDescriptors::pass(const Name& name, storage::File& file) {
     }
     const Sent sent = sockets_.own.send(address, sockets_.secret, name, file);
     if (sent == Sent::nobody_there) address.bytes = 0;
-    // A rank without room opens what it needs more by itself.
+    // A rank without room opens further files by itself.
     if (sent == Sent::no_room) needs_[place] = false;
   }
 }
@@ -144,7 +145,7 @@ storage::SyncedHere NodeDescriptors::begin_sync() {
   return [this](std::uint32_t description) { return sync_is_mine(description); };
 }
 
-// Two open files that have one place here may both be made durable twice, but none is left out.
+// If two open files share an entry, both may be made durable twice, but neither is left out.
 bool NodeDescriptors::sync_is_mine(std::uint32_t description) const {
   std::atomic<std::uint64_t>& place = board_.synced.at(description % board_.synced.size());
   const std::uint64_t mine = (std::uint64_t{syncings_} << 32U) | description;

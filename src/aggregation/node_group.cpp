@@ -19,7 +19,7 @@
 namespace weir::aggregation {
 namespace {
 
-// How long the opening waits for connections between leaders.
+// Time for which create() waits for connections between leaders.
 constexpr std::int64_t linking_ns = 500'000'000;
 constexpr int to_next_tag = 21;
 constexpr int to_previous_tag = 22;
@@ -27,7 +27,7 @@ constexpr const char* waited_for = "the other ranks to share memory";
 
 struct Header {
   alignas(cache_line_bytes) std::atomic<std::int64_t> failed_request;
-  // Used in the first holder's part.
+  // Used only in the first holder's part.
   alignas(cache_line_bytes) std::array<std::byte, ranks::Revocation::memory_bytes> revocation;
 };
 
@@ -35,7 +35,7 @@ struct alignas(cache_line_bytes) PaddedWakeUp {
   ranks::WakeUp wake_up;
 };
 
-// No ticket.
+// The value of `open` if there is no ticket.
 constexpr std::int64_t closed = -1;
 
 constexpr std::int64_t mark_bits = 64;
@@ -44,38 +44,38 @@ std::int64_t round_to_pages(std::int64_t bytes) {
   return (bytes + page_bytes - 1) / page_bytes * page_bytes;
 }
 
-// Aggregators of a node where settings leave their number open: that many fill its link and its
-// page cache, and each of them takes memory for buffers.
+// Limit on the aggregators of a node if settings do not give their number: so many fill its link
+// and its page cache, and each of them takes memory for buffers.
 constexpr std::int64_t most_holders = 16;
 
 }  // namespace
 
-// What the ranks tell each other while they make the group. All of it moves by nonblocking calls
+// Data that the ranks exchange while they create the group. All of it is sent by nonblocking calls
 // with a deadline, after which MPI may still write here.
 struct NodeGroup::Told {
-  int rank = 0;                        // of the world
+  int rank = 0;                        // in the world
   std::array<std::int64_t, 2> most{};  // aggregators and cores of this node
   std::array<std::int64_t, 2> most_of_all{};
   std::vector<int> ranks_on_node;
-  ranks::ProcessorSet own_cores;  // that this rank may use
+  ranks::ProcessorSet own_cores;  // processors that this rank may use
   ranks::ProcessorSet node_cores;
   std::int64_t own_mask_bytes = 0;
   std::int64_t mask_bytes = 0;  // of the longest mask on this node
-  // Known to the first rank of each node, while they work out the topology.
+  // Known to the first rank of each node, while these ranks compute the topology.
   int count = 0;            // ranks of this node
   std::vector<int> counts;  // of each node
-  std::vector<int> places;  // of each node's ranks among all
+  std::vector<int> places;  // position of each node's ranks among all ranks
   std::vector<int> ranks;   // node by node
   std::array<MPI_Comm, channel_count> leaders{MPI_COMM_NULL, MPI_COMM_NULL};
-  // What they tell the others of their nodes.
+  // What the first ranks send to the others of their nodes.
   int stretches = 0;
-  std::vector<std::int64_t> numbers;  // four for each
+  std::vector<std::int64_t> numbers;  // four for each stretch
 };
 
 namespace {
 
-// One number for each rank, but only for the moment and on one rank of a node: what is kept is a
-// few stretches.
+// There is one number per rank, but only temporarily and on one rank of a node; the result is a few
+// stretches.
 Result<topology::Topology> topology_of(const std::vector<int>& counts,
                                        const std::vector<int>& ranks) {
   std::vector<std::int64_t> node_of_rank(ranks.size());
@@ -88,10 +88,10 @@ Result<topology::Topology> topology_of(const std::vector<int>& counts,
   return topology::Topology::of_nodes(node_of_rank);
 }
 
-// One buffer fills while another is moved. Messages take longer than copies, and the last of a
-// piece may come or go much later than the others: with more buffers the links are busy meanwhile.
+// One buffer fills while another is moved. Messages take longer than copies, and the last message
+// of a piece may be much later than the others; more buffers keep the links busy meanwhile.
 std::int64_t usual_buffers(std::int64_t buffer_bytes, std::int64_t nodes) {
-  constexpr std::int64_t most_usual_bytes = 16 << 20;  // of an aggregator
+  constexpr std::int64_t most_usual_bytes = 16 << 20;  // per aggregator
   constexpr std::int64_t most_usual_buffers = 8;
   if (nodes == 1) return 2;
   return std::clamp<std::int64_t>(most_usual_bytes / buffer_bytes, 2, most_usual_buffers);
@@ -212,8 +212,9 @@ Status NodeGroup::count_holders(MPI_Comm world, std::int64_t aggregators, Told& 
   const std::int64_t cores = std::max<std::int64_t>(1, told.node_cores.count());
   ranks_per_core_ = (node_size + cores - 1) / cores;
 
-  // The node's cores and not this rank's, which may be bound to one of them; and those of the
-  // largest node, since a node with few ranks, or one, says nothing about the others.
+  // The cores are those of the node and not of this rank, which may be bound to one of them. They
+  // are those of the largest node, since a node with only one or a few ranks tells nothing about
+  // the others.
   told.most = {std::min<std::int64_t>(cores, node_size), cores};
   if (Status done = wait(
           ranks::reduce_to_all(pending, told.most.data(), told.most_of_all.data(),
@@ -376,7 +377,7 @@ Status NodeGroup::make_memory(MPI_Comm world) {
                                *opening_, deadline_seconds_);
     Status mine = shared || !possible.ok() ? possible : Status(shared.error());
     if (!mine.ok() && ranks::ends_communication(mine.error())) return mine;
-    // Lacking memory may be cured by smaller buffers; anything else is not.
+    // Smaller buffers may help against a lack of memory, but not against any other error.
     enum : int { failed, too_little, enough };
     struct Outcomes {
       int mine = enough;
@@ -385,7 +386,8 @@ Status NodeGroup::make_memory(MPI_Comm world) {
     ranks::KeptUntilDone<Outcomes> outcomes;
     if (!mine.ok()) {
       const ErrorCode code = mine.error().code;
-      // Whoever only saw that the first rank had failed leaves it to that one to say why.
+      // A rank that only saw that the first rank had failed leaves it to that rank to report the
+      // reason.
       outcomes->mine = code == ErrorCode::insufficient ? too_little
                        : code == ErrorCode::peer       ? enough
                                                        : failed;
@@ -415,7 +417,7 @@ Status NodeGroup::make_memory(MPI_Comm world) {
       }
       return mine;
     }
-    // The memory of this attempt is given back by all before there is another one.
+    // All ranks release the memory of this attempt before the next attempt.
     shared = Error();
     if (Status met = ranks::meet(world, *opening_, deadline_seconds_, waited_for); !met.ok()) {
       return met;
@@ -432,7 +434,7 @@ Status NodeGroup::fill_memory(std::optional<NodeSockets> sockets) {
       made_control->open.store(closed);
     }
   }
-  if (own_holder_ == 0) {  // in whose part they are
+  if (own_holder_ == 0) {  // they are in the first holder's part
     for (std::int64_t place = 0; place < places(); ++place) new (&wake_up(place)) PaddedWakeUp{};
   }
   if (own_holder_ == 0) {
@@ -442,7 +444,7 @@ Status NodeGroup::fill_memory(std::optional<NodeSockets> sockets) {
     for (std::size_t i = 0; i < channel_count; ++i) ranks::Channel::prepare(channel_memory(i));
     if (slot_count() > 0) MessageSlots::prepare(slot_board(), slot_count(), places());
   }
-  // Signs are written where all has been prepared.
+  // Signs are written only after everything has been prepared.
   if (Status met = ranks::meet(node_, *opening_, deadline_seconds_, waited_for); !met.ok()) {
     return met;
   }
@@ -473,7 +475,7 @@ void NodeGroup::make_life_signs() {
                                              deadline_seconds_);
 }
 
-// The board lies behind the wake-ups.
+// The board follows the wake-ups in memory.
 void NodeGroup::make_descriptors(NodeSockets sockets) {
   descriptors_ = std::make_unique<NodeDescriptors>(
       *reinterpret_cast<DescriptorBoard*>(descriptor_memory()), std::move(sockets), own_place_,
@@ -490,7 +492,7 @@ std::byte* NodeGroup::slot_board() const { return channel_memory(channel_count);
 void NodeGroup::make_slots() {
   std::vector<std::byte*> data;
   for (std::int64_t holder = 0; holder < std::ssize(holders_); ++holder) {
-    // Behind the holder's buffers.
+    // The slots follow the holder's buffers.
     for (std::int64_t number = 0; number < slots_per_holder(); ++number) {
       data.push_back(buffer(holder, buffers_ + number));
     }
@@ -540,7 +542,7 @@ Status NodeGroup::make_neighbour_links() {
   const int previous = (own + nodes - 1) % nodes;
   constexpr auto bytes = static_cast<std::int64_t>(sizeof(addresses->own));
   const MPI_Comm leaders = leaders_.front();
-  // In a ring of two the tag tells what goes round which way.
+  // In a ring of two, the tag distinguishes the two directions.
   std::array<ranks::Pending, 4> pending;
   Status done = ranks::receive(pending[0], &addresses->next, bytes, next, to_previous_tag, leaders);
   if (done.ok()) {
@@ -561,7 +563,7 @@ Status NodeGroup::make_neighbour_links() {
     return done;
   }
   neighbours_->connect(addresses->next, addresses->previous);
-  // Where a connection takes longer, or nobody answers, it may still be made while ranks wait.
+  // A connection that takes longer, or is not answered yet, may still be made while ranks wait.
   const std::int64_t end_ns = monotonic_ns() + linking_ns;
   const auto linked = [&] {
     const std::int64_t now_ns = monotonic_ns();
@@ -628,7 +630,8 @@ void NodeGroup::open(std::int64_t buffer, std::int64_t ticket, std::int64_t expe
   BufferControl& opened = control(own_holder_, buffer);
   opened.arrived.store(0, std::memory_order_relaxed);
   opened.expected.store(expected, std::memory_order_relaxed);
-  // In one order with mark(): either the sharer sees the ticket or this sees the mark.
+  // Sequential consistency with mark() ensures that either the sharer sees the ticket, or this call
+  // sees the mark.
   opened.open.store(ticket, std::memory_order_seq_cst);
   if (opened.marks.load(std::memory_order_seq_cst) == 0) return;
   const std::uint64_t marks = opened.marks.exchange(0, std::memory_order_seq_cst);

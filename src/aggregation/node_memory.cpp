@@ -20,18 +20,18 @@ using storage::SharedMemory;
 
 constexpr const char* waited_for_memory = "the other ranks of the node to share memory";
 
-// What MPI may write to after a missed deadline.
+// Memory to which MPI may write after a missed deadline.
 struct Sockets {
   DescriptorSocket::Address own{};
   std::vector<DescriptorSocket::Address> all;
   struct FromFirst {
     DescriptorSocket::Secret secret{};
-    bool is_random = false;  // else the first rank has none: without one, anybody could pass files
+    bool is_random = false;  // false: no secret, without which any process could pass files
   };
   FromFirst first;
 };
 
-// Passes the file to all others; one that has no room for it now has it soon, as nobody else may
+// Passes the file to all others. A rank without room soon has room again, since no other rank may
 // send to it.
 Status pass(const NodeSockets& sockets, const PassedName& name, const storage::File& file,
             ranks::Revocation& opening, double deadline_seconds) {
@@ -49,7 +49,7 @@ Status pass(const NodeSockets& sockets, const PassedName& name, const storage::F
   return {};
 }
 
-// Takes what is passed while the first rank still passes it to others.
+// Takes the file while the first rank may still be passing it to others.
 Result<std::optional<storage::File>> take(MPI_Comm node, const NodeSockets* sockets,
                                           const PassedName& name, ranks::Revocation& opening,
                                           double deadline_seconds) {

@@ -13,7 +13,7 @@ namespace {
 using array::Indices;
 using array::Section;
 
-// Why this rank cannot write by itself now.
+// Returns an error with the reason if this rank cannot write by itself now.
 Status check_written_alone(const OpenArray& file, bool has_sums) {
   if (!file.writable()) {
     return invalid_argument("the array is open for reading only", file.path());
@@ -36,7 +36,7 @@ Status check_written_alone(const OpenArray& file, bool has_sums) {
   return {};
 }
 
-// The region in the indices of the stored array, of which it may be one step.
+// Returns the region in the indices of the stored array, of which it may be one step.
 Result<Section> in_stored(const OpenArray& file, const Section& region) {
   if (!file.origin().grows) return region;
   if (!file.step()) {
@@ -52,7 +52,7 @@ Result<Section> in_stored(const OpenArray& file, const Section& region) {
   return stored;
 }
 
-// The memory with the dimensions of the stored array.
+// Returns the layout of the memory with the dimensions of the stored array.
 Result<array::Layout> layout_in_stored(const OpenArray& file, const array::Layout& layout) {
   if (!file.origin().grows) return layout;
   Indices extents{1};

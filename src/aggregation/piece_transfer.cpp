@@ -12,7 +12,7 @@
 namespace weir::aggregation {
 namespace {
 
-constexpr std::size_t most_ranges = 1024;  // of a batch
+constexpr std::size_t most_ranges = 1024;  // in a batch
 constexpr std::size_t most_window_bytes = 4 << 20;
 
 }  // namespace
@@ -24,7 +24,7 @@ void fill_with(std::byte* data, std::int64_t bytes, std::span<const std::byte> e
     return;
   }
   std::memcpy(data, element.data(), element.size());
-  // What is there is copied behind itself, so that it doubles.
+  // The filled part is copied behind itself, so that it doubles.
   for (std::int64_t done = size; done < bytes;) {
     const std::int64_t more = std::min(done, bytes - done);
     std::memcpy(data + done, data, static_cast<std::size_t>(more));
@@ -53,11 +53,11 @@ Status PieceTransfer::move(const plan::Piece& piece, plan::PieceExtents extents,
   if (!context_.writing() && part_->file->files().cold()) gap = std::max(gap, widest_cold_hole);
   plan::FileWindows windows(std::move(extents), gap);
   Status status;
-  std::int64_t met = 0;  // bytes of the extents
+  std::int64_t met = 0;  // bytes of the extents so far
   plan::FileWindow window;
   while (status.ok() && windows.next(window)) {
     for (const plan::FileExtent& extent : window.extents) met += extent.bytes;
-    // Extents come in the order of slabs, of which those of one file have one place for all.
+    // Extents come in the order of slabs, and all slabs of one file have one base.
     const std::int64_t file = window.extents.front().file;
     if (in_bundle && piece.slabs[slab].file != file) {
       status = end_batch(buffer);
@@ -123,7 +123,7 @@ void PieceTransfer::add_range(std::int64_t file, std::int64_t offset, std::byte*
 }
 
 Status PieceTransfer::add(plan::FileWindow& window, std::byte* buffer) {
-  // All of a window is in one file.
+  // A window is in a single file.
   const auto stored = is_stored(window.extents.front());
   if (!stored) return stored.error();
   if (!stored.value()) {
@@ -141,7 +141,8 @@ Status PieceTransfer::add(plan::FileWindow& window, std::byte* buffer) {
   const auto bytes = static_cast<std::size_t>(window.bytes());
   windows_.push_back({window, window_bytes_});
   window_bytes_ += bytes;
-  // Ranges that were made before point elsewhere: only end_batch() makes those of windows.
+  // Resizing is safe: ranges that exist point elsewhere, since only end_batch() makes the ranges of
+  // windows.
   if (window_data_.size() < window_bytes_) window_data_.resize(window_bytes_);
   return {};
 }
@@ -183,7 +184,7 @@ Status PieceTransfer::end_batch(std::byte* buffer) {
   return status;
 }
 
-// The batch has been moved: what StoredFiles took, of which the rest are holes.
+// Called after the batch has been moved: counts what StoredFiles moved; the rest of it are holes.
 void PieceTransfer::count(std::span<const storage::StoredRange> all) {
   std::int64_t bytes = 0;
   for (const storage::StoredRange& range : all) {

@@ -40,7 +40,7 @@ BoxTable RegionRequest::table_in(std::shared_ptr<std::byte> image) const {
 void RegionRequest::begin_gathering() {
   const auto bytes =
       BoxTable::image_bytes(file_.shape(), state_.ranks, state_.ranks, BoxTable::Content::regions);
-  if (!bytes) {  // on all ranks
+  if (!bytes) {  // on all ranks alike
     end(bytes.error());
     return;
   }
@@ -116,7 +116,7 @@ void RegionRequest::make_table() {
   Status made = table.add_up_counts();
   if (made.ok()) made = table.list_boxes();
   if (!made.ok()) {
-    // The first ranks of all nodes fail alike, and the others wait for them.
+    // The first ranks of all nodes fail together, and the other ranks wait for them.
     state_.group->revocation().revoke(made.error());
     give_up(made.error());
     return;
@@ -178,7 +178,7 @@ bool RegionRequest::test() {
 
 void RegionRequest::give_up(const Error& error) {
   state_.broken = true;
-  // Other ranks or MPI may still use what these hold, so they are never freed.
+  // Other ranks or MPI may still use the memory of these objects, so they are never freed.
   if (combination_ != nullptr) combination_->keep_for_good();
   [[maybe_unused]] const auto* const agreement = agreement_.release();
   end(error);
@@ -195,12 +195,12 @@ Status RegionRequest::wait() {
   ranks::Patience patience(state_.settings.deadline_seconds, state_.group->life());
   while (step_ != Step::ended) {
     if (step_ == Step::inner) {
-      (void)inner_->wait();  // it has the deadline of each of its steps
+      (void)inner_->wait();  // each of its steps has a deadline
       (void)advance();
     } else if (advance()) {
       patience.reset();
     } else if (step_ == Step::gathering) {
-      agreement_->nap();  // which keeps everything else moving
+      agreement_->nap();  // keeps everything else moving
       if (!patience.has_time()) give_up(patience.passed("the other ranks"));
     } else {
       ranks::keep_moving(state_.group->revocation());

@@ -42,7 +42,7 @@ void RegionTables::hand_out(std::int64_t ranks) {
   users_of(next_).store(ranks, std::memory_order_relaxed);
   std::int64_t free = none;
   for (std::int64_t place = 0; place < std::ssize(rooms_) * places_at_once; ++place) {
-    // The longest, since tables of arrays with more dimensions are longer.
+    // The longest free place is used, since tables of arrays with more dimensions are longer.
     if (users_of(place).load(std::memory_order_acquire) == 0 &&
         (free == none || room_of(place).table_bytes > room_of(free).table_bytes)) {
       free = place;
@@ -54,7 +54,7 @@ void RegionTables::hand_out(std::int64_t ranks) {
 std::shared_ptr<std::byte> RegionTables::take() {
   const std::int64_t place =
       std::exchange(next_, rooms_.front().header().next.load(std::memory_order_relaxed));
-  // The memory stays as long as this does.
+  // The captured pointer keeps the memory alive.
   const auto give_back = [memory = room_of(place).memory, users = &users_of(place)](std::byte*) {
     users->fetch_sub(1, std::memory_order_release);
   };

@@ -21,7 +21,7 @@ Status prefixed(Status status, std::size_t number, std::size_t count) {
   return status;
 }
 
-// Looks at messages in a wait, from one for all else that has to move to the next.
+// Number of checks for messages in a wait, between two checks of everything else that has to move.
 constexpr std::int64_t looks_per_progress = 16;
 
 bool is_same_section(const array::Section* a, const array::Section* b) {
@@ -53,13 +53,13 @@ CollectiveRequest::CollectiveRequest(CollectiveState& state, std::span<const Arr
   figures_.plan_ns = monotonic_ns() - began;
   state_.current = this;
   agreement_ = std::make_unique<Agreement>();
-  if (possible.ok()) fingerprint_ = make_fingerprint();  // else nobody looks at it
+  if (possible.ok()) fingerprint_ = make_fingerprint();  // otherwise it is not compared
   agreement_->start(state_.group->agreements(), state_.communicator, possible, fingerprint_);
 }
 
 CollectiveRequest::~CollectiveRequest() { (void)wait(); }
 
-// What several parts in turn have alike is added once, with the number of the first.
+// Values that several successive parts share are added once, with the number of the first part.
 CallFingerprint CollectiveRequest::make_fingerprint() const {
   CallFingerprint fingerprint;
   fingerprint.add(Argument::call, writing() ? "write" : "read");
@@ -149,7 +149,7 @@ Status CollectiveRequest::check_part(const ArrayPart& part) {
     return memory;
   }
   const auto* const boxes = (*part.memory)->explicit_boxes();
-  // Each rank looks at its own boxes: all of them together look at every pair.
+  // Each rank checks its own boxes: together the ranks check every pair.
   if (boxes != nullptr && state_.rank < boxes->ranks() && writing() &&
       !state_.disjoint.has(part.memory->fingerprint())) {
     if (Status disjoint = boxes->check_disjoint(state_.rank); !disjoint.ok()) return disjoint;
@@ -217,8 +217,8 @@ Result<std::shared_ptr<const plan::Planned>> CollectiveRequest::planned() {
   return planned;
 }
 
-// Each is told of the whole request, also where it writes several files: what a step compares is
-// how much is asked for and not stored.
+// Each account gets the figures of the whole request, even if it writes several files: a step only
+// compares how much was requested and not stored.
 template <typename Tell>
 void CollectiveRequest::for_each_account(const Tell& tell) {
   std::vector<StepAccount*> told;
@@ -232,10 +232,11 @@ void CollectiveRequest::for_each_account(const Tell& tell) {
 }
 
 void CollectiveRequest::start_moving() {
-  // Counted only now: a call that the ranks did not agree on may be none on some of them.
+  // The request is counted only now, since some ranks may not have made a call that was not agreed
+  // on.
   number_ = ++state_.requests;
   moving_since_ns_ = monotonic_ns();
-  if (checked_.empty()) {  // on all ranks
+  if (checked_.empty()) {  // on all ranks alike
     end({});
     return;
   }
@@ -277,11 +278,11 @@ void CollectiveRequest::start_moving() {
   }
 }
 
-// How this rank's part of the moving ended; durable where that is asked for after each write.
+// Returns the outcome of moving on this rank, and makes data durable if each write has to be.
 Status CollectiveRequest::moved_durably() {
   const ranks::LifeSigns::During storing(state_.group->life(), ranks::LifeSigns::What::storage);
   Status status = move_->status();
-  // A rank that outlives a failed aggregator has handed over nothing in its place, and is told so.
+  // After an aggregator has failed, a rank has handed over nothing to it, and learns that here.
   if (status.ok()) status = figures_.account.check();
   if (!writing()) {
     for (const RequestedPart& one : checked_) {
@@ -298,8 +299,8 @@ Status CollectiveRequest::moved_durably() {
     return status;
   }
   for (const RequestedPart& one : checked_) {
-    if (one.watched) one.file->sums().give_up_reading();  // of what was read to be changed
-    if (one.like_before) continue;                        // dense: nothing is kept back
+    if (one.watched) one.file->sums().give_up_reading();  // of data read to be changed
+    if (one.like_before) continue;                        // dense: nothing is buffered
     Status ended = one.file->end_writing();
     if (status.ok()) status = std::move(ended);
   }
@@ -317,7 +318,7 @@ bool CollectiveRequest::advance() {
       if (!agreement_->outcome().ok()) {
         end(agreement_->outcome());
       } else {
-        step_ = Step::moving;  // or ended, at once
+        step_ = Step::moving;  // start_moving() may also end the request
         start_moving();
       }
       return true;
@@ -362,7 +363,7 @@ void CollectiveRequest::end(const Status& outcome) {
 
 void CollectiveRequest::give_up(const Error& error) {
   state_.broken = true;
-  // Other ranks or MPI may still use what these hold, so they are never freed.
+  // Other ranks or MPI may still use the memory of these objects, so they are never freed.
   [[maybe_unused]] const auto* const agreement = agreement_.release();
   [[maybe_unused]] const auto* const move = move_.release();
   end(error);
@@ -384,7 +385,7 @@ bool CollectiveRequest::test() {
 Status CollectiveRequest::wait() {
   ranks::Patience patience(state_.settings.deadline_seconds, state_.group->life());
   std::int64_t looks = 0;
-  std::int64_t naps = 0;  // since the request last moved on
+  std::int64_t naps = 0;  // since the request last made progress
   std::int64_t kept_moving_ns = monotonic_ns();
   while (step_ != Step::ended) {
     if (advance()) {
@@ -394,11 +395,11 @@ Status CollectiveRequest::wait() {
     }
     bool slept = true;
     if (step_ != Step::moving) {
-      agreement_->nap();  // which keeps everything else moving
+      agreement_->nap();  // keeps everything else moving
     } else {
       slept = move_->sleep(naps++);
-      // A rank that is woken for its own share looks after MPI no more often than one that naps:
-      // each look may give the processor up.
+      // A rank that is woken for its own share checks MPI no more often than a rank that naps,
+      // since each check may yield the processor.
       const std::int64_t now_ns = monotonic_ns();
       const bool is_due = slept ? now_ns - kept_moving_ns >= state_.group->nap_ns(naps)
                                 : ++looks % looks_per_progress == 0;

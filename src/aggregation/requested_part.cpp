@@ -13,12 +13,12 @@
 namespace weir::aggregation {
 namespace {
 
-// The dense arrays of one file. They have one base for all, so that a plan may move them together;
-// where all are small, and so are moved together, it is the first one's place: the plan then serves
-// every step, however far apart steps are.
+// The dense arrays of one file. They have a common base, so that a plan may move them together. If
+// all are small, and are therefore moved together, the base is the place of the first one: the plan
+// then serves every step, whatever the distances between steps.
 struct InFile {
-  std::int64_t base = 0;   // the least
-  std::int64_t place = 0;  // the least, of a first byte
+  std::int64_t base = 0;   // the smallest base
+  std::int64_t place = 0;  // the smallest offset of a first byte
   std::int64_t arrays = 0;
   bool all_small = true;
 };
@@ -55,7 +55,7 @@ Result<plan::Request> request_for(std::vector<RequestedPart>& parts, Direction d
   plan::Request request{direction, {}};
   request.arrays.reserve(parts.size());
   std::int64_t files = 0;
-  // Arrays of one file, and an array that occurs again, have the same files.
+  // Arrays in one file, and an array that occurs again, have the same files.
   std::map<std::string, std::int64_t> first_files;
   for (RequestedPart& one : parts) {
     auto image = one.file->image(alignment, direction);
@@ -80,8 +80,8 @@ Result<plan::Request> request_for(std::vector<RequestedPart>& parts, Direction d
   return request;
 }
 
-// Whether a request that is known already is for these, all of them small and dense in one file:
-// then settles their bases without that images and a request have to be made.
+// Returns whether a known request matches these parts, all of them small and dense in one file. If
+// so, sets their bases, without creating images and a request.
 bool is_for(const plan::CachedRequest& known, std::vector<RequestedPart>& parts,
             Direction direction, std::int64_t buffer_bytes) {
   const plan::Request& request = known.request();
@@ -117,20 +117,20 @@ bool is_for(const plan::CachedRequest& known, std::vector<RequestedPart>& parts,
   return true;
 }
 
-// As the settings have it, and the files' own file system where they leave it open.
+// Returns the targets from the settings, completed by the files' own file system.
 topology::FileTargets targets_of(const std::vector<RequestedPart>& parts,
                                  const topology::FileTargets& set) {
   topology::FileTargets targets = set;
   bool any_written = false;
   for (const RequestedPart& one : parts) {
-    if (one.like_before) continue;  // it has the same
+    if (one.like_before) continue;  // its targets are the same
     const topology::FileTargets& told = one.file->origin().targets;
     if (set.count == 1) targets.count = std::max(targets.count, told.count);
     if (set.stripe_bytes == 0) {
       targets.stripe_bytes = std::max(targets.stripe_bytes, told.stripe_bytes);
     }
     if (set.lock_bytes == 0) targets.lock_bytes = std::max(targets.lock_bytes, told.lock_bytes);
-    // Opening a file shows what was written before, so those that only read are not concerned.
+    // Opening a file shows earlier writes, so files that are only read do not matter.
     any_written = any_written || one.file->writable();
     targets.coherent_caches = targets.coherent_caches && told.coherent_caches;
   }
@@ -138,8 +138,9 @@ topology::FileTargets targets_of(const std::vector<RequestedPart>& parts,
   return targets;
 }
 
-// An encoded chunk, or a shard of them, is written by one aggregator alone, one of all ranks or of
-// the only node; shards too long for that by one that has them all.
+// Plans that an encoded chunk, or a shard of them, is written by a single aggregator, which gathers
+// from all ranks or is on the only node. Shards too long for that are all written by one
+// aggregator.
 Result<std::shared_ptr<const plan::Planned>> plan_encoded(plan::Planner& planner,
                                                           const plan::Request& request,
                                                           plan::Overrides overrides,
@@ -160,7 +161,7 @@ Result<std::shared_ptr<const plan::Planned>> plan_encoded(plan::Planner& planner
   if (in_long_shards) {
     overrides.aggregators_per_node = 1;
   } else if (!overrides.aggregators_per_node) {
-    // Prices know nothing of encoding, which takes all the cores it is given.
+    // Prices do not include encoding, which can use all cores.
     overrides.aggregators_per_node = planner.most_aggregators_per_node();
   }
   const bool wants_all = overrides.strategy == plan::Strategy::two_phase ||
@@ -207,7 +208,8 @@ Result<std::shared_ptr<const plan::Planned>> plan_request(plan::Planner& planner
   overrides.targets = targets_of(parts, settings.targets);
   const std::int64_t alignment =
       overrides.alignment.value_or(plan::alignment_for(*overrides.targets));
-  // Whole turns of the stripes, so that each aggregator keeps its targets from step to step.
+  // Bases are multiples of a whole turn through the stripes, so that each aggregator keeps its
+  // targets from step to step.
   const auto turn = checked_multiply(alignment, overrides.targets->count);
   const auto is_asked_for = [&](const plan::CachedRequest& request) {
     return is_for(request, parts, direction, settings.buffer_bytes);

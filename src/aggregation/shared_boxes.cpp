@@ -20,10 +20,10 @@ namespace {
 using array::BoxTable;
 
 constexpr const char* waited_for_boxes = "the other ranks' boxes";
-// A smaller tree is built by one rank, as rounds of agreement would take longer.
+// One rank builds a smaller tree alone, as rounds of agreement would take longer.
 constexpr std::int64_t least_built_together = std::int64_t{1} << 14;
-// A tree that ranks build together has this many parts for each of them, because the work of parts
-// differs a little.
+// A tree that ranks build together has this many parts per rank, because the work of parts differs
+// a little.
 constexpr std::int64_t parts_per_rank = 4;
 
 class SharedBoxes {
@@ -39,7 +39,7 @@ class SharedBoxes {
         add_up(static_cast<std::int64_t>(numbers_.size()) / (2 * shape_.dimensions()));
     if (!count) return count.error();
     const auto bytes = BoxTable::image_bytes(shape_, state_.ranks, count.value());
-    if (!bytes) return bytes.error();  // on all ranks
+    if (!bytes) return bytes.error();  // on all ranks alike
     if (Status shared = share_memory(bytes.value()); !shared.ok()) return shared.error();
     const auto table = std::make_shared<const BoxTable>(
         shape_, state_.ranks, count.value(), std::shared_ptr<std::byte>(memory_, memory_->data()));
@@ -53,7 +53,7 @@ class SharedBoxes {
   // Ends a stage on all ranks.
   Status agree(const Status& mine) { return agree_on(state_, mine, call_); }
   [[nodiscard]] bool leads() const { return state_.group->own_place() == 0; }
-  // Whether this rank does a part of what the node's ranks divide among themselves.
+  // Returns whether this rank does a part of the work that is divided among the node's ranks.
   [[nodiscard]] bool is_mine(std::int64_t part) const {
     return part % state_.group->places() == state_.group->own_place();
   }
@@ -122,7 +122,7 @@ class SharedBoxes {
     return agree(mine);
   }
 
-  // By the first rank of each node: what all nodes wrote.
+  // Called by the first rank of each node: combines what all nodes wrote.
   Status combine_nodes(std::span<std::uint64_t> words) {
     NodeCombination combination(words, memory_, state_.group->leaders());
     Status failed;
@@ -152,7 +152,8 @@ class SharedBoxes {
     }
     int levels = 0;
     std::int64_t nodes = 1;
-    // Nodes may have unequally many ranks, and all ranks take part in as many rounds.
+    // Nodes may have different numbers of ranks, but all ranks take part in the same number of
+    // rounds.
     const std::int64_t ranks_per_node =
         array::divide_up(std::int64_t{state_.ranks}, state_.group->nodes());
     for (; nodes < parts_per_rank * ranks_per_node; nodes *= 2) {

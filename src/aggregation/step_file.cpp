@@ -17,7 +17,8 @@
 namespace weir::aggregation {
 namespace {
 
-// Every format but Zarr says of files of other programs which arrays grow.
+// The error for a file in which no array grows. For files of other programs, every format but Zarr
+// says which arrays grow.
 Error nothing_grows(const std::string& path, std::string_view format, const storage::FileMap& map) {
   std::string why = format == "zarr" ? "no array of the folder is marked as growing, as Zarr does "
                                        "not say which dimension is one of steps"
@@ -40,8 +41,8 @@ void add_settings(CallFingerprint& call, const FileSettings& settings) {
   call.add(Argument::settings, static_cast<std::uint64_t>(settings.unwritten));
 }
 
-// Whether a step more changes nothing but how long arrays are, as in NetCDF files: then the changes
-// of thousands of arrays need not be told one by one.
+// Returns whether another step only changes the lengths of arrays, as in NetCDF files. The changes
+// of thousands of arrays then need not be sent one by one.
 bool are_only_longer(const ArrayChanges& changes, std::int64_t steps) {
   return std::all_of(changes.begin(), changes.end(), [&](const storage::ArrayChange& one) {
     if (std::holds_alternative<storage::ArrayKept>(one)) return true;
@@ -120,7 +121,8 @@ Result<std::unique_ptr<StepFile>> StepFile::open(CollectiveState& state, const s
     version = std::move(one.version);
     const auto known = storage::known_file_of(one.map, one.path);
     const topology::FileTargets targets = targets_of(one.map, one.path);
-    // What cannot be read is not known: the file itself may be all right. weir check names it.
+    // Unreadable checksums count as unknown: the file itself may be intact. `weir check` reports
+    // them.
     auto sums = storage::read_sums(storage::sums_path(one.path));
     return LayoutBroadcast{std::move(one.map),
                            std::string(one.format),
@@ -178,7 +180,7 @@ storage::DataFileCache::Closing StepFile::closing() const {
                                                                : Closing::makes_durable;
 }
 
-// Requests need not compare neighbours then.
+// Assigns kinds, so that requests need not compare neighbouring arrays.
 void StepFile::find_kinds(CollectiveState& state) {
   const OpenArray* before = nullptr;
   for (const auto& one : arrays_) {
@@ -219,7 +221,7 @@ void StepFile::leave_step(bool is_committed) {
   if (is_committed) added_.clear();
   for (const auto& one : arrays_) one->leave_step(is_committed);
   collect_sums(false);
-  // The first step keeps its room until it is committed: its places are not given again.
+  // The first step keeps its room until it is committed, since its places are not given again.
   if (published_) {
     room_ = {};
     for (const auto& one : arrays_) one->give_places({});
@@ -262,8 +264,8 @@ void StepFile::lengthen_arrays(std::int64_t steps) {
   }
 }
 
-// By rank 0: what changes of each array that is open, of which `kept` steps stay. One that is
-// refused, as it has grown beyond what is read, would lose what is written into it.
+// Called by rank 0: returns the change of each open array, of which `kept` steps remain. Fails if
+// an array has grown beyond what can be read: data written to it would be lost.
 Result<ArrayChanges> StepFile::changes_to(const storage::FileMap& map, std::int64_t kept) const {
   std::unordered_map<std::string_view, const storage::StoredArray*> by_name;
   for (const storage::StoredArray& one : map.arrays) by_name[one.description.name] = &one;
@@ -277,7 +279,8 @@ Result<ArrayChanges> StepFile::changes_to(const storage::FileMap& map, std::int6
       error.file = path_;
       return error;
     }
-    // In the words of ours: an array that was laid out in column-major order is that.
+    // Compares in terms of our description: an array that was laid out in column-major order keeps
+    // it.
     storage::ExtentMap theirs = found->second->map;
     if (!ours.description.grows) theirs.shape = ours.map.shape;
     theirs.order = ours.map.order;
@@ -296,8 +299,9 @@ void StepFile::take_changes(const ArrayChanges& changes) {
   }
 }
 
-// By rank 0, after a first commit that failed: not where readers may see what is in the file, and
-// not where the header, which was written when the file was made, may be lost with other bytes.
+// Called by rank 0 after a first commit that failed. The step cannot be tried again if readers may
+// see the file, or if the header, which was written when the file was created, may be lost with
+// other bytes.
 Status StepFile::can_be_tried_again() const {
   if (has_lost_header_) {
     return invalid_argument(
@@ -314,7 +318,7 @@ Status StepFile::can_be_tried_again() const {
       path_);
 }
 
-// By rank 0, whenever a step begins: from then on no other run may write to the file.
+// Called by rank 0 whenever a step begins: from then on no other run may write to the file.
 Status StepFile::begin_writing(CollectiveState& state) {
   if (lock_.is_held()) return {};
   auto taken = storage::WriterLock::take(path_);
@@ -324,8 +328,8 @@ Status StepFile::begin_writing(CollectiveState& state) {
   return {};
 }
 
-// By rank 0. Notices what the lock did not keep away: another program, or a file system without
-// locks.
+// Called by rank 0. Detects changes that the lock did not prevent, by another program or on a file
+// system without locks.
 Status StepFile::check_is_unchanged() const {
   if (published_) {
     if (storage::version_of(path_) == version_) return {};
@@ -345,7 +349,7 @@ void StepFile::note_version() {
   version_ = storage::version_of(published_ ? path_ : storage::incomplete_path(path_));
 }
 
-// By rank 0: what changes by one step more.
+// Called by rank 0: makes room for one more step and returns the changes.
 Result<StepPlaces> StepFile::room_for_step(CollectiveState& state) {
   if (Status alone = begin_writing(state); !alone.ok()) return alone.error();
   if (Status unchanged = check_is_unchanged(); !unchanged.ok()) return unchanged.error();
@@ -358,7 +362,7 @@ Result<StepPlaces> StepFile::room_for_step(CollectiveState& state) {
   }
   auto room =
       storage::find_format(format_).value()->make_room_behind(path_, steps_ + 1, map_, steps_);
-  note_version();  // making room may have finished what a killed run left
+  note_version();  // making room may have finished an operation of a killed run
   if (!room) return room.error();
   auto changes = changes_to(room.value().map, steps_);
   if (!changes) return changes.error();
@@ -408,12 +412,12 @@ Status StepFile::may_keep(std::int64_t steps) const {
       fmt::format("{} steps are to be kept of {}: give 0 to {}", steps, steps_, steps_), path_);
 }
 
-// By rank 0: takes the steps from `steps` on away.
+// Called by rank 0: removes the steps from number `steps` on.
 Result<StepPlaces> StepFile::without_later_steps(CollectiveState& state, std::int64_t steps) {
   if (Status alone = begin_writing(state); !alone.ok()) return alone.error();
   if (Status unchanged = check_is_unchanged(); !unchanged.ok()) return unchanged.error();
   sums_as_.reset();
-  // Should it fail half-way, no step begins before the file is opened again.
+  // If this fails half-way, no step can begin before the file is opened again.
   version_ = {};
   if (Status dropped = storage::drop_steps(path_, steps, settings_.durability); !dropped.ok()) {
     return dropped.error();
@@ -429,7 +433,8 @@ Result<StepPlaces> StepFile::without_later_steps(CollectiveState& state, std::in
 Status StepFile::drop_steps(CollectiveState& state, std::int64_t steps) {
   end_current(state);
   Status possible = may_keep(steps);
-  // Files of the steps that are dropped go, and whoever writes such a step again makes new ones.
+  // Files of the dropped steps are removed, and a rank that writes such a step again creates new
+  // ones.
   if (possible.ok()) possible = close_files();
   CallFingerprint call = fingerprint("drop steps");
   call.add(Argument::settings, static_cast<std::uint64_t>(steps));
@@ -442,14 +447,14 @@ Status StepFile::drop_steps(CollectiveState& state, std::int64_t steps) {
   select_last_step();
   Result<std::string> sums = std::string();
   if (state.rank == 0) {
-    // As when the file is opened: what cannot be read is not known.
+    // Unreadable checksums count as unknown, as when the file is opened.
     if (auto read = storage::read_sums(storage::sums_path(path_))) sums = std::move(read).value();
   }
   auto shared = told_by_rank_0(state, sums, "the checksums that are left");
   return shared ? load_sums(state, std::move(shared).value()) : Status(shared.error());
 }
 
-// What this rank wrote.
+// Makes durable what this rank wrote.
 Status StepFile::written_durably(const storage::SyncedHere& synced_here) {
   if (settings_.durability == storage::StepDurability::none) return {};
   for (const auto& one : arrays_) {
@@ -481,8 +486,8 @@ Status StepFile::end_step(CollectiveState& state) {
                                 path_);
   }
   if (possible.ok()) possible = written_durably(synced_here);
-  // The files will be asked for by their new names. They are closed before the commit, so that all
-  // ranks return the error of one that cannot close them.
+  // The files are used under their new names from now on. They are closed before the commit, so
+  // that all ranks return the error of a rank that cannot close them.
   if (possible.ok() && !published_) possible = close_files();
   WrittenChunks chunks;
   if (possible.ok() && has_chunk_tables_) possible = take_own_chunks(chunks);
@@ -512,7 +517,8 @@ Status StepFile::end_step(CollectiveState& state) {
   if (!agreed.ok()) {
     has_lost_header_ = has_lost_header_ || (!published_ && tells_of_loss(agreed.error()));
     if (in_step_) leave_step(false);
-    // This rank may have been passed files that it did not open. The next attempt may make others.
+    // This rank may have received descriptors of files that it did not open. The next attempt may
+    // create other files.
     forget_descriptors(state, number_);
     return agreed;
   }
@@ -530,7 +536,7 @@ Status StepFile::end_step(CollectiveState& state) {
   return has_chunk_tables_ ? take_chunks(state, chunks) : Status();
 }
 
-// By rank 0, when no rank writes any more.
+// Called by rank 0 after all ranks have stopped writing.
 Status StepFile::clear_step() {
   if (published_) {
     if (Status unchanged = check_is_unchanged(); !unchanged.ok()) return unchanged;
@@ -547,7 +553,7 @@ Status StepFile::abort_step(CollectiveState& state) {
   end_current(state);
   Status possible;
   if (!in_step_) possible = invalid_argument("no step has begun", path_);
-  // A folder is removed only when no rank has files in it open. What cannot be closed is given up.
+  // A folder is removed only when no rank has files in it open. Errors in closing are ignored.
   if (in_step_ && !published_) (void)close_files();
   Status agreed = agree_on(state, possible, fingerprint("abort a step"));
   if (!agreed.ok()) return agreed;
@@ -575,11 +581,11 @@ Status StepFile::close(CollectiveState& state) {
   if (first.ok()) first = std::move(closed);
   forget_descriptors(state, number_);
   Status agreed = agree_on(state, first, fingerprint("close a file"));
-  lock_.release();  // when no rank writes to it any more
+  lock_.release();  // no rank writes to the file any more
   return agreed;
 }
 
-// The first error; all are closed.
+// Closes all arrays, and returns the first error.
 Status StepFile::close_files() {
   Status first;
   for (const auto& one : arrays_) {

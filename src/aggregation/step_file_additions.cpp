@@ -1,6 +1,6 @@
-// Arrays and attributes that a file gets after it was laid out, between steps. Rank 0 adds them by
-// one update of the format, which readers see at once and whole; then it reads the file again and
-// tells all ranks what is there. Arrays that are open stay so: programs have them in their hands.
+// Adds arrays and attributes to a file that was already laid out, between steps. Rank 0 adds them
+// by one update of the format, which readers see atomically. It then reads the file again and sends
+// the result to all ranks. Arrays that are open stay open, since programs hold references to them.
 #include <unordered_map>
 #include <utility>
 
@@ -21,7 +21,7 @@ Status StepFile::may_be_extended() const {
   return {};
 }
 
-// By rank 0.
+// Called by rank 0.
 Result<LayoutBroadcast> StepFile::added_layout(CollectiveState& state,
                                                const storage::Additions& added) {
   if (Status alone = begin_writing(state); !alone.ok()) return alone.error();
@@ -29,7 +29,7 @@ Result<LayoutBroadcast> StepFile::added_layout(CollectiveState& state,
   const storage::StepDurability durability = settings_.durability;
   Status done = storage::finish_drop(path_, durability);
   if (done.ok()) done = storage::add_to_file(path_, added, durability);
-  note_version();  // what a killed run left may be gone, whatever became of the addition
+  note_version();  // data that a killed run left may be gone, even if adding fails
   if (!done.ok()) return done.error();
   auto opened = storage::find_format(format_).value()->open(path_);
   if (!opened) return opened.error();
@@ -40,8 +40,8 @@ Result<LayoutBroadcast> StepFile::added_layout(CollectiveState& state,
 
 Status StepFile::take_added(CollectiveState& state, const storage::Additions& added,
                             LayoutBroadcast told) {
-  // In the order and the words of their descriptions: one that was laid out in column-major order
-  // is that.
+  // The arrays are in the order and terms of their descriptions: an array that was laid out in
+  // column-major order keeps it.
   std::unordered_map<std::string, storage::StoredArray*> by_name;
   for (storage::StoredArray& one : told.map.arrays) by_name.emplace(one.description.name, &one);
   for (const storage::ArrayDescription& one : added.arrays) {

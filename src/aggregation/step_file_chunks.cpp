@@ -1,7 +1,7 @@
-// Encoded chunks that a table says where they are, in a file with steps. Aggregators write them
-// behind the file's end, each into regions of its own (file_space_allocator.hpp). At the end of a
-// step rank 0 is told where, the commit makes readers find them, and all ranks learn the new
-// tables, which lie once on each node when they are large.
+// Encoded chunks whose places are in a table, in a file with steps. Aggregators write them after
+// the file's end, each into regions of its own (file_space_allocator.hpp). At the end of a step the
+// ranks report the places to rank 0, the commit lets readers find them, and all ranks get the new
+// tables, which are stored once per node if they are large.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,8 @@
 namespace weir::aggregation {
 namespace {
 
-// The numbers that say where a chunk was written: the array's, the chunk's, and its place.
+// The number of numbers that describe where a chunk was written: its array, its number and its
+// place.
 constexpr std::size_t numbers_per_chunk = 6;
 
 template <typename Visit>
@@ -32,7 +33,7 @@ void for_each_chunk(const std::vector<std::int64_t>& numbers, const Visit& visit
   }
 }
 
-// What a rank says last: how many chunks it has told of, and of how many bytes.
+// Marks the last entry of a rank: how many chunks it has reported, and their total bytes.
 constexpr std::int64_t no_array = -1;
 
 void add_total(std::vector<std::int64_t>& mine) {
@@ -42,7 +43,7 @@ void add_total(std::vector<std::int64_t>& mine) {
   mine.insert(mine.end(), {no_array, count, 0, 0, bytes, 0});
 }
 
-// By rank 0: takes the totals of all ranks out of what they told, which must have as much.
+// Called by rank 0: removes the totals of all ranks from their reports, and checks that they match.
 Status take_totals(std::vector<std::int64_t>& told, int ranks, const std::string& path) {
   std::size_t kept = 0;
   std::int64_t totals = 0;
@@ -73,11 +74,11 @@ Status take_totals(std::vector<std::int64_t>& told, int ranks, const std::string
   return error;
 }
 
-// Fewer places are kept by every rank: what is shared takes a mapping of its own.
+// If there are fewer words, every rank keeps its own places, since sharing takes a mapping.
 constexpr std::size_t least_shared_words = std::size_t{1} << 15U;
 
 constexpr std::int64_t least_region_bytes = 64 << 10;
-constexpr std::int64_t chunks_per_region = 4;  // at least; less than one of them is lost in each
+constexpr std::int64_t chunks_per_region = 4;  // at least; each loses less than one chunk
 
 Error no_places(const std::string& path) {
   return Error(ErrorCode::unsupported, "the format has no places for encoded chunks", path);
@@ -92,7 +93,7 @@ storage::EncodedTable* chunk_table_of(storage::ExtentMap& map) {
 
 Status StepFile::give_places(CollectiveState& state) {
   if (!has_chunk_tables_) return {};
-  std::string told = std::to_string(room_.free_from);  // rank 0's
+  std::string told = std::to_string(room_.free_from);  // that of rank 0 is used
   if (Status shared = share(state, told, "where encoded chunks go"); !shared.ok()) return shared;
   const std::int64_t free_from = std::stoll(told);
   std::int64_t most = 0;
@@ -136,11 +137,11 @@ Status StepFile::gather_chunks(CollectiveState& state, WrittenChunks& chunks) {
   return {};
 }
 
-// By rank 0.
+// Called by rank 0.
 Status StepFile::commit(const CollectiveState& state, WrittenChunks& chunks) {
   if (has_chunk_tables_) {
     if (Status whole = take_totals(chunks, state.ranks, path_); !whole.ok()) return whole;
-    // The room has the arrays in the file's order, perhaps another one than ours.
+    // The room has the arrays in the file's order, which may differ from ours.
     std::unordered_map<std::string, std::int64_t> in_room;
     for (const auto& one : room_.map.arrays) {
       in_room.emplace(one.description.name, static_cast<std::int64_t>(in_room.size()));
@@ -180,8 +181,8 @@ Status StepFile::take_chunks(CollectiveState& state, WrittenChunks& chunks) {
   return share_places(state);
 }
 
-// All ranks have made these tables of the same messages, so each of them knows where the first rank
-// of its node writes which page.
+// All ranks have built these tables from the same messages, so each of them knows where the first
+// rank of its node writes which page.
 Status StepFile::share_places(CollectiveState& state) {
   std::size_t words = 0;
   for (storage::StoredArray& one : map_.arrays) {
@@ -198,7 +199,7 @@ Status StepFile::share_places(CollectiveState& state) {
   }
   Status possible = agree_on(state, shared ? Status() : Status(shared.error()), call);
   if (!possible.ok()) {
-    // With too little memory to share, every rank keeps its own.
+    // If there is too little memory to share, every rank keeps its own places.
     return ranks::ends_communication(possible.error()) ? possible : Status();
   }
   const std::shared_ptr<storage::SharedMemory> memory = std::move(shared).value();

@@ -1,9 +1,11 @@
-// What nobody writes into a step has the array's fill value, in every format and for every reader.
+// Elements that no rank writes in a step have the array's fill value, in every format and for every
+// reader.
 //
-// Where a fill value is zeros, or there is none, nothing is done: a step's room in a file is zeros.
-// Chunks that are encoded are written whole, so nothing is done for them either. All others get the
-// fill value when the step begins, before any rank writes into it: what is written later is over
-// it, by whichever ranks, collectively or not, and nobody has to know what is left.
+// If the fill value is zeros, or there is none, nothing is done: new room for a step contains
+// zeros. Encoded chunks are written whole, so nothing is done for them either. All other elements
+// get the fill value when the step begins, before any rank writes into it. Later writes, by any
+// ranks, collectively or not, overwrite the fill value, so it need not be known which elements
+// remain.
 #include <algorithm>
 
 #include "aggregation/step_file.hpp"
@@ -14,7 +16,7 @@
 namespace weir::aggregation {
 namespace {
 
-// A rank more takes part for each of these: a small array is one rank's.
+// One rank takes part for each this many bytes, so that a small array is filled by one rank.
 constexpr std::int64_t bytes_of_a_part = std::int64_t{1} << 20;
 
 bool is_filled(const OpenArray& array) {
@@ -23,7 +25,7 @@ bool is_filled(const OpenArray& array) {
          std::any_of(fill.begin(), fill.end(), [](std::byte one) { return one != std::byte{0}; });
 }
 
-// The part of a section that is one of so many along its longest dimension.
+// Returns part number `part` of `parts` equal parts of a section along its longest dimension.
 array::Section part_of(array::Section section, std::int64_t part, std::int64_t parts) {
   if (parts == 1) return section;
   int longest = 0;
@@ -42,7 +44,7 @@ array::Section part_of(array::Section section, std::int64_t part, std::int64_t p
 Status StepFile::write_own_fills(const CollectiveState& state) const {
   storage::DataFileCache files(storage::DataFileCache::Use::writing, state.engines->slice_mover(),
                                closing());
-  std::int64_t first = 0;  // the rank that has an array's first part
+  std::int64_t first = 0;  // the rank with an array's first part
   for (const auto& one : arrays_) {
     if (!is_filled(*one) || !(one->origin().grows || !published_)) continue;
     array::Section section = array::Section::of(one->stored().map.shape.box());
@@ -53,7 +55,7 @@ Status StepFile::write_own_fills(const CollectiveState& state) const {
     const std::int64_t bytes = section.elements() * one->type().bytes();
     std::int64_t longest = 1;
     for (const std::int64_t count : section.count) longest = std::max(longest, count);
-    // Where nodes do not see each other's writes one of them fills all.
+    // If nodes do not see each other's writes, one rank fills everything.
     const std::int64_t most =
         one->origin().targets.coherent_caches ? std::min<std::int64_t>(state.ranks, longest) : 1;
     const std::int64_t parts =

@@ -1,8 +1,8 @@
-// Checksums of a file with steps, beside it in PATH.sums (storage/sums/sums_file.hpp). Each rank
-// sums what it writes; at the end of a step rank 0 puts the sums of all together, four bytes for a
-// MiB, and writes them before the commit. Blocks whose parts do not fit together, because they were
-// written twice or in very many parts, are read again, each by one rank. Readers learn all sums
-// when the file is opened.
+// Checksums of a file with steps, stored next to it in PATH.sums (storage/sums/sums_file.hpp). Each
+// rank computes checksums of what it writes. At the end of a step, rank 0 merges the checksums of
+// all ranks, four bytes per MiB, and writes them before the commit. Blocks whose parts do not fit
+// together, because they were written twice or in very many parts, are read again, each by one
+// rank. Readers get all checksums when the file is opened.
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -18,7 +18,8 @@
 namespace weir::aggregation {
 namespace {
 
-// The most loose parts of all ranks, besides one for each block and rank: 40 MiB at rank 0.
+// Limit on the loose parts of all ranks, in addition to one for each block and rank: 40 MiB on rank
+// 0.
 constexpr std::int64_t most_loose_parts = 1 << 20;
 
 std::string text_of(const std::vector<std::int64_t>& numbers) {
@@ -36,7 +37,8 @@ std::vector<std::int64_t> numbers_of(const std::string& text) {
 }  // namespace
 
 std::int64_t loose_parts_of_each(int ranks) {
-  // Where there are over a million ranks none keeps any: blocks of several parts are read again.
+  // With more than a million ranks, no rank keeps loose parts: blocks of several parts are read
+  // again.
   return most_loose_parts / ranks;
 }
 
@@ -61,7 +63,7 @@ Status StepFile::load_sums(CollectiveState& state, std::string text) {
       std::make_shared<const storage::KnownSums>(path_, storage::parse_sums(text, steps_).book);
   const bool asked_for =
       settings_.checksum ? *settings_.checksum != storage::Checksum::none : has_some;
-  // One of other blocks than ours is read, and not added to.
+  // Checksums for another block size than ours are verified, but not extended.
   has_sums_ = writable_ && asked_for && known->book().block_bytes() == storage::sum_block_bytes;
   for (const auto& one : arrays_) {
     if (!may_be_rewritten(*one)) one->sums().verify(known, map_);
@@ -73,8 +75,8 @@ bool StepFile::may_be_rewritten(const OpenArray& array) const {
   return settings_.rewrite && !array.origin().grows;
 }
 
-// By rank 0, before anything is written: a run that is killed then leaves arrays of which nothing
-// is known.
+// Called by rank 0 before anything is written: if the run is killed, arrays have unknown checksums
+// instead of wrong ones.
 Status StepFile::forget_rewritten(storage::SumBook book) const {
   for (const auto& one : arrays_) {
     if (!may_be_rewritten(*one) || one->encoded() != nullptr) continue;
@@ -87,7 +89,7 @@ Status StepFile::forget_rewritten(storage::SumBook book) const {
                                settings_.durability, book.block_bytes());
 }
 
-// Arrays that do not grow are written in one step alone: the first one that they are there in.
+// Arrays that do not grow are written in one step only: the first step in which they exist.
 void StepFile::collect_sums(bool in_step) {
   for (const auto& one : arrays_) {
     const bool written = in_step && is_of_step(*one);
@@ -109,7 +111,7 @@ Status StepFile::gather_sums(CollectiveState& state, SummedArrays& sums) {
   if (!all) return all.error();
   const auto arrays = storage::BlockSums::told(all.value());
   name_runs(arrays, sums);
-  // Array, file, offset.
+  // Each entry consists of array, file and offset.
   std::vector<std::int64_t> again;
   for (const auto& [array, written] : arrays) {
     for (const auto& block : written.unclear()) {
@@ -122,10 +124,11 @@ Status StepFile::gather_sums(CollectiveState& state, SummedArrays& sums) {
   return {};
 }
 
-// The blocks matter on rank 0, and so do the numbers.
+// `blocks` and `numbers` matter only on rank 0.
 Status StepFile::sum_again(CollectiveState& state, std::vector<std::int64_t> blocks,
                            std::vector<std::int64_t>& numbers) {
-  // Elsewhere what others wrote is seen only when it was made durable: better not known than wrong.
+  // On several nodes, a rank sees the writes of others only if they were made durable. Unknown
+  // checksums are better than wrong ones.
   const bool seen =
       state.group->nodes() == 1 || settings_.durability != storage::StepDurability::none;
   if (!seen) blocks.clear();
@@ -149,8 +152,8 @@ Status StepFile::sum_again(CollectiveState& state, std::vector<std::int64_t> blo
         *sums);
     sums->tell(blocks[at], mine);
   }
-  // As before they were read: one that stayed open under the name that it has until the commit
-  // would be taken for the next file of that path.
+  // Closes the files again. A file that stayed open under its name before the commit would be
+  // mistaken for the next file of that path.
   if (!published_) {
     Status closed = close_files();
     if (status.ok()) status = std::move(closed);
@@ -176,8 +179,8 @@ void StepFile::name_runs(const std::map<std::int64_t, storage::BlockSums>& array
   }
 }
 
-// By rank 0, before a step more: what a killed run left of a step that was not committed. Read only
-// where it has changed since this file's last commit.
+// Called by rank 0 before another step: removes what a killed run left of a step that was not
+// committed. The file is read only if it has changed since this file's last commit.
 Status StepFile::cut_sums() {
   const std::string sums_file = storage::sums_path(path_);
   const auto now = storage::state_of_file(sums_file);
@@ -189,14 +192,14 @@ Status StepFile::cut_sums() {
   return {};
 }
 
-// By rank 0.
+// Called by rank 0.
 Status StepFile::commit_with_sums(const CollectiveState& state, WrittenChunks& chunks,
                                   const SummedArrays& sums) {
   if (Status unchanged = check_is_unchanged(); !unchanged.ok()) return unchanged;
   const std::string committed = storage::sums_path(path_);
   const std::string incomplete = storage::incomplete_sums_path(path_);
   const std::string frame = storage::sums_frame(steps_ + 1, sums);
-  sums_as_.reset();  // a commit that fails leaves a frame of a step that is not there
+  sums_as_.reset();  // a commit that fails leaves a frame of a step that does not exist
   Status entered;
   if (!published_) {
     entered = has_sums_ ? storage::replace_sums(incomplete, frame, settings_.durability)
@@ -208,7 +211,7 @@ Status StepFile::commit_with_sums(const CollectiveState& state, WrittenChunks& c
   Status done = commit(state, chunks);
   version_ = storage::version_of(published_ || done.ok() ? path_ : storage::incomplete_path(path_));
   if (!done.ok()) return done;
-  // The step is committed whatever becomes of this: then its sums are not known.
+  // The step is committed even if renaming fails; its checksums are then unknown.
   if (!published_ && has_sums_) {
     (void)storage::rename_sums(incomplete, committed, settings_.durability);
   }

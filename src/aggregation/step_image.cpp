@@ -12,7 +12,7 @@ namespace {
 
 using array::Indices;
 
-// Dimensions 1 and on of extents; {1} when there are none, so that a step has a shape.
+// Returns the extents without dimension 0; {1} if there are no others, so that a step has a shape.
 Indices without_first(const Indices& extents) {
   Indices rest;
   for (int d = 1; d < extents.size(); ++d) rest.push_back(extents[d]);
@@ -26,7 +26,7 @@ std::int64_t product(const Indices& extents) {
   return all;
 }
 
-// Takes from an offset what is a base.
+// Splits an offset into a base, which is a multiple of `alignment`, and a rest.
 void split(std::int64_t& offset, std::int64_t alignment, std::int64_t& base) {
   base = offset - offset % alignment;
   offset -= base;
@@ -41,15 +41,16 @@ Result<StepImage> dense_image(const storage::ExtentMap& map, const array::Shape&
   return StepImage{image.value(), 0, base};
 }
 
-// The chunks of a row of the grid along dimension 0, which a step lies in.
+// The row of chunks, along dimension 0 of the grid, that contains a step.
 struct ChunkRow {
   std::int64_t first_chunk = 0;
   std::int64_t chunks = 0;
-  std::int64_t number = 0;  // of the row
-  std::int64_t inside = 0;  // bytes from the start of each chunk to the step's part of it
+  std::int64_t number = 0;  // number of the row
+  std::int64_t inside = 0;  // offset in bytes of the step's part in each chunk
 };
 
-// Places of the row's chunks, as a grid of their own; sets first_file and how many files there are.
+// Returns the places of the row's chunks in a grid of their own; sets first_file and the number of
+// files.
 Result<array::ChunkPlaces> places_of(const storage::ChunkExtents& whole, const ChunkRow& row,
                                      std::int64_t& first_file, std::int64_t& files) {
   files = 1;
@@ -59,7 +60,7 @@ Result<array::ChunkPlaces> places_of(const storage::ChunkExtents& whole, const C
     if (slots->files == 1) {
       of_row.offset += row.first_chunk * slots->slot_bytes;
     } else if (slots->files == whole.grid.chunks() && slots->turn == 0) {
-      first_file = row.first_chunk;  // a file each
+      first_file = row.first_chunk;  // each chunk is a separate file
       files = of_row.files = row.chunks;
     } else {
       return Error(ErrorCode::unsupported,
@@ -81,7 +82,7 @@ Result<array::ChunkPlaces> places_of(const storage::ChunkExtents& whole, const C
   const auto& table = std::get<array::ChunkTable>(whole.places);
   std::vector<array::ChunkTable::Run> runs = table.part(row.first_chunk, row.chunks).runs();
   for (auto& run : runs) run.place.offset += row.inside;
-  // Chunks at equal distances need no table, which changes with every step.
+  // Chunks at equal distances need no table, which would change with every step.
   if (runs.size() == 1 && runs[0].first == 0 && runs[0].chunks == row.chunks &&
       runs[0].distance >= 0 && runs[0].place.file == 0) {
     return array::ChunkPlaces(array::SlotsInTurn{1, runs[0].place.offset, runs[0].distance, 0});
@@ -95,7 +96,7 @@ Result<StepImage> chunked_image(const storage::ExtentMap& map, const array::Chun
                                 const std::optional<Indices>& stored_extents,
                                 std::int64_t first_file, std::int64_t files, std::int64_t alignment,
                                 Chunks chunks) {
-  // A single chunk is dense, and may be shared out among aggregators.
+  // A single chunk is dense, and may be divided among aggregators.
   if (grid.chunks() == 1 && chunks == Chunks::may_be_shared &&
       (!stored_extents || *stored_extents == grid.shape().extents())) {
     if (const auto place = array::place_of(places, grid, 0)) {
@@ -117,7 +118,7 @@ Result<StepImage> step_of_chunks(const storage::ExtentMap& map, const storage::C
   const Indices& extents = chunks.grid.chunk_extents();
   const auto grid = array::ChunkGrid::create(step_shape(map.shape), without_first(extents));
   if (!grid) return grid.error();
-  // A chunk is packed in row-major order: what it has of one step is contiguous.
+  // A chunk is packed in row-major order, so its part of one step is contiguous.
   const Indices stored = without_first(chunks.stored_extents ? *chunks.stored_extents : extents);
   const bool several_steps = extents[0] > 1;
   if (several_steps && !chunks.stored_extents) {

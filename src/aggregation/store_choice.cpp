@@ -5,9 +5,9 @@
 namespace weir::aggregation {
 namespace {
 
-// Shorter copies say little of the way, and cost little by either.
+// Shorter copies tell little about the ways, and cost little with either.
 constexpr std::int64_t least_bytes = 16 << 10;
-// The cached way may take so much longer here: who takes the bytes next finds them in a cache.
+// The cached way may take longer by this factor, since the next reader finds the data in a cache.
 constexpr double cached_is_worth = 1.5;
 constexpr int copies_between_tries = 24;
 constexpr double share_of_the_newest = 0.4;

@@ -28,7 +28,7 @@ UnwrittenArrays::UnwrittenArrays(std::span<const std::unique_ptr<OpenArray>> arr
 }
 
 Status UnwrittenArrays::gather(CollectiveState& state) {
-  if (numbers_.empty()) return {};  // on all ranks
+  if (numbers_.empty()) return {};  // on all ranks alike
   auto gathered = gather_at_rank_0(state, written_alone_, "the arrays that ranks wrote alone");
   if (!gathered) return gathered.error();
   if (state.rank != 0) return {};
@@ -70,7 +70,7 @@ void UnwrittenArrays::take(const std::string& message) {
   remove(written);
 }
 
-// `written`: in their order.
+// `written` must be in order.
 void UnwrittenArrays::remove(const std::vector<std::int64_t>& written) {
   std::vector<std::int64_t> left;
   std::set_difference(numbers_.begin(), numbers_.end(), written.begin(), written.end(),

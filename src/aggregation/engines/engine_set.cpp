@@ -13,7 +13,7 @@ Result<std::unique_ptr<storage::Engine>> engine_of(plan::Engine engine) {
     case plan::Engine::uring:
       return storage::make_uring_engine();
     case plan::Engine::direct: {
-      // Storage itself is kept busy by many transfers in flight, where the kernel offers them.
+      // Many transfers in flight keep the storage itself busy, if the kernel supports them.
       auto base = storage::make_uring_engine();
       return storage::make_direct_engine(base ? std::move(base).value()
                                               : storage::make_posix_engine());
@@ -51,7 +51,7 @@ Status EngineSet::check(plan::Engine engine) { return make(engine); }
 plan::Engines EngineSet::available() {
   plan::Engines available;
   for (const plan::Engine engine : plan::all_engines) {
-    // Only io_uring may be missing; the others are made when they are used.
+    // Only io_uring may be missing; the other engines are created when they are used.
     if (engine != plan::Engine::uring || check(engine).ok()) available.add(engine);
   }
   return available;

@@ -21,10 +21,10 @@ using storage::FileTraffic;
 using storage::Opening;
 using storage::Slice;
 
-// Counts of MPI are ints, and so are lengths in a datatype.
+// MPI counts are ints, and so are lengths in a datatype.
 constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
 
-// Open MPI's library says no more.
+// Builds the error of a write of 0 bytes, for which Open MPI gives no reason.
 Error wrote_nothing(const std::string& path, std::int64_t offset, std::int64_t bytes) {
   Error error;
   error.code = ErrorCode::io;
@@ -62,7 +62,8 @@ class MpiFile final : public EngineFile {
   MPI_File handle_;
 };
 
-// At most most_bytes of slices, from byte `skipped` of the first on, as MPI sees memory.
+// Describes memory for MPI: at most most_bytes of the slices, from byte `skipped` of the first
+// slice on.
 class Memory {
  public:
   explicit Memory(std::span<const Slice> slices) {
@@ -103,7 +104,8 @@ class MpiioEngine final : public storage::Engine {
     }
     std::vector<std::string> changed;
     if (opening.write && opening.bytes_when_made > 0) {
-      // MPI can make files, but not folders, and not one file by several openers that are alone.
+      // MPI can create files, but no folders, and not one file that several processes open
+      // separately.
       auto made = storage::open_system_file(path, opening);
       if (!made) return made.error();
       changed = std::move(made.value().changed_folders);
@@ -185,7 +187,7 @@ class MpiioEngine final : public storage::Engine {
     traffic.moved += moved;
     if (moved == bytes) return {};
     if (!writing) return ends_early(range, offset + moved);
-    // A partial write has no error of its own; the rest tells.
+    // A partial write reports no error of its own; writing the rest does.
     std::vector<Slice> rest;
     std::int64_t skip = moved;
     for (const Slice& slice : part) {
