@@ -12,8 +12,8 @@
 namespace weir::calls {
 namespace {
 
-// The current folder, asked for once. A writer makes the number odd, so a reader that saw an odd
-// number, or two different ones, asks the kernel itself.
+// The cached path of the current folder. A writer makes the version odd, so a reader that sees an
+// odd version, or two different versions, asks the kernel instead.
 struct CurrentFolder {
   std::atomic<unsigned> version{0};
   std::atomic<std::size_t> size{0};
@@ -26,7 +26,8 @@ std::size_t ask_for_current_folder(char* bytes) {
   return length > 1 && bytes[0] == '/' ? static_cast<std::size_t>(length) - 1 : 0;
 }
 
-// Copies the current folder's path to `bytes`, which has PATH_MAX, and gives its length.
+// Copies the current folder's path to `bytes`, which has room for PATH_MAX bytes, and returns its
+// length.
 std::size_t current_folder(char* bytes) {
   const unsigned before = current.version.load(std::memory_order_acquire);
   std::size_t size = current.size.load(std::memory_order_relaxed);
@@ -58,7 +59,7 @@ AbsolutePath::AbsolutePath(int folder_descriptor, const char* path) {
   const std::string_view given(path);
   bool known = true;
   if (!given.starts_with('/')) {
-    std::array<char, PATH_MAX> here;  // not initialised: current_folder() says how much is
+    std::array<char, PATH_MAX> here;  // not initialized: current_folder() returns its length
     if (folder_descriptor == AT_FDCWD) {
       const std::size_t size = current_folder(here.data());
       known = size > 0 && append({here.data(), size});

@@ -1,4 +1,5 @@
-// Paths as one process's calls name them, made absolute so that all processes name a file alike.
+// Makes the paths in a process's calls absolute, so that all processes use the same path for a
+// file.
 #pragma once
 
 #include <array>
@@ -8,28 +9,28 @@
 
 namespace weir::calls {
 
-// In memory of its own, as long as it lives.
+// An absolute path, which owns its memory.
 class AbsolutePath {
  public:
-  // `folder_descriptor` as openat has it; AT_FDCWD is the current folder.
+  // `folder_descriptor` is as for openat; AT_FDCWD is the current folder.
   AbsolutePath(int folder_descriptor, const char* path);
   AbsolutePath(const AbsolutePath&) = delete;
   AbsolutePath& operator=(const AbsolutePath&) = delete;
   ~AbsolutePath() = default;
 
-  // Without "." and repeated slashes, and without ".." and the name before it, also where that is
-  // a link: asking what links lead to would double the calls. Empty when it cannot be known or is
-  // too long.
+  // Returns the path without "." and repeated slashes, and without ".." and the name before it,
+  // even if that name is a link: resolving links would double the calls. The result is empty if the
+  // path cannot be determined or is too long.
   [[nodiscard]] std::string_view view() const { return {bytes_.data(), size_}; }
 
  private:
-  bool append(std::string_view path);  // false: it is too long
+  bool append(std::string_view path);  // returns false if it is too long
 
-  std::array<char, PATH_MAX> bytes_;  // not initialised: `size_` bytes are
+  std::array<char, PATH_MAX> bytes_;  // only the first `size_` bytes are initialized
   std::size_t size_ = 0;
 };
 
-// The current folder has changed.
+// Called when the current folder has changed.
 void forget_current_folder();
 
 }  // namespace weir::calls

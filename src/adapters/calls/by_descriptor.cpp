@@ -1,6 +1,7 @@
-// libc's functions on open files: what is looked at and made durable, and the bytes that move.
+// Wrappers of libc's functions on open files: functions that query files, make them durable, and
+// move bytes.
 //
-// A declaration here is that of libc's headers, so its names of arguments and its C are theirs.
+// Declarations here repeat those of libc's headers, with their argument names and C style.
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
@@ -90,7 +91,7 @@ ssize_t write(int descriptor, const void* bytes, size_t size) {
                         [&] { return real(descriptor, bytes, size); });
 }
 
-// The others: `name(descriptor, what, how_much, offset)`.
+// The other functions: `name(descriptor, what, how_much, offset)`.
 #define WEIR_MOVE(name, operation, bytes_type, size_type, offset_type)                 \
   ssize_t name(int descriptor, bytes_type bytes, size_type size, offset_type offset) { \
     WEIR_REAL(name);                                                                   \
@@ -107,7 +108,7 @@ WEIR_MOVE(preadv64, read, const struct iovec*, int, off64_t)
 WEIR_MOVE(pwritev, write, const struct iovec*, int, off_t)
 WEIR_MOVE(pwritev64, write, const struct iovec*, int, off64_t)
 
-// What programs call that were compiled with _FORTIFY_SOURCE.
+// Functions called by programs that were compiled with _FORTIFY_SOURCE.
 ssize_t __read_chk(int descriptor, void* bytes, size_t size, size_t room);
 ssize_t __read_chk(int descriptor, void* bytes, size_t size, size_t room) {
   WEIR_REAL(__read_chk);

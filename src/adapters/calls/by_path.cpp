@@ -1,6 +1,6 @@
-// libc's functions that look at files, and that make, change and remove them, by their paths.
+// Wrappers of libc's functions that query, make, change and remove files by path.
 //
-// A declaration here is that of libc's headers, so its names of arguments and its C are theirs.
+// Declarations here repeat those of libc's headers, with their argument names and C style.
 #include <stdio.h>  // NOLINT(modernize-deprecated-headers): renameat2, remove
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -17,7 +17,7 @@ using weir::calls::counted;
 using weir::calls::counted_making;
 using weir::calls::Operation;
 
-// Looking: `name(path, second)`.
+// Functions that query a file: `name(path, second)`.
 #define WEIR_LOOK(result, name, operation, second_type)                             \
   result name(const char* path, second_type second) noexcept {                      \
     WEIR_REAL(name);                                                                \
@@ -63,7 +63,7 @@ int statx(int folder, const char* path, int flags, unsigned mask, struct statx* 
                  [&] { return real(folder, path, flags, mask, found); });
 }
 
-// What programs call that were compiled against a glibc before 2.33.
+// Functions called by programs that were compiled with a glibc before 2.33.
 int __xstat(int version, const char* path, struct stat* found);
 int __xstat(int version, const char* path, struct stat* found) {
   WEIR_REAL(__xstat);
@@ -143,7 +143,7 @@ int remove(const char* path) noexcept {
   return counted(Operation::remove_file, path, [&] { return real(path); });
 }
 
-// Calls with two paths count for the one that is made.
+// A call with two paths is counted for the path that it makes.
 int rename(const char* from, const char* to) noexcept {
   WEIR_REAL(rename);
   return counted_making(Operation::rename, AT_FDCWD, to, [&] { return real(from, to); });

@@ -8,7 +8,7 @@
 namespace weir::calls {
 namespace {
 
-// FNV-1a, finished by a multiplication, as the low bits choose the slot.
+// The hash is FNV-1a, finished by a multiplication, since the low bits select the slot.
 std::uint64_t hash_of(std::string_view path) {
   std::uint64_t hash = 0xcbf29ce484222325U;
   for (const char letter : path) {
@@ -37,7 +37,7 @@ FileCounts* CallCounts::file(std::string_view absolute_path) {
         return &one;
       }
     }
-    if (there == hash) return &one;  // two paths share a hash once in 10^10 runs with this many
+    if (there == hash) return &one;  // collision: once in 10^10 runs with this many paths
   }
   return nullptr;
 }
@@ -65,7 +65,7 @@ void CallCounts::add(Operation operation, FileCounts* file, std::int64_t start_n
 }
 
 void CallCounts::add_bytes(Operation operation, FileCounts* file, std::int64_t bytes) {
-  if (file == nullptr) return;  // a terminal, a pipe, a socket
+  if (file == nullptr) return;  // a terminal, pipe or socket
   const auto which = static_cast<std::size_t>(operation);
   totals_.count[which].fetch_add(1, relaxed);
   file->count[which].fetch_add(1, relaxed);
@@ -75,7 +75,7 @@ void CallCounts::add_bytes(Operation operation, FileCounts* file, std::int64_t b
 }
 
 void CallCounts::made(FileCounts* file, std::string_view absolute_path) {
-  if (file != nullptr && file->created.exchange(true, relaxed)) return;  // was counted
+  if (file != nullptr && file->created.exchange(true, relaxed)) return;  // already counted
   const std::size_t slash = absolute_path.rfind('/');
   if (slash == std::string_view::npos) return;
   FileCounts* const folder = this->file(absolute_path.substr(0, std::max<std::size_t>(slash, 1)));
@@ -110,8 +110,8 @@ void CallCounts::clear_counts() {
 }
 
 CallCounts& call_counts() {
-  // Zero bytes are counts of nothing. The object has no constructor, as it is used before all
-  // others have run; the pages that are never touched take no memory.
+  // Zero bytes are valid empty counts. The object has no constructor, since it is used before any
+  // constructor has run. Pages that are never touched take no memory.
   alignas(CallCounts) static constinit std::array<std::byte, sizeof(CallCounts)> storage{};
   return *reinterpret_cast<CallCounts*>(storage.data());
 }

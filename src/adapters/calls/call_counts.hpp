@@ -1,8 +1,9 @@
-// The counts of a process: per operation, per file, per folder.
+// The counts of a process: per operation, per file and per folder.
 //
-// Any thread counts at any time, from before main() to after it, in fixed memory without locks: a
-// file's entry is found by the 64-bit hash of its absolute path and is never taken away. Memory is
-// touched as files are seen: 192 bytes and the path for each, of at most `most_files`.
+// Any thread can count at any time, from before main() to after it, in fixed memory and without
+// locks. The entry of a file is found by the 64-bit hash of its absolute path and is never removed.
+// Memory is touched only as files are seen: 192 bytes and the path for each, for at most
+// `most_files` files.
 #pragma once
 
 #include <array>
@@ -15,50 +16,51 @@
 
 namespace weir::calls {
 
-// Counts are read when all is over, or as they are.
+// Counts are read after all counting has ended, or while it goes on; no order is needed.
 inline constexpr auto relaxed = std::memory_order_relaxed;
 
 inline constexpr std::size_t most_files = 49152;
 
 struct FileCounts {
-  std::atomic<std::uint64_t> hash;  // 0: free
-  std::atomic<const char*> path;    // null until it is written
+  std::atomic<std::uint64_t> hash;  // 0: the entry is free
+  std::atomic<const char*> path;    // null until the path is written
   std::atomic<bool> written;        // opened for writing
-  std::atomic<bool> created;        // opened so that it is made when it is missing, or mkdir
+  std::atomic<bool> created;        // opened with O_CREAT or the like, or made by mkdir
   std::array<std::atomic<std::uint32_t>, operations> count;
   std::atomic<std::uint64_t> bytes_read;
   std::atomic<std::uint64_t> bytes_written;
-  std::atomic<std::int64_t> first_ns;  // of opening, looking at and so on; not of moving bytes
+  std::atomic<std::int64_t> first_ns;  // of open, stat and the like, not of calls that move bytes
   std::atomic<std::int64_t> last_ns;
-  // Things made in it, if it is a folder: each name once as long as there is room for files.
+  // Number of entries made in a folder: each name counts once as long as there is room for files.
   std::atomic<std::uint64_t> made_inside;
 };
 
 struct Totals {
   std::array<std::atomic<std::uint64_t>, operations> count;
   std::array<std::atomic<std::int64_t>, operations> ns;
-  std::atomic<std::uint64_t> left_out;  // operations on files for which there was no room
+  std::atomic<std::uint64_t> left_out;  // operations on files without an entry, for lack of room
 };
 
-// An object of this class has static storage (see call_counts()): no constructor runs.
+// An object of this class has static storage (see call_counts()), and no constructor runs.
 class CallCounts {
  public:
-  // Whether calls with that path are counted: not below /proc, /sys and /dev.
+  // Returns whether calls with that path are counted: all but those below /proc, /sys and /dev.
   [[nodiscard]] static bool counts(std::string_view absolute_path);
-  // Null when there is no room.
+  // Returns the entry of a file; null if there is no room.
   FileCounts* file(std::string_view absolute_path);
-  // An operation that took from start_ns to end_ns; `file` is null when there was no room for it.
+  // Counts an operation that took from start_ns to end_ns; `file` is null if there was no room for
+  // it.
   void add(Operation operation, FileCounts* file, std::int64_t start_ns, std::int64_t end_ns);
-  // Bytes that moved by one call.
+  // Counts bytes that one call moved.
   void add_bytes(Operation operation, FileCounts* file, std::int64_t bytes);
-  // Something was made, or may have been made, at the path.
+  // Records that an entry was made, or may have been made, at the path.
   void made(FileCounts* file, std::string_view absolute_path);
 
-  // The file that a descriptor belongs to; null when that file is not counted.
+  // Returns the file to which a descriptor belongs; null if that file is not counted.
   [[nodiscard]] FileCounts* of_descriptor(int descriptor) const;
   void set_descriptor(int descriptor, FileCounts* file);
 
-  // Forgets everything: a forked child counts from nothing, its descriptors excepted.
+  // Resets all counts but keeps the descriptors: a forked child counts from zero.
   void clear_counts();
 
   [[nodiscard]] const Totals& totals() const { return totals_; }
@@ -84,7 +86,7 @@ class CallCounts {
   Totals totals_;
 };
 
-// The one of this process: interposed functions have no other way to it.
+// Returns the object of this process, which interposed functions cannot reach in any other way.
 CallCounts& call_counts();
 
 }  // namespace weir::calls

@@ -1,4 +1,4 @@
-// Around a call of libc: what it was, on which file, how long it took.
+// Wraps a call of libc and records which operation it was, on which file, and how long it took.
 #pragma once
 
 #include <dlfcn.h>
@@ -14,17 +14,17 @@
 #include "adapters/calls/absolute_path.hpp"
 #include "adapters/calls/call_counts.hpp"
 
-// libc's own function of that name, whatever wraps it; looked up once.
+// Looks up, once, libc's own function of that name behind any wrapper.
 #define WEIR_REAL(name) \
   static auto* const real = reinterpret_cast<decltype(&::name)>(::dlsym(RTLD_NEXT, #name))
 
 namespace weir::calls {
 
-// False once it is known that nobody wants this process's counts.
+// False after it is known that the counts of this process are not wanted.
 inline constinit std::atomic<bool> counting{true};
 
-// Whether the caller is the process whose counts these are. A child of vfork shares the memory, and
-// closes what its parent keeps open.
+// Returns whether the caller is the process that owns these counts. A child of vfork shares the
+// memory, and closes files that its parent keeps open.
 bool is_own_process();
 
 inline void set_descriptor(int descriptor, FileCounts* file) {
@@ -37,7 +37,7 @@ inline std::int64_t now_ns() {
   return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
-// What is done with the file's counts after the call: `finish(file, result)`, errno kept.
+// Counts a call and then runs `finish(file, result)` on the file's counts; errno is preserved.
 template <typename Call, typename Finish>
 auto counted_and_finished(Operation operation, int folder, const char* path, const Call& call,
                           const Finish& finish) {
@@ -65,7 +65,7 @@ auto counted(Operation operation, const char* path, const Call& call) {
   return counted(operation, AT_FDCWD, path, call);
 }
 
-// Counts a call that makes something at the path when it returns 0.
+// Counts a call that makes a file or folder at the path if it returns 0.
 template <typename Call>
 auto counted_making(Operation operation, int folder, const char* path, const Call& call) {
   return counted_and_finished(operation, folder, path, call,
@@ -87,7 +87,7 @@ auto counted(Operation operation, int descriptor, const Call& call) {
   return result;
 }
 
-// Counts a call that returns how many bytes it moved.
+// Counts a call that returns the number of bytes it moved.
 template <typename Call>
 auto counted_moving(Operation operation, int descriptor, const Call& call) {
   const auto result = call();

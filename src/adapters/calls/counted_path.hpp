@@ -1,4 +1,4 @@
-// Says of which files calls are counted: of all but those that the kernel makes up.
+// Says for which files calls are counted: all except those in the kernel's virtual file systems.
 #pragma once
 
 #include <string_view>

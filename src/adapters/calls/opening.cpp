@@ -1,6 +1,6 @@
-// libc's functions that open and close files and folders.
+// Wrappers of libc's functions that open and close files and folders.
 //
-// A declaration here is that of libc's headers, so its names of arguments and its C are theirs.
+// Declarations here repeat those of libc's headers, with their argument names and C style.
 #include <dirent.h>
 #include <stdarg.h>  // NOLINT(modernize-deprecated-headers): the functions are C's
 #include <stdio.h>   // NOLINT(modernize-deprecated-headers): fopen64, fileno
@@ -44,7 +44,7 @@ FILE* counted_fopen(const char* path, const char* mode, const Call& call) {
                               });
 }
 
-// The path is known when the file is there.
+// The path is known only after the file has been made.
 template <typename Call>
 int counted_mkstemp(const char* path, const Call& call) {
   const std::int64_t start = now_ns();
@@ -81,7 +81,7 @@ using weir::calls::needs_mode;
 using weir::calls::Operation;
 using weir::calls::set_descriptor;
 
-// The mode is there only where the flags want it.
+// Reads the mode argument, which exists only if the flags require it.
 #define WEIR_MODE(flags)              \
   mode_t mode = 0;                    \
   if (needs_mode(flags)) {            \
@@ -117,7 +117,7 @@ int openat64(int folder, const char* path, int flags, ...) {
   return counted_open(folder, path, flags, [&] { return real(folder, path, flags, mode); });
 }
 
-// What programs call that were compiled with _FORTIFY_SOURCE.
+// Functions called by programs that were compiled with _FORTIFY_SOURCE.
 int __open_2(const char* path, int flags);
 int __open_2(const char* path, int flags) {
   WEIR_REAL(__open_2);
@@ -166,7 +166,8 @@ int close(int descriptor) {
   WEIR_REAL(close);
   FileCounts* const file = call_counts().of_descriptor(descriptor);
   if (file == nullptr) return real(descriptor);
-  // Before: the kernel may give the number to another thread as soon as it is free.
+  // The entry is removed before the call, since the kernel may reuse the number for another thread
+  // as soon as it is free.
   const auto close_it = [&] {
     set_descriptor(descriptor, nullptr);
     return real(descriptor);
@@ -232,10 +233,10 @@ DIR* fdopendir(int descriptor) {
   return counted(Operation::open_folder, descriptor, [&] { return real(descriptor); });
 }
 
-// The calls below let a folder's descriptor go without close().
+// The following functions release a folder's descriptor without close().
 int closedir(DIR* folder) {
   WEIR_REAL(closedir);
-  DIR* const volatile given = folder;  // it may be null, whatever the header tells the compiler
+  DIR* const volatile given = folder;  // it may be null, whatever the header declares
   const int descriptor = given == nullptr ? -1 : ::dirfd(folder);
   const auto close_it = [&] {
     set_descriptor(descriptor, nullptr);

@@ -1,4 +1,4 @@
-// What a program asks a file system for, as far as it is counted.
+// The kinds of file system operations that are counted.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ enum class Operation : std::uint8_t {
 
 inline constexpr std::size_t operations = 19;
 
-// As records name them, in the order of the enumeration.
+// The names used in records, in the order of the enumeration.
 inline constexpr std::array<std::string_view, operations> operation_names = {
     "open",   "close",   "stat",   "access", "readlink", "mkdir",    "rmdir",
     "unlink", "rename",  "link",   "chmod",  "utime",    "truncate", "sync",

@@ -20,20 +20,21 @@
 namespace weir::calls {
 namespace {
 
-// State of this process's record. The file is opened and written by system calls: libc's functions
-// are counted.
+// State of this process's record. The file is opened and written by direct system calls, since
+// libc's functions are counted.
 struct Record {
-  std::atomic<int> process{0};  // the one whose record it is; a vforked child has another number
+  std::atomic<int> process{0};  // the recorded process; a vforked child has another number
   std::atomic<bool> ended{false};
   std::int64_t begin_ns = 0;
-  std::array<char, PATH_MAX> path{};  // empty: nobody wants one
+  std::array<char, PATH_MAX> path{};  // empty: no record is wanted
 };
 constinit Record record;
 
 int own_process() { return static_cast<int>(::syscall(SYS_getpid)); }
 
-// A record's text on its way to the file. In static memory: _exit and exec may be called where
-// nothing may be allocated, from a signal handler or a child of a program with threads.
+// Buffers a record's text on its way to the file. It uses static memory, since _exit and exec may
+// be called where nothing may be allocated: in a signal handler, or in a child of a program with
+// threads.
 class Writer {
  public:
   void begin(int descriptor) {
@@ -59,7 +60,7 @@ class Writer {
       add(letter == '\t' ? 't' : letter == '\n' ? 'n' : letter);
     }
   }
-  // A line: words with tabs between.
+  // Adds a line of words separated by tabs.
   template <typename... Words>
   void add_words(const Words&... words) {
     const auto one = [&](const auto& word) {
@@ -76,7 +77,7 @@ class Writer {
     std::string_view text(bytes_.data(), size_);
     while (!text.empty()) {
       const long written = ::syscall(SYS_write, descriptor_, text.data(), text.size());
-      if (written <= 0) break;  // without its last line the record is known to be cut off
+      if (written <= 0) break;  // a record without its last line is recognized as truncated
       text.remove_prefix(static_cast<std::size_t>(written));
     }
     size_ = 0;
@@ -96,7 +97,7 @@ int open_record(int flags) {
 
 void close_record(int descriptor) { ::syscall(SYS_close, descriptor); }
 
-// The number in the first of these variables that has one.
+// Returns the number in the first of these variables that contains one.
 long number_of(std::initializer_list<const char*> names) {
   for (const char* const name : names) {
     const char* const text = ::getenv(name);
@@ -128,7 +129,7 @@ void write_beginning() {
   writer.add('\n');
 }
 
-// The record's name holds the process's number and time: after exec both processes have one.
+// The record's name contains the process number and the time, since exec keeps the process number.
 void begin(const char* folder) {
   timespec now{};
   ::clock_gettime(CLOCK_REALTIME, &now);
@@ -179,7 +180,7 @@ void write_file(const FileCounts& file, const char* path) {
   writer.add('\n');
 }
 
-// The files with the most operations; the others are summed up.
+// Selects the files with the most operations; the others are summed up.
 struct Chosen {
   std::array<const FileCounts*, most_files> files{};
   std::size_t count = 0;
@@ -244,7 +245,7 @@ void write_counts() {
   writer.add('\n');
 }
 
-// Once; not by a child that shares the memory.
+// Ends the record, only once, and not in a child that shares the memory.
 void end() {
   if (record.path[0] == '\0' || !is_own_process() || record.ended.exchange(true)) {
     return;
@@ -289,8 +290,8 @@ __attribute__((destructor)) void on_exit() { end(); }
 
 extern "C" {
 
-// Ends that call no destructor. After an exec that failed the process goes on uncounted: it is
-// almost always a child that ends then.
+// Functions that end a process without destructors. If an exec fails, the process continues
+// uncounted; it is almost always a child that then ends.
 void _exit(int status) {
   WEIR_REAL(_exit);
   weir::calls::end();

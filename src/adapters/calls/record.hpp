@@ -1,19 +1,19 @@
-// What a process leaves behind for `weir run --advise`: one text file in the folder that the
-// environment variable WEIR_CALLS_FOLDER names, begun when the process begins and ended when it
-// ends or calls exec. A process that was killed leaves its beginning.
+// The record that a process leaves for `weir run --advise`: one text file in the folder that the
+// environment variable WEIR_CALLS_FOLDER names. It is begun when the process begins, and ended when
+// the process ends or calls exec. A process that is killed leaves only the beginning.
 //
-// A line is words with tabs between; in the last word of a line, a path, backslash, tab and newline
-// have a backslash before them (\\, \t, \n).
+// A line consists of words separated by tabs. In the last word of a line, a path, each backslash,
+// tab and newline is escaped by a backslash (\\, \t, \n).
 //
 //   weir-calls 1
-//   process PID RANK RANKS HOST TIME PROGRAM     rank and ranks -1 where no launcher set them
+//   process PID RANK RANKS HOST TIME PROGRAM     rank and ranks are -1 if no launcher set them
 //   total OPERATION COUNT NS
 //   file MADE WROTE BYTES_READ BYTES_WRITTEN FIRST_NS LAST_NS OPERATION=COUNT,... PATH
 //   folder MADE_INSIDE PATH
-//   left-out OPERATIONS FILES                    on files, and files, that have no line
-//   end NS                                       since the process began
+//   left-out OPERATIONS FILES                    operations on files without a line, and their
+//   number end NS                                       time since the process began
 //
-// At most `most_lines` files and folders have lines, those with the most operations.
+// At most `most_lines` files and folders have lines: those with the most operations.
 #pragma once
 
 #include <cstddef>
