@@ -38,7 +38,7 @@ struct ArrayOrigin {
   std::vector<std::byte> fill = {};    // one element; empty: zeros
   std::uint64_t file_number = 0;       // unique number of the open file that contains the array
   storage::DescriptorSource* descriptors = nullptr;  // of the node; null: files are opened directly
-  // How files of chunks that are closed early are treated, in a file whose steps are durable or
+  // Treatment of files of chunks that are closed early, in a file whose steps are durable or
   // not.
   storage::DataFileCache::Closing closing = storage::DataFileCache::Closing::makes_durable;
   // Bytes that this rank wrote into the file in a step; null: the array is in no file with steps.

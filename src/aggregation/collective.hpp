@@ -84,7 +84,7 @@ struct CollectiveSettings {
   std::shared_ptr<const storage::SliceMover> slice_mover;
 };
 
-// How a call spent its time on this rank, and what it moved.
+// The times that a call spent on this rank, and the amounts that it moved.
 struct CollectiveFigures {
   plan::Strategy strategy = plan::Strategy::direct;  // the strategy used
   plan::Engine engine = plan::Engine::posix;         // the engine used
@@ -102,7 +102,7 @@ struct CollectiveFigures {
   ByteAccount account;
 };
 
-// What happens to an array that no rank wrote in a step: it is filled with the fill value, or
+// The treatment of an array that no rank wrote in a step: it is filled with the fill value, or
 // ending the step fails.
 enum class Unwritten { is_filled, is_error };
 

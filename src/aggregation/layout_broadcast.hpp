@@ -1,5 +1,5 @@
-// What rank 0 sends to the other ranks about a file that it laid out or opened, or that gets
-// another step, so that only rank 0 queries the file system.
+// The data that rank 0 sends to the other ranks about a file that it laid out or opened, or that
+// gets another step, so that only rank 0 queries the file system.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ struct LayoutBroadcast {
   std::optional<storage::KnownFile> known = std::nullopt;
 };
 
-// What happens to the places of a file's arrays when a step begins. Each case has a type of its
+// The change of the places of a file's arrays when a step begins. Each case has a type of its
 // own; an empty list does not stand for any of the others.
 struct FirstStepPlaces {};  // the first step failed and begins again: its places still exist
 struct OneStepLonger {};    // no array is in chunks: those that grow get one more step

@@ -23,9 +23,9 @@ namespace weir::aggregation {
 
 class MemorySharing {
  public:
-  // How pages are reserved. `each`: every rank reserves an equal part, near its processor, so no
-  // rank may touch another rank's part before the ranks have agreed that all succeeded. `first`:
-  // the first rank reserves all pages before the others get them.
+  // The way in which pages are reserved. `each`: every rank reserves an equal part, near its
+  // processor, so no rank may touch another rank's part before the ranks have agreed that all
+  // succeeded. `first`: the first rank reserves all pages before the others get them.
   enum class ReservedBy : std::uint8_t { each, first };
 
   // All ranks of the node create these objects in the same order, and finish one before they create

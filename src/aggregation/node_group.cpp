@@ -67,7 +67,7 @@ struct NodeGroup::Told {
   std::vector<int> places;  // position of each node's ranks among all ranks
   std::vector<int> ranks;   // node by node
   std::array<MPI_Comm, channel_count> leaders{MPI_COMM_NULL, MPI_COMM_NULL};
-  // What the first ranks send to the others of their nodes.
+  // Data that the first ranks send to the other ranks of their nodes.
   int stretches = 0;
   std::vector<std::int64_t> numbers;  // four for each stretch
 };
