@@ -25,7 +25,8 @@ struct AuditLimits {
   std::int64_t shared_pieces = 24;  // in total, examined for their contributors
   std::int64_t steps = 2;           // steps whose messages are simulated
   std::int64_t messages = 1 << 20;  // limit for simulated messages, with at least one rank per node
-  // How far a node may be ahead of aggregators (rank_pieces.hpp); pieces_ahead 0: no limit.
+  // Limits on how far a node may be ahead of aggregators (rank_pieces.hpp); pieces_ahead 0: no
+  // limit.
   std::int64_t under_way = least_messages_under_way;
   std::int64_t pieces_ahead = most_pieces_ahead;
 };

@@ -24,7 +24,7 @@ struct Overrides {
   bool shorter_pieces = false;
   std::optional<std::int64_t> alignment;
   std::optional<DomainAssignment> assignment;
-  // How the request's files are laid out, if that is known better than for all files of the job.
+  // Layout of the request's files, if it is known better than for all files of the job.
   std::optional<topology::FileTargets> targets;
 
   friend bool operator==(const Overrides&, const Overrides&) = default;

@@ -1,5 +1,5 @@
-// How a request is carried out: the strategy and its parameters. They are chosen by price; settings
-// may prescribe any of them.
+// Determines how a request is carried out: the strategy and its parameters. They are chosen by
+// price; settings may prescribe any of them.
 #pragma once
 
 #include <array>
@@ -33,8 +33,8 @@ Result<Strategy> parse_strategy(std::string_view name);
                                                 : topology::GatherWithin::io_group;
 }
 
-// How units of a dense image (ranges of the file in multiples of the alignment) are assigned to
-// aggregators.
+// Determines how units of a dense image (ranges of the file in multiples of the alignment) are
+// assigned to aggregators.
 enum class DomainAssignment : std::uint8_t {
   contiguous,  // one contiguous file domain per aggregator
   striped,     // round-robin by stripe, so that each aggregator has targets of its own

@@ -19,8 +19,8 @@ class RandomRequests : public array::Random {
  public:
   using Random::Random;
 
-  // Boxes of any size that do not overlap: cells of a coarse grid, some left out, distributed at
-  // random.
+  // Returns boxes of any size that do not overlap: cells of a coarse grid, some left out, assigned
+  // to random ranks.
   array::ExplicitDistribution boxes(const array::Shape& shape) {
     array::Indices cell;
     for (const std::int64_t extent : shape.extents()) cell.push_back(between(1, extent + 1));
@@ -43,7 +43,7 @@ class RandomRequests : public array::Random {
     if (chance(30)) return boxes(shape);
     return regular(shape);
   }
-  // By table or in shards, as the formats of other libraries have them.
+  // Returns an image with chunks in a table or in shards, like those of other libraries' formats.
   Image chunks_stored_whole(const array::Shape& shape, const array::Indices& extents,
                             const array::ElementType& type) {
     const auto grid = array::ChunkGrid::create(shape, extents).value();
@@ -98,7 +98,7 @@ class RandomRequests : public array::Random {
             between(0, 3),
             between(1, 4)};
   }
-  // Elements are numbers of 8 bytes. Files of different arrays are apart.
+  // Elements are 8-byte numbers. Arrays have separate files, except for a few that share one.
   Request request(Direction direction) {
     Request made{direction, {}};
     std::int64_t files = 0;
@@ -109,7 +109,7 @@ class RandomRequests : public array::Random {
                              chance(50) ? section(shape) : array::Section::of(shape.box()), files});
       files += in_files.files();
     }
-    // Several in one file, as the variables of a step are.
+    // Adds several arrays in one file, like the variables of a step.
     std::int64_t offset = between(0, 20);
     for (std::int64_t arrays = chance(20) ? between(2, 9) : 0; arrays > 0; --arrays) {
       const array::Shape shape = this->shape();
@@ -124,7 +124,7 @@ class RandomRequests : public array::Random {
   }
 };
 
-// Where an element lies, from the definition of an image.
+// Returns the place of an element, from the definition of an image.
 inline ChunkedImage::Place place_of(const Image& image, const array::Indices& index) {
   if (image.dense() != nullptr) return {0, image.dense()->layout().offset_of(index)};
   const ChunkedImage& chunked = *image.chunked();
@@ -139,7 +139,7 @@ inline ChunkedImage::Place place_of(const Image& image, const array::Indices& in
   return place;
 }
 
-// Files that count how often each byte was written.
+// A file in memory that counts how often each byte was written.
 struct MemoryFile {
   std::vector<std::byte> bytes;
   std::vector<std::uint8_t> times;
@@ -157,7 +157,7 @@ struct MemoryFile {
 };
 using MemoryFiles = std::map<std::int64_t, MemoryFile>;
 
-// What each rank has in memory: per array and part, packed. Each element is a number of its own.
+// Returns the value of an element, which differs for all elements.
 inline std::int64_t value_of(int array, const array::Shape& shape, const array::Indices& index) {
   return (std::int64_t{array} << 32) + 1 +
          array::linear_number(shape, array::Order::row_major, index);
