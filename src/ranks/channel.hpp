@@ -1,4 +1,4 @@
-// How all ranks vote on a call, and how rank 0 sends a text to all ranks. Every collective call
+// Lets all ranks vote on a call, and rank 0 send a text to all ranks. Every collective call
 // begins and ends with such a vote.
 //
 // Inside a node, votes go through memory that the node's ranks share. A waiting rank sleeps there,

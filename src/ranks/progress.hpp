@@ -1,4 +1,4 @@
-// What makes progress while a rank waits in the library: the program's own messages, and the
+// Makes progress while a rank waits in the library, on the program's own messages and the
 // requests of all sessions that its thread has open. Otherwise two ranks could wait for each other
 // indefinitely, each in a call that the other one's message or request has to pass first.
 #pragma once

@@ -44,7 +44,7 @@ class Revocation {
   // Called once, by one rank, before the others create their Revocation.
   static void prepare(std::byte* memory);
 
-  // How a rank reaches the leaders of other nodes.
+  // Data with which a rank reaches the leaders of other nodes.
   struct Nodes {
     MPI_Comm communicator = MPI_COMM_NULL;  // of all ranks; null if there is only one node
     std::int64_t count = 1;
