@@ -69,7 +69,7 @@ class AggregatorPlacement {
   [[nodiscard]] std::int64_t first_place_for(std::int64_t rank) const;
 
  private:
-  // How the aggregators of a group are divided: evenly over `shares`, of which each node has some.
+  // The division of a group's aggregators: evenly over `shares`, of which each node has some.
   struct Sharing {
     std::int64_t aggregators = 0;
     std::int64_t shares = 0;

@@ -18,7 +18,7 @@
 
 namespace weir::topology {
 
-// How a file is laid out on its storage. If nothing is known, it has one target and no stripes.
+// The layout of a file on its storage. If nothing is known, it has one target and no stripes.
 struct FileTargets {
   std::int64_t count = 1;         // OSTs, NSDs, bricks or disks that hold parts of the file
   std::int64_t stripe_bytes = 0;  // contiguous bytes on one target; 0 if there are no stripes
