@@ -2,7 +2,6 @@
 // communication. The free part of the file is cut into regions, and region r belongs to the
 // aggregator with number r modulo the number of aggregators. The unused rest of a region is a hole,
 // which takes no space in file systems with sparse files.
-// have holes.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,8 @@
 // Creates additional memory for the ranks of a node while their session runs, in steps that never
 // block:
 //
-//   the first rank   creates it, passes it to each other rank through the sockets over which they
-//   pass
-//                    files (node_descriptors.hpp), and writes the outcome to the board
+//   the first rank   creates it, passes it to each other rank through the sockets for passing files
+//                    (node_descriptors.hpp), and writes the outcome to the board
 //   the others       check the board, then map the memory that they received
 //
 // The memory's pages are reserved, so that none can be missing later. The memory is zeroed, and

@@ -27,7 +27,6 @@
 // Memory: there are as many slots as the holders of the node have buffers, but at least
 // plan::least_messages_under_way, each of the size of a buffer. If there is only one node, it has
 // none.
-// plan::least_messages_under_way, of the size of a buffer. A node that is alone has none.
 #pragma once
 
 #include <atomic>

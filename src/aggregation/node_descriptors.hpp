@@ -5,9 +5,9 @@
 // file:
 //
 //   a rank that needs a file   takes it if it is in the socket; otherwise waits until no rank of
-//   the
-//                              node is opening a file (or the file has arrived), checks the socket
-//                              once more, opens the file, sends it, and lets the next rank open
+//                              the node is opening a file (or the file has arrived), checks the
+//                              socket once more, opens the file, sends it, and lets the next rank
+//                              open
 //
 // No rank waits for a rank that is not opening a file at that moment, and passing never causes an
 // error: a rank that cannot be reached, or has no room, opens the file by itself. The same holds

@@ -1,8 +1,7 @@
 // A write or read of every rank's own region of one array, as a state machine:
 //
 //   sharing     the node's ranks share memory for another table of regions, if there is no place
-//   for
-//               one (region_tables.hpp)
+//               for one (region_tables.hpp)
 //   gathering   each rank sets its region in the table of its node, and the ranks agree on that
 //   combining   the first rank of each node adds the regions of other nodes and creates the table
 //   inner       a CollectiveRequest moves the data, with this table as a distribution of boxes

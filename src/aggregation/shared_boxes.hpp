@@ -3,11 +3,10 @@
 //
 // 1. The ranks add up the numbers of their boxes, so that all know the size of the table.
 // 2. The ranks of each node share memory of this size, and build the table there together, as
-// described
-//    in array/box_table.hpp: each rank writes its count and its boxes, and all build the tree.
+//    described in array/box_table.hpp: each rank writes its count and its boxes, and all build the
+//    tree.
 // 3. In between, one rank of each node gets the data that ranks of other nodes wrote: parts of the
-// table
-//    are combined by a bitwise OR over all nodes, in messages of bounded size.
+//    table are combined by a bitwise OR over all nodes, in messages of bounded size.
 //
 // A round of agreement ends each stage, so the next stage finds complete data, and an error of any
 // rank is the error of all.

@@ -12,8 +12,6 @@
 // when the bytes of all ranks are written (and durable, if requested). The other ranks need to know
 // where the arrays' bytes are, and rank 0 sends them that as a value. No rank opens a file before
 // it moves bytes, so only aggregators open files.
-// where the arrays' bytes live, it tells them as a value. No rank opens a file before it moves
-// bytes, so only aggregators do.
 #pragma once
 
 #include <cstdint>
