@@ -5,13 +5,11 @@
 //
 //   process has ended      the node's system closes the connection
 //   process is stopped     the thread is stopped too: the node's system acknowledges what is sent
-//   to
-//                          it, and nothing arrives from there for the deadline
+//                          to it, and nothing arrives from there for the deadline
 //   host or network gone   nothing is acknowledged, and nothing arrives for the deadline
 //
 //   leaders      form a ring in the order of their nodes' numbers; each connects to the next one
-//   and
-//                accepts the connection of the previous one
+//                and accepts the connection of the previous one
 //   both ends    prove that they belong to the session by a secret that was sent through MPI
 //   a leader     that leaves the session sends one byte that says so, and closes the connection
 //   a close      without that byte means that the process has ended

@@ -5,13 +5,11 @@
 // for one reason that all ranks can name.
 //
 //   any rank     that calls revoke(error) writes the error to the memory that its node shares,
-//   unless
-//                another rank was first, and wakes the node's ranks
+//                unless another rank was first, and wakes the node's ranks
 //   first rank   to revoke, and every leader (the first rank of a node), sends the error once to
-//   the
-//                leaders of the nodes whose number differs from its own by a power of two; since
-//                the first rank does so too, a leader that is stopped or has ended delays no other
-//                node
+//                the leaders of the nodes whose number differs from its own by a power of two;
+//                since the first rank does so too, a leader that is stopped or has ended keeps no
+//                rank uninformed
 //   leader       that receives an error writes it to its node's memory, and sends it on
 //   any rank     notices is_revoked() at its next check, and leaves its wait with that error; a
 //                leader sends the error on before it leaves
