@@ -10,8 +10,8 @@
 //   total OPERATION COUNT NS
 //   file MADE WROTE BYTES_READ BYTES_WRITTEN FIRST_NS LAST_NS OPERATION=COUNT,... PATH
 //   folder MADE_INSIDE PATH
-//   left-out OPERATIONS FILES                    operations on files without a line, and their
-//   number end NS                                       time since the process began
+//   left-out OPERATIONS FILES                    operations on, and number of, files without a line
+//   end NS                                       time since the process began
 //
 // At most `most_lines` files and folders have lines: those with the most operations.
 #pragma once
