@@ -38,7 +38,7 @@ std::vector<OneOperation> operations_of(const PhaseKey& key, std::span<const Eve
   return operations;
 }
 
-// Σ over operations of (last end - first start) over all ranks. On rank 0.
+// Returns the sum over operations of (last end - first start) over all ranks. On rank 0.
 double span_seconds(const Job& job, std::span<const OneOperation> operations,
                     const ClockOffset& offset) {
   std::vector<std::int64_t> starts;
@@ -77,7 +77,7 @@ std::vector<Spread> spread_over_ranks(const Job& job, std::span<const double> mi
   std::vector<Spread> spreads;
   if (job.rank != 0) return spreads;
   for (std::size_t i = 0; i < mine.size(); ++i) {
-    // A sum rounds: the mean of equal figures may leave their range by a bit.
+    // Summation rounds, so the mean of equal figures may be slightly outside their range.
     const double mean = std::clamp(sums[i] / job.size, low[i], largest[i].value);
     spreads.push_back({low[i], mean, largest[i].value, largest[i].rank});
   }
@@ -136,7 +136,8 @@ PhaseFigures phase_figures(const Job& job, const PhaseKey& key, std::span<const 
 namespace {
 
 double span_over(MPI_Comm ranks, bool tells, const ActivePeriod* mine, std::int64_t offset_ns) {
-  // The largest of all three: the last end, and the first start and the shortest pause negated.
+  // One reduction finds the maximum of three values: the last end, and the negated first start and
+  // shortest pause.
   std::array<std::int64_t, 3> own{};
   own.fill(std::numeric_limits<std::int64_t>::min());
   if (mine != nullptr) {
@@ -169,7 +170,7 @@ LatencyHistogram merge_over_ranks(const Job& job, const LatencyHistogram& mine) 
   std::vector<std::uint32_t> counts(LatencyHistogram::buckets);
   MPI_Reduce(mine.counts().data(), counts.data(), LatencyHistogram::buckets, MPI_UINT32_T, MPI_SUM,
              0, job.world);
-  // An empty histogram's minimum must not win.
+  // The minimum of an empty histogram must not win.
   const std::int64_t least =
       mine.count() > 0 ? mine.min_ns() : std::numeric_limits<std::int64_t>::max();
   const std::int64_t most = mine.max_ns();

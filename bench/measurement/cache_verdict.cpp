@@ -13,11 +13,11 @@ namespace {
 // Between these shares of the bytes the verdict is `mixed`.
 constexpr double mostly_memory = 0.1;
 constexpr double mostly_storage = 0.9;
-// A device that moved more than this times the bytes was busy for others too: journals and
-// read-ahead explain some excess, not twice.
+// A device that moved more than this multiple of the bytes also served others: journals and
+// read-ahead explain some excess, but not a factor of two.
 constexpr double shared_device_excess = 2.0;
-// A copy from the page cache runs at a good part of the rate of a plain copy; a rate of a tenth of
-// it is unlike a copy. Between the two the rate tells nothing.
+// A copy from the page cache reaches a good part of the rate of a plain copy; a tenth of that rate
+// is unlike a copy. Between the two, the rate says nothing.
 constexpr double like_memory = 0.5;
 constexpr double unlike_memory = 0.1;
 
@@ -34,7 +34,7 @@ Evidence memory_file_system(const CacheObservations& seen) {
                               seen.file_system)};
 }
 
-// What says that storage was reached, and only sees that the page cache was not used.
+// Changes evidence that storage was reached, where it only proves that the page cache was not used.
 Evidence beside_own_cache(Evidence evidence, const std::string& file_system) {
   if (evidence.storage_fraction.value_or(0) <= mostly_memory) return evidence;
   evidence.storage_fraction.reset();

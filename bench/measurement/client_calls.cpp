@@ -11,7 +11,7 @@
 namespace weir::bench {
 namespace {
 
-// "device server:/export mounted on /mnt with fstype nfs4 statvers=1.1": the mount point.
+// Returns the mount point in "device server:/export mounted on /mnt with fstype nfs4 statvers=1.1".
 std::optional<std::string> point_of(std::string_view line) {
   constexpr std::string_view before = " mounted on ";
   constexpr std::string_view after = " with fstype ";
@@ -24,7 +24,7 @@ std::optional<std::string> point_of(std::string_view line) {
   return plain_path(line.substr(begin + before.size(), end - begin - before.size()));
 }
 
-// "GETATTR: 12 12 0 2064 2880 0 5 6": name and number of calls.
+// Adds the name and the number of calls of a line such as "GETATTR: 12 12 0 2064 2880 0 5 6".
 bool add_call(std::string_view line, CallCounts& calls) {
   const std::size_t colon = line.find(':');
   if (colon == std::string_view::npos) return false;

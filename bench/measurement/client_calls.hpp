@@ -1,5 +1,6 @@
-// What a node's client of a network file system has asked of its servers, by the kernel's counters:
-// of NFS, /proc/self/mountstats. They count the calls of whoever uses the mount.
+// Counts the calls that a node's client of a network file system has sent to its servers, as the
+// kernel counts them: for NFS in /proc/self/mountstats. The counters include the calls of all
+// processes that use the mount.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +13,25 @@
 
 namespace weir::bench {
 
-// By the protocol's name of a call, such as GETATTR.
+// Number of calls by the protocol's name of the call, such as GETATTR.
 using CallCounts = std::map<std::string, std::int64_t>;
 
-// Since the mount, from the text of /proc/self/mountstats. Nothing where what is mounted at `point`
-// has no such counters. Pure.
+// Returns the calls since the file system was mounted, from the text of /proc/self/mountstats.
+// Returns nothing if the file system at `point` has no such counters. Pure.
 [[nodiscard]] std::optional<CallCounts> parse_mountstats(std::string_view text,
                                                          std::string_view point);
-// What was asked in between: only calls whose number has grown. Pure.
+// Returns the calls that happened between two counts: only those whose number has grown. Pure.
 [[nodiscard]] CallCounts calls_between(const CallCounts& before, const CallCounts& after);
 
 class ClientCalls {
  public:
-  ClientCalls() = default;  // nothing is counted
-  // `counters`: a text as /proc/self/mountstats; `point`: where the file system is mounted.
+  ClientCalls() = default;  // counts nothing
+  // `counters` is the path of a file like /proc/self/mountstats; `point` is the mount point.
   ClientCalls(std::string counters, std::string point)
       : counters_(std::move(counters)), point_(std::move(point)) {}
   [[nodiscard]] static ClientCalls of(const std::string& directory);
 
-  // Until now; nothing where nothing is counted.
+  // Returns the calls up to now, or nothing if this object counts nothing.
   [[nodiscard]] std::optional<CallCounts> now() const;
 
  private:
@@ -38,8 +39,8 @@ class ClientCalls {
   std::string point_;
 };
 
-// The sum of what the ranks with node_rank 0 give; nothing if one of them has nothing. Collective,
-// the result on rank 0.
+// Returns the sum of the counts of the ranks with node_rank 0, or nothing if one of them has no
+// counts. Collective; the result is on rank 0.
 [[nodiscard]] std::optional<CallCounts> sum_over_nodes(const Job& job,
                                                        const std::optional<CallCounts>& mine);
 

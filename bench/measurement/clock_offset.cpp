@@ -1,27 +1,28 @@
-// Protocol. Every rank is a child once and a parent up to log2(P) times in a binomial tree, so
-// that the whole takes O(log P) exchanges on the longest path:
+// The protocol. Every rank is a child once and a parent up to log2(P) times in a binomial tree, so
+// that the longest path has O(log P) exchanges:
 //
-//   1. A barrier with a deadline. Whoever passes it knows that every rank has arrived, so that the
-//      calls of step 2, which have no deadline, wait for nobody.
+//   1. A barrier with a deadline. A rank that passes it knows that every rank has arrived, so the
+//      calls of step 2, which have no deadline, do not wait for a missing rank.
 //   2. The ranks split by node; the lowest rank of each node is its leader.
 //   3. Leaders measure along a tree over the leaders, towards rank 0.
-//   4. The ranks of a node that read the very clock that their leader reads (which calls without a
-//      deadline find, as in step 2) take its offset, along a tree. Between processes that share a
-//      processor no exchange could be as exact: each message waits for its receiver's turn.
-//   5. Those of another clock measure along a tree inside the node, towards their leader, which
+//   4. The ranks of a node that read the same clock as their leader take its offset, along a tree.
+//      Calls without a deadline find these ranks, as in step 2. Between processes that share a
+//      processor no exchange could be as exact, since each message waits for its receiver's turn.
+//   5. The ranks with another clock measure along a tree inside the node, towards their leader,
+//   which
 //      already knows its own offset from rank 0.
 //
-// Two processes read one clock when they run on one booted kernel, in one time namespace.
+// Two processes read the same clock if they run on one booted kernel, in one time namespace.
 //
-// A link. The child sends PING at its time t1; the parent answers with its time p; the child has
-// the answer at t4. The answer was stamped at some moment between t1 and t4 on the child's clock,
-// so parent - child lies in [p - t4, p - t1]: the middle is wrong by at most half the round trip.
-// Of several exchanges the shortest is kept. The child then sends DONE, and the parent answers with
-// its own offset from rank 0, its bound and its distance; offsets and bounds add.
+// A link. The child sends PING at its time t1; the parent answers with its time p; the child
+// receives the answer at t4. The answer was stamped at some moment between t1 and t4 on the child's
+// clock, so parent - child lies in [p - t4, p - t1], and the middle is wrong by at most half the
+// round trip. The shortest of several exchanges is kept. The child then sends DONE, and the parent
+// answers with its own offset from rank 0, its bound and its distance; offsets and bounds add up.
 //
-// Clocks drift against each other while the tree is measured. Oscillators of servers are within
-// 50 ppm of true and NTP slews by at most 500 ppm, so every link on the path adds `drift_rate`
-// times the duration of the whole estimate to the bound.
+// Clocks drift against each other while the tree is measured. Oscillators of servers are within 50
+// ppm of the true rate and NTP slews by at most 500 ppm, so every link on the path adds
+// `drift_rate` times the duration of the whole estimate to the bound.
 #include "measurement/clock_offset.hpp"
 
 #include <fmt/format.h>
@@ -56,7 +57,7 @@ constexpr int answer_tag = 2;
 
 using Message = std::array<std::int64_t, 3>;  // requests: {kind}; answers: {time} or a Path
 
-// From one rank to the root of the tree: root's time = local time + offset.
+// The path from one rank to the root of the tree: root's time = local time + offset.
 struct Path {
   std::int64_t offset_ns = 0;
   std::int64_t error_bound_ns = 0;
@@ -96,7 +97,7 @@ Status finish(MPI_Request& request, std::int64_t deadline_ns, const char* waitin
       error.message = fmt::format("clock offset: no {} before the deadline", waiting_for);
       return error;
     }
-    sched_yield();  // to the partner, where they share a processor
+    sched_yield();  // lets the partner run where they share a processor
   }
 }
 
@@ -115,7 +116,7 @@ Result<Message> receive(MPI_Comm comm, int from, int tag, std::int64_t deadline_
                              tag, comm, &request);
   if (code != MPI_SUCCESS) return mpi_failure("MPI_Irecv", code);
   if (Status status = finish(request, deadline_ns, "message of a partner"); !status) {
-    // The buffer leaves scope: the receive must not stay posted.
+    // The buffer goes out of scope, so the receive must not stay posted.
     if (request != MPI_REQUEST_NULL && MPI_Cancel(&request) == MPI_SUCCESS)
       MPI_Wait(&request, MPI_STATUS_IGNORE);
     return status.error();
@@ -170,16 +171,16 @@ struct Tree {
     int size = 0;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
-    std::int64_t bit = 1;  // the least power of two above rank
+    std::int64_t bit = 1;  // the smallest power of two above rank
     while (bit <= rank) bit *= 2;
     if (rank != 0) parent = static_cast<int>(rank - bit / 2);
     for (; rank + bit < size; bit *= 2) children.push_back(static_cast<int>(rank + bit));
   }
-  int parent = -1;  // of rank 0
+  int parent = -1;  // -1 on rank 0
   std::vector<int> children;
 };
 
-// `root_path` is the path of comm's rank 0; the others find theirs.
+// Measures the path of each rank. `root_path` is the path of comm's rank 0.
 Result<Path> measure_along_tree(MPI_Comm comm, const Path& root_path, std::int64_t deadline_ns) {
   const Tree tree(comm);
   Path path = root_path;
@@ -212,7 +213,8 @@ Status split(MPI_Comm comm, int rank, OwnedComm& node, OwnedComm& leaders) {
   return {};
 }
 
-// What it reads CLOCK_MONOTONIC of: the same text, one clock. Empty: the system does not say.
+// Identifies the clock that CLOCK_MONOTONIC reads: equal texts mean the same clock. The text is
+// empty if the system does not say.
 std::string clock_identity() {
   std::ifstream from("/proc/sys/kernel/random/boot_id");
   std::string boot;
@@ -223,7 +225,8 @@ std::string clock_identity() {
   return boot + " " + space.string();
 }
 
-// The node's ranks of its leader's clock, and those of another; the leader is in both.
+// Splits the node's ranks into those that read their leader's clock and those that do not. The
+// leader is in both.
 Status split_by_clock(MPI_Comm node, Clocks clocks, OwnedComm& same, OwnedComm& others) {
   int rank = 0;
   MPI_Comm_rank(node, &rank);
@@ -241,7 +244,7 @@ Status split_by_clock(MPI_Comm node, Clocks clocks, OwnedComm& same, OwnedComm& 
   return {};
 }
 
-// Rank 0's path to all of `comm`.
+// Distributes the path of rank 0 to all ranks of `comm`.
 Result<Path> take_along_tree(MPI_Comm comm, const Path& root_path, std::int64_t deadline_ns) {
   const Tree tree(comm);
   Path path = root_path;

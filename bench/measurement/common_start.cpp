@@ -9,7 +9,7 @@
 namespace weir::bench {
 namespace {
 
-// After the last rank came.
+// Bounds of the wait after the last rank's arrival.
 constexpr std::int64_t least_wait_ns = 1'000'000;
 constexpr std::int64_t most_wait_ns = 1'000'000'000;
 

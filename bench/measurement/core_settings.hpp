@@ -1,4 +1,4 @@
-// The settings that every workload shares: where, how often, how careful.
+// The settings that every workload shares: where and how often to run, and how carefully to check.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,12 @@
 namespace weir::bench {
 
 struct CoreSettings {
-  std::string directory;  // where the test files go; exists
-  // The directories after the first, of workloads that distribute files to several; absolute.
+  std::string directory;  // the directory of the test files; exists
+  // Absolute paths of the directories after the first, for workloads that distribute files to
+  // several.
   std::vector<std::string> further_directories;
-  std::string output;       // folder for the results; made by the run
-  std::string expectation;  // JSON file {slug: expectation}; empty: none was made
+  std::string output;       // folder of the results; the run creates it
+  std::string expectation;  // JSON file {slug: expectation}; empty if there is none
   bool progress_json = false;
   storage::Striping striping;  // of the test files
   storage::Durability durability = storage::Durability::full;
@@ -37,10 +38,10 @@ struct CoreSettings {
 };
 
 [[nodiscard]] std::vector<Setting> core_declarations();
-// Checks what can be checked without touching the directory.
+// Checks everything that can be checked without access to the directory.
 [[nodiscard]] Result<CoreSettings> core_settings_of(const Settings& settings);
-// The directory must exist and be writable, and files there must be able to have the layout: one
-// line that says what to do otherwise.
+// Fails if the directory does not exist or is not writable, or if files in it cannot have the
+// striping. The error is one line that says how to proceed.
 [[nodiscard]] Status check_directory(const std::string& directory,
                                      const storage::Striping& striping);
 

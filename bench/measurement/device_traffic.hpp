@@ -1,4 +1,4 @@
-// What the block devices under some directories have moved.
+// Counts the bytes that the block devices under some directories have moved.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace weir::bench {
 
-// Bytes in one direction since boot, each device counted once; nothing where one of them cannot be
-// asked.
+// Returns the bytes moved in one direction since boot; each device counts once. Returns nothing if
+// the counters of one device cannot be read.
 [[nodiscard]] std::optional<std::int64_t> moved_by_devices(
     const std::vector<std::string>& directories, Direction direction);
 

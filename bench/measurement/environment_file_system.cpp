@@ -19,12 +19,13 @@ namespace weir::bench {
 namespace {
 
 struct KnownFileSystem {
-  std::uint32_t magic;  // statfs f_type
+  std::uint32_t magic;  // f_type of statfs
   std::string_view name;
 };
 
-// From linux/magic.h and, for those outside the kernel, from their clients' public headers. For
-// types that share a number (ext2 to ext4, everything in FUSE) the mount table knows more.
+// The numbers are from linux/magic.h and, for file systems outside the kernel, from their clients'
+// public headers. Where types share a number (ext2 to ext4, everything in FUSE) the mount table is
+// more specific.
 constexpr std::array known_file_systems{
     KnownFileSystem{0x0000EF53, "ext4"},  KnownFileSystem{0x58465342, "xfs"},
     KnownFileSystem{0x9123683E, "btrfs"}, KnownFileSystem{0x2FC12FC1, "zfs"},
@@ -62,12 +63,13 @@ std::string name_of_type(const std::optional<Mount>& mount, std::uint32_t magic)
 const char* reach_of(const std::string& type) {
   if (is_memory_file_system(type)) return "memory";
   if (contains(over_a_network, type)) return "network";
-  // A FUSE file system may be anything; those that name a server are told by the mount's source.
+  // A FUSE file system may be anything; one that names a server is recognized by the mount's
+  // source.
   if (type == "unknown" || type.starts_with("fuse") || type == "overlay") return "unknown";
   return "local";
 }
 
-// CephFS answers in text: "stripe_unit=4194304 stripe_count=1 object_size=4194304 pool=data".
+// CephFS answers with a text: "stripe_unit=4194304 stripe_count=1 object_size=4194304 pool=data".
 std::optional<std::string> ceph_layout_of(const std::string& directory) {
   std::array<char, 512> text{};
   const ssize_t got = getxattr(directory.c_str(), "ceph.dir.layout", text.data(), text.size() - 1);

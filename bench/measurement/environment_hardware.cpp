@@ -19,7 +19,7 @@
 namespace weir::bench {
 namespace {
 
-constexpr std::int64_t sector_bytes = 512;  // the unit of /sys/block/*/size, whatever the device
+constexpr std::int64_t sector_bytes = 512;  // the unit of /sys/block/*/size on every device
 
 nlohmann::json read_choice(const std::string& path) {
   const std::optional<std::string> line = read_line(path);
@@ -72,16 +72,17 @@ nlohmann::json describe_memory() {
           {"transparent_huge_pages", read_choice("/sys/kernel/mm/transparent_hugepage/enabled")}};
 }
 
-// The device's folder in /sys and, for a partition, that of the whole disk, which has the queue.
+// Returns the device's folder in /sys or, for a partition, that of the whole disk, which has the
+// queue.
 std::filesystem::path disk_of(const std::filesystem::path& device) {
   return std::filesystem::exists(device / "partition") ? device.parent_path() : device;
 }
 
 nlohmann::json describe_block_device(const std::filesystem::path& device, int depth);
 
-// The devices that a mapped, striped or mirrored one is made of.
+// Describes the devices that make up a mapped, striped or mirrored device.
 nlohmann::json describe_parts(const std::filesystem::path& disk, int depth) {
-  constexpr int deepest = 4;  // file system on volume on RAID on partition
+  constexpr int deepest = 4;  // for example a file system on a volume on a RAID on a partition
   nlohmann::json parts = nlohmann::json::array();
   std::error_code error;
   for (const auto& part : std::filesystem::directory_iterator(disk / "slaves", error)) {
@@ -116,7 +117,8 @@ nlohmann::json describe_block_device(const std::filesystem::path& device, int de
   return description;
 }
 
-// The device of the file system, or, where that is none of /sys (btrfs, overlay), of its source.
+// Returns the device of the file system, or that of its source if /sys does not know the former
+// (btrfs, overlay).
 std::optional<std::filesystem::path> block_device_under(const std::string& directory) {
   const auto known = [](dev_t number) -> std::optional<std::filesystem::path> {
     std::error_code error;

@@ -28,9 +28,9 @@ nlohmann::json describe_distribution() {
   return name ? nlohmann::json(without_quotes(*name)) : nlohmann::json("unknown");
 }
 
-// A text variable of MPI's tool interface (MPI 4.0, section 15.3); nothing when there is none.
-// The interface is opened and closed here, inside MPI_Init and MPI_Finalize: Open MPI 4.1 crashes
-// when it is closed after them.
+// Returns a text variable of MPI's tool interface (MPI 4.0, section 15.3), or nothing if there is
+// none. The interface is opened and closed here, between MPI_Init and MPI_Finalize: Open MPI 4.1
+// crashes if it is closed after MPI_Finalize.
 std::optional<std::string> mpi_control_variable(const char* name) {
   int provided = 0;
   if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return std::nullopt;

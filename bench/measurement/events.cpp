@@ -14,12 +14,13 @@ namespace {
 
 struct Column {
   const char* name;
-  const char* type;  // NumPy's
+  const char* type;  // NumPy's name of the type
   std::int64_t width;
   std::function<std::int64_t(const Event&)> value;
 };
 
-// Little-endian two's complement is what the machines Weir runs on have; checked where it is used.
+// The columns are little-endian two's complement, like the integers of the machines that Weir runs
+// on.
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 
 std::vector<Column> columns_of(int rank,
@@ -67,7 +68,7 @@ Status write_slice(const std::string& path, std::int64_t offset, std::span<const
   return status;
 }
 
-// Rank 0 makes the folder and every column's header; the others wait, and learn of a failure.
+// Rank 0 creates the folder and every column's header; the others wait, and learn of a failure.
 Status create_columns(const Job& job, const std::string& directory, std::span<const Column> columns,
                       std::int64_t total) {
   Status status;
@@ -91,7 +92,7 @@ std::string npy_header(const std::string& type, std::int64_t length) {
   constexpr std::size_t alignment = 64;
   std::string dictionary =
       fmt::format("{{'descr': '{}', 'fortran_order': False, 'shape': ({},), }}", type, length);
-  constexpr std::size_t preamble = 10;  // magic, version, length of the dictionary
+  constexpr std::size_t preamble = 10;  // magic number, version, length of the dictionary
   const std::size_t padded =
       (preamble + dictionary.size() + 1 + alignment - 1) / alignment * alignment;
   dictionary.append(padded - preamble - dictionary.size() - 1, ' ');

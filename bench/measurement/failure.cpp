@@ -28,7 +28,7 @@ sigset_t ending_signals() {
   return set;
 }
 
-// A process that has ended but was not waited for yet ("Z") is gone too.
+// Returns whether a process has ended. This includes one that was not waited for yet ("Z").
 bool is_gone(std::int64_t process) {
   std::ifstream stat(fmt::format("/proc/{}/stat", process));
   std::string line;
@@ -40,8 +40,9 @@ bool is_gone(std::int64_t process) {
 
 constexpr int sweepers_per_node = 2;
 
-// Removes what is left in a directory that was made for one run, and the directory. Files that
-// other ranks remove meanwhile are no error; the directory stays when something cannot be removed.
+// Removes the remaining files of a directory that was made for one run, and the directory. Files
+// that other ranks remove meanwhile are no error. The directory stays if something in it cannot be
+// removed.
 void sweep(const std::string& directory) {
   std::error_code ignored;
   for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
@@ -51,9 +52,10 @@ void sweep(const std::string& directory) {
   rmdir(directory.c_str());
 }
 
-// Removes a folder with all it holds; other ranks may do so at the same time, and the thread that
-// measures may still be making files in it: then it is tried again until it is gone, for after that
-// nothing more can be made there. The last error that is not theirs.
+// Removes a folder with all its content. Other ranks may do so at the same time, and the thread
+// that measures may still be creating files in it. The removal is therefore repeated until the
+// folder is gone, after which nothing more can be created there. Returns the last error that
+// neither of these explains.
 Status remove_folder(const std::string& folder) {
   constexpr int attempts = 50;
   constexpr std::chrono::milliseconds pause{5};
@@ -174,7 +176,8 @@ Status FailureGuard::remove_test_files() {
     if (Status removed = remove_folder(folder); !removed && first.ok()) first = removed;
   }
   for (const std::string& folder : files_.job_folders) {
-    // The folder is not empty yet: other ranks remove theirs; a few look after those of lost ranks.
+    // The folder is not empty yet because other ranks remove their own. A few ranks remove those of
+    // lost ranks.
     if (rmdir(folder.c_str()) == 0 || errno == ENOENT || node_rank_ >= sweepers_per_node) continue;
     if (Status removed = remove_folder(folder); !removed && first.ok()) first = removed;
   }
@@ -184,8 +187,8 @@ Status FailureGuard::remove_test_files() {
   if (errno != ENOTEMPTY && errno != EEXIST) {
     return first.ok() ? system_failure("rmdir", files_.directory, -1, errno) : first;
   }
-  // Other ranks' files are theirs to remove. But an MPI library puts files of its own beside the
-  // data, and a lost rank removes nothing: a few ranks per node look at all that is left.
+  // Other ranks remove their own files. But an MPI library puts its own files beside the data, and
+  // a lost rank removes nothing, so a few ranks per node look at everything that is left.
   if (node_rank_ < sweepers_per_node) sweep(files_.directory);
   return first;
 }
@@ -235,12 +238,13 @@ void FailureGuard::finish_record_of_first() const {
 }
 
 bool FailureGuard::claim(const nlohmann::ordered_json& failure) const {
-  // Written first and linked then: whoever sees the claim sees all of it.
+  // The record is written first and then linked, so that a process that sees the claim sees all of
+  // it.
   const std::string path = root_ + "/failure.json";
   const std::string own = fmt::format("{}/failure.json.{}.{}", root_, host_, getpid());
   if (Status written = write_file_atomically(own, failure.dump(2) + "\n", false); !written) {
     fmt::print(stderr, "weir-bench: {}\n", written.error().text());
-    return true;  // nobody else may succeed either: the user must hear of it
+    return true;  // perhaps no other process succeeds either, and the user must see the failure
   }
   const bool won = link(own.c_str(), path.c_str()) == 0 || errno != EEXIST;
   unlink(own.c_str());
@@ -306,7 +310,7 @@ void FailureGuard::start_removal() {
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
   pid_t process = 0;
-  // Where there is no such program, what remove_test_files() reaches in its second is removed.
+  // Without the program "rm", only what remove_test_files() reaches in its second is removed.
   static_cast<void>(posix_spawnp(&process, "rm", nullptr, &attributes, arguments.data(), environ));
   posix_spawnattr_destroy(&attributes);
 }
@@ -323,11 +327,12 @@ void FailureGuard::end_process(const std::string& status, const Error& error, in
     fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
   }
   finish_record_of_first();
-  // Again: the thread that measures may have been about to make the first of them.
+  // The files are removed once more because the thread that measures may have been about to create
+  // one.
   if (Status removed = remove_test_files(); !removed) {
     fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
   }
-  // This is not exit(): the other threads are in the middle of something. Ending with a failure and
+  // This is not exit(), because the other threads are still working. Ending with a failure and
   // without MPI_Finalize makes the launcher end the other ranks.
   _exit(exit_status);
 }

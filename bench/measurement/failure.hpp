@@ -1,17 +1,19 @@
-// The end of a run that cannot go on: one message, a result marked failed, no test files, no hang.
+// Ends a run that cannot go on: with one message, a result marked as failed, and no test files
+// left, and without hanging.
 //
-// Three ways lead here:
-//   1. A rank's operation fails. The ranks learn of it at their next barrier (job.hpp: agree) and
-//      end together; rank 0 reports the first failed rank's error.
+// A run fails in one of three ways:
+//   1. A rank's operation fails. The ranks learn of it at their next barrier (`agree` in job.hpp)
+//   and end
+//      together; rank 0 reports the first failed rank's error.
 //   2. A signal arrives (Ctrl-C, or SIGTERM from the launcher because a rank was lost). A thread of
 //      every rank waits for signals; it removes the test files, records the failure and ends the
-//      process. A rank of this node that is gone is named.
-//   3. An operation does not return. The same thread sees it overstay the deadline.
+//      process. The message names a rank of this node that is gone.
+//   3. An operation does not return. The same thread notices that it has passed the deadline.
 //
-// The record: the first process that links its ROOT/failure.json prints the line and writes every
-// unfinished run.json below ROOT again, with its status and the failure. The others keep quiet,
-// remove their files, wait a moment and finish the record should the first have been killed over
-// it.
+// The first process that links its own record to ROOT/failure.json prints the line and rewrites
+// every unfinished run.json below ROOT with the status and the failure. The other processes print
+// nothing, remove their files, and wait a moment; they finish the record if the first process was
+// killed while it wrote it.
 #pragma once
 
 #include <signal.h>
@@ -35,60 +37,64 @@ inline constexpr int exit_usage = 2;
 inline constexpr int exit_failed = 1;
 inline constexpr int exit_interrupted = 130;
 
-// Blocks SIGINT, SIGTERM and SIGHUP in this thread and all that it starts, so that MPI's threads
-// leave them to the guard; and ignores SIGXFSZ, so that a file size limit is an error of the write
-// (EFBIG) and not the end of the process. Call before MPI_Init.
+// Blocks SIGINT, SIGTERM and SIGHUP in this thread and in all threads that it starts, so that MPI's
+// threads leave these signals to the guard. Ignores SIGXFSZ, so that a file size limit is an error
+// of the write (EFBIG) and does not end the process. Call it before MPI_Init.
 void prepare_signals();
 
-// The test files that a rank removes when the run breaks off: its own, and those of its neighbours
-// in rank order, who may be the ones that were lost.
+// The test files that a rank removes if the run breaks off: its own, and those of its neighbours in
+// rank order, because a neighbour may be the rank that was lost.
 struct TestFiles {
-  std::string directory;  // made for this run, removed when empty
+  std::string directory;  // made for this run; removed when empty
   std::vector<std::string> paths;
-  // Where there are several directories and files come and go: folders made for a rank, removed
-  // with all they hold, and those made for the job that they lie in.
+  // Folders for workloads with several directories, or whose files come and go. `rank_folders` were
+  // made for a rank and are removed with all their content; `job_folders` were made for the job and
+  // contain them.
   std::vector<std::string> rank_folders = {};
   std::vector<std::string> job_folders = {};
 };
 
 class FailureGuard {
  public:
-  // `root`: the folder of results, which exists; `slugs`: its run folders.
+  // `root` is the folder of results, which exists; `slugs` are its run folders.
   FailureGuard(const Job& job, std::string root, std::vector<std::string> slugs);
   FailureGuard(const FailureGuard&) = delete;
   FailureGuard& operator=(const FailureGuard&) = delete;
   ~FailureGuard();  // stops watching
 
   void set_test_files(TestFiles files);
-  // Removes the files and the directory; missing ones are no error. Returns the first other error.
+  // Removes the files and the directory. Missing files are no error. Returns the first other error.
   Status remove_test_files();
 
-  // Replaces the run.json of a run under way by what is measured so far, so that a job which a
-  // signal ends keeps its finished repetitions. Does nothing once the process is about to end, or
-  // where `run` and writing have taken more than a twentieth of the time since the first call. Call
-  // on rank 0.
+  // Replaces the run.json of a run in progress by what has been measured so far, so that a job that
+  // is ended by a signal keeps its finished repetitions. Does nothing once the process is about to
+  // end, or if `run` and the writing have taken more than a twentieth of the time since the first
+  // call. Call it on rank 0.
   void keep(const std::string& slug, const std::function<const nlohmann::ordered_json&()>& run);
 
   // Between entering() and left(), the thread ends the process when the deadline passes.
-  // `operation` must be a string literal, `file` must live until left().
+  // `operation` must be a string literal; `file` must live until left().
   void entering(const char* operation, const std::string* file, std::int64_t offset);
   void left();
-  // True once the process is about to end: what goes on making files must make no more.
+  // Returns true once the process is about to end. Code that creates files must then create no
+  // more.
   [[nodiscard]] bool ending() const { return ending_.load(std::memory_order_relaxed); }
 
-  // Records the failure (see above) and prints its line. Call on one rank.
+  // Records the failure as described above and prints its line. Call it on one rank.
   void record(const std::string& status, const Error& error, const std::string& host);
 
  private:
   void watch(const std::stop_token& stop);
-  // Whether this process is the first to claim the failure, whose record goes to failure.json.
+  // Returns whether this process is the first to claim the failure, with its record in
+  // failure.json.
   [[nodiscard]] bool claim(const nlohmann::ordered_json& failure) const;
   void mark_unfinished(nlohmann::ordered_json failure) const;
-  // Gives the process that claimed the failure time to finish its record, then looks after it.
+  // Gives the process that claimed the failure time to finish its record, then completes it if
+  // needed.
   void finish_record_of_first() const;
-  // Starts a process of its own that removes the job's folders, on a few ranks of each node, any of
-  // which may be the lost one: a launcher gives its ranks a second to end, and there may be a
-  // million files.
+  // Starts a separate process that removes the job's folders. A few ranks of each node do so,
+  // because any of them may be the lost one. A launcher gives its ranks a second to end, and there
+  // may be a million files.
   void start_removal();
   [[noreturn]] void end_process(const std::string& status, const Error& error, int exit_status);
   [[nodiscard]] Error describe_signal(int signal) const;
@@ -103,7 +109,8 @@ class FailureGuard {
   std::vector<int> node_world_ranks_;
   double deadline_seconds_;
 
-  // Held while keep() writes: after the process began to end, "running" must not be written again.
+  // Held while keep() writes: once the process has begun to end, "running" must not be written
+  // again.
   std::timed_mutex keeping_mutex_;
   std::int64_t keeping_since_ns_ = 0;
   std::int64_t keeping_ns_ = 0;  // spent in keep()
@@ -120,26 +127,26 @@ class FailureGuard {
   std::jthread watcher_;
 };
 
-// Writes `text` to `path` so that a reader sees the old content or the new, never a part: a
-// temporary file beside it, fsync, rename. Without `durable` there is no fsync: for the second that
-// a launcher gives a dying process.
+// Writes `text` to `path` so that a reader sees the old content or the new, never a part: it writes
+// a temporary file beside `path`, calls fsync, and renames it. `durable` = false omits the fsync,
+// for the second that a launcher gives a dying process.
 Status write_file_atomically(const std::string& path, const std::string& text, bool durable = true);
 
 // A failure that all ranks have learned of at a barrier, as one rank knows it.
 struct KnownFailure {
-  Error error;                     // this rank's own, or that another one failed
+  Error error;                     // this rank's own error, or that another rank failed
   int failed_rank = none_failed;   // the same on every rank
-  nlohmann::ordered_json details;  // what this rank has to tell besides, for `save`
+  nlohmann::ordered_json details;  // further facts from this rank, for `save`
 };
 
 // Ends a run of which every rank knows that it failed; collective. The failed rank's error and
 // details go to rank 0, which calls `save` (may be empty) with the details, records the failure and
-// prints its line; every rank removes its test files. Returns the exit status. A rank whose wait
-// passed the deadline has nobody to agree with: it records and ends the process.
+// prints its line. Every rank removes its test files. Returns the exit status. A rank whose wait
+// passed the deadline cannot reach the others: it records the failure and ends the process.
 int end_after_failure(const Job& job, FailureGuard& guard, const KnownFailure& failure,
                       const std::function<Status(const nlohmann::ordered_json&)>& save);
 
-// run.json's "failure" record.
+// Returns the "failure" record of run.json.
 [[nodiscard]] nlohmann::ordered_json failure_record(const Error& error, const std::string& host);
 
 }  // namespace weir::bench

@@ -1,4 +1,4 @@
-// How a failure that was agreed on at a barrier reaches rank 0 and ends the run (failure.hpp).
+// Sends a failure that was agreed on at a barrier to rank 0 and ends the run (failure.hpp).
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,12 +1,14 @@
-// A latency histogram that merges exactly: log-linear buckets of fixed bounds, 32 per octave.
+// A latency histogram that merges exactly. Its buckets are log-linear with fixed bounds, 32 per
+// octave.
 //
 // Bucket bounds are the same for every histogram, so merging adds counts, in any order, and a
-// percentile of the merged histogram is the percentile of all samples to within one bucket
-// (at most 1/32 of the value). From 64 ns to 2^42 ns (73 minutes): 36 octaves, 1152 counters of 4
-// bytes, 4.6 KB. Shorter and longer samples count in the first and last bucket; the exact minimum
-// and maximum are kept beside. A counter that reaches 2^32 - 1 stays there and saturated() says so;
-// one repetition of one rank cannot come near it, a sum over ranks that wraps must be avoided by
-// whoever sums (at 4096 ranks, a million samples per rank and bucket).
+// percentile of the merged histogram is the percentile of all samples to within one bucket (at most
+// 1/32 of the value). The range from 64 ns to 2^42 ns (73 minutes) has 36 octaves, with 1152
+// counters of 4 bytes, 4.6 KB. Shorter and longer samples count in the first and last bucket; the
+// exact minimum and maximum are kept separately. A counter that reaches 2^32 - 1 stays there, and
+// saturated() reports it. One repetition of one rank cannot come near that limit. A caller that
+// sums counters over ranks must make sure that the sums do not wrap (they do at a million samples
+// per rank and bucket on about 4096 ranks).
 #pragma once
 
 #include <array>
@@ -23,25 +25,26 @@ class LatencyHistogram {
   static constexpr int last_octave = 41;  // up to 2^42 ns
   static constexpr int buckets = (last_octave - first_octave + 1) * sub_buckets;
 
-  void record(std::int64_t nanoseconds);  // a negative duration is none: counts as 0
+  void record(std::int64_t nanoseconds);  // a negative duration counts as 0
   void merge(const LatencyHistogram& other);
 
-  // A histogram from counters as an MPI reduction summed them; `counts` has `buckets` entries.
-  // Minimum and maximum must leave empty histograms out, whose min_ns() is 0.
+  // Makes a histogram from counters that an MPI reduction has summed; `counts` has `buckets`
+  // entries. The minimum and the maximum must not include empty histograms, whose min_ns() is 0.
   static LatencyHistogram from_counts(std::span<const std::uint32_t> counts, std::int64_t min_ns,
                                       std::int64_t max_ns);
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
-  // Whether a counter stands at its limit: the percentiles are no longer exact.
+  // Returns whether a counter has reached its limit; the percentiles are then no longer exact.
   [[nodiscard]] bool saturated() const;
   [[nodiscard]] std::int64_t min_ns() const { return min_ns_; }  // 0 when empty
   [[nodiscard]] std::int64_t max_ns() const { return max_ns_; }
-  // The sample of rank ceil(fraction * count), fraction from 0 to 1: the middle of the bucket that
-  // holds it, clamped to [min, max], and exact where it is the smallest or the largest. 0 when
-  // empty.
+  // Returns the sample of rank ceil(fraction * count), with `fraction` from 0 to 1. The result is
+  // the middle of the sample's bucket, clamped to [min, max], and exact for the smallest and the
+  // largest sample. Returns 0 if the histogram is empty.
   [[nodiscard]] std::int64_t percentile_ns(double fraction) const;
   [[nodiscard]] std::span<const std::uint32_t> counts() const { return counts_; }
-  // bucket: 0 to `buckets`; a bucket's upper bound, exclusive, is the lower one of the next.
+  // `bucket` is from 0 to `buckets`. A bucket's exclusive upper bound is the lower bound of the
+  // next.
   [[nodiscard]] static std::int64_t lower_bound_ns(int bucket);
   [[nodiscard]] static int bucket_of(std::int64_t nanoseconds);
 

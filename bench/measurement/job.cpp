@@ -66,7 +66,8 @@ Job::~Job() {
 }
 
 std::int64_t Job::deadline_ns() const {
-  // A rank whose own call hangs must be the first to notice: it can name the file and the offset.
+  // A rank whose own call hangs must be the first to notice, because it can name the file and the
+  // offset.
   constexpr double grace = 1.1;
   constexpr double grace_seconds = 2;
   return monotonic_ns() +

@@ -1,4 +1,4 @@
-// The MPI job as a benchmark sees it: the world, the ranks of this node, and the nodes' leaders.
+// The MPI job as a benchmark sees it: the world, the ranks of this node, and the node leaders.
 #pragma once
 
 #include <mpi.h>
@@ -21,7 +21,8 @@ class Job {
   Job& operator=(Job&&) = delete;
   ~Job();  // collective: frees the communicators; call before MPI_Finalize
 
-  // Gives the communicators up without freeing them: after a failure other ranks may be anywhere.
+  // Drops the communicators without freeing them: after a failure, other ranks may be anywhere in
+  // the code.
   void abandon();
 
   MPI_Comm world = MPI_COMM_NULL;    // a duplicate of MPI_COMM_WORLD
@@ -35,47 +36,49 @@ class Job {
   int nodes = 1;
   std::string host;
   std::vector<std::int64_t> node_processes;  // process ids of the node's ranks, by node rank
-  std::vector<int> node_world_ranks;         // their world ranks
+  std::vector<int> node_world_ranks;         // world ranks of the node's ranks, by node rank
   double deadline_seconds = 600;
 
-  // On monotonic_ns(): the deadline of a wait for other ranks that begins now, a little later than
-  // that of an operation.
+  // Returns the deadline, on monotonic_ns(), of a wait for other ranks that begins now. It is a
+  // little later than the deadline of an operation.
   [[nodiscard]] std::int64_t deadline_ns() const;
 
  private:
   Job() = default;
 };
 
-// The index of the lowest rank that failed, or none_failed.
+// This value means that no rank failed. Otherwise `failed_rank` is the lowest rank that failed.
 inline constexpr int none_failed = 2147483647;
 
-// Asleep: ranks that wait must not take the processor from those that work. They notice the end of
-// the wait up to half a millisecond later.
+// `asleep` is for ranks whose waiting must not take the processor from ranks that work. They notice
+// the end of the wait up to half a millisecond later.
 enum class Waiting { awake, asleep };
 
 struct Agreement {
   int failed_rank = none_failed;  // lowest failed world rank in the communicator
-  std::int64_t wait_ns = 0;       // from entering to leaving: the wait at the barrier
+  std::int64_t wait_ns = 0;       // from entering the barrier to leaving it
 };
 
-// A barrier over `communicator` at which the ranks tell each other of failures. `failed_rank` is
-// the caller's world rank when it has failed, otherwise none_failed. Every rank leaves with the
-// same answer, or with ErrorCode::deadline.
+// A barrier over `communicator` at which the ranks inform each other of failures. `failed_rank` is
+// the caller's world rank if it has failed, otherwise none_failed. Every rank returns the same
+// failed rank, or ErrorCode::deadline.
 [[nodiscard]] Result<Agreement> agree(MPI_Comm communicator, int failed_rank,
                                       std::int64_t deadline_ns, Waiting waiting = Waiting::awake);
 
-// Agrees on a Status over the whole job: when any rank's is an error, every rank gets one; the rank
-// where it happened its own, with its rank noted, the others ErrorCode::peer. `failed_rank` becomes
-// the lowest failed rank, `wait_ns`, unless null, how long this rank waited.
+// Agrees on a Status over the whole job. If any rank's status is an error, every rank gets an
+// error: the failed rank its own, with its rank noted, and the others ErrorCode::peer.
+// `failed_rank` becomes the lowest failed rank, and `wait_ns`, unless null, the time for which this
+// rank waited.
 [[nodiscard]] Status agree_on(const Job& job, Status mine, int* failed_rank,
                               std::int64_t* wait_ns = nullptr);
-// What `agreed`, of whichever barrier at which `rank` told of `mine`, is for it: as of agree_on.
+// Converts `agreed`, the result of a barrier to which `rank` brought `mine`, to the Status that
+// agree_on() returns.
 [[nodiscard]] Status status_of(const Result<Agreement>& agreed, int rank, Status mine,
                                int* failed_rank, std::int64_t* wait_ns);
-// What a rank knows of another's failure.
+// Returns the error that a rank gets when another rank has failed.
 [[nodiscard]] Error failed_elsewhere(int rank);
 
-// Waits for any request: tests it until it completes, yielding the processor between tests.
+// Waits for any request. Tests it until it completes and yields the processor between tests.
 [[nodiscard]] Status wait_for(MPI_Request& request, std::int64_t deadline_ns, const char* what,
                               Waiting waiting = Waiting::awake);
 

@@ -38,7 +38,8 @@ Result<std::int64_t> Meeting::span(Status mine, const Times& times, Waiting wait
 }
 
 Result<Meeting::Span> Meeting::start_and_span(Status mine, const Times& times, Waiting waiting) {
-  // One reduction says who failed first, when the first rank began and when the last one ended.
+  // One reduction finds the lowest failed rank, when the first rank began and when the last one
+  // ended.
   const std::array<std::int64_t, 3> own{-static_cast<std::int64_t>(mine ? none_failed : job_.rank),
                                         -(times.start_ns + offset_.offset_ns),
                                         times.end_ns + offset_.offset_ns};

@@ -1,8 +1,9 @@
-// Where ranks meet before and after an operation, tell each other of a failure, and agree on what
-// the operation took. What it took is the span from the first rank's start to the last one's end,
-// on rank 0's clock.
+// A meeting of the ranks before and after an operation: they inform each other of failures and
+// agree on the duration of the operation. It is the span from the first rank's start to the last
+// rank's end, on rank 0's clock.
 //
-// Every function is collective over the job and gives every rank the same, or every rank an error.
+// Every function is collective over the job. It returns the same value on every rank, or an error
+// on every rank.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,7 @@ struct Times {
 
 class Meeting {
  public:
-  // `offset`: of this rank's clock. The job must outlive the meeting.
+  // `offset` is that of this rank's clock. The job must outlive the meeting.
   Meeting(const Job& job, const ClockOffset& offset) : job_(job), offset_(offset) {}
 
   Status meet(Status mine, Waiting waiting = Waiting::awake);
@@ -31,17 +32,17 @@ class Meeting {
     std::int64_t ns = 1;        // at least 1
   };
   Result<Span> start_and_span(Status mine, const Times& times, Waiting waiting = Waiting::awake);
-  // The nanoseconds of the span alone.
+  // Returns only the nanoseconds of the span.
   Result<std::int64_t> span(Status mine, const Times& times, Waiting waiting = Waiting::awake);
   Result<double> slowest(double seconds);
-  // Sums over the ranks, place by place; all ranks give as many.
+  // Replaces each element by its sum over the ranks. All ranks give equally many values.
   Status sum(std::vector<std::int64_t>* values);
-  // A time of this rank's monotonic_ns() on rank 0's clock.
+  // Converts a time of this rank's monotonic_ns() to rank 0's clock.
   [[nodiscard]] std::int64_t on_first_rank(std::int64_t ns) const { return ns + offset_.offset_ns; }
-  // Rank 0's value.
+  // Returns rank 0's value.
   Result<double> from_first_rank(double value);
 
-  // The rank that failed first, after an error.
+  // Returns the rank that failed first, after an error.
   [[nodiscard]] int failed_rank() const { return failed_rank_; }
 
  private:

@@ -9,7 +9,7 @@
 namespace weir::bench {
 
 double memory_copy_rate(const Job& job) {
-  constexpr std::size_t bytes = std::size_t{8} << 20;  // beyond the second-level cache
+  constexpr std::size_t bytes = std::size_t{8} << 20;  // larger than the second-level cache
   constexpr int trials = 5;
   const std::vector<char> source(bytes, 1);
   std::vector<char> sink(bytes, 0);
@@ -18,7 +18,7 @@ double memory_copy_rate(const Job& job) {
     MPI_Barrier(job.world);
     const std::int64_t start = monotonic_ns();
     std::memcpy(sink.data(), source.data(), bytes);
-    // The copy must happen although nobody reads it.
+    // The copy must happen although nothing reads its result.
     asm volatile("" : : "r"(sink.data()) : "memory");
     const double seconds = seconds_of(monotonic_ns() - start);
     double slowest = 0;

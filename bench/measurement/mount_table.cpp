@@ -39,8 +39,8 @@ std::string joined_options(std::string_view of_mount, std::string_view of_file_s
   return text;
 }
 
-// "27 1 254:0 / /mnt rw,relatime shared:1 - ext4 /dev/vda rw,discard": the fields before the lone
-// dash vary in number.
+// Parses a line such as "27 1 254:0 / /mnt rw,relatime shared:1 - ext4 /dev/vda rw,discard". The
+// number of fields before the lone dash varies.
 std::optional<Mount> parse_line(std::string_view line) {
   const std::vector<std::string_view> fields = split(line, ' ');
   const auto dash = std::find(fields.begin(), fields.end(), std::string_view("-"));

@@ -11,8 +11,8 @@
 namespace weir::bench {
 Result<MpiHints> MpiHints::read(const std::string& path, const storage::Striping& striping) {
   MpiHints hints;
-  // The first two are MPI's own, where -1 is as good as all; the third is ROMIO's, and counts from
-  // 0. There is none for pools.
+  // The first two hints are MPI's own, for which -1 also means all. The third is ROMIO's and counts
+  // from 0. There is no hint for pools.
   hints.set("striping_factor", striping.count);
   hints.set("striping_unit", striping.stripe_bytes);
   if (striping.first_target > 0) hints.add("start_iodevice", striping.first_target - 1);

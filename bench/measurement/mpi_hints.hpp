@@ -1,5 +1,6 @@
-// MPI-IO hints: how the file is to be striped, and those of a file: one NAME = VALUE a line, `#`
-// begins a comment. IOR's spelling, with IOR_HINT__MPI__ before the name, is understood too.
+// MPI-IO hints: those that describe the striping, and those that a file lists. The file has one
+// NAME = VALUE per line, and `#` begins a comment. IOR's spelling, with IOR_HINT__MPI__ before the
+// name, is accepted too.
 #pragma once
 
 #include <mpi.h>
@@ -12,10 +13,11 @@
 
 namespace weir::bench {
 
-// An MPI_Info with the hints, freed at its end; MPI_INFO_NULL without any.
+// An MPI_Info with the hints, freed by the destructor. It is MPI_INFO_NULL without any hints.
 class MpiHints {
  public:
-  // `path`: of the file with hints, which go before those of the striping; empty: none.
+  // `path` is the file with hints, which take precedence over those of the striping. It may be
+  // empty.
   static Result<MpiHints> read(const std::string& path, const storage::Striping& striping = {});
   MpiHints(MpiHints&& other) noexcept;
   MpiHints& operator=(MpiHints&&) = delete;
@@ -23,7 +25,7 @@ class MpiHints {
   MpiHints& operator=(const MpiHints&) = delete;
   ~MpiHints();
   [[nodiscard]] MPI_Info info() const { return info_; }
-  // Adds a number; 0: nothing.
+  // Sets a hint to a number; 0 sets nothing.
   void set(const char* name, std::int64_t value);
 
  private:

@@ -20,7 +20,8 @@ using storage::TransferRequest;
 using storage::TransferTiming;
 
 constexpr std::int64_t most_per_call = std::int64_t{1} << 30;  // MPI counts are ints
-// A transfer that nobody waits for any more, because another one failed, still uses its buffer.
+// A transfer still uses its buffer when its result is no longer needed because another transfer
+// failed.
 constexpr std::int64_t longest_ending_ns = 600'000'000'000;
 
 Error incomplete(const TransferRequest& request, const std::string& file, std::int64_t moved) {
@@ -85,7 +86,7 @@ class MpiBackgroundTransfer final : public Transfer {
       : file_(file), descriptor_(descriptor) {}
 
   ~MpiBackgroundTransfer() override {
-    // The buffer is the caller's and may go away: the pending piece must end first.
+    // The buffer is the caller's and may be freed, so the pending piece must end first.
     const std::int64_t deadline_ns = monotonic_ns() + longest_ending_ns;
     while (stage_ == Stage::moving) {
       int done = 0;
@@ -170,8 +171,8 @@ class MpiBackgroundTransfer final : public Transfer {
     return {};
   }
 
-  // Moves the piece on, and says whether it has ended: then the request is given back. A failure is
-  // told once.
+  // Makes progress on the piece and finds out whether it has ended; the request is then freed. A
+  // failure is reported once.
   int test_piece(int& done, MPI_Status& status) {
 #ifdef OPEN_MPI
     // Open MPI 4.1 crashes in MPI_Test when a request of OMPIO has failed.
@@ -179,8 +180,8 @@ class MpiBackgroundTransfer final : public Transfer {
     if (code == MPI_SUCCESS && done != 0) MPI_Request_free(&request_handle_);
     return code;
 #else
-    // Before MPI 4.1, MPI_Request_get_status need not move a request on, and in MPICH it does not
-    // where the request is one of a file.
+    // Before MPI 4.1, MPI_Request_get_status need not make progress, and in MPICH it makes none on
+    // a request of a file.
     return MPI_Test(&request_handle_, &done, &status);
 #endif
   }
@@ -231,7 +232,8 @@ Result<MpiFile> MpiFile::open(MPI_Comm communicator, const std::string& path, bo
   const int mode = (write ? MPI_MODE_RDWR : MPI_MODE_RDONLY) | (create ? MPI_MODE_CREATE : 0);
   const int code = MPI_File_open(communicator, path.c_str(), mode, hints, &handle);
   if (code != MPI_SUCCESS) return mpi_failure("MPI_File_open", path, -1, code);
-  // Errors come back as codes, which is the default for files; said here because all depends on it.
+  // Errors come back as codes. This is the default for files, and it is set here because the code
+  // depends on it.
   MPI_File_set_errhandler(handle, MPI_ERRORS_RETURN);
   return MpiFile(handle, path);
 }

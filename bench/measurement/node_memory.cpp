@@ -25,7 +25,8 @@ std::string size_text(std::int64_t bytes) {
 
 Status check_memory(const Job& job, const CoreSettings& core, const Needs& needs,
                     std::int64_t* hog_bytes) {
-  // Bytes missing on the worst node; the sums fit, as Layout checked memory × all ranks.
+  // The bytes missing on the worst node. The sums do not overflow, because Layout has checked
+  // memory × all ranks.
   std::array<std::int64_t, 3> worst{0, 0, 0};  // missing, needed, available
   if (job.node_rank == 0) {
     const std::int64_t available = storage::available_memory_bytes();
@@ -43,7 +44,8 @@ Status check_memory(const Job& job, const CoreSettings& core, const Needs& needs
   } mine{worst[0], job.node_index}, largest{0, 0};
   MPI_Allreduce(&mine, &largest, 1, MPI_LONG_INT, MPI_MAXLOC, job.world);
   if (largest.missing == 0) return {};
-  // The worst node's figures, to every rank: the sum over ranks of which only its leader adds.
+  // Sends the worst node's figures to every rank, as a sum to which only that node's leader
+  // contributes.
   std::array<std::int64_t, 3> figures{0, 0, 0};
   if (job.node_rank == 0 && job.node_index == largest.node) figures = worst;
   std::array<std::int64_t, 3> summed{};
@@ -71,8 +73,8 @@ Result<MemoryHog> MemoryHog::create(std::int64_t bytes) {
                  fmt::format("--memory-hog: cannot occupy {}", size_text(bytes)));
   }
   hog.memory_ = memory;
-  // Touched, so that the pages are really there. Locked where the limits allow it; where they do
-  // not, the pages stay unless the node swaps.
+  // The pages are touched so that they really exist. They are locked if the limits allow it;
+  // otherwise they stay unless the node swaps.
   std::memset(memory, 1, hog.bytes_);
   static_cast<void>(mlock(memory, hog.bytes_));
   return hog;
@@ -99,7 +101,7 @@ Status check_disk(const CoreSettings& core, std::int64_t needed_bytes) {
   const auto free_bytes = checked_multiply(static_cast<std::int64_t>(file_system.f_bavail),
                                            static_cast<std::int64_t>(file_system.f_frsize))
                               .value_or(unlimited);
-  // Some file systems do not say how much they have.
+  // Some file systems do not report their size.
   if (file_system.f_blocks == 0 || needed_bytes <= free_bytes) return {};
   return Error(
       ErrorCode::insufficient,

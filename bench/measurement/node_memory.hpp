@@ -1,4 +1,5 @@
-// Memory and disk that a run needs, compared with what there is; and memory taken on purpose.
+// Compares the memory and the disk space that a run needs with what is available, and occupies
+// memory on request.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +12,11 @@
 
 namespace weir::bench {
 
-// Occupies memory of a node, so that the page cache cannot have it. Owned by one rank per node.
+// Occupies memory of a node, so that the page cache cannot use it. One rank per node owns it.
 class MemoryHog {
  public:
   MemoryHog() = default;
-  static Result<MemoryHog> create(std::int64_t bytes);  // 0: none
+  static Result<MemoryHog> create(std::int64_t bytes);  // 0: occupies nothing
   MemoryHog(MemoryHog&& other) noexcept;
   MemoryHog& operator=(MemoryHog&& other) noexcept;
   MemoryHog(const MemoryHog&) = delete;
@@ -27,12 +28,13 @@ class MemoryHog {
   std::size_t bytes_ = 0;
 };
 
-// Refuses a run that needs more disk than the directory's file system has free. Local.
+// Fails if a run needs more disk space than is free on the directory's file system. Local.
 [[nodiscard]] Status check_disk(const CoreSettings& core, std::int64_t needed_bytes);
 
-// Refuses a run whose ranks need more than their node has, with the hog, or more disk than the
-// directory's file system has free. Collective; the same answer on every rank. On node leaders,
-// `hog_bytes` is what --memory-hog takes there.
+// Fails if the ranks of a node and the hog need more memory than their node has, or if the run
+// needs more disk space than is free on the directory's file system. Collective; all ranks return
+// the same status. On node leaders, `hog_bytes` becomes the memory that --memory-hog occupies on
+// that node.
 struct Needs {
   std::int64_t memory_bytes_per_rank = 0;
   std::int64_t disk_bytes = 0;

@@ -1,6 +1,6 @@
-// Checking goes in two speeds: blocks are compared as a whole, and only a block that differs is
-// looked at word by word. A wrong word is explained by what fits it; the explanation then extends
-// over the following wrong words as far as it predicts them, which makes one mismatch.
+// Checking has two speeds: blocks are compared as a whole, and only a block that differs is
+// examined word by word. A wrong word gets the explanation that fits it. The explanation then
+// extends over the following wrong words as far as it predicts them, and these form one mismatch.
 #include "measurement/payload.hpp"
 
 #include <fmt/format.h>
@@ -16,14 +16,14 @@ namespace {
 
 constexpr std::uint64_t word_bytes = sizeof(std::uint64_t);
 
-// Words compared at one go; a difference costs at most this many words looked at singly.
+// Words compared at once. A difference costs the separate examination of at most this many words.
 constexpr std::size_t verified_block_words = 16 * payload_page_words;
 
-// A pattern under an unknown key explains its first word by construction; only words at this many
-// further source positions that follow it make it believable.
+// A pattern under an unknown key explains its first word by construction. It is credible only if
+// words at this many further source positions also fit.
 constexpr std::uint64_t evidence_words = 3;
 
-// How far two explanations of the same word are compared.
+// How many words are used to compare two explanations of the same word.
 constexpr std::size_t horizon_words = 4 * payload_page_words;
 
 struct Explanation {
@@ -114,9 +114,10 @@ class Examination {
     return {.kind = PayloadErrorKind::foreign};
   }
 
-  // The stream and place within the file that the word at `at` was made for. Where pages repeat
-  // their first word, that word tells its page only: its own place and the same place in its page
-  // are both tried, and the one that explains more of what follows is taken.
+  // Returns the stream and the position within the file for which the word at `at` was made. If
+  // pages repeat their first word, that word identifies only its page. Both its own position and
+  // the same position in its page are then tried, and the one that explains more of the following
+  // words is taken.
   [[nodiscard]] std::optional<Explanation> from_known_stream(std::size_t at) const {
     std::optional<Explanation> best;
     std::size_t best_length = 0;
@@ -142,7 +143,7 @@ class Examination {
     return best;
   }
 
-  // Consecutive words whose inverse images lie golden apart are payload, whatever their key.
+  // Consecutive words whose inverse images differ by golden are payload, whatever their key.
   [[nodiscard]] std::optional<Explanation> from_unknown_stream(std::size_t at) const {
     const PayloadPattern pattern = pattern_.through(words_[at], position(at));
     const std::size_t end = at + length_followed(at, pattern, 0);
@@ -180,8 +181,8 @@ class Examination {
     return next;
   }
 
-  // Words explained as a whole are wrong as a whole, even where a byte happens to agree; a flipped
-  // bit and foreign data are exact to the byte.
+  // Words that are explained together are wrong as a whole, even where a byte happens to agree. A
+  // flipped bit and foreign data are exact to the byte.
   [[nodiscard]] PayloadMismatch describe(std::size_t at, std::size_t end,
                                          const Explanation& explanation) const {
     PayloadMismatch mismatch;
@@ -240,7 +241,7 @@ class Examination {
   PayloadPattern pattern_;
   std::uint64_t first_;
   std::span<const std::uint64_t> words_;
-  std::vector<std::pair<PayloadStream, PayloadPattern>> known_;  // earlier ones, then this one
+  std::vector<std::pair<PayloadStream, PayloadPattern>> known_;  // earlier streams, then this one
   std::uint64_t file_words_;
 };
 

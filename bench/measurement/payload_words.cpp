@@ -1,7 +1,7 @@
-// Speed: one word costs two 64-bit multiplications. Compilers vectorise them well only where the
-// processor multiplies 64-bit words in vectors (AVX-512DQ), so the two loops are compiled twice and
-// chosen when running; elsewhere the scalar form keeps up with one core's memory. Dispatch is by
-// hand, not by ifunc resolvers, which run before the sanitizers' runtime is ready.
+// One word costs two 64-bit multiplications. Compilers vectorize them well only if the processor
+// multiplies 64-bit words in vectors (AVX-512DQ). Therefore the two loops are compiled twice and
+// selected at run time; elsewhere the scalar form keeps up with one core's memory. The code selects
+// the loop itself and not with ifunc resolvers, which run before the sanitizers' runtime is ready.
 #include "measurement/payload_words.hpp"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ constexpr std::uint64_t golden = 0x9e3779b97f4a7c15U;
 constexpr std::uint64_t first_multiplier = 0xbf58476d1ce4e5b9U;
 constexpr std::uint64_t second_multiplier = 0x94d049bb133111ebU;
 
-// The inverse of an odd number modulo 2^64. Newton's iteration doubles the number of right low
-// bits; an odd number is its own inverse modulo 8, so five steps pass 64 bits.
+// Returns the inverse of an odd number modulo 2^64. Newton's iteration doubles the number of
+// correct low bits; an odd number is its own inverse modulo 8, so five steps exceed 64 bits.
 constexpr std::uint64_t inverse_of(std::uint64_t odd) {
   std::uint64_t inverse = odd;
   for (int step = 0; step < 5; ++step) inverse *= 2 - odd * inverse;
@@ -31,8 +31,8 @@ static_assert(second_multiplier * inverse_of(second_multiplier) == 1);
   return value ^ (value >> 31);
 }
 
-// The loops go by blocks of a fixed number of words, which compilers unroll and vectorise at any
-// level of optimisation.
+// The loops work in blocks of a fixed number of words, which compilers unroll and vectorize at any
+// level of optimization.
 constexpr std::size_t block_words = 64;
 constexpr std::size_t line_words = 8;
 constexpr std::size_t payload_page_bytes = payload_page_words * sizeof(std::uint64_t);
@@ -46,8 +46,9 @@ constexpr std::size_t payload_page_bytes = payload_page_words * sizeof(std::uint
   for (std::size_t i = 0; i < count; ++i) words[i] = mix_word(start + i * golden);
 }
 
-// Nonzero when a word differs. Asks for the lines one page ahead while this block is compared: the
-// multiplications leave the processor too little room to look that far by itself.
+// Returns nonzero if a word differs. Prefetches the lines one page ahead while this block is
+// compared: the multiplications leave the processor too little room to look that far ahead by
+// itself.
 [[gnu::always_inline]] inline std::uint64_t compare_loop(std::uint64_t start,
                                                          const std::uint64_t* words,
                                                          std::size_t count) {
@@ -104,12 +105,12 @@ bool differs_from_sequence(std::uint64_t start, std::span<const std::uint64_t> w
 }
 
 bool differs_from_constant(std::uint64_t constant, std::span<const std::uint64_t> words) {
-  // All equal when the first is right and each equals its neighbour.
+  // All words are equal if the first is right and each equals its neighbor.
   return words[0] != constant ||
          std::memcmp(words.data(), words.data() + 1, words.size_bytes() - sizeof constant) != 0;
 }
 
-// Different (file, generation) of one seed never share a key: every step is a bijection.
+// No two pairs (file, generation) of one seed share a key, because every step is a bijection.
 std::uint64_t key_of(const PayloadStream& stream) {
   const std::uint64_t place = (static_cast<std::uint64_t>(stream.file) << 32U) | stream.generation;
   return mix_word(mix_word(stream.seed + golden) ^ mix_word(place + golden));
@@ -191,7 +192,8 @@ bool PayloadPattern::differs(std::uint64_t position, std::span<const std::uint64
   return false;
 }
 
-// Words a page apart have one place in their pages, so their sources are a page apart too.
+// Words one page apart have the same place in their pages, so their sources are also one page
+// apart.
 void PayloadPattern::fill_page_starts(std::uint64_t position, std::span<std::byte> buffer) const {
   std::uint64_t value = key_ + source_of(position) * golden;
   for (std::size_t at = 0; at + sizeof value <= buffer.size(); at += payload_page_bytes) {

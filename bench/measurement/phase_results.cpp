@@ -16,11 +16,12 @@ using nlohmann::ordered_json;
 
 const char* function_of(Direction direction) { return bench::name_of(direction); }
 
-// Collective: every rank adds what it saw.
+// Combines the observations of all ranks. Collective.
 CacheObservations observe_cache(const JobFacts& facts, const PhaseFigures& figures,
                                 const PhaseRecord& record, bool sync_each) {
   const bool reading = record.direction == Direction::read;
-  // Device bytes, leaders, leaders that know, resident shares summed, how many.
+  // Sums over the ranks: device bytes, leaders, leaders that know them, resident shares, ranks with
+  // a share.
   const std::array<double, 5> mine{
       static_cast<double>(record.device_bytes), facts.job.node_rank == 0 ? 1.0 : 0.0,
       record.device_known ? 1.0 : 0.0, record.resident_before.value_or(0),
@@ -51,7 +52,7 @@ ordered_json wall_json(const WallFigures& wall) {
           {"operations_most", wall.operations_most}};
 }
 
-// The ranks whose files lie in a directory: distributed round-robin.
+// Returns the ranks whose files lie in a directory. The distribution is round-robin.
 std::vector<std::int64_t> ranks_of(std::size_t directory, std::size_t directories,
                                    std::int64_t ranks) {
   std::vector<std::int64_t> mine;
@@ -86,7 +87,7 @@ void PhaseResults::add(const JobFacts& facts, const RepetitionRecord& record,
   ordered_json entry;
   entry["index"] = place.index;
   entry["warmup"] = !place.counted;
-  entry["outlier"] = false;  // put_rates() says which are
+  entry["outlier"] = false;  // put_rates() marks the outliers
   entry["started_seconds"] = seconds_of(place.started_ns + facts.offset.offset_ns - facts.epoch_ns);
   entry["seconds"] = seconds;
   entry["order"] = place.order;

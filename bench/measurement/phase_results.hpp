@@ -1,5 +1,5 @@
-// What one configuration measured, from its repetitions' records to its run.json, for workloads
-// whose repetition is a phase of writing and a phase of reading.
+// Assembles what one configuration measured, from its repetitions' records to its run.json, for
+// workloads whose repetition consists of a phase of writing and a phase of reading.
 #pragma once
 
 #include <cstdint>
@@ -18,29 +18,29 @@
 
 namespace weir::bench {
 
-// What a workload says of a configuration beforehand.
+// What a workload specifies of a configuration beforehand.
 struct ResultSubject {
   bool write = true;
   bool read = true;
-  // The directories of its files; several: the ranks' files are distributed to them round-robin.
+  // The directories of the test files. The ranks' files are distributed round-robin to several.
   std::vector<std::string> directories;
   bool sync_each = false;      // every write is durable by itself
-  bool stonewalled = false;    // phases have a wall
+  bool stonewalled = false;    // phases stop at a wall
   bool traced = true;          // the trace is not switched off
   double outlier_seconds = 0;  // 0: no warning
-  std::string how_verified;    // empty: as run.json has it already
+  std::string how_verified;    // empty: leaves the text in run.json
 };
 
 // One phase of one counted repetition, on rank 0.
 struct CountedPhase {
   Direction direction = Direction::write;
-  int iteration = 0;  // counted repetitions before it
+  int iteration = 0;  // number of counted repetitions before this one
   RecordFigures figures;
 };
 
 class PhaseResults {
  public:
-  // `run`: run.json so far, on rank 0.
+  // `run` is the run.json so far, on rank 0.
   PhaseResults(ResultSubject subject, nlohmann::ordered_json run);
 
   // Collective.
@@ -52,18 +52,19 @@ class PhaseResults {
   [[nodiscard]] std::span<const Event> events() const { return events_; }  // this rank's
   [[nodiscard]] int repetitions() const { return repetitions_; }           // warm-ups included
 
-  // Puts the rates of the counted repetitions so far into run(), and which of these are outliers.
+  // Puts the rates of the counted repetitions so far into run(), and marks the outliers among them.
   // On rank 0.
   void put_rates(const RepetitionPolicy& policy);
   // On rank 0.
   [[nodiscard]] nlohmann::ordered_json& run() { return run_; }
   [[nodiscard]] int counted() const { return static_cast<int>(seconds_.size()); }
   [[nodiscard]] bool settled(const RepetitionPolicy& policy) const;
-  // The shortest time in which a phase ran, which is what clocks are compared over; infinite where
-  // nothing was moved.
+  // Returns the shortest time in which a phase ran, over which clocks are compared. It is infinite
+  // if nothing was moved.
   [[nodiscard]] double shortest_span_seconds() const { return shortest_span_; }
   [[nodiscard]] const std::vector<CountedPhase>& counted_phases() const { return counted_phases_; }
-  // Over the counted repetitions, in their order; empty where the direction has no phase.
+  // Returns the rates of the counted repetitions, in their order; empty if the direction has no
+  // phase.
   [[nodiscard]] std::vector<double> span_rates(Direction direction) const;
 
  private:
@@ -71,13 +72,14 @@ class PhaseResults {
     explicit PhaseHistory(Direction what) : direction(what) {}
 
     Direction direction;
-    LatencyHistogram latencies;                     // this rank's, counted repetitions
-    std::int64_t node_bytes = 0;                    // node leaders: of the last repetition
-    double node_io_seconds_max = 0;                 // node leaders: over the counted repetitions
-    std::vector<double> node_rates;                 // node leaders: of every counted repetition
-    std::vector<DirectionRates> rates;              // rank 0
-    std::vector<TargetFigures> targets;             // rank 0: bytes of the last, slowest of all
-    std::vector<std::vector<double>> target_rates;  // rank 0: by target, of every repetition
+    LatencyHistogram latencies;         // of this rank, over the counted repetitions
+    std::int64_t node_bytes = 0;        // node leaders: of the last repetition
+    double node_io_seconds_max = 0;     // node leaders: over the counted repetitions
+    std::vector<double> node_rates;     // node leaders: of every counted repetition
+    std::vector<DirectionRates> rates;  // rank 0
+    std::vector<TargetFigures>
+        targets;  // rank 0: bytes of the last repetition, time of the slowest
+    std::vector<std::vector<double>> target_rates;  // rank 0: by target, for every repetition
   };
 
   void add_phase(const JobFacts& facts, const PhaseRecord& record, const RepetitionPlace& place,

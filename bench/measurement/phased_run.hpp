@@ -1,5 +1,5 @@
-// A configuration whose repetition is a phase of writing and a phase of reading. A workload adds
-// what carries one out.
+// A configuration whose repetition consists of a phase of writing and a phase of reading. A
+// workload derives from it and carries out a repetition.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -14,7 +14,7 @@ namespace weir::bench {
 
 class PhasedRun : public SweptRun {
  public:
-  // `run`: run.json so far, on rank 0.
+  // `run` is the run.json so far, on rank 0.
   PhasedRun(std::string label, std::string slug, ResultSubject subject, nlohmann::ordered_json run)
       : results_(std::move(subject), std::move(run)),
         label_(std::move(label)),
@@ -45,7 +45,7 @@ class PhasedRun : public SweptRun {
 
  protected:
   PhaseResults results_;
-  RepetitionRecord record_;  // of the repetition that repeat() carried out
+  RepetitionRecord record_;  // of the latest repeat()
 
  private:
   std::string label_;

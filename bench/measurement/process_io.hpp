@@ -1,5 +1,5 @@
-// What this process has handed to and got from the system by read and write calls, as the kernel
-// counts it: also what libraries move in its name.
+// Counts the bytes that this process has moved by read and write calls, as the kernel counts them.
+// The counts include the calls of libraries.
 #pragma once
 
 #include <cstdint>
@@ -8,11 +8,11 @@
 namespace weir::bench {
 
 struct ProcessIo {
-  std::int64_t bytes_read = 0;     // by read, pread, …; sockets and pipes among them
+  std::int64_t bytes_read = 0;     // by read, pread, …, including those on sockets and pipes
   std::int64_t bytes_written = 0;  // by write, pwrite, …
 };
 
-// Since the process began; nothing where /proc/self/io cannot be read.
+// Returns the counts since the process began, or nothing if /proc/self/io cannot be read.
 [[nodiscard]] std::optional<ProcessIo> process_io();
 
 }  // namespace weir::bench

@@ -1,4 +1,4 @@
-// What a job tells `weir` of its progress: one line of JSON on standard error for each repetition
+// Reports the progress of a job to `weir`: one line of JSON on standard error for each repetition
 // that begins, and one at the end.
 #pragma once
 
@@ -10,20 +10,20 @@
 namespace weir::bench {
 
 struct RunProgress {
-  int repetitions = 0;  // done, warm-ups included
+  int repetitions = 0;  // finished repetitions, including warm-ups
   bool finished = false;
 };
 
 // The repetition that is about to begin.
 struct NextRepetition {
-  std::string label;  // of its run
-  int round = 0;      // warm-ups come first
+  std::string label;  // of the repetition's run
+  int round = 0;      // rounds of warm-ups come first
 };
 
-// How many repetitions there will be is known in bounds until every run is finished.
+// Reports bounds for the number of repetitions, which is not known until every run is finished.
 void report_progress(const RepetitionPolicy& policy, std::span<const RunProgress> runs,
                      const NextRepetition& next);
-// After the last repetition of all runs.
+// Call it after the last repetition of all runs.
 void report_end(const RepetitionPolicy& policy, std::span<const RunProgress> runs,
                 const std::string& label);
 

@@ -18,10 +18,11 @@
 namespace weir::bench {
 namespace {
 
-// Shares of a node's processor time above which it was not quiet.
+// If other processes or the hypervisor used more than these shares of a node's time, it was not
+// quiet.
 constexpr double tolerated_others = 0.10;
 constexpr double tolerated_stolen = 0.10;
-// Fewer ticks than this, over all processors, are too few to make a share of.
+// With fewer ticks than this, over all processors, a share has no meaning.
 constexpr std::int64_t least_ticks = 50;
 constexpr std::int64_t kernel_thread_parent = 2;  // kthreadd
 
@@ -49,13 +50,13 @@ std::int64_t kernel_thread_ticks_now() {
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
     if (!parse_integer(entry.path().filename().string())) continue;
-    // A process may end while the folder is read: then there is nothing to add.
+    // A process may end while the folder is read; it then adds nothing.
     if (const auto stat = read_text(entry.path() / "stat")) ticks += kernel_thread_ticks(*stat);
   }
   return ticks;
 }
 
-// The integers of a text separated by blanks, until one is none.
+// Returns the integers of a text separated by blanks, up to the first field that is not an integer.
 std::vector<std::int64_t> integers(std::string_view text) {
   std::vector<std::int64_t> values;
   const char* at = text.data();
@@ -88,7 +89,8 @@ std::optional<Shares> shares_of(const NodeActivity& node, std::int64_t ticks_per
                 std::clamp(static_cast<double>(node.ticks->stolen) / total, 0.0, 1.0)};
 }
 
-// What a node's first rank sends to rank 0. Plain data: sent as bytes between equal programs.
+// The message from a node's first rank to rank 0. It is sent as bytes, because all ranks run the
+// same program.
 struct ActivityMessage {
   std::array<char, 256> host;
   std::int64_t busy;
@@ -112,7 +114,8 @@ NodeActivity activity_of(const ActivityMessage& report) {
 
 std::optional<ProcessorTicks> parse_processor_ticks(std::string_view stat) {
   if (!stat.starts_with("cpu ")) return std::nullopt;
-  // user nice system idle iowait irq softirq steal; guest times are part of user and nice.
+  // The fields are user nice system idle iowait irq softirq steal. Guest times are part of user and
+  // nice.
   std::vector<std::int64_t> values = integers(stat.substr(4));
   if (values.size() < 4) return std::nullopt;
   values.resize(std::max<std::size_t>(values.size(), 8), 0);
@@ -122,11 +125,12 @@ std::optional<ProcessorTicks> parse_processor_ticks(std::string_view stat) {
 }
 
 std::int64_t kernel_thread_ticks(std::string_view process_stat) {
-  // "17 (kworker/0:1 (x)) I 2 0 …": the name may hold anything, its end is the last parenthesis.
+  // An example is "17 (kworker/0:1 (x)) I 2 0 …". The name may contain anything; the last
+  // parenthesis ends it.
   const std::size_t name_end = process_stat.rfind(')');
   if (name_end == std::string_view::npos || name_end + 4 > process_stat.size()) return 0;
   const std::vector<std::int64_t> fields = integers(process_stat.substr(name_end + 4));
-  // After the state: parent is field 4 of proc(5), utime 14, stime 15.
+  // These fields follow the state. In proc(5), the parent is field 4, utime 14 and stime 15.
   if (fields.size() < 12 || fields[0] != kernel_thread_parent) return 0;
   return fields[10] + fields[11];
 }

@@ -13,7 +13,7 @@ double rate(double bytes, double seconds) { return seconds > 0 ? bytes / seconds
 
 RecordFigures record_figures(const Job& job, const PhaseRecord& record, const ClockOffset& offset) {
   const auto on_clock = [&](std::int64_t local_ns) { return local_ns + offset.offset_ns; };
-  // The latest of each by maximum; the earliest by the maximum of its negative.
+  // The maximum gives the latest time of each; the maximum of the negative gives the earliest.
   const std::array<std::int64_t, 9> mine{on_clock(record.end_ns),
                                          -on_clock(record.start_ns),
                                          on_clock(record.opening_ns + record.open_ns),

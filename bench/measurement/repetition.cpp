@@ -13,8 +13,8 @@ std::vector<double> sorted(std::span<const double> values) {
   return ordered;
 }
 
-// The quantile at `fraction` by linear interpolation between order statistics (definition 7 of
-// Hyndman and Fan, "Sample quantiles in statistical packages", 1996; NumPy's default).
+// Returns the quantile at `fraction` by linear interpolation between order statistics (definition 7
+// of Hyndman and Fan, "Sample quantiles in statistical packages", 1996; NumPy's default).
 double quantile(std::span<const double> ordered, double fraction) {
   const double place = fraction * static_cast<double>(ordered.size() - 1);
   const auto below = static_cast<std::size_t>(place);

@@ -10,7 +10,7 @@ using nlohmann::ordered_json;
 
 ordered_json rate_or_null(double rate) { return rate > 0 ? ordered_json(rate) : nullptr; }
 
-// The value with the type that its declaration gives it.
+// Returns the value with the type of its declaration.
 ordered_json typed_value(const Settings& settings, const std::string& name,
                          const SettingValue& value) {
   switch (value.kind) {

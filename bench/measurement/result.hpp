@@ -1,4 +1,4 @@
-// run.json: from figures to the records of docs/schema/run.schema.json. Used on rank 0.
+// Converts figures to the records of run.json (docs/schema/run.schema.json). Used on rank 0.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -14,7 +14,7 @@
 
 namespace weir::bench {
 
-// The host that each rank runs on: one small number per rank, on rank 0 only.
+// The host of each rank. The table has one small number per rank, on rank 0 only.
 class HostTable {
  public:
   HostTable() = default;
@@ -35,18 +35,19 @@ class HostTable {
                                                     const std::string& function,
                                                     const LatencyHistogram& histogram);
 
-// One direction of one repetition, over its phases.
+// The rates of one direction of one repetition, over its phases.
 struct DirectionRates {
   double span = 0;
   double slowest_rank = 0;
   double sum_of_ranks = 0;
   double foreground = 0;
 };
-// Bytes of the direction's phases over the sum of their times. Zero where the direction has none.
+// Returns the bytes of the direction's phases divided by the sum of their times; 0 if the direction
+// has none.
 [[nodiscard]] DirectionRates direction_rates(std::span<const PhaseFigures> phases,
                                              Direction direction);
 
-// The "rates" of run.json for one direction over the counted repetitions.
+// Returns the "rates" of run.json for one direction over the counted repetitions.
 [[nodiscard]] nlohmann::ordered_json rates_json(Direction direction,
                                                 std::span<const DirectionRates> repetitions,
                                                 const std::string& headline_metric,

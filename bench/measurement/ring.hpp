@@ -1,5 +1,5 @@
-// Buffers of a workload: page-aligned, used over and over, and prefaulted, as the first touch of
-// memory is an order of magnitude slower.
+// The buffers of a workload. They are page-aligned, reused in turn, and prefaulted, because the
+// first touch of memory is an order of magnitude slower.
 #pragma once
 
 #include <cstddef>
@@ -18,22 +18,23 @@ struct Unmap {
 
 class Ring {
  public:
-  Ring() = default;  // without buffers
-  // `bytes_each` is rounded up to pages. ErrorCode::insufficient where there is no memory for it.
+  Ring() = default;  // has no buffers
+  // Rounds `bytes_each` up to pages. Fails with ErrorCode::insufficient if there is not enough
+  // memory.
   static Result<Ring> create(std::int64_t buffers, std::int64_t bytes_each);
 
-  // After the last buffer the first one follows.
+  // Returns a buffer; the first buffer follows the last.
   [[nodiscard]] std::byte* at(std::int64_t index) const {
     return memory_.get() + index % buffers_ * bytes_each_;
   }
   [[nodiscard]] std::int64_t buffers() const { return buffers_; }
   [[nodiscard]] std::int64_t bytes_each() const { return bytes_each_; }
 
-  // How many buffers a rank takes: `in_flight` at least, more while they fit in a megabyte and so
-  // stay in the processor's cache, as an application's would.
+  // Returns how many buffers a rank uses: at least `in_flight`, and more while they fit in a
+  // megabyte and thus stay in the processor's cache, as an application's would.
   [[nodiscard]] static std::int64_t buffers_for(std::int64_t transfer_bytes,
                                                 std::int64_t operations, std::int64_t in_flight);
-  // What create() takes for them.
+  // Returns the memory that create() takes for them.
   [[nodiscard]] static std::int64_t memory_bytes(std::int64_t buffers, std::int64_t bytes_each);
 
  private:

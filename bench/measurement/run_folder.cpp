@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-// "20261121T024307Z" of "2026-11-21T02:43:07Z".
+// Converts "2026-11-21T02:43:07Z" to "20261121T024307Z".
 std::string compact(const std::string& utc) {
   std::string text;
   for (const char c : utc) {
@@ -56,7 +56,8 @@ Status make_folders(const JobFolders& folders, const std::vector<std::string>& s
   for (const std::string& slug : slugs) {
     if (Status status = make_folder(root / slug); !status) return status;
   }
-  // Named before it is made, so that it can be found whatever happens next.
+  // The directories are recorded before they are created, so that they can be found whatever
+  // happens next.
   std::vector<std::string> made = {folders.test_directory};
   made.insert(made.end(), folders.further_test_directories.begin(),
               folders.further_test_directories.end());
@@ -68,7 +69,7 @@ Status make_folders(const JobFolders& folders, const std::vector<std::string>& s
   }
   for (const std::string& directory : made) {
     if (mkdir(directory.c_str(), 0755) != 0) return system_failure("mkdir", directory, -1, errno);
-    // Whatever is made in it has this layout, by each interface alike.
+    // Every file in the folder gets this striping, whatever interface creates it.
     if (Status striped = storage::stripe_folder(directory, striping); !striped) {
       rmdir(directory.c_str());
       return striped;
@@ -110,7 +111,7 @@ Result<JobFolders> create_job_folders(const Job& job, const CoreSettings& core,
     std::random_device random;
     JobFolders folders;
     folders.started_utc = utc_now();
-    // 63 bits: what --seed takes, so that every run can be repeated.
+    // The seed has 63 bits, which --seed accepts, so that every run can be repeated.
     constexpr std::uint64_t largest_seed = std::numeric_limits<std::int64_t>::max();
     const std::uint64_t drawn = (static_cast<std::uint64_t>(random()) << 32) | random();
     folders.seed = core.seed_given ? core.seed : drawn & largest_seed;

@@ -1,12 +1,13 @@
-// The folders of a job's results, and the directory of its test files. Made by rank 0.
+// The folders of a job's results, and the directory of its test files. Rank 0 creates them.
 //
+// clang-format off
 //   ROOT/                 --output; new or empty
-//     files.json          the directories of the test files, for whoever must clean up after a
-//     crash failure.json        only when the job failed (failure.hpp) SLUG/run.json       one
-//     folder per configuration; status "running" from the start SLUG/events/        the trace
-//     (events.hpp)
-//   DIRECTORY/weir-ID/    the test files, gone at the end; in each directory, where there are
-//   several
+//     files.json          the directories of the test files, for cleaning up after a crash
+//     failure.json        only if the job failed (failure.hpp)
+//     SLUG/run.json       one folder per configuration; status "running" from the start
+//     SLUG/events/        the trace (events.hpp)
+//   DIRECTORY/weir-ID/    the test files, removed at the end; one in each directory
+// clang-format on
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -20,20 +21,20 @@
 namespace weir::bench {
 
 struct JobFolders {
-  std::string id;              // time and a random part: names this job
+  std::string id;              // identifies this job: the time and a random part
   std::string root;            // absolute
   std::string test_directory;  // absolute
   std::vector<std::string> further_test_directories;
   std::string started_utc;
-  std::uint64_t seed = 0;  // of the payload and of the order; --seed or new
+  std::uint64_t seed = 0;  // of the payload and of the order; from --seed, or new
 };
 
-// Collective: rank 0 makes the folders; the same answer on every rank.
+// Creates the folders on rank 0. Collective; all ranks return the same result.
 [[nodiscard]] Result<JobFolders> create_job_folders(const Job& job, const CoreSettings& core,
                                                     const std::string& workload,
                                                     const std::vector<std::string>& slugs);
 
-// A run.json with every field of the schema, status "running" and nothing measured yet.
+// A run.json with every field of the schema, with status "running" and nothing measured yet.
 struct RunHead {
   std::string workload;
   std::string slug;
@@ -46,7 +47,8 @@ struct RunHead {
 [[nodiscard]] nlohmann::ordered_json new_run(const JobFolders& folders, const RunHead& head,
                                              const CoreSettings& core);
 
-// The expectations of --expectation FILE by slug; an empty object when none is given.
+// Reads the expectations of --expectation FILE, by slug. Returns an empty object if no file is
+// given.
 [[nodiscard]] Result<nlohmann::ordered_json> read_expectations(const std::string& path);
 
 }  // namespace weir::bench

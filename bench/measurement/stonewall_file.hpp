@@ -1,4 +1,5 @@
-// The file that tells a later run how much one with a stonewall has written of each rank's data.
+// The file from which a later run learns how much data of each rank a run with a stonewall has
+// written.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,8 @@
 
 namespace weir::bench {
 
-// The number in a file of --stonewall-file; nothing where there is no such file, as no stonewall
-// was reached then.
+// Returns the number in the file of --stonewall-file. Returns nothing if there is no such file,
+// because then no stonewall was reached.
 Result<std::optional<std::int64_t>> read_stonewall_file(const std::string& file);
 
 Status write_stonewall_file(const std::string& file, std::int64_t count);

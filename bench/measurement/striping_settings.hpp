@@ -1,6 +1,6 @@
-// How the test files are to lie on their storage: options that every workload has. Files get the
-// layout from the folder that the job makes for them (run_folder.hpp), by whichever interface they
-// are made; MPI-IO gets it as hints too (mpi_hints.hpp).
+// The options of every workload that set how the test files are striped. Files get the striping
+// from the folder that the job creates for them (run_folder.hpp), whatever interface creates them.
+// MPI-IO also gets it as hints (mpi_hints.hpp).
 #pragma once
 
 #include <string>
@@ -14,12 +14,12 @@ namespace weir::bench {
 
 [[nodiscard]] std::vector<Setting> striping_declarations();
 [[nodiscard]] Result<storage::Striping> striping_of(const Settings& settings);
-// The striping that was asked for, as arguments of a command line; empty: none.
+// Returns the requested striping as arguments of a command line; empty if no striping is set.
 [[nodiscard]] std::vector<std::string> striping_arguments(const storage::Striping& striping);
-// Whether files in the directory can have the layout: one line that says what to do otherwise.
+// Fails if files in the directory cannot have the striping, with one line that says how to proceed.
 [[nodiscard]] Status check_striping(const std::string& directory,
                                     const storage::Striping& striping);
-// For files that do not lie in the job's folder, but where `option` says: refuses a layout.
+// Fails if a striping is set. For files that `option` places outside the job's folder.
 [[nodiscard]] Status refuse_striping(const storage::Striping& striping, const char* option);
 
 }  // namespace weir::bench

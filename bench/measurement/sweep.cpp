@@ -63,7 +63,7 @@ Status Sweep::run() {
 Status Sweep::run_round(int round) {
   std::vector<std::size_t> order(runs_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  // Every rank draws the same: seed and round are the same.
+  // Every rank draws the same order, because seed and round are the same.
   std::mt19937_64 random(in_.folders.seed + static_cast<std::uint64_t>(round));
   std::shuffle(order.begin(), order.end(), random);
   for (const std::size_t index : order) {

@@ -1,9 +1,10 @@
-// All configurations of one job: their repetitions, interleaved in random order, and their results.
+// Runs all configurations of one job: their repetitions interleave in random order. Writes their
+// results.
 //
-// Rounds: in every round each unfinished configuration runs once, in an order drawn anew, so that a
-// slow spell of the machine falls on all alike. A configuration is finished when its rates have
-// converged or --max-repetitions is reached; --time-limit ends all, once every configuration has
-// one counted repetition.
+// In every round each unfinished configuration runs once, in a newly drawn order, so that a slow
+// period of the machine affects all configurations alike. A configuration is finished when its
+// rates have converged or --max-repetitions is reached. --time-limit ends all configurations once
+// each has one counted repetition.
 #pragma once
 
 #include <memory>
@@ -26,24 +27,24 @@ struct SweepInputs {
   FailureGuard& guard;
   const CoreSettings& core;
   const JobFolders& folders;
-  std::string directory;  // whose file system the results describe
+  std::string directory;  // the results describe the file system of this directory
   std::vector<std::string> command;
 };
 
 class Sweep {
  public:
-  // The order of `runs` is that of the results. At least one.
+  // `runs`, of which there is at least one, has the order of the results.
   Sweep(SweepInputs inputs, std::vector<std::unique_ptr<SweptRun>> runs);
   Sweep(const Sweep&) = delete;
   Sweep& operator=(const Sweep&) = delete;
   ~Sweep() = default;
 
-  // Collective. Runs everything and writes the results. On a failure every rank gets an error, and
-  // `failed_rank()` is the lowest rank that has the cause.
+  // Collective. Runs everything and writes the results. On a failure every rank returns an error,
+  // and `failed_rank()` is the lowest rank that has the cause.
   Status run();
   [[nodiscard]] int failed_rank() const { return failed_rank_; }
-  // After a failure, on rank 0: writes what was measured until then, still with status "running";
-  // FailureGuard::record() sets the status.
+  // Writes what was measured before a failure, still with status "running". FailureGuard::record()
+  // sets the status. Call it on rank 0.
   Status save_unfinished(const nlohmann::ordered_json& payload_errors);
 
  private:
@@ -54,7 +55,7 @@ class Sweep {
   [[nodiscard]] Status write_run(SweptRun& run) const;
   [[nodiscard]] nlohmann::ordered_json clocks_json(const SweptRun& run,
                                                    const ClockOffset& end) const;
-  // Rank 0's, where `weir` asked for it.
+  // Returns true on rank 0 if `weir` requested progress reports.
   [[nodiscard]] bool tells_progress() const { return in_.job.rank == 0 && in_.core.progress_json; }
   [[nodiscard]] std::vector<RunProgress> progress() const;
   [[nodiscard]] double elapsed_seconds() const;

@@ -1,4 +1,4 @@
-// One configuration of a job, as the sweep over all of them (sweep.hpp) sees it.
+// One configuration of a job, as the sweep over all configurations (sweep.hpp) sees it.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 
 namespace weir::bench {
 
-// What is the same for all configurations of a job.
+// The facts that all configurations of a job share.
 struct JobFacts {
   const Job& job;
   const CoreSettings& core;
@@ -24,10 +24,10 @@ struct JobFacts {
   ClockOffset offset = {};       // of this rank at the job's start
   std::int64_t epoch_ns = 0;     // the job's start on rank 0's clock
   double memory_rate = 0;        // memory copy by all ranks, bytes per second; on rank 0
-  std::string file_system = {};  // the type of the one that holds the files
+  std::string file_system = {};  // the type of the file system that holds the files
 };
 
-// One repetition's place in the job. Times are of this process's clock.
+// The place of one repetition in the job. Times are on this process's clock.
 struct RepetitionPlace {
   int index = 0;
   bool counted = false;  // not a warm-up
@@ -46,27 +46,27 @@ class SweptRun {
   [[nodiscard]] virtual const std::string& label() const = 0;
   [[nodiscard]] virtual const std::string& slug() const = 0;
 
-  // Collective: carries out one repetition. Fails on every rank when it fails on one;
-  // `failed_rank()` is then the lowest one that has the cause.
+  // Carries out one repetition. Collective: it fails on every rank if it fails on one, and
+  // `failed_rank()` is then the lowest rank that has the cause.
   virtual Status repeat(std::int32_t repetition) = 0;
   [[nodiscard]] virtual int failed_rank() const = 0;
-  // Collective: the figures of the repetition that repeat() carried out.
+  // Computes the figures of the repetition that repeat() carried out. Collective.
   virtual void add(const JobFacts& facts, const RepetitionPlace& place) = 0;
-  // Collective: completes run().
+  // Completes run(). Collective.
   virtual void finish(const JobFacts& facts, const nlohmann::ordered_json& environment,
                       const nlohmann::ordered_json& clocks) = 0;
 
   [[nodiscard]] virtual std::span<const Event> events() const = 0;  // this rank's
   [[nodiscard]] virtual int repetitions() const = 0;                // warm-ups included
 
-  // On rank 0.
+  // The following functions are for rank 0.
   virtual nlohmann::ordered_json& run() = 0;  // run.json so far
-  // Puts the rates of the counted repetitions so far into run(), for a job that does not come to
-  // its end. What is only known from all ranks together stays out.
+  // Puts the rates of the counted repetitions so far into run(), for a job that does not reach its
+  // end. Figures that need all ranks together are left out.
   virtual void put_rates(const RepetitionPolicy& /*policy*/) {}
   [[nodiscard]] virtual int counted() const = 0;  // repetitions
   [[nodiscard]] virtual bool settled(const RepetitionPolicy& policy) const = 0;
-  // The shortest time that clocks are compared over; infinite where nothing was moved.
+  // Returns the shortest time over which clocks are compared; infinite if nothing was moved.
   [[nodiscard]] virtual double shortest_seconds() const = 0;
 };
 

@@ -24,7 +24,7 @@ int print_plan(const Settings& settings, const MakeWorkload& make) {
                        workload.transfer_bytes(ranks.value()), workload.notes());
 }
 
-// run.json of every configuration before the first repetition. On rank 0.
+// Writes the run.json of every configuration before the first repetition. On rank 0.
 Result<std::vector<ordered_json>> write_started_runs(
     const std::string& name, const SweptWorkload& workload, const JobUnderWay& under_way,
     const std::vector<PlannedConfiguration>& configurations, const ordered_json& expectations) {
@@ -53,7 +53,7 @@ int end_before_the_sweep(const JobUnderWay& under_way, const Error& error, int f
                            {error, failed_rank, ordered_json::array()}, {});
 }
 
-// Runs the sweep; when that fails, ends the run. Returns the exit status.
+// Runs the sweep and, if it fails, ends the run. Returns the exit status.
 int measure(SweptWorkload& workload, const JobUnderWay& under_way,
             std::vector<ordered_json> started) {
   int failed_rank = none_failed;
@@ -101,7 +101,7 @@ int run_in_job(const std::string& name, const Job& job, std::unique_ptr<SweptWor
     status = agree_on(job, job.rank == 0 ? workload.make_places() : Status(), &failed_rank);
   }
   if (!status) return refuse(status.error());
-  // For rank 0 alone, which writes them into the results.
+  // Only rank 0 reads the expectations, because it writes them into the results.
   auto expectations = job.rank == 0 ? read_expectations(workload.core().expectation)
                                     : Result<ordered_json>(ordered_json());
   status = agree_on(job, expectations ? Status() : Status(expectations.error()), &failed_rank);
@@ -112,7 +112,7 @@ int run_in_job(const std::string& name, const Job& job, std::unique_ptr<SweptWor
   }
   const auto folders = create_job_folders(job, workload.core(), name, slugs);
   if (!folders) return refuse(folders.error());
-  // With --progress, `weir` has told them from the plan.
+  // With --progress, `weir` has reported the notes from the plan.
   if (job.rank == 0 && !workload.core().progress_json) {
     for (const std::string& note : workload.notes()) fmt::print(stderr, "weir-bench: {}\n", note);
   }
@@ -120,11 +120,11 @@ int run_in_job(const std::string& name, const Job& job, std::unique_ptr<SweptWor
   FailureGuard guard(job, folders.value().root, slugs);
   guard.set_test_files(workload.test_files(folders.value()));
   const JobUnderWay under_way{job, guard, folders.value(), command};
-  // What it makes refers to these, so it goes first.
+  // The workload refers to the folders and the guard, so it must be destroyed before them.
   const std::unique_ptr<SweptWorkload> goes_first = std::move(made);
   status = workload.prepare(under_way, &failed_rank);
   if (!status) return end_before_the_sweep(under_way, status.error(), failed_rank);
-  // What was prepared may have decided some of what the configurations do.
+  // prepare() may have decided some of what the configurations do.
   const auto configurations = workload.configurations(job.size);
   std::vector<ordered_json> started(configurations.size());
   if (job.rank == 0) {

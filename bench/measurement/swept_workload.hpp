@@ -1,16 +1,17 @@
-// A workload that sweeps configurations, from its command line to its results. What all of them do
-// alike is here; a workload gives what is its own.
+// A workload that sweeps configurations, from its command line to its results. The steps that all
+// workloads share are here; a workload overrides what differs.
 //
-// On every rank:
-//   1. check_places() on rank 0, then check_nodes(). What is refused here ends with one line, and
-//      nothing has been written.
-//   2. The folders of results and test files are made (run_folder.hpp). From here on a guard
-//   removes
-//      the test files of a run that breaks off (failure.hpp).
-//   3. prepare(), then run.json of every configuration, with status "running".
-//   4. make_runs(), the sweep over them (sweep.hpp), finish().
-//   5. Rank 0 calls print() and removes what is left of the test files.
-// A failure in 3 or 4 is every rank's, and ends the run in the same way on all.
+// clang-format off
+// The steps on every rank:
+//   1. check_places() on rank 0, then check_nodes(). If either fails, the program prints one line
+//      and ends, and nothing has been written.
+//   2. The folders of results and test files are created (run_folder.hpp). From here on a guard
+//      removes the test files of a run that breaks off (failure.hpp).
+//   3. prepare(), then the run.json of every configuration, with status "running".
+//   4. make_runs(), the sweep over the runs (sweep.hpp), finish().
+//   5. Rank 0 calls print() and removes the remaining test files.
+// A failure in 3 or 4 reaches every rank and ends the run in the same way on all of them.
+// clang-format on
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,7 @@
 
 namespace weir::bench {
 
-// A job whose folders are there. It outlives all that a workload makes for it.
+// A job whose folders exist. It outlives everything that a workload creates for it.
 struct JobUnderWay {
   const Job& job;
   FailureGuard& guard;
@@ -48,70 +49,71 @@ class SweptWorkload {
   virtual ~SweptWorkload() = default;
 
   [[nodiscard]] virtual const CoreSettings& core() const = 0;
-  // At least one, in the order of the results.
+  // Returns at least one configuration, in the order of the results.
   [[nodiscard]] virtual std::vector<PlannedConfiguration> configurations(
       std::int64_t ranks) const = 0;
-  // The largest of a transfer; 0 where none is made.
+  // Returns the size of the largest transfer, or 0 if there are no transfers.
   [[nodiscard]] virtual std::int64_t transfer_bytes(std::int64_t /*ranks*/) const { return 0; }
 
-  // Whether the directories are there, and have room. Local.
+  // Fails if a directory is missing or has too little room. Local.
   [[nodiscard]] virtual Status check_places(std::int64_t /*ranks*/) const {
     return check_directory(core().directory, core().striping);
   }
-  // Makes directories that the user asked to be made. On rank 0, after check_places().
+  // Creates the directories that the user asked for. On rank 0, after check_places().
   virtual Status make_places() { return {}; }
-  // Whether the nodes have what it takes. Collective; the same answer on every rank.
+  // Fails if the nodes lack a resource that the run needs. Collective; all ranks return the same
+  // status.
   virtual Status check_nodes(const Job& /*job*/) { return {}; }
 
-  // What the guard removes when the run breaks off before the workload has told it more.
+  // Returns what the guard removes if the run breaks off before the workload has given it more.
   [[nodiscard]] virtual TestFiles test_files(const JobFolders& folders) const {
     return {.directory = folders.test_directory, .paths = {}};
   }
-  // What is left to be removed when all went well.
+  // Returns the files to be removed after a successful run.
   [[nodiscard]] virtual TestFiles leftovers(const JobFolders& folders) const {
     return {.directory = folders.test_directory, .paths = {}};
   }
 
-  // prepare(), make_runs() and finish() are collective, and fail on every rank or on none:
+  // prepare(), make_runs() and finish() are collective. They fail on every rank or on none;
   // `failed_rank` is then the lowest rank that has the cause.
   virtual Status prepare(const JobUnderWay& /*under_way*/, int* /*failed_rank*/) { return {}; }
-  // One run for each configuration. `started`: run.json of each so far; on other ranks than 0,
-  // null.
+  // Creates one run for each configuration. `started` holds the run.json of each so far on rank 0,
+  // and nulls on other ranks.
   virtual Result<std::vector<std::unique_ptr<SweptRun>>> make_runs(
       const JobUnderWay& under_way, std::vector<nlohmann::ordered_json> started,
       int* failed_rank) = 0;
   virtual Status finish(const JobUnderWay& /*under_way*/, int* /*failed_rank*/) { return {}; }
 
-  // What a user is told before the run of how the command line was taken.
+  // Returns notes on how the command line was understood, which the user sees before the run.
   [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
-  // What the results are to warn of. On rank 0, after prepare().
+  // Returns the warnings for the results. On rank 0, after prepare().
   [[nodiscard]] virtual std::vector<std::string> warnings() const { return {}; }
-  // The directory whose file system the results describe. After make_runs().
+  // Returns the directory whose file system the results describe. After make_runs().
   [[nodiscard]] virtual std::string measured_directory(const JobFolders& folders) const {
     return folders.test_directory;
   }
-  // What this rank has to tell besides, when a repetition has failed.
+  // Returns further facts from this rank after a repetition has failed.
   [[nodiscard]] virtual nlohmann::ordered_json failure_details(const Job& /*job*/) const {
     return nlohmann::ordered_json::array();
   }
-  // The figures, for who is at the terminal. On rank 0.
+  // Prints the figures for the user at the terminal. On rank 0.
   virtual void print(const JobUnderWay& /*under_way*/) const {}
 };
 
-// What a command line asks for, when the job has `ranks` ranks.
+// Makes the workload that a command line requests, for a job with `ranks` ranks.
 using MadeWorkload = Result<std::unique_ptr<SweptWorkload>>;
 using MakeWorkload = std::function<MadeWorkload(const Settings& settings, int ranks)>;
 
-// The workload for a request that could be read.
+// Returns the workload for a request, or the error if the request could not be read.
 template <typename Workload, typename Request>
 [[nodiscard]] MadeWorkload workload_for(Result<Request> request) {
   if (!request) return request.error();
   return std::unique_ptr<SweptWorkload>(std::make_unique<Workload>(std::move(request).value()));
 }
 
-// Does what the command line asks for: help, the plan, or, under MPI, the run. `name` is the
-// workload's on the command line and in results; `arguments` are those after it. Returns the exit
-// status.
+// Does what the command line requests: prints the help or the plan, or performs the run under MPI.
+// `name` is the workload's name on the command line and in results; `arguments` are those after it.
+// Returns the exit status.
 int run_swept_workload(const std::string& name, const std::vector<std::string>& arguments,
                        const Result<ResolvedSettings>& resolved, const MakeWorkload& make);
 

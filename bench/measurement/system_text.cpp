@@ -28,7 +28,7 @@ std::optional<std::int64_t> read_integer(const std::string& path) {
 }
 
 std::string_view trimmed(std::string_view text) {
-  // MPI libraries count the terminating zero into the length of their texts.
+  // MPI libraries include the terminating zero in the length of their texts.
   constexpr std::string_view blanks(" \t\r\n\0", 5);
   const std::size_t first = text.find_first_not_of(blanks);
   if (first == std::string_view::npos) return {};

@@ -33,7 +33,7 @@ Status Token::wait(std::int64_t deadline_ns) {
 
 void Token::pass() {
   has_turn_ = false;
-  // An empty message is sent eagerly: this does not wait for the receiver.
+  // An empty message is sent eagerly, so this does not wait for the receiver.
   if (rank_ % modulus_ != modulus_ - 1) {
     MPI_Send(nullptr, 0, MPI_BYTE, rank_ + 1, tag_, communicator_);
   }

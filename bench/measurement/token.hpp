@@ -1,7 +1,8 @@
-// Taking turns: of every `modulus` consecutive ranks one moves data at a time.
+// A token lets only one of every `modulus` consecutive ranks move data at a time.
 //
-// The first rank of each set may begin at once; each passes a token to the next when it is done. At
-// most one turn per Token is under way on a rank. With modulus 1 every rank has its turn always.
+// The first rank of each set may begin at once; each rank passes the token to the next when it has
+// finished. A rank has at most one turn per Token at a time. With modulus 1 every rank always has
+// its turn.
 #pragma once
 
 #include <mpi.h>
@@ -14,16 +15,16 @@ namespace weir::bench {
 
 class Token {
  public:
-  // `tag` tells the messages of different tokens on one communicator apart.
+  // `tag` distinguishes the messages of different tokens on one communicator.
   Token(MPI_Comm communicator, std::int64_t modulus, int tag);
   Token(const Token&) = delete;
   Token& operator=(const Token&) = delete;
   ~Token() = default;
 
   void ask();                             // begins a turn
-  [[nodiscard]] bool arrived();           // makes progress; true once the turn has come
-  Status wait(std::int64_t deadline_ns);  // until the turn has come
-  void pass();                            // ends the turn; call it after a failure too
+  [[nodiscard]] bool arrived();           // makes progress; returns true once the turn has come
+  Status wait(std::int64_t deadline_ns);  // waits until the turn has come
+  void pass();                            // ends the turn; must be called after a failure too
 
  private:
   MPI_Comm communicator_;

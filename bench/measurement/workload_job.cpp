@@ -23,7 +23,8 @@ int complain(Error error) {
 }
 
 ordered_json result_parameters(const Settings& settings, const std::vector<std::string>& sizes) {
-  // Where the program reads and writes its own files says nothing of the measurement.
+  // The paths at which the program reads and writes its own files are no parameters of the
+  // measurement.
   constexpr std::array<std::string_view, 6> own{"expectation", "output", "plan",
                                                 "progress",    "ranks",  "summary-file"};
   ordered_json parameters;

@@ -1,5 +1,5 @@
-// What every workload that sweeps configurations does around its own work: from the command line
-// to MPI, from MPI to the folder of results.
+// The steps that every workload that sweeps configurations takes around its own work: from the
+// command line to MPI, and from MPI to the folder of results.
 #pragma once
 
 #include <fmt/format.h>
@@ -20,19 +20,19 @@
 
 namespace weir::bench {
 
-// Prints the line for the user of a wrong request, which is wrong on every rank alike: the line
-// names none. Returns exit_usage.
+// Prints the error line for an invalid request and returns exit_usage. The request is invalid on
+// every rank alike, so the line names no rank.
 int complain(Error error);
 
-// The settings as results name them: without those that say where weir-bench itself reads and
-// writes, with underscores, and with the unit in the names of `sizes`.
+// Returns the settings as the results name them: with underscores, with the unit in the names of
+// `sizes`, and without the settings that say where weir-bench itself reads and writes.
 [[nodiscard]] nlohmann::ordered_json result_parameters(const Settings& settings,
                                                        const std::vector<std::string>& sizes);
 
-// The ranks that --plan is asked to plan for, which --ranks says.
+// Returns the number of ranks for --plan, which --ranks gives.
 [[nodiscard]] Result<std::int64_t> ranks_to_plan_for(const Settings& settings);
 
-// One configuration of what --plan prints.
+// One configuration in the output of --plan.
 struct PlannedConfiguration {
   std::string label;
   std::string slug;
@@ -41,20 +41,20 @@ struct PlannedConfiguration {
   nlohmann::ordered_json plan;
 };
 
-// Prints what --plan prints, as JSON: `transfer_bytes` is the largest transfer's; `notes` say how
-// the command line was taken. Returns 0.
+// Prints the output of --plan as JSON. `transfer_bytes` is the size of the largest transfer;
+// `notes` say how the command line was understood. Returns 0.
 int print_planned(const std::vector<PlannedConfiguration>& configurations, const CoreSettings& core,
                   std::int64_t transfer_bytes, const std::vector<std::string>& notes);
 
-// run.json of every configuration before the first repetition. Call on rank 0.
+// Writes the run.json of every configuration before the first repetition. Call it on rank 0.
 [[nodiscard]] Result<std::vector<nlohmann::ordered_json>> write_new_runs(
     const JobFolders& folders, const std::vector<RunHead>& heads, const CoreSettings& core);
 
-// Starts MPI, calls `run` with the number of ranks, ends MPI. Returns what `run` returns.
+// Starts MPI, calls `run` with the number of ranks, and finalizes MPI. Returns what `run` returns.
 int run_under_mpi(const std::function<int(int ranks)>& run);
 
-// From the settings to MPI for a workload without configurations: prints the help that is asked
-// for, complains, or runs the request.
+// Runs a workload without configurations, from the settings to MPI: prints the help if it was
+// requested, reports an error, or runs the request.
 template <typename Request>
 int run_request(const Result<ResolvedSettings>& resolved,
                 Result<Request> (*request_of)(const Settings& settings),
@@ -73,8 +73,9 @@ int run_request(const Result<ResolvedSettings>& resolved,
   });
 }
 
-// The folder beside the result `output` of such a workload, which is there while it is not
-// finished. It is made anew on rank 0: what an earlier failure left must not silence a new one.
+// Returns the folder beside the result `output` of such a workload, which exists while the result
+// is not finished. Rank 0 creates it anew, so that the record of an earlier failure does not
+// silence a new one.
 [[nodiscard]] std::string unfinished_folder(const std::string& output);
 [[nodiscard]] Status make_unfinished_folder(const std::string& output);
 // Removes test files and that folder. Returns the exit status.
