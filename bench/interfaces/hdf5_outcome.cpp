@@ -6,7 +6,7 @@
 namespace weir::bench {
 namespace {
 
-// The innermost reason on HDF5's error stack.
+// Keeps the innermost reason on HDF5's error stack.
 herr_t keep_description(unsigned /*level*/, const H5E_error2_t* entry, void* text) {
   *static_cast<std::string*>(text) =
       fmt::format("{} ({})", entry->desc == nullptr ? "" : entry->desc,

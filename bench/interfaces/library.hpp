@@ -1,4 +1,4 @@
-// The libraries whose interfaces are measured, and what their calls come to.
+// The libraries whose interfaces are measured, and the results of their calls.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace weir::bench {
 
 enum class Library { hdf5, liburing, pnetcdf, weir };
 
-// Whether this build has the library. Otherwise a line that says what to do; it begins with
-// `option`, which asked for the library.
+// Fails if this build lacks the library, with a line that says how to proceed. The line begins with
+// `option`, the option that requested the library.
 [[nodiscard]] Status check_library(Library library, const std::string& option);
 
-// What a call to a library came to, where the build has it: its `code` is NetCDF's, or weir.h's.
-// HDF5 keeps the reason for a failure on a stack of its own.
+// Returns the error of a failed call to a library that this build has. `code` is that of NetCDF or
+// of weir.h. HDF5 keeps the reason for a failure on its own stack.
 [[nodiscard]] Error hdf5_failure(const char* operation, const std::string& path,
                                  std::int64_t offset = -1);
 [[nodiscard]] Status pnetcdf_outcome(const char* operation, const std::string& path, int code,
