@@ -56,7 +56,7 @@ Result<Request> request_of(Settings settings, std::int64_t ranks) {
                  std::move(options).value(), std::move(variants).value()};
 }
 
-// The settings as one configuration has them, under the names that results share.
+// Returns one configuration's settings under the names that results share.
 ordered_json own_parameters(const Request& request, const Variant& variant) {
   ordered_json parameters = result_parameters(request.settings, {"buffer"});
   const auto settled = [](const ordered_json& value) {
@@ -66,11 +66,12 @@ ordered_json own_parameters(const Request& request, const Variant& variant) {
   parameters["api"]["value"] = name_of(variant.api);
   parameters["write"]["value"] = request.options.write;
   parameters["read"]["value"] = request.options.read;
-  // Once for all, at the end; and whether data change hosts on their way.
+  // The sync happens once, at the end, for every interface. `collective` says whether data may move
+  // between hosts.
   parameters["sync_each"] = settled(false);
   parameters["collective"] = settled(variant.api != Api::posix && variant.api != Api::contiguous &&
                                      variant.api != Api::mpiio_independent);
-  // As they were settled, where the command line leaves it open.
+  // These are the values that were chosen where the command line leaves them open.
   const auto settle = [&](const char* name, const std::string& value) {
     if (!parameters.contains(name)) parameters[name] = settled(value);
     parameters[name]["value"] = value;
@@ -81,8 +82,8 @@ ordered_json own_parameters(const Request& request, const Variant& variant) {
   return parameters;
 }
 
-// A file of the array, and one that --peak measures beside it; in each of several directories, its
-// share.
+// Returns the bytes of the files that exist at the same time: one file, or one per configuration
+// with --existing. With several directories it is the share in each.
 std::int64_t disk_bytes(const Request& request) {
   const auto files = request.options.existing ? request.variants.size() : 1;
   const std::int64_t bytes = request.geometry.array_bytes() * static_cast<std::int64_t>(files);
@@ -90,7 +91,7 @@ std::int64_t disk_bytes(const Request& request) {
          static_cast<std::int64_t>(std::max<std::size_t>(1, request.options.directories.size()));
 }
 
-// Every directory is there and has room. Local.
+// Fails if a directory is missing or has too little room. Local.
 Status check_directories(const Request& request) {
   CoreSettings at = request.core;
   for (std::size_t i = 0; i <= request.core.further_directories.size(); ++i) {
@@ -138,12 +139,12 @@ class ArrayWorkload final : public SweptWorkload {
             .rank_folders = {},
             .job_folders = folders.further_test_directories};
   }
-  // With --existing the files of the last repetition are still there.
+  // With --existing, the files of the last repetition are still there.
   [[nodiscard]] TestFiles leftovers(const JobFolders& folders) const override {
     return test_files(folders);
   }
 
-  // Takes the memory, too.
+  // Also allocates the memory.
   Result<std::vector<std::unique_ptr<SweptRun>>> make_runs(const JobUnderWay& under_way,
                                                            std::vector<ordered_json> started,
                                                            int* failed_rank) override {

@@ -1,5 +1,5 @@
-// The array workload: whole arrays and sections, through Weir's interface and those it is held
-// against.
+// The array workload: writes and reads whole arrays and sections through Weir's interface and
+// through other interfaces, for comparison.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace weir::bench {
 
-// `weir-bench array ARGUMENTS`: returns the exit status.
+// Runs `weir-bench array ARGUMENTS` and returns the exit status.
 int run_array(const std::vector<std::string>& arguments);
 
 }  // namespace weir::bench

@@ -15,7 +15,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr double mebibyte = 1048576;
-// A rank that moved less than this share of the busiest moved headers, not the array.
+// A rank that moved less than this share of the busiest rank's bytes moved headers, not the array.
 constexpr double least_share_of_a_mover = 0.01;
 
 constexpr const char* how_verified =
@@ -85,7 +85,8 @@ ordered_json ArrayRun::costs_json(const JobFacts& facts, const ArrayPhaseRecord&
                        {"storage_seconds", nullptr},  {"waiting_seconds", nullptr}};
   if (sums[5] == job.size) {
     const double per_byte = sums[2] > 0 ? (sums[0] + sums[1]) / sums[2] : 0;
-    // An aggregator that had nothing to do counts; only ranks that had no such part do not.
+    // An aggregator that had nothing to do counts as a sharer; a rank that was no aggregator does
+    // not.
     const double sharers = std::max(sums[3], static_cast<double>(stages.aggregators));
     const double balance = sums[4] > 0 ? busiest * sharers / sums[4] : 0;
     json["bytes_written"] = static_cast<std::int64_t>(sums[0]);
@@ -113,7 +114,7 @@ ordered_json ArrayRun::costs_json(const JobFacts& facts, const ArrayPhaseRecord&
   return json;
 }
 
-// Repetitions of one round stand side by side in time: their ratios are compared, not their means.
+// Repetitions of one round are adjacent in time, so their ratios are compared and not their means.
 double ArrayRun::share_of_peak(Direction direction) const {
   if (peak_ == nullptr) return 0;
   const std::vector<double> mine = results_.span_rates(direction);
@@ -160,7 +161,7 @@ ArrayRun::Line ArrayRun::line(Direction direction) const {
 
 namespace {
 
-// Where the time of a rank went, for interfaces that tell.
+// Returns a table of the stage times of a rank, for interfaces that report them.
 std::string stage_table(const std::vector<const ArrayRun*>& runs) {
   std::string text;
   for (const ArrayRun* run : runs) {

@@ -1,5 +1,5 @@
-// A configuration of the array workload in the sweep over all of them: what its run.json has beside
-// what every workload's has, and its line of the table.
+// A configuration of the array workload in the sweep over all configurations: the parts of its
+// run.json that other workloads lack, and its line of the table.
 #pragma once
 
 #include <array>
@@ -14,11 +14,12 @@ namespace weir::bench::array_io {
 
 class ArrayRun final : public PhasedRun {
  public:
-  // All references must outlive the run. `run`: run.json so far, on rank 0.
+  // All references must outlive the run. `run` is the run.json so far, on rank 0.
   ArrayRun(Configuration configuration, const Options& options, Executor& executor,
            std::string directory, nlohmann::ordered_json run);
 
-  // The run that this one is held against; null or not called: none.
+  // Sets the run with which this run is compared. There is no comparison if `peak` is null or this
+  // is not called.
   void hold_against(const ArrayRun* peak) { peak_ = peak; }
 
   Status repeat(std::int32_t repetition) override;
@@ -29,15 +30,15 @@ class ArrayRun final : public PhasedRun {
 
   [[nodiscard]] const Configuration& configuration() const { return configuration_; }
 
-  // On rank 0, of one direction over the counted repetitions.
+  // The figures of one direction over the counted repetitions. On rank 0.
   struct Line {
     double rate = 0;            // median, bytes per second; 0: there is no such phase
-    double share_of_peak = 0;   // median over rounds; 0: not known
-    double moved_per_byte = 0;  // median; 0: not known
-    double balance = 0;         // median; 0: not known
-    std::int64_t movers = 0;    // of the last repetition
-    // Medians of the mean over ranks, seconds: planning, gathering, storage, waiting; none where
-    // the interface does not tell.
+    double share_of_peak = 0;   // median over rounds; 0: unknown
+    double moved_per_byte = 0;  // median; 0: unknown
+    double balance = 0;         // median; 0: unknown
+    std::int64_t movers = 0;    // in the last repetition
+    // Medians of the mean over ranks of the seconds for planning, gathering, storage and waiting.
+    // It is empty if the interface does not report them.
     std::vector<double> stage_seconds;
   };
   [[nodiscard]] Line line(Direction direction) const;
@@ -49,7 +50,7 @@ class ArrayRun final : public PhasedRun {
     std::int64_t movers = 0;
     std::array<std::vector<double>, 4> stage_seconds;
   };
-  // Collective. On rank 0 the phase's "array".
+  // Collective. Returns the phase's "array" on rank 0.
   [[nodiscard]] nlohmann::ordered_json costs_json(const JobFacts& facts,
                                                   const ArrayPhaseRecord& costs, std::int64_t bytes,
                                                   bool counted);
@@ -61,13 +62,13 @@ class ArrayRun final : public PhasedRun {
 
   Configuration configuration_;
   Executor& executor_;
-  std::vector<ArrayPhaseRecord> phases_;  // of the repetition that repeat() carried out
+  std::vector<ArrayPhaseRecord> phases_;  // of the latest repeat()
   const ArrayRun* peak_ = nullptr;
   History writing_;  // on rank 0
   History reading_;
 };
 
-// What is printed at the end. On rank 0.
+// Returns the table that is printed at the end. On rank 0.
 [[nodiscard]] std::string table(const Geometry& geometry, const std::vector<const ArrayRun*>& runs);
 
 }  // namespace weir::bench::array_io

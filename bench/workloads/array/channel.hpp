@@ -1,5 +1,5 @@
-// One rank's way to an array in a file, whichever interface it goes through. Opening, transfers,
-// durability and closing are collective over the job.
+// One rank's access to an array in a file, through any interface. Opening, transfers, durability
+// and closing are collective over the job.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,14 @@
 
 namespace weir::bench::array_io {
 
-// What an interface keeps from one opening to the next, such as its plans.
+// The state that an interface keeps from one opening to the next, such as its plans.
 class Kept {
  public:
   Kept() = default;
   Kept(const Kept&) = delete;
   Kept& operator=(const Kept&) = delete;
-  // After a failure the other ranks may be anywhere: nothing collective.
+  // The destructor does nothing collective: after a failure the other ranks may be anywhere in the
+  // code.
   virtual ~Kept() = default;
   // Collective.
   virtual Status close() = 0;
@@ -33,28 +34,30 @@ struct ChannelRequest {
   const Job& job;
   const Geometry& geometry;
   const Options& options;
-  const storage::Striping& striping;  // of files that are made
+  const storage::Striping& striping;  // of newly created files
   Api api = Api::mpiio;
-  Part part;  // this rank's, of which the asked elements are moved
-  // The asked elements as runs from memory to the file, where an interface moves those.
+  // This rank's part; its selected elements are moved.
+  Part part;
+  // The selected elements as runs from memory to the file, for interfaces that move runs.
   const std::vector<array::StridedCopy>& runs;
-  bool whole = false;  // the whole array, whatever the geometry asks for
+  bool whole = false;  // the request is for the whole array, whatever the geometry selects
   std::string path;
-  // Where the array's files go in turn, `path` lying in the first; one: all beside it.
+  // The directories to which the array's files are distributed round-robin; `path` lies in the
+  // first. If there is only one, all files lie beside `path`.
   const std::vector<std::string>& directories;
   bool write = false;
-  bool create = false;  // the file anew, with `write`
+  bool create = false;  // creates a new file; with `write` only
   storage::Durability durability = storage::Durability::none;
-  std::unique_ptr<Kept>* kept = nullptr;  // of the configuration; null until it keeps something
+  std::unique_ptr<Kept>* kept = nullptr;  // of the configuration; null until something is kept
 };
 
-// Where the time of a transfer went on this rank, where an interface tells.
+// The time that the stages of a transfer took on this rank, for interfaces that report it.
 struct StageTimes {
   std::int64_t planning_ns = 0;
   std::int64_t gathering_ns = 0;
   std::int64_t storage_ns = 0;
   std::int64_t waiting_ns = 0;
-  std::int64_t aggregators = 0;  // ranks that were to read and write files, of the whole job
+  std::int64_t aggregators = 0;  // ranks of the whole job that were to read and write files
 };
 
 class Channel {
@@ -62,26 +65,29 @@ class Channel {
   Channel() = default;
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
-  // After a failure the other ranks may be anywhere: nothing collective.
+  // The destructor does nothing collective: after a failure the other ranks may be anywhere in the
+  // code.
   virtual ~Channel() = default;
 
-  // Moves the asked elements between the file and `memory`, the rank's part in row-major order.
+  // Moves the selected elements between the file and `memory`, the rank's part in row-major order.
   virtual Status write(const std::byte* memory) = 0;
   virtual Status read(std::byte* memory) = 0;
-  // Makes durable what was written.
+  // Makes the written data durable.
   virtual Status sync() = 0;
   virtual Status close() = 0;
-  // The times of the last transfer's stages.
+  // Returns the times of the last transfer's stages.
   [[nodiscard]] virtual std::optional<StageTimes> stages() const { return std::nullopt; }
 };
 
-// Opens by the interface. ErrorCode::unsupported where this build has no such library.
+// Opens the array through the interface. Fails with ErrorCode::unsupported if this build lacks the
+// library.
 [[nodiscard]] Result<std::unique_ptr<Channel>> open_channel(const ChannelRequest& request);
 
-// Whether this build has the library behind an interface; one line on what to do otherwise.
+// Fails if this build lacks the library behind an interface, with one line that says how to
+// proceed.
 [[nodiscard]] Status check_available(Api api);
 
-// The interfaces, each in a file of its own.
+// The functions for the individual interfaces, each in its own file.
 [[nodiscard]] Result<std::unique_ptr<Channel>> open_posix_channel(const ChannelRequest& request);
 [[nodiscard]] Result<std::unique_ptr<Channel>> open_mpi_channel(const ChannelRequest& request);
 [[nodiscard]] Result<std::unique_ptr<Channel>> open_hdf5_channel(const ChannelRequest& request);

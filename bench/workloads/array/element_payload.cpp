@@ -83,11 +83,12 @@ std::optional<PayloadMismatch> ElementPayload::check(
 }
 
 // Explains the run of `count` bytes at `first_byte`, in which the byte at `wrong` is the first
-// wrong one.
+// wrong byte.
 PayloadMismatch ElementPayload::explain(std::int64_t first_byte, const std::byte* found,
                                         std::int64_t count, std::int64_t wrong,
                                         const std::vector<PayloadStream>& earlier) const {
-  // Whole words of the run tell what they were made for, where the wrong byte lies in one.
+  // Whole words of the run identify the place for which they were made, if the wrong byte lies in
+  // one.
   const std::int64_t begin = (first_byte + word_bytes - 1) / word_bytes * word_bytes - first_byte;
   const std::int64_t whole = begin < count ? (count - begin) / word_bytes : 0;
   if (!is_boolean_ && wrong >= begin && wrong < begin + whole * word_bytes) {

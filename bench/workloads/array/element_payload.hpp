@@ -1,6 +1,7 @@
-// Data of an array that prove where they belong: the elements in row-major order are the bytes of a
-// payload stream (measurement/payload.hpp), so that each is a function of its global index, of the
-// seed and of the generation, whichever rank holds it, however it is stored.
+// Data of an array that identify the element for which they were made. The elements in row-major
+// order are the bytes of a payload stream (measurement/payload.hpp). Each element is thus a
+// function of its global index, of the seed and of the generation, whatever rank holds it and
+// however it is stored.
 //
 // A boolean is the lowest bit of its byte.
 #pragma once
@@ -19,14 +20,16 @@ namespace weir::bench::array_io {
 
 class ElementPayload {
  public:
-  // `stream_bytes`: of the whole array.
+  // `stream_bytes` is the size of the whole array.
   ElementPayload(const PayloadStream& stream, const array::ElementType& type,
                  std::int64_t stream_bytes);
 
-  // The content of the runs that `copies` lead from memory to the whole array.
+  // Fills `memory` with the content of the runs that `copies` describe from memory to the whole
+  // array.
   void fill(const std::vector<array::StridedCopy>& copies, std::byte* memory) const;
-  // Compares every byte. Nothing when all are right, otherwise what the first wrong run tells; its
-  // offset is that in the whole array. `earlier`: what may have been there before.
+  // Compares every byte. Returns nothing if all are right, otherwise the explanation of the first
+  // wrong run, with its offset in the whole array. `earlier` are streams that may have been there
+  // before.
   [[nodiscard]] std::optional<PayloadMismatch> check(
       const std::vector<array::StridedCopy>& copies, const std::byte* memory,
       const std::vector<PayloadStream>& earlier) const;
@@ -43,8 +46,8 @@ class ElementPayload {
   std::int64_t stream_bytes_;
 };
 
-// Calls `visit(memory_offset, file_offset, bytes)` for every run, by ascending place in the file
-// within each copy, until one returns false. Returns whether all were visited.
+// Calls `visit(memory_offset, file_offset, bytes)` for every run, in ascending order of file offset
+// within each copy, until a call returns false. Returns whether all were visited.
 template <typename Visit>
 bool for_each_run(const std::vector<array::StridedCopy>& copies, Visit visit) {
   for (const array::StridedCopy& copy : copies) {

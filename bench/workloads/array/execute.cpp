@@ -24,8 +24,8 @@ const char* function_name(Direction direction) {
   return direction == Direction::write ? "write" : "read";
 }
 
-// Every repetition has two generations of content: what was there before, and what a timed phase
-// wrote.
+// Every repetition has two generations of content: that of the data before the timed phases, and
+// that of the data that a timed phase wrote.
 std::uint32_t generation_before(std::int32_t repetition) {
   return 2 * static_cast<std::uint32_t>(repetition) + 1;
 }
@@ -68,7 +68,8 @@ std::int64_t Executor::contiguous_bytes() const {
   return (elements / job_.size + more) * geometry_.type.bytes();
 }
 
-// Files of the configuration's name, alone or with a dot and more, in every directory.
+// Returns the files in every directory with the configuration's name, alone or followed by a dot
+// and more.
 std::vector<std::string> Executor::files_of(const Configuration& configuration) const {
   const std::string name = std::filesystem::path(configuration.path).filename().string();
   std::vector<std::string> files;
@@ -86,7 +87,7 @@ Status Executor::remove_files(const Configuration& configuration) const {
   Status status;
   for (const std::string& file : files_of(configuration)) {
     std::error_code error;
-    std::filesystem::remove_all(file, error);  // a file, or the folder that Zarr's arrays are
+    std::filesystem::remove_all(file, error);  // a file, or the folder of a Zarr array
     if (error && status.ok()) status = system_failure("remove", file, -1, error.value());
   }
   return status;
@@ -102,7 +103,7 @@ ElementPayload Executor::payload(const Configuration& configuration,
           geometry_.array_bytes()};
 }
 
-// Takes the memory and clears the way for the file.
+// Allocates the memory and removes an earlier file.
 Status Executor::prepare(const Configuration& configuration, std::int32_t repetition) {
   guard_.set_test_files({.directory = test_directories_.front(),
                          .paths = {configuration.path},
@@ -131,7 +132,7 @@ Result<Executor::Access> Executor::access(const Configuration& configuration,
     access.bytes = access.part.asked_bytes();
     return access;
   }
-  // One piece per rank, in the order of the ranks that share a directory.
+  // Each rank has one piece; the pieces are in the order of the ranks that share a directory.
   const std::int64_t bytes = contiguous_bytes();
   access.bytes = bytes;
   const std::size_t directories = test_directories_.size();
@@ -145,7 +146,8 @@ Result<Executor::Access> Executor::access(const Configuration& configuration,
   if (Status status = wait_for(request, job_.deadline_ns(), "the sizes of the pieces"); !status) {
     return status.error();
   }
-  const std::int64_t before = job_.rank == 0 ? 0 : sums[mine];  // MPI leaves the first undefined
+  const std::int64_t before =
+      job_.rank == 0 ? 0 : sums[mine];  // MPI leaves the result on rank 0 undefined
   access.runs.push_back({.from_offset = 0, .to_offset = before, .bytes = bytes, .levels = {}});
   return access;
 }
@@ -154,7 +156,7 @@ Result<ArrayRecord> Executor::run(const Configuration& configuration, std::int32
   ArrayRecord record;
   std::int64_t& verified = record.repetition.bytes_verified;
   if (Status status = meet(prepare(configuration, repetition)); !status) return status.error();
-  // What the others are held against has neither sections nor another distribution for reading.
+  // The contiguous pieces have neither sections nor a different distribution for reading.
   const bool plain = configuration.variant.api == Api::contiguous;
   const bool section = geometry_.is_section() && !plain;
   const auto& reading = plain ? geometry_.writing : geometry_.reading;
@@ -240,8 +242,9 @@ Status Executor::compare(const Configuration& configuration, const Access& acces
   return meet(std::move(status));
 }
 
-// Reads the whole array. Inside the section it has what was written last, outside what was there
-// before; after the first comparison the section in memory is made to look like the rest.
+// Reads the whole array. Inside the section it contains the data that was written last, outside the
+// earlier data. After the first comparison the section in memory is overwritten with the earlier
+// data as well.
 Status Executor::check_whole(const Configuration& configuration, std::int32_t repetition,
                              std::int64_t* verified) {
   const char* function = options_.write ? "write" : "read";
@@ -269,7 +272,7 @@ Status Executor::check_whole(const Configuration& configuration, std::int32_t re
 Status Executor::look_at_cache(const Attempt& attempt, PhaseRecord& figures) const {
   if (attempt.writing()) return {};
   double resident = 0;
-  std::int64_t known = 0;  // bytes of the files whose pages could be looked at
+  std::int64_t known = 0;  // bytes of the files whose page residency is known
   for (const std::string& path : files_of(attempt.configuration)) {
     const auto observer = storage::File::open(path, {});
     if (!observer) return observer.error();
@@ -302,7 +305,7 @@ Status Executor::timed_phase(Attempt& attempt, ArrayRecord& record) {
   const auto before =
       asks_devices ? moved_by_devices(test_directories_, attempt.direction) : std::nullopt;
   if (Status status = meet({}); !status) return status;
-  // Asking is a read itself.
+  // Reading the counters is itself a read.
   const auto io_first = process_io();
   const auto io_before = process_io();
   if (Status status = transfer(attempt, &figures, &costs); !status) return status;
@@ -368,7 +371,7 @@ Status Executor::transfer(Attempt& attempt, PhaseRecord* figures, ArrayPhaseReco
   const std::int64_t transferred = monotonic_ns();
   costs->stages = channel->stages();
   if (attempt.writing() && core_.durability != storage::Durability::none) {
-    // Collective: also by a rank that has failed.
+    // The sync is collective, so a rank that has failed takes part.
     guard_.entering("fsync", &path, -1);
     Status synced = channel->sync();
     if (status.ok()) status = std::move(synced);

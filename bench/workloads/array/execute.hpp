@@ -1,14 +1,16 @@
-// One repetition of one configuration: writing, reading, and what is made and checked untimed.
+// Carries out one repetition of one configuration: timed writing and reading, with untimed
+// preparation and checks.
 //
-// Protocol of one repetition, on every rank; between all steps the ranks meet (meeting.hpp):
-//   1. Untimed: what has to be there before. With a section, the whole array, of a generation of
-//      its own; where nothing is written in timed phases, what is read.
+// The protocol of one repetition, on every rank; the ranks meet between all steps (meeting.hpp):
+//   1. Untimed: write the data that must exist beforehand. With a section, this is the whole array,
+//   of
+//      a generation of its own; if no timed phase writes, it is the data to be read.
 //   2. Write, timed: open | transfer and durable sync | close. The transfer is one call.
-//   3. Read, timed likewise, into memory that holds nothing of it.
-//   4. Untimed: every byte that was read is compared. With a section, and where nothing is read in
-//      timed phases, the whole array is read back and compared too: inside the section it is what
-//      was written last, outside what was there before.
-// A rank whose operation failed goes on to the next meeting and tells it there.
+//   3. Read, timed likewise, into memory that holds none of the data.
+//   4. Untimed: compare every byte that was read. With a section, and if no timed phase reads, the
+//      whole array is also read back and compared: inside the section with the data that was
+//      written last, outside with the earlier data.
+// A rank whose operation failed goes on to the next meeting and reports the failure there.
 #pragma once
 
 #include <cstdint>
@@ -37,18 +39,18 @@ struct Configuration {
   std::uint64_t payload_seed = 0;
 };
 
-// What a phase of an array cost this rank besides a PhaseRecord.
+// What a phase of an array cost this rank, in addition to a PhaseRecord.
 struct ArrayPhaseRecord {
   Direction direction = Direction::write;
   bool io_known = false;
-  std::int64_t bytes_written = 0;  // handed to the system by this rank, open to close
+  std::int64_t bytes_written = 0;  // that this rank handed to the system from open to close
   std::int64_t bytes_read = 0;
   std::optional<StageTimes> stages;
 };
 
 struct ArrayRecord {
   RepetitionRecord repetition;
-  std::vector<ArrayPhaseRecord> phases;  // as many as the repetition has, in their order
+  std::vector<ArrayPhaseRecord> phases;  // the repetition's phases, in their order
 };
 
 class Executor {
@@ -59,24 +61,25 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
   ~Executor();
 
-  // Collective. Fails on every rank when it fails on one: with the rank's own error where it
-  // happened, elsewhere with ErrorCode::peer. `failed_rank()` then says where. Removes its file
-  // unless --existing keeps it for the next repetition.
+  // Runs one repetition. Collective. Fails on every rank if it fails on one: with the rank's own
+  // error where it happened, on other ranks with ErrorCode::peer, and `failed_rank()` is then the
+  // failed rank. Removes the file unless --existing keeps it for the next repetition.
   Result<ArrayRecord> run(const Configuration& configuration, std::int32_t repetition);
 
-  // Collective: ends what interfaces keep between repetitions. Call when all have succeeded.
+  // Ends the state that interfaces keep between repetitions. Collective; call it if all repetitions
+  // succeeded.
   Status close();
 
   [[nodiscard]] int failed_rank() const { return failed_rank_; }
   [[nodiscard]] const std::vector<PayloadFault>& payload_faults() const { return faults_; }
 
  private:
-  // A rank's part, as one access to the array moves it.
+  // A rank's part as one access to the array moves it.
   struct Access {
     Part part;
     std::vector<array::StridedCopy> runs;  // from memory to the file and the payload stream
     bool whole = false;
-    std::int64_t bytes = 0;  // that are moved
+    std::int64_t bytes = 0;  // number of bytes that are moved
   };
   struct Attempt;
 
@@ -84,10 +87,11 @@ class Executor {
   Status prepare(const Configuration& configuration, std::int32_t repetition);
   Result<Access> access(const Configuration& configuration, const array::RegularDistribution& by,
                         bool whole);
-  // The test files that there are, and those that a failed run leaves.
+  // Returns the existing test files, including those that a failed run leaves.
   [[nodiscard]] std::vector<std::string> files_of(const Configuration& configuration) const;
   Status remove_files(const Configuration& configuration) const;
-  // This rank's share of what contiguous pieces move: equal ones, whoever holds what.
+  // Returns this rank's share of the bytes moved in contiguous pieces. The shares are equal,
+  // whatever the ranks hold.
   [[nodiscard]] std::int64_t contiguous_bytes() const;
   [[nodiscard]] ElementPayload payload(const Configuration& configuration,
                                        std::uint32_t generation) const;
@@ -106,8 +110,8 @@ class Executor {
   const CoreSettings& core_;
   const Geometry& geometry_;
   const Options& options_;
-  std::vector<std::string> test_directories_;  // several: files are distributed to them
-  std::unique_ptr<Ring> memory_;  // one buffer: the rank's part, whichever phase needs it
+  std::vector<std::string> test_directories_;  // the files are distributed to all of them
+  std::unique_ptr<Ring> memory_;  // one buffer, large enough for the rank's part in any phase
   std::map<Api, std::unique_ptr<Kept>> kept_;  // of each interface
   int failed_rank_ = none_failed;
   std::vector<PayloadFault> faults_;

@@ -14,7 +14,7 @@
 namespace weir::bench::array_io {
 namespace {
 
-// The parts of `text` between separators that stand outside of parentheses.
+// Returns the parts of `text` between separators that are outside parentheses.
 std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   std::size_t begin = 0;
@@ -90,7 +90,7 @@ std::vector<array::UniformRegion> Part::asked_in_memory() const {
 std::vector<array::StridedCopy> Part::runs() const {
   std::vector<array::StridedCopy> copies;
   if (empty()) return copies;
-  // The whole array fits into 63 bits of bytes: checked with the settings.
+  // The settings are checked so that the bytes of the whole array fit into 63 bits.
   constexpr auto order = array::Order::row_major;
   const auto memory = array::Layout::packed(local_extents_, type_.bytes(), order);
   const auto file = array::Layout::packed(shape_.extents(), type_.bytes(), order);
@@ -207,7 +207,8 @@ Result<array::Indices> process_grid(std::string_view setting, std::int64_t ranks
     return refuse(fmt::format("--{} {}: {} ranks cannot be shared out over the other dimensions",
                               setting, array::extents_text(given), ranks));
   }
-  // Largest factors first, each to the dimension that has fewest processes; then most first.
+  // Assigns the largest factors first, each to the dimension with the fewest processes, and then
+  // sorts the shares in descending order.
   std::vector<std::int64_t> shares(free.size(), 1);
   std::vector<std::int64_t> factors = prime_factors(ranks / taken);
   std::sort(factors.begin(), factors.end(), std::greater<>());

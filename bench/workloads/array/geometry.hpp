@@ -1,5 +1,5 @@
-// The elements of the array that each rank holds, those that are asked for, and where they lie:
-// arithmetic on the array library's values. Pure.
+// The elements of the array that each rank holds, those that are selected, and where they lie. This
+// is arithmetic on the array library's values. Pure.
 #pragma once
 
 #include <cstdint>
@@ -21,17 +21,17 @@ struct Geometry {
   array::Shape shape;
   array::ElementType type;
   array::RegularDistribution writing;  // how ranks hold the array when it is written
-  array::RegularDistribution reading;  // and when it is read
-  array::Section asked;                // what is written and read in timed phases
-  std::string writing_formats = {};    // the formats of both in HPF's words
+  array::RegularDistribution reading;  // how ranks hold the array when it is read
+  array::Section asked;                // the elements that timed phases write and read
+  std::string writing_formats = {};    // the formats of `writing` in HPF's notation
   std::string reading_formats = {};
 
   [[nodiscard]] bool is_section() const { return asked != array::Section::of(shape.box()); }
-  // Whether elements between those asked for are left out.
+  // Returns whether the section leaves out elements between selected ones.
   [[nodiscard]] bool is_strided() const {
     return asked != array::Section::of(asked.bounding_box());
   }
-  // The formats of `reading` when `by` is that one, otherwise of `writing`.
+  // Returns the formats of `reading` if `by` equals it, otherwise those of `writing`.
   [[nodiscard]] const std::string& formats_of(const array::RegularDistribution& by) const {
     return by.text() == reading.text() ? reading_formats : writing_formats;
   }
@@ -39,23 +39,24 @@ struct Geometry {
   [[nodiscard]] std::int64_t asked_bytes() const { return asked.elements() * type.bytes(); }
 };
 
-// What one rank holds of the array, in its memory as a dense array in row-major order, and what of
-// it is asked for. Without elements for ranks beyond the process grid.
+// The part of the array that one rank holds, as a dense array in row-major order in its memory, and
+// the selected elements of that part. Ranks beyond the process grid have no elements.
 class Part {
  public:
   Part(const Geometry& geometry, const array::RegularDistribution& distribution, std::int64_t rank);
 
-  // The part as it is when the whole array is asked for.
+  // Returns the part with the whole array selected.
   [[nodiscard]] Part whole() const;
 
   [[nodiscard]] const array::Region& held() const { return held_; }
   [[nodiscard]] const array::Indices& local_extents() const { return local_extents_; }
-  // The asked elements, each once, as places in the array and in the rank's memory: regions of the
-  // same number stand for each other. None when there is no element.
+  // Returns the selected elements, each once. asked() and asked_in_memory() return them as places
+  // in the array and in the rank's memory; regions with the same index correspond. Both are empty
+  // if there is no element.
   [[nodiscard]] const std::vector<array::UniformRegion>& asked() const { return asked_; }
   [[nodiscard]] std::vector<array::UniformRegion> asked_in_memory() const;
   [[nodiscard]] bool empty() const { return asked_.empty(); }
-  // Whether nothing is held beside what is asked for.
+  // Returns whether all elements of the part are selected.
   [[nodiscard]] bool is_all_asked() const { return asked_bytes_ == held_bytes(); }
   [[nodiscard]] std::int64_t held_bytes() const { return held_.elements() * type_.bytes(); }
   [[nodiscard]] std::int64_t asked_bytes() const { return asked_bytes_; }
@@ -64,8 +65,8 @@ class Part {
   [[nodiscard]] const array::RegularDistribution& distribution() const { return distribution_; }
   [[nodiscard]] std::int64_t rank() const { return rank_; }
 
-  // The asked elements as runs from the rank's memory to a file of the whole array in row-major
-  // order: copies that together have each element once.
+  // Returns the selected elements as runs from the rank's memory to a file of the whole array in
+  // row-major order. Together the copies contain each element once.
   [[nodiscard]] std::vector<array::StridedCopy> runs() const;
 
  private:
@@ -81,23 +82,23 @@ class Part {
   void ask_for(const array::Region& section);
 };
 
-// "512x512x64": extents that multiply, each with an optional suffix k, m, g, t. `setting` names the
-// option in errors.
+// Parses "512x512x64": extents that are multiplied, each with an optional suffix k, m, g or t.
+// `setting` names the option in errors.
 [[nodiscard]] Result<array::Indices> parse_extents(std::string_view setting, std::string_view text);
-// "BLOCK,CYCLIC(32),*": one format per dimension; one for all is allowed.
+// Parses "BLOCK,CYCLIC(32),*": one format per dimension, or one format for all dimensions.
 [[nodiscard]] Result<std::vector<array::DistributionFormat>> parse_formats(std::string_view setting,
                                                                            std::string_view text,
                                                                            int dimensions);
-// "0:100,8:512:2": first index, the one after the last, and the stride, per dimension.
+// Parses "0:100,8:512:2": the first index, the index after the last, and the stride, per dimension.
 [[nodiscard]] Result<array::Section> parse_section(std::string_view text,
                                                    const array::Shape& shape);
 
-// A section that covers half of the array, as nearly as its extents allow, and begins at odd
-// indices: on no boundary of a chunk or block.
+// Returns a section that covers half of the array, as nearly as its extents allow. It begins at odd
+// indices, so that it is aligned with no chunk or block.
 [[nodiscard]] array::Box half_section(const array::Shape& shape);
 
-// As many processes as there are ranks, as evenly as MPI_Dims_create shares them out, over the
-// dimensions that are distributed and of which `given` has 0.
+// Returns a process grid with as many processes as there are ranks. They are shared out as evenly
+// as with MPI_Dims_create over the distributed dimensions for which `given` has 0.
 [[nodiscard]] Result<array::Indices> process_grid(
     std::string_view setting, std::int64_t ranks,
     const std::vector<array::DistributionFormat>& formats, array::Indices given);

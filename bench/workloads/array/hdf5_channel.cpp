@@ -1,5 +1,5 @@
-// Parallel HDF5: one dataset of the array's shape, contiguous or chunked, transferred collectively
-// by hyperslabs.
+// Parallel HDF5: one dataset with the array's shape, contiguous or chunked, transferred
+// collectively by hyperslabs.
 #include <hdf5.h>
 
 #include <utility>
@@ -20,7 +20,7 @@ std::vector<hsize_t> as_sizes(const array::Indices& values) {
   return sizes;
 }
 
-// HDF5's own type where it has one, otherwise bytes that it does not look into. To be closed.
+// Returns HDF5's own type if it has one, otherwise opaque bytes. The caller closes the type.
 hid_t element_type(const array::ElementType& type) {
   switch (type.kind()) {
     case array::ElementKind::float64:
@@ -50,7 +50,7 @@ herr_t select(hid_t space, H5S_seloper_t how, const array::UniformRegion& region
   return H5Sselect_hyperslab(space, how, start.data(), stride.data(), count.data(), block.data());
 }
 
-// One hyperslab, or several where blocks are cut.
+// Selects one hyperslab, or several if blocks are cut.
 herr_t select(hid_t space, const std::vector<array::UniformRegion>& regions) {
   if (regions.empty()) return H5Sselect_none(space);
   herr_t result = 0;
@@ -125,7 +125,7 @@ class Hdf5Channel final : public Channel {
     const int dimensions = static_cast<int>(extents.size());
     const hid_t space = H5Screate_simple(dimensions, extents.data(), nullptr);
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
-    // Every element is written: filling the dataset first would write everything twice.
+    // Every element is written, so filling the dataset first would write everything twice.
     H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
     if (request.options.chunk) {
       const std::vector<hsize_t> chunk = as_sizes(*request.options.chunk);

@@ -1,5 +1,5 @@
-// MPI-IO through a file view: a subarray type where the rank holds one box, a darray type where it
-// holds several. Collective, or independent over the same view.
+// MPI-IO through a file view: a subarray type if the rank holds one box, a darray type if it holds
+// several. The calls are collective, or independent over the same view.
 #include <fmt/format.h>
 
 #include <string>
@@ -58,8 +58,8 @@ class MpiChannel final : public Channel {
  private:
   Status check(const char* operation, int code, const MPI_Status& status) {
     if (code != MPI_SUCCESS) return mpi_failure(operation, file_.path(), -1, code);
-    // How much was moved is not asked: OMPIO's collective calls count what the rank's aggregation
-    // moved. What is missing shows when it is read and compared.
+    // The count in the status is not checked: OMPIO's collective calls count what the rank's
+    // aggregation moved. Missing data is found when the data is read and compared.
     static_cast<void>(status);
     return {};
   }

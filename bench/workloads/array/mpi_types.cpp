@@ -15,7 +15,7 @@ std::vector<int> as_ints(const array::Indices& values) {
   return ints;
 }
 
-// The type as a program would name it, where MPI has it.
+// Makes the MPI type that a program would use for the element type, if MPI has one.
 int element_type(const array::ElementType& type, MPI_Datatype* made) {
   switch (type.kind()) {
     case array::ElementKind::float64:
@@ -33,7 +33,7 @@ int element_type(const array::ElementType& type, MPI_Datatype* made) {
   }
 }
 
-// A region all of whose dimensions have one block, as a box.
+// Returns a region as a box if it has one block in every dimension.
 std::optional<array::Box> box_of(const array::UniformRegion& region) {
   array::Box box;
   for (const array::UniformBlocks& along : region) {
@@ -53,7 +53,7 @@ int subarray(const array::Indices& extents, const array::Box& box, MPI_Datatype 
                                   MPI_ORDER_C, element, type);
 }
 
-// Replaces *type by what is made of it.
+// Replaces *type by the type that `make` derives from it.
 template <typename Make>
 int wrap(MPI_Datatype* type, Make make) {
   MPI_Datatype outer = MPI_DATATYPE_NULL;
@@ -63,12 +63,12 @@ int wrap(MPI_Datatype* type, Make make) {
   return code;
 }
 
-// Equal blocks at strides in a dense array, from the fastest dimension outwards; the type spans the
-// array, as a subarray's does.
+// Makes a type of equal blocks at strides in a dense array, from the fastest dimension outwards.
+// The type spans the array, as a subarray type does.
 int strided(const array::Indices& extents, const array::UniformRegion& region,
             const array::ElementType& element_type, MPI_Datatype element, MPI_Datatype* type) {
   int code = MPI_Type_dup(element, type);
-  MPI_Aint row = element_type.bytes();  // from one index along the dimension to the next
+  MPI_Aint row = element_type.bytes();  // distance from one index along the dimension to the next
   MPI_Aint offset = 0;
   for (int d = extents.size() - 1; d >= 0 && code == MPI_SUCCESS; --d) {
     const array::UniformBlocks& along = region[d];
@@ -86,7 +86,7 @@ int strided(const array::Indices& extents, const array::UniformRegion& region,
     row *= extents[d];
   }
   if (code == MPI_SUCCESS) {
-    // MPI_Type_create_hindexed_block is not used, as PnetCDF 1.12 does not look into.
+    // MPI_Type_create_hindexed_block is avoided because PnetCDF 1.12 cannot decode it.
     const int once = 1;
     code = wrap(type, [&](MPI_Datatype inner, MPI_Datatype* outer) {
       return MPI_Type_create_hindexed(1, &once, &offset, inner, outer);
@@ -105,7 +105,7 @@ int region_type(const Part& part, const array::Indices& extents, const array::Un
              : strided(extents, region, part.type(), element, type);
 }
 
-// The whole part of a rank as MPI distributes it: what HPF's formats are in MPI's words.
+// Makes the type of a rank's whole part as MPI distributes it, from HPF's formats.
 int distributed_array(const Part& part, MPI_Datatype element, MPI_Datatype* type) {
   const array::RegularDistribution& distribution = part.distribution();
   const int dimensions = part.shape().dimensions();
@@ -138,7 +138,8 @@ Result<TransferTypes> TransferTypes::create(const Part& part) {
                                               types.element_, &types.file_)
                                 : distributed_array(part, types.element_, &types.file_);
     if (code == MPI_SUCCESS) {
-      // Contiguous memory as such: some implementations take a slower way for any other type.
+      // Contiguous memory gets the contiguous type: some implementations are slower with any other
+      // type.
       code = part.is_all_asked()
                  ? MPI_Type_contiguous(static_cast<int>(part.asked_bytes() / part.type().bytes()),
                                        types.element_, &types.memory_)

@@ -1,4 +1,5 @@
-// MPI datatypes of a rank's part: of one element, of the asked elements in the file, and in memory.
+// MPI datatypes of a rank's part: for one element, and for the selected elements in the file and in
+// memory.
 #pragma once
 
 #include <mpi.h>
@@ -8,12 +9,12 @@
 
 namespace weir::bench::array_io {
 
-// Freed at its end.
+// The datatypes are freed by the destructor.
 class TransferTypes {
  public:
   TransferTypes() = default;
-  // Parts of one region, or without a section: checked with the settings. Where the rank has no
-  // element, types of one element.
+  // Creates the types. The part is one region, or has no section; the settings are checked for
+  // this. If the rank has no elements, the types are those of one element.
   static Result<TransferTypes> create(const Part& part);
   TransferTypes(TransferTypes&& other) noexcept;
   TransferTypes& operator=(TransferTypes&& other) noexcept;

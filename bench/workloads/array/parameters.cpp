@@ -15,7 +15,8 @@
 namespace weir::bench::array_io {
 namespace {
 
-constexpr std::int64_t most_count = 2147483647;  // of MPI's and the other libraries' int
+constexpr std::int64_t most_count =
+    2147483647;  // limit of the int counts of MPI and the other libraries
 
 Api api_of(const std::string& name) {
   for (const Api api : {Api::weir, Api::weir_hdf5, Api::weir_cdf5, Api::weir_zarr,
@@ -57,7 +58,7 @@ Result<std::optional<array::Indices>> chunk_of(const Settings& settings, const G
   return std::optional(grid.value().chunk_extents());
 }
 
-// The directories of --directory where it names several, absolute.
+// Returns the directories of --directory as absolute paths if it names several.
 Result<std::vector<std::string>> directories_of(const Settings& settings) {
   std::vector<std::string> directories;
   if (!settings.has("directory")) return directories;
@@ -80,7 +81,8 @@ Result<std::vector<std::string>> directories_of(const Settings& settings) {
   return directories;
 }
 
-// Whether a rank may hold more than one box. Rank 0 holds as many blocks as any.
+// Returns whether a rank may hold more than one box. Rank 0 holds at least as many blocks as any
+// rank.
 bool is_cyclic(const array::RegularDistribution& distribution) {
   for (int d = 0; d < distribution.shape().dimensions(); ++d) {
     const array::DistributedDimension& along = distribution.along(d);
@@ -90,7 +92,7 @@ bool is_cyclic(const array::RegularDistribution& distribution) {
   return false;
 }
 
-// What an interface cannot do, it says: nothing is ignored.
+// Fails for settings that an interface does not support; no setting is ignored.
 Status check_api(const Geometry& geometry, const Options& options, Api api) {
   const char* name = name_of(api);
   const auto only_weir = [&](const char* option) {

@@ -1,4 +1,4 @@
-// What the array workload does: its settings, and the configurations that --api makes of them.
+// The settings of the array workload, and the configurations that follow from --api.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,10 @@
 
 namespace weir::bench::array_io {
 
-// `contiguous` is what the others are held against: every rank writes as many bytes in one piece.
+// With `contiguous` every rank writes equally many bytes in one piece; the other interfaces are
+// compared with it.
 enum class Api {
-  weir,  // raw
+  weir,  // raw format
   weir_hdf5,
   weir_cdf5,
   weir_zarr,
@@ -26,10 +27,10 @@ enum class Api {
   posix,
   contiguous
 };
-// The format that Weir writes; "" of raw arrays and other interfaces.
+// Returns the format that Weir writes; "" for raw arrays and other interfaces.
 [[nodiscard]] const char* format_of(Api api);
 [[nodiscard]] bool is_weir(Api api);
-[[nodiscard]] const char* name_of(Api api);  // as users give them
+[[nodiscard]] const char* name_of(Api api);  // the name on the command line
 
 // One configuration.
 struct Variant {
@@ -38,11 +39,11 @@ struct Variant {
   std::string slug;  // no two configurations of a job share one
 };
 
-// What all configurations of a job share.
+// The options that all configurations of a job share.
 struct Options {
   bool write = true;
   bool read = true;
-  bool existing = false;                     // write over the file of the repetition before
+  bool existing = false;                     // write over the file of the previous repetition
   bool peak = false;                         // also measure Api::contiguous
   std::int64_t aggregators = 0;              // 0: the interface decides
   std::int64_t buffer_bytes = 0;             // of one buffer; 0: the interface decides
@@ -51,15 +52,16 @@ struct Options {
   std::string codec = {};                    // of the chunks; "": none
   std::string strategy = "automatic";
   std::string engine = "automatic";
-  bool explain = false;  // print it
+  bool explain = false;  // print how Weir moves the array
   std::string layout = "shared";
-  bool column_major = false;  // of the file
+  bool column_major = false;  // order of the file
   std::string hints_file;
-  std::vector<std::string> directories = {};  // several, absolute; none: CoreSettings has the one
+  std::vector<std::string> directories =
+      {};  // several absolute paths; empty: only that of CoreSettings
 };
 
 [[nodiscard]] std::vector<Setting> declarations();
-// The distribution that the settings of these names ask for, over at most `ranks` ranks.
+// Returns the distribution that the settings with these names request, over at most `ranks` ranks.
 [[nodiscard]] Result<array::RegularDistribution> distribution_of(const Settings& settings,
                                                                  const std::string& formats_name,
                                                                  const std::string& grid_name,
@@ -69,8 +71,8 @@ struct Options {
 [[nodiscard]] Result<Options> options_of(const Settings& settings, const Geometry& geometry);
 [[nodiscard]] Result<std::vector<Variant>> variants_of(const Settings& settings);
 
-// Every rule between geometry, options, core settings and configurations; the first that is broken
-// is named.
+// Checks every rule between geometry, options, core settings and configurations. The error names
+// the first rule that is broken.
 [[nodiscard]] Status check_combination(const Geometry& geometry, const Options& options,
                                        const CoreSettings& core,
                                        const std::vector<Variant>& variants);

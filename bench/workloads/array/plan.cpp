@@ -7,7 +7,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Calls of rank 0 that move its part: its rows where every rank moves those itself.
+// Returns the calls of rank 0 that move its part: one per row if every rank moves its own rows.
 std::int64_t operations_of(const Geometry& geometry, const array::RegularDistribution& distribution,
                            Api api) {
   if (api != Api::posix) return 1;
@@ -29,8 +29,8 @@ ordered_json phase_json(const char* direction, const Geometry& geometry, std::in
   return phase;
 }
 
-// Data files. How many aggregators there are on how many nodes is not known beforehand where it is
-// left open; the least then is one for each directory.
+// Returns the number of data files. If the number of aggregators is left open, it is unknown before
+// the run; the result is then the minimum, one file for each directory.
 std::int64_t files_of(const Options& options, Api api, std::int64_t ranks) {
   const auto directories =
       std::max<std::int64_t>(1, static_cast<std::int64_t>(options.directories.size()));
@@ -70,7 +70,7 @@ ordered_json plan_json(const Geometry& geometry, const Options& options, const V
         phase_json("read", geometry, operations_of(geometry, geometry.reading, api), ranks));
   }
   plan["targets"] = ordered_json::array();
-  // Files are distributed to the directories, and so are the ranks whose bytes go to them.
+  // Files are distributed to the directories, and thus also the ranks whose bytes go to them.
   const auto directories = static_cast<std::int64_t>(options.directories.size());
   for (std::int64_t i = 0; i < directories; ++i) {
     std::vector<std::int64_t> mine;

@@ -1,4 +1,4 @@
-// What one configuration will move and need: the "plan" of run.json. Pure.
+// The "plan" of run.json: what one configuration will move and need. Pure.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,8 @@ namespace weir::bench::array_io {
 [[nodiscard]] nlohmann::ordered_json plan_json(const Geometry& geometry, const Options& options,
                                                const Variant& variant, std::int64_t ranks);
 
-// What a rank needs of memory: its largest part. Rank 0 holds as much as any.
+// Returns the memory that a rank needs, for its largest part. Rank 0 holds at least as much as any
+// rank.
 [[nodiscard]] std::int64_t memory_bytes_per_rank(const Geometry& geometry);
 
 }  // namespace weir::bench::array_io

@@ -1,6 +1,6 @@
-// PnetCDF: one variable of the array's shape in CDF-5, transferred collectively by put_vara and
-// get_vara, or put_vars and get_vars where a section has strides. Elements that NetCDF has no type
-// for are bytes along one dimension more.
+// PnetCDF: one variable with the array's shape in CDF-5, transferred collectively by put_vara and
+// get_vara, or by put_vars and get_vars if a section has strides. Elements for which NetCDF has no
+// type are bytes along one extra dimension.
 #include <fmt/format.h>
 #include <pnetcdf.h>
 
@@ -47,7 +47,7 @@ class PnetcdfChannel final : public Channel {
     const bool as_bytes = type_.type == NC_UBYTE;
     const std::int64_t element_bytes = part.type().bytes();
     for (int d = 0; d < part.shape().dimensions(); ++d) {
-      // Along each dimension one block, or single indices at a stride.
+      // Along each dimension there is one block, or there are single indices at a stride.
       const auto along = part.empty() ? array::UniformBlocks{} : part.asked().front()[d];
       extents_.push_back(part.shape().extent(d));
       start_.push_back(along.start);
@@ -132,13 +132,13 @@ class PnetcdfChannel final : public Channel {
 
   std::string path_;
   NetcdfType type_;
-  bool strided_;  // the request, whatever this rank has of it
+  bool strided_;  // of the whole request, even if this rank has no strides
   std::vector<MPI_Offset> extents_;
   std::vector<MPI_Offset> start_;
   std::vector<MPI_Offset> count_;
   std::vector<MPI_Offset> stride_;
   MPI_Offset elements_ = 0;
-  bool packed_ = true;  // the asked elements are all that memory holds
+  bool packed_ = true;  // memory holds only the selected elements
   TransferTypes types_;
   int file_ = -1;
   int variable_ = -1;

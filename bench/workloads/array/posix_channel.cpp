@@ -1,5 +1,5 @@
-// POSIX: every rank moves its runs itself, one call each. Also what the others are held against,
-// where the runs are one piece per rank.
+// POSIX: every rank moves its runs itself, with one call for each. This is also the channel for the
+// contiguous pieces, whose runs are one piece per rank.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -14,9 +14,9 @@
 namespace weir::bench::array_io {
 namespace {
 
-constexpr std::int64_t most_bytes = std::int64_t{1} << 30;  // of one call
+constexpr std::int64_t most_bytes = std::int64_t{1} << 30;  // in one call
 
-// The rank's directory, where contiguous pieces lie in several.
+// Returns the path in the rank's own directory if contiguous pieces lie in several.
 std::string path_of(const ChannelRequest& request) {
   if (request.api != Api::contiguous || request.directories.size() < 2) return request.path;
   const auto turn = static_cast<std::size_t>(request.job.rank) % request.directories.size();
@@ -56,7 +56,7 @@ class PosixChannel final : public Channel {
                                    .buffer = memory + from + done,
                                    .bytes = std::min(bytes - done, most_bytes),
                                    .offset = to + done});
-        if (status.ok()) status = transfer_->wait(0);  // everything happens inside start()
+        if (status.ok()) status = transfer_->wait(0);  // start() does all the work
       }
       return status.ok();
     });

@@ -1,4 +1,4 @@
-// The workload array refuses settings by this function.
+// The function with which the array workload rejects settings.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // Weir's own interface, through its public header. One session serves all repetitions, as it would
-// the steps of an application: what it keeps of a plan is used again.
+// serve the steps of an application, so that plans are reused.
 #include <fmt/format.h>
 #include <weir/weir.h>
 
@@ -17,7 +17,7 @@ class Session final : public Kept {
   Session() = default;
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
-  // The other ranks may be anywhere.
+  // The session is abandoned because the other ranks may be anywhere in the code.
   ~Session() override {
     if (session_ != nullptr) weir_session_abandon(&session_);
   }
@@ -39,7 +39,7 @@ class Session final : public Kept {
   }
 
   [[nodiscard]] weir_session* handle() const { return session_; }
-  // Prints what transfers like this one will do, once for each direction.
+  // Prints, once for each direction, how transfers like this one will be done.
   Status explain(const weir_transfer& transfer, bool writing, const std::string& path) {
     bool& explained = writing ? write_explained_ : read_explained_;
     if (std::exchange(explained, true)) return {};
@@ -71,7 +71,7 @@ class WeirChannel final : public Channel {
   }
   WeirChannel(const WeirChannel&) = delete;
   WeirChannel& operator=(const WeirChannel&) = delete;
-  // Array and file are closed with the session where close() was not called.
+  // The session closes array and file if close() was not called.
   ~WeirChannel() override { weir_distribution_free(&distribution_); }
 
   Status open(const ChannelRequest& request) {
@@ -88,7 +88,7 @@ class WeirChannel final : public Channel {
   }
 
   Status write(const std::byte* memory) override {
-    // Only read from when writing.
+    // Writing only reads from `memory`.
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
     return transfer(true, const_cast<std::byte*>(memory));
   }
@@ -130,7 +130,7 @@ class WeirChannel final : public Channel {
     return weir_outcome("weir_distribution_create", path_, code);
   }
 
-  // A file of a standard format, of one step; written again, it is changed in place.
+  // Creates a file of a standard format, with one step. Writing it again changes it in place.
   Status create_file(const ChannelRequest& request) {
     const array::Indices& shape = request.geometry.shape.extents();
     weir_file_options options = {};
@@ -154,7 +154,7 @@ class WeirChannel final : public Channel {
     weir_file_open_options options = {};
     options.read_only = request.write ? 0 : 1;
     options.rewrite = request.write ? 1 : 0;
-    options.durability = "none";  // sync() is called where it is not
+    options.durability = "none";  // sync() makes the data durable
     int code = weir_file_open(session_, path_.c_str(), &options, &file_);
     if (code >= 0) code = weir_file_array(file_, "array", &array_);
     return weir_outcome("weir_file_open", path_, code);
@@ -235,7 +235,8 @@ Result<std::unique_ptr<Channel>> open_weir_channel(const ChannelRequest& request
   auto& session = static_cast<Session&>(**request.kept);
   auto channel = std::make_unique<WeirChannel>(request, session.handle());
   if (Status opened = channel->open(request); !opened) return opened.error();
-  // By one rank, as it moves nothing; what is written before a section is, is no transfer of its.
+  // Only one rank explains, because explaining moves nothing. The transfer that writes the whole
+  // array before a section is not explained.
   if (request.options.explain && !request.whole && request.job.rank == 0) {
     if (Status told = channel->explain(session, request.write); !told) return told.error();
   }
