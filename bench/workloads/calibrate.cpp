@@ -1,5 +1,5 @@
-// The command line of a calibration, its test files and its result. Rank 0 writes FILE. While that
-// is missing, FILE.unfinished/ exists, with the record of the failure when there was one
+// The command line of a calibration, its test files and its result. Rank 0 writes FILE. While FILE
+// is missing, FILE.unfinished/ exists, with the record of a failure if there was one
 // (measurement/failure.hpp).
 #include "workloads/calibrate.hpp"
 
@@ -95,7 +95,7 @@ Result<Request> request_of(const Settings& settings) {
   return request;
 }
 
-// The folder of a job's test files, the same on every rank.
+// Returns the folder of a job's test files, the same on every rank.
 std::string unique_folder(const Job& job, const std::string& directory) {
   std::array<std::uint32_t, 2> id{};
   if (job.rank == 0) id = {static_cast<std::uint32_t>(getpid()), std::random_device{}()};
@@ -117,7 +117,7 @@ int run_in_job(const Job& job, const Request& request) {
   }
   const Status agreed = agree_on(job, status, &failed_rank);
   if (!agreed) {
-    // Rank 0's own error: what the user asked for is wrong, whatever the rank.
+    // Rank 0 prints its own error: the request is invalid on every rank alike.
     if (job.rank == 0) complain(status.error());
     return exit_usage;
   }

@@ -24,10 +24,11 @@ using storage::Durability;
 constexpr std::int64_t first_piece_bytes = std::int64_t{1} << 20;
 constexpr std::int64_t usual_pieces = 8;
 constexpr std::int64_t most_pieces = 256;
-constexpr std::int64_t usual_trial_bytes = std::int64_t{32} << 20;  // of one rank
-// Copies between smaller buffers would be those of a processor's cache.
+constexpr std::int64_t usual_trial_bytes = std::int64_t{32} << 20;  // by one rank
+// Copies between smaller buffers would measure a processor's cache.
 constexpr std::int64_t least_copy_bytes = std::int64_t{32} << 20;
-// The shares of the free memory and of the free disk that are used; the rest belongs to others.
+// The shares of the free memory and of the free disk that are used; the rest is left to other
+// users.
 constexpr double memory_share = 0.5;
 constexpr double disk_share = 0.5;
 
@@ -50,7 +51,7 @@ Room find_room(const Job& job, const Request& request) {
   MPI_Allreduce(MPI_IN_PLACE, least.data(), 2, MPI_INT64_T, MPI_MIN, job.world);
   room.memory_per_rank = static_cast<std::int64_t>(memory_share * static_cast<double>(least[0]));
   room.disk_per_rank = static_cast<std::int64_t>(disk_share * static_cast<double>(least[1]));
-  // Two buffers, and twice their size in the page cache.
+  // There must be room for two buffers, and for twice their size in the page cache.
   const std::int64_t largest_buffer = std::max<std::int64_t>(room.memory_per_rank / 4, 4096);
   room.copy_bytes = std::min(least_copy_bytes, largest_buffer);
   room.piece_bytes = std::max<std::int64_t>(
@@ -58,7 +59,7 @@ Room find_room(const Job& job, const Request& request) {
   return room;
 }
 
-// On rank 0's clock, so that every rank decides alike.
+// Returns the seconds on rank 0's clock, so that every rank decides alike.
 Result<double> Calibration::seconds_since(std::int64_t start_ns) const {
   double seconds = seconds_of(monotonic_ns() - start_ns);
   MPI_Request pending = MPI_REQUEST_NULL;
@@ -84,7 +85,7 @@ Status Calibration::measure(const char* name, double share, std::int64_t most, c
 
   std::vector<double> values;
   if (repeats == 1) {
-    values.push_back(pilot.value());  // it was a trial already
+    values.push_back(pilot.value());  // the pilot was already a trial
   } else if (const auto rehearsal = trial(repeats); !rehearsal) {
     return rehearsal.error();
   }
@@ -101,7 +102,7 @@ Status Calibration::measure(const char* name, double share, std::int64_t most, c
   return {};
 }
 
-// Large pieces need few for a trial; small ones need many, to last longer than what disturbs them.
+// A trial needs few large pieces, but many small ones, so that it lasts longer than a disturbance.
 std::int64_t Calibration::pieces_with_room(std::int64_t piece_bytes) const {
   const std::int64_t wanted =
       std::clamp<std::int64_t>(usual_trial_bytes / piece_bytes, usual_pieces, most_pieces);
@@ -109,14 +110,16 @@ std::int64_t Calibration::pieces_with_room(std::int64_t piece_bytes) const {
   return std::clamp<std::int64_t>(bytes / piece_bytes, 1, wanted);
 }
 
-// The largest piece, up to the one asked for, of which the least number of trials fits the time.
+// Finds the largest piece, up to the requested size, for which the least number of trials fits the
+// time.
 Status Calibration::find_piece() {
   const double limit_seconds = Shares::write_storage * request_.seconds / (least_trials + 2);
   const std::int64_t wanted = piece_bytes_;
   std::int64_t piece = std::min(first_piece_bytes, wanted);
   while (true) {
     if (Status status = probe_.provide_buffers(piece); !status) return status;
-    // The better of two: the first touches memory anew, and a short one is easily disturbed.
+    // The better of two attempts counts: the first touches new memory, and a short one is easily
+    // disturbed.
     double seconds = std::numeric_limits<double>::infinity();
     for (int attempt = 0; attempt < 2; ++attempt) {
       const auto rate = probe_.write(1, piece, Durability::full);
@@ -140,7 +143,7 @@ Status Calibration::measure_all() {
                piece_bytes_, request_.transfer_bytes, request_.seconds);
   }
   const std::int64_t pieces = pieces_with_room(piece_bytes_);
-  // What drains to storage after many transfers does not depend on their size.
+  // The data that drains to storage after many transfers does not depend on their size.
   const std::int64_t once_bytes = std::max(
       piece_bytes_, std::min({first_piece_bytes, room_.copy_bytes, room_.disk_per_rank}) / 8 * 8);
   const std::int64_t once_pieces = pieces_with_room(once_bytes);

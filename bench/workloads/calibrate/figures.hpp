@@ -1,8 +1,8 @@
-// The figures of a calibration, one after the other, within the time that it has.
+// Measures the figures of a calibration, one after the other, within the available time.
 //
-//   1. The largest piece, up to the one asked for, that memory, disk and time allow.
-//   2. Each figure: a warm-up, a pilot that says how much one trial can do, one trial that does not
-//      count, and the trials (trials.hpp).
+//   1. The largest piece, up to the requested size, that memory, disk and time allow.
+//   2. Each figure: a warm-up, a pilot that shows how much one trial can do, one trial that does
+//      not count, and the trials (trials.hpp).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace weir::bench::calibrate {
 
-// What was asked for.
+// The requested calibration.
 struct Request {
   std::string directory;
   std::string output;
@@ -28,15 +28,15 @@ struct Request {
   storage::Striping striping = {};  // of the test files
 };
 
-// What the job's nodes and the file system can spare.
+// The memory and disk space that the job's nodes and the file system can spare.
 struct Room {
-  std::int64_t memory_per_rank = 0;   // on the node that has least for each of its ranks
+  std::int64_t memory_per_rank = 0;   // on the node with the least memory for each of its ranks
   std::int64_t memory_available = 0;  // summed over the nodes
   std::int64_t disk_per_rank = 0;
   std::int64_t copy_bytes = 0;   // of a buffer for memory copies
-  std::int64_t piece_bytes = 0;  // the largest piece up to the one asked for
+  std::int64_t piece_bytes = 0;  // the largest piece, up to the requested size
 };
-// Collective; the same on every rank.
+// Collective; all ranks return the same result.
 [[nodiscard]] Room find_room(const Job& job, const Request& request);
 
 class Calibration {
@@ -44,9 +44,9 @@ class Calibration {
   Calibration(const Job& job, const Request& request, const Room& room, Probe& probe)
       : job_(job), request_(request), room_(room), piece_bytes_(room.piece_bytes), probe_(probe) {}
 
-  // Collective, like all of the probe's functions.
+  // Measures all figures. Collective, like all of the probe's functions.
   Status measure_all();
-  // A `Calibration` of calibration.json, after measure_all() has succeeded.
+  // Returns a `Calibration` of calibration.json, after measure_all() has succeeded.
   [[nodiscard]] nlohmann::ordered_json result() const;
 
  private:
@@ -63,7 +63,7 @@ class Calibration {
   std::int64_t piece_bytes_;
   Probe& probe_;
   std::int64_t pieces_written_ = 0;
-  std::int64_t synced_once_bytes_ = 0;  // of one rank, in one trial
+  std::int64_t synced_once_bytes_ = 0;  // by one rank in one trial
   std::int64_t began_ns_ = monotonic_ns();
   nlohmann::ordered_json figures_;
 };

@@ -18,9 +18,10 @@ namespace weir::bench::calibrate {
 namespace {
 
 constexpr std::uint64_t payload_seed =
-    0x57656972;  // any: what matters is that it is incompressible
+    0x57656972;  // an arbitrary seed; the data must only be incompressible
 
-// A file system that lets its ranks share nothing is still measured; an error of unlinking is not.
+// A missing file is no error: the file system may not be shared by all ranks. Other errors of
+// unlink are.
 Status remove_if_there(const std::string& path) {
   if (unlink(path.c_str()) == 0 || errno == ENOENT) return {};
   return system_failure("unlink", path, -1, errno);
@@ -33,7 +34,7 @@ Probe::Probe(const Job& job, FailureGuard& guard, const ClockOffset& offset, std
 
 Status Probe::provide_buffers(std::int64_t bytes) {
   if (buffers_.bytes_each() >= bytes) return {};
-  buffers_ = Ring();  // never both at once
+  buffers_ = Ring();  // frees the old buffers first
   Status status;
   if (auto larger = Ring::create(2, bytes)) {
     buffers_ = std::move(larger).value();
@@ -57,7 +58,7 @@ Result<double> Probe::copy(std::int64_t copies, bool takes_part, int ranks, Wait
   for (std::int64_t i = 0; takes_part && i < copies; ++i) {
     std::memcpy(buffers_.at(i + 1), buffers_.at(i),
                 static_cast<std::size_t>(buffers_.bytes_each()));
-    // The copy must happen although nobody reads it.
+    // The copy must happen although nothing reads its result.
     asm volatile("" : : "r"(buffers_.at(i + 1)) : "memory");
   }
   times.end_ns = monotonic_ns();

@@ -1,7 +1,7 @@
 // Single measurements by all ranks together, one trial at a time.
 //
-// Every function is collective and gives every rank the same figure, or every rank an error: the
-// ranks tell each other of a failure when they meet after the operation.
+// Every function is collective. It returns the same figure on every rank, or an error on every
+// rank: the ranks inform each other of a failure when they meet after the operation.
 #pragma once
 
 #include <cstdint>
@@ -21,41 +21,45 @@ namespace weir::bench::calibrate {
 
 class Probe {
  public:
-  // `path`: this rank's test file, which the guard removes. `offset`: of this rank's clock.
+  // `path` is this rank's test file, which the guard removes. `offset` is that of this rank's
+  // clock.
   Probe(const Job& job, FailureGuard& guard, const ClockOffset& offset, std::string path);
 
-  // Sees to it that the buffers hold at least `bytes` each; before anything else.
+  // Makes the buffers hold at least `bytes` each. Call it before everything else.
   Status provide_buffers(std::int64_t bytes);
 
-  // Bytes per second of copying `copies` times between the two buffers: by rank 0 alone, with the
-  // others asleep, or by all ranks.
+  // Returns the bytes per second of copying `copies` times between the two buffers: by rank 0
+  // alone, with the other ranks asleep, or by all ranks.
   Result<double> memory_copy_one_rank(std::int64_t copies);
   Result<double> memory_copy(std::int64_t copies);
 
-  // Bytes per second of writing `pieces` consecutive pieces to a new file; `durability` of each.
+  // Returns the bytes per second of writing `pieces` consecutive pieces to a new file, each with
+  // `durability`.
   Result<double> write(std::int64_t pieces, std::int64_t piece_bytes,
                        storage::Durability durability);
-  // Bytes per second of writing with one full sync, of the whole file, after the last piece.
+  // Returns the bytes per second of writing with one full sync of the whole file after the last
+  // piece.
   Result<double> write_synced_once(std::int64_t pieces, std::int64_t piece_bytes);
-  // Bytes per second of reading the pieces back; with `drop`, after dropping their pages from the
-  // cache.
+  // Returns the bytes per second of reading the pieces back. With `drop`, their pages are dropped
+  // from the cache first.
   Result<double> read(std::int64_t pieces, std::int64_t piece_bytes, bool drop);
 
-  // Seconds of one fsync after 4 KiB more, slowest rank.
+  // Returns the seconds of one fsync after another 4 KiB were written, on the slowest rank.
   Result<double> fsync();
-  // Seconds of one 8-byte read of a resident page, mean of `calls`, slowest rank.
+  // Returns the seconds of one 8-byte read of a resident page, the mean of `calls`, on the slowest
+  // rank.
   Result<double> call(std::int64_t calls);
-  // Seconds of one meeting of all ranks, mean of `count`, slowest rank.
+  // Returns the seconds of one meeting of all ranks, the mean of `count`, on the slowest rank.
   Result<double> barrier(std::int64_t count);
-  // Busy-work operations per second of the slowest rank.
+  // Returns the busy-work operations per second of the slowest rank.
   Result<double> busy_work(std::int64_t operations);
 
-  // The rank that failed first, after an error.
+  // Returns the rank that failed first, after an error.
   [[nodiscard]] int failed_rank() const { return meeting_.failed_rank(); }
 
  private:
   Result<double> copy(std::int64_t copies, bool takes_part, int ranks, Waiting waiting);
-  // `last` is the durability of the last piece, the request's that of all before it.
+  // `last` is the durability of the last piece; `request` has that of all pieces before it.
   Result<double> move_pieces(std::int64_t pieces, storage::TransferRequest request,
                              storage::Durability last);
   Result<double> write_new_file(std::int64_t pieces, std::int64_t piece_bytes,
@@ -69,7 +73,7 @@ class Probe {
   std::string path_;
   Ring buffers_;
   std::optional<storage::File> file_;
-  std::int64_t written_ = 0;      // bytes in the file
+  std::int64_t written_ = 0;      // size of the file in bytes
   std::uint32_t generation_ = 0;  // of the payload: no two pieces are alike
   double consumed_ = 0;           // results of busy work
 };

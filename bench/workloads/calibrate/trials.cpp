@@ -14,7 +14,7 @@ std::int64_t repeats_per_trial(double share_seconds, double seconds_once, std::i
 
 bool another_trial(int made, double spent_seconds, double share_seconds) {
   if (made < least_trials) return true;
-  // The next one takes about as long as those before it.
+  // The next trial is assumed to take as long as the mean of those before it.
   return made < usual_trials &&
          spent_seconds + spent_seconds / (made + rehearsals) <= share_seconds;
 }

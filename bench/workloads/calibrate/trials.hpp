@@ -1,4 +1,4 @@
-// How a calibration spends its seconds, and the figures that it makes. Pure.
+// Divides a calibration's time among its figures, and summarizes the trials. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +9,12 @@ namespace weir::bench::calibrate {
 
 inline constexpr int least_trials = 3;
 inline constexpr int usual_trials = 5;
-// Before the trials of a figure: the warm-up with its pilot, and one trial that does not count,
-// because it is the first to touch as much memory as they do.
+// The measurements before the trials of a figure: the warm-up with its pilot, and one trial that
+// does not count, because it is the first to touch as much memory as the trials do.
 inline constexpr int rehearsals = 2;
 
-// Shares of the whole time that each figure may take, its warm-up included. They add up to 1. The
-// rates that decide most expectations have the most.
+// The share of the whole time that each figure may take, including its warm-up. The shares add up
+// to 1. The rates that decide most expectations have the largest shares.
 struct Shares {
   static constexpr double memory_copy_one_rank = 0.04;
   static constexpr double memory_copy = 0.04;
@@ -29,21 +29,23 @@ struct Shares {
   static constexpr double busy_work = 0.10;
 };
 
-// How often to do something that takes `seconds_once` in one trial, so that the rehearsals and the
-// usual number of trials take `share_seconds` together: at least once, at most `most` times.
+// Returns how often one trial repeats something that takes `seconds_once`, so that the rehearsals
+// and the usual number of trials together take `share_seconds`: at least once, at most `most`
+// times.
 [[nodiscard]] std::int64_t repeats_per_trial(double share_seconds, double seconds_once,
                                              std::int64_t most);
 
-// Whether to make another trial after `made` that took `spent_seconds` together with the
-// rehearsals.
+// Returns whether to make another trial after `made` trials, which together with the rehearsals
+// took `spent_seconds`.
 [[nodiscard]] bool another_trial(int made, double spent_seconds, double share_seconds);
 
-// The size of the next, larger piece when one of `piece_bytes` took `seconds`: four times as large,
-// at most `wanted_bytes`; the same when the larger one would take longer than `limit_seconds`.
+// Returns the size of the next, larger piece after one of `piece_bytes` took `seconds`: four times
+// as large, but at most `wanted_bytes`. Returns `piece_bytes` if the larger piece would take longer
+// than `limit_seconds`.
 [[nodiscard]] std::int64_t grown_piece(std::int64_t piece_bytes, std::int64_t wanted_bytes,
                                        double seconds, double limit_seconds);
 
-// A `Trials` of calibration.json; needs at least one value.
+// Returns a `Trials` of calibration.json. Needs at least one value.
 [[nodiscard]] nlohmann::ordered_json trials_json(const std::vector<double>& values);
 
 }  // namespace weir::bench::calibrate
