@@ -42,7 +42,7 @@ Result<Request> request_of(Settings settings, std::int64_t ranks) {
                  std::move(variants).value()};
 }
 
-// The settings as one configuration has them, under the names that results share.
+// Returns one configuration's settings under the names that results share.
 ordered_json own_parameters(const Request& request, const Variant& variant) {
   ordered_json parameters = result_parameters(request.settings, {});
   parameters["pollers"] = {

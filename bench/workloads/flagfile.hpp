@@ -1,4 +1,4 @@
-// `weir-bench flagfile`: what ranks that poll a file do to everyone else.
+// `weir-bench flagfile` measures how ranks that poll a file slow down the other ranks.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace weir::bench {
 
-// The arguments after the workload's name. Returns the exit status.
+// `arguments` are those after the workload's name. Returns the exit status.
 int run_flagfile(const std::vector<std::string>& arguments);
 
 }  // namespace weir::bench

@@ -1,11 +1,10 @@
-// Protocol of one repetition, on every rank:
-//   1. All meet twice: the second barrier is short, so that all begin at once.
+// The protocol of one repetition, on every rank:
+//   1. All ranks meet twice: the second barrier is short, so that all begin at once.
 //   2. For --seconds the other ranks call stat on their files in turn, and the pollers poll. Then
-//      rank 0 writes this repetition's word behind those of the repetitions before, so that what a
-//      client of the file system knows of these is not taken for it; a poller is done when it
-//      finds it there.
-//      Ranks that have no part sleep, so as to take no processor from those that have.
-//   3. Meet. Unmeasured, every poller reads the flag and finds the right word.
+//      rank 0 writes this repetition's word behind those of the repetitions before, so that a file
+//      system's client cannot mistake its cached words for it. A poller is done when it finds the
+//      new word. Ranks that have no part sleep, so that they take no processor from the others.
+//   3. The ranks meet. Then, unmeasured, every poller reads the flag and checks the word.
 #include "workloads/flagfile/execute.hpp"
 
 #include <fcntl.h>
@@ -23,16 +22,16 @@
 namespace weir::bench::flagfile {
 namespace {
 
-constexpr std::int64_t look_after_ns = 20'000'000;  // how often the deadline's watch is told
+constexpr std::int64_t look_after_ns = 20'000'000;  // how often the deadline's watch is updated
 
-// The guard's thread removes everything and ends the process.
+// Waits while the guard's thread removes everything and ends the process.
 [[noreturn]] void wait_for_the_end() {
   while (true) std::this_thread::sleep_for(std::chrono::seconds(1));
 }
 
 void sleep(double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }
 
-// Closes itself.
+// A file descriptor that closes itself.
 class Descriptor {
  public:
   Descriptor(const std::string& path, int flags) : number_(::open(path.c_str(), flags, 0644)) {}
@@ -124,7 +123,7 @@ Result<RankRecord> Executor::run(const Variant& variant) {
       break;
   }
   record.active = {.start_ns = start, .end_ns = monotonic_ns()};
-  // The flag is set also after a failure: the pollers wait for it.
+  // The flag is set even after a failure, because the pollers wait for it.
   if (job_.rank == 0) {
     record.flag_ns = monotonic_ns();
     Status set = set_flag();

@@ -1,4 +1,5 @@
-// One repetition: some ranks poll a flag, others look at files of their own, until the flag is set.
+// One repetition: some ranks poll a flag file, and others call stat on their own files, until the
+// flag is set.
 #pragma once
 
 #include <cstdint>
@@ -17,28 +18,30 @@ namespace weir::bench::flagfile {
 
 enum class Part { other, poller, idle };
 
-// What a repetition was for this rank, on its own clock.
+// What this rank did in a repetition, on its own clock.
 struct RankRecord {
   Part part = Part::idle;
   std::int64_t operations = 0;  // stat calls on own files, or polls
   ActivePeriod active;
-  std::int64_t busy_ns = 0;  // in the calls
-  std::int64_t wait_ns = 0;  // for the other ranks, at the end
-  std::int64_t flag_ns = 0;  // rank 0: when it began to set the flag; a poller: when it saw it set
+  std::int64_t busy_ns = 0;  // spent in the calls
+  std::int64_t wait_ns = 0;  // waiting for the other ranks at the end
+  // Rank 0: when it began to set the flag. A poller: when it saw that the flag was set.
+  std::int64_t flag_ns = 0;
   std::int64_t files_verified = 0;
   LatencyHistogram latencies;
 };
 
 class Executor {
  public:
-  // `root`: the folder of all files, which exists. All arguments outlive the executor.
+  // `root` is the folder of all files, which exists. All arguments must outlive the executor.
   Executor(const Job& job, FailureGuard& guard, const CoreSettings& core, const Options& options,
            std::string root);
 
-  // Each is collective and fails on every rank when it fails on one: with the rank's own error
-  // where it happened, elsewhere with ErrorCode::peer; `failed_rank()` says where.
+  // Each of these functions is collective and fails on every rank if it fails on one: with the
+  // rank's own error where it happened, on other ranks with ErrorCode::peer. `failed_rank()` is
+  // then the failed rank.
 
-  // Makes the files.
+  // Creates the files.
   Status begin();
   Result<RankRecord> run(const Variant& variant);
   // Removes the files.
@@ -63,10 +66,10 @@ class Executor {
   FailureGuard& guard_;
   const CoreSettings& core_;
   const Options& options_;
-  std::string folder_;  // this rank's
+  std::string folder_;  // of this rank
   std::string flag_;
   std::vector<std::string> files_;
-  std::uint64_t token_ = 0;  // what the flag holds once it is set; another in every repetition
+  std::uint64_t token_ = 0;  // the flag's content once it is set; different in every repetition
   int failed_rank_ = none_failed;
 };
 

@@ -14,7 +14,7 @@ nlohmann::ordered_json plan_json(const Options& options, std::int64_t ranks) {
   plan["memory_bytes_per_rank"] = memory;
   plan["memory_bytes_total"] = memory * ranks;
   plan["disk_bytes_total"] = 8;
-  // How many operations there are in --seconds, the run tells.
+  // The number of operations in --seconds is only known after the run.
   plan["phases"] = nlohmann::ordered_json::array();
   return plan;
 }

@@ -78,7 +78,7 @@ void FlagRun::add(const JobFacts& facts, const RepetitionPlace& place) {
   run_["repetitions"].push_back(
       {{"index", place.index},
        {"warmup", !place.counted},
-       {"outlier", false},  // known at the end
+       {"outlier", false},  // set at the end
        {"started_seconds", seconds_of(place.started_ns + facts.offset.offset_ns - facts.epoch_ns)},
        {"seconds", seconds},
        {"order", place.order},
@@ -91,7 +91,7 @@ ordered_json FlagRun::add_part(const JobFacts& facts, Part part, bool counts) {
   const Job& job = facts.job;
   const auto which = static_cast<std::size_t>(part);
   const bool mine = record_.part == part;
-  // Over the ranks of the part alone: those that had no part have no time either.
+  // The figures are those of the part's own ranks: ranks without a part have no time.
   const double elapsed = mine ? seconds_of(record_.active.end_ns - record_.active.start_ns) : 0;
   const double busy = mine ? seconds_of(record_.busy_ns) : 0;
   const std::array<double, 3> times{elapsed, busy, mine ? seconds_of(record_.wait_ns) : 0};

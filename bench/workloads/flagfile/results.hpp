@@ -1,6 +1,6 @@
-// A configuration of the workload flagfile in the sweep over all of them: from its repetitions'
-// records to its run.json. What the others and the pollers did are two actions, `stat` and `poll`,
-// as those of the workload metadata are.
+// A configuration of the workload flagfile in the sweep over all configurations: from its
+// repetitions' records to its run.json. The results of the others and of the pollers are two
+// actions, `stat` and `poll`, as in the workload metadata.
 #pragma once
 
 #include <array>
@@ -15,16 +15,16 @@
 
 namespace weir::bench::flagfile {
 
-// One part's rates over the counted repetitions, operations per second. On rank 0.
+// The rates of one part over the counted repetitions, in operations per second. On rank 0.
 struct PartRates {
-  std::vector<double> barrier;  // over the longest time with the closing barrier
-  std::vector<double> span;     // over the time from the first rank's start to the last one's end
+  std::vector<double> barrier;  // over the longest time including the closing barrier
+  std::vector<double> span;     // over the time from the first rank's start to the last rank's end
   std::vector<double> sum_of_ranks;
 };
 
 class FlagRun final : public SweptRun {
  public:
-  // The executor and the options must outlive the run. `run`: run.json so far, on rank 0.
+  // The executor and the options must outlive the run. `run` is the run.json so far, on rank 0.
   FlagRun(Variant variant, const Options& options, Executor& executor, nlohmann::ordered_json run);
 
   [[nodiscard]] const std::string& label() const override { return variant_.label; }
@@ -38,9 +38,9 @@ class FlagRun final : public SweptRun {
   [[nodiscard]] int repetitions() const override { return repetitions_; }
   nlohmann::ordered_json& run() override { return run_; }
   [[nodiscard]] int counted() const override { return static_cast<int>(seconds_.size()); }
-  // When the rate of the others is known.
+  // Returns whether the rate of the others is known accurately enough.
   [[nodiscard]] bool settled(const RepetitionPolicy& policy) const override;
-  // When the flag was seen compares clocks.
+  // Returns the shortest time until the flag was seen, because that time compares clocks.
   [[nodiscard]] double shortest_seconds() const override { return shortest_notice_; }
 
   [[nodiscard]] std::int64_t pollers() const { return variant_.pollers; }
@@ -50,9 +50,9 @@ class FlagRun final : public SweptRun {
 
  private:
   struct PartHistory {
-    LatencyHistogram latencies;        // this rank's
-    std::int64_t node_operations = 0;  // node leaders: of the last repetition
-    double node_busy_seconds_max = 0;  // node leaders: of a rank, over the repetitions
+    LatencyHistogram latencies;        // of this rank
+    std::int64_t node_operations = 0;  // node leaders: in the last repetition
+    double node_busy_seconds_max = 0;  // node leaders: of one rank, over the repetitions
     std::vector<double> node_rates;    // node leaders: by repetition
   };
 
@@ -61,11 +61,11 @@ class FlagRun final : public SweptRun {
   Variant variant_;
   const Options& options_;
   Executor& executor_;
-  RankRecord record_;  // of the repetition that repeat() carried out
+  RankRecord record_;  // of the latest repeat()
   std::array<PartHistory, 2> history_;
   std::int64_t files_verified_ = 0;
   int repetitions_ = 0;
-  // On rank 0.
+  // The following members are for rank 0.
   std::array<PartRates, 2> rates_;
   nlohmann::ordered_json run_;
   std::vector<double> seconds_;

@@ -1,5 +1,5 @@
-// What weir-bench prints at the end of a run: how the others fare by the number of pollers. On rank
-// 0.
+// The table that weir-bench prints at the end of a run: the rate of the others by the number of
+// pollers. On rank 0.
 #pragma once
 
 #include <string>
@@ -9,7 +9,8 @@
 
 namespace weir::bench::flagfile {
 
-// A line for each configuration; rates are compared with that of no pollers, where there is one.
+// Returns a line for each configuration. Rates are compared with that without pollers, if it was
+// measured.
 [[nodiscard]] std::string table(const std::vector<const FlagRun*>& runs);
 
 }  // namespace weir::bench::flagfile
