@@ -9,8 +9,7 @@
 //      Calls without a deadline find these ranks, as in step 2. Between processes that share a
 //      processor no exchange could be as exact, since each message waits for its receiver's turn.
 //   5. The ranks with another clock measure along a tree inside the node, towards their leader,
-//   which
-//      already knows its own offset from rank 0.
+//      which already knows its own offset from rank 0.
 //
 // Two processes read the same clock if they run on one booted kernel, in one time namespace.
 //

@@ -5,8 +5,7 @@
 // the last end is then that of the barrier. Therefore all ranks sleep after the barrier until a
 // common time. It is a little later than the time at which the last rank left the previous barrier:
 //   1. One reduction finds when the last rank arrived, on rank 0's clock, and how long after the
-//   last
-//      arrival the slowest rank left the previous reduction.
+//      last arrival the slowest rank left the previous reduction.
 //   2. Every rank sleeps until that arrival plus twice that delay, at least 1 ms and at most 1 s.
 #pragma once
 

@@ -3,8 +3,7 @@
 //
 // The protocol of one repetition, on every rank; the ranks meet between all steps (meeting.hpp):
 //   1. Untimed: write the data that must exist beforehand. With a section, this is the whole array,
-//   of
-//      a generation of its own; if no timed phase writes, it is the data to be read.
+//      of a generation of its own; if no timed phase writes, it is the data to be read.
 //   2. Write, timed: open | transfer and durable sync | close. The transfer is one call.
 //   3. Read, timed likewise, into memory that holds none of the data.
 //   4. Untimed: compare every byte that was read. With a section, and if no timed phase reads, the
