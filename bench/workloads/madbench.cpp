@@ -37,13 +37,14 @@ constexpr Program madcap_program = {
     "madcap", "weir-bench madcap",
     "MADCAP: the spectrum of a simulated map by Newton-Raphson iteration, out of core.", true};
 
-// The settings as one configuration has them: of a list, its own value.
+// Returns one configuration's settings: for a list, the configuration's own value.
 ordered_json own_parameters(const Settings& settings, const Variant& variant) {
   ordered_json parameters = parameters_json(settings);
   parameters["iomethod"]["value"] = name_of(variant.method);
   parameters["iomode"]["value"] = name_of(variant.mode);
   parameters["filetype"]["value"] = name_of(variant.file_type);
-  // Where the program reads and writes its own files says nothing of the measurement.
+  // The paths at which the program reads and writes its own files are no parameters of the
+  // measurement.
   for (const char* own_file : {"expectation", "output", "plan", "progress", "ranks"}) {
     parameters.erase(own_file);
   }
@@ -58,7 +59,7 @@ int print_plan(const Program& program, const Settings& settings) {
   const Request& r = request.value();
   if (Status status = check_directory(r.core.directory, r.core.striping); !status)
     return complain(status.error());
-  // Memory is the business of the nodes, which may be other machines than this one.
+  // Memory is not checked here, because the nodes may be other machines than this one.
   const auto layout = Layout::create(r.size, r.variants.front().file_type);
   if (!layout) return complain(layout.error());
   if (Status status = check_disk(r.core, layout.value().disk_bytes()); !status) {
@@ -79,12 +80,12 @@ int print_plan(const Program& program, const Settings& settings) {
   return print_planned(configurations, r.core, transfer_bytes, {});
 }
 
-// The test files that this rank removes when the run breaks off (failure.hpp).
+// Returns the test files that this rank removes if the run breaks off (failure.hpp).
 TestFiles test_files(const Job& job, const JobFolders& folders,
                      const std::vector<Variant>& variants) {
   TestFiles files{folders.test_directory, {}};
   for (const Variant& variant : variants) {
-    // The layout plays no part in the names.
+    // The names do not depend on the layout.
     const Configuration names{.variant = variant,
                               .layout = {},
                               .label = {},
@@ -97,8 +98,9 @@ TestFiles test_files(const Job& job, const JobFolders& folders,
   return files;
 }
 
-// Refuses what cannot work before anything is written. Collective; the same answer on every rank.
-// On node leaders, `hog_bytes` is what --memory-hog takes there.
+// Fails for a request that cannot work, before anything is written. Collective; all ranks return
+// the same status. On node leaders, `hog_bytes` becomes the memory that --memory-hog occupies on
+// that node.
 Status check_request(const Job& job, const Request& request, const Layout& layout,
                      std::int64_t* hog_bytes) {
   int failed_rank = none_failed;
@@ -110,7 +112,7 @@ Status check_request(const Job& job, const Request& request, const Layout& layou
                      hog_bytes);
 }
 
-// run.json of every variant before the first repetition. On rank 0.
+// Writes the run.json of every variant before the first repetition. On rank 0.
 Result<std::vector<ordered_json>> write_new_runs(const Program& program, const Request& request,
                                                  const JobFolders& folders,
                                                  const ordered_json& expectations,
@@ -137,7 +139,7 @@ Result<std::vector<ordered_json>> write_new_runs(const Program& program, const R
   return runs;
 }
 
-// What stands between the transfers. Collective over the job for full mode and madcap; loading
+// Makes the work between the transfers. Collective over the job for full mode and madcap. Loading
 // ScaLAPACK may fail on some ranks only.
 Result<std::unique_ptr<Work>> make_work(const Job& job, FailureGuard& guard, const Request& request,
                                         Buffers& buffers) {
@@ -164,7 +166,8 @@ Result<std::unique_ptr<Work>> make_work(const Job& job, FailureGuard& guard, con
   return std::unique_ptr<Work>(std::move(madcap));
 }
 
-// Takes the memory, runs the sweep; when that fails, ends the run. Returns the exit status.
+// Allocates the memory and runs the sweep. If the sweep fails, ends the run. Returns the exit
+// status.
 int measure(const Job& job, FailureGuard& guard, const Request& request, const Layout& layout,
             std::int64_t hog_bytes, SweepInputs inputs) {
   auto hog = MemoryHog::create(hog_bytes);

@@ -1,5 +1,5 @@
-// The five matrices that a rank holds (Borrill et al., section 2.2): two that are read into, two
-// that are written from, and the inverse, which no transfer touches.
+// The five matrices that a rank holds (Borrill et al., section 2.2): two are the targets of reads,
+// two are the sources of writes, and no transfer touches the fifth, the inverse.
 #pragma once
 
 #include <utility>
@@ -11,7 +11,7 @@ namespace weir::bench::madbench {
 
 class Buffers {
  public:
-  // `bytes` of each matrix, rounded up to whole pages.
+  // Allocates `bytes` for each matrix, rounded up to whole pages.
   static Result<Buffers> create(std::int64_t bytes) {
     auto matrices = Ring::create(matrices_in_memory, bytes);
     if (!matrices) return matrices.error();
@@ -21,7 +21,8 @@ class Buffers {
   // Consecutive matrices alternate between two buffers.
   [[nodiscard]] std::byte* reading(std::int64_t matrix) const { return at(matrix % 2); }
   [[nodiscard]] std::byte* writing(std::int64_t matrix) const { return at(2 + matrix % 2); }
-  // Matrix `index` of the five. reading() alternates between 0 and 1, writing() between 2 and 3.
+  // Returns matrix `index` of the five. reading() alternates between 0 and 1, writing() between 2
+  // and 3.
   [[nodiscard]] std::byte* at(std::int64_t index) const { return matrices_.at(index); }
 
  private:

@@ -6,7 +6,8 @@
 namespace weir::bench {
 namespace {
 
-// Four chains of x = x * a + b with 0 < a < 1: bounded, and each step needs the one before.
+// Computes four chains of x = x * a + b with 0 < a < 1: they are bounded, and each step needs the
+// previous one.
 double multiply_adds(std::int64_t operations, double start) {
   double a0 = start;
   double a1 = start + 0.25;
@@ -14,7 +15,8 @@ double multiply_adds(std::int64_t operations, double start) {
   double a3 = start + 0.75;
   double factor = 0.999999;
   double addend = 1e-6;
-  // Opaque to the compiler: it must not fold the recurrences into closed forms.
+  // The values are opaque to the compiler, so that it does not fold the recurrences into closed
+  // forms.
   asm volatile("" : "+x"(a0), "+x"(a1), "+x"(a2), "+x"(a3), "+x"(factor), "+x"(addend));
   for (std::int64_t i = 0; i < operations; i += 4) {
     a0 = a0 * factor + addend;

@@ -18,7 +18,8 @@ Result<Channel> Channel::open(const Job& job, const std::string& path,
     observed = observer.error();
   }
   if (options.variant.method == Method::mpi) {
-    // Collective: opened even where this rank's own open failed, or the others would wait.
+    // This open is collective, so it happens even if this rank's own open failed; otherwise the
+    // others would wait.
     MPI_Comm communicator =
         options.variant.file_type == FileType::shared ? job.world : MPI_COMM_SELF;
     auto opened = MpiFile::open(communicator, path, options.write);

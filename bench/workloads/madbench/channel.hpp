@@ -1,4 +1,5 @@
-// One rank's way to one data file during one function: opened, read and written, closed.
+// One rank's access to one data file during one function: it opens, reads, writes and closes the
+// file.
 #pragma once
 
 #include <memory>
@@ -28,16 +29,17 @@ class Channel {
 
   [[nodiscard]] storage::Transfer& reader() { return *reader_; }
   [[nodiscard]] storage::Transfer& writer() { return *writer_; }
-  // A plain descriptor of the same file, for the page cache's calls.
+  // Returns a plain descriptor of the same file, for the calls on the page cache.
   [[nodiscard]] const storage::File& observer() const { return *observer_; }
-  // MPI-IO in the foreground makes data durable by a collective call after the transfers.
+  // Returns whether data is made durable by a collective call after the transfers. MPI-IO in the
+  // foreground does so.
   [[nodiscard]] bool syncs_separately() const;
   Status sync();
   Status close();
 
  private:
   Variant variant_;
-  std::unique_ptr<storage::File> file_;  // the transfers hold references: fixed addresses
+  std::unique_ptr<storage::File> file_;  // the transfers hold references, so the address is fixed
   std::unique_ptr<MpiFile> mpi_file_;
   std::unique_ptr<storage::File> observer_;
   std::unique_ptr<storage::Transfer> reader_;

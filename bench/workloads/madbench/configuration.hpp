@@ -17,7 +17,7 @@ struct Configuration {
   std::string directory;  // of this run's test files
   std::uint64_t payload_seed = 0;
 
-  // The data file of a rank.
+  // Returns the data file of a rank.
   [[nodiscard]] std::string file_of(std::int64_t rank) const;
 };
 

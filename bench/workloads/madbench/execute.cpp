@@ -1,13 +1,13 @@
-// Protocol of one function, on every rank:
-//   1. Open the file; meet all ranks. Drop cached pages, read the device counters. Meet: time
-//   begins.
+// The protocol of one function, on every rank:
+//   1. Open the file; meet all ranks. Drop cached pages and read the device counters. Meet; time
+//      begins.
 //   2. Follow the schedule (schedule.hpp). Around each transfer of a matrix:
 //        fill the payload, meet        payload time, not the function's
 //        transfer, meet                the transfer, and the wait at its barrier
 //        check the payload, meet       payload time
-//   3. Meet all ranks: time ends. Read the device counters, close the file.
-// A rank whose operation failed goes on to the next meeting and tells it there; nobody stays
-// behind.
+//   3. Meet all ranks; time ends. Read the device counters and close the file.
+// A rank whose operation failed goes on to the next meeting and reports the failure there; no rank
+// stays behind.
 #include "workloads/madbench/execute.hpp"
 
 #include <fmt/format.h>
@@ -29,12 +29,13 @@ constexpr std::int64_t resident_sample_pages = 64;  // of each matrix
 constexpr int read_tag = 1;
 constexpr int write_tag = 2;
 
-// The place in the order S, W, C: how often the data have been handed on by --rank-shift.
+// Returns how often --rank-shift has moved the data to another rank: the function's place in the
+// order S, W, C.
 std::int64_t shifts_before(Function function) {
   return function == Function::S ? 0 : function == Function::W ? 1 : 2;
 }
 
-// D inverts a matrix in memory.
+// D inverts a matrix in memory, so it moves no matrices.
 bool moves_matrices(Function function) { return function != Function::D; }
 
 }  // namespace
@@ -44,7 +45,7 @@ struct Executor::FunctionRun {
   const Configuration& configuration;
   Function function;
   std::int32_t repetition;
-  std::int64_t owner;  // the rank whose place in the layout this rank works on
+  std::int64_t owner;  // the rank to which the share of this rank belongs in the layout
   std::string file;
   Channel channel;
   RepetitionRecord& record;
@@ -67,7 +68,8 @@ Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core
 }
 
 Executor::~Executor() {
-  // After a failure the other ranks may be anywhere: freeing would have to wait for them.
+  // After a failure the other ranks may be anywhere in the code, and freeing would have to wait for
+  // them.
   if (failed_rank_ == none_failed) MPI_Comm_free(&gang_);
 }
 
@@ -100,7 +102,7 @@ Status Executor::meet(MPI_Comm communicator, Status mine, std::int64_t* wait_ns)
   if (agreed.value().failed_rank == none_failed) return {};
   failed_rank_ = agreed.value().failed_rank;
   if (communicator != job_.world) {
-    // The other gangs learn of it at their next meeting of all ranks, which this is.
+    // The other gangs learn of the failure at their next meeting of all ranks, which is this one.
     auto all = agree(job_.world, failed_rank_, job_.deadline_ns());
     if (!all) return all.error();
     failed_rank_ = all.value().failed_rank;
@@ -190,7 +192,7 @@ Status Executor::run_function(const Configuration& configuration, Function funct
   if (Status status = meet(job_.world, {}, nullptr); !status) return status;
   const std::int64_t start = monotonic_ns();
   Status status = run_steps(run);
-  if (!status) return status;  // known to all: run_steps ends with a meeting
+  if (!status) return status;  // all ranks know it, because run_steps ends with a meeting
   if (status = meet(job_.world, {}, nullptr); !status) return status;
   run.cost.total_ns = monotonic_ns() - start - run.cost.payload_ns;
 
@@ -209,15 +211,15 @@ Status Executor::run_function(const Configuration& configuration, Function funct
   return {};
 }
 
-// Before the function, not before each read: what readahead brings in from then on is storage's
-// work.
+// This is sampled before the function and not before each read, because what readahead brings in
+// later comes from storage.
 void Executor::sample_residency(FunctionRun& run) const {
   const GangLevel level = read_level(run.function);
   for (std::int64_t matrix = 0; matrix < run.configuration.layout.matrices(level); ++matrix) {
     const Extent extent = run.configuration.layout.extent(level, run.owner, matrix);
     const auto resident = storage::resident_fraction(run.channel.observer(), extent.offset,
                                                      extent.bytes, resident_sample_pages);
-    if (!resident) continue;  // no evidence is said to be none
+    if (!resident) continue;  // without residency there is no evidence
     run.cost.resident_sum += resident.value();
     ++run.cost.resident_count;
   }
@@ -387,9 +389,9 @@ void Executor::record_transfer(FunctionRun& run, Operation operation, const Step
     run.record.events.push_back(event);
     return;
   }
-  // A durable write is two events: moving the bytes, and making them durable. What the rank was
-  // blocked for is distributed to them as their times overlap with the end of the foreground time;
-  // in SYNC mode that is each event's own duration.
+  // A durable write is two events: moving the bytes, and making them durable. The time for which
+  // the rank was blocked is divided among them by their overlap with the end of the foreground
+  // time; in SYNC mode that is each event's own duration.
   Event sync = event;
   event.end_ns = sync.start_ns = timing.moved_ns;
   event.barrier_wait_ns = 0;

@@ -1,4 +1,4 @@
-// One repetition of one configuration: a work's functions on real files.
+// Carries out one repetition of one configuration: a work's functions on real files.
 #pragma once
 
 #include <cstdint>
@@ -25,14 +25,15 @@ namespace weir::bench::madbench {
 struct FunctionCost {
   Function function = Function::S;
   std::int64_t busy_work_ns = 0;
-  std::int64_t read_ns = 0;            // foreground
-  std::int64_t write_ns = 0;           // foreground, durable sync included
-  std::int64_t total_ns = 0;           // without the payload
-  std::int64_t payload_ns = 0;         // generating and checking, and waiting for others who do
-  std::int64_t device_bytes_read = 0;  // of the node's device, on node leaders
+  std::int64_t read_ns = 0;   // in the foreground
+  std::int64_t write_ns = 0;  // in the foreground, including the durable sync
+  std::int64_t total_ns = 0;  // without the payload
+  // Generating and checking payload, and waiting for other ranks that do so.
+  std::int64_t payload_ns = 0;
+  std::int64_t device_bytes_read = 0;  // by the node's device; on node leaders
   std::int64_t device_bytes_written = 0;
   bool device_known = false;
-  double resident_sum = 0;  // resident fraction of each matrix before the function, summed
+  double resident_sum = 0;  // sum over the matrices of the resident fraction before the function
   std::int64_t resident_count = 0;
 };
 
@@ -51,12 +52,12 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
   ~Executor();
 
-  // Collective. Leaves the data files behind, see remove_files(). Fails on every rank when it fails
-  // on one: with the rank's own error where it happened, elsewhere with ErrorCode::peer.
-  // `failed_rank()` then says where.
+  // Runs one repetition. Collective. Leaves the data files behind (see remove_files()). Fails on
+  // every rank if it fails on one: with the rank's own error where it happened, on other ranks with
+  // ErrorCode::peer, and `failed_rank()` is then the failed rank.
   Result<RepetitionRecord> run(const Configuration& configuration, std::int32_t repetition);
 
-  // Removes what run() wrote. Collective; fails as run() does.
+  // Removes the files that run() wrote. Collective; fails like run().
   Status remove_files(const Configuration& configuration);
 
   [[nodiscard]] const Work& work() const { return work_; }
@@ -85,8 +86,9 @@ class Executor {
                        const Extent& extent, const TurnTiming& timing, std::int64_t wait_ns);
   void progress();
 
-  // A barrier over `communicator` where failures become known (job.hpp). On a failure anywhere
-  // every rank of the job takes part in one last agreement over the world, and none after it.
+  // A barrier over `communicator` at which failures become known (job.hpp). After a failure
+  // anywhere, every rank of the job takes part in one last agreement over the world, and in none
+  // after it.
   Status meet(MPI_Comm communicator, Status mine, std::int64_t* wait_ns);
   [[nodiscard]] MPI_Comm communicator_of(GangLevel level) const;
   [[nodiscard]] std::int64_t transfer_bytes(std::int64_t share) const;

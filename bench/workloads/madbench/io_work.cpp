@@ -10,7 +10,7 @@ namespace {
 constexpr std::int64_t functions_that_write = 2;  // S and W, once each per repetition
 constexpr std::uint32_t remembered_generations = 8;
 
-// Every rewriting of a file's bytes within the run has a number of its own, from 1.
+// Returns a number from 1 that is unique for every rewriting of a file's bytes within the run.
 std::uint32_t generation_written(Function function, std::int32_t repetition) {
   return static_cast<std::uint32_t>(repetition * functions_that_write) +
          (function == Function::S ? 1U : 2U);

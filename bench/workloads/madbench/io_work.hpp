@@ -1,4 +1,4 @@
-// I/O mode: busy work between the transfers of a payload that proves where it belongs.
+// I/O mode: busy work between the transfers of a payload that identifies its position.
 #pragma once
 
 #include "workloads/madbench/buffers.hpp"
@@ -9,7 +9,7 @@ namespace weir::bench::madbench {
 
 class IoWork : public Work {
  public:
-  // `alpha`: BWEXP, 0 when not given. `buffers` must outlive the work.
+  // `alpha` is BWEXP, or 0 if it is not given. `buffers` must outlive the work.
   IoWork(const Size& size, double alpha, int compressible_percent, Buffers& buffers)
       : size_(size),
         alpha_(alpha),
@@ -27,7 +27,9 @@ class IoWork : public Work {
   void prepare_write(const Share& share) override;
   [[nodiscard]] std::vector<PayloadMismatch> check_read(const Share& share) override;
 
-  [[nodiscard]] double consumed() const { return consumed_; }  // keeps the busy work alive
+  [[nodiscard]] double consumed() const {
+    return consumed_;
+  }  // keeps the compiler from removing the busy work
 
  private:
   [[nodiscard]] PayloadStream stream_of(const Share& share, std::uint32_t generation) const;

@@ -18,7 +18,7 @@ Error too_large(const char* what) {
 
 std::int64_t share(const Size& size, std::int64_t ranks, std::int64_t rank) {
   const std::int64_t side = *exact_square_root(ranks);
-  const std::int64_t row = rank % side;  // ranks run down the columns of the grid
+  const std::int64_t row = rank % side;  // ranks are numbered down the columns of the grid
   const std::int64_t column = rank / side;
   return block_cyclic_count(size.no_pix, size.sblocksize, row, side) *
          block_cyclic_count(size.no_pix, size.sblocksize, column, side) * bytes_per_number;
@@ -46,7 +46,7 @@ Result<Layout> Layout::create(const Size& size, FileType file_type) {
   const std::int64_t level_1 = layout.largest_share_bytes(GangLevel::all_ranks);
   const std::int64_t level_2 = layout.largest_share_bytes(GangLevel::gang);
   const std::int64_t needed = std::max(level_1, (level_2 + size.no_gang - 1) / size.no_gang);
-  // In whole doubles, as fblocksize is.
+  // The size is rounded up to whole doubles; fblocksize is also a multiple of a double.
   const std::int64_t needed_numbers = (needed + bytes_per_number - 1) / bytes_per_number;
   const auto slot = checked_round_up(needed_numbers * bytes_per_number, size.fblocksize);
   if (!slot) return too_large("a matrix share rounded up to FBLOCKSIZE");
@@ -67,8 +67,8 @@ std::int64_t Layout::share_bytes(GangLevel level, std::int64_t rank) const {
 }
 
 std::int64_t Layout::largest_share_bytes(GangLevel level) const {
-  // Process 0 of a block-cyclic distribution never has less than another: it is the first to get an
-  // extra whole block, and where there is none, the short last block falls to it.
+  // Process 0 of a block-cyclic distribution never has less than another process: it is the first
+  // to get an extra whole block and, if there is none, it gets the short last block.
   return share_bytes(level, 0);
 }
 

@@ -14,7 +14,7 @@ Status require(bool holds, std::string rule, std::string_view values) {
   return invalid_argument(fmt::format("madbench: {}; given: {}", rule, values));
 }
 
-// The nearest square at or below and above, for the advice.
+// Returns the nearest squares not above and above `value`, for the advice in an error.
 std::string squares_near(std::int64_t value) {
   const auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(value)));
   return fmt::format("{} or {}", root * root, (root + 1) * (root + 1));

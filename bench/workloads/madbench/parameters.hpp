@@ -1,4 +1,4 @@
-// MADbench2's parameters and the rules they obey (Borrill et al., section 2.3).
+// MADbench2's parameters and the rules that they must satisfy (Borrill et al., section 2.3).
 #pragma once
 
 #include <cstdint>
@@ -38,17 +38,19 @@ struct Variant {
 [[nodiscard]] std::string label_of(const Variant& variant);  // "POSIX UNIQUE SYNC"
 [[nodiscard]] std::string slug_of(const Variant& variant);   // "posix-unique-sync"
 
-// The workload's own settings; the measurement core adds its settings to them.
+// Returns the declarations of the workload's own settings, to which the measurement core adds its
+// settings.
 [[nodiscard]] std::vector<Setting> declarations();
 
-// Size and variants from resolved settings. Fails with the rule that is broken and the values.
+// Returns the size, or the variants, from resolved settings. Fails with the broken rule and the
+// values.
 [[nodiscard]] Result<Size> size_of(const Settings& settings, std::int64_t ranks);
 [[nodiscard]] std::vector<Variant> variants_of(const Settings& settings);
 
-// Every rule between the parameters; the first that is broken is named with its values.
+// Checks every rule between the parameters. The error names the first broken rule with its values.
 [[nodiscard]] Status validate(const Size& size);
 
-// The integer square root when `value` is a square, otherwise nothing.
+// Returns the integer square root if `value` is a square, otherwise nothing.
 [[nodiscard]] std::optional<std::int64_t> exact_square_root(std::int64_t value);
 
 }  // namespace weir::bench::madbench

@@ -9,13 +9,13 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// How many of the transfers of a phase have no computation to run behind: the first read of a
-// function and its last write. With gangs, only the first of a unit's reads is begun before a
-// computation; the others have the remapping of the one before.
+// Counts the transfers of a phase that have no computation to hide behind: the first read of a
+// function and its last write. With gangs, only the first of a unit's reads begins before a
+// computation; the others overlap the remapping of the previous read.
 struct Overlap {
   std::int64_t operations = 0;
   std::int64_t exposed = 1;
-  double computations = 0;  // busy-work operations that one hidden transfer runs behind
+  double computations = 0;  // busy-work operations that hide one transfer
 };
 
 Overlap overlap_of(const Size& size, const PhaseKey& key, double alpha) {
@@ -30,7 +30,8 @@ Overlap overlap_of(const Size& size, const PhaseKey& key, double alpha) {
       function == Function::S || gang_reads ? size.no_bin : size.no_bin / size.no_gang;
   overlap.computations = own;
   if (gang_reads && size.no_gang > 1) {
-    // On average over a unit: one read behind the computation, the others behind remappings.
+    // This is the average over a unit: one read is hidden by the computation, the others by
+    // remappings.
     const auto remap = static_cast<double>(busy_work_operations(size.no_pix, 2, alpha, size.no_pe));
     const auto parts = static_cast<double>(size.no_gang);
     overlap.computations = (own + (parts - 1) * remap) / parts;
@@ -52,7 +53,7 @@ Overlap full_overlap_of(const Size& size, const PhaseKey& key) {
     overlap.computations = operations_per_multipole * multipoles_per_bin * pixels * pixels / ranks;
   } else if (function == Function::W) {
     overlap.computations = operations_per_multiply_add * pixels * pixels * pixels / gang;
-    // One of a unit's reads runs behind the product, the others behind remappings.
+    // One of a unit's reads is hidden by the product, the others by remappings.
     if (key.direction == Direction::read) overlap.computations /= gangs;
   } else {
     const std::int64_t units = size.no_bin / size.no_gang;
@@ -92,7 +93,7 @@ Result<ordered_json> plan_json(const Size& size, const Variant& variant, double 
     const GangLevel level = reading ? read_level(function) : write_level(function);
     const Overlap overlap = calculation == Calculation::busy_work ? overlap_of(size, key, alpha)
                                                                   : full_overlap_of(size, key);
-    // Every rank's share summed: whole matrices, as many at a time as there are gangs.
+    // The sum of every rank's share is whole matrices, as many at a time as there are gangs.
     const std::int64_t at_once = level == GangLevel::all_ranks ? 1 : size.no_gang;
     ordered_json phase;
     phase["function"] = name_of(function);

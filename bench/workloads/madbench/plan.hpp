@@ -1,4 +1,4 @@
-// What a configuration will do, known before it starts: bytes, operations, memory, disk. Pure.
+// What a configuration will do, as known before it starts: bytes, operations, memory, disk. Pure.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -12,14 +12,15 @@
 
 namespace weir::bench::madbench {
 
-// The functions and directions in which a variant moves bytes: S write, W read, W write, C read.
+// Returns the functions and directions in which a variant moves bytes: S write, W read, W write, C
+// read.
 [[nodiscard]] std::vector<PhaseKey> phases_of(const Variant& variant);
 
-// run.json's "plan" (docs/schema/run.schema.json). `alpha` is 0 when not given.
+// Returns the "plan" of run.json (docs/schema/run.schema.json). `alpha` is 0 if it is not given.
 //
-// Without busy work, what a transfer can run behind is estimated as busy work of the same duration:
-// 40 operations per element for the ten multipoles of S, an eighth of an operation per multiply-add
-// of W's product, one per element and gang for C's traces.
+// Without busy work, the computation that can hide a transfer is estimated as busy work of the same
+// duration: 40 operations per element for the ten multipoles of S, an eighth of an operation per
+// multiply-add of W's product, and one per element and gang for C's traces.
 [[nodiscard]] Result<nlohmann::ordered_json> plan_json(
     const Size& size, const Variant& variant, double alpha,
     Calculation calculation = Calculation::busy_work);

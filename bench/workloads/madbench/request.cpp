@@ -25,7 +25,7 @@ Status check_direct(const Request& request) {
   return {};
 }
 
-// In full mode the matrices are the analysis: they must be moved, whole, to where they belong.
+// In full mode the matrices are the analysis, so they must be moved, whole, to their own place.
 Status check_full(const Request& request) {
   for (const Variant& variant : request.variants) {
     if (variant.mode != Mode::none) continue;
@@ -73,7 +73,7 @@ Status read_madcap(Request& request) {
 std::vector<Setting> declarations_of(const Program& program) {
   std::vector<Setting> all;
   for (Setting& setting : declarations()) {
-    // madcap is the analysis: nothing stands for it.
+    // madcap is the analysis itself, so it has no busy work in its place.
     if (program.is_madcap && setting.name == "busy-work-exponent") continue;
     all.push_back(std::move(setting));
   }

@@ -1,4 +1,4 @@
-// What a command line asks for, checked.
+// The request in a command line, after it was checked.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace weir::bench::madbench {
 
 enum class Calculation { busy_work, full, madcap };
 
-// The workloads that this folder makes: they differ in what stands between the transfers.
+// The workloads of this folder. They differ in what happens between the transfers.
 struct Program {
   const char* workload;
   const char* title;
@@ -28,8 +28,8 @@ struct Request {
   Size size;
   std::vector<Variant> variants;
   Calculation calculation = Calculation::busy_work;
-  double alpha = 0;       // of busy work; 0: not given
-  MadcapSettings madcap;  // of madcap
+  double alpha = 0;       // exponent of the busy work; 0: not given
+  MadcapSettings madcap;  // of the workload madcap
 };
 
 [[nodiscard]] std::vector<Setting> declarations_of(const Program& program);

@@ -21,11 +21,12 @@ const char* function_of(const PhaseKey& key) {
   return name_of(static_cast<Function>(key.function));
 }
 
-// Collective: every rank adds what it saw.
+// Combines the observations of all ranks. Collective.
 CacheObservations observe_cache(const JobFacts& facts, const PhaseFigures& figures,
                                 const RepetitionRecord& record) {
   const bool reading = figures.key.direction == Direction::read;
-  std::array<double, 5> mine{};  // device bytes, leaders, leaders that know, resident sum, reads
+  // Device bytes, leaders, leaders that know them, sum of resident fractions, reads.
+  std::array<double, 5> mine{};
   for (const FunctionCost& cost : record.functions) {
     if (static_cast<std::int8_t>(cost.function) != figures.key.function) continue;
     mine = {static_cast<double>(reading ? cost.device_bytes_read : cost.device_bytes_written),
@@ -79,7 +80,7 @@ void RunResults::add(const JobFacts& facts, const RepetitionRecord& record,
   ordered_json entry;
   entry["index"] = place.index;
   entry["warmup"] = !place.counted;
-  entry["outlier"] = false;  // put_rates() says which are
+  entry["outlier"] = false;  // put_rates() marks the outliers
   entry["started_seconds"] = seconds_of(place.started_ns + facts.offset.offset_ns - facts.epoch_ns);
   entry["seconds"] = seconds;
   entry["order"] = place.order;
@@ -194,7 +195,7 @@ const std::vector<FunctionTimes>& RunResults::median_times() const {
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(),
             [&](std::size_t a, std::size_t b) { return seconds_[a] < seconds_[b]; });
-  // Warm-ups come first in `tables_`.
+  // `tables_` begins with the warm-ups.
   const std::size_t warmups = tables_.size() - seconds_.size();
   return tables_[warmups + order[(order.size() - 1) / 2]];
 }
@@ -219,7 +220,8 @@ ordered_json RunResults::nodes_json(std::span<const NodeReport> nodes) const {
   return all;
 }
 
-// EAAR beside the synchronous rate and its NBIN multiple (Borrill et al., section 5 and figure 7).
+// Returns the EAAR together with the synchronous rate and its NBIN multiple (Borrill et al.,
+// section 5 and figure 7).
 ordered_json RunResults::effective_json(std::int64_t bins, const RunResults* sibling) const {
   ordered_json effective = ordered_json::array();
   if (!asynchronous()) return effective;

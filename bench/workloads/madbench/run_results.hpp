@@ -1,4 +1,4 @@
-// What one configuration measured, from its repetitions' records to its run.json.
+// Assembles what one configuration measured, from its repetitions' records to its run.json.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace weir::bench::madbench {
 
-// What is the same for all configurations of a job.
+// The facts that all configurations of a job share.
 struct JobFacts {
   const Job& job;
   const CoreSettings& core;
@@ -27,10 +27,10 @@ struct JobFacts {
   ClockOffset offset = {};       // of this rank at the job's start
   std::int64_t epoch_ns = 0;     // the job's start on rank 0's clock
   double memory_rate = 0;        // memory copy by all ranks, bytes per second; on rank 0
-  std::string file_system = {};  // the type of the one that holds the files
+  std::string file_system = {};  // the type of the file system that holds the files
 };
 
-// One repetition's place in the job. Times are of this process's clock.
+// The place of one repetition in the job. Times are on this process's clock.
 struct RepetitionPlace {
   int index = 0;
   bool counted = false;  // not a warm-up
@@ -41,13 +41,13 @@ struct RepetitionPlace {
 
 class RunResults {
  public:
-  // `run`: run.json so far, on rank 0.
+  // `run` is the run.json so far, on rank 0.
   RunResults(Configuration configuration, nlohmann::ordered_json run);
 
   // Collective.
   void add(const JobFacts& facts, const RepetitionRecord& record, const RepetitionPlace& place);
-  // Collective. Completes run(). `sibling` is the SYNC run of the same interface and file type, or
-  // null; it stays as it is.
+  // Completes run(). Collective. `sibling` is the SYNC run of the same interface and file type, or
+  // null; it is not changed.
   void finish(const JobFacts& facts, const nlohmann::ordered_json& environment,
               const nlohmann::ordered_json& clocks, const RunResults* sibling);
 
@@ -55,18 +55,18 @@ class RunResults {
   [[nodiscard]] std::span<const Event> events() const { return events_; }  // this rank's
   [[nodiscard]] int repetitions() const { return repetitions_; }           // warm-ups included
 
-  // Puts the rates of the counted repetitions so far into run(), and which of these are outliers.
+  // Puts the rates of the counted repetitions so far into run(), and marks the outliers among them.
   // On rank 0.
   void put_rates(const RepetitionPolicy& policy);
   // On rank 0.
   [[nodiscard]] nlohmann::ordered_json& run() { return run_; }
   [[nodiscard]] int counted() const { return static_cast<int>(seconds_.size()); }
-  // Whether the headline rates of both directions have converged.
+  // Returns whether the headline rates of both directions have converged.
   [[nodiscard]] bool settled(const RepetitionPolicy& policy) const;
-  // The mean time of an operation, over all ranks, in the counted phase where it is shortest;
-  // infinite where nothing was moved.
+  // Returns the mean time of an operation, over all ranks, in the counted phase where it is
+  // shortest. It is infinite if nothing was moved.
   [[nodiscard]] double shortest_operation_seconds(int ranks) const;
-  // The functions' times in the counted repetition with the median time.
+  // Returns the functions' times in the counted repetition with the median time.
   [[nodiscard]] const std::vector<FunctionTimes>& median_times() const;
 
  private:
@@ -74,7 +74,7 @@ class RunResults {
     explicit PhaseHistory(const PhaseKey& what) : key(what) {}
 
     PhaseKey key;
-    LatencyHistogram latencies;      // this rank's, counted repetitions
+    LatencyHistogram latencies;      // of this rank, over the counted repetitions
     std::int64_t node_bytes = 0;     // node leaders: of the last repetition
     std::vector<double> node_rates;  // node leaders: of every counted repetition
     double node_io_seconds_max = 0;  // node leaders: over the counted repetitions
@@ -94,7 +94,7 @@ class RunResults {
   std::vector<Event> events_;
   std::int64_t bytes_verified_ = 0;
   int repetitions_ = 0;
-  // On rank 0.
+  // The following members are for rank 0.
   nlohmann::ordered_json run_;
   std::vector<DirectionRates> write_rates_;  // counted repetitions
   std::vector<DirectionRates> read_rates_;

@@ -14,7 +14,8 @@ std::vector<Step> schedule_s(std::int64_t matrices) {
   return steps;
 }
 
-// Reads and remaps the level-1 matrices of one unit; the first was begun before when `begun`.
+// Reads and remaps the level-1 matrices of one unit. If `begun`, the read of the first has begun
+// before.
 void finish_unit(std::vector<Step>& steps, std::int64_t unit, std::int64_t gangs, bool begun) {
   for (std::int64_t part = 0; part < gangs; ++part) {
     const std::int64_t matrix = unit * gangs + part;
@@ -94,7 +95,7 @@ std::vector<Step> full_schedule_of(Function function, std::int64_t no_bin, std::
   if (function == Function::D) return {{Action::compute, 0}};
   if (function != Function::C) return schedule_of(function, no_bin, no_gang);
   const std::vector<Pair> pairs = pairs_of(no_bin / no_gang);
-  // The order is that of I/O mode, with as many turns as there are pairs.
+  // The order is that of I/O mode with one turn per pair.
   std::vector<Step> steps = schedule_c(static_cast<std::int64_t>(pairs.size()));
   for (Step& step : steps) {
     step.turn = step.matrix;

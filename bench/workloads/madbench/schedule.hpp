@@ -31,8 +31,11 @@ enum class Action { begin_read, wait_read, remap, compute, begin_write, wait_wri
 
 struct Step {
   Action action = Action::compute;
-  std::int64_t matrix = 0;  // of the transfer's level: which; for compute: of the function's level
-  std::int64_t turn = 0;    // in full mode's C, where matrices are read again: which read, from 0
+  // For a transfer, the matrix of the transfer's level; for a computation, that of the function's
+  // level.
+  std::int64_t matrix = 0;
+  // In full mode's C, which reads matrices again: the number of the read, from 0.
+  std::int64_t turn = 0;
   friend bool operator==(const Step&, const Step&) = default;
 };
 
@@ -40,8 +43,8 @@ struct Step {
                                             std::int64_t no_gang);
 
 // Full mode needs the product of every pair of results, so C reads the results of each unit again
-// for every unit before it: pair `turn` is made of the results `column`, kept in memory, and `row`,
-// which is read. Ordered by column, then row; column <= row.
+// for every unit before it. Pair `turn` consists of the results `column`, kept in memory, and
+// `row`, which is read. Pairs are ordered by column, then by row; column <= row.
 struct Pair {
   std::int64_t column = 0;
   std::int64_t row = 0;
@@ -50,7 +53,8 @@ struct Pair {
 [[nodiscard]] std::vector<Step> full_schedule_of(Function function, std::int64_t no_bin,
                                                  std::int64_t no_gang);
 
-// Exponent of the busy work of one compute step, and the gang level of the function's parts.
+// Return the exponent of the busy work of one compute step, and the gang level of the function's
+// parts.
 [[nodiscard]] int compute_exponent(Function function);  // S 2, W 3, C 2
 [[nodiscard]] GangLevel compute_level(Function function);
 [[nodiscard]] GangLevel read_level(Function function);

@@ -77,7 +77,7 @@ Status Sweep::run() {
 Status Sweep::run_round(int round) {
   std::vector<std::size_t> order(results_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  // Every rank draws the same: seed and round are the same.
+  // Every rank draws the same order, because seed and round are the same.
   std::mt19937_64 random(in_.folders.seed + static_cast<std::uint64_t>(round));
   std::shuffle(order.begin(), order.end(), random);
   for (const std::size_t index : order) {
@@ -193,7 +193,7 @@ ordered_json Sweep::clocks_json(const RunResults& results, const ClockOffset& en
   std::array<std::int64_t, 2> largest{};
   MPI_Reduce(mine.data(), largest.data(), 2, MPI_INT64_T, MPI_MAX, 0, in_.job.world);
   if (in_.job.rank != 0) return nullptr;
-  // What the clocks are compared for is the span of one operation; the shortest one counts.
+  // Clocks are compared over the span of one operation, so the shortest operation counts.
   const double shortest =
       std::min(elapsed_seconds(), results.shortest_operation_seconds(in_.job.size));
   const double fraction = shortest > 0 ? seconds_of(largest[1]) / shortest : 0;

@@ -1,9 +1,11 @@
-// All configurations of one job: their repetitions, interleaved in random order, and their results.
+// Runs all configurations of one job: their repetitions interleave in random order. Writes their
+// results.
 //
-// Rounds: in every round each unfinished configuration runs once, in an order drawn anew, so that a
-// slow spell of the machine falls on all alike. A configuration is finished when its headline rates
-// have converged or --max-repetitions is reached, or, where the work itself is an iteration, when
-// that has ended; --time-limit ends all, once every configuration has one counted repetition.
+// In every round each unfinished configuration runs once, in a newly drawn order, so that a slow
+// period of the machine affects all configurations alike. A configuration is finished when its
+// headline rates have converged or --max-repetitions is reached or, if the work itself is an
+// iteration, when that has ended. --time-limit ends all configurations once each has one counted
+// repetition.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -43,25 +45,25 @@ class Sweep {
   Sweep& operator=(const Sweep&) = delete;
   ~Sweep() = default;
 
-  // Collective. Runs everything, writes the results, prints the tables on rank 0. On a failure
-  // every rank gets an error, and `failed_rank()` is the lowest rank that has the cause.
+  // Collective. Runs everything, writes the results, and prints the tables on rank 0. On a failure
+  // every rank returns an error, and `failed_rank()` is the lowest rank that has the cause.
   Status run();
   [[nodiscard]] int failed_rank() const { return failed_rank_; }
-  // After a failure, on rank 0: writes what was measured until then, still with status "running";
-  // FailureGuard::record() sets the status.
+  // Writes what was measured before a failure, still with status "running". FailureGuard::record()
+  // sets the status. Call it on rank 0.
   Status save_unfinished(const nlohmann::ordered_json& payload_errors);
 
  private:
   Status run_round(int round);
   Status run_once(RunResults& results, int round);
-  // Whether rank 0 says that this configuration needs no more repetitions. Collective.
+  // Returns whether rank 0 decides that this configuration needs no more repetitions. Collective.
   [[nodiscard]] bool is_finished(RunResults& results) const;
   Status write_results(const nlohmann::json& quiet);
   [[nodiscard]] Status write_run(RunResults& results) const;
   [[nodiscard]] nlohmann::ordered_json clocks_json(const RunResults& results,
                                                    const ClockOffset& end) const;
   [[nodiscard]] const RunResults* synchronous_sibling(const Variant& variant) const;
-  // Rank 0's, where `weir` asked for it.
+  // Returns true on rank 0 if `weir` requested progress reports.
   [[nodiscard]] bool tells_progress() const { return in_.job.rank == 0 && in_.core.progress_json; }
   [[nodiscard]] std::vector<RunProgress> progress() const;
   void print_tables();

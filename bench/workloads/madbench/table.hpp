@@ -1,4 +1,5 @@
-// The text that the original MADbench2 prints, to the letter: people's scripts read it.
+// The text that the original MADbench2 prints, reproduced exactly, because existing scripts read
+// it.
 #pragma once
 
 #include <span>
@@ -13,12 +14,12 @@ namespace weir::bench::madbench {
 // Seconds over all ranks.
 struct FunctionTimes {
   Function function = Function::S;
-  Spread communication;  // cc: what is not busy work, reading or writing; the waits
+  Spread communication;  // cc: all but busy work, reading and writing; the waits
   Spread busy_work;      // bw
   Spread read;           // r, foreground
   Spread write;          // w, foreground, durable sync included
   Spread total;
-  Spread payload;  // not printed: Weir's own work, outside every figure
+  Spread payload;  // not printed: Weir's own work, which no other figure contains
 };
 
 struct TableHead {

@@ -20,7 +20,7 @@ void Turn::begin(storage::Transfer& transfer, const storage::TransferRequest& re
   }
   const std::int64_t asked = monotonic_ns();
   if (Status status = token_.wait(deadline_ns); !status) {
-    // This is not end(): the turn never came, so there is none to pass on.
+    // This does not call end(), because the turn never came and there is none to pass on.
     status_ = std::move(status);
     stage_ = Stage::idle;
     return;

@@ -1,8 +1,9 @@
-// One matrix transfer of one rank, with its turn: wait for the token, move, make durable, pass on.
+// One matrix transfer of one rank, with its turn: it waits for the token, moves the matrix, makes
+// it durable, and passes the token on.
 //
 // In SYNC mode begin() does all of it. In ASYNC mode begin() starts it, progress() (called from the
-// busy work) advances it, finish() waits for what is left. A failure still passes the token on, so
-// that the other ranks reach the barrier where they learn of it.
+// busy work) advances it, and finish() waits for the rest. Even after a failure the token is passed
+// on, so that the other ranks reach the barrier at which they learn of it.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ struct TurnTiming {
   std::int64_t moved_ns = 0;
   std::int64_t end_ns = 0;
   std::int64_t foreground_ns = 0;  // blocked in the transfer's calls and in waiting for its end
-  std::int64_t token_wait_ns = 0;  // blocked in waiting for the turn
+  std::int64_t token_wait_ns = 0;  // blocked while waiting for the turn
 };
 
 class Turn {
@@ -30,7 +31,7 @@ class Turn {
   void begin(storage::Transfer& transfer, const storage::TransferRequest& request,
              const std::string& file, bool background, std::int64_t deadline_ns);
   void progress();
-  // The transfer's status; idle afterwards.
+  // Returns the transfer's status; the turn is idle afterwards.
   Status finish(std::int64_t deadline_ns);
   [[nodiscard]] const TurnTiming& timing() const { return timing_; }
 

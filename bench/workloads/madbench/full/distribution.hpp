@@ -1,7 +1,7 @@
 // One rank's part of a square matrix in ScaLAPACK's block-cyclic distribution. Pure.
 //
-// Elements lie column by column, `rows()` of them in each. Ranks run down the columns of the
-// process grid (layout.hpp).
+// Elements are stored column by column, with `rows()` elements in each. Ranks are numbered down the
+// columns of the process grid (layout.hpp).
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Distribution {
   std::int64_t row = 0;     // of this rank in the process grid
   std::int64_t column = 0;
 
-  // `rank` of side × side ranks.
+  // Returns the distribution for `rank` of side × side ranks.
   static Distribution of(std::int64_t pixels, std::int64_t block, std::int64_t side,
                          std::int64_t rank) {
     return {pixels, block, side, rank % side, rank / side};
@@ -27,7 +27,7 @@ struct Distribution {
     return block_cyclic_count(pixels, block, column, side);
   }
   [[nodiscard]] std::int64_t elements() const { return rows() * columns(); }
-  // The place in the whole matrix of a local row or column.
+  // Return the index in the whole matrix of a local row or column.
   [[nodiscard]] std::int64_t global_row(std::int64_t local) const {
     return (local / block * side + row) * block + local % block;
   }

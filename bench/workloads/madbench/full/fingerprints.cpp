@@ -29,7 +29,7 @@ std::size_t blocks_in(std::span<const std::uint64_t> words) {
 
 }  // namespace
 
-// Every step is a bijection of its lane for a given word and of the word for a given lane.
+// Every step is a bijection of its lane for a fixed word, and of the word for a fixed lane.
 std::uint64_t fingerprint(std::span<const std::uint64_t> words) {
   std::array<std::uint64_t, lanes> lane{1, 2, 3, 4};
   std::size_t i = 0;

@@ -1,8 +1,9 @@
-// What full mode knows of the numbers it wrote: a 64-bit fingerprint of every 4096 bytes. Pure.
+// Full mode's record of the numbers that it wrote: a 64-bit fingerprint of every 4096 bytes. Pure.
 //
-// The payload of full mode is the result of a calculation, so it cannot be made again for
-// comparison. One changed word in a block always changes its fingerprint; of other damage one case
-// in 2^64 goes unseen. The fingerprints take 1/512 of the memory of what they describe.
+// The payload of full mode is the result of a calculation, so it cannot be generated again for
+// comparison. One changed word in a block always changes the block's fingerprint; of other damage,
+// one case in 2^64 remains undetected. The fingerprints take 1/512 of the memory of the data that
+// they describe.
 #pragma once
 
 #include <cstdint>
@@ -23,13 +24,13 @@ inline constexpr std::size_t fingerprint_words = 512;
 
 class Fingerprints {
  public:
-  // Takes note of what `writer` writes as its matrix `matrix` at `offset` bytes of the file.
+  // Records what `writer` writes as its matrix `matrix` at `offset` bytes of the file.
   void note(Function writer, std::int64_t matrix, std::int64_t offset,
             std::span<const std::uint64_t> words);
 
-  // Compares what was read with what `writer` wrote last. Nothing returned: all is right; otherwise
-  // one mismatch per run of wrong blocks with one explanation, at most `most`, the last of which
-  // counts all that follow.
+  // Compares what was read with what `writer` wrote last. Returns nothing if all is right.
+  // Otherwise returns one mismatch per run of wrong blocks with a common explanation, at most
+  // `most`; the last mismatch counts all that follow.
   [[nodiscard]] std::vector<PayloadMismatch> compare(Function writer, std::int64_t matrix,
                                                      std::span<const std::uint64_t> words,
                                                      std::size_t most = 8) const;

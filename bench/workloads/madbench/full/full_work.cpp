@@ -13,9 +13,9 @@
 namespace weir::bench::madbench {
 namespace {
 
-constexpr int ring_tag = 4;  // remap.cpp has 3, the tokens 1 and 2
+constexpr int ring_tag = 4;  // remap.cpp uses 3, the tokens use 1 and 2
 
-// A call that does not return ends the process at the deadline.
+// Ends the process at the deadline if a call does not return.
 class Watched {
  public:
   Watched(FailureGuard& guard, const char* operation) : guard_(guard) {
@@ -61,7 +61,7 @@ FullWork::FullWork(const FullInputs& inputs, Analysis analysis)
 }
 
 FullWork::~FullWork() {
-  in_gang_.reset();  // before the communicators that they were made from
+  in_gang_.reset();  // before the communicators from which they were made
   all_ranks_.reset();
   for (MPI_Comm* communicator : {&across_, &gang_communicator_}) {
     if (*communicator != MPI_COMM_NULL) MPI_Comm_free(communicator);
@@ -264,7 +264,7 @@ Status FullWork::multiply(const Step& step, const std::function<void()>& progres
     const Watched watched(in_.guard, "pdgemm");
     in_gang_->multiply(matrix(4), matrix(operand), result, [&] {
       if (progress) progress();
-      in_.guard.entering("pdgemm", nullptr, -1);  // the deadline is that of one panel
+      in_.guard.entering("pdgemm", nullptr, -1);  // the deadline applies to one panel
     });
   }
   differentiate(step.matrix * in_.size.no_gang + gang_, result);
@@ -311,7 +311,7 @@ Status FullWork::pair(const Step& step, const std::function<void()>& progress) {
       current = next;
     }
     const std::int64_t row_bin = row * gangs + (gang_ + passed) % gangs;
-    if (row_bin < column_bin) continue;  // another gang has it as (column_bin, row_bin)
+    if (row_bin < column_bin) continue;  // another gang has the pair as (column_bin, row_bin)
     double trace = 0;
     for (std::int64_t i = 0; i < elements; ++i) trace += current[i] * transposed[i];
     const std::size_t bins = index(in_.size.no_bin);
@@ -321,7 +321,7 @@ Status FullWork::pair(const Step& step, const std::function<void()>& progress) {
   return index(step.turn) + 1 == pairs_.size() ? finish_pairs() : Status();
 }
 
-// Each gang gives its matrix to the gang before it and takes that of the gang behind it.
+// Each gang sends its matrix to the previous gang and receives that of the next gang.
 Status FullWork::pass_on(const double* from, double* to, const std::function<void()>& progress) {
   const auto gangs = static_cast<int>(in_.size.no_gang);
   const auto gang = static_cast<int>(gang_);
@@ -366,7 +366,7 @@ Status FullWork::finish_pairs() {
       }
     }
   }
-  // Sums need not agree in the last bit on all ranks; what follows from them must.
+  // Sums may differ in the last bit between ranks, but the results that follow from them must not.
   for (std::vector<double>* values :
        {&derivatives_.slope, &derivatives_.fisher, &derivatives_.curvature}) {
     MPI_Bcast(values->data(), static_cast<int>(values->size()), MPI_DOUBLE, 0, in_.job.world);

@@ -8,8 +8,8 @@
 //
 // Bin b (from 0) holds the multipoles 10b+1 … 10b+10. MADbench2 has w_l = C_b = d = noise = 1.
 //
-// The five matrices of a rank (buffers.hpp), by function. S's share over all ranks and W's over a
-// gang both fit:
+// This table shows the use of a rank's five matrices (buffers.hpp) by function. S's share over all
+// ranks and W's share over a gang both fit into each:
 //
 //        0                   1                2         3         4
 //   S    P_{l-1}             P_l              dS/dC_b, alternating  S
@@ -19,8 +19,8 @@
 //   C    reads W_b, alternating               from the next gang, W_b^T of the column
 //                                             alternating
 //
-// With several gangs the odd parts of a unit's matrices are read into the buffer of the W_b to
-// come: it is free from the end of the last write but one until the unit's computation.
+// With several gangs, the odd parts of a unit's matrices are read into the buffer of the next W_b.
+// That buffer is free from the end of the last write but one until the unit's computation.
 #pragma once
 
 #include <memory>
@@ -41,22 +41,24 @@ namespace weir::bench::madbench {
 
 inline constexpr std::int64_t multipoles_per_bin = 10;
 
-// The map and what is assumed of it.
+// The map, and the assumptions about it.
 struct Analysis {
   std::vector<double> weights;   // w_l of l = 1, 2, …; ten per bin
   std::vector<double> spectrum;  // C_b
   double noise_variance = 1;     // of each pixel
   std::vector<double> data;      // d, by pixel
-  bool with_curvature = false;   // whether Derivatives::curvature is wanted
+  bool with_curvature = false;   // whether Derivatives::curvature is computed
 };
 [[nodiscard]] Analysis madbench_analysis(const Size& size);
 
-// The likelihood L of a map as a function of the spectrum, at one spectrum. The same on every rank.
+// The likelihood L of a map as a function of the spectrum, at one spectrum. All ranks have the same
+// values.
 struct Derivatives {
-  std::vector<double> slope;      // dL/dC_b
-  std::vector<double> fisher;     // F, no_bin × no_bin
-  std::vector<double> curvature;  // -d2L/dC_b dC_b' = d^T W_b W_b' z - F; empty when not wanted
-  double log_likelihood = 0;      // -(d^T D^-1 d + ln det D) / 2
+  std::vector<double> slope;   // dL/dC_b
+  std::vector<double> fisher;  // F, no_bin × no_bin
+  // -d2L/dC_b dC_b' = d^T W_b W_b' z - F; empty unless requested.
+  std::vector<double> curvature;
+  double log_likelihood = 0;  // -(d^T D^-1 d + ln det D) / 2
 };
 
 struct FullInputs {
@@ -65,7 +67,7 @@ struct FullInputs {
   Size size;
   bool remap_by_scalapack = false;
   const ScalapackFunctions& functions;
-  Buffers& buffers;  // of at least the largest share of both gang levels
+  Buffers& buffers;  // at least as large as the largest share of both gang levels
 };
 
 class FullWork : public Work {
@@ -92,21 +94,21 @@ class FullWork : public Work {
 
   [[nodiscard]] const std::vector<double>& corrections() const { return corrections_; }  // dC
   [[nodiscard]] const Derivatives& derivatives() const { return derivatives_; }
-  // After D, until C: the largest element of |D D^-1 - identity|, with D made anew. Collective; for
-  // tests: it uses all five matrices.
+  // Returns the largest element of |D D^-1 - identity|, with D computed again. Collective; may be
+  // called after D and before C. It is for tests, since it uses all five matrices.
   [[nodiscard]] double inverse_residual();
 
  protected:
-  // What C ends with. Here: dC = F^-1 dL/dC. The same on every rank.
+  // Does the last step of C: here dC = F^-1 dL/dC. All ranks get the same result.
   virtual Status solve();
 
   // Sets up the recurrence and S = 0.
   void begin_signal();
-  // dS/dC_b of the next bin into `component`, and S += C_b dS/dC_b.
+  // Computes dS/dC_b of the next bin into `component`, and adds C_b dS/dC_b to S.
   void add_bin(std::int64_t bin, double* component, const std::function<void()>& progress);
   void add_noise();
   Status factor_covariance();
-  // The sum over the ranks of `communicator` of each of `values`, in place.
+  // Replaces each of `values` by its sum over the ranks of `communicator`.
   void sum(MPI_Comm communicator, std::span<double> values);
 
   [[nodiscard]] double* matrix(std::int64_t number) const;
@@ -131,7 +133,8 @@ class FullWork : public Work {
   std::int64_t ranks_per_gang_;
   std::int64_t gang_;
   MPI_Comm gang_communicator_ = MPI_COMM_NULL;
-  MPI_Comm across_ = MPI_COMM_NULL;  // the same rank of every gang, by gang
+  MPI_Comm across_ =
+      MPI_COMM_NULL;  // the ranks with the same number in every gang, ordered by gang
   std::unique_ptr<ProcessGrid> all_ranks_;
   std::unique_ptr<ProcessGrid> in_gang_;
   Remapping remapping_;
@@ -139,7 +142,7 @@ class FullWork : public Work {
   std::vector<Pair> pairs_;
   Function function_ = Function::S;
   std::vector<double> solution_;  // z, by pixel
-  // This rank's part of sums over all ranks, which are formed at the end of C.
+  // This rank's part of sums over all ranks, which are completed at the end of C.
   Derivatives derivatives_;
   std::vector<double> left_;   // W_b^T d, no_bin × pixels; only with curvature
   std::vector<double> right_;  // W_b z

@@ -8,10 +8,10 @@ namespace weir::bench::madbench {
 
 // Continues l P_l = (2l-1) x P_{l-1} - (l-1) P_{l-2} from bin to bin.
 //
-// `cosines`: x of each angle. `before` and `current` hold P_{first-2} and P_{first-1} of each angle
-// and are left holding P_{last-1} and P_last; before the first bin they are 0 and 1. `sum` becomes
+// `cosines` holds x of each angle. `before` and `current` hold P_{first-2} and P_{first-1} of each
+// angle, and P_{last-1} and P_last afterwards; before the first bin they are 0 and 1. `sum` becomes
 // the sum of weights[l - first] (2l+1)/(4 pi) P_l(x) over l = first … first + weights.size() - 1.
-// All spans but `weights` have one length.
+// All spans except `weights` have the same length.
 void add_multipoles(std::int64_t first, std::span<const double> weights,
                     std::span<const double> cosines, std::span<double> before,
                     std::span<double> current, std::span<double> sum);

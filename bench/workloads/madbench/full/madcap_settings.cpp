@@ -18,7 +18,7 @@ double middle_multipole(std::int64_t bin) {
          (static_cast<double>(multipoles_per_bin) + 1) / 2;
 }
 
-// C of a power per logarithm of l.
+// Converts a power per logarithm of l to C.
 double spectrum_of(double power, double multipole) {
   return 2 * std::numbers::pi * power / (multipole * (multipole + 1));
 }

@@ -13,10 +13,11 @@
 namespace weir::bench::madbench {
 namespace {
 
-constexpr double newton_from = 1;        // standard errors: smaller steps are Newton's
-constexpr double least_remaining = 0.2;  // of an estimate after one step far from the peak
+constexpr double newton_from = 1;  // standard errors; smaller steps are Newton's
+constexpr double least_remaining =
+    0.2;  // smallest fraction of an estimate that remains after one step far from the peak
 
-// Unit Gaussians by Box and Muller.
+// Returns unit Gaussians by the method of Box and Muller.
 std::vector<double> unit_gaussians(std::size_t count, std::uint32_t seed) {
   Random48 random(seed);
   std::vector<double> values;
@@ -65,7 +66,7 @@ Status MadcapWork::simulate() {
     }
   }
   sum(inputs().job.world, analysis_.data);
-  // One map for all, to the last bit.
+  // All ranks get the same map, to the last bit.
   MPI_Bcast(analysis_.data.data(), static_cast<int>(size.no_pix), MPI_DOUBLE, 0,
             inputs().job.world);
   analysis_.spectrum = first_guess(size.no_bin);
@@ -105,7 +106,7 @@ Status MadcapWork::solve() {
   iterations_.push_back(iteration);
   for (std::size_t b = 0; b < bins; ++b) {
     const double next = estimate[b] + corrections_[b];
-    // A step from afar may overshoot to where D is not positive definite.
+    // A step from far away may overshoot to where D is not positive definite.
     const bool overshoots = !iteration.by_curvature && next < least_remaining * estimate[b];
     estimate[b] = overshoots && estimate[b] > 0 ? least_remaining * estimate[b] : next;
   }

@@ -1,10 +1,10 @@
 // MADCAP: finds the spectrum of a simulated map by Newton-Raphson iteration on its likelihood
-// (Borrill et al., section 2.1). Every iteration is one repetition of full mode, with the estimate
-// so far as C_b; it writes, reads and overwrites all matrices anew.
+// (Borrill et al., section 2.1). Every iteration is one repetition of full mode with the current
+// estimate as C_b; it writes, reads and overwrites all matrices again.
 //
 // The step is H^-1 dL/dC with H the negative second derivative of L (the paper's formula). Far from
-// the peak H need not be positive definite: until a step is below one standard error, and wherever
-// H is not, its expectation F takes its place, as in MADbench2.
+// the peak H need not be positive definite. Until a step is smaller than one standard error, and
+// wherever H is not positive definite, its expectation F replaces it, as in MADbench2.
 #pragma once
 
 #include "workloads/madbench/full/full_work.hpp"
@@ -17,8 +17,8 @@ class MadcapWork : public FullWork {
   // Collective over the job.
   MadcapWork(const FullInputs& inputs, const MadcapSettings& settings);
 
-  // Makes the map: the Cholesky factor of its true covariance times unit Gaussians. Collective;
-  // before the first repetition.
+  // Simulates the map: the Cholesky factor of its true covariance times unit Gaussians. Collective;
+  // call it before the first repetition.
   Status simulate();
 
   [[nodiscard]] std::optional<bool> wants_more() const override;
@@ -31,9 +31,9 @@ class MadcapWork : public FullWork {
 
  private:
   struct Iteration {
-    double log_likelihood = 0;      // at the estimate that the step starts from
+    double log_likelihood = 0;      // at the estimate from which the step starts
     double largest_correction = 0;  // in standard errors
-    bool by_curvature = false;      // Newton's step; otherwise that of the expected curvature
+    bool by_curvature = false;      // Newton's step; otherwise a step by the expected curvature
   };
   [[nodiscard]] bool converged() const;
 

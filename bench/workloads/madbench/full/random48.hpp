@@ -1,4 +1,4 @@
-// The 48-bit linear congruential generator of the C library's drand48(), with a state of its own.
+// The 48-bit linear congruential generator of the C library's drand48(), with its own state.
 // MADbench2 draws its sky from it, so the same numbers make results comparable digit by digit.
 #pragma once
 
@@ -8,10 +8,10 @@ namespace weir::bench::madbench {
 
 class Random48 {
  public:
-  // As srand48(seed): the seed above 16 fixed low bits.
+  // Seeds like srand48(seed): the seed stands above 16 fixed low bits.
   explicit Random48(std::uint32_t seed) : state_((std::uint64_t{seed} << 16) + 0x330E) {}
 
-  // As drand48(): the next multiple of 2^-48 in [0, 1).
+  // Returns the next multiple of 2^-48 in [0, 1), like drand48().
   [[nodiscard]] double next() {
     constexpr std::uint64_t multiplier = 0x5DEECE66D;
     constexpr std::uint64_t addend = 0xB;

@@ -7,7 +7,7 @@ namespace weir::bench::madbench {
 namespace {
 
 constexpr std::int64_t message_bytes = 4 << 20;
-constexpr int remap_tag = 3;  // the tokens of RMOD and WMOD have 1 and 2
+constexpr int remap_tag = 3;  // the tokens of RMOD and WMOD use 1 and 2
 
 std::int64_t local_index(std::int64_t global, std::int64_t block, std::int64_t side) {
   return global / block / side * block + global % block;
@@ -93,7 +93,7 @@ Status Remapping::to_gang(std::int64_t gang, const double* share, double* gang_s
   }
   for (MPI_Request& request : sending) {
     if (progress) progress();
-    if (!status) return status;  // the deadline has passed: nobody waits any more
+    if (!status) return status;  // the deadline has passed, and no other rank waits any more
     status = wait_for(request, job_.deadline_ns(), "remapping to a gang");
   }
   return status;

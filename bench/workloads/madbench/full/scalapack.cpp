@@ -16,7 +16,7 @@
 
 namespace weir::bench::madbench {
 
-// Fortran passes everything by address, and the length of each character argument at the end.
+// Fortran passes all arguments by address, and the length of each character argument at the end.
 struct ScalapackFunctions {
   int (*system_handle)(MPI_Comm communicator) = nullptr;
   void (*free_system_handle)(int handle) = nullptr;
@@ -71,7 +71,8 @@ const char* first_missing(void* library, ScalapackFunctions& f) {
 
 Result<ScalapackFunctions> load() {
   for (const char* name : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"}) {
-    // Before the library reads it; no other thread of this process reads the environment.
+    // This happens before the library reads it; no other thread of this process reads the
+    // environment.
     setenv(name, "1", /*overwrite=*/0);  // NOLINT(concurrency-mt-unsafe)
   }
   void* library = dlopen(scalapack_library, RTLD_NOW | RTLD_LOCAL);
@@ -191,7 +192,7 @@ void ProcessGrid::multiply(const double* left, const double* right, double* prod
                            const std::function<void()>& progress) const {
   const Descriptor own = descriptor();
   const int n = narrow(distribution_.pixels);
-  // Whole rounds of blocks, so that every panel has work for every column of the grid.
+  // A panel consists of whole rounds of blocks, so that it has work for every column of the grid.
   const std::int64_t round = distribution_.block * distribution_.side;
   const std::int64_t rounds = (distribution_.pixels + round - 1) / round;
   const std::int64_t width = round * std::max<std::int64_t>(1, (rounds + panels - 1) / panels);

@@ -1,4 +1,4 @@
-// The small dense systems of the bins: one row and column per bin, on one rank. Pure.
+// Solves the small dense systems of the bins: one row and column per bin, on one rank. Pure.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@ namespace weir::bench::madbench {
 // A symmetric positive definite matrix, factored by Cholesky's method.
 class SmallFactor {
  public:
-  // `matrix`: size × size, row by row; its lower triangle is read. Nothing when the matrix is not
-  // positive definite.
+  // `matrix` has size × size elements, row by row; its lower triangle is read. Returns nothing if
+  // the matrix is not positive definite.
   static std::optional<SmallFactor> create(std::span<const double> matrix, std::size_t size);
 
-  // The solution x of A x = right.
+  // Returns the solution x of A x = right.
   [[nodiscard]] std::vector<double> solve(std::span<const double> right) const;
-  // The diagonal of A^-1.
+  // Returns the diagonal of A^-1.
   [[nodiscard]] std::vector<double> inverse_diagonal() const;
 
  private:
