@@ -59,7 +59,7 @@ Result<Request> request_of(Settings settings, std::int64_t ranks) {
                  std::move(variants).value()};
 }
 
-// The settings as one configuration has them, under the names that results share.
+// Returns one configuration's settings under the names that results share.
 ordered_json own_parameters(const Request& request, const Variant& variant) {
   ordered_json parameters =
       result_parameters(request.settings, {"bytes", "read-bytes", "truncate-to"});
@@ -68,7 +68,7 @@ ordered_json own_parameters(const Request& request, const Variant& variant) {
   return parameters;
 }
 
-// The directory, or what of its path is there where it may have to be made.
+// Returns the directory or, if it must still be created, the existing part of its path.
 std::string existing_directory(const Request& request) {
   std::filesystem::path path = std::filesystem::absolute(request.core.directory).lexically_normal();
   std::error_code unknown;
@@ -83,7 +83,7 @@ Status check_room(const Request& request) {
   CoreSettings core = request.core;
   core.directory = existing_directory(request);
   if (Status status = check_directory(core.directory, core.striping); !status) return status;
-  // How many items a stonewall leaves is not known.
+  // The number of items that a stonewall leaves is unknown.
   if (request.options.existing || request.options.stonewall_seconds > 0) return {};
   std::int64_t bytes = 0;
   for (const Variant& variant : request.variants) {
@@ -92,7 +92,7 @@ Status check_room(const Request& request) {
   return check_disk(core, bytes);
 }
 
-// Whether io_uring has what it is asked for, on this rank's node.
+// Fails if io_uring on this rank's node lacks something that the request needs.
 Status check_ring(const Request& request) {
   for (const Variant& variant : request.variants) {
     if (variant.api != Api::ring) continue;
@@ -104,7 +104,8 @@ Status check_ring(const Request& request) {
   return {};
 }
 
-// Where the trees lie: in the job's own folder, or where they outlive it. On rank 0.
+// Returns the folder of the trees: the job's own folder, or a folder that outlives the job. On rank
+// 0.
 std::string root_of(const Request& request, const JobFolders& folders) {
   if (!request.options.keep && !request.options.existing) return folders.test_directory;
   const std::filesystem::path directory =
@@ -126,12 +127,13 @@ Status make_root(const Request& request, const std::string& root) {
       root));
 }
 
-// Whether the file system has extended attributes; looked at where `all` asked for them.
+// Returns whether the file system supports extended attributes. This is only checked for `all`.
 bool has_attributes(const std::string& root) {
   return setxattr(root.c_str(), attribute_name, attribute_value, sizeof attribute_value, 0) == 0;
 }
 
-// Leaves setxattr and getxattr out of `all` where they cannot be. Collective; whether it did.
+// Removes setxattr and getxattr from `all` if they are unsupported. Collective; returns whether it
+// did so.
 bool leave_out_attributes(const Job& job, const std::string& root, Options* options) {
   const auto asked = [&](Action action) {
     return std::count(options->actions.begin(), options->actions.end(), action) > 0 &&
@@ -165,7 +167,7 @@ std::vector<TableRow> rows_of(const MetadataRun& run) {
   return rows;
 }
 
-// "11/21/2026 23:05:01" of "2026-11-21T23:05:01Z".
+// Converts "2026-11-21T23:05:01Z" to "11/21/2026 23:05:01".
 std::string mdtest_time(const std::string& utc) {
   constexpr std::size_t whole = 20;
   if (utc.size() < whole) return utc;
@@ -240,7 +242,8 @@ class MetadataWorkload final : public SweptWorkload {
     int failed_rank = none_failed;
     Status status = agree_on(job, check_ring(request_), &failed_rank);
     if (status.ok() || status.error().code == ErrorCode::deadline) return status;
-    // Rank 0 prints what is refused, and may be on a node that has what another's lacks.
+    // Rank 0 prints the error. Its own node may have what another node lacks, so the text comes
+    // from the failed rank.
     std::array<char, 1024> text{};
     if (job.rank == failed_rank) status.error().text().copy(text.data(), text.size() - 1);
     MPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, failed_rank, job.world);
@@ -254,7 +257,7 @@ class MetadataWorkload final : public SweptWorkload {
     Status status =
         agree_on(job, job.rank == 0 ? make_root(request_, root_) : Status(), failed_rank);
     if (!status) return status;
-    // What earlier runs kept is not this one's to remove.
+    // This run must not remove what earlier runs kept.
     TestFiles own{under_way.folders.test_directory, {}};
     if (!request_.options.existing) own.job_folders = {root_};
     under_way.guard.set_test_files(own);
@@ -288,7 +291,7 @@ class MetadataWorkload final : public SweptWorkload {
     return root_;
   }
 
-  // What earlier runs had kept and this one has emptied goes, too.
+  // Also removes what earlier runs had kept, if this run has emptied it.
   Status finish(const JobUnderWay& under_way, int* /*failed_rank*/) override {
     if (under_way.job.rank != 0 || !request_.options.existing) return {};
     if (rmdir(root_.c_str()) != 0 && errno != ENOTEMPTY) {
@@ -302,7 +305,7 @@ class MetadataWorkload final : public SweptWorkload {
   }
 
  private:
-  // What is there of each rank, where the run that kept it had a stonewall.
+  // Reads how many items of each rank exist, if the run that kept them had a stonewall.
   Status take_stonewalled_items(const Job& job, int* failed_rank) {
     const std::string& file = request_.options.stonewall_file;
     if (!request_.options.existing || file.empty()) return {};
@@ -322,7 +325,7 @@ class MetadataWorkload final : public SweptWorkload {
   }
 
   Request request_;
-  std::string root_;  // where the trees lie
+  std::string root_;  // the folder that contains the trees
   bool without_attributes_ = false;
   std::unique_ptr<Executor> executor_;
   std::vector<const MetadataRun*> printed_;

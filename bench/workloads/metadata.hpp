@@ -1,4 +1,4 @@
-// `weir-bench metadata`: what creating, looking up and removing files costs.
+// `weir-bench metadata` measures the cost of creating, looking up and removing files.
 #pragma once
 
 #include <string>

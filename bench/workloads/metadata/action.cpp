@@ -36,7 +36,7 @@ constexpr ActionFacts actions[] = {
     {Action::remove_links, "unlink", Subject::file},
     {Action::remove_symlinks, "unlink", Subject::file},
 };
-constexpr std::size_t not_chosen = 3;  // by --actions
+constexpr std::size_t not_chosen = 3;  // these --actions does not accept
 
 }  // namespace
 

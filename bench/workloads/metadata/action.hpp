@@ -1,4 +1,5 @@
-// What a phase of the metadata workload does to every item, and what that changes. Pure.
+// The actions of the metadata workload's phases on every item, and the changes that they make.
+// Pure.
 #pragma once
 
 #include <cstdint>
@@ -36,50 +37,50 @@ enum class Action : std::int8_t {
   readdir_attributes,
   unlink,
   tree_remove,
-  // No phases of their own kind: of many operations (mix.hpp); and, never measured, what takes away
-  // what link and symlink made.
+  // These actions have no phase of their own kind. `mix` consists of many operations (mix.hpp).
+  // `remove_links` is never measured; it removes what link and symlink made.
   mix,
   remove_links,
   remove_symlinks,
 };
 
-// What an action is done to.
+// The subject of an action.
 enum class Subject { tree, directory, file, listing };
 
 struct ActionFacts {
   Action action = Action::create;
-  const char* name = "";  // as users and results spell it
+  const char* name = "";  // the name on the command line and in results
   Subject subject = Subject::file;
-  bool makes = false;  // its items are not there before
+  bool makes = false;  // the items do not exist before the action
 };
 
-// In the order in which phases run: trees around directories around files.
+// Returns the actions in the order in which phases run: trees around directories around files.
 [[nodiscard]] std::span<const ActionFacts> all_actions();
 [[nodiscard]] const ActionFacts& facts_of(Action action);
 [[nodiscard]] std::optional<Action> action_named(std::string_view name);
 
-// What exists, in what condition.
+// Which items exist, and in what condition.
 struct TreeState {
   bool tree = false;
   bool directories = false;
   bool directories_renamed = false;
   bool files = false;
   bool files_renamed = false;
-  bool files_across = false;  // each in the directory after its own
+  bool files_across = false;  // each file is in the directory after its own
   bool chmod_done = false;
   bool utime_done = false;
   bool truncated = false;
-  bool attributes = false;  // extended ones
+  bool attributes = false;  // extended attributes
   bool links = false;
   bool symlinks = false;
   friend bool operator==(const TreeState&, const TreeState&) = default;
 };
 
-// What is there after an action that was carried out on `state`.
+// Returns the state after an action on `state`.
 [[nodiscard]] TreeState after(Action action, TreeState state);
-// What must be done, unmeasured, before `action` can be: in this order.
+// Returns the actions that are needed before `action`, in this order. They are not measured.
 [[nodiscard]] std::vector<Action> preparation_for(Action action, const TreeState& state);
-// What must be done, unmeasured, to remove everything.
+// Returns the actions that remove everything. They are not measured.
 [[nodiscard]] std::vector<Action> removal_of(const TreeState& state);
 
 }  // namespace weir::bench::metadata

@@ -1,4 +1,4 @@
-// The settings of `weir-bench metadata`. What mdtest calls them stands in mdtest_options.cpp.
+// The settings of `weir-bench metadata`. mdtest_options.cpp has mdtest's names for them.
 #include <algorithm>
 
 #include "workloads/metadata/parameters.hpp"

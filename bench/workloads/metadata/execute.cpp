@@ -1,11 +1,11 @@
-// Protocol of one phase, on every rank:
+// The protocol of one phase, on every rank:
 //   1. Do, unmeasured, what the action needs: files for stat, a symbolic link for readlink.
-//   2. Meet twice: the second barrier is short, so that all begin at once.
-//   3. One operation after the other, with one look at the clock between two of them: an
-//      operation's time holds the writing of its path. Then syncfs, where it is asked for.
-//   4. Meet: the phase ends for mdtest here; it ended for this rank before the barrier.
-//   5. Check, unmeasured, what should exist and that nothing else does (verify.cpp).
-// A rank whose operation failed goes on to the next meeting and tells it there.
+//   2. Meet twice: the second barrier is short, so that all ranks begin at once.
+//   3. Do one operation after the other, and read the clock once between any two. An operation's
+//      time thus includes the writing of its path. Then call syncfs if it was requested.
+//   4. Meet: the phase ends here for mdtest; it ended for this rank before the barrier.
+//   5. Check, unmeasured, that everything exists that should, and nothing else (verify.cpp).
+// A rank whose operation failed goes on to the next meeting and reports the failure there.
 #include "workloads/metadata/execute.hpp"
 
 #include <fcntl.h>
@@ -69,7 +69,7 @@ Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core
   MPI_Allreduce(MPI_IN_PLACE, &counts, 1, MPI_INT, MPI_MAX, job.world);
   counts_server_calls_ = counts != 0;
   if (options.shift_given || job.nodes == 1) return;
-  // The next node's ranks where consecutive ranks share a node, as rank 0 sees it.
+  // If consecutive ranks share a node, as rank 0 sees it, the shift leads to the next node's ranks.
   const bool by_block = job.node_size > 1 && job.node_world_ranks[1] == 1;
   shift_ = by_block ? job.node_size : 1;
   MPI_Bcast(&shift_, 1, MPI_INT64_T, 0, job.world);
@@ -100,7 +100,7 @@ Result<RepetitionRecord> Executor::run(const Variant& variant) {
   path_ = std::make_unique<PathWriter>(names_, variant.shape);
   second_path_ = std::make_unique<PathWriter>(names_, variant.shape);
   state_ = {};
-  // What an earlier run kept, each rank has made its own of there.
+  // In an earlier run that kept its items, each rank created its own.
   step_ = options_.existing ? 1 : 0;
   items_verified_ = 0;
   const bool shared_file = variant.shape.sharing == Sharing::one_file;
@@ -128,7 +128,7 @@ Result<RepetitionRecord> Executor::run(const Variant& variant) {
       if (Status status = carry_out(before, nullptr); !status) return status.error();
       touched = touched || before != Action::tree_create;
     }
-    // What a rank has just made or changed is in its own client's cache.
+    // What a rank has just created or changed is in its own client's cache.
     if (touched) ++step_;
     record.phases.emplace_back();
     record.phases.back().measured = {.action = action};
@@ -149,7 +149,7 @@ Status Executor::carry_out(Action action, ActionRecord* record) {
   ActionRecord& own = record != nullptr ? *record : unmeasured;
   Phase phase{.action = action, .before = state_, .owner = owner(), .record = own};
   phase.measured = record != nullptr;
-  // A tree of its own is made and removed by the rank whose it is.
+  // A rank creates and removes its own tree.
   if (facts_of(action).subject == Subject::tree) phase.owner = job_.rank;
   if (Status status = meet({}); !status) return status;
   const auto calls_before = server_calls();
@@ -236,7 +236,7 @@ Status Executor::perform(Phase& phase) {
   return on_items(phase);
 }
 
-// Rank 0 makes and removes every directory of a tree that all share.
+// Rank 0 creates and removes every directory of a tree that all ranks share.
 Status Executor::on_tree(Phase& phase) {
   const TreeShape& shape = variant_->shape;
   if (shape.sharing != Sharing::per_rank && job_.rank != 0) return {};
@@ -245,7 +245,7 @@ Status Executor::on_tree(Phase& phase) {
   std::int64_t now = monotonic_ns();
   for (std::int64_t i = 0; i < count; ++i) {
     if (guard_.ending()) wait_for_the_end();
-    // Parents first, or children first.
+    // Parents are created before children, and children are removed before parents.
     const std::string& path = path_->directory(phase.owner, making ? i : count - 1 - i);
     const Place place{AT_FDCWD, path.c_str()};
     if (i == 0) guard_.entering(facts_of(phase.action).name, &path_->text(), -1);

@@ -1,4 +1,5 @@
-// One repetition of one configuration: every measured action a phase, with what it needs around it.
+// Runs one repetition of one configuration: every measured action is a phase, with its preparation
+// and cleanup.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +28,10 @@ struct ActionRecord {
   Measured measured;
   std::int64_t operations = 0;
   ActivePeriod active;       // from leaving the first barrier to reaching the last
-  std::int64_t wait_ns = 0;  // at the last
+  std::int64_t wait_ns = 0;  // at the last barrier
   std::int64_t busy_ns = 0;  // in the operations
   LatencyHistogram latencies;
-  // The calls to servers, on a node's first rank, where the file system's client counts them.
+  // The calls to servers, on a node's first rank, if the file system's client counts them.
   std::optional<CallCounts> server_calls;
 
   [[nodiscard]] std::int64_t elapsed_ns() const {
@@ -48,7 +49,7 @@ struct RepetitionRecord {
   std::int64_t items_verified = 0;
 };
 
-// A directory held open; closes it.
+// An open directory, which is closed by the destructor.
 class OpenDirectory {
  public:
   OpenDirectory() = default;
@@ -64,24 +65,24 @@ class OpenDirectory {
 
 class Executor {
  public:
-  // `root`: the folder that the trees lie in, which exists. `seed`: of sizes, content and order.
-  // `client`: the counters of the file system that the root lies on. Collective.
+  // `root` is the folder that contains the trees, which exists. `seed` is that of sizes, content
+  // and order. `client` holds the counters of the file system of `root`. Collective.
   Executor(const Job& job, FailureGuard& guard, const CoreSettings& core, const Options& options,
            std::string root, std::uint64_t seed, ClientCalls client = {});
 
-  // Collective. Fails on every rank when it fails on one: with the rank's own error where it
-  // happened, elsewhere with ErrorCode::peer. `failed_rank()` then says where. Leaves nothing in
-  // `root` unless it is to be kept.
+  // Runs one repetition. Collective. Fails on every rank if it fails on one: with the rank's own
+  // error where it happened, on other ranks with ErrorCode::peer, and `failed_rank()` is then the
+  // failed rank. Leaves nothing in `root` unless it is to be kept.
   Result<RepetitionRecord> run(const Variant& variant);
 
   [[nodiscard]] int failed_rank() const { return failed_rank_; }
-  // Whether records hold what was asked of servers; the same on every rank.
+  // Returns whether records contain the calls to servers. The same on every rank.
   [[nodiscard]] bool counts_server_calls() const { return counts_server_calls_; }
 
  private:
   struct Phase;
   struct InFlight;
-  // An item and what it is called at present.
+  // An item, and what determines its present name.
   struct ItemPlace {
     Kind kind;
     std::int64_t owner;
@@ -89,20 +90,20 @@ class Executor {
     bool renamed;
     bool across;
   };
-  // An operation of io_uring that is to come.
+  // A future operation of io_uring.
   struct Queued {
     Action action{};
     ItemPlace at{};
     std::int64_t bytes = 0;        // of the file's content
-    ActionRecord* part = nullptr;  // of a mix
+    ActionRecord* part = nullptr;  // record of the part, in a mix
   };
 
   Status meet(Status mine, std::int64_t* wait_ns = nullptr);
-  // Measured or not: makes and checks the change of state.
+  // Makes and checks the change of state, measured or not.
   Status carry_out(Action action, ActionRecord* record);
   Status perform(Phase& phase);
-  // After a stonewall, when all ranks have come: every rank makes as many items as the furthest has
-  // made, and has no more of them until the repetition ends.
+  // Called after a stonewall, when all ranks have arrived. Every rank makes as many items as the
+  // furthest rank has made, and has no more of them until the repetition ends.
   Status go_on_to_the_furthest(Phase& phase);
   Status on_tree(Phase& phase);
   Status on_items(Phase& phase);
@@ -110,15 +111,16 @@ class Executor {
   template <typename Handle, typename Open, typename Close>
   Status in_batches(Phase& phase, const Open& open_one, const Close& close_one);
   Status on_listings(Phase& phase);
-  // A phase by io_uring, of the operations that `next` gives.
+  // Runs a phase by io_uring, with the operations that `next` returns.
   Status batched(Phase& phase, const std::function<std::optional<Queued>()>& next);
   void begin_item(const Phase& phase, int slot, InFlight& item, const Queued& what);
   bool go_on(int slot, int result, InFlight& item, int& error);
   int mpi_call(Action action, const TreeState& state, std::int64_t owner, std::int64_t item);
-  // What create and write write to an item, or read reads from it; 0 for other actions.
+  // Returns the bytes that create and write write to an item, or that read reads from it; 0 for
+  // other actions.
   [[nodiscard]] std::int64_t content_bytes(Action action, const TreeState& state,
                                            std::int64_t owner, std::int64_t item) const;
-  // A repetition of a mix.
+  // Runs a repetition of a mix.
   Result<RepetitionRecord> run_mix();
   Status mix_phase(MixSequence& sequence, RepetitionRecord& record);
   Status mix_operations(MixSequence& sequence, Phase& phase, RepetitionRecord& record);
@@ -133,12 +135,12 @@ class Executor {
            std::int64_t item);
   Status list_directory(Phase& phase, const std::string& path);
   Status sync_phase();
-  // What the node's client has asked until now, on its first rank.
+  // Returns the calls that the node's client has sent until now, on the node's first rank.
   [[nodiscard]] std::optional<CallCounts> server_calls() const;
-  // After a phase, before anyone does anything else.
+  // Call it after a phase, before any rank does anything else.
   Status count_server_calls(const std::optional<CallCounts>& before, ActionRecord& record);
-  // Tells the guard and the ranks that wait that this one goes on, seldom enough to cost nothing.
-  // `watched_ns`: when it last did; `path` as FailureGuard::entering() takes it.
+  // Tells the guard and the waiting ranks that this rank makes progress, seldom enough to cost
+  // nothing. `watched_ns` is when it last did so; `path` is as for FailureGuard::entering().
   void keep_watch(const char* operation, const std::string& path, std::int64_t now_ns,
                   std::int64_t& watched_ns);
   [[nodiscard]] std::int64_t owner() const;
@@ -155,13 +157,13 @@ class Executor {
   PatientBarrier barrier_;
   ClientCalls client_;
   bool counts_server_calls_ = false;
-  std::unique_ptr<ItemRing> ring_;  // from the first configuration of io_uring on
+  std::unique_ptr<ItemRing> ring_;  // exists from the first configuration of io_uring on
 
-  // State of the repetition that runs.
+  // The state of the current repetition.
   const Variant* variant_ = nullptr;
-  Variant shortened_;  // what a stonewall has left of it
+  Variant shortened_;  // the variant with the items that a stonewall has left
   std::unique_ptr<PathWriter> path_;
-  std::unique_ptr<PathWriter> second_path_;  // where an item goes to
+  std::unique_ptr<PathWriter> second_path_;  // the destination of an item
   TreeState state_;
   std::int64_t step_ = 0;  // phases and preparations so far that touched items
   std::int64_t items_verified_ = 0;

@@ -1,7 +1,7 @@
-// Operations by io_uring: as many in flight as the queue is deep. Each opens, moves its content,
-// makes it durable and closes as its plain call would, one step after the other; other operations
-// go on meanwhile. Two on one item are never in flight together. An operation's latency is from
-// when it was put into the queue to when its last answer was seen.
+// Operations by io_uring: as many are in flight as the queue is deep. Each operation opens, moves
+// its content, makes it durable and closes as its plain call would, one step after the other, while
+// other operations advance. Two operations on one item are never in flight together. An operation's
+// latency extends from its entry into the queue until its last answer was seen.
 #include <fcntl.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ struct Executor::InFlight {
 
   Queued what{};
   std::string path;
-  std::string second;  // where link, symlink and rename go to
+  std::string second;  // the destination of link, symlink and rename
   std::int64_t began_ns = 0;
   Step step = Step::free;
   int descriptor = -1;
@@ -65,8 +65,8 @@ void Executor::begin_item(const Phase& phase, int slot, InFlight& item, const Qu
   ring_->begin(slot, what.action, {AT_FDCWD, item.path.c_str()}, {AT_FDCWD, item.second.c_str()});
 }
 
-// Takes an answer in and asks for what comes next; whether the operation is over. `error`: 0, or as
-// ItemCalls return it.
+// Processes an answer and begins the next step. Returns whether the operation is finished. `error`
+// is 0 or an error value of ItemCalls.
 bool Executor::go_on(int slot, int result, InFlight& item, int& error) {
   using Step = InFlight::Step;
   const std::int64_t bytes = item.what.bytes;
@@ -83,7 +83,7 @@ bool Executor::go_on(int slot, int result, InFlight& item, int& error) {
   if (error == 0 && item.moved < bytes) {
     item.step = Step::moving;
     const auto more = static_cast<unsigned>(std::min(bytes - item.moved, ItemCalls::most_at_once));
-    // Nobody looks at what is read: all reads may share the memory.
+    // No code examines what is read, so all reads may share the memory.
     void* const memory = item.writes() ? calls_.content() : calls_.buffer();
     ring_->move(slot, item.descriptor, item.writes(), memory, more, item.moved);
   } else if (error == 0 && syncs) {
@@ -105,7 +105,7 @@ Status Executor::batched(Phase& phase, const std::function<std::optional<Queued>
   const char* operation = facts_of(phase.action).name;
   const std::int64_t start = monotonic_ns();
   Status status;
-  std::optional<Queued> waiting;  // for another operation on the same item
+  std::optional<Queued> waiting;  // waits for another operation on the same item
   bool more = true;
   while (true) {
     if (guard_.ending()) wait_for_the_end();
@@ -135,7 +135,7 @@ Status Executor::batched(Phase& phase, const std::function<std::optional<Queued>
       const bool over = go_on(answer.slot, answer.result, item, error);
       if (error != 0 && status.ok()) status = failure_of(item.what.action, item.path, error);
       if (!over) continue;
-      // The queue's time is counted once, not that of each operation in it.
+      // The time of the queue is counted once, and not for each operation in it.
       for (ActionRecord* record : {&phase.record, item.what.part}) {
         if (record == nullptr) continue;
         record->latencies.record(now - item.began_ns);

@@ -1,4 +1,4 @@
-// What a phase does to the items of one rank, one after the other, and to listings.
+// The operations of a phase on the items of one rank, one after the other, and on listings.
 #include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
@@ -21,8 +21,8 @@ constexpr std::size_t open_at_once = 64;
 
 }  // namespace
 
-// Calls `call(place, owner, item)`, which returns 0 or an error, for every item that is this rank's
-// in the phase.
+// Calls `call(place, owner, item)`, which returns 0 or an error, for every item of this rank in the
+// phase.
 template <typename Call>
 Status Executor::each_item(Phase& phase, Call&& call) {
   const TreeShape& shape = variant_->shape;
@@ -52,7 +52,7 @@ Status Executor::each_item(Phase& phase, Call&& call) {
       now = opened;
     }
     std::int64_t count = shape.items(owner);
-    // One file for all can be removed once.
+    // A file that all ranks share can only be removed once.
     if (shape.sharing == Sharing::one_file && phase.action == Action::unlink) {
       count = job_.rank == 0 ? 1 : 0;
     }
@@ -100,8 +100,8 @@ std::int64_t Executor::content_bytes(Action action, const TreeState& state, std:
   return options_.read_bytes >= 0 ? std::min(bytes, options_.read_bytes) : bytes;
 }
 
-// What needs no second place: one call for one item, whose path has just been written. 0 or an
-// error.
+// Does an action without a second place: one call for the item whose path has just been written.
+// Returns 0 or an error.
 int Executor::call(Action action, const TreeState& state, Place place, std::int64_t owner,
                    std::int64_t item) {
   const bool one_file = variant_->shape.sharing == Sharing::one_file;
@@ -141,7 +141,7 @@ int Executor::call(Action action, const TreeState& state, Place place, std::int6
 
 Status Executor::on_items(Phase& phase) {
   const TreeState& state = phase.before;
-  // An item's second place, after its own is written.
+  // Writes the path of an item's second place, after that of its own place.
   const auto second = [&](Kind kind, std::int64_t owner, std::int64_t item, bool renamed,
                           bool across) {
     second_path_->item(kind, owner, item, renamed, across);
@@ -184,7 +184,7 @@ Status Executor::on_items(Phase& phase) {
   }
 }
 
-// On the item whose path has just been written.
+// Does an action on the item whose path has just been written.
 int Executor::mpi_call(Action action, const TreeState& state, std::int64_t owner,
                        std::int64_t item) {
   const char* path = path_->text().c_str();
@@ -224,7 +224,7 @@ Status Executor::on_batches(Phase& phase) {
       [](const int* descriptor) { return ::close(*descriptor) == 0 ? 0 : errno; });
 }
 
-// Opens many, then closes them; one of both is measured, the other a pause.
+// Opens many handles, then closes them. One of the two is measured; the other is a pause.
 template <typename Handle, typename Open, typename Close>
 Status Executor::in_batches(Phase& phase, const Open& open_one, const Close& close_one) {
   std::array<Handle, open_at_once> handles{};
@@ -234,7 +234,7 @@ Status Executor::in_batches(Phase& phase, const Open& open_one, const Close& clo
   Phase visit{
       .action = phase.action, .before = phase.before, .owner = phase.owner, .record = not_counted};
   int error = 0;
-  std::int64_t opening = monotonic_ns();  // when this batch's first was about to be opened
+  std::int64_t opening = monotonic_ns();  // when the opening of the first of this batch began
   const auto close_all = [&] {
     const std::int64_t closing = monotonic_ns();
     if (!measures_open) phase.paused_ns += closing - opening;

@@ -1,10 +1,10 @@
-// A repetition of a mix. Protocol, on every rank:
-//   1. Make the tree and what must be there of the rank's own items, unmeasured.
-//   2. One phase of operations in random order, as execute.cpp has it, on the items of the rank
-//      that --rank-shift names.
-//   3. Check that of those items what should exist does and the others do not, and that the
-//      directories hold nothing else.
-//   4. Remove what is left of them, unmeasured.
+// A repetition of a mix. The protocol, on every rank:
+//   1. Make the tree and those of the rank's own items that must exist, unmeasured.
+//   2. Run one phase of operations in random order, as in execute.cpp, on the items of the rank
+//      that --rank-shift gives.
+//   3. Check that exactly those of these items exist that should, and that the directories hold
+//      nothing else.
+//   4. Remove the remaining items, unmeasured.
 #include <fcntl.h>
 
 #include <utility>
@@ -29,7 +29,7 @@ Result<RepetitionRecord> Executor::run_mix() {
   if (Status status = carry_out(Action::tree_create, nullptr); !status) return status.error();
   Status status = make_or_remove(mix_sequence(owner()), owner(), true);
   if (status = meet(std::move(status)); !status) return status.error();
-  ++step_;  // what a rank has just made is in its own client's cache
+  ++step_;  // what a rank has just created is in its own client's cache
   RepetitionRecord record;
   for (const Measured& measured : measured_on(options_, *variant_)) {
     record.phases.emplace_back();
@@ -55,7 +55,7 @@ std::int64_t Executor::item_at(std::int64_t place, std::int64_t owner) const {
                      mixed(seed_, static_cast<std::uint64_t>(owner)))(place);
 }
 
-// Makes all that the windows hold, or removes it.
+// Creates or removes all items in the windows.
 Status Executor::make_or_remove(const MixSequence& sequence, std::int64_t owner, bool making) {
   ActionRecord unmeasured;
   const TreeState state{.tree = true};
@@ -110,7 +110,7 @@ Status Executor::mix_phase(MixSequence& sequence, RepetitionRecord& record) {
                                 window.holds(place), calls_, *path_);
     }
   }
-  // The items of other ranks in a directory may be there or not.
+  // Items of other ranks in a directory may or may not exist.
   state.files = state.directories = true;
   if (status.ok()) status = check.listings(Action::mix, state, *path_);
   guard_.left();
@@ -173,7 +173,8 @@ Status Executor::batched_mix(MixSequence& sequence, Phase& phase, RepetitionReco
                   content_bytes(action, phase.before, phase.owner, item),
                   &record.phases[1 + next->part]};
   });
-  // Many are under way at a time: each kind has taken its share of the time by number.
+  // Many operations are in flight at a time, so the time is divided among the kinds by their
+  // numbers.
   const ActionRecord& whole = phase.record;
   for (std::size_t part = 1; part < record.phases.size() && whole.operations > 0; ++part) {
     const double share =

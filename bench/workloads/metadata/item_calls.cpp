@@ -19,7 +19,7 @@ namespace {
 
 int outcome(int returned) { return returned == 0 ? 0 : errno; }
 
-// The error of what was done before counts, not that of closing after it.
+// Returns the earlier error if there is one, otherwise that of closing.
 int closed(int descriptor, int error) {
   const int returned = close(descriptor);
   return error != 0 ? error : outcome(returned);

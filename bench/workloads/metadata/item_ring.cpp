@@ -15,7 +15,7 @@ namespace {
 struct RingCall {
   Action action;
   int code;
-  const char* name;  // as the kernel's documentation has it
+  const char* name;  // its name in the kernel's documentation
 };
 constexpr RingCall calls[] = {
     {Action::create, IORING_OP_OPENAT, "openat"},
@@ -51,7 +51,7 @@ class LiburingItemRing final : public ItemRing {
     io_uring_queue_exit(&ring_);
   }
 
-  // 0 or errno.
+  // Returns 0 or errno.
   int open() {
     const int failed = io_uring_queue_init(static_cast<unsigned>(found_.size()), &ring_, 0);
     open_ = failed == 0;
@@ -143,8 +143,8 @@ class LiburingItemRing final : public ItemRing {
   }
 
  private:
-  // There is one for every slot: a slot has at most one call in flight. To be prepared by the
-  // caller, then given its slot.
+  // Returns an entry for the caller to prepare and then to give its slot. There is one for every
+  // slot, because a slot has at most one call in flight.
   io_uring_sqe* next() {
     ++in_flight_;
     return io_uring_get_sqe(&ring_);

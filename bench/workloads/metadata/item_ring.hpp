@@ -1,7 +1,8 @@
-// Calls on items by io_uring: many in flight, each answered on its own.
+// Calls on items by io_uring: many are in flight, and each is answered separately.
 //
-// Protocol: the caller owns `depth` slots. A call takes a slot until wait() hands it back; what it
-// points to (paths) must live until then. Calls reach the kernel with the next wait().
+// Protocol: the caller owns `depth` slots. A call takes a slot until wait() hands the slot back;
+// the paths and memory to which the call points must live until then. Calls reach the kernel with
+// the next wait().
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,8 @@ namespace weir::bench::metadata {
 
 inline constexpr std::int64_t most_queue_depth = 4096;
 
-// Whether an action is one call that io_uring has; create, write and read: those of a file's
-// content besides.
+// Returns whether io_uring can make the action's call. create, write and read also need the calls
+// for a file's content.
 [[nodiscard]] bool ring_can(Action action);
 
 class ItemRing {
@@ -26,29 +27,30 @@ class ItemRing {
   ItemRing() = default;
   ItemRing(const ItemRing&) = delete;
   ItemRing& operator=(const ItemRing&) = delete;
-  virtual ~ItemRing() = default;  // waits for all that is in flight
+  virtual ~ItemRing() = default;  // waits for all calls in flight
 
-  // The first call of an action that ring_can(); `second`: where link, symlink and rename go to.
+  // Begins the first call of an action that ring_can(). `second` is the destination of link,
+  // symlink and rename.
   virtual void begin(int slot, Action action, Place place, Place second) = 0;
   virtual void close(int slot, int descriptor) = 0;
-  // Writes or reads `bytes` at `offset`; `memory` must live until the answer, which is their
-  // number.
+  // Writes or reads `bytes` at `offset`. `memory` must live until the answer, which is the number
+  // of bytes.
   virtual void move(int slot, int descriptor, bool writing, void* memory, unsigned bytes,
                     std::int64_t offset) = 0;
-  // `data_only`: fdatasync.
+  // `data_only` selects fdatasync.
   virtual void sync(int slot, int descriptor, bool data_only) = 0;
 
   struct Answer {
     int slot = -1;
-    int result = 0;  // what the call returns, or -errno
+    int result = 0;  // the call's result, or -errno
   };
-  // Blocks until a call is answered; all must not be free. At most `answers` of them; returns how
-  // many there were, or -errno.
+  // Blocks until a call is answered; at least one slot must be in use. Returns the number of
+  // answers, at most the size of `answers`, or -errno.
   virtual int wait(std::span<Answer> answers) = 0;
 };
 
-// ErrorCode::unsupported where the kernel, or this build, does not offer what `actions` need: one
-// line that says what is missing.
+// Fails with ErrorCode::unsupported if the kernel or this build lacks something that `actions`
+// need; the error is one line that names it.
 [[nodiscard]] Result<std::unique_ptr<ItemRing>> make_item_ring(int depth,
                                                                std::span<const Action> actions);
 

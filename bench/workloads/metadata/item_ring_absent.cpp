@@ -1,4 +1,4 @@
-// Built where liburing was not found.
+// This file is built if liburing was not found.
 #include "workloads/metadata/item_ring.hpp"
 
 namespace weir::bench::metadata {

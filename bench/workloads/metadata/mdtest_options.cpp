@@ -12,12 +12,12 @@ namespace {
 
 constexpr std::string_view compatible = "--mdtest-compat";
 
-// What a letter does here.
+// The meaning of a letter here.
 enum class Use {
   setting,  // gives its value to a setting
   flag,     // turns a setting on
   special,  // see Translation::take_special()
-  nothing,  // done anyway, or without effect on what is measured
+  nothing,  // done anyway, or without effect on the measurement
   refused,
 };
 
@@ -25,7 +25,7 @@ struct Letter {
   char letter;
   bool takes_value;
   Use use;
-  std::string_view text;  // the setting; of a refused one, what to use instead
+  std::string_view text;  // the setting; for an unsupported option, the alternative
 };
 
 constexpr Letter letters[] = {
@@ -85,7 +85,7 @@ class Translation {
         own_.push_back(argument);
         const std::string_view name = std::string_view(argument).substr(0, argument.find('='));
         if (name == "--total") sized_ = true;
-        // A value apart from its option.
+        // The value is in a separate argument.
         if (argument.find('=') == std::string::npos && at_ < arguments_.size() &&
             !arguments_[at_].starts_with('-')) {
           own_.push_back(arguments_[at_++]);
@@ -130,7 +130,7 @@ class Translation {
         } else {
           return invalid_argument(fmt::format("metadata: mdtest's -{} needs a value", letter));
         }
-      } else if (letter == 'R') {  // its seed, when there is one, is attached
+      } else if (letter == 'R') {  // its seed, if any, is attached
         const std::size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
         value = rest.substr(0, digits);
         rest.remove_prefix(digits);

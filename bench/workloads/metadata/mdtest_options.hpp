@@ -1,8 +1,8 @@
-// mdtest's command line, translated to the settings of this workload. Pure.
+// Translates mdtest's command line to the settings of this workload. Pure.
 //
-// With --mdtest-compat among the arguments, all that begins with one dash is mdtest's; what begins
-// with two is Weir's, and overrides it. What is not done here is refused by name, with what to use
-// instead.
+// With --mdtest-compat among the arguments, every option with one dash is mdtest's; an option with
+// two dashes is Weir's and overrides it. The error for an unsupported option names the option and
+// an alternative.
 #pragma once
 
 #include <span>
@@ -17,7 +17,7 @@ namespace weir::bench::metadata {
 [[nodiscard]] Result<std::vector<std::string>> translate_mdtest(
     std::span<const std::string> arguments);
 
-// Refuses options of one letter, which Weir itself has none of here; for the arguments of
+// Fails for options of one letter, because Weir itself has none here. For the arguments of
 // translations such as the above.
 [[nodiscard]] Status refuse_letters(std::span<const std::string> arguments);
 

@@ -10,14 +10,14 @@ namespace {
 
 constexpr std::string_view compatible_word = "--metarates-compat";
 
-// A kind of call that metarates measures, and the actions that are.
+// A kind of call that metarates measures, and the corresponding actions.
 struct Measure {
   char letter;
   std::string_view action;
 };
 constexpr Measure measures[] = {{'C', "create"}, {'U', "utime"}, {'S', "stat"}};
 
-// A value: attached to its letter, or the argument after it.
+// Returns a value that is attached to its letter or is the next argument.
 Result<std::string> value_of(std::span<const std::string> arguments, std::size_t* at) {
   const std::string& argument = arguments[*at];
   if (argument.size() > 2) return argument.substr(2);

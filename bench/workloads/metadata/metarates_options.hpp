@@ -1,7 +1,7 @@
-// metarates' command line, translated to the settings of this workload. Pure.
+// Translates metarates' command line to the settings of this workload. Pure.
 //
-// With --metarates-compat among the arguments, all that begins with one dash is metarates'; what
-// begins with two is Weir's, and overrides it.
+// With --metarates-compat among the arguments, every option with one dash is metarates'; an option
+// with two dashes is Weir's and overrides it.
 #pragma once
 
 #include <span>

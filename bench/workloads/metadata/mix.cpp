@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t most_weight = 1'000'000;
 
-// What leaves an item as it was, or makes or removes it.
+// The actions that leave an item unchanged, create it or remove it.
 constexpr Action mixable[] = {Action::mkdir,  Action::directory_stat, Action::rmdir,
                               Action::create, Action::stat,           Action::lstat,
                               Action::utime,  Action::chmod,          Action::write,
@@ -45,7 +45,7 @@ Result<MixPart> part_of(std::string_view text) {
                             text, most_weight));
 }
 
-// What is there at first.
+// Returns the items that exist at first.
 Window start_of(const std::vector<MixPart>& parts, Subject subject, std::int64_t capacity) {
   bool made = false;
   bool used = false;

@@ -40,13 +40,13 @@ int opened(const char* path, int mode, MPI_File* file) {
   return error_of(MPI_File_open(MPI_COMM_SELF, path, mode, MPI_INFO_NULL, file));
 }
 
-// The error of what was done before counts, not that of closing after it.
+// Returns the earlier error if there is one, otherwise that of closing.
 int closed(MPI_File* file, int error) {
   const int closing = MpiItemCalls::close(file);
   return error != 0 ? error : closing;
 }
 
-// All of the content, from the file's start on.
+// Moves all of the content, from the start of the file.
 int moved(MPI_File file, Direction direction, const FileContent& content) {
   for (std::int64_t done = 0; done < content.bytes;) {
     const auto wanted = static_cast<int>(std::min(content.bytes - done, content.memory_bytes));

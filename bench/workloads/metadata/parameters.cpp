@@ -18,14 +18,14 @@ namespace {
 
 constexpr std::int64_t default_items = 1000;
 constexpr std::int64_t most_depth = 64;
-constexpr std::int64_t most_operations = 1'000'000'000'000;  // of a rank in a mix
+constexpr std::int64_t most_operations = 1'000'000'000'000;  // of one rank in a mix
 constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
 constexpr std::int64_t longest_name_bytes = 255;
 constexpr double exponential_limit = 16;  // times the mean
 
 Error refuse_setting(const std::string& rule) { return invalid_argument("metadata: " + rule); }
 
-// What mdtest measures, on which kinds.
+// The actions that mdtest measures on each kind.
 constexpr Action mdtest_actions[] = {Action::tree_create, Action::mkdir,  Action::directory_stat,
                                      Action::rmdir,       Action::create, Action::stat,
                                      Action::read,        Action::unlink, Action::tree_remove};
@@ -151,7 +151,7 @@ const char* slug_of(Api api) {
   return slugs[static_cast<std::size_t>(api)];
 }
 
-// io_uring and MPI-IO.
+// Checks the restrictions of io_uring and MPI-IO.
 Status check_api(const Options& options, const Variant& variant) {
   if (variant.api != Api::ring && variant.api != Api::mpi) return {};
   const char* api = name_of(variant.api);
@@ -182,7 +182,8 @@ Status check_mix(const Options& options, const std::vector<Variant>& variants) {
   return {};
 }
 
-// A stonewall leaves every rank as many items as the furthest has made of them.
+// Checks the restrictions of a stonewall, which leaves every rank as many items as the furthest
+// rank has made.
 Status check_stonewall(const Options& options, const std::vector<Variant>& variants) {
   const auto makes = [&](Action action) {
     return std::count(options.actions.begin(), options.actions.end(), action) > 0;

@@ -1,4 +1,4 @@
-// What the metadata workload does: its settings, and the configurations that their lists make.
+// The settings of the metadata workload, and the configurations that follow from their lists.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@
 
 namespace weir::bench::metadata {
 
-// How the system is called: with whole paths, relative to the opened root of the tree, by io_uring,
-// or by MPI-IO.
+// How the system is called: with absolute paths, relative to the opened root of the tree, by
+// io_uring, or by MPI-IO.
 enum class Api { posix, relative, ring, mpi };
-[[nodiscard]] const char* name_of(Api api);  // as users give them: POSIX, AT, io_uring, MPIIO
+[[nodiscard]] const char* name_of(Api api);  // on the command line: POSIX, AT, io_uring, MPIIO
 [[nodiscard]] const char* name_of(Sharing sharing);  // shared, per-rank, one-file
 
 enum class SizeRule { constant, uniform, exponential };
@@ -27,39 +27,39 @@ struct Variant {
   Api api = Api::posix;
   TreeShape shape;
   std::string label;  // "POSIX shared 1000 items, depth 2 of 10"
-  std::string slug;   // no two configurations of a job share one
+  std::string slug;   // unique among the configurations of a job
 };
 
-// What a repetition has figures of: a phase, or one of the operations that a mix is made of.
+// What a repetition has figures of: a phase, or one of the operations of a mix.
 struct Measured {
   Action action = Action::create;
   bool of_mix = false;
-  // As results spell it: "create", "mix", "mix/create".
+  // Returns the name in results: "create", "mix", "mix/create".
   [[nodiscard]] std::string name() const;
 };
 
-// What all configurations of a job share.
+// The options that all configurations of a job share.
 struct Options {
   std::vector<Action> actions;      // measured, in the order in which they run
-  std::vector<Action> named;        // those of them that were asked for by their own names
+  std::vector<Action> named;        // those actions that the user named individually
   std::vector<MixPart> mix;         // measured instead of actions; empty: none
-  std::int64_t mix_operations = 0;  // of every rank; 0: as many as it has items
+  std::int64_t mix_operations = 0;  // of every rank; 0: as many as the rank has items
   bool shift_given = false;         // --rank-shift
-  bool random_order = false;        // of what exists already
-  bool one_creator = false;         // rank 0 makes and removes everything
+  bool random_order = false;        // visit existing items in random order
+  bool one_creator = false;         // rank 0 creates and removes everything
   std::int64_t bytes = 0;           // of a file; the mean of a distribution
   SizeRule size_rule = SizeRule::constant;
-  std::int64_t read_bytes = -1;  // of a file; -1: all it holds
+  std::int64_t read_bytes = -1;  // of a file; -1: its whole content
   std::int64_t truncate_to = 0;
   double delay_seconds = 0;
   bool sync_phases = false;
   int queue_depth = 1;           // of io_uring
   double stonewall_seconds = 0;  // 0: phases end with their items
-  std::string stonewall_file;    // empty: none
+  std::string stonewall_file;    // empty: no file
   bool make_directory = false;
   bool keep = false;
   bool existing = false;
-  bool files = true;  // with `existing`: what an earlier run kept
+  bool files = true;  // with `existing`: the kinds that an earlier run kept
   bool directories = true;
   std::string prefix;
   std::int64_t name_length = 0;
@@ -67,27 +67,29 @@ struct Options {
   bool mdtest_times = false;  // print it in seconds
   bool metarates = false;     // print metarates' table
 
-  // The size of a rank's file.
+  // Returns the size of a rank's file.
   [[nodiscard]] std::int64_t size_of(std::uint64_t seed, std::int64_t rank,
                                      std::int64_t item) const;
-  // The largest that size_of() gives.
+  // Returns the largest size that size_of() can return.
   [[nodiscard]] std::int64_t largest_size() const;
 };
 
-// The workload's own settings and the core's.
+// Returns the declarations of the workload's own settings and of the core settings.
 [[nodiscard]] std::vector<Setting> declarations();
 
 [[nodiscard]] Result<Options> options_of(const Settings& settings);
-// The product of the lists of --api and --sharing.
+// Returns the product of the lists of --api and --sharing.
 [[nodiscard]] Result<std::vector<Variant>> variants_of(const Settings& settings,
                                                        std::int64_t ranks);
-// Every rule between options, core settings and configurations; the first that is broken is named.
+// Checks every rule between options, core settings and configurations. The error names the first
+// broken rule.
 [[nodiscard]] Status check_combination(const Options& options, const CoreSettings& core,
                                        const std::vector<Variant>& variants);
-// The actions that a configuration measures: those of `mdtest` and `all` that its tree has no place
-// for, or its interface no call, are left out.
+// Returns the actions that a configuration measures. It omits those of `mdtest` and `all` that are
+// impossible in its tree or through its interface.
 [[nodiscard]] std::vector<Action> actions_on(const Options& options, const Variant& variant);
-// In the order of a repetition's figures: those actions; or the mix, then each of its operations.
+// Returns the figures of a repetition in order: those actions; or the mix, then each of its
+// operations.
 [[nodiscard]] std::vector<Measured> measured_on(const Options& options, const Variant& variant);
 
 }  // namespace weir::bench::metadata

@@ -1,4 +1,4 @@
-// The state of one phase while it runs; of the executor's own files.
+// The state of one phase while it runs. Only the executor's files include this header.
 #pragma once
 
 #include <string>
@@ -8,25 +8,26 @@
 namespace weir::bench::metadata {
 
 inline constexpr std::int64_t look_after_ns =
-    20'000'000;  // how often keep_watch() tells of progress
+    // How often keep_watch() reports progress.
+    20'000'000;
 
 struct Executor::Phase {
   Action action;
   const TreeState& before;
-  std::int64_t owner;  // whose items
+  std::int64_t owner;  // the rank that owns the items
   ActionRecord& record;
-  bool measured = false;  // by the interface asked for, otherwise by plain calls
+  bool measured = false;  // by the selected interface, otherwise by plain calls
   std::int64_t paused_ns = 0;
-  OpenDirectory base = {};  // Api::relative: what paths are relative to
+  OpenDirectory base = {};  // Api::relative: the directory to which paths are relative
   std::int64_t watched_ns = 0;
   std::int64_t first_item = 0;  // of each rank
-  std::int64_t stop_ns = 0;     // no item is begun after this time; 0: until all are done
-  std::int64_t reached = 0;     // items of this rank that are done, with those before first_item
+  std::int64_t stop_ns = 0;     // no item is begun after this time; 0: no limit
+  std::int64_t reached = 0;     // finished items of this rank, including those before first_item
 
   void note(std::int64_t ns) { record.note(ns); }
 };
 
-// `error`: errno, or what ItemCalls returns beside it.
+// `error` is errno or another error value of ItemCalls.
 [[nodiscard]] Error failure_of(Action action, const std::string& path, int error);
 
 // Does not return: the guard's thread removes everything and ends the process.

@@ -8,8 +8,9 @@
 namespace weir::bench::metadata {
 namespace {
 
-constexpr std::int64_t transfer_bytes = std::int64_t{1} << 20U;  // of the two buffers of a rank
-constexpr std::int64_t path_bytes = std::int64_t{16} << 10U;     // of what is written of paths
+constexpr std::int64_t transfer_bytes = std::int64_t{1}
+                                        << 20U;  // size of each of the two buffers of a rank
+constexpr std::int64_t path_bytes = std::int64_t{16} << 10U;  // of the written paths
 
 }  // namespace
 
@@ -41,7 +42,7 @@ std::int64_t operations_of(const Measured& measured, const Options& options,
 std::int64_t memory_bytes_per_rank(const Variant& variant, const Options& options) {
   const auto histogram = static_cast<std::int64_t>(sizeof(LatencyHistogram));
   const auto actions = static_cast<std::int64_t>(measured_on(options, variant).size());
-  // A repetition's records and those of all repetitions.
+  // The histograms count twice: for the records of a repetition and for those of all repetitions.
   return 2 * std::min(options.largest_size(), transfer_bytes) + path_bytes +
          2 * histogram * actions;
 }

@@ -1,4 +1,5 @@
-// What a configuration will do, known before the run: --plan, and run.json's plan.
+// What a configuration will do, as far as it is known before the run: for --plan and run.json's
+// plan.
 #pragma once
 
 #include <cstdint>
@@ -8,15 +9,15 @@
 
 namespace weir::bench::metadata {
 
-// What all ranks do in one phase, given what is there before it.
+// Returns the operations of all ranks in one phase, given the state before it.
 [[nodiscard]] std::int64_t operations_of(Action action, const TreeShape& shape,
                                          const TreeState& before);
-// What all ranks do in a mix, or of one of its operations by its weight: where nothing it needs
-// runs out.
+// Returns the operations of all ranks in a mix, or those of one of its operations by weight. It
+// assumes that no operation runs out of items or places.
 [[nodiscard]] std::int64_t operations_of(const Measured& measured, const Options& options,
                                          const TreeShape& shape);
 [[nodiscard]] std::int64_t memory_bytes_per_rank(const Variant& variant, const Options& options);
-// Bytes that the files hold at most.
+// Returns the maximum number of bytes that the files hold.
 [[nodiscard]] std::int64_t disk_bytes(const Variant& variant, const Options& options);
 [[nodiscard]] nlohmann::ordered_json plan_json(const Variant& variant, const Options& options);
 

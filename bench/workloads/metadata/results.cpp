@@ -64,7 +64,7 @@ ordered_json rates_of(const ActionHistory& history, const RepetitionPolicy& poli
   return rates;
 }
 
-// The figures of histogram_json(), without the direction that metadata do not have.
+// Returns the figures of histogram_json() without the direction, which metadata lacks.
 ordered_json latencies_json(const LatencyHistogram& histogram) {
   ordered_json json = histogram_json({}, "", histogram);
   json.erase("function");
@@ -103,7 +103,7 @@ void MetadataRun::add(const JobFacts& facts, const RepetitionPlace& place) {
   run_["repetitions"].push_back(
       {{"index", place.index},
        {"warmup", !place.counted},
-       {"outlier", false},  // known at the end
+       {"outlier", false},  // set at the end
        {"started_seconds", seconds_of(place.started_ns + facts.offset.offset_ns - facts.epoch_ns)},
        {"seconds", seconds},
        {"order", place.order},
@@ -127,13 +127,14 @@ void MetadataRun::add_phase(const JobFacts& facts, const ActionRecord& record, b
   double node_busy = 0;
   MPI_Reduce(&record.operations, &node_operations, 1, MPI_INT64_T, MPI_SUM, 0, job.node);
   MPI_Reduce(&busy, &node_busy, 1, MPI_DOUBLE, MPI_MAX, 0, job.node);
-  // The parts of a mix are done in the time of the whole.
+  // The parts of a mix share the time of the whole mix.
   const bool acted = record.operations > 0 || record.measured.of_mix;
   const ActivePeriod* const active = acted ? &record.active : nullptr;
   const double span = span_over_ranks(job, active, facts.offset);
   const double node_span = span_over_node(job, active);
   if (counts) {
-    // All ranks' after every repetition, so that a job which a signal ends has them.
+    // The histograms are merged after every repetition, so that a job that is ended by a signal
+    // keeps them.
     history.latencies.merge(merge_over_ranks(job, record.latencies));
     if (job.node_rank == 0) {
       history.node_operations = node_operations;
@@ -168,7 +169,8 @@ void MetadataRun::add_phase(const JobFacts& facts, const ActionRecord& record, b
 bool MetadataRun::settled(const RepetitionPolicy& policy) const {
   if (counted() >= policy.maximum) return true;
   if (counted() < policy.minimum) return false;
-  // The few directories of a tree say nothing of when to stop, the parts of a mix nothing new.
+  // The few directories of a tree do not indicate when to stop, and the parts of a mix add nothing
+  // new.
   return std::all_of(history_.begin(), history_.end(), [&](const ActionHistory& history) {
     return facts_of(history.measured.action).subject == Subject::tree || history.measured.of_mix ||
            converged(policy, values_of(history, &PhaseRates::span));

@@ -1,5 +1,5 @@
-// A configuration of metadata in the sweep over all of them: from its repetitions' records to its
-// run.json.
+// A configuration of metadata in the sweep over all configurations: from its repetitions' records
+// to its run.json.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace weir::bench::metadata {
 
-// One phase over all ranks, on rank 0. Rates are operations per second.
+// One phase over all ranks, on rank 0. Rates are in operations per second.
 struct PhaseRates {
   std::int64_t operations = 0;
   double barrier = 0;  // over the longest time from the first barrier to the end of the last
@@ -24,19 +24,19 @@ struct PhaseRates {
   double span_seconds = 0;
 };
 
-// An action's counted repetitions.
+// The counted repetitions of an action.
 struct ActionHistory {
   Measured measured;
   LatencyHistogram latencies;           // rank 0: of all ranks
   std::vector<PhaseRates> repetitions;  // rank 0
-  std::int64_t node_operations = 0;     // node leaders: of the last repetition
-  double node_busy_seconds_max = 0;     // node leaders: of a rank, over the repetitions
+  std::int64_t node_operations = 0;     // node leaders: in the last repetition
+  double node_busy_seconds_max = 0;     // node leaders: of one rank, over the repetitions
   std::vector<double> node_rates;       // node leaders: by repetition
 };
 
 class MetadataRun final : public SweptRun {
  public:
-  // The executor and the options must outlive the run. `run`: run.json so far, on rank 0.
+  // The executor and the options must outlive the run. `run` is the run.json so far, on rank 0.
   MetadataRun(Variant variant, const Options& options, Executor& executor,
               nlohmann::ordered_json run);
 
@@ -64,12 +64,12 @@ class MetadataRun final : public SweptRun {
 
   Variant variant_;
   Executor& executor_;
-  RepetitionRecord record_;  // of the repetition that repeat() carried out
+  RepetitionRecord record_;  // of the latest repeat()
   std::vector<ActionHistory> history_;
-  std::vector<NodeReport> nodes_;  // on rank 0, known at the end
+  std::vector<NodeReport> nodes_;  // on rank 0, set at the end
   std::int64_t items_verified_ = 0;
   int repetitions_ = 0;
-  // On rank 0.
+  // The following members are for rank 0.
   nlohmann::ordered_json run_;
   std::vector<double> seconds_;
   double shortest_span_seconds_ = std::numeric_limits<double>::infinity();

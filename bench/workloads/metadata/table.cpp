@@ -17,7 +17,7 @@ struct MdtestName {
   bool of_files;
   bool of_directories;
 };
-// In mdtest's order.
+// The actions in mdtest's order.
 constexpr MdtestName mdtest_names[] = {
     {Action::mkdir, "Directory creation", false, true},
     {Action::directory_stat, "Directory stat", false, true},

@@ -1,4 +1,4 @@
-// What is printed at the end of a run: Weir's table, or mdtest's. On rank 0.
+// The table that is printed at the end of a run: Weir's, mdtest's or metarates'. On rank 0.
 #pragma once
 
 #include <string>
@@ -9,23 +9,23 @@
 
 namespace weir::bench::metadata {
 
-// One action's counted repetitions, over all ranks.
+// The counted repetitions of one action, over all ranks.
 struct TableRow {
   Measured measured;
-  std::int64_t operations = 0;             // of one repetition
+  std::int64_t operations = 0;             // in one repetition
   std::vector<double> barrier_rates = {};  // operations per second, by repetition
   std::vector<double> barrier_seconds = {};
   std::vector<double> span_rates = {};
   std::vector<double> span_seconds = {};
-  std::vector<double> summed_rates = {};  // of the ranks' own rates
+  std::vector<double> summed_rates = {};  // sums of the ranks' own rates
 };
 
-// The table of one configuration.
+// Returns the table of one configuration.
 [[nodiscard]] std::string weir_table(const std::string& label, const std::vector<TableRow>& rows);
 
-// What mdtest says of a job besides its figures.
+// What mdtest reports of a job besides its figures.
 struct MdtestHead {
-  std::string began = {};  // as mdtest writes times
+  std::string began = {};  // in mdtest's format of times
   std::string finished = {};
   std::string path = {};
   std::string command = {};
@@ -35,20 +35,21 @@ struct MdtestHead {
   bool files = true;
   bool directories = true;
 };
-// mdtest's SUMMARY: largest, smallest, mean and deviation over the iterations, of rates or of
-// seconds or of both. Rates are mdtest's: over the time between the barriers.
+// Returns mdtest's SUMMARY: largest, smallest, mean and deviation over the iterations, of rates,
+// seconds or both. Rates are mdtest's: over the time between the barriers.
 [[nodiscard]] std::string mdtest_table(const MdtestHead& head, const std::vector<TableRow>& rows,
                                        bool rates, bool times);
 
-// What metarates says of a job besides its figures.
+// What metarates reports of a job besides its figures.
 struct MetaratesHead {
   std::string path = {};
   int ranks = 1;
   std::int64_t files_per_rank = 0;
   bool unique_directories = false;
 };
-// Creates (with their closes), utimes and stats per second of all tasks: over the time of the
-// slowest, and as the sum of the tasks' own rates; medians over the repetitions.
+// Returns the creates (with their closes), utimes and stats per second of all tasks: over the time
+// of the slowest task, and as the sum of the tasks' own rates. They are medians over the
+// repetitions.
 [[nodiscard]] std::string metarates_table(const MetaratesHead& head,
                                           const std::vector<TableRow>& rows);
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t most_directories = 100'000'000;
 constexpr std::int64_t most_items = 1'000'000'000'000;
-constexpr std::int64_t longest_allowed = 255;  // NAME_MAX of every file system in use
+constexpr std::int64_t longest_allowed = 255;  // NAME_MAX of every common file system
 constexpr std::string_view shared_file = "shared";
 
 struct KindWord {

@@ -40,7 +40,8 @@ bool has_type(mode_t mode, Kind kind) {
   }
 }
 
-// The type of an entry of an open directory; the file system may leave it to fstatat.
+// Returns the type of an entry of an open directory. A file system may not store it, so fstatat is
+// then called.
 mode_t type_of(int directory, const dirent& entry) {
   if (entry.d_type != DT_UNKNOWN) return static_cast<mode_t>(DTTOIF(entry.d_type));
   struct stat found {};

@@ -1,8 +1,8 @@
-// Whether what should exist does, and nothing else. Not measured.
+// Checks that everything exists that should exist, and nothing else. Not measured.
 //
-// Every rank looks at each of the items that it handled, and lists its share of the directories.
-// Every item being there, every entry found being one that should be, and as many entries as
-// there should be: that is all there is.
+// Every rank checks each of the items that it handled, and lists its share of the directories. If
+// every item exists, every entry found is a valid item, and the number of entries is right, then
+// there is nothing else.
 #pragma once
 
 #include <array>
@@ -29,17 +29,19 @@ class TreeCheck {
         seed_(seed),
         progress_(std::move(progress)) {}
 
-  // The items of `owner` that `action` was done to: type, size, owner, and what the action set.
+  // Checks the items of `owner` on which `action` was done: type, size, owner, and what the action
+  // set.
   Status items(Action action, const TreeState& state, std::int64_t owner, ItemCalls& calls,
                PathWriter& path);
-  // After a mix: an item of `owner` that should be there, or should not.
+  // Checks after a mix whether an item of `owner` exists (`there`) or not.
   Status mixed_item(Kind kind, std::int64_t owner, std::int64_t item, bool there, ItemCalls& calls,
                     PathWriter& path);
-  // This rank's share of the directories.
+  // Checks this rank's share of the directories.
   Status listings(Action action, const TreeState& state, PathWriter& path);
-  // Collective: how much all ranks found. Every rank gets the same answer.
+  // Checks how much all ranks have found. Collective; all ranks return the same status.
   Status totals(Action action, const TreeState& state) const;
-  // Collective: totals after a mix, which has left so many of the items that this rank handled.
+  // Checks the totals after a mix. The arguments count the items that the mix has left of those
+  // that this rank handled. Collective.
   Status mixed_totals(std::int64_t files, std::int64_t directories) const;
 
   [[nodiscard]] std::int64_t verified() const { return verified_; }
@@ -63,7 +65,7 @@ class TreeCheck {
   const NameRules& names_;
   std::uint64_t seed_;
   std::function<void()> progress_;
-  std::int64_t owner_id_ = -1;  // who owns what this user makes here
+  std::int64_t owner_id_ = -1;  // the owner of what this user creates here
   std::int64_t verified_ = 0;
   Counts found_{};
 };

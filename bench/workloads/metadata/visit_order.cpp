@@ -5,7 +5,7 @@ namespace {
 
 constexpr int rounds = 4;
 
-// Every bit of the word depends on every other one afterwards.
+// Mixes the word so that every bit depends on every other bit.
 std::uint64_t finished(std::uint64_t word) {
   word = (word ^ (word >> 30U)) * 0xbf58476d1ce4e5b9ULL;
   word = (word ^ (word >> 27U)) * 0x94d049bb133111ebULL;

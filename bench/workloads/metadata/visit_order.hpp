@@ -1,12 +1,13 @@
-// The order in which a rank visits its items: as they were made, or at random without a table.
+// The order in which a rank visits its items: as they were created, or at random without a table.
 #pragma once
 
 #include <cstdint>
 
 namespace weir::bench::metadata {
 
-// A permutation of 0 … count-1 chosen by a key: a Feistel network over the next power of four,
-// repeated until it lands below `count`. Constant memory, on average less than four rounds of it.
+// A permutation of 0 … count-1 selected by a key: a Feistel network over the next power of four,
+// repeated until the result is below `count`. It takes constant memory and on average less than
+// four applications.
 class Permutation {
  public:
   Permutation(std::int64_t count, std::uint64_t key);
@@ -20,7 +21,7 @@ class Permutation {
   int half_bits_ = 1;
 };
 
-// A well-mixed word of two; the same on every machine.
+// Returns a well-mixed word from two words; the result is the same on every machine.
 [[nodiscard]] std::uint64_t mixed(std::uint64_t a, std::uint64_t b);
 
 }  // namespace weir::bench::metadata
