@@ -7,9 +7,8 @@
 
 namespace weir::bench::metadata {
 
-inline constexpr std::int64_t look_after_ns =
-    // How often keep_watch() reports progress.
-    20'000'000;
+// How often keep_watch() reports progress.
+inline constexpr std::int64_t look_after_ns = 20'000'000;
 
 struct Executor::Phase {
   Action action;
