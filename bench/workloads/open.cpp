@@ -45,7 +45,7 @@ Result<Request> request_of(Settings settings) {
                  std::move(variants).value()};
 }
 
-// The settings as one configuration has them, under the names that results share.
+// Returns one configuration's settings under the names that results share.
 ordered_json own_parameters(const Request& request, const Variant& variant) {
   ordered_json parameters = result_parameters(request.settings, {"bytes"});
   parameters["api"]["value"] = name_of(variant.api);
@@ -53,7 +53,8 @@ ordered_json own_parameters(const Request& request, const Variant& variant) {
   return parameters;
 }
 
-// Whether every rank can count its calls; the same on all. On rank 0 `why_not` is why not all can.
+// Returns whether all ranks can count their calls, the same on every rank. On rank 0 `why_not`
+// becomes the reason if they cannot.
 bool all_can_count(const Job& job, const OwnCalls& calls, const std::string& root,
                    std::string* why_not) {
   if (!calls::is_counted_path(root + "/")) {
@@ -104,7 +105,7 @@ class OpenWorkload final : public SweptWorkload {
     return why_not_.empty() ? std::vector<std::string>() : std::vector<std::string>{why_not_};
   }
 
-  // Counts, too.
+  // Also counts the calls.
   Result<std::vector<std::unique_ptr<SweptRun>>> make_runs(const JobUnderWay& under_way,
                                                            std::vector<ordered_json> started,
                                                            int* failed_rank) override {
@@ -143,8 +144,8 @@ class OpenWorkload final : public SweptWorkload {
  private:
   Request request_;
   OwnCalls calls_;
-  bool counts_ = false;  // calls can be counted, and are to be
-  std::string why_not_;  // on rank 0: why they cannot
+  bool counts_ = false;  // calls can be counted, and the user wants it
+  std::string why_not_;  // on rank 0: why calls cannot be counted
   std::unique_ptr<Executor> executor_;
   std::vector<const OpenRun*> printed_;
 };
@@ -159,7 +160,8 @@ int run_open(const std::vector<std::string>& arguments) {
   auto resolved =
       resolve_settings(program, description, declarations(), arguments, process_environment);
   if (resolved && !resolved.value().help && !resolved.value().settings.flag("plan")) {
-    // Before MPI is there, which a program that starts again must not have begun.
+    // This happens before MPI_Init, because a program that starts itself again must not have called
+    // it.
     if (const auto request = request_of(resolved.value().settings)) {
       if (request.value().options.count) OwnCalls::load();
       Status chosen = choose_mpi_io(request.value().options.mpi_io);

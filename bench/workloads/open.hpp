@@ -1,4 +1,4 @@
-// `weir-bench open`: what it costs to create and to open files that ranks share.
+// `weir-bench open` measures the cost of creating and opening files that ranks share.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace weir::bench {
 
-// The arguments after the workload's name. Returns the exit status.
+// `arguments` are those after the workload's name. Returns the exit status.
 int run_open(const std::vector<std::string>& arguments);
 
 }  // namespace weir::bench

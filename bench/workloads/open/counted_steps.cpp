@@ -11,7 +11,8 @@ Line fit_line(std::span<const CountedStep> points) {
   const auto beyond_one = std::count_if(points.begin(), points.end(),
                                         [](const CountedStep& one) { return one.ranks > 1; });
   const auto used = [&](const CountedStep& one) { return beyond_one < 2 || one.ranks > 1; };
-  // Sums of whole numbers, which doubles hold: no rounding makes a constant out of none.
+  // The sums are of whole numbers, which doubles hold exactly, so rounding cannot turn a constant
+  // into a slope.
   double count = 0;
   double ranks = 0;
   double operations = 0;

@@ -1,10 +1,11 @@
-// Protocol of one step, on every rank that takes part:
-//   1. Meet, and begin at one time by the clock: ranks leave a barrier one after the other.
-//   2. The step, between two looks at the clock.
-//   3. Meet, asleep, so that who has ended leaves the processor to the others: a rank whose step
-//      failed tells it here.
-//   4. Check, not timed: after reading, that the rank found its own piece of this repetition; after
-//      closing, that the file is there, long enough; after removing, that nothing is.
+// The protocol of one step, on every rank that takes part:
+//   1. Meet, and begin at a common time on the clock, because ranks leave a barrier one after the
+//      other.
+//   2. Do the step, with one reading of the clock before and one after it.
+//   3. Meet, asleep, so that ranks that have finished leave the processor to the others. A rank
+//      whose step failed reports it here.
+//   4. Check, untimed: after reading, that the rank found its own piece of this repetition; after
+//      closing, that the file exists and is long enough; after removing, that nothing is left.
 #include "workloads/open/execute.hpp"
 
 #include <fcntl.h>
@@ -211,8 +212,8 @@ Status Executor::verify(Kept& kept, Step step, RepetitionTimes* times) {
     }
     case Step::close_written:
       for (const OwnName& name : kept.file->own_names(path_)) {
-        // Opened, not only looked at: by that, clients of network file systems learn what others
-        // wrote before they closed it.
+        // The file is opened and not only looked up, because opening makes clients of network file
+        // systems see what others wrote before they closed it.
         const int opened = open(name.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
         if (opened < 0) {
           if (errno == ENOENT && !name.must_be) continue;
@@ -286,10 +287,10 @@ Result<std::array<CountedStep, step_count>> Executor::count_on(const Variant& va
     status = steps ? Status() : Status(steps.error());
     if (steps) counted = steps.value();
   }
-  // A rank that nobody met at a step has nobody to meet here.
+  // A rank that met no other rank at a step meets none here.
   if (!status && status.error().code == ErrorCode::deadline) return status.error();
   // Ranks that take no part wait here for all steps of the others, each of which may take as long
-  // as the deadline says.
+  // as the deadline allows.
   const std::int64_t patience = monotonic_ns() + 2 * static_cast<std::int64_t>(step_count + 1) *
                                                      (job_.deadline_ns() - monotonic_ns());
   const auto agreed = agree(job_.world, failed_of(status), patience);
@@ -306,7 +307,7 @@ Result<std::array<CountedStep, step_count>> Executor::count_some(const Variant& 
   auto kept = keep(variant, all, ranks_per_node);
   if (!kept) return kept.error();
   RepetitionTimes unused;
-  // What a library does the first time of all, such as reading its settings, is no part of opening.
+  // What a library does only once, such as reading its settings, is not part of opening.
   if (Status status = repeat(*kept.value(), &unused, nullptr); !status) return status.error();
   Counter counter;
   calls_.count(true);

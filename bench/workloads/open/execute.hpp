@@ -1,4 +1,5 @@
-// One repetition of one configuration: every step between two barriers. And the counted pass.
+// Runs one repetition of one configuration, with every step between two barriers, and the counted
+// pass.
 #pragma once
 
 #include <array>
@@ -31,39 +32,42 @@ struct RepetitionTimes {
   std::int64_t bytes_verified = 0;
 };
 
-// What the counted pass found, on rank 0; empty where calls were not counted.
+// The result of the counted pass, on rank 0; empty if calls were not counted.
 struct CountedSteps {
-  std::array<std::vector<CountedStep>, step_count> by_ranks;  // by step, and number of ranks
-  // By step: of an interface that knows nodes, where the job has one, whose ranks were then taken
-  // for two.
+  std::array<std::vector<CountedStep>, step_count> by_ranks;  // by step, then by number of ranks
+  // By step. Only for an interface that distinguishes nodes, in a job with one node, whose ranks
+  // are then treated as two nodes.
   std::vector<NodeCounts> by_nodes;
 };
 
 class Executor {
  public:
-  // `root`: the folder of the files, which exists and is empty. All arguments outlive the executor.
+  // `root` is the folder of the files, which exists and is empty. All arguments must outlive the
+  // executor.
   Executor(const Job& job, FailureGuard& guard, const CoreSettings& core, const Options& options,
            const OwnCalls& calls, std::string root, std::uint64_t seed);
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
   ~Executor();
 
-  // Each is collective over the job and fails on every rank when it fails on one: with the rank's
-  // own error where it happened, elsewhere with ErrorCode::peer; `failed_rank()` says where. Leaves
-  // nothing in `root` unless it fails.
+  // Each of these functions is collective over the job and fails on every rank if it fails on one:
+  // with the rank's own error where it happened, on other ranks with ErrorCode::peer.
+  // `failed_rank()` is then the failed rank. They leave nothing in `root` unless they fail.
 
-  // All ranks, timed. What an interface needs besides its files is made at a variant's first.
+  // Runs all ranks, timed. The first run of a variant also creates what an interface needs besides
+  // its files.
   Result<RepetitionTimes> run(const Variant& variant);
-  // Counts the calls of the steps by 1, 2, 4 and so on to all ranks, each preceded by one that is
-  // not counted. Nothing is timed. The counts are on rank 0. Calls can be counted.
+  // Counts the calls of the steps by 1, 2, 4 and so on up to all ranks; before each count, one
+  // uncounted repetition is run. Nothing is timed. The counts are on rank 0. Calls must be
+  // countable.
   Result<CountedSteps> count(const Variant& variant);
-  // At the end of all.
+  // Call it after all repetitions.
   Status finish();
 
   [[nodiscard]] int failed_rank() const { return failed_rank_; }
 
  private:
-  struct Kept;     // of a variant: who takes part, and the interface
+  struct Kept;     // of a variant: its participants and its interface
   struct Counter;  // of a repetition that is counted
 
   Result<std::unique_ptr<Kept>> keep(const Variant& variant, MPI_Comm all,
@@ -72,7 +76,7 @@ class Executor {
   Status carry_out(Kept& kept, Step step, StepTimes* times);
   Status verify(Kept& kept, Step step, RepetitionTimes* times);
   Status remove(Kept& kept);
-  // Counts on `ranks` ranks; the counts are on rank 0 alone.
+  // Counts on `ranks` ranks. The counts are on rank 0 alone.
   Result<std::array<CountedStep, step_count>> count_on(const Variant& variant, std::int64_t ranks,
                                                        std::int64_t ranks_per_node);
   Result<std::array<CountedStep, step_count>> count_some(const Variant& variant, MPI_Comm all,
@@ -81,7 +85,7 @@ class Executor {
   Status start_together(MPI_Comm all);
   // Collective over the job.
   Status compare_clocks();
-  // What a rank tells of itself at a barrier.
+  // Returns what a rank reports of itself at a barrier.
   [[nodiscard]] int failed_of(const Status& mine) const;
 
   const Job& job_;
@@ -91,10 +95,10 @@ class Executor {
   const OwnCalls& calls_;
   std::string root_;
   std::uint64_t seed_;
-  std::int64_t repetition_ = 0;  // of all variants
+  std::int64_t repetition_ = 0;  // number of repetitions of all variants
   std::vector<std::unique_ptr<Kept>> kept_;
   std::vector<std::uint64_t> piece_;  // what this rank writes
-  std::vector<std::uint64_t> found_;  // what it read
+  std::vector<std::uint64_t> found_;  // what this rank has read
   std::string path_;                  // of this repetition
   int failed_rank_ = none_failed;
   CommonStart common_start_;

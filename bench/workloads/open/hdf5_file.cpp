@@ -1,5 +1,5 @@
-// Parallel HDF5: the file and one dataset in it, opened as HDF5's users do who have read its
-// advice: metadata are read by one rank and passed on.
+// Parallel HDF5: the file and one dataset in it, opened as HDF5's documentation advises: one rank
+// reads the metadata and passes them on.
 #include <hdf5.h>
 
 #include "interfaces/library.hpp"
@@ -70,7 +70,7 @@ class Hdf5File final : public SharedFile {
   }
   [[nodiscard]] hid_t access_list() const {
     const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    // Without a file of hints there is nothing that could fail.
+    // Without a file of hints, this cannot fail.
     const auto hints = MpiHints::read("", request_.striping);
     H5Pset_fapl_mpio(access, request_.who.file, hints ? hints.value().info() : MPI_INFO_NULL);
     H5Pset_all_coll_metadata_ops(access, true);

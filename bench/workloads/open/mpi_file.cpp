@@ -1,4 +1,4 @@
-// MPI_File_open, and MPI_File_write_at_all and MPI_File_read_at_all.
+// Uses MPI_File_open, MPI_File_write_at_all and MPI_File_read_at_all.
 #include <fmt/format.h>
 
 #include <optional>
@@ -16,7 +16,8 @@ class MpiSharedFile final : public SharedFile {
   explicit MpiSharedFile(const FileRequest& request) : request_(request) {}
   MpiSharedFile(const MpiSharedFile&) = delete;
   MpiSharedFile& operator=(const MpiSharedFile&) = delete;
-  // A file that is still open after a failure is left to the process's end: closing is collective.
+  // A file that is still open after a failure stays open until the process ends, because closing is
+  // collective.
   ~MpiSharedFile() override = default;
 
   Status create(const std::string& path) override {

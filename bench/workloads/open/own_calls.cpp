@@ -24,7 +24,8 @@ constexpr const char* library_variable = "WEIR_CALLS_LIBRARY";
 constexpr const char* read_function = "weir_calls_read";
 constexpr const char* count_function = "weir_calls_count";
 
-// Where libraries lie beside this program: installed, in a Python environment, in a build folder.
+// The places of libraries relative to this program: installed, in a Python environment, in a build
+// folder.
 constexpr std::array<std::string_view, 3> places = {"../lib", "../lib64", "../src/adapters/calls"};
 
 std::string find_library() {
@@ -39,7 +40,7 @@ std::string find_library() {
   return {};
 }
 
-// The words that this program was started with.
+// Returns the words with which this program was started.
 std::vector<std::string> own_arguments() {
   std::ifstream file("/proc/self/cmdline", std::ios::binary);
   const std::string all{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
@@ -67,15 +68,16 @@ CallCounts CallCounts::since(const CallCounts& before) const {
 
 void OwnCalls::load() {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  return;  // their own library has to be the first
+  return;  // the sanitizers' library must be the first
 #else
   if (is_loaded()) return;
   const std::string path = find_library();
   if (path.empty() || path.find_first_of(" :") != std::string::npos) return;
   const std::string before = process_environment("LD_PRELOAD").value_or("");
-  if (before.find(path) != std::string::npos) return;  // it was tried, and could not be loaded
+  if (before.find(path) != std::string::npos)
+    return;  // the library was tried and could not be loaded
   const std::string now = before.empty() ? path : path + ":" + before;
-  // The process has one thread yet.
+  // The process still has only one thread.
   // NOLINTNEXTLINE(concurrency-mt-unsafe)
   if (::setenv("LD_PRELOAD", now.c_str(), 1) != 0) return;
   std::vector<std::string> words = own_arguments();
@@ -84,12 +86,12 @@ void OwnCalls::load() {
   for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
   ::execv("/proc/self/exe", arguments.data());
-  // The process goes on uncounted.
+  // The process continues without counting.
 #endif
 }
 
 OwnCalls::OwnCalls() {
-  // What dlsym gives is a function.
+  // The symbol that dlsym returns is a function.
   count_ = reinterpret_cast<decltype(count_)>(::dlsym(RTLD_DEFAULT, count_function));
   read_ = reinterpret_cast<decltype(read_)>(::dlsym(RTLD_DEFAULT, read_function));
   if (count_ == nullptr || read_ == nullptr) {

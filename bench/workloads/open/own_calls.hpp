@@ -1,8 +1,8 @@
-// What this process asks the file system for, as libweir_calls counts it: calls of libc's
-// functions, whichever library makes them.
+// Counts the requests of this process to the file system with libweir_calls: calls of libc's
+// functions, whatever library makes them.
 //
-// The library has to be loaded before libc, so a program that was started without it starts itself
-// again. Where it is loaded and does not count, a call costs a few nanoseconds more.
+// The library must be loaded before libc, so a program that was started without it starts itself
+// again. If it is loaded and does not count, a call costs a few nanoseconds more.
 #pragma once
 
 #include <array>
@@ -15,24 +15,25 @@
 namespace weir::bench::opening {
 
 struct CallCounts {
-  std::array<std::int64_t, calls::operations> inside{};     // of files in the folder
-  std::array<std::int64_t, calls::operations> elsewhere{};  // of all others
+  std::array<std::int64_t, calls::operations> inside{};     // on files in the folder
+  std::array<std::int64_t, calls::operations> elsewhere{};  // on all other files
 
   [[nodiscard]] CallCounts since(const CallCounts& before) const;
 };
 
 class OwnCalls {
  public:
-  // Has this program run with the library: does not return where it can be started again with it.
-  // Call before MPI_Init. When it returns, why_not() says whether calls can be counted.
+  // Makes this program run with the library. Does not return if the program can be started again
+  // with it. Call it before MPI_Init. When it returns, why_not() says whether calls can be counted.
   static void load();
 
   // Finds the library's functions in this process.
   OwnCalls();
-  // Empty: calls can be counted.
+  // Returns why calls cannot be counted; empty if they can.
   [[nodiscard]] const std::string& why_not() const { return why_not_; }
 
-  // While switched on; both may only be called where calls can be counted.
+  // count() switches counting on or off, and read() returns the calls counted so far. Both require
+  // that calls can be counted.
   void count(bool on) const;
   [[nodiscard]] CallCounts read(const std::string& folder) const;
 

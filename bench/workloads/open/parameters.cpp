@@ -162,7 +162,7 @@ Status choose_mpi_io(const std::string& name) {
   if (name.empty()) return {};
 #if defined(OMPI_MAJOR_VERSION)
   const char* romio = OMPI_MAJOR_VERSION >= 5 ? "romio341" : "romio321";
-  // The process has one thread yet.
+  // The process still has only one thread.
   // NOLINTNEXTLINE(concurrency-mt-unsafe)
   if (setenv("OMPI_MCA_io", name == "romio" ? romio : "ompio", 1) == 0) return {};
   return system_failure("setenv", "OMPI_MCA_io", -1, errno);

@@ -1,4 +1,4 @@
-// What the workload open does: its settings, and the configurations that their lists make.
+// The settings of the workload open, and the configurations that follow from their lists.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 namespace weir::bench::opening {
 
-// What a program opens the file with.
+// The interface with which a program opens the file.
 enum class Api { posix, mpiio, hdf5, pnetcdf, weir };
-[[nodiscard]] const char* name_of(Api api);  // as users give them
+[[nodiscard]] const char* name_of(Api api);  // the name on the command line
 [[nodiscard]] bool uses_mpi_io(Api api);
 
-// How the ranks share files, which hold the same data in all together.
+// How the ranks share files. The files together hold the same data in each layout.
 enum class Layout { shared, per_rank, subfiled };
 [[nodiscard]] const char* name_of(Layout layout);
 
@@ -25,37 +25,38 @@ struct Variant {
   Api api = Api::posix;
   Layout layout = Layout::shared;
   std::string label = {};  // "MPIIO (romio) shared"
-  std::string slug = {};   // no two configurations of a job share one
+  std::string slug = {};   // unique among the configurations of a job
 };
 
-// What all configurations of a job share.
+// The options that all configurations of a job share.
 struct Options {
-  std::int64_t bytes = 64;           // of each rank; a multiple of 8
-  std::int64_t ranks_per_file = 0;   // subfiled
-  std::int64_t ranks_per_node = 0;   // as the library takes them; 0: those that share memory
-  std::string mpi_io;                // ompio, romio; empty: the MPI library's choice
-  bool count = true;                 // a pass in which calls are counted
-  double operations_per_second = 0;  // of the file system, for what is expected; 0: not known
+  std::int64_t bytes = 64;          // of each rank; a multiple of 8
+  std::int64_t ranks_per_file = 0;  // with Layout::subfiled
+  std::int64_t ranks_per_node = 0;  // as Weir's library counts them; 0: the ranks that share memory
+  std::string mpi_io;               // ompio or romio; empty: the MPI library's choice
+  bool count = true;                // also run a pass in which calls are counted
+  double operations_per_second = 0;  // of the file system, for the expectation; 0: unknown
 };
 
-// The workload's own settings and the core's.
+// Returns the declarations of the workload's own settings and of the core settings.
 [[nodiscard]] std::vector<Setting> declarations();
 
 [[nodiscard]] Result<Options> options_of(const Settings& settings);
-// The product of the lists of --api and --layout. What this build has no library for is refused
-// where it was asked for by name, and left out otherwise.
+// Returns the product of the lists of --api and --layout. An interface whose library this build
+// lacks is an error if the user named it, and is left out otherwise.
 [[nodiscard]] Result<std::vector<Variant>> variants_of(const Settings& settings);
 [[nodiscard]] Status check_core(const CoreSettings& core);
 
-// How many ranks share a file; the last file may have fewer. Of the library's own subfiles, which
-// it distributes to its aggregators itself, all.
+// Returns how many ranks share a file; the last file may have fewer. All ranks share the subfiles
+// of Weir's library, which distributes them to its aggregators itself.
 [[nodiscard]] std::int64_t sharers_of(const Variant& variant, const Options& options,
                                       std::int64_t ranks);
 
-// Whether this build has the library behind an interface; one line on what to do otherwise.
+// Fails if this build lacks the library behind an interface, with one line that says how to
+// proceed.
 [[nodiscard]] Status check_available(Api api);
 
-// Has the MPI library take that implementation of MPI-IO: call before MPI_Init.
+// Makes the MPI library use that implementation of MPI-IO. Call it before MPI_Init.
 [[nodiscard]] Status choose_mpi_io(const std::string& name);
 
 }  // namespace weir::bench::opening

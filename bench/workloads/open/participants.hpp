@@ -10,14 +10,14 @@ namespace weir::bench::opening {
 
 class Participants {
  public:
-  // Collective over `everybody`, of whom `sharers` consecutive ranks share a file; it must outlive
-  // what it is given to.
+  // Collective over `everybody`, in which `sharers` consecutive ranks share a file. The object must
+  // outlive all users of its communicators.
   Participants(MPI_Comm everybody, std::int64_t sharers);
   Participants(const Participants&) = delete;
   Participants& operator=(const Participants&) = delete;
-  // Frees nothing: after a failure other ranks may be anywhere.
+  // Frees nothing, because after a failure the other ranks may be anywhere in the code.
   ~Participants() = default;
-  // Collective.
+  // Frees the communicators. Collective.
   void free();
 
   MPI_Comm all;
@@ -29,7 +29,8 @@ class Participants {
   int number = 0;  // of the file, 0 ≤ number < files
   int files = 1;
 
-  // The path of this rank's file: `stem`, with the file's number where there are several.
+  // Returns the path of this rank's file: `stem`, followed by the file's number if there are
+  // several.
   [[nodiscard]] std::string path(const std::string& stem) const;
 };
 

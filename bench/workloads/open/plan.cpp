@@ -3,7 +3,7 @@
 namespace weir::bench::opening {
 
 std::int64_t files_of(const Variant& variant, const Options& options, std::int64_t ranks) {
-  // The library chooses its aggregators itself: at least one.
+  // The library chooses its aggregators itself, so there is at least one.
   if (variant.api == Api::weir) return variant.layout == Layout::per_rank ? ranks : 1;
   const std::int64_t sharers = sharers_of(variant, options, ranks);
   return (ranks + sharers - 1) / sharers;
@@ -11,7 +11,7 @@ std::int64_t files_of(const Variant& variant, const Options& options, std::int64
 
 nlohmann::ordered_json plan_json(const Variant& variant, const Options& options,
                                  std::int64_t ranks) {
-  const std::int64_t memory = 2 * options.bytes;  // what is written, and what is read
+  const std::int64_t memory = 2 * options.bytes;  // for the written and the read piece
   nlohmann::ordered_json plan;
   plan["ranks"] = ranks;
   plan["files"] = files_of(variant, options, ranks);

@@ -1,4 +1,5 @@
-// What a configuration will do, known before the run: --plan, and run.json's plan.
+// What a configuration will do, as far as it is known before the run: for --plan and run.json's
+// plan.
 #pragma once
 
 #include <cstdint>

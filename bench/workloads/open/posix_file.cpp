@@ -1,4 +1,4 @@
-// open() on every rank, as a program does that was parallel before its I/O was.
+// Calls open() on every rank, like a program that became parallel before its I/O did.
 #include <fcntl.h>
 #include <unistd.h>
 

@@ -54,7 +54,7 @@ void OpenRun::add(const JobFacts& facts, const RepetitionPlace& place) {
   files_verified_ += times_.files_verified;
   bytes_verified_ += times_.bytes_verified;
   const Job& job = facts.job;
-  // On rank 0's clock; the latest start is the least of the negative ones.
+  // Times are on rank 0's clock.
   std::array<std::int64_t, step_count> starts{};
   std::array<std::int64_t, step_count> ends{};
   std::array<double, 2 * step_count> mine{};
@@ -68,7 +68,7 @@ void OpenRun::add(const JobFacts& facts, const RepetitionPlace& place) {
   std::array<std::int64_t, step_count> last{};
   MPI_Reduce(starts.data(), first.data(), step_count, MPI_INT64_T, MPI_MIN, 0, job.world);
   MPI_Allreduce(ends.data(), last.data(), step_count, MPI_INT64_T, MPI_MAX, job.world);
-  // For the other ranks, by the clocks: what a rank does meanwhile is not looked at.
+  // The wait for the other ranks is computed from the clocks, whatever the rank does meanwhile.
   for (std::size_t i = 0; i < step_count; ++i) {
     mine[2 * i + 1] = seconds_of(last[i] - ends[i]);
   }
@@ -90,7 +90,7 @@ void OpenRun::add(const JobFacts& facts, const RepetitionPlace& place) {
   run_["repetitions"].push_back(
       {{"index", place.index},
        {"warmup", !place.counted},
-       {"outlier", false},  // known at the end
+       {"outlier", false},  // set at the end
        {"started_seconds", seconds_of(place.started_ns + facts.offset.offset_ns - facts.epoch_ns)},
        {"seconds", seconds},
        {"order", place.order},
@@ -116,7 +116,8 @@ ordered_json OpenRun::operations_json(Step step, int job_nodes) const {
   for (const CountedStep& one : points) {
     counts.push_back({{"ranks", one.ranks}, {"operations", one.operations}});
   }
-  // The library asks by node: over ranks of several real nodes no line tells what it asks for.
+  // The library's requests depend on the nodes, so over ranks of several real nodes no line
+  // describes them.
   const bool asks_by_node = variant_.api == Api::weir && options_.ranks_per_node == 0;
   const bool expects = nodes != nullptr || (has_slope(points) && !(asks_by_node && job_nodes > 1));
   ordered_json expected = ordered_json::array();

@@ -1,5 +1,5 @@
-// A configuration of the workload open in the sweep over all of them: from its repetitions' times
-// and its counted pass to its run.json.
+// A configuration of the workload open in the sweep over all configurations: from its repetitions'
+// times and its counted pass to its run.json.
 #pragma once
 
 #include <array>
@@ -16,8 +16,8 @@ namespace weir::bench::opening {
 
 class OpenRun final : public SweptRun {
  public:
-  // The executor and the options must outlive the run. `counted`: on rank 0, empty where calls were
-  // not counted. `run`: run.json so far, on rank 0.
+  // The executor and the options must outlive the run. `counted` is on rank 0, and empty if calls
+  // were not counted. `run` is the run.json so far, on rank 0.
   OpenRun(Variant variant, const Options& options, Executor& executor, CountedSteps counted,
           nlohmann::ordered_json run);
 
@@ -32,7 +32,7 @@ class OpenRun final : public SweptRun {
   [[nodiscard]] int repetitions() const override { return repetitions_; }
   nlohmann::ordered_json& run() override { return run_; }
   [[nodiscard]] int counted() const override { return static_cast<int>(seconds_.size()); }
-  // When the times of creating and of opening are known.
+  // Returns whether the times of creating and of opening are known accurately enough.
   [[nodiscard]] bool settled(const RepetitionPolicy& policy) const override;
   [[nodiscard]] double shortest_seconds() const override { return shortest_seconds_; }
 
@@ -48,11 +48,12 @@ class OpenRun final : public SweptRun {
   const Options& options_;
   Executor& executor_;
   CountedSteps counted_;
-  RepetitionTimes times_;  // of the repetition that repeat() carried out
+  RepetitionTimes times_;  // of the latest repeat()
   std::int64_t files_verified_ = 0;
   std::int64_t bytes_verified_ = 0;
   int repetitions_ = 0;
-  // On rank 0; seconds from the first rank that began to the last that was done.
+  // The following members are for rank 0. Seconds are from the start of the first rank to the end
+  // of the last.
   nlohmann::ordered_json run_;
   std::vector<double> seconds_;  // of each counted repetition
   std::array<std::vector<double>, step_count> step_seconds_;

@@ -1,4 +1,4 @@
-// The steps of a repetition, in their order, and what they are called.
+// The steps of a repetition, in their order, and their names.
 #pragma once
 
 #include <array>
@@ -8,12 +8,12 @@
 namespace weir::bench::opening {
 
 enum class Step : std::uint8_t {
-  create,         // the file is made and is open on every rank that shares it
-  write,          // each rank's piece: the first access, which opens what was left to be opened
-  close_written,  // what was created
+  create,         // the file is created and opened on every rank that shares it
+  write,          // each rank's piece: the first access, which completes a deferred open
+  close_written,  // closes what was created
   open,           // the same file again, for reading
   read,           // each rank's piece
-  close_read,     // what was opened
+  close_read,     // closes what was opened
   remove,
 };
 

@@ -1,4 +1,4 @@
-// What weir-bench prints of a configuration at the end of a run. On rank 0.
+// The table that weir-bench prints of a configuration at the end of a run. On rank 0.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace weir::bench::opening {
 
 [[nodiscard]] std::string table(const OpenRun& run);
 
-// "12.3 ms".
+// Returns a text such as "12.3 ms".
 [[nodiscard]] std::string time_text(double seconds);
 
 }  // namespace weir::bench::opening

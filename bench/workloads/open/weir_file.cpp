@@ -1,5 +1,5 @@
-// The library, through its public header. One session serves all repetitions, as it would all files
-// of an application.
+// Weir's library, through its public header. One session serves all repetitions, as it would serve
+// all files of an application.
 #include <fmt/format.h>
 #include <weir/weir.h>
 
@@ -71,7 +71,7 @@ class WeirFile final : public SharedFile {
     if (shared && who.rank == 0) {
       names.push_back({.path = path, .must_be = true, .bytes = who.ranks * request_.options.bytes});
     }
-    // As many files as there are aggregators, which are ranks.
+    // There are as many files as aggregators, which are ranks.
     if (!shared) {
       names.push_back({.path = fmt::format("{}.{}", path, who.rank), .must_be = false, .bytes = 0});
     }
@@ -85,7 +85,7 @@ class WeirFile final : public SharedFile {
 
  private:
   FileRequest request_;
-  std::array<std::int64_t, 2> shape_;  // a row for each rank
+  std::array<std::int64_t, 2> shape_;  // one row for each rank
   std::string path_;
   weir_session* session_ = nullptr;
   weir_distribution* distribution_ = nullptr;
