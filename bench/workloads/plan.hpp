@@ -1,5 +1,5 @@
-// What the library would do with an array on a machine of any size: its plan, audited, without the
-// machine, without MPI and without a file.
+// Computes and audits the library's plan for an array on a machine of any size, without the
+// machine, MPI or a file.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace weir::bench {
 
-// `weir-bench plan ARGUMENTS`: returns the exit status.
+// Runs `weir-bench plan ARGUMENTS` and returns the exit status.
 int run_plan(const std::vector<std::string>& arguments);
 
 }  // namespace weir::bench
