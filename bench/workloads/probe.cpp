@@ -1,10 +1,11 @@
 // The command line of a probe, its test folders and its result.
 //
+// clang-format off
 //   FILE                          the result, written by rank 0 at the end
-//   FILE.unfinished/              while it is not: the failure when there was one, and
-//     folders.json                the folders of test files, for whoever must clean up after a
-//     crash
-//   DIR/weir-probe-ID/rank-R/     the test files of one rank on one target, gone at the end
+//   FILE.unfinished/              exists until then, with the failure if there was one, and
+//     folders.json                the folders of test files, for cleaning up after a crash
+//   DIR/weir-probe-ID/rank-R/     the test files of one rank on one target, removed at the end
+// clang-format on
 #include "workloads/probe.hpp"
 
 #include <fmt/format.h>
@@ -110,7 +111,7 @@ Result<Request> request_of(const Settings& settings) {
   return request;
 }
 
-// The folders of this job's test files, one in each directory; the same on every rank.
+// Returns the folders of this job's test files, one in each directory; the same on every rank.
 std::vector<std::string> folders_of(const Job& job, const Request& request) {
   std::array<std::uint32_t, 2> id{};
   if (job.rank == 0) id = {static_cast<std::uint32_t>(getpid()), std::random_device{}()};
@@ -130,7 +131,7 @@ std::vector<std::string> rank_folders(const std::vector<std::string>& folders, i
   return own;
 }
 
-// Rank 0, before anything is measured.
+// Called on rank 0 before the measurement.
 Status make_unfinished_folder(const std::string& output, const std::vector<std::string>& folders) {
   if (Status made = bench::make_unfinished_folder(output); !made) return made;
   return write_file_atomically(unfinished_folder(output) + "/folders.json",
@@ -146,7 +147,7 @@ Status make_folders(const std::vector<std::string>& folders) {
 
 void say_disk_use(const Job& job, const Request& request, const Spare& spare) {
   std::int64_t most = 0;
-  constexpr std::int64_t sets = 3;  // survey.cpp: fewer ranks have larger files
+  constexpr std::int64_t sets = 3;  // survey.cpp: with fewer ranks the files are larger
   for (const std::int64_t bytes : spare.largest_file_bytes) most += sets * bytes * job.size;
   fmt::print(stderr, "weir-bench: probing for {} s on {} ranks with at most {} MiB of test files\n",
              request.seconds, job.size, most / probe::MiB);
@@ -226,7 +227,7 @@ int run_in_job(const Job& job, const Request& request) {
   if (job.rank == 0 && status) status = make_unfinished_folder(request.output, folders);
   const Status agreed = agree_on(job, status, &failed_rank);
   if (!agreed) {
-    // Rank 0's own error: what the user asked for is wrong, whatever the rank.
+    // Rank 0 prints its own error: the request is invalid on every rank alike.
     if (job.rank == 0) complain(status.error());
     return exit_usage;
   }

@@ -1,7 +1,7 @@
-// The workload `probe`: what each part of this machine's path does, in under a minute, for a
-// platform description.
+// The workload `probe`: measures, in under a minute, the performance of each part of this machine's
+// I/O path, for a platform description.
 //
-// Writes probe.json (python/weir/results/probe.py): trials of single operations at several sizes
+// It writes probe.json (python/weir/results/probe.py): trials of single operations at several sizes
 // and numbers of ranks, on one or more targets, interleaved in rounds of random order.
 #pragma once
 
@@ -10,9 +10,9 @@
 
 namespace weir::bench {
 
-// `arguments` come after the workload's name. Calls MPI_Init and MPI_Finalize (not for --help).
-// Returns the exit status. Ends with one line on standard error when it cannot measure; the test
-// files in DIR/weir-probe-ID/ are removed in every ending.
+// Runs the workload; `arguments` come after its name. Calls MPI_Init and MPI_Finalize (not for
+// --help). Returns the exit status. If it cannot measure, it ends with one line on standard error.
+// The test files in DIR/weir-probe-ID/ are removed in any case.
 int run_probe(const std::vector<std::string>& arguments);
 
 }  // namespace weir::bench

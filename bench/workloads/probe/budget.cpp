@@ -9,7 +9,8 @@ namespace weir::bench::probe {
 namespace {
 
 constexpr int most_rounds = 15;
-// The most lead-in of all ranks; what slow devices and links let pass while idle is less.
+// Limit of the lead-in of all ranks. The amount that slow devices and links absorb while idle is
+// smaller.
 constexpr double most_lead_in_bytes = 32.0 * 1024 * 1024;
 
 std::int64_t operations_at(const Cost& cost, double seconds_per_weight) {
@@ -32,7 +33,7 @@ double round_at(const std::vector<Cost>& costs, double seconds_per_weight) {
 }  // namespace
 
 std::vector<std::int64_t> plan_operations(const std::vector<Cost>& costs, double round_seconds) {
-  // The round's length grows with the seconds per weight: bisection.
+  // The round's length grows with the seconds per weight, so bisection finds them.
   double low = 0;
   double high = std::max(round_seconds, 0.0);
   for (int step = 0; step < 60; ++step) {
@@ -61,7 +62,7 @@ std::int64_t lead_in_bytes(double seconds, double bytes_per_second_of_rank, int 
   const double wanted =
       std::min(most_lead_in_bytes / ranks, seconds * std::max(bytes_per_second_of_rank, 0.0));
   const auto units = static_cast<std::int64_t>(std::ceil(wanted / static_cast<double>(unit)));
-  // At least half of the place is for what is timed.
+  // At least half of the available bytes is for the timed part.
   const std::int64_t room = std::min(most_bytes - operation_bytes, most_bytes / 2);
   return std::clamp<std::int64_t>(room / unit, 0, units) * unit;
 }
@@ -74,7 +75,8 @@ bool another_round(int made, double elapsed, double round_seconds, double second
 std::vector<std::size_t> shuffled(std::size_t cells, std::uint64_t seed) {
   std::vector<std::size_t> order(cells);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  // This is not std::shuffle, whose result differs between libraries, and ranks must agree.
+  // This does not use std::shuffle, because its result differs between libraries and ranks must
+  // agree.
   std::mt19937_64 random(seed);
   for (std::size_t left = cells; left > 1; --left) {
     std::swap(order[left - 1], order[random() % left]);

@@ -12,8 +12,8 @@ std::optional<double> bursts_seconds(std::span<const std::int64_t> done, double 
       static_cast<std::size_t>(std::max(2.0, std::ceil(least_gap_seconds / place_seconds)));
   std::optional<std::size_t> first;
   std::size_t last = 0;
-  std::size_t gap = 0;   // places without anything done, up to here
-  std::size_t gaps = 0;  // of them those between the first burst and the last
+  std::size_t gap = 0;   // points without a finished operation, up to here
+  std::size_t gaps = 0;  // those of them between the first burst and the last
   for (std::size_t place = 0; place < done.size(); ++place) {
     if (done[place] == 0) {
       ++gap;

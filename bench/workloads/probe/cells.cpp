@@ -22,7 +22,7 @@ constexpr double small_weight = 1;
 constexpr double small_weight_of_many = 0.4;
 constexpr double cache_weight = 0.5;
 constexpr double other_weight = 0.5;
-// Ten kinds of operations share it.
+// Ten kinds of operations share this weight.
 constexpr double items_weight = 1.5;
 constexpr int many_targets = 3;
 
@@ -35,7 +35,7 @@ constexpr std::int64_t most_messages = 50'000;
 constexpr std::int64_t most_sent = std::int64_t{4} << 30;
 constexpr std::int64_t most_work = std::int64_t{1} << 34;
 
-// What is written to the cache is synced after the trial: on slow storage less of it.
+// Data written to the cache is synced after the trial, so less is written on slow storage.
 constexpr double cache_write_sync_seconds = 0.1;
 
 int sum(const std::vector<int>& values) { return std::accumulate(values.begin(), values.end(), 0); }
@@ -61,7 +61,7 @@ class Maker {
  private:
   void add(const Cell& cell) { made_.cells.push_back(cell); }
 
-  // For operations without an intermediate number of ranks.
+  // For operations that need no intermediate number of ranks.
   [[nodiscard]] std::vector<int> one_and_all() const {
     return ranks_ == 1 ? std::vector<int>{1} : std::vector<int>{1, ranks_};
   }
@@ -131,7 +131,8 @@ class Maker {
       for (const int ranks : counts_) {
         const bool large = bytes >= (many ? large_request_of_many : large_request);
         const bool intermediate = ranks != 1 && ranks != ranks_;
-        // Small requests of many targets tell the fixed cost, for which one rank will do.
+        // With many targets, small requests only measure the fixed cost, for which one rank
+        // suffices.
         if ((intermediate || (many && ranks != 1)) && !large) continue;
         if (!many || target == 0) {
           for (const auto operation : {Operation::cache_write, Operation::cache_read}) {
@@ -182,7 +183,7 @@ class Maker {
 
   void add_messages(int senders, HostPair pair) {
     for (const std::int64_t bytes : {64 * KiB, message_bytes}) {
-      // Between hosts the link's rate is wanted; what a message costs by itself, latency tells.
+      // Between hosts the link's rate is measured; the latency gives the fixed cost of a message.
       if (pair.sender != pair.receiver && bytes != message_bytes) continue;
       add({.operation = Operation::bandwidth,
            .ranks = senders,

@@ -11,11 +11,11 @@ inline constexpr std::int64_t KiB = 1024;
 inline constexpr std::int64_t MiB = 1024 * KiB;
 
 inline constexpr std::int64_t copied_run_bytes = 64;
-// The bytes of a row of the file that the ranks of a host write together.
+// Size of a row of the file that the ranks of a host write together.
 inline constexpr std::int64_t shared_row_bytes = 512;
 
-// As python/weir/results/probe.py names and explains them; `files` and
-// `shared_files` are the steps of empty_items.hpp, in a directory of each rank and in one of all.
+// The operations that python/weir/results/probe.py names and explains. `files` and `shared_files`
+// are the steps of empty_items.hpp, in a directory of each rank and in one of all ranks.
 enum class Operation {
   memory_copy,
   run_copy,
@@ -36,57 +36,58 @@ enum class Operation {
   busy_work,
 };
 
-// The names of an operation's samples, in the order of its trial's times.
+// Returns the names of an operation's samples, in the order of its trial's times.
 [[nodiscard]] std::vector<std::string> sample_names(Operation operation);
-// Whether the operation moves the bytes of a test file.
+// Returns whether the operation moves the bytes of a test file.
 [[nodiscard]] bool moves_file(Operation operation);
-// Whether its samples are the steps on empty files and directories.
+// Returns whether the operation's samples are the steps on empty files and directories.
 [[nodiscard]] bool makes_items(Operation operation);
 
 struct Cell {
   Operation operation = Operation::barrier;
-  int ranks = 1;           // that work at the same time; of messages the senders
+  int ranks = 1;           // ranks that work at the same time; for messages, the senders
   std::int64_t bytes = 0;  // of one operation of one rank
   int target = -1;         // for operations on files
   int sender_host = -1;    // for messages
   int receiver_host = -1;
-  std::int64_t most_bytes = 0;       // of one rank in a trial, lead-in included, where bytes move
-  std::int64_t most_operations = 1;  // of one rank in a trial
-  double weight = 1;                 // of its time
+  // Limit for one rank in a trial, including the lead-in, for operations that move bytes.
+  std::int64_t most_bytes = 0;
+  std::int64_t most_operations = 1;  // limit for one rank in a trial
+  double weight = 1;                 // of the cell's time
 };
 
 // A target as the preparation of its test files found it.
 struct TargetShape {
-  bool direct = true;           // it takes O_DIRECT
-  std::int64_t file_bytes = 0;  // of a rank's file with which all ranks work
+  bool direct = true;           // the file system accepts O_DIRECT
+  std::int64_t file_bytes = 0;  // of a rank's file if all ranks work
   double bytes_per_second = 0;  // of all ranks together, written and synced
 };
 
 struct Shape {
   std::vector<int> host_ranks;  // ranks of each host
   std::vector<TargetShape> targets;
-  std::int64_t largest_file_bytes = 0;  // of a rank
+  std::int64_t largest_file_bytes = 0;  // of one rank
   std::int64_t copy_bytes = 0;          // of one memory copy
 };
 
-// Request sizes from 4 KiB to 16 MiB in equal ratios; of three targets and more a small and a large
-// one, which still shows bursts of slow devices in short trials.
+// Returns request sizes from 4 KiB to 16 MiB in equal ratios. For three or more targets it returns
+// a small and a large size; the large one still shows bursts of slow devices in short trials.
 [[nodiscard]] std::vector<std::int64_t> request_sizes(int targets);
 
-// How many ranks work at the same time, ascending: one, one on each host (on a single host the
-// geometric mean), all.
+// Returns the numbers of ranks that work at the same time, in ascending order: one, one on each
+// host (on a single host the geometric mean), all.
 [[nodiscard]] std::vector<int> rank_counts(const std::vector<int>& host_ranks);
 
-// A rank's place in the order in which ranks take part: distributed over the hosts, so that the
-// first ones are one on each. 0 ≤ position < ranks.
+// Returns a rank's position in the order in which ranks take part, 0 ≤ position < ranks. The order
+// alternates between the hosts, so that the first ranks are on different hosts.
 [[nodiscard]] int position_of(const std::vector<int>& host_ranks, int host, int rank_on_host);
 
-// The bytes of the test file of the rank at `position`: with fewer ranks at work each moves more,
-// so that a trial takes as long.
+// Returns the bytes of the test file of the rank at `position`. With fewer active ranks each moves
+// more, so that a trial takes the same time.
 [[nodiscard]] std::int64_t file_bytes_at(const Shape& shape, int target, int position);
 
-// Sender and receiver of each pair of hosts whose link is measured: every host with its neighbours
-// on a ring, in both directions, so that a slow link shows whichever host it belongs to. At most
+// Returns the sender and the receiver of each pair of hosts whose link is measured: every host with
+// its neighbors on a ring, in both directions, so that a slow link shows on any host. At most
 // `most` hosts, spread evenly.
 struct HostPair {
   int sender = 0;
@@ -95,8 +96,9 @@ struct HostPair {
 [[nodiscard]] std::vector<HostPair> host_pairs(int hosts, int most);
 inline constexpr int most_linked_hosts = 32;
 
-// All cells; sizes of one operation ascending. What a target's files are too small for, or O_DIRECT
-// it does not take, is left out and said in `warnings`; those name targets by their number.
+// All cells, with the sizes of one operation in ascending order. Cells for which a target's files
+// are too small, or that need O_DIRECT on a target that rejects it, are omitted and listed in
+// `warnings`, which names targets by their number.
 struct Cells {
   std::vector<Cell> cells;
   std::vector<std::string> warnings;

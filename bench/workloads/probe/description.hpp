@@ -1,4 +1,4 @@
-// probe.json besides its samples: where it was measured, and with what.
+// The part of probe.json besides its samples: where it was measured, and with what.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,11 +7,12 @@
 
 namespace weir::bench::probe {
 
-// The `Target` of python/weir/results/probe.py for a directory. Reads /proc, /sys and the file
-// system's attributes.
+// Returns the `Target` of python/weir/results/probe.py for a directory. Reads /proc, /sys and the
+// file system's attributes.
 [[nodiscard]] nlohmann::ordered_json describe_target(const std::string& directory);
 
-// Processor, caches and memory of this host. Targets' devices are told by describe_target().
+// Describes the processor, caches and memory of this host. describe_target() describes the targets'
+// devices.
 [[nodiscard]] nlohmann::ordered_json describe_host(const std::string& directory);
 
 }  // namespace weir::bench::probe

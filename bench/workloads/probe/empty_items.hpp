@@ -1,4 +1,4 @@
-// What a probe does to many empty files, and to as many directories, that lie in one directory.
+// The operations of a probe on many empty files, and on as many directories, in one directory.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace weir::bench::probe {
 
 class EmptyItems {
  public:
-  // `folder`: where they lie; `rank` tells its names from those of others there.
+  // `folder` contains the items; `rank` distinguishes their names from those of other ranks there.
   EmptyItems(FailureGuard& guard, std::string folder, int rank, std::int64_t count);
 
   Status make_folder();
@@ -23,10 +23,11 @@ class EmptyItems {
   Status stat(Times* times);
   Status open_and_close(Times* times);
   Status set_times(Times* times);
-  // The whole folder, which must hold `entries`; with their attributes.
+  // Lists the whole folder, which must hold `entries`. list_attributes() also reads their
+  // attributes.
   Status list(Times* times, std::int64_t entries);
   Status list_attributes(Times* times, std::int64_t entries);
-  // Within the folder; all that follows finds them under their new names.
+  // Renames the items within the folder; all later calls use the new names.
   Status rename(Times* times);
   Status remove(Times* times);
   Status make_directories(Times* times);
@@ -42,14 +43,16 @@ class EmptyItems {
   std::vector<std::string> paths_;
 };
 
-// A step of a trial: what it is called in samples, and what it does.
+// A step of a trial: its name in samples, and its function.
 struct ItemStep {
   const char* name = "";
   Status (EmptyItems::*each)(Times* times) = nullptr;
-  // Instead of that: of a rank's whole folder, in none that ranks share.
+  // Replaces the function above: it acts on a rank's whole folder, and not on a folder that ranks
+  // share.
   Status (EmptyItems::*folder)(Times* times, std::int64_t entries) = nullptr;
 };
-// In the order in which they can be done; those in a folder of each rank, or in one of all.
+// Returns the steps in an order in which they are possible, for a folder of each rank or for one of
+// all ranks.
 [[nodiscard]] std::vector<ItemStep> item_steps(bool shared_folder);
 
 }  // namespace weir::bench::probe

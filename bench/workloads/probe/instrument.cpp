@@ -21,8 +21,8 @@ namespace {
 
 using storage::Durability;
 
-constexpr std::int64_t row_stride = 8;             // rows between those of a rank that copies
-constexpr std::int64_t checked_bytes = 256 * KiB;  // of what a trial has read
+constexpr std::int64_t row_stride = 8;  // distance between the rows of a rank that copies
+constexpr std::int64_t checked_bytes = 256 * KiB;  // of the data that a trial has read
 
 Pattern pattern_of(Operation operation) {
   switch (operation) {
@@ -91,7 +91,7 @@ Status Instrument::provide_buffers(std::int64_t bytes) {
 
 Status Instrument::add_target(const std::string& folder) {
   targets_.emplace_back(guard_, folder, static_cast<std::uint32_t>(job_.rank));
-  // In the folder of the host's first rank.
+  // The file lies in the folder of the host's first rank.
   const std::string job_folder = folder.substr(0, folder.rfind('/'));
   shared_files_.emplace_back(
       guard_, fmt::format("{}/rank-{}/shared", job_folder, job_.node_world_ranks.front()));
@@ -100,7 +100,7 @@ Status Instrument::add_target(const std::string& folder) {
 
 Status Instrument::renew_payload() {
   ++generation_;
-  // All targets' files of a rank have the same payload.
+  // A rank's files on all targets have the same payload.
   if (!targets_.empty()) {
     targets_.front().fill(written_image(), buffers_.bytes_each(), generation_);
   }
@@ -187,7 +187,7 @@ Status Instrument::make_ready(const Cell& cell, std::int64_t end, bool takes_par
   TargetFile& file = file_of(cell);
   if (cell.operation == Operation::storage_read) return file.drop_pages(end);
   if (!is_cached(cell.operation)) return {};
-  // Operations of before may have taken the pages out of the cache.
+  // Earlier operations may have evicted the pages from the cache.
   Times untimed;
   return file.move({.direction = Direction::read}, {.bytes = cell.bytes, .count = end / cell.bytes},
                    read_image(), &untimed);
@@ -198,11 +198,11 @@ Status Instrument::finish(const Cell& cell, std::int64_t end, bool takes_part) {
   TargetFile& file = file_of(cell);
   if (pattern_of(cell.operation).direction == Direction::write) {
     file.wrote(end, generation_);
-    // Nothing may be left to be written back in the next trial's time.
+    // Nothing may remain to be written back during the next trial.
     return cell.operation == Operation::cache_write ? file.sync() : Status();
   }
   const std::int64_t bytes = std::min(checked_bytes, end);
-  // Another place each time.
+  // Each check starts at another offset.
   const std::int64_t begin = trials_ * page_bytes % (end - bytes + page_bytes);
   return file.check(read_image(), begin, std::min(end, begin + bytes));
 }
@@ -263,7 +263,7 @@ Result<double> Instrument::copy_memory(const Cell& cell, std::int64_t operations
   times.start_ns = monotonic_ns();
   for (std::int64_t i = 0; mine && i < operations; ++i) {
     std::memcpy(read_image(), written_image(), static_cast<std::size_t>(cell.bytes));
-    // The copy must happen although nobody reads it.
+    // The copy must happen although nothing reads its result.
     asm volatile("" : : "r"(read_image()) : "memory");
   }
   times.end_ns = monotonic_ns();
@@ -273,7 +273,8 @@ Result<double> Instrument::copy_memory(const Cell& cell, std::int64_t operations
 Result<double> Instrument::copy_runs(const Cell& cell, std::int64_t operations) {
   if (Status status = meeting_.meet({}); !status) return status.error();
   const bool mine = takes_part(cell);
-  // As a rank's rows go into a buffer: packed on one side, far apart on the other.
+  // This copies like a rank whose rows go into a buffer: packed on one side, far apart on the
+  // other.
   const std::int64_t stride = row_stride * cell.bytes;
   const std::int64_t rows = buffers_.bytes_each() / stride;
   Times times;
@@ -284,7 +285,7 @@ Result<double> Instrument::copy_runs(const Cell& cell, std::int64_t operations) 
     copy.bytes = cell.bytes;
     if (count > 1) copy.levels.push_back({count, cell.bytes, stride});
     copy.run(written_image(), read_image());
-    // The copy must happen although nobody reads it.
+    // The copy must happen although nothing reads its result.
     asm volatile("" : : "r"(read_image()) : "memory");
     done += count;
   }
@@ -359,7 +360,7 @@ Result<double> Instrument::sync(const Cell& cell, std::int64_t operations) {
   return meeting_.slowest(seconds);
 }
 
-// Each step on all that the one before has left.
+// Does each step on all items that the previous step has left.
 Result<std::vector<double>> Instrument::make_items(const Cell& cell, std::int64_t operations) {
   const bool mine = takes_part(cell);
   const bool shared = cell.operation == Operation::shared_files;
@@ -395,7 +396,7 @@ Result<std::vector<double>> Instrument::make_items(const Cell& cell, std::int64_
 Result<double> Instrument::message(const Cell& cell, const TrialPlan& plan) {
   const auto senders = static_cast<int>(cell.ranks);
   const bool inside = cell.sender_host == cell.receiver_host;
-  // Inside a host ranks 2i send to 2i + 1; between hosts each to its like.
+  // Inside a host, rank 2i sends to rank 2i + 1; between hosts, each rank sends to its counterpart.
   const auto host_ranks = [this](int host) {
     return placement_.world_rank[static_cast<std::size_t>(host)];
   };

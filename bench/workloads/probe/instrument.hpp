@@ -1,9 +1,17 @@
-// Makes single trials of cells, by all ranks together. Every function is collective and gives every
-// rank the same, or every rank an error.
+// Makes single trials of cells, by all ranks together. Every function is collective and returns the
+// same value on every rank, or an error on every rank.
 //
-// A trial: 1. make ready (drop pages, or make them resident)   2. meet   3. lead-in   4. meet
-//          5. the timed part   6. agree on its span   7. check what was read, sync what was not
+// clang-format off
+// A trial:
+//   1. Prepare: drop pages, or make them resident.
+//   2. Meet.
+//   3. Move the lead-in.
+//   4. Meet.
+//   5. Do the timed part.
+//   6. Agree on its span.
+//   7. Check what was read, and sync what is not synced yet.
 // Ranks that take no part sleep in steps 4 and 6.
+// clang-format on
 #pragma once
 
 #include <cstdint>
@@ -21,7 +29,7 @@
 
 namespace weir::bench::probe {
 
-// Where the ranks are.
+// The places of the ranks.
 struct Placement {
   std::vector<int> host_ranks;               // ranks of each host
   std::vector<std::vector<int>> world_rank;  // [host][rank on the host]
@@ -34,7 +42,7 @@ struct Placement {
 // What one trial does.
 struct TrialPlan {
   std::int64_t operations = 1;     // of one rank
-  std::int64_t lead_in_bytes = 0;  // of one rank, before them
+  std::int64_t lead_in_bytes = 0;  // of one rank, before the operations
 };
 
 class Instrument {
@@ -43,21 +51,22 @@ class Instrument {
              const Placement& placement)
       : job_(job), guard_(guard), meeting_(job, offset), placement_(placement) {}
 
-  // The buffers: one that test files are written from, one that they are read into. Of one rank.
+  // Allocates a rank's two buffers: test files are written from one and read into the other.
   Status provide_buffers(std::int64_t bytes);
-  // A new target, with this rank's folder and file on it.
+  // Adds a target, with this rank's folder and file on it.
   Status add_target(const std::string& folder);
-  // Writes the first `bytes` of every rank's file, which may differ, and syncs: seconds.
+  // Writes the first `bytes` of every rank's file and syncs. `bytes` may differ between ranks.
+  // Returns the seconds.
   Result<double> write_files(int target, std::int64_t bytes);
-  // Whether the file system takes O_DIRECT on all ranks.
+  // Returns whether the file system accepts O_DIRECT on all ranks.
   Result<bool> open_direct(int target);
-  // The share of a file's pages that stay in memory after they were dropped, of the worst rank; 0
-  // where it cannot be told.
+  // Returns the share of a file's pages that stay in memory after they were dropped, on the worst
+  // rank; 0 if it is unknown.
   Result<double> resident_after_drop(int target, std::int64_t bytes);
 
-  // A new generation of the payload, for all writes from now on.
+  // Begins a new generation of the payload for all later writes.
   Status renew_payload();
-  // One trial: seconds of each of its samples (cells.hpp: sample_names).
+  // Makes one trial and returns the seconds of each of its samples (sample_names in cells.hpp).
   Result<std::vector<double>> trial(const Cell& cell, const TrialPlan& plan);
 
   [[nodiscard]] Meeting& meeting() { return meeting_; }
@@ -75,10 +84,11 @@ class Instrument {
   Result<double> meet(std::int64_t operations);
   Result<double> message(const Cell& cell, const TrialPlan& plan);
   Result<std::vector<double>> make_items(const Cell& cell, std::int64_t operations);
-  // The seconds of a trial that ended, with `ends` of this rank's operations (bursts.hpp).
+  // Returns the seconds of a finished trial, with the `ends` of this rank's operations
+  // (bursts.hpp).
   Result<double> seconds_in_bursts(const Meeting::Span& span,
                                    const std::vector<std::int64_t>& ends);
-  // Sleeping ranks have nothing to tell.
+  // Ranks that sleep contribute no times.
   Result<double> seconds_of_span(Status mine, const Times& times, bool takes_part);
   [[nodiscard]] bool takes_part(const Cell& cell) const { return placement_.position < cell.ranks; }
   [[nodiscard]] TargetFile& file_of(const Cell& cell) {

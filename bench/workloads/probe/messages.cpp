@@ -52,7 +52,7 @@ Status stream_messages(const Job& job, int other, Role role, std::byte* memory, 
   Status status;
   times->start_ns = monotonic_ns();
   for (std::int64_t i = 0; status.ok() && i < messages; ++i) {
-    // Message i goes where message i - messages_on_their_way was.
+    // Message i uses the slot of message i - messages_on_their_way.
     const auto slot = static_cast<std::size_t>(i) % messages_on_their_way;
     status = wait_for(requests[slot], job.deadline_ns(), what);
     if (!status) break;
@@ -66,7 +66,7 @@ Status stream_messages(const Job& job, int other, Role role, std::byte* memory, 
   for (MPI_Request& request : requests) {
     if (status) status = wait_for(request, job.deadline_ns(), what);
   }
-  // A message that was sent may still be on its way.
+  // A message that was sent may still be in flight.
   std::int64_t word = 0;
   if (status) {
     status = role == Role::receiver ? send_word(job, other, &word, received_tag)

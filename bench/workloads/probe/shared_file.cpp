@@ -12,7 +12,7 @@ namespace weir::bench::probe {
 namespace {
 
 constexpr std::int64_t rows_of_file = shared_file_bytes / shared_row_bytes;
-// How often the guard is told where a trial is.
+// The number of rows after which the guard learns the position of a trial.
 constexpr std::int64_t watched_rows = 64;
 
 }  // namespace

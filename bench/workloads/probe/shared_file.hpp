@@ -1,5 +1,5 @@
-// A file that the ranks of a host write together, in rows that take turns, as ranks do that write
-// the rows of an array by themselves.
+// A file that the ranks of a host write together, in rows assigned round-robin, like ranks that
+// each write their own rows of an array.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@
 
 namespace weir::bench::probe {
 
-// Fits into the buffers of every probe.
+// The size fits into the buffers of every probe.
 inline constexpr std::int64_t shared_file_bytes = 4 * MiB;
 
 class SharedFile {
  public:
   SharedFile(FailureGuard& guard, std::string path) : guard_(guard), path_(std::move(path)) {}
 
-  // Makes the file and writes it in one piece, for one rank: to write rows into a file that was
-  // written in large pieces is what costs most (Linux keeps it in large folios), and what an array
-  // that is written again may meet.
+  // Creates the file and writes it in one piece; called on one rank. Writing rows into a file that
+  // was written in large pieces is the most expensive case (Linux keeps the file in large folios),
+  // and a program that rewrites an array may encounter it.
   Status make(std::byte* image);
-  // Opens the file that is there.
+  // Opens the existing file.
   Status open();
-  // Writes `count` rows, every `writers`-th from row `first` on, over and over the same bytes.
-  // The file begins anew where it ends.
+  // Writes `count` rows with the same bytes, every `writers`-th row from `first` on. After the end
+  // of the file it continues at its beginning.
   Status write_rows(std::int64_t count, int first, int writers, const std::byte* row, Times* times);
   Status sync();
 

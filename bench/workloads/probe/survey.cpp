@@ -15,7 +15,7 @@ namespace weir::bench::probe {
 namespace {
 
 constexpr std::int64_t largest_buffer = 64 * MiB;
-// Messages need as much for those on their way.
+// Messages in flight need this much.
 constexpr std::int64_t smallest_buffer = 4 * MiB;
 constexpr std::int64_t copy_bytes = 32 * MiB;
 
@@ -27,16 +27,16 @@ constexpr double longest_overrun = 1.1;
 
 constexpr int rounds_wanted = 5;
 constexpr int rounds_wanted_of_many = 3;
-// Slow devices and links let about a tenth of a second pass before their limit shows.
+// Slow devices and links take about a tenth of a second before their limit shows.
 constexpr double lead_in_seconds = 0.12;
 constexpr double lead_in_seconds_of_many = 0.05;
-// Below it a pilot would tell less of a device than the writing of its files did.
+// Below this rate a pilot would reveal less of a device than the writing of its files did.
 constexpr double slow_bytes_per_second = 500e6;
 constexpr double usual_call_seconds = 50e-6;
 
 std::int64_t whole_mib(std::int64_t bytes) { return bytes / MiB * MiB; }
 
-// How many of the directories lie on the same file system as this one, itself included.
+// Returns how many of the directories, including this one, lie on the same file system.
 std::int64_t targets_sharing(const std::vector<std::string>& directories,
                              const std::string& directory) {
   struct stat own {};
@@ -52,7 +52,7 @@ std::int64_t targets_sharing(const std::vector<std::string>& directories,
 Result<Spare> find_spare(const Job& job, const Request& request) {
   Spare spare;
   const auto targets = static_cast<std::int64_t>(request.directories.size());
-  // Besides the buffers the files' pages; find_room() gives half of what is free.
+  // The files' pages need memory besides the buffers. find_room() returns half of the free memory.
   constexpr std::int64_t buffers = 2;
   std::int64_t least = largest_buffer;
   for (const std::string& directory : request.directories) {
@@ -60,7 +60,7 @@ Result<Spare> find_spare(const Job& job, const Request& request) {
         job, {.directory = directory, .output = {}, .transfer_bytes = largest_buffer});
     spare.memory_available = room.memory_available;
     least = std::min(least, whole_mib(room.memory_per_rank / (buffers + targets)));
-    // Fewer ranks have larger files: up to three times the bytes of all.
+    // With fewer ranks the files are larger: up to three times the bytes of all files are needed.
     constexpr std::int64_t sets = 3;
     const std::int64_t sharing = targets_sharing(request.directories, directory);
     spare.largest_file_bytes.push_back(whole_mib(room.disk_per_rank / sets / sharing));
@@ -92,7 +92,7 @@ Result<TargetShape> Survey::grow_files(int target) {
   std::int64_t bytes = MiB;
   double seconds = 0;
   while (true) {
-    // The better of two: the first touches memory and disk anew.
+    // The better of two attempts counts: the first touches new memory and disk space.
     for (int attempt = 0; attempt < 2; ++attempt) {
       const auto took = instrument_.write_files(target, bytes);
       if (!took) return took.error();
@@ -114,7 +114,7 @@ Result<TargetShape> Survey::grow_files(int target) {
 Status Survey::fill_files(int target) {
   TargetShape& shape = shape_.targets[static_cast<std::size_t>(target)];
   const std::int64_t wanted = spare_.largest_file_bytes[static_cast<std::size_t>(target)];
-  // Growing by short steps can be misled by a stall; the files' own writing is longer.
+  // A stall can mislead growing by short steps; the writing of the full files is longer.
   while (true) {
     const auto seconds =
         instrument_.write_files(target, file_bytes_at(shape_, target, placement_.position));
@@ -125,7 +125,7 @@ Status Survey::fill_files(int target) {
     }
     shape.bytes_per_second = static_cast<double>(bytes) / seconds.value();
     const double limit = shape.bytes_per_second * files_seconds() / job_.size;
-    // At least half as much again, so that this ends soon.
+    // The size grows by at least half, so that this ends soon.
     constexpr double growth = 1.5;
     if (limit < growth * static_cast<double>(shape.file_bytes) || shape.file_bytes >= wanted) {
       return {};
@@ -213,7 +213,7 @@ Status Survey::make_pilot(std::size_t index) {
   const Cell& cell = cells_[index];
   Course& course = courses_[index];
   const double wanted = pilot_share * request_.seconds;
-  // The first touches code and data anew.
+  // The first attempt touches new code and data.
   for (int attempt = 0; attempt < 2; ++attempt) {
     course.plan.operations = 1;
     if (Status status = make_trial(index, Kind::pilot); !status) return status;
@@ -245,14 +245,14 @@ bool Survey::predict(std::size_t index) {
 
 Status Survey::make_pilots() {
   std::vector<Cell> asked;
-  std::swap(cells_, asked);  // cells_ grows by those that are kept
+  std::swap(cells_, asked);  // cells_ then gets those that are kept
   for (const Cell& cell : asked) {
     const auto is_smaller = [&](std::size_t i) {
       const Cell& other = cells_[i];
       return other.operation == cell.operation && other.target == cell.target &&
              other.ranks == cell.ranks && other.bytes < cell.bytes;
     };
-    std::optional<std::size_t> smaller;  // the next one, for sizes ascend
+    std::optional<std::size_t> smaller;  // the next smaller cell, because sizes ascend
     for (std::size_t i = 0; moves_file(cell.operation) && i < cells_.size(); ++i) {
       if (is_smaller(i)) smaller = i;
     }

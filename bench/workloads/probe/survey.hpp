@@ -1,12 +1,14 @@
 // The course of a probe, within its time:
 //
+// clang-format off
 //   1. Test files: on every target each rank's file grows until writing all of them takes about a
 //      fiftieth of the time, or memory or disk allow no more.
-//   2. Pilots, one cell after the other: what one operation takes. They warm up, and do not count.
-//   3. A rehearsal: a round as planned from the pilots, lead-ins included. It does not count
-//   either.
-//      Of three targets and more there is no time for it.
+//   2. Pilots, one cell after the other, measure the time of one operation. They are warm-ups and
+//      do not count.
+//   3. A rehearsal: a round as planned from the pilots, including lead-ins. It does not count
+//      either. With three or more targets there is no time for it.
 //   4. Rounds, planned from the rehearsal, until the time is over.
+// clang-format on
 #pragma once
 
 #include <cstdint>
@@ -23,7 +25,7 @@
 
 namespace weir::bench::probe {
 
-// What was asked for.
+// The requested probe.
 struct Request {
   std::vector<std::string> directories;  // absolute
   std::string output;
@@ -32,7 +34,7 @@ struct Request {
   bool progress_json = false;
 };
 
-// What the hosts and the file systems can spare. Collective; the same on every rank.
+// The resources that the hosts and the file systems can spare. Collective; all ranks get the same.
 struct Spare {
   std::int64_t memory_available = 0;             // summed over the hosts
   std::int64_t buffer_bytes = 0;                 // of each of a rank's two buffers
@@ -50,36 +52,37 @@ class Survey {
         placement_(placement),
         instrument_(instrument) {}
 
-  // Collective, both. `folders`: this rank's, by target.
+  // prepare() and measure() are collective. `folders` are this rank's, by target.
   Status prepare(const std::vector<std::string>& folders);
   Status measure();
 
-  // The samples of probe.json, after measure().
+  // Returns the samples of probe.json, after measure().
   [[nodiscard]] nlohmann::ordered_json samples() const;
   [[nodiscard]] const std::vector<std::string>& warnings() const { return warnings_; }
 
  private:
-  struct Course {  // of one cell
+  // The course of one cell.
+  struct Course {
     TrialPlan plan;
     Cost cost;
-    std::vector<std::vector<double>> seconds;  // of each sample, counted trials
+    std::vector<std::vector<double>> seconds;  // of each sample, over the counted trials
   };
   enum class Kind { pilot, rehearsal, counted };
 
-  // What writing the files of all ranks on a target may take.
+  // Returns the time that writing the files of all ranks on a target may take.
   [[nodiscard]] double files_seconds() const;
   Result<TargetShape> grow_files(int target);
-  // Writes the files in full, larger than they were grown where there is time for it.
+  // Writes the files in full, larger than growing made them if there is time for it.
   Status fill_files(int target);
-  // Whether the cell's cost is known without a pilot: where a pilot would take long and tell
-  // little.
+  // Predicts the cell's cost if a pilot would take long and give little information. Returns
+  // whether it did.
   bool predict(std::size_t index);
   Status make_pilots();
   Status make_pilot(std::size_t index);
-  // One trial of every cell in an order of its own; stops where there is no time left.
+  // Makes one trial of every cell in a new random order; stops when no time is left.
   Status make_round(Kind kind, std::uint64_t seed);
   Status make_trial(std::size_t index, Kind kind);
-  // Plans all trials anew, for rounds of that length.
+  // Plans all trials again, for rounds of that length.
   void plan(double round_seconds);
   Status look_at_clock();
   void report_progress(const Cell& cell, Kind kind);

@@ -14,9 +14,10 @@
 namespace weir::bench::probe {
 namespace {
 
-constexpr std::uint64_t payload_seed = 0x57656972;  // any: incompressible is what it has to be
+constexpr std::uint64_t payload_seed =
+    0x57656972;  // an arbitrary seed; the data must only be incompressible
 constexpr std::int64_t word_bytes = 8;
-// How often the guard is told where an operation of small ones is.
+// The number of small operations after which the guard learns the position.
 constexpr std::int64_t watched_operations = 64;
 
 }  // namespace
@@ -37,7 +38,8 @@ Result<bool> TargetFile::open_direct(std::byte* page) {
   Times times;
   const Pieces first{.begin = 0, .bytes = page_bytes, .count = 1};
   Status status = move({.direction = Direction::read, .direct = true}, first, page, &times);
-  // Some open with O_DIRECT and refuse the transfer: a device with larger sectors, an overlay.
+  // Some systems open with O_DIRECT and reject the transfer: a device with larger sectors, an
+  // overlay.
   if (!status && status.error().system_error == EINVAL) {
     direct_.reset();
     return false;
@@ -63,7 +65,7 @@ Status TargetFile::move(const Pattern& pattern, const Pieces& pieces, std::byte*
                               .bytes = pieces.bytes,
                               .offset = offset,
                               .durability = pattern.durability});
-    if (status) status = transfer->wait(0);  // it has moved already
+    if (status) status = transfer->wait(0);  // the data has already been moved
     if (ends != nullptr) ends->push_back(transfer->timing().end_ns);
   }
   times->end_ns = monotonic_ns();

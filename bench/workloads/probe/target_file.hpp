@@ -1,8 +1,9 @@
-// One rank's place on one target: a folder with the test file that the trials write and read.
+// One rank's part of one target: a folder with the test file that the trials write and read.
 //
 // The file holds payload (measurement/payload.hpp) from its start. Every generation of the payload
-// is made once, in the image of the file that is written from; a write trial writes the image from
-// the file's start to where it ends, so what a later read must find is known (WrittenContent).
+// is computed once, in the image of the file from which it is written. A write trial writes the
+// image from the file's start up to some position, so the content that a later read must find is
+// known (WrittenContent).
 #pragma once
 
 #include <cstdint>
@@ -23,43 +24,44 @@ namespace weir::bench::probe {
 struct Pattern {
   Direction direction = Direction::read;
   storage::Durability durability = storage::Durability::none;  // of each operation
-  bool direct = false;                                         // by O_DIRECT
+  bool direct = false;                                         // with O_DIRECT
 };
 struct Pieces {
-  std::int64_t begin = 0;  // in the file and in the image
-  std::int64_t bytes = 0;  // of one
+  std::int64_t begin = 0;  // offset in the file and in the image
+  std::int64_t bytes = 0;  // of one piece
   std::int64_t count = 0;
 };
 
 class TargetFile {
  public:
-  // `folder`: this rank's, not there yet. `number`: of the file in the run's payload.
+  // `folder` is this rank's, which does not exist yet. `number` is that of the file in the run's
+  // payload.
   TargetFile(FailureGuard& guard, std::string folder, std::uint32_t number)
       : guard_(guard), folder_(std::move(folder)), path_(folder_ + "/data"), number_(number) {}
 
-  // Makes the folder and the file.
+  // Creates the folder and the file.
   Status make();
-  // Opens the file for O_DIRECT and tries it; false where the file system refuses. The file must
-  // hold a page.
+  // Opens the file for O_DIRECT and tries a transfer. Returns false if the file system rejects it.
+  // The file must hold at least a page.
   Result<bool> open_direct(std::byte* page);
 
-  // Moves the pieces between the file and `image`, and says when.
-  // `ends`, when given, gets the time at which each was done.
+  // Moves the pieces between the file and `image`, and returns the times. `ends`, unless null, gets
+  // the time at which each piece was done.
   Status move(const Pattern& pattern, const Pieces& pieces, std::byte* image, Times* times,
               std::vector<std::int64_t>* ends = nullptr);
-  // After writing from the image: [0, end) holds `generation`.
+  // Records that [0, end) was written from the image with `generation`.
   void wrote(std::int64_t end, std::uint32_t generation) { content_.wrote(end, generation); }
 
-  // Reads the first 8 bytes `count` times, each by a call of its own.
+  // Reads the first 8 bytes `count` times, with a separate call each.
   Status read_words(std::int64_t count, std::byte* memory, Times* times);
-  // Writes `count` times 4 KiB more to the file's end, with an fsync after each, and removes them
-  // again. `sync_seconds`: what the fsyncs alone took.
+  // Appends 4 KiB to the file `count` times, with an fsync after each, and removes them again.
+  // `sync_seconds` becomes the time of the fsyncs alone.
   Status append_and_sync(std::int64_t count, std::byte* memory, double* sync_seconds);
   Status sync();
   Status drop_pages(std::int64_t end);
-  // The share of the pages of [0, end) that are in memory; nothing where it cannot be told.
+  // Returns the share of the pages of [0, end) that are in memory, or nothing if it is unknown.
   [[nodiscard]] std::optional<double> resident(std::int64_t end) const;
-  // Compares [begin, end) of `image`, which was read from the file, with what it must hold.
+  // Compares [begin, end) of `image`, which was read from the file, with the expected content.
   [[nodiscard]] Status check(const std::byte* image, std::int64_t begin, std::int64_t end) const;
 
   // Fills [0, bytes) of `image` with a generation of this file's payload.

@@ -1,5 +1,5 @@
-// Knows which generation of the payload each part of a test file holds, when every write begins at
-// the file's start. Pure.
+// Tracks which generation of the payload each part of a test file holds, given that every write
+// begins at the file's start. Pure.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace weir::bench::probe {
 
 class WrittenContent {
  public:
-  // [0, end) was written with `generation`.
+  // Records that [0, end) was written with `generation`.
   void wrote(std::int64_t end, std::uint32_t generation);
 
   struct Part {
@@ -17,7 +17,8 @@ class WrittenContent {
     std::int64_t end = 0;
     std::uint32_t generation = 0;
   };
-  // The parts of [begin, end), ascending; what was never written is in none.
+  // Returns the parts of [begin, end) in ascending order. Bytes that were never written are in no
+  // part.
   [[nodiscard]] std::vector<Part> parts(std::int64_t begin, std::int64_t end) const;
 
  private:
@@ -25,7 +26,7 @@ class WrittenContent {
     std::int64_t end = 0;
     std::uint32_t generation = 0;
   };
-  std::vector<Written> written_;  // ends ascending; each begins where the one before it ends
+  std::vector<Written> written_;  // ends ascend; each begins where the previous one ends
 };
 
 }  // namespace weir::bench::probe
