@@ -51,13 +51,13 @@ Result<Request> request_of(Settings settings, std::int64_t ranks) {
   auto targets = targets_of(request.options);
   if (!targets) return targets.error();
   request.targets = std::move(targets).value();
-  // What is said of the file system, and asked of it, is of where the files go.
+  // The file system that is described and checked is the one that holds the files.
   if (!request.targets.empty()) request.core.directory = request.targets.front().directory;
   request.settings = std::move(settings);
   return request;
 }
 
-// The settings as one configuration has them, under the names that results share.
+// Returns one configuration's settings under the names that results share.
 ordered_json own_parameters(const Request& request, const Variant& variant) {
   ordered_json parameters = result_parameters(request.settings, {"block", "transfer"});
   parameters["api"]["value"] = name_of(variant.api);
@@ -90,8 +90,8 @@ LargestNeeds largest_needs(const Request& request, std::int64_t ranks) {
   return needs;
 }
 
-// Every target takes its ranks' part; existing files need no further room. Before a stonewall less
-// is written than would be without it, and how much nobody knows. Local.
+// Fails if a target has too little room. Every target holds its ranks' part; existing files need no
+// further room. Before a stonewall a run writes less than without it, by an unknown amount. Local.
 Status check_targets(const Request& request, std::int64_t ranks) {
   const LargestNeeds needs = largest_needs(request, ranks);
   if (Status status = check_directory(request.core.directory, request.core.striping); !status)
@@ -142,7 +142,7 @@ class StreamWorkload final : public SweptWorkload {
                        {largest_needs(request_, job.size).memory_bytes_per_rank, 0}, &hog_bytes_);
   }
 
-  // Takes the memory, too.
+  // Also allocates the memory.
   Result<std::vector<std::unique_ptr<SweptRun>>> make_runs(const JobUnderWay& under_way,
                                                            std::vector<ordered_json> started,
                                                            int* failed_rank) override {
@@ -184,7 +184,7 @@ class StreamWorkload final : public SweptWorkload {
     return printed_.front()->configuration().files.directories().front();
   }
 
-  // The table may have to go to a file.
+  // The table may be written to a file.
   Status finish(const JobUnderWay& under_way, int* failed_rank) override {
     Status status;
     if (under_way.job.rank == 0) {
@@ -211,7 +211,7 @@ Result<ResolvedSettings> resolve(const std::vector<std::string>& arguments) {
   auto translated = translate_ior(all, arguments);
   if (!translated) return translated.error();
   if (runs_once_in_ior(all, arguments)) {
-    // As defaults, so that environment and settings files still have their say.
+    // These are new defaults, so that the environment and settings files still override them.
     for (Setting& setting : all) {
       if (setting.name == "warmups") setting.default_value = "0";
       if (setting.name == "repetitions" || setting.name == "max-repetitions") {

@@ -6,7 +6,7 @@
 
 namespace weir::bench {
 
-// `weir-bench stream ARGUMENTS`: returns the exit status.
+// Runs `weir-bench stream ARGUMENTS` and returns the exit status.
 int run_stream(const std::vector<std::string>& arguments);
 
 }  // namespace weir::bench

@@ -1,7 +1,6 @@
-// One rank's way to one file during one phase, whichever interface it goes through: opened, moved
-// through transfer by transfer, made durable, closed. Opening, durability and closing are
-// collective over the file's ranks where the interface is; moving is where the variant is
-// collective.
+// One rank's access to one file during one phase, through any interface: it opens the file, moves
+// data transfer by transfer, makes it durable and closes the file. Opening, durability and closing
+// are collective over the file's ranks if the interface is; moving is collective if the variant is.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +19,15 @@ struct ChannelRequest {
   const Job& job;
   const Variant& variant;
   const Options& options;
-  const storage::Striping& striping;  // of files that are made
+  const storage::Striping& striping;  // of newly created files
   Layout layout;
   std::string path;
-  std::int64_t owner = 0;  // whose data this rank handles
+  std::int64_t owner = 0;  // the rank whose data this rank handles
   bool write = false;
   bool direct = false;
   storage::Durability durability = storage::Durability::none;
 
-  // The ranks that share the file.
+  // Returns the ranks that share the file.
   [[nodiscard]] MPI_Comm communicator() const {
     return variant.file_per_rank ? MPI_COMM_SELF : job.world;
   }
@@ -42,24 +41,25 @@ class Channel {
   Channel& operator=(const Channel&) = delete;
   virtual ~Channel() = default;
 
-  // Moves one transfer and returns when the buffer may be used again. `index` is the transfer's
-  // place among the owner's data, request.offset its place in the file.
+  // Moves one transfer and returns when the buffer may be reused. `index` is the transfer's
+  // position in the owner's data; request.offset is its offset in the file.
   virtual Status move(const storage::TransferRequest& request, std::int64_t index) = 0;
-  // The queue that is used in place of move() where several transfers are kept in flight; null
-  // otherwise.
+  // Returns the queue that replaces move() if several transfers are kept in flight, otherwise null.
   virtual storage::TransferQueue* queue() { return nullptr; }
   // Makes durable what this rank wrote.
   virtual Status sync() = 0;
   virtual Status close() = 0;
 };
 
-// Opens by the variant's interface. ErrorCode::unsupported where this build has no such library.
+// Opens through the variant's interface. Fails with ErrorCode::unsupported if this build lacks the
+// library.
 [[nodiscard]] Result<std::unique_ptr<Channel>> open_channel(const ChannelRequest& request);
 
-// Whether this build has the library behind an interface; one line on what to do otherwise.
+// Fails if this build lacks the library behind an interface, with one line that says how to
+// proceed.
 [[nodiscard]] Status check_available(Api api);
 
-// The interfaces, each in a file of its own.
+// The functions for the individual interfaces, each in its own file.
 [[nodiscard]] Result<std::unique_ptr<Channel>> open_posix_channel(const ChannelRequest& request);
 [[nodiscard]] Result<std::unique_ptr<Channel>> open_mpi_channel(const ChannelRequest& request);
 [[nodiscard]] Result<std::unique_ptr<Channel>> open_hdf5_channel(const ChannelRequest& request);

@@ -266,7 +266,7 @@ std::vector<Setting> output() {
   };
 }
 
-// What IOR calls settings of the measurement core.
+// Returns the settings of the measurement core, with IOR's names for them.
 std::vector<Setting> core() {
   std::vector<Setting> all = core_declarations();
   for (Setting& setting : all) {

@@ -28,7 +28,7 @@ Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core
     constant_offset_ = core.rank_shift;
     return;
   }
-  // By nodes where consecutive ranks share one, as rank 0 sees it.
+  // The offset counts nodes if consecutive ranks share a node, as rank 0 sees it.
   const bool by_block = job.nodes > 1 && job.node_size > 1 && job.node_world_ranks[1] == 1;
   constant_offset_ = options.task_offset * (by_block ? job.node_size : 1);
   MPI_Bcast(&constant_offset_, 1, MPI_INT64_T, 0, job.world);
@@ -40,7 +40,7 @@ Status Executor::meet(Status mine, std::int64_t* wait_ns) {
   return agree_on(job_, std::move(mine), &failed_rank_, wait_ns);
 }
 
-// Kept files carry generation 0, so that a later run knows it.
+// Kept files have generation 0, so that a later run knows it.
 std::uint32_t Executor::generation(std::int32_t repetition) const {
   const bool outlive = options_.keep || !options_.write;
   return outlive ? 0U : static_cast<std::uint32_t>(repetition) + 1U;
@@ -67,7 +67,7 @@ Result<RepetitionRecord> Executor::run(const Configuration& configuration,
   const std::int64_t reader_of = owner_read(configuration, repetition);
   if (options_.write) {
     Status status = run_phase(configuration, repetition, Direction::write, job_.rank, record);
-    // A run that reads nothing would otherwise not know whether it wrote anything.
+    // Without this check, a run that reads nothing would not know whether it wrote anything.
     const bool unread = core_.verify && !options_.read;
     if (status.ok() && (options_.check_write || unread)) {
       status = check_untimed(configuration, repetition, reader_of, "write", record);
@@ -77,7 +77,7 @@ Result<RepetitionRecord> Executor::run(const Configuration& configuration,
   if (options_.read) {
     Status status = run_phase(configuration, repetition, Direction::read, reader_of, record);
     if (!status) return status.error();
-    // Where the buffers hold everything that was read, all of it has been checked.
+    // If the buffers hold everything that was read, all of it has been checked.
     const std::int64_t most_read = *std::max_element(written_.begin(), written_.end());
     if (core_.verify && most_read > ring_->buffers()) {
       status = check_untimed(configuration, repetition, reader_of, "read", record);
@@ -128,7 +128,7 @@ Status Executor::prepare_repetition(const Configuration& configuration, std::int
   return meet(std::move(status));
 }
 
-// Removes an old file and makes the directory for the new one.
+// Removes an old file and creates the directory for the new one.
 Status Executor::make_way(const Configuration& configuration, std::int32_t repetition) const {
   const std::string directory = configuration.files.own_directory(job_.rank);
   if (!directory.empty() && mkdir(directory.c_str(), 0755) != 0 && errno != EEXIST) {
@@ -155,7 +155,7 @@ Error Executor::wrong_data(const PayloadMismatch& mismatch, const std::string& f
   return wrong_data_error(faults_.back(), job_.rank);
 }
 
-// Reads all that was written of the owner's data once more, and looks at every byte. Collective.
+// Reads the data that was written for the owner once more, and compares every byte. Collective.
 Status Executor::check_untimed(const Configuration& configuration, std::int32_t repetition,
                                std::int64_t owner, const char* function, RepetitionRecord& record) {
   const Layout& layout = configuration.layout;
@@ -163,7 +163,7 @@ Status Executor::check_untimed(const Configuration& configuration, std::int32_t 
   const StampedPayload::Stamps stamps(
       *payload_, configuration.variant.file_per_rank ? static_cast<std::uint32_t>(owner) : 0U,
       generation(repetition));
-  // One at a time: what IO_URING wrote, POSIX reads.
+  // Transfers are done one at a time, so POSIX reads what IO_URING wrote.
   Variant variant = configuration.variant;
   if (variant.api == Api::io_uring) variant.api = Api::posix;
   guard_.entering("open", &file, -1);
@@ -197,7 +197,7 @@ Status Executor::check_untimed(const Configuration& configuration, std::int32_t 
       if (mismatch) status = wrong_data(*mismatch, file, repetition, function);
       record.bytes_verified += layout.transfer_bytes;
     }
-    // Collective calls go on, or the other ranks would wait for this one.
+    // Collective calls continue; otherwise the other ranks would wait for this one.
     if (!status && !variant.collective) break;
   }
   guard_.left();

@@ -1,4 +1,4 @@
-// One repetition of one configuration: writing, reading, and what is checked untimed.
+// Runs one repetition of one configuration: writing, reading, and untimed checks.
 #pragma once
 
 #include <cstdint>
@@ -37,9 +37,9 @@ class Executor {
   Executor& operator=(const Executor&) = delete;
   ~Executor();
 
-  // Collective. Fails on every rank when it fails on one: with the rank's own error where it
-  // happened, elsewhere with ErrorCode::peer. `failed_rank()` then says where. Removes its files
-  // unless they are to be kept.
+  // Runs one repetition. Collective. Fails on every rank if it fails on one: with the rank's own
+  // error where it happened, on other ranks with ErrorCode::peer, and `failed_rank()` is then the
+  // failed rank. Removes its files unless they are to be kept.
   Result<RepetitionRecord> run(const Configuration& configuration, std::int32_t repetition);
 
   [[nodiscard]] int failed_rank() const { return failed_rank_; }
@@ -80,12 +80,12 @@ class Executor {
   const Options& options_;
   std::string test_directory_;
   std::int64_t constant_offset_ = 0;  // of Reorder::constant, in ranks
-  std::unique_ptr<Ring> ring_;        // of the configuration that ran last
+  std::unique_ptr<Ring> ring_;        // of the latest configuration
   std::unique_ptr<StampedPayload> payload_;
   const Configuration* prepared_for_ = nullptr;
-  std::unique_ptr<VisitOrder> order_;  // of the data of `order_owner_`
+  std::unique_ptr<VisitOrder> order_;  // for the data of `order_owner_`
   std::int64_t order_owner_ = -1;
-  std::vector<std::int64_t> written_;  // transfers of each rank's data that the last writing wrote
+  std::vector<std::int64_t> written_;  // transfers of each rank's data in the latest writing
   int failed_rank_ = none_failed;
   std::vector<PayloadFault> faults_;
 };

@@ -1,13 +1,13 @@
-// Protocol of one phase, on every rank:
-//   1. Wait out --delay. Clear the way (write) or look at the page cache (read). Meet.
+// The protocol of one phase, on every rank:
+//   1. Wait for --delay. Remove old files (write) or sample the page cache (read). Meet.
 //   2. Open, timed. Meet.
-//   3. Transfers, one after the other or many in flight, with nothing between two of them but the
-//      stamps of the payload, two looks at the clock, and the record (stamped_payload.hpp says why
-//      this suffices). At --stonewall stop; with --wear-out agree on the furthest rank's count and
-//      go on to it. Then the durable sync. Meet: time ends.
+//   3. Do the transfers, one after the other or many in flight, with nothing between two of them
+//      but the stamps of the payload, two readings of the clock, and the record
+//      (stamped_payload.hpp says why this suffices). Stop at --stonewall; with --wear-out, agree on
+//      the furthest rank's count and continue to it. Then do the durable sync. Meet; time ends.
 //   4. Close, timed. Meet.
-//   5. Untimed: check what the buffers still hold of the timed reads.
-// A rank whose operation failed goes on to the next meeting and tells it there.
+//   5. Untimed: check the data of the timed reads that the buffers still hold.
+// A rank whose operation failed goes on to the next meeting and reports the failure there.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -45,8 +45,8 @@ struct Executor::Phase {
   std::vector<Event>& events;
   std::unique_ptr<Channel> channel;
   std::int64_t position = 0;               // transfers begun
-  std::int64_t wall_ns = 0;                // when --stonewall is over; 0: never
-  std::vector<std::int64_t> held_offsets;  // by buffer: what it holds; -1: nothing
+  std::int64_t wall_ns = 0;                // when the time of --stonewall is over; 0: never
+  std::vector<std::int64_t> held_offsets;  // by buffer: the offset of its data; -1: none
 
   [[nodiscard]] bool writing() const { return direction == Direction::write; }
 };
@@ -149,8 +149,8 @@ Status Executor::move_all(Phase& phase) {
   }
   figures.trace_step = std::max<std::int64_t>(figures.trace_step, 1);
   const std::int64_t traced =
-      options_.trace_events > 0 ? limit / figures.trace_step + 2 : 1;  // and the sync
-  // Room for all, so that nothing is allocated between two transfers.
+      options_.trace_events > 0 ? limit / figures.trace_step + 2 : 1;  // plus the sync
+  // The capacity suffices for all events, so that nothing is allocated between two transfers.
   phase.events.reserve(phase.events.size() + static_cast<std::size_t>(traced));
   const auto move = [&](std::int64_t to, bool walled) {
     return phase.channel->queue() != nullptr ? move_in_flight(phase, to, walled)
@@ -182,7 +182,7 @@ Status Executor::move_all(Phase& phase) {
   return status;
 }
 
-// Everybody learns of a failure before the furthest count is asked for.
+// All ranks learn of a failure before they agree on the furthest count.
 Status Executor::pass_the_wall(Phase& /*phase*/, Status status) {
   guard_.left();
   return meet(std::move(status));
@@ -240,7 +240,7 @@ Status Executor::move_one_by_one(Phase& phase, std::int64_t limit, bool walled) 
       .durability = !phase.writing() || !options_.sync_each         ? storage::Durability::none
                     : core_.durability == storage::Durability::data ? storage::Durability::data
                                                                     : storage::Durability::full};
-  // Collective calls go on after a failure, or the other ranks would wait for this one.
+  // Collective calls continue after a failure; otherwise the other ranks would wait for this one.
   const bool goes_on = phase.configuration.variant.collective;
   Status first;
   std::int64_t now = monotonic_ns();
@@ -316,7 +316,7 @@ Status Executor::move_in_flight(Phase& phase, std::int64_t limit, bool walled) {
   }
 }
 
-// How much of each rank's data there is to read. Collective.
+// Agrees on how much of each rank's data there is to read. Collective.
 Status Executor::agree_on_counts(const Phase& phase) {
   if (options_.stonewall_seconds <= 0) return {};
   MPI_Allgather(&phase.position, 1, MPI_INT64_T, written_.data(), 1, MPI_INT64_T, job_.world);
@@ -325,7 +325,7 @@ Status Executor::agree_on_counts(const Phase& phase) {
                              : Status());
 }
 
-// What there is of each rank's data in files that an earlier run kept. Collective.
+// Reads how much of each rank's data there is in files that an earlier run kept. Collective.
 Status Executor::take_kept_count() {
   if (options_.write || options_.stonewall_file.empty()) return {};
   std::int64_t count = -1;

@@ -1,5 +1,5 @@
-// Names the file that a rank's data lie in: in the job's own directory, or at the targets that -o
-// names.
+// Names the file that holds a rank's data: in the job's own directory, or at the targets that -o
+// lists.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,26 @@ namespace weir::bench::stream {
 // One of the names in -o.
 struct Target {
   std::string directory;  // absolute
-  std::string file;       // the name in it; empty: the run gives one
+  std::string file;       // the name in the directory; empty: the run chooses one
 };
 
-// Looks which names are directories. Fails where a directory is missing. Touches nothing.
+// Finds out which names are directories. Fails if a directory is missing. Changes nothing.
 [[nodiscard]] Result<std::vector<Target>> targets_of(const Options& options);
 
 class FileNames {
  public:
-  // `test_directory` and `id` are the job's; they name the files where no target does.
+  // `test_directory` and `id` are the job's. They name the files if no target does.
   FileNames(const Options& options, const Variant& variant, std::vector<Target> targets,
             std::string test_directory, std::string id);
 
-  // The file of a rank's data; in a shared file the same for all.
+  // Returns the file of a rank's data. A shared file is the same for all ranks.
   [[nodiscard]] std::string path(std::int64_t rank, std::int64_t repetition) const;
-  // The directory that is made for it with --unique-directories, otherwise empty.
+  // Returns the directory that is created for the file with --unique-directories, otherwise an
+  // empty string.
   [[nodiscard]] std::string own_directory(std::int64_t rank) const;
-  // The target of `rank`, as an index into directories().
+  // Returns the target of `rank` as an index into directories().
   [[nodiscard]] std::size_t target_of(std::int64_t rank) const;
-  // The targets' directories; the job's own without targets.
+  // Returns the targets' directories, or the job's own directory if there are no targets.
   [[nodiscard]] std::vector<std::string> directories() const;
 
  private:

@@ -1,5 +1,5 @@
-// Parallel HDF5: one dataset of 64-bit words as long as the file of the layout; every transfer is a
-// hyperslab of it. Offsets are places in the dataset: the library's own header lies before it.
+// Parallel HDF5: one dataset of 64-bit words as long as the layout's file; every transfer is a
+// hyperslab of it. Offsets are relative to the dataset, which follows the library's own header.
 #include <hdf5.h>
 
 #include <array>
@@ -20,8 +20,8 @@ class Hdf5Channel final : public Channel {
   explicit Hdf5Channel(const ChannelRequest& request) : path_(request.path) {}
   Hdf5Channel(const Hdf5Channel&) = delete;
   Hdf5Channel& operator=(const Hdf5Channel&) = delete;
-  // After a failure the other ranks may be anywhere: what is open is left to the process's end,
-  // because closing the file is collective.
+  // After a failure the other ranks may be anywhere in the code. Closing the file is collective, so
+  // open objects stay open until the process ends.
   ~Hdf5Channel() override = default;
 
   Status open(const ChannelRequest& request, const MpiHints& hints) {

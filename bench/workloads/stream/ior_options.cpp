@@ -20,7 +20,8 @@ std::string lower(std::string_view text) {
 
 bool same_word(std::string_view a, std::string_view b) { return lower(a) == lower(b); }
 
-// IOR options that mean a value of a setting, several settings, or what Weir does anyway.
+// IOR options that set a particular value or several settings, or that request what Weir does
+// anyway.
 enum class Meaning {
   repetitions,   // exactly N, without warm-up
   minutes,       // --time-limit in minutes
@@ -29,8 +30,8 @@ enum class Meaning {
   reorder_constant,
   reorder_random,
   check_read,  // --read --verify
-  packet,      // the payload is always incompressible and carries its place and the run's seed
-  always,      // done in every run
+  packet,  // the payload is always incompressible and identifies its position and the run's seed
+  always,  // done in every run
 };
 
 struct Special {
@@ -91,7 +92,7 @@ std::optional<bool> truth(std::string_view text) {
   return std::nullopt;
 }
 
-// Names of Weir's own that a line of IOR's may have beside it: most of them `weir` adds.
+// Weir's own names that a command line of IOR may contain; `weir` adds most of them.
 constexpr std::string_view beside_ior[] = {"directory", "output", "expectation", "progress",
                                            "plan",      "ranks",  "seed"};
 
@@ -125,7 +126,7 @@ class Translation {
  private:
   static bool is_flag(const Setting& setting) { return setting.kind == SettingKind::flag; }
 
-  // The value behind an option: attached (with or without '='), or the next argument.
+  // Returns the value of an option: attached (with or without '='), or the next argument.
   Result<std::string> value_of(const std::string& option, std::string_view attached) {
     if (attached.starts_with('=')) attached.remove_prefix(1);
     if (!attached.empty()) return std::string(attached);
@@ -238,7 +239,7 @@ class Translation {
                         const std::string& option) {
     has_iors_words = true;
     const auto valued = [&] { return value ? Result<std::string>(*value) : value_of(option, ""); };
-    // Before settings of the same name: `repetitions` means another number in IOR.
+    // These come before settings of the same name: `repetitions` means another number in IOR.
     for (const Special& special : specials) {
       if (!same_word(special.directive, name)) continue;
       if (!special.takes_value) return mean(special, value.value_or("1"), option);
@@ -266,10 +267,11 @@ class Translation {
         fmt::format("stream: {} ({} in IOR) is not done: {}", option, one.directive, one.instead));
   }
 
-  // A setting's own value; choices in any case, IOR's other names of interfaces.
+  // Sets a setting to a value. Choices may have any case, and IOR's other names of interfaces are
+  // accepted.
   Status give(const Setting& setting, const std::string& value, const std::string& option) {
     if (is_flag(setting)) {
-      // IOR counts levels of verbosity.
+      // IOR's value is the level of verbosity.
       const auto on =
           setting.name == "verbose" && value.find_first_not_of("0123456789") == std::string::npos
               ? std::optional(value != "0")
@@ -283,7 +285,7 @@ class Translation {
     }
     std::string canonical = value;
     if (!setting.choices.empty()) canonical = in_the_case_of(setting, value);
-    if (setting.name == "seed" && value == "0" && option != "--seed") return {};  // IOR: none
+    if (setting.name == "seed" && value == "0" && option != "--seed") return {};  // IOR: no seed
     translated.push_back(fmt::format("--{}={}", setting.name, canonical));
     return {};
   }

@@ -1,9 +1,10 @@
-// IOR's command line, translated to the settings of this workload. Pure.
+// Translates IOR's command line to the settings of this workload. Pure.
 //
-// The setting that a letter or a directive means stands with the setting (declarations.cpp). Here
-// is the grammar: bundled letters (-wrF), values attached or apart (-b4m, -b=4m, -b 4m), directives
-// (-O name=value,name=value), long names in any case (--blockSize=4m). And what has no one setting,
-// or is not done here: each is refused by name, with what to use instead.
+// The declarations (declarations.cpp) give the letter and the directive of each setting. This file
+// handles the grammar: bundled letters (-wrF), values attached or separate (-b4m, -b=4m, -b 4m),
+// directives (-O name=value,name=value), and long names in any case (--blockSize=4m). It also
+// handles the options that correspond to no single setting. The error for an unsupported option
+// names the option and an alternative.
 #pragma once
 
 #include <span>
@@ -19,9 +20,10 @@ namespace weir::bench::stream {
 [[nodiscard]] Result<std::vector<std::string>> translate_ior(
     std::span<const Setting> declarations, std::span<const std::string> arguments);
 
-// Whether the arguments, which translate_ior() takes, are a line of IOR's that says nothing of
-// repetitions, and so runs once: letters, directives and IOR's long names alone. Names of Weir's
-// own make it Weir's line, but for those that say where files and results go, and the seed.
+// Returns whether the arguments, which translate_ior() accepts, are a command line of IOR without a
+// number of repetitions, which IOR runs once: only letters, directives and IOR's long names. Weir's
+// own names make it Weir's command line, except the names that say where files and results go, and
+// the seed.
 [[nodiscard]] bool runs_once_in_ior(std::span<const Setting> declarations,
                                     std::span<const std::string> arguments);
 

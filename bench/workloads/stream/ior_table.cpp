@@ -20,7 +20,8 @@ constexpr double mebibyte = 1048576;
 constexpr double megabyte = 1e6;
 constexpr double kibibyte = 1024;
 
-// Over the repetitions, as IOR forms them: the standard deviation is that of the population.
+// Statistics over the repetitions as IOR computes them: the standard deviation is that of the
+// population.
 struct Moments {
   double most = 0;
   double least = 0;
@@ -95,7 +96,7 @@ std::string human(std::int64_t bytes) {
 }
 
 std::string api_of(const Variant& variant) {
-  // IOR's name of the interface that Weir calls PNETCDF, for scripts.
+  // Scripts expect IOR's name of the interface that Weir calls PNETCDF.
   return variant.api == Api::pnetcdf ? "NCMPI" : name_of(variant.api);
 }
 
@@ -266,7 +267,7 @@ ordered_json summary_of(const IorSummary& summary, const IorTest& test, const Su
   return entry;
 }
 
-// The columns of IOR's "Summary of all tests", in its order.
+// Returns the columns of IOR's "Summary of all tests", in its order.
 std::vector<std::string> summary_columns(const IorSummary& summary, const IorTest& test,
                                          const Summarised& one, std::size_t id) {
   const Options& options = summary.options;

@@ -1,5 +1,5 @@
-// What is printed at the end: a table, JSON or CSV, with the columns and keys of IOR 4, so that
-// scripts which read those read these. Pure.
+// The summary that is printed at the end: a table, JSON or CSV with the columns and keys of IOR 4,
+// so that scripts that read IOR's output can read it. Pure.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace weir::bench::stream {
 
-// One phase of one counted repetition, over all ranks. Its bandwidth, as IOR forms it, is bytes
-// over the total time, with opening and closing.
+// One phase of one counted repetition, over all ranks. Its bandwidth is defined as in IOR: bytes
+// over the total time, which includes opening and closing.
 struct TableRow {
   Direction direction = Direction::write;
   int iteration = 0;
@@ -27,8 +27,9 @@ struct TableRow {
   WallFigures wall;
 
   [[nodiscard]] double mebibytes_per_second() const;
-  [[nodiscard]] double operations_per_second() const;  // over the transfers alone
-  // The mean latency of one operation: the transfers' time by the operations of a rank.
+  [[nodiscard]] double operations_per_second() const;  // over the time of the transfers alone
+  // Returns the mean latency of one operation: the transfers' time divided by the operations of a
+  // rank.
   [[nodiscard]] double latency_seconds(std::int64_t ranks) const;
 };
 

@@ -14,7 +14,8 @@ namespace {
 
 constexpr std::int64_t most_random = std::numeric_limits<std::uint32_t>::max();
 
-// std::shuffle's draws differ between standard libraries; a file's order must not.
+// Shuffles in the same way on every machine: std::shuffle's draws differ between standard
+// libraries.
 template <typename T>
 void shuffle(std::vector<T>& values, std::uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -84,7 +85,7 @@ VisitOrder::VisitOrder(const Layout& layout, std::uint64_t seed, std::int64_t ow
 std::int64_t VisitOrder::index(std::int64_t position) const {
   if (pattern_ == Pattern::random) return shuffled_[static_cast<std::size_t>(position)];
   if (pattern_ != Pattern::strided) return position;
-  // Chains 0, S, 2S, …, then 1, 1 + S, …; the first `longer` chains have one transfer more.
+  // The chains are 0, S, 2S, …, then 1, 1 + S, …; the first `longer` chains have one more transfer.
   const std::int64_t shorter_length = operations_ / stride_;
   const std::int64_t longer = operations_ % stride_;
   const std::int64_t in_longer = longer * (shorter_length + 1);

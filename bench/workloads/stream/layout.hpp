@@ -1,12 +1,12 @@
-// Where a stream's transfers lie in its files, and in which order a rank does them. Pure.
+// The places of a stream's transfers in its files, and the order in which a rank does them. Pure.
 //
 // Segmented (IOR's shared file), three ranks, two segments, blocks of two transfers:
 //
 //   | block of rank 0 | block of rank 1 | block of rank 2 | block of rank 0 | …
 //   |<------------------ segment 0 ----------------------->|<-- segment 1 …
 //
-// Interleaved: inside a segment the ranks' transfers take turns: 0 1 2 0 1 2. Strided and random
-// have the places of segmented, in another order. In a file per rank there is one rank per segment.
+// Interleaved: inside a segment the ranks' transfers alternate: 0 1 2 0 1 2. Strided and random
+// have the places of segmented in another order. With a file per rank, a segment has one rank.
 //
 // Every byte of a file belongs to exactly one transfer of one rank.
 #pragma once
@@ -27,9 +27,9 @@ struct Layout {
   std::int64_t segments = 1;
   Pattern pattern = Pattern::segmented;
   bool file_per_rank = false;
-  std::int64_t stride = 16;  // strided: transfers from one to the next
+  std::int64_t stride = 16;  // strided: distance in transfers from one to the next
 
-  // Fails where a rule is broken or the files exceed 63 bits.
+  // Fails if a rule is broken or the files exceed 63 bits.
   [[nodiscard]] Status check() const;
 
   [[nodiscard]] std::int64_t transfers_per_block() const { return block_bytes / transfer_bytes; }
@@ -42,18 +42,20 @@ struct Layout {
   }
   [[nodiscard]] std::int64_t total_bytes() const { return bytes_per_rank() * ranks; }
 
-  // The place in its file of transfer `index` (0 ≤ index < operations_per_rank, in the order of the
-  // file) among the data of rank `owner`.
+  // Returns the offset in its file of transfer `index` of the data of rank `owner`. Indices have
+  // the order of the file; 0 ≤ index < operations_per_rank.
   [[nodiscard]] std::int64_t offset(std::int64_t owner, std::int64_t index) const;
 };
 
-// The order in which the data of one rank are visited: position → index of the transfer.
+// The order in which the data of one rank is visited: it maps a position to the index of a
+// transfer.
 class VisitOrder {
  public:
-  // `seed` and `owner` settle the random order: whoever handles the owner's data visits them alike.
+  // `seed` and `owner` determine the random order, so every rank visits the owner's data in the
+  // same order.
   VisitOrder(const Layout& layout, std::uint64_t seed, std::int64_t owner);
   [[nodiscard]] std::int64_t index(std::int64_t position) const;
-  // Memory that the order takes, bytes.
+  // Returns the bytes of memory that the order takes.
   [[nodiscard]] static std::int64_t memory_bytes(const Layout& layout);
 
  private:
@@ -63,11 +65,11 @@ class VisitOrder {
   std::vector<std::uint32_t> shuffled_;  // random only
 };
 
-// How ranks choose whose data they read back (IOR's -C and -Z).
+// How ranks choose the rank whose data they read back (IOR's -C and -Z).
 enum class Reorder { none, constant, random };
 
-// owner_of[rank] for every rank. Constant: `offset` further, around. Random: a random cycle through
-// all ranks, so that with more than one rank nobody reads its own data.
+// Returns owner_of[rank] for every rank. Constant: the rank `offset` further, cyclically. Random: a
+// random cycle through all ranks, so that with more than one rank no rank reads its own data.
 [[nodiscard]] std::vector<std::int32_t> owners_to_read(Reorder reorder, std::int64_t ranks,
                                                        std::int64_t offset, std::uint64_t seed);
 

@@ -33,7 +33,7 @@ class MpiChannel final : public Channel {
 
   Status move(const storage::TransferRequest& request, std::int64_t index) override {
     const bool reading = request.direction == Direction::read;
-    // Through a view the rank's own data are contiguous.
+    // Through a view the rank's own data is contiguous.
     const MPI_Offset offset = through_view_ ? index * request.bytes : request.offset;
     const int count = static_cast<int>(request.bytes);
     MPI_Status status;
@@ -75,7 +75,8 @@ class MpiChannel final : public Channel {
     return reading ? "MPI_File_read_at" : "MPI_File_write_at";
   }
 
-  // One piece of the rank, then a hole as wide as all ranks' pieces, over and over.
+  // Sets a view that repeats one piece of the rank and then a hole as wide as the other ranks'
+  // pieces.
   Status set_view(const ChannelRequest& request) {
     const Layout& layout = request.layout;
     const std::int64_t piece =

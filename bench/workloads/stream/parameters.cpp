@@ -45,7 +45,8 @@ Pattern pattern_of(std::string_view name) {
 
 bool uses_mpi_io(Api api) { return api == Api::mpiio || api == Api::hdf5 || api == Api::pnetcdf; }
 
-// Names a variant by what tells it from its siblings, and by what everyone asks for first.
+// Names a variant by the most important settings and by those in which it differs from its
+// siblings.
 void name_variant(Variant& variant, const Settings& settings) {
   const char* files = variant.file_per_rank ? "per-rank" : "shared";
   variant.label = fmt::format("{} {} {} {}", name_of(variant.api), files, name_of(variant.pattern),

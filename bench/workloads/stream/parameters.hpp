@@ -1,4 +1,4 @@
-// What a stream does: its settings, and the configurations that their lists make.
+// The settings of a stream, and the configurations that follow from their lists.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace weir::bench::stream {
 
 enum class Api { posix, io_uring, mpiio, hdf5, pnetcdf };
-[[nodiscard]] const char* name_of(Api api);          // as users give them: POSIX, MPIIO, …
+[[nodiscard]] const char* name_of(Api api);  // the name on the command line: POSIX, MPIIO, …
 [[nodiscard]] const char* name_of(Pattern pattern);  // segmented, …
 [[nodiscard]] const char* name_of(Reorder reorder);
 
@@ -28,12 +28,12 @@ struct Variant {
   bool file_per_rank = false;
   bool collective = false;
   std::string label;  // "POSIX shared segmented 256 KiB"
-  std::string slug;   // "posix-shared-segmented-256k"; no two configurations of a job share one
+  std::string slug;   // "posix-shared-segmented-256k"; unique among the configurations of a job
 };
 
 enum class SummaryFormat { text, json, csv };
 
-// What all configurations of a job share.
+// The options that all configurations of a job share.
 struct Options {
   bool write = true;
   bool read = true;
@@ -42,12 +42,12 @@ struct Options {
   bool keep_with_errors = false;
   bool use_existing = false;
   bool sync_each = false;
-  double stonewall_seconds = 0;  // 0: none
+  double stonewall_seconds = 0;  // 0: no stonewall
   bool wear_out = false;
-  std::string stonewall_file;  // empty: none
+  std::string stonewall_file;  // empty: no file
   double delay_seconds = 0;
   double outlier_seconds = 0;           // 0: no warning
-  std::vector<std::string> test_files;  // -o, one for each target; empty: in --directory
+  std::vector<std::string> test_files;  // -o, one for each target; empty: use --directory
   bool unique_directories = false;
   bool multi_file = false;
   bool preallocate = false;
@@ -58,7 +58,7 @@ struct Options {
   std::string hints_file;
   Reorder reorder = Reorder::none;
   std::int64_t task_offset = 1;
-  std::uint64_t reorder_seed = 0;  // 0: another order in every repetition
+  std::uint64_t reorder_seed = 0;  // 0: a different order in every repetition
   std::int64_t stride = 16;
   std::int64_t trace_events = 0;
   bool verbose = false;
@@ -67,19 +67,22 @@ struct Options {
   std::string summary_file;
 };
 
-// The workload's own settings and the core's, with IOR's letters and names where it has them.
+// Returns the declarations of the workload's own settings and of the core settings, with IOR's
+// letters and names.
 [[nodiscard]] std::vector<Setting> declarations();
 
 [[nodiscard]] Result<Options> options_of(const Settings& settings, std::int64_t ranks);
-// The product of the lists of --api, --pattern, --block, --transfer, --segments and --queue-depth.
+// Returns the product of the lists of --api, --pattern, --block, --transfer, --segments and
+// --queue-depth.
 [[nodiscard]] Result<std::vector<Variant>> variants_of(const Settings& settings);
 [[nodiscard]] Layout layout_of(const Variant& variant, const Options& options, std::int64_t ranks);
 
-// Every rule between options, core settings and configurations; the first that is broken is named.
+// Checks every rule between options, core settings and configurations. The error names the first
+// broken rule.
 [[nodiscard]] Status check_combination(const Options& options, const CoreSettings& core,
                                        const std::vector<Variant>& variants, std::int64_t ranks);
 
-// "256k", "1m", "1000": exact, as a setting takes it.
+// Returns "256k", "1m" or "1000": the exact size in the form that a setting accepts.
 [[nodiscard]] std::string short_size(std::int64_t bytes);
 
 }  // namespace weir::bench::stream

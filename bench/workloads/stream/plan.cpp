@@ -43,7 +43,8 @@ std::int64_t memory_bytes_per_rank(const Variant& variant, const Options& option
           ? variant.queue_depth
           : Ring::buffers_for(layout.transfer_bytes, operations, variant.queue_depth);
   const auto event = static_cast<std::int64_t>(sizeof(Event));
-  // The trace of two phases; the body of the payload once more than the buffers.
+  // The memory holds the trace of two phases, and the body of the payload in addition to the
+  // buffers.
   return Ring::memory_bytes(buffers + 1, layout.transfer_bytes) + VisitOrder::memory_bytes(layout) +
          2 * event * std::min(operations, options.trace_events + 2);
 }

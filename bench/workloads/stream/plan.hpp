@@ -1,4 +1,4 @@
-// What one configuration will move and need: the "plan" of run.json. Pure.
+// The "plan" of run.json: what one configuration will move and need. Pure.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,11 +13,11 @@ namespace weir::bench::stream {
                                                const std::vector<Target>& targets,
                                                std::int64_t ranks);
 
-// What a rank needs of memory: buffers, payload, order, trace.
+// Returns the memory that a rank needs for buffers, payload, order and trace.
 [[nodiscard]] std::int64_t memory_bytes_per_rank(const Variant& variant, const Options& options,
                                                  std::int64_t ranks);
 
-// The ranks whose files lie at each target, in its order: distributed round-robin.
+// Returns the ranks whose files lie at each target, in its order. The distribution is round-robin.
 [[nodiscard]] std::vector<std::int64_t> ranks_of_target(std::size_t target, std::size_t targets,
                                                         std::int64_t ranks);
 

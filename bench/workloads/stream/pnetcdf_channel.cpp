@@ -1,5 +1,5 @@
-// PnetCDF: one variable of unsigned bytes (CDF-5) as long as the file of the layout. Offsets are
-// places in the variable: the header lies before it.
+// PnetCDF: one variable of unsigned bytes (CDF-5) as long as the layout's file. Offsets are
+// relative to the variable, which follows the header.
 #include <pnetcdf.h>
 
 #include <utility>

@@ -33,7 +33,7 @@ class PosixChannel final : public Channel {
 
   Status move(const storage::TransferRequest& request, std::int64_t /*index*/) override {
     if (Status started = transfer_->start(request); !started) return started;
-    return transfer_->wait(0);  // everything happens inside start()
+    return transfer_->wait(0);  // start() does all the work
   }
 
   storage::TransferQueue* queue() override { return queue_.get(); }

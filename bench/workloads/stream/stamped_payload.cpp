@@ -12,7 +12,8 @@ namespace weir::bench::stream {
 namespace {
 
 constexpr std::size_t word_bytes = 8;
-// The number of the body's stream among the files of a run, which number their ranks.
+// The file number of the body's stream. No file of a run has it, because files have their rank's
+// number.
 constexpr std::uint32_t body_file = 0xffffffffU;
 constexpr std::uint32_t remembered_generations = 8;
 
@@ -55,7 +56,7 @@ bool StampedPayload::Stamps::right(const std::byte* buffer, std::int64_t offset)
   return !pattern_.page_starts_differ(first, {buffer, payload_.words() * word_bytes});
 }
 
-// Stretch by stretch: from one stamp to before the next.
+// Checks section by section, each from one stamp to the next.
 std::optional<PayloadMismatch> StampedPayload::Stamps::check(const std::byte* buffer,
                                                              std::int64_t offset,
                                                              std::int64_t file_bytes) const {

@@ -1,15 +1,17 @@
-// A payload that costs nothing between two transfers and still proves where every page belongs.
+// A payload that costs nothing between two transfers and still identifies the position of every
+// page.
 //
 // A buffer holds the same body in every transfer: the words of a payload stream (payload.hpp) by
-// their place in the transfer. Only the stamps are written anew before each transfer: its first
-// word and every 512th after it (every 4096 bytes: a page of the file, where transfers are whole
-// pages) is the word of the stream for that place in that file in that generation, and can be
-// inverted to it. One store per page is a thousandth of the work of moving the page, so nothing has
-// to be prepared outside the timed part, where the storage would go on working unobserved.
+// their place in the transfer. Only the stamps are rewritten before each transfer. A stamp is the
+// transfer's first word and every 512th word after it, thus one in every 4096 bytes, which is a
+// page of the file if transfers are whole pages. It is the stream's word for that place in that
+// file and generation, and can be inverted to it. One store per page is a thousandth of the work of
+// moving the page. Therefore nothing must be prepared outside the timed part, during which the
+// storage would continue to work unobserved.
 //
-// Whatever reads a file knows what each of its bytes must be, whichever interface wrote it, in
-// whichever order. Pages exchanged, lost, stale or never written are told by their stamps; damage
-// inside a page by its body.
+// A reader of a file knows what each of its bytes must be, whatever interface wrote it and in
+// whatever order. Stamps reveal pages that were exchanged, lost, stale or never written; the body
+// reveals damage inside a page.
 #pragma once
 
 #include <cstddef>
@@ -29,18 +31,19 @@ class StampedPayload {
   // the file. The body is the same for all files and generations of a seed.
   StampedPayload(std::uint64_t seed, int compressible_percent, std::int64_t transfer_bytes);
 
-  // The body into a buffer that will hold transfers.
+  // Fills a buffer for transfers with the body.
   void fill_body(std::byte* buffer) const;
 
-  // The stamps of one file in one generation, which is what differs between writes.
+  // The stamps of one file in one generation: the part of the payload that differs between writes.
   class Stamps {
    public:
     Stamps(const StampedPayload& payload, std::uint32_t file, std::uint32_t generation);
     // Writes the stamps of the transfer at `offset` over the body.
     void stamp(std::byte* buffer, std::int64_t offset) const;
-    // Whether all stamps are right. Looks at nothing else: for between two timed reads.
+    // Returns whether all stamps are right. Reads nothing else, for use between two timed reads.
     [[nodiscard]] bool right(const std::byte* buffer, std::int64_t offset) const;
-    // Every byte. Nothing when all are right, otherwise what the first wrong page tells.
+    // Compares every byte. Returns nothing if all are right, otherwise the explanation of the first
+    // wrong page.
     [[nodiscard]] std::optional<PayloadMismatch> check(const std::byte* buffer, std::int64_t offset,
                                                        std::int64_t file_bytes) const;
 

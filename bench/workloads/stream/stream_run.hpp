@@ -1,4 +1,5 @@
-// A configuration of stream in the sweep over all of them, and what is printed at the end.
+// A configuration of stream in the sweep over all configurations, and the summary that is printed
+// at the end.
 #pragma once
 
 #include <memory>
@@ -15,7 +16,7 @@ namespace weir::bench::stream {
 
 class StreamRun final : public PhasedRun {
  public:
-  // The executor and the options must outlive the run. `run`: run.json so far, on rank 0.
+  // The executor and the options must outlive the run. `run` is the run.json so far, on rank 0.
   StreamRun(Configuration configuration, const Options& options, Executor& executor,
             nlohmann::ordered_json run);
 
@@ -28,7 +29,7 @@ class StreamRun final : public PhasedRun {
   Executor& executor_;
 };
 
-// The table of all runs, where --summary-format and --summary-file want it. On rank 0.
+// Prints the table of all runs as --summary-format and --summary-file request. On rank 0.
 [[nodiscard]] Status print_summary(const Job& job, const JobFolders& folders,
                                    const Options& options, const CoreSettings& core,
                                    const std::vector<std::string>& command,
