@@ -1,4 +1,4 @@
-// How long calls take that `weir run --advise` counts: nanoseconds of each kind, a line each.
+// Measures the calls that `weir run --advise` counts: nanoseconds of each kind, one line each.
 //
 //   counted_calls FOLDER CALLS
 #include <fcntl.h>

@@ -1,9 +1,10 @@
-// The least that a program can do to move a file: calls in a loop, one clock at each end.
+// Does the least work with which a program can move a file: calls in a loop, with one reading of
+// the clock at each end.
 //
 // usage: plain_loop read|write FILE TRANSFER_BYTES OPERATIONS
 //
-// Works through 1 MiB of prefaulted buffers, as weir-bench stream does. The file is written once
-// before (and its pages stay), so that both directions find it allocated. Prints the seconds of
+// It works through 1 MiB of prefaulted buffers, like weir-bench stream. The file is written once
+// before (and its pages stay), so that both directions find it allocated. It prints the seconds of
 // each of 7 passes.
 #define _GNU_SOURCE
 #include <fcntl.h>

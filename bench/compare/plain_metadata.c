@@ -1,10 +1,10 @@
-// A bare loop of the calls that weir-bench metadata makes for create, stat and unlink: operations
-// per second of each, a line each, over the time of the slowest process.
+// A bare loop of the calls that weir-bench metadata makes for create, stat and unlink. It prints
+// the operations per second of each on its own line, over the time of the slowest process.
 //
 //   plain_metadata FOLDER PROCESSES ITEMS
 //
-// Every process has ITEMS files of its own in FOLDER, which all share, and writes each name as
-// mdtest does, by snprintf. Nothing is recorded but the begin and the end of each loop.
+// Every process has ITEMS files of its own in the shared FOLDER, and writes each name with
+// snprintf, as mdtest does. Only the beginning and the end of each loop are recorded.
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
@@ -58,7 +58,7 @@ static void work(struct Shared* all, const char* folder, int process, long items
   }
 }
 
-// 0 for what is no number from 1 to `most`.
+// Returns the number in `text`, or 0 if it is no number from 1 to `most`.
 static long number(const char* text, long most) {
   char* end = NULL;
   const long value = strtol(text, &end, 10);

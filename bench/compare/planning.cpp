@@ -1,11 +1,14 @@
-// What planning costs on this machine: time, and memory at its highest, of one rank's plan. Prints
-// a line per case with the goal. No MPI and no file: the ranks are numbers.
+// Measures the cost of planning on this machine: the time and the peak memory of one rank's plan.
+// Prints a line per case with the goal. It uses no MPI and no file; the ranks are only numbers.
 //
+// clang-format off
 //   planning                     all cases but the next
-//   planning --boxes RANKS       memory of RANKS ranks with 100 boxes each in 3-D, on a node and on
-//                                a rank; exit status 1 when it is more than the goal for 131,072
-//                                ranks (1.5 GiB and 2 MiB), on the node in proportion; and what
-//                                a rank keeps of 16,384 ranks in no order on nodes
+//   planning --boxes RANKS       the memory for RANKS ranks with 100 boxes each in 3-D, on a node
+//                                and on a rank; and the memory that a rank needs for the places of
+//                                16,384 ranks that are on nodes in no order. The exit status is 1
+//                                if the memory exceeds the goal for 131,072 ranks (1.5 GiB and
+//                                2 MiB); the goal for the node is in proportion to the ranks.
+// clang-format on
 #include <fmt/format.h>
 #include <sys/mman.h>
 
@@ -32,9 +35,9 @@ namespace {
 constexpr int repetitions = 5;
 
 struct Measured {
-  double seconds = 0;            // median, by the clock
-  double processor_seconds = 0;  // the same, of the processor: what a quiet machine would take
-  std::size_t memory = 0;        // bytes, most at once beyond what there was
+  double seconds = 0;            // median of elapsed time
+  double processor_seconds = 0;  // median of processor time, which a quiet machine would take
+  std::size_t memory = 0;        // maximum in bytes beyond the memory in use before
 };
 
 template <typename Work>
@@ -66,8 +69,8 @@ void print(const char* what, const Measured& measured, double goal_seconds,
              static_cast<double>(measured.memory) / 1024, memory_goal);
 }
 
-// Everything that a rank works out for its share: its pieces and the copies of each. Returns the
-// bytes, so that nothing is left out by the compiler.
+// Computes everything that a rank needs for its share: its pieces and the copies of each. Returns
+// the bytes, so that the compiler omits nothing.
 std::int64_t share_of(const std::shared_ptr<const Plan>& plan, std::int64_t rank,
                       std::int64_t& pieces) {
   std::int64_t bytes = 0;
@@ -148,8 +151,8 @@ void million_ranks() {
 }
 
 void many_boxes() {
-  // Blocks of a refined mesh of 100,000 boxes of unequal extents, distributed to 1,000 ranks in
-  // turn.
+  // The boxes are blocks of a refined mesh: 100,000 boxes of unequal extents, distributed
+  // round-robin to 1,000 ranks.
   constexpr std::int64_t ranks = 1000;
   constexpr std::int64_t per_rank = 100;
   const auto shape = array::Shape::create({1600, 1000, 1000}).value();  // 100 x 50 x 20 boxes
@@ -198,7 +201,8 @@ void many_boxes() {
       planned, 0.5);
 }
 
-// Memory that stands for a node's, which its ranks share: not this rank's own.
+// Allocates memory that represents the memory that a node's ranks share; it is not counted as this
+// rank's own.
 std::shared_ptr<std::byte> memory_of_the_node(std::size_t bytes) {
   void* const mapped =
       ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -206,7 +210,8 @@ std::shared_ptr<std::byte> memory_of_the_node(std::size_t bytes) {
   return {static_cast<std::byte*>(mapped), [bytes](std::byte* first) { ::munmap(first, bytes); }};
 }
 
-// The boxes of a rank: a hundred neighbours of unequal extents, or far from each other.
+// Returns the boxes of a rank: a hundred neighbours of unequal extents, or boxes far from each
+// other.
 std::vector<std::int64_t> boxes_of(std::int64_t rank, std::int64_t ranks, std::int64_t per_rank,
                                    bool scattered) {
   std::vector<std::int64_t> numbers;
@@ -224,8 +229,8 @@ std::vector<std::int64_t> boxes_of(std::int64_t rank, std::int64_t ranks, std::i
   return numbers;
 }
 
-// One rank of so many with 100 boxes each. The table is made as the ranks of a node make it
-// together, here by one process.
+// Measures one of `ranks` ranks with 100 boxes each. The table is built as the ranks of a node
+// build it together, but here by one process.
 bool boxes_of_many_ranks(std::int64_t ranks, bool scattered) {
   constexpr std::int64_t per_rank = 100;
   constexpr std::int64_t ranks_of_goal = 131'072;
@@ -277,8 +282,8 @@ bool boxes_of_many_ranks(std::int64_t ranks, bool scattered) {
   return bytes <= node_goal && own <= goal_of_rank;
 }
 
-// Ranks in no order on nodes, as a reordered communicator has them: what a rank keeps of where all
-// are, and how much more with many plans.
+// Measures ranks that are on nodes in no order, as with a reordered communicator: the memory that a
+// rank keeps for the places of all ranks, and the additional memory for many plans.
 bool ranks_in_no_order() {
   constexpr std::int64_t ranks = 16'384;
   constexpr std::int64_t nodes = 128;

@@ -105,7 +105,7 @@ bool differs_from_sequence(std::uint64_t start, std::span<const std::uint64_t> w
 }
 
 bool differs_from_constant(std::uint64_t constant, std::span<const std::uint64_t> words) {
-  // All words are equal if the first is right and each equals its neighbor.
+  // All words are equal if the first is right and each equals its neighbour.
   return words[0] != constant ||
          std::memcmp(words.data(), words.data() + 1, words.size_bytes() - sizeof constant) != 0;
 }

@@ -1,24 +1,25 @@
-/* Disk Resident Arrays (of Global Arrays) and Weir in one job, in turn, with the same memory.
+/* Compares Disk Resident Arrays (of Global Arrays) and Weir in one job, in turn, with the same
+ * memory.
  *
  * usage: dra DIRECTORY EXTENT PAIRS SYNC HINT CHUNK STRATEGY
  *
- * A square array of EXTENT x EXTENT float64 lies in a global array, each rank holding one block,
- * and on disk as a disk resident array and as a raw array of Weir. Whole, and in two sections of a
- * half of each dimension in the middle (one that begins and ends at multiples of 256, one that does
- * not), it is written and read by each, in alternating order, after a pair that is not counted. One
- * line per pair:
+ * A square array of EXTENT x EXTENT float64 lies in a global array, in which each rank holds one
+ * block, and on disk as a disk resident array and as a raw array of Weir. Both libraries write and
+ * read the whole array and two sections, in alternating order, after a pair that is not counted.
+ * Each section is half of each dimension, in the middle; one begins and ends at multiples of 256,
+ * the other does not. The program prints one line per pair:
  *
  *     write|read whole|aligned|unaligned DRA-SECONDS WEIR-SECONDS
  *
- * Seconds are the slowest rank's, from a barrier to when the last rank has returned from the wait.
- * The data are in the page cache then, on both sides; with SYNC 1, the files are also synced within
- * the time, by fsync (of all of them, by rank 0) and weir_array_sync. Files are there and have
+ * Seconds are the slowest rank's, from a barrier until the last rank has returned from the wait.
+ * The data is then in the page cache, on both sides; with SYNC 1, the files are also synced within
+ * the time, by fsync (of all of them, by rank 0) and weir_array_sync. The files exist and have
  * their full size before the first counted pair. After each read all elements are compared with
- * what was written, outside the time; a wrong one ends the job. HINT is the extent, along both
- * dimensions, of the requests that DRA is told to expect when the array is made; with 0 it is told
- * none. DRA's array lies in as many files as it makes by itself, one for each rank on one node.
- * Weir's lies in chunks of CHUNK x CHUNK in a file for each aggregator, or with 0 in one file, row
- * by row; STRATEGY is its session's.
+ * what was written, outside the time; a wrong element ends the job. HINT is the extent, along both
+ * dimensions, of the requests for which DRA is prepared when the array is created; with 0 the
+ * extent is unspecified. DRA's array lies in as many files as DRA creates by default, one for each
+ * rank on one node. Weir's array lies in chunks of CHUNK x CHUNK in a file for each aggregator or,
+ * with 0, in one file, row by row; STRATEGY is the strategy of Weir's session.
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -31,7 +32,7 @@
 #include <string.h>
 #include <unistd.h>
 #include <weir/weir.h>
-/* After ga.h, whose types it uses. */
+/* This header uses types of ga.h. */
 #include <dra.h>
 
 enum { stack_elements = 1 << 16, edge = 256 };
@@ -53,7 +54,7 @@ typedef struct Bench {
   int upper[2];
 } Bench;
 
-/* A part of the array by both libraries' bounds. */
+/* A part of the array, with the bounds in the form of each library. */
 typedef struct Part {
   const char* name;
   int64_t start[2];
@@ -69,7 +70,7 @@ static void check(int code, const char* what) {
   if (code != 0) fail(what);
 }
 
-/* Different in every element, and in every round. */
+/* Returns a value that differs between elements and between rounds. */
 static double value(const Bench* b, int64_t i, int64_t j, int round) {
   return (double)((i * b->extent + j) * 16 + round % 16);
 }
@@ -90,7 +91,7 @@ static int is_inside(const Part* p, int64_t i, int64_t j) {
          j < p->start[1] + p->count[1];
 }
 
-/* Fills the block with a round's values, or finds in the part those of `round` and elsewhere -1. */
+/* Fills the block with the values of `round`, or with -1 if `round` is negative. */
 static void fill(const Bench* b, int round) {
   double* element = block(b);
   for (int64_t i = b->lower[0]; element != NULL && i <= b->upper[0]; ++i) {
@@ -101,6 +102,7 @@ static void fill(const Bench* b, int round) {
   GA_Sync();
 }
 
+/* Fails unless the block has the values of `round` in the part and -1 elsewhere. */
 static void verify(const Bench* b, const Part* p, int round) {
   const double* element = block(b);
   for (int64_t i = b->lower[0]; element != NULL && i <= b->upper[0]; ++i) {
@@ -111,7 +113,7 @@ static void verify(const Bench* b, const Part* p, int round) {
   }
 }
 
-/* All files of the disk resident array, however many it has. */
+/* Syncs all files of the disk resident array. */
 static void sync_dra_files(const Bench* b) {
   DIR* const folder = opendir(b->directory);
   if (folder == NULL) fail("the directory cannot be listed");
@@ -162,7 +164,7 @@ static void move_by_weir(const Bench* b, const Part* p, int is_write) {
   if (is_write && b->sync) check(weir_array_sync(b->array), "weir_array_sync");
 }
 
-/* Seconds of the slowest rank. */
+/* Returns the seconds of the slowest rank. */
 static double timed(void (*move)(const Bench*, const Part*, int), const Bench* b, const Part* p,
                     int is_write) {
   MPI_Barrier(MPI_COMM_WORLD);
@@ -173,7 +175,7 @@ static double timed(void (*move)(const Bench*, const Part*, int), const Bench* b
   return seconds;
 }
 
-/* One pair of writes and one of reads; nothing is printed of the first. */
+/* Does one pair of writes and one of reads, and prints nothing of the first pair. */
 static void pair(const Bench* b, const Part* p, int number) {
   void (*const moves[])(const Bench*, const Part*, int) = {move_by_dra, move_by_weir};
   double written[2];
@@ -199,7 +201,7 @@ static void create(Bench* b) {
   const int64_t shape[2] = {b->extent, b->extent};
   int extents[2] = {(int)b->extent, (int)b->extent};
   dra_size_t disk_extents[2] = {b->extent, b->extent};
-  const dra_size_t hint = b->hint > 0 ? b->hint : -1; /* -1: none */
+  const dra_size_t hint = b->hint > 0 ? b->hint : -1; /* -1: unspecified */
   dra_size_t typical[2] = {hint, hint};
   char name[] = "compared";
   b->global_array = NGA_Create(C_DBL, 2, extents, name, NULL);
@@ -237,7 +239,7 @@ int main(int argc, char** argv) {
   GA_Initialize();
   if (!MA_init(MT_C_DBL, stack_elements, stack_elements)) fail("MA_init");
   const double bytes = 8.0 * (double)b.extent * (double)b.extent;
-  /* DRA's buffers: as much as it asks for by itself. */
+  /* This lets DRA choose the size of its buffers. */
   check(DRA_Init(4, 2 * bytes, 4 * bytes, -1), "DRA_Init");
   weir_session_options options = {0};
   options.strategy = argv[7];

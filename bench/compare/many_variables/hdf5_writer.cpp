@@ -1,5 +1,5 @@
-// Parallel HDF5 as its users write many small datasets: contiguous, allocated early and not filled,
-// one collective transfer each.
+// Writes many small datasets with parallel HDF5 as its users do: contiguous, allocated early and
+// not filled, with one collective transfer each.
 #include <hdf5.h>
 
 #include <array>

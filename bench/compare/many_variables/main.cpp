@@ -1,11 +1,12 @@
-// Many small variables in one step, beside one of the same total.
+// Writes many small variables in one step and, for comparison, one variable of the same total size.
 //
 //     mpiexec -n 4 many_variables FOLDER [VARIABLES] [ELEMENTS_PER_RANK] [ROUNDS]
 //
-// Each round writes, by every interface in turn, VARIABLES variables of ELEMENTS_PER_RANK float64
-// on each rank, and one of VARIABLES times as many. Rank 0 prints a line of JSON for each: seconds
-// of creating (with defining), writing and closing, the slowest rank's. In the page cache: nothing
-// is made durable. What was written is read back and compared once, outside the times.
+// Each round writes, with every interface in turn, VARIABLES variables of ELEMENTS_PER_RANK float64
+// on each rank, and one variable of VARIABLES times as many. Rank 0 prints a line of JSON for each,
+// with the slowest rank's seconds of creating (including defining), writing and closing. The data
+// stays in the page cache: nothing is made durable. It is read back and compared once, outside the
+// times.
 #include <mpi.h>
 #include <unistd.h>
 
@@ -30,7 +31,7 @@ std::string name_of_variable(int number) { return "variable_" + std::to_string(n
 
 namespace {
 
-// The longest that any rank took since `began`.
+// Returns the longest time since `began` on any rank.
 double slowest_since(double began) {
   double mine = MPI_Wtime() - began;
   double longest = 0;

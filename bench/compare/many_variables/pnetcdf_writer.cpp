@@ -1,4 +1,5 @@
-// PnetCDF as its users write many small variables: posted one by one, and moved together.
+// Writes many small variables with PnetCDF as its users do: it posts them one by one and moves them
+// together.
 #include <pnetcdf.h>
 
 #include "compare/many_variables/writer.hpp"

@@ -1,5 +1,5 @@
-// One way to put several 1-D variables of equal size into a file, each distributed in blocks to the
-// ranks: what many_variables compares.
+// One way to write several 1-D variables of equal size to a file, each distributed in blocks to the
+// ranks. The program many_variables compares several such ways.
 #pragma once
 
 #include <mpi.h>
@@ -12,7 +12,7 @@ namespace weir::compare {
 
 struct Variables {
   int count = 1;
-  long long elements_per_rank = 1;  // float64, of one variable
+  long long elements_per_rank = 1;  // float64 elements of one variable
 };
 
 class Writer {
@@ -22,8 +22,8 @@ class Writer {
   Writer& operator=(const Writer&) = delete;
   virtual ~Writer() = default;
 
-  // Collective; all end the program with a line when they fail. `values` are the rank's parts of
-  // all variables, one after the other.
+  // The functions are collective and, on a failure, print a line and end the program. `values`
+  // contains the rank's parts of all variables, one after the other.
   virtual void create(const std::string& path, const Variables& variables) = 0;
   virtual void write(const std::vector<double>& values) = 0;
   virtual void close() = 0;
@@ -31,7 +31,7 @@ class Writer {
 };
 
 std::unique_ptr<Writer> weir_writer(MPI_Comm communicator, const std::string& format);
-// Null where this build has no such library.
+// These return null if this build lacks the library.
 std::unique_ptr<Writer> hdf5_writer(MPI_Comm communicator);
 std::unique_ptr<Writer> pnetcdf_writer(MPI_Comm communicator);
 

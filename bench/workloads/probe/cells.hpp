@@ -87,7 +87,7 @@ struct Shape {
 [[nodiscard]] std::int64_t file_bytes_at(const Shape& shape, int target, int position);
 
 // Returns the sender and the receiver of each pair of hosts whose link is measured: every host with
-// its neighbors on a ring, in both directions, so that a slow link shows on any host. At most
+// its neighbours on a ring, in both directions, so that a slow link shows on any host. At most
 // `most` hosts, spread evenly.
 struct HostPair {
   int sender = 0;
