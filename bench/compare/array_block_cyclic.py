@@ -3,9 +3,10 @@
 usage: array_block_cyclic.py [--directory D] [--ranks N] [--order N] [--block N] [--pairs N]
                              [--seconds N] [--all] [--weir-bench PROGRAM]
 
-A square matrix of float64 distributed CYCLIC(32),CYCLIC(32) over a square grid, into one shared
-file in the page cache, by Weir and by ROMIO's and OMPIO's collective calls; --all adds HDF5's
-hyperslabs and every rank's own rows. R as in array_blocks.py. Nothing is made durable, on any side.
+A square matrix of float64, distributed CYCLIC(32),CYCLIC(32) over a square grid, is written to one
+shared file in the page cache and read from it, by Weir and by ROMIO's and OMPIO's collective calls;
+--all adds HDF5's hyperslabs and every rank's own rows. R is defined as in array_blocks.py. Nothing
+is made durable, on any side.
 """
 
 from __future__ import annotations

@@ -3,11 +3,12 @@
 usage: array_blocks.py [--directory D] [--ranks LIST] [--rows LIST] [--mebibytes N] [--pairs N]
                        [--seconds N] [--all] [--weir-bench PROGRAM]
 
-An array of float64 distributed BLOCK,BLOCK,BLOCK: each rank's rows in the file have 64 B, 512 B, 2
-KiB or 1 MiB. R is the rate of contiguous pieces of the same bytes by the same ranks, in turn with
-the others. Nothing is made durable, on any side; every element that is read is verified, outside
-the times. An interface that does not end within --seconds is named and left. Weir, ROMIO, HDF5 and
-PnetCDF take three minutes; --all adds OMPIO and every rank's own rows, which take many.
+An array of float64 is distributed BLOCK,BLOCK,BLOCK: each rank's rows in the file have 64 B, 512 B,
+2 KiB or 1 MiB. R is the rate of contiguous pieces of the same bytes by the same ranks, measured in
+turn with the others. Nothing is made durable, on any side; every element that is read is verified,
+outside the times. An interface that does not finish within --seconds is named and skipped. Weir,
+ROMIO, HDF5 and PnetCDF take three minutes; --all adds OMPIO and every rank's own rows, which take
+many minutes.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ LIBRARY_GOALS = {"hdf5": 3.0, "pnetcdf": 2.0}
 
 
 def shape(ranks: int, row_bytes: int, mebibytes: int) -> tuple[int, int, int]:
-    """Extents with rows of that length and about that size."""
+    """Return extents with rows of that length and about that size."""
     grid = GRIDS[ranks]
     last = grid[2] * row_bytes // 8
     rest = max(mebibytes * (1 << 20) // 8 // last, grid[0] * grid[1])
@@ -37,7 +38,7 @@ def shape(ranks: int, row_bytes: int, mebibytes: int) -> tuple[int, int, int]:
 
 
 def judged(rates: Rates, row_bytes: int) -> list[str]:
-    """Weir against the goals."""
+    """Return the comparison of Weir with the goals."""
     told = []
     goal = GOALS.get(row_bytes)
     for direction in rates["weir"]:

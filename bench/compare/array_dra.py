@@ -5,10 +5,10 @@ usage: array_dra.py [--directory D] [--ranks LIST] [--extent N] [--pairs N] [--h
 
 Both move the same square array of float64 from the same memory, in one job, in alternating order
 (bench/compare/dra/dra.c). With --sync step the files of both sides are synced within the time of a
-write; with none, both leave them to the page cache. --hints: DRA is told to expect requests of half
-of each dimension, as sections have it ("half"), or nothing ("none"). --chunks: extents of Weir's
-chunks, in a file for each aggregator; 0: one file, row by row. Ratios are DRA's time over Weir's,
-pair by pair; every element that is read is compared.
+write; with none, both leave them to the page cache. --hints sets the requests for which DRA is
+prepared: half of each dimension, like the sections ("half"), or unspecified ("none"). --chunks
+sets the extents of Weir's chunks, in a file for each aggregator; 0 selects one file, row by row.
+Ratios are DRA's time over Weir's, pair by pair; every element that is read is compared.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def run_job(
     chunk: int,
     strategy: str,
 ) -> Pairs:
-    """One job in a folder of its own."""
+    """Run one job in a separate folder."""
     folder = Path(tempfile.mkdtemp(prefix="array-dra-", dir=directory))
     settings = [*(str(n) for n in (extent, pairs, sync, hint, chunk)), strategy]
     try:
@@ -57,7 +57,7 @@ def run_job(
 
 
 def line(name: str, times: list[tuple[float, float]]) -> str:
-    """Medians in ms, and the ratios."""
+    """Return the medians in ms, and the ratios."""
     ratios = [dra / weir for dra, weir in times]
     median = statistics.median(ratios)
     dra, weir = (statistics.median(column) * 1e3 for column in zip(*times, strict=True))

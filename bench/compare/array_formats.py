@@ -3,14 +3,14 @@
 usage: array_formats.py [--directory D] [--ranks LIST] [--rows LIST] [--mebibytes N] [--pairs N]
                         [--seconds N] [--weir-bench PROGRAM]
 
-As array_blocks.py: float64 distributed BLOCK,BLOCK,BLOCK, so that each rank's rows in the file have
-64 B to 4 KiB; written over a file that is there, in the page cache, nothing made durable on any
-side; every element that is read is verified. Weir's formats are held against its raw arrays and
-against the format's own library, round by round. `restart` is reading by another grid of ranks than
-the one that wrote, as another number of ranks has it (what a file costs to read does not depend on
-who wrote it): once blocks in 3-D again, with rows of other lengths, and once whole planes, which
-every rank has in one piece. Of those the raw array, too, is read at R, so no library can be
-overtaken.
+As in array_blocks.py, arrays of float64 are distributed BLOCK,BLOCK,BLOCK, so that each rank's rows
+in the file have 64 B to 4 KiB. They are written over an existing file, in the page cache; nothing
+is made durable on any side, and every element that is read is verified. Weir's formats are compared
+with its raw arrays and with the format's own library, round by round. `restart` is reading by
+another grid of ranks than the one that wrote, like that of another number of ranks (the cost of
+reading a file does not depend on the ranks that wrote it). It is measured with blocks in 3-D whose
+rows have other lengths, and with whole planes, which every rank has in one piece. Whole planes are
+read at R even from the raw array, so no library can be faster there.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ RESTART_GRIDS = {
 
 
 def judged(rates: Rates) -> list[str]:
-    """Weir's formats against raw arrays and against the formats' libraries."""
+    """Return the comparison of Weir's formats with raw arrays and the formats' libraries."""
     told = []
     for api, (library, goal) in OWN_LIBRARY.items():
         for direction in rates.get(api, {}):

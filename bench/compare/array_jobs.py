@@ -1,12 +1,12 @@
 """Jobs of weir-bench array whose interfaces are compared: run one with a deadline, read its rates.
 
 All interfaces of a job are interleaved, repetition by repetition, with contiguous pieces of the
-same bytes by the same ranks (--peak), so that every figure has an R of its own moment. MPI-IO has
-one implementation a job: ROMIO and OMPIO are compared by their shares of R.
+same bytes by the same ranks (--peak), so that every figure has an R from the same time. A job has
+one implementation of MPI-IO, so ROMIO and OMPIO are compared by their shares of R.
 
-ROMIO, and with it HDF5 and PnetCDF, gets one aggregator a core, as Weir takes them; left alone it
-takes one a node, and half to two thirds of the rate. Datasets of HDF5 are contiguous, transfers
-collective, and nothing is filled beforehand. Where transfers are durable, they are on all sides.
+ROMIO, and with it HDF5 and PnetCDF, gets one aggregator per core, like Weir; by default it uses one
+per node and reaches half to two thirds of the rate. Datasets of HDF5 are contiguous, transfers are
+collective, and nothing is filled beforehand. If transfers are durable, they are so on all sides.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Rates = dict[str, dict[str, list[float]]]
 
 @dataclass(frozen=True)
 class Job:
-    """One weir-bench array, and how long it may take."""
+    """One run of weir-bench array, and the time that it may take."""
 
     weir_bench: Path
     directory: Path
@@ -60,13 +60,13 @@ class Job:
 
 
 def run_job(job: Job) -> Rates | str:
-    """The rates, or one line that says why there are none."""
+    """Return the rates, or one line that says why there are none."""
     records = run_records(job)
     return records if isinstance(records, str) else rates_of(records)
 
 
 def run_records(job: Job) -> list[dict[str, Any]] | str:
-    """run.json of every interface, or one line that says why there is none."""
+    """Return the run.json of every interface, or one line that says why there is none."""
     with tempfile.TemporaryDirectory(dir=job.directory, prefix="compare-") as name:
         output = Path(name) / "run"
         hints = Path(name) / "hints"
@@ -82,7 +82,7 @@ def run_records(job: Job) -> list[dict[str, Any]] | str:
             try:
                 _, complaint = process.communicate(timeout=job.seconds)
             except BaseException as error:
-                # A launcher takes its ranks along on SIGTERM; SIGKILL would leave them.
+                # On SIGTERM a launcher also ends its ranks; SIGKILL would leave them running.
                 process.terminate()
                 process.communicate()
                 if isinstance(error, subprocess.TimeoutExpired):
@@ -105,14 +105,14 @@ def rates_of(records: Sequence[Mapping[str, Any]]) -> Rates:
 
 
 def has_weir(weir_bench: Path) -> bool:
-    """Whether this weir-bench has Weir's own arrays."""
+    """Return whether this weir-bench has Weir's own arrays."""
     command = [str(weir_bench), "array", "--plan", "--ranks", "1", "--api", "weir"]
     return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 @dataclass(frozen=True)
 class Share:
-    """One interface over another in one direction, round by round."""
+    """The ratio of one interface to another in one direction, round by round."""
 
     ratios: list[float]
 
@@ -130,7 +130,7 @@ def share(rates: Rates, api: str, other: str, direction: str) -> Share:
 
 
 def lines(rates: Rates, name: str, api: str) -> list[str]:
-    """Median rate, R and share of it, for each direction."""
+    """Return the median rate, R and the share of R, for each direction."""
     told = []
     for direction, values in rates[api].items():
         rate = statistics.median(values) / MEBIBYTE

@@ -3,13 +3,14 @@
 usage: array_links.py [--hosts N] [--ranks N] [--link RATE] [--mebibytes N] [--pairs N]
                       [--strategies LIST] [--libraries FILE,...] [--directory D]
 
-Makes hosts on the test bed (as root; see docs/testbed.md) and distributes an array of float64 by
-`*, BLOCK` to ranks on them, so that every row of the file is of all ranks. Aggregators are on all
-hosts: of N hosts each keeps 1/N of what it holds and sends the rest, while as much comes in. The
-share is what has to cross the links, over what all links carry together at TCP's payload. `MPI` is
-the reference: as much, sent by plain nonblocking messages of 256 KiB from each rank to all others,
-with no file. Each job does all three several times in turn, and jobs of several libraries take
-turns. Every element is verified.
+This creates hosts on the test bed (as root; see docs/testbed.md) and distributes an array of
+float64 by `*, BLOCK` to ranks on them, so that every row of the file has elements of all ranks.
+Aggregators are on all hosts: each of N hosts keeps 1/N of its data and sends the rest, and receives
+as much at the same time. The share is the bytes that must cross the links over the bytes that all
+links together carry as TCP's payload in that time. `MPI` is the reference: as many bytes, sent by
+plain nonblocking messages of 256 KiB from each rank to all others, without a file. Each job does
+all three several times in turn, and jobs of several libraries take turns. Every element is
+verified.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ DIRECTIONS = ("write", "read", "MPI")
 
 
 def work(given: dict[str, str | int]) -> None:
-    """On every rank: writes and reads; rank 0 prints the seconds of each as JSON."""
+    """Write and read on every rank; rank 0 prints the seconds of each as JSON."""
     import numpy as np  # noqa: PLC0415
     from mpi4py import MPI  # noqa: PLC0415
 
@@ -88,7 +89,7 @@ def work(given: dict[str, str | int]) -> None:
 
 
 def measured(launcher: list[str], library: Path, task: dict[str, str | int]) -> dict[str, float]:
-    """Median seconds by direction, and the array's bytes, of one job."""
+    """Return the median seconds by direction, and the array's bytes, of one job."""
     command = [*launcher, "-x", "WEIR_LIBRARY", sys.executable, __file__, "--worker"]
     done = subprocess.run(
         [*command, json.dumps(task)],

@@ -1,13 +1,13 @@
-"""A whole array and a nonaligned half of it, as shares of what the file system gives at most.
+"""A whole array and a nonaligned half of it, as shares of the file system's peak rate.
 
 usage: array_peak.py [--directory D] [--ranks N] [--extent N] [--pairs N] [--cached] [--seconds N]
                      [--weir-bench PROGRAM]
 
-An N x N array of float64 distributed BLOCK,BLOCK into one shared file. The peak is the rate at
-which the same ranks write and read as many bytes, each in one piece of a file, in turn with Weir,
-overwriting files that are there. Both sides are made durable inside the timed part (fsync by every
-rank), and both read after the pages were dropped; --cached leaves both out, so that the page cache
-is the limit. Every element is verified, outside the times.
+An N x N array of float64, distributed BLOCK,BLOCK, is written to one shared file and read from it.
+The peak is the rate at which the same ranks write and read as many bytes, each rank in one piece of
+a file, in turn with Weir and over existing files. Both sides are made durable inside the timed part
+(fsync by every rank), and both read after the pages were dropped; --cached omits both, so that the
+page cache is the limit. Every element is verified, outside the times.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ KINDS = ("planning", "gathering", "storage", "waiting")
 
 
 def costs(record: dict[str, Any], direction: str) -> str:
-    """Load, bytes moved and where a rank's time went; medians of the counted repetitions."""
+    """Return load, bytes moved and stage times of a rank: medians of the counted repetitions."""
     phases = [
         phase
         for repetition in record["repetitions"]

@@ -1,11 +1,12 @@
-"""What checksums of blocks cost: the same files written and read with them and without.
+"""The cost of checksums of blocks: the same files, written and read with and without them.
 
 usage: mpirun -n 4 python checksums.py [--directory D] [--mebibytes N] [--rounds N]
            [--formats hdf5,cdf5,raw] [--durability none,step] [--cold]
 
-One array of float64 in 3-D blocks, written as one step and read into the same distribution, and
+One array of float64 in 3-D blocks is written as one step, read into the same distribution, and
 compared. The time of a write is that of writing and of ending the step; with `--cold` the file's
-pages are dropped before it is read. Ratios of times, with checksums over without, round by round.
+pages are dropped before it is read. Ratios are of the times with checksums over those without,
+round by round.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ Checksum = Literal["none", "crc32c"]
 
 
 def drop_pages(path: Path) -> None:
-    """Of the file, from the page cache."""
+    """Drop the file's pages from the page cache."""
     file = os.open(path, os.O_RDONLY)
     try:
         os.fsync(file)
@@ -39,7 +40,7 @@ def drop_pages(path: Path) -> None:
 
 
 class Case:
-    """One format and durability, in one folder."""
+    """One combination of format and durability, in one folder."""
 
     def __init__(
         self, session: weir.Session, folder: Path, shape: tuple[int, int, int], file_format: str,
@@ -57,7 +58,7 @@ class Case:
         self.found = np.empty(local)
 
     def once(self, checksum: Checksum, *, cold: bool) -> tuple[float, float]:
-        """Seconds of the slowest rank, writing and reading."""
+        """Return the seconds of the slowest rank for writing and for reading."""
         world = MPI.COMM_WORLD
         if world.rank == 0:
             for left in self.path.parent.iterdir():
@@ -89,7 +90,7 @@ class Case:
 
 
 def line(what: str, times: dict[str, list[float]], megabytes: float) -> str:
-    """The median of the ratios with their extremes, and the rates."""
+    """Return the median of the ratios with their extremes, and the rates."""
     ratios = [a / b for a, b in zip(times["crc32c"], times["none"], strict=True)]
     rates = [megabytes / statistics.median(times[kind]) for kind in ("none", "crc32c")]
     return (
@@ -129,7 +130,7 @@ def main() -> None:
                             kinds = kinds[::-1]
                         for kind in kinds:
                             took = case.once(kind, cold=asked.cold)
-                            if number > 0:  # the first is not counted
+                            if number > 0:  # the first round is not counted
                                 times["write"][kind].append(took[0])
                                 times["read"][kind].append(took[1])
                     if world.rank == 0:

@@ -3,10 +3,10 @@
 usage: codec_scaling.py [--directory D] [--codec C] [--mebibytes N] [--pairs N]
                         [--weir-bench PROGRAM]
 
-The same array of float64 in chunks of 1 MiB, half of whose bytes a compressor can remove, written
-and read through memory (nothing made durable) by 1 rank and by as many as there are cores, in turn,
-encoded and plain. Compression scales with cores when the encoded rates do; the plain ones show what
-storage and memory allow.
+The same array of float64 in chunks of 1 MiB, half of whose bytes a compressor can remove, is
+written and read in memory (nothing is made durable) by 1 rank and by as many ranks as there are
+cores, in turn, encoded and plain. Compression scales with cores if the encoded rates do; the plain
+rates show what storage and memory allow.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ LAUNCHER = "mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1"
 
 
 def rates(program: Path, directory: Path, ranks: int, codec: str, rows: int) -> dict[str, float]:
-    """Bytes per second by direction, of one repetition after a warm one."""
+    """Return bytes per second by direction, of one repetition after a warm-up."""
     with tempfile.TemporaryDirectory(dir=directory, prefix="compare-") as folder:
         output = Path(folder) / "run"
         run(

@@ -1,12 +1,13 @@
-"""What the measurement core costs per operation: weir-bench stream against a bare loop of calls.
+"""The cost of the measurement core per operation: weir-bench stream against a bare loop of calls.
 
 usage: core_cost.py [--directory D] [--pairs N] [--weir-bench PROGRAM]
 
-Reads and writes of a file whose pages are in memory (a file system in memory is best: nothing but
-the calls remains), by one process. The bare loop (plain_loop.c) makes the same calls with the same
-buffers and no record of them; the difference per operation is clocks, events, histograms and the
-stamps of the payload. Two processes differ by more than that where the memory of one is slower than
-that of the other, so what a run itself spends outside its calls stands beside.
+One process reads and writes a file whose pages are in memory (a file system in memory is best,
+because only the calls remain). The bare loop (plain_loop.c) makes the same calls with the same
+buffers and does not record them; the difference per operation is the cost of clocks, events,
+histograms and the stamps of the payload. Two processes differ by more than that if the memory of
+one is slower than that of the other, so the time that a run itself spends outside its calls is also
+printed.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ MOST_SHARE = 0.01
 
 
 def operations_of(transfer: int) -> int:
-    """At most 256 MiB and 100,000 calls."""
+    """Return the number of operations: at most 256 MiB and 100,000 calls."""
     return min(100_000, 2**28 // transfer)
 
 
 def plain_seconds(loop: Path, transfer: int, folder: Path) -> dict[str, float]:
-    """Seconds of one operation in the bare loop, by direction."""
+    """Return the seconds of one operation in the bare loop, by direction."""
     count = operations_of(transfer)
     words = [str(folder / "plain.data"), str(transfer), str(count)]
     return {
@@ -43,14 +44,14 @@ def plain_seconds(loop: Path, transfer: int, folder: Path) -> dict[str, float]:
 def weir_seconds(
     program: Path, transfer: int, folder: Path, outside: dict[str, list[float]]
 ) -> dict[str, float]:
-    """Seconds of one operation in weir-bench stream, by direction: a transfer over the rate.
+    """Return the seconds of one operation in weir-bench stream by direction: transfer over rate.
 
-    Appends to ``outside`` the seconds of an operation that were not spent in its call.
+    Append the seconds of an operation that were not spent in its call to ``outside``.
     """
     block = transfer * operations_of(transfer)
     with tempfile.TemporaryDirectory(dir=folder) as results:
         output = Path(results) / "run"
-        # All but the first write over allocated pages, as the bare loop's 7 passes do.
+        # All but the first repetition write over allocated pages, like the bare loop's 7 passes.
         command = [str(program), "stream", "-a", "POSIX", "-t", str(transfer), "-b", str(block)]
         command += ["-F", "-w", "-r", "-E", "-k", "-o", str(folder / "weir.data")]
         command += ["--warmups", "1", "--repetitions", "7", "--max-repetitions", "7"]

@@ -1,9 +1,9 @@
-"""What a call costs that `weir run --advise` counts, against the same call uncounted.
+"""The cost of a call that `weir run --advise` counts, against the same call uncounted.
 
 usage: counted_calls.py [--directory D] [--pairs N] [--weir-bench PROGRAM]
 
-A loop of calls on one file (counted_calls.c), with the counting library and without it in turn. The
-cost of a call is the difference; what is asked for is under 1 us.
+A loop of calls on one file (counted_calls.c) runs with the counting library and without it in turn.
+The cost of counting a call is the difference; the goal is under 1 us.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST_NS = 1000
 
 
 def nanoseconds(program: Path, folder: Path, environment: dict[str, str]) -> dict[str, float]:
-    """Of one call, by kind."""
+    """Return the nanoseconds of one call, by kind."""
     shown = subprocess.run(
         [program, folder, str(CALLS)],
         env=os.environ | environment, capture_output=True, text=True, timeout=120, check=True,

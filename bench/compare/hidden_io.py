@@ -1,12 +1,13 @@
-"""How much of the I/O time that SYNC shows, ASYNC hides behind work of exponent 1.5.
+"""The share of the I/O time of SYNC that ASYNC hides behind work of exponent 1.5.
 
 usage: hidden_io.py [--directory D] [--pixels N] [--bins N] [--ranks N] [--exponent A]
                     [--method M] [--pairs N] [--weir-bench PROGRAM]
 
-Both modes run in one job of weir-bench madbench, their repetitions interleaved; the first of each
-is a warm-up. A repetition's figure is its foreground time in I/O: what the slowest rank was
-blocked for, reading and writing together. Hidden is 1 minus ASYNC over SYNC. The first read and
-the last write of a function cannot be hidden, so NBIN bounds it: that bound is printed beside.
+Both modes run in one job of weir-bench madbench, with interleaved repetitions; the first of each is
+a warm-up. A repetition's figure is its foreground time in I/O: the time for which the slowest rank
+was blocked, in reading and writing together. The hidden share is 1 minus ASYNC over SYNC. The first
+read and the last write of a function cannot be hidden, so NBIN bounds the share; the bound is also
+printed.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ LAUNCHER = "mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1"
 
 
 def foreground_seconds(run: dict[str, Any]) -> list[float]:
-    """Of each counted repetition: foreground time in I/O, of each phase's slowest rank."""
+    """Return each counted repetition's foreground time in I/O, of each phase's slowest rank."""
     return [
         sum(phase["foreground_seconds"]["max"] for phase in repetition["phases"])
         for repetition in run["repetitions"]
@@ -33,7 +34,7 @@ def foreground_seconds(run: dict[str, Any]) -> list[float]:
 
 
 def most_hidden(run: dict[str, Any]) -> float:
-    """The share of the transfers that can be hidden at all."""
+    """Return the share of the transfers that can be hidden at all."""
     phases = run["plan"]["phases"]
     exposed = sum(phase["exposed_operations_per_rank"] for phase in phases)
     operations = sum(phase["operations_per_rank"] for phase in phases)

@@ -1,8 +1,8 @@
 """Two ways of doing the same work, timed in turn, and the median of their ratios.
 
-A machine drifts: figures taken one after the other compare its moods. Here A and B make a pair,
-the order inside the pairs alternates, each pair gives one ratio, and the median of the ratios is
-the result, beside the smallest and the largest.
+A machine's speed drifts, and figures taken one after the other would compare its states. Here A and
+B form a pair, the order inside the pairs alternates, each pair gives one ratio, and the result is
+the median of the ratios with the smallest and the largest.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Measure = Callable[[], Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Compared:
-    """Figures of A and B pair by pair, in the order they were made."""
+    """Figures of A and B pair by pair, in the order of their measurement."""
 
     name: str
     unit: str
@@ -26,7 +26,7 @@ class Compared:
 
     @property
     def ratios(self) -> list[float]:
-        """Figure of A over figure of B, pair by pair."""
+        """Return the figure of A over the figure of B, pair by pair."""
         return [a / b for a, b in zip(self.first, self.second, strict=True)]
 
     @property
@@ -43,7 +43,7 @@ class Compared:
 
 
 def compare(unit: str, first: Measure, second: Measure, pairs: int) -> list[Compared]:
-    """One uncounted pair, then ``pairs`` counted ones in alternating order; one item a figure."""
+    """Run one uncounted pair, then ``pairs`` counted ones alternately; return one item per figure."""
     first()
     second()
     figures: tuple[list[Mapping[str, float]], list[Mapping[str, float]]] = ([], [])
@@ -57,5 +57,5 @@ def compare(unit: str, first: Measure, second: Measure, pairs: int) -> list[Comp
 
 
 def heading(first: str, second: str) -> str:
-    """The line above the lines of ``Compared``."""
+    """Return the heading of the lines of ``Compared``."""
     return f"{'':<31} {first:>10} {second:>10} {'':<6} {'ratio':>7}  [smallest, largest]"

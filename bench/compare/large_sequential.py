@@ -2,16 +2,16 @@
 
 usage: large_sequential.py [--directory D] [--megabytes N] [--pairs N] [--weir-bench PROGRAM]
 
-Patterns: write and read, psync and io_uring with 16 in flight, through the page cache (writes
-with an fsync at the end and inside the time, reads after dropping the pages) and by O_DIRECT; 1
-MiB per transfer, a new file for each write. Both move the same bytes of one file, write it with
-one process and read it with another. weir-bench also checks every byte that it reads, outside the
-time.
+The patterns are write and read, with psync and with io_uring with 16 transfers in flight, through
+the page cache (writes with an fsync at the end and inside the time, reads after dropping the pages)
+and with O_DIRECT. A transfer has 1 MiB, and each write makes a new file. Both programs move the
+same bytes of one file, write it with one process and read it with another. weir-bench also checks
+every byte that it reads, outside the time.
 
 Each figure is that of the second of two transfers in a row. The host of a virtual machine may take
 back memory that has been free for some seconds, and the next touch of a page then costs a fault in
-the host (0.3 to 0.8 GB/s where it was measured): without the first transfer, the pause before it
-decides who looks fast.
+the host (0.3 to 0.8 GB/s where it was measured). Without the first transfer, the pause before it
+would decide which program looks fast.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ GOAL = 0.97
 
 @dataclass(frozen=True)
 class Pattern:
-    """How both programs write a new file and read it."""
+    """The way in which both programs write a new file and read it."""
 
     engine: str
     direct: bool
@@ -44,15 +44,13 @@ PATTERNS = [Pattern(engine, direct) for engine in ("psync", "io_uring") for dire
 
 
 def fio_rates(pattern: Pattern, folder: Path, megabytes: int) -> dict[str, float]:
-    """MiB/s of one job of fio for each direction, by its own account."""
+    """Return MiB/s of one job of fio for each direction, as fio reports them."""
     file = folder / "fio.data"
     rates = {}
     for direction in ("write", "read"):
         command = ["fio", "--name=job", f"--filename={file}", f"--rw={direction}", "--bs=1M"]
         command += [f"--size={megabytes}M", "--fallocate=none", "--output-format=json", "--thread"]
-        command += [
-            "--fadvise_hint=0"
-        ]  # sequential read-ahead by the kernel's own judgement, as weir
+        command += ["--fadvise_hint=0"]  # the kernel decides on read-ahead, as with weir-bench
         command += [f"--ioengine={pattern.engine}", f"--direct={int(pattern.direct)}"]
         command += ["--iodepth=16"] if pattern.engine == "io_uring" else []
         command += ["--end_fsync=1"] if direction == "write" and not pattern.direct else []
@@ -65,7 +63,7 @@ def fio_rates(pattern: Pattern, folder: Path, megabytes: int) -> dict[str, float
 
 
 def weir_rates(pattern: Pattern, folder: Path, megabytes: int, program: Path) -> dict[str, float]:
-    """MiB/s of one repetition of weir-bench stream, span of the transfers and the sync."""
+    """Return MiB/s of one repetition of weir-bench stream over the span of transfers and sync."""
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
         base = [str(program), "stream", "-a", pattern.engine.replace("psync", "POSIX").upper()]
         base += ["-b", f"{megabytes}m", "-t", "1m", "-i", "1", "-F", "-k", "-G", "5"]

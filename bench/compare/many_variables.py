@@ -1,11 +1,12 @@
-"""1,000 variables of 1 KiB on each rank in one step, beside one variable of the same total.
+"""1,000 variables of 1 KiB on each rank in one step, against one variable of the same total.
 
 usage: many_variables.py [--directory D] [--ranks LIST] [--variables N] [--pairs N]
                          [--weir-bench PROGRAM]
 
-Weir's HDF5 and CDF-5 files, parallel HDF5 (a collective transfer for each dataset) and PnetCDF
-(all posted, moved together), in turn; in the page cache, nothing made durable on any side. The
-ratios are of the transfer alone; `whole` has creating, defining and closing too.
+Weir's HDF5 and CDF-5 files, parallel HDF5 (a collective transfer for each dataset) and PnetCDF (all
+variables posted, then moved together) are written in turn, in the page cache; nothing is made
+durable on any side. The ratios are of the transfer alone; `whole` also includes creating, defining
+and closing.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def main() -> None:
         writing: dict[tuple[str, bool], list[float]] = defaultdict(list)
         whole: dict[tuple[str, bool], list[float]] = defaultdict(list)
         for record in map(json.loads, told.splitlines()):
-            if record["round"] == 0:  # makes the plans, and the memory that buffers are in
+            if record["round"] == 0:  # this round makes the plans and the memory of the buffers
                 continue
             key = (record["interface"], record["variables"] > 1)
             writing[key].append(record["writing"])

@@ -2,11 +2,11 @@
 
 usage: metadata_rates.py [--directory D] [--ranks 1,2,4] [--items N] [--pairs N] [--api API]
 
-Files of all ranks lie in one new directory, as deep and with as long a path on both sides: every
-call walks it. Rates are operations per second over the time of the
-slowest rank, without barriers, on both sides; a figure of weir-bench is from one repetition, as a
-figure of the loop is from one pass. The loop (plain_metadata.c) writes each name and makes the
-call; weir-bench also looks at the clock, keeps a histogram, and checks the tree between phases.
+The files of all ranks lie in one new directory, with equal depth and path length on both sides,
+because every call walks the path. Rates are operations per second over the time of the slowest
+rank, without barriers, on both sides. A figure of weir-bench is from one repetition, and a figure
+of the loop is from one pass. The loop (plain_metadata.c) writes each name and makes the call;
+weir-bench also reads the clock, keeps a histogram, and checks the tree between phases.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
-"""The findings of the Panda and DRA study, looked for on this machine.
+"""Checks the findings of the Panda and DRA study on this machine.
 
 usage: panda_findings.py --directory A,B,C,D [--extent N] [--replication N] [--repetitions N]
                          [--output FOLDER] [--weir PROGRAM] [--judge]
 
 Y. Chen, J. Nieplocha, I. Foster, M. Winslett, "Optimizing Collective I/O Performance on Parallel
-Computers: A Multisystem Study" (1997). Runs the three campaigns cases/collective-*.toml over arrays
-of extent N x N with a file per aggregator, distributed to the directories, which stand for the
-paper's I/O nodes, and prints a table: each finding with `found`, `not found` or `not decidable
-here`, and the figures it rests on. --judge only prints the table of campaigns that were run before.
+Computers: A Multisystem Study" (1997). This runs the three campaigns cases/collective-*.toml over
+arrays of extent N x N with a file per aggregator, distributed to the directories, which represent
+the paper's I/O nodes. It prints a table: each finding with `found`, `not found` or `not decidable
+here`, and the figures on which the judgement is based. --judge only prints the table of earlier
+campaigns.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ FULL_EXTENT = 5120
 
 
 def sections_of(extent: int) -> tuple[str, str]:
-    """The sections of cases/collective-chunks.toml in an array of extent x extent."""
+    """Return the sections of cases/collective-chunks.toml in an array of extent x extent."""
     count = round(extent * 0.5**0.5)
     first = (extent - count) // 2 | 1
     middle = f"{first}:{first + count}"
@@ -38,7 +39,7 @@ def sections_of(extent: int) -> tuple[str, str]:
 
 
 def scaled(case: str, extent: int, replication: int, repetitions: int) -> str:
-    """A case file of another size; the sections stay where they are in it."""
+    """Return a case file of another size; the sections keep their places in the array."""
     for at_full, at_extent in zip(sections_of(FULL_EXTENT), sections_of(extent), strict=True):
         case = case.replace(f'"{at_full}"', f'"{at_extent}"')
     case = case.replace(f'"{FULL_EXTENT}x{FULL_EXTENT}"', f'"{extent}x{extent}"')
@@ -63,7 +64,7 @@ def run_campaigns(given: argparse.Namespace) -> None:
 
 
 def are_apart(directories: list[str]) -> bool:
-    """Whether the directories lie on file systems, and so devices, of their own."""
+    """Return whether every directory has its own file system, and therefore its own device."""
     devices = {Path(directory).stat().st_dev for directory in directories}
     return len(directories) > 1 and len(devices) == len(directories)
 

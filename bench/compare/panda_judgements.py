@@ -1,7 +1,8 @@
-"""Judgements of the findings of the Panda and DRA study by the results of three campaigns.
+"""Judges the findings of the Panda and DRA study by the results of three campaigns.
 
-Each finding is `found`, `not found`, or `not decidable here`: where the machine has not what it is
-about, such as storage of its own for each I/O node, or where values that are compared overlap.
+Each finding is `found`, `not found`, or `not decidable here`. The last applies if the machine lacks
+the subject of the finding, such as separate storage for each I/O node, or if the values to be
+compared overlap.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ PAPER_WHOLE, PAPER_SECTION = 0.90, 0.80
 
 @dataclass(frozen=True)
 class Judgement:
-    """One finding of the paper and what became of it."""
+    """One finding of the paper and its judgement."""
 
     section: str
     finding: str
@@ -42,20 +43,20 @@ def judged(section: str, finding: str, holds: bool | None, figures: str) -> Judg
 
 
 def ratio(one: Values, other: Values) -> float:
-    if other.median == 0:  # nothing is gathered where ranks write by themselves
+    if other.median == 0:  # ranks that write by themselves gather nothing
         return 1.0 if one.median == 0 else float("inf")
     return one.median / other.median
 
 
 def is_slower(one: Values, other: Values) -> bool | None:
-    """Nothing where one's median is lower, but its values reach into the other's."""
+    """Return whether ``one`` is slower; None if its median is lower but the values overlap."""
     if ratio(one, other) >= SLOWER:
         return False
     return True if one.median < min(other.values) and max(one.values) < other.median else None
 
 
 def io_nodes(results: Results, apart: bool) -> list[Judgement]:
-    """Section 3.3.1. `apart`: every I/O node has storage of its own."""
+    """Judge section 3.3.1. `apart` means that every I/O node has its own storage."""
     judgements = []
     for direction in ("write", "read"):
         found = over_nodes(results, rate, direction)
@@ -103,7 +104,7 @@ def over_nodes(results: Results, figure: Figure, direction: str) -> dict[int, Va
 
 
 def chunks(results: Results) -> list[Judgement]:
-    """Section 3.3.2: write rates and loads of the nonaligned sections."""
+    """Judge section 3.3.2: write rates and loads of the nonaligned sections."""
     judgements = []
     for section in results.levels("section"):
         name = "middle columns" if is_columns(section) else "the middle"
@@ -154,7 +155,7 @@ def chunks(results: Results) -> list[Judgement]:
 
 
 def of_levels(results: Results, figure: Figure, section: str) -> dict[str, Values]:
-    """Of writing, by the number of chunks."""
+    """Return the values for writing, by the number of chunks."""
     return {
         counts: values
         for counts in results.levels("chunk-counts")
@@ -163,7 +164,7 @@ def of_levels(results: Results, figure: Figure, section: str) -> dict[str, Value
 
 
 def buffers(results: Results, apart: bool) -> list[Judgement]:
-    """Section 3.3.3: write rates over the size of the buffers."""
+    """Judge section 3.3.3: write rates over the size of the buffers."""
     found = {
         size: values
         for size in sorted(results.levels("buffer"))
@@ -192,7 +193,7 @@ def buffers(results: Results, apart: bool) -> list[Judgement]:
 
 
 def sections(whole: Results, half: Results) -> list[Judgement]:
-    """Sections 3.2: shares of the peak, and the section's over the whole array's."""
+    """Judge section 3.2: shares of the peak, and the section's share over the whole array's."""
     judgements = []
     for direction in ("write", "read"):
         entire = whole.values(share_of_peak, direction, aggregators=4, buffer=BUFFER)
@@ -233,5 +234,5 @@ def sections(whole: Results, half: Results) -> list[Judgement]:
 
 
 def is_columns(section: str) -> bool:
-    """Whether a section is of all rows but the outermost."""
+    """Return whether a section has all rows except the outermost."""
     return section.startswith("1:")

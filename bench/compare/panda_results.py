@@ -1,4 +1,4 @@
-"""What campaigns over the workload array found, as the judgements of panda_findings.py need it."""
+"""The results of campaigns over the workload array, in the form that panda_judgements.py needs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Results:
     """Levels, and run.json of Weir's own interface with that of the peak as its "contiguous"."""
 
     def values(self, figure: Figure, direction: str, **levels: Any) -> Values | None:
-        """The figure where the factors have these levels; nothing where there is no such run."""
+        """Return the figure for these levels of the factors, or None if there is no such run."""
         found = [
             value
             for at, run in self.runs
@@ -52,7 +52,7 @@ class Results:
 
 
 def load_results(folder: Path) -> Results:
-    """A campaign's folder as `weir campaign` leaves it; unfinished runs are left out."""
+    """Read a campaign's folder as `weir campaign` leaves it, without unfinished runs."""
     if not (folder / "campaign.json").is_file():
         return Results(folder.name, [])
     campaign = json.loads((folder / "campaign.json").read_text())
@@ -71,7 +71,7 @@ def load_results(folder: Path) -> Results:
 
 
 def rate(run: Record, direction: str) -> list[float]:
-    """Bytes per second, the durable sync included."""
+    """Return bytes per second, including the durable sync."""
     return [
         value
         for one in run["rates"]
@@ -81,13 +81,13 @@ def rate(run: Record, direction: str) -> list[float]:
 
 
 def share_of_peak(run: Record, direction: str) -> list[float]:
-    """Of contiguous pieces by the same ranks, round by round."""
+    """Return the share of the rate of contiguous pieces by the same ranks, round by round."""
     pairs = zip(rate(run, direction), rate(run["contiguous"], direction), strict=False)
     return [mine / peak for mine, peak in pairs]
 
 
 def balance(run: Record, direction: str) -> list[float]:
-    """The busiest aggregator's bytes over the mean of all."""
+    """Return the busiest aggregator's bytes over the mean of all aggregators."""
     return [
         phase["array"]["balance"]
         for phase in _phases(run, direction)
@@ -96,7 +96,7 @@ def balance(run: Record, direction: str) -> list[float]:
 
 
 def gathering(run: Record, direction: str) -> list[float]:
-    """Seconds between memory and buffers, mean over ranks."""
+    """Return the seconds of moves between memory and buffers, as the mean over ranks."""
     return [
         phase["array"]["gathering_seconds"]["mean"]
         for phase in _phases(run, direction)

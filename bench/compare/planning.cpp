@@ -6,8 +6,9 @@
 //   planning --boxes RANKS       the memory for RANKS ranks with 100 boxes each in 3-D, on a node
 //                                and on a rank; and the memory that a rank needs for the places of
 //                                16,384 ranks that are on nodes in no order. The exit status is 1
-//                                if the memory exceeds the goal for 131,072 ranks (1.5 GiB and
-//                                2 MiB); the goal for the node is in proportion to the ranks.
+//                                if any of them exceeds its goal. With 131,072 ranks, the goals
+//                                for boxes are 1.5 GiB on a node and 2 MiB on a rank; the goal for
+//                                the node is in proportion to the ranks.
 // clang-format on
 #include <fmt/format.h>
 #include <sys/mman.h>

@@ -1,4 +1,4 @@
-"""The programs that are compared: run one, and read what weir-bench stream left."""
+"""Runs the programs that are compared, and reads the results of weir-bench stream."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
 def arguments(description: str | None) -> argparse.ArgumentParser:
-    """What all comparisons can be told; the first line of ``description`` is the help's."""
+    """Make the parser of all comparisons' options; the help shows ``description``'s first line."""
     parser = argparse.ArgumentParser(description=(description or "").splitlines()[0])
     parser.add_argument("--pairs", type=int, default=5, help="counted pairs")
     parser.add_argument("--weir-bench", type=Path, default=CLONE / "build/release/bench/weir-bench")
@@ -23,7 +23,7 @@ def arguments(description: str | None) -> argparse.ArgumentParser:
 
 
 def run(command: list[str]) -> str:
-    """What a command prints; its failure ends the comparison with its own words."""
+    """Return what a command prints; if it fails, end the comparison with its error output."""
     with subprocess.Popen(
         command,
         env={**os.environ, **AS_ROOT},
@@ -34,7 +34,7 @@ def run(command: list[str]) -> str:
         try:
             told, complaint = process.communicate(timeout=DEADLINE_SECONDS)
         except BaseException as error:
-            # A launcher takes its ranks along on SIGTERM; SIGKILL would leave them.
+            # On SIGTERM a launcher also ends its ranks; SIGKILL would leave them running.
             process.terminate()
             if isinstance(error, subprocess.TimeoutExpired):
                 sys.exit(f"{' '.join(command)}: not done within {DEADLINE_SECONDS} s")
@@ -45,7 +45,7 @@ def run(command: list[str]) -> str:
 
 
 def stream_rates(output: Path, metric: str = "span") -> dict[str, float]:
-    """Bytes per second by direction of the only run below ``output``.
+    """Return bytes per second by direction of the only run below ``output``.
 
     ``span``: first start to last sync. ``foreground``: the time inside the calls alone.
     """

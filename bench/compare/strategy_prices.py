@@ -1,16 +1,16 @@
-"""Prices of strategies beside what they take, and what choosing by price costs.
+"""Prices of strategies against their times, and the loss from choosing by price.
 
 usage: strategy_prices.py [--directory D] [--ranks N] [--nodes LIST] [--rows LIST] [--chunked]
                           [--mebibytes N] [--pairs N] [--platform FILE]
 
-A 3-D array of float64 distributed BLOCK,BLOCK,BLOCK, in one shared file in the page cache; rows are
-what a rank has together in the file. Every strategy writes and reads the same file, in turn, in an
-order that changes from round to round; every element that is read is verified, outside the times. A
-"node" is a number of consecutive ranks, so that what happens between nodes is tried on one: there,
-give a --platform with half the machine in each node. With --chunked the file is in 3 x 3 x 3
-chunks, which are nobody's parts.
+A 3-D array of float64 is distributed BLOCK,BLOCK,BLOCK, in one shared file in the page cache; a row
+is what a rank has contiguously in the file. Every strategy writes and reads the same file, in turn,
+in an order that changes from round to round; every element that is read is verified, outside the
+times. A "node" is a number of consecutive ranks, so that transfers between nodes can be tried on
+one host; in that case, give a --platform with half the machine in each node. With --chunked the
+file is in 3 x 3 x 3 chunks, which coincide with no rank's part.
 
-Prices are in brackets. What is lost by a choice is told within the spread of the best strategy: its
+Prices are in brackets. The loss by a choice is printed with the spread of the best strategy: its
 fastest and its slowest round.
 """
 
@@ -39,7 +39,7 @@ LAUNCHER = "mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1"
 
 
 def shape(ranks: int, row_bytes: int, mebibytes: int) -> tuple[int, int, int]:
-    """Extents of about that size, or of as many rows as can be written one by one in seconds."""
+    """Return extents of about that size, or of as many rows as can be written singly in seconds."""
     grid = GRIDS[ranks]
     last = grid[2] * row_bytes // 8
     rows = min(mebibytes * MEBIBYTE // row_bytes // grid[2], MOST_ROWS // grid[2])
@@ -50,7 +50,7 @@ def shape(ranks: int, row_bytes: int, mebibytes: int) -> tuple[int, int, int]:
 
 
 def prices(explained: str) -> tuple[str, dict[str, float]]:
-    """What was chosen, and the seconds of each strategy, from the text that explains a choice."""
+    """Return the choice and the seconds of each strategy from the text that explains a choice."""
     found = {}
     for line in explained.splitlines()[1:]:
         words = line.split()
@@ -60,7 +60,7 @@ def prices(explained: str) -> tuple[str, dict[str, float]]:
 
 
 class Case:
-    """One array and one number of nodes: all strategies on the same file."""
+    """One array with one number of nodes, on which all strategies use the same file."""
 
     def __init__(self, world: MPI.Comm, given: dict[str, Any], row_bytes: int, nodes: int) -> None:
         import numpy as np  # noqa: PLC0415
@@ -89,7 +89,7 @@ class Case:
         self.target = np.zeros_like(self.memory)
 
     def move(self, name: str, direction: str) -> float:
-        """Seconds from the meeting of all ranks to the end of the last one."""
+        """Return the seconds from the meeting of all ranks to the end of the last rank."""
         self.world.Barrier()
         began = time.perf_counter()
         if direction == "write":
@@ -127,7 +127,7 @@ class Case:
 
 
 def work(given: dict[str, Any]) -> None:
-    """On every rank: all cases; rank 0 prints a line for each."""
+    """Run all cases on every rank; rank 0 prints a line for each."""
     from mpi4py import MPI  # noqa: PLC0415
 
     world = MPI.COMM_WORLD

@@ -1,13 +1,13 @@
-"""Two builds of Weir on the same work: what a change costs or gains.
+"""Two builds of Weir on the same work: the loss or gain from a change.
 
 usage: two_builds.py BEFORE AFTER [--directory D] [--ranks N] [--mebibytes N] [--pairs N]
                      [--seconds N] [--only CASE,...]
 
 BEFORE and AFTER are two programs weir-bench. Each case is a job of Weir's own arrays (3-D blocks
 with short rows, a block-cyclic matrix, the formats) or of opening a shared file. The builds take
-turns, job by job, so that both see the same moods of the machine; each pair of jobs gives one ratio
-of rates or times, and the median of the ratios is the result. Nothing is made durable, and every
-element that is read is verified.
+turns, job by job, so that both see the same states of the machine. Each pair of jobs gives one
+ratio of rates or times, and the median of the ratios is the result. Nothing is made durable, and
+every element that is read is verified.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ REPETITIONS = 5
 
 
 def extents(ranks: int, row_bytes: int, mebibytes: int) -> list[str]:
-    """The options of an array in 3-D blocks whose rows have this length in the file."""
+    """Return the options of an array in 3-D blocks whose rows have this length in the file."""
     return [
         *("--shape", "x".join(str(n) for n in shape(ranks, row_bytes, mebibytes))),
         *("--grid", "x".join(str(n) for n in GRIDS[ranks])),
@@ -40,7 +40,7 @@ def extents(ranks: int, row_bytes: int, mebibytes: int) -> list[str]:
 def array_rates(
     given: argparse.Namespace, api: str, options: list[str], program: Path
 ) -> Mapping[str, float]:
-    """Median rates of one job by direction, in MiB/s."""
+    """Return the median rates of one job by direction, in MiB/s."""
     job = Job(
         weir_bench=program,
         directory=given.directory,
@@ -60,7 +60,7 @@ def array_rates(
 
 
 def opening_times(given: argparse.Namespace, options: list[str], program: Path) -> dict[str, float]:
-    """Median times of creating, opening and closing one shared file, in ms."""
+    """Return the median times of creating, opening and closing one shared file, in ms."""
     with tempfile.TemporaryDirectory(dir=given.directory, prefix="compare-") as name:
         output = Path(name) / "run"
         run(
@@ -80,7 +80,7 @@ Case = tuple[str, Callable[[Path], Mapping[str, float]]]
 
 
 def cases(given: argparse.Namespace) -> dict[str, Case]:
-    """By name: a unit, and what does the work once with a program."""
+    """Return by name a unit, and a function that does the work once with a program."""
     array = partial(array_rates, given)
     found: dict[str, Case] = {}
     for row_bytes in (64, 512, 2048):
