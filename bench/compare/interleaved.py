@@ -43,7 +43,7 @@ class Compared:
 
 
 def compare(unit: str, first: Measure, second: Measure, pairs: int) -> list[Compared]:
-    """Run one uncounted pair, then ``pairs`` alternating counted ones; return an item per figure."""
+    """Run one uncounted pair, then ``pairs`` alternating counted ones; return one item a figure."""
     first()
     second()
     figures: tuple[list[Mapping[str, float]], list[Mapping[str, float]]] = ([], [])

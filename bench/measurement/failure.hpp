@@ -3,7 +3,7 @@
 //
 // A run fails in one of three ways:
 //   1. A rank's operation fails. The ranks learn of it at their next barrier (`agree` in job.hpp)
-//      and end together; rank 0 reports the first failed rank's error.
+//      and end together; rank 0 reports the lowest failed rank's error.
 //   2. A signal arrives (Ctrl-C, or SIGTERM from the launcher because a rank was lost). A thread of
 //      every rank waits for signals; it removes the test files, records the failure and ends the
 //      process. The message names a rank of this node that is gone.

@@ -42,12 +42,12 @@ class Meeting {
   // Returns rank 0's value.
   Result<double> from_first_rank(double value);
 
-  // Returns the rank that failed first, after an error.
+  // Returns the lowest rank that failed, after an error.
   [[nodiscard]] int failed_rank() const { return failed_rank_; }
 
  private:
   Status wait(MPI_Request& request, Waiting waiting);
-  // The errors of one rank as all know them; `lowest` is the lowest failed rank.
+  // Returns what this rank reports after a meeting whose lowest failed rank is `lowest`.
   Status told(Status mine, int lowest);
 
   const Job& job_;

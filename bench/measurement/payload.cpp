@@ -32,7 +32,7 @@ struct Explanation {
   // (modulo 2^64, so that a shift towards the start of the file is a large number).
   std::optional<PayloadPattern> pattern = std::nullopt;
   std::uint64_t shift = 0;
-  std::optional<PayloadStream> stream = std::nullopt;  // whose pattern, where that is known
+  std::optional<PayloadStream> stream = std::nullopt;  // the stream of the pattern, if known
 };
 
 class Examination {
@@ -72,7 +72,7 @@ class Examination {
   }
   [[nodiscard]] bool wrong(std::size_t at) const { return words_[at] != expected(at); }
 
-  // The first wrong word from `at` on, or the number of words when there is none.
+  // Returns the first wrong word from `at` on, or the number of words if there is none.
   [[nodiscard]] std::size_t next_wrong(std::size_t at) const {
     while (at < words_.size()) {
       const std::size_t end = std::min(words_.size(), at + verified_block_words);

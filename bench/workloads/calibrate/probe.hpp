@@ -54,7 +54,7 @@ class Probe {
   // Returns the busy-work operations per second of the slowest rank.
   Result<double> busy_work(std::int64_t operations);
 
-  // Returns the rank that failed first, after an error.
+  // Returns the lowest rank that failed, after an error.
   [[nodiscard]] int failed_rank() const { return meeting_.failed_rank(); }
 
  private:

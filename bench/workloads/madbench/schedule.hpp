@@ -1,8 +1,8 @@
 // The order of computations and transfers in each function. Pure.
 //
-// One schedule serves both modes. In ASYNC mode a transfer runs from its begin to its wait, behind
-// what stands between them. In SYNC mode a write runs at its begin and a read at its wait, which
-// gives the order of Borrill et al., section 2.2: "write, compute, read".
+// One schedule serves both modes. In ASYNC mode a transfer runs from its begin to its wait, while
+// the steps between them are done. In SYNC mode a write runs at its begin and a read at its wait,
+// which gives the order of Borrill et al., section 2.2: "write, compute, read".
 //
 //   S   compute 0, write 0, compute 1, write 1, …
 //   W   read 0, compute 0, read 1 | write 0, compute 1, read 2 | … | write n-2, compute n-1 |

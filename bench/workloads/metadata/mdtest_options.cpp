@@ -254,7 +254,7 @@ class Translation {
     give("max-repetitions", iterations_);
     give("mdtest-table", rates_ && times_ ? "both" : times_ ? "times" : "rates");
     if (!reads_) give("read-bytes", "0");  // mdtest's read phase only opens and closes then
-    if (!sized_) give("items", "0");       // mdtest's default, which is refused
+    if (!sized_) give("items", "0");       // mdtest's default, which is an error
     for (std::string& argument : own_) translated_.push_back(std::move(argument));
   }
 

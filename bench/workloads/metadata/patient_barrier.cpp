@@ -24,7 +24,7 @@ Status PatientBarrier::end_round() {
 
 void PatientBarrier::still_working() {
   if (round_ != MPI_REQUEST_NULL) {
-    int complete = 0;  // then the request is null
+    int complete = 0;  // if set, the request is null
     MPI_Test(&round_, &complete, MPI_STATUS_IGNORE);
     return;
   }
