@@ -1,4 +1,4 @@
-// A box of an index space: a lower corner and extents. Empty when an extent is 0.
+// A box of an index space: a lower corner and extents. A box is empty when an extent is 0.
 #pragma once
 
 #include <algorithm>
@@ -13,14 +13,14 @@ struct Box {
   Indices extent;  // each >= 0
 
   [[nodiscard]] int dimensions() const { return lower.size(); }
-  // One past the last index along `dimension`.
+  // Returns one more than the last index along `dimension`.
   [[nodiscard]] std::int64_t upper(int dimension) const {
     return lower[dimension] + extent[dimension];
   }
   [[nodiscard]] bool empty() const {
     return std::any_of(extent.begin(), extent.end(), [](std::int64_t n) { return n <= 0; });
   }
-  // Never overflows for a box inside a Shape.
+  // The result cannot overflow for a box inside a Shape.
   [[nodiscard]] std::int64_t elements() const {
     if (empty()) return 0;
     std::int64_t product = 1;
@@ -33,7 +33,7 @@ struct Box {
     }
     return true;
   }
-  // An empty box is contained everywhere.
+  // Every box contains an empty box.
   [[nodiscard]] bool contains(const Box& other) const {
     if (other.empty()) return true;
     for (int d = 0; d < dimensions(); ++d) {
@@ -45,7 +45,7 @@ struct Box {
   friend bool operator==(const Box&, const Box&) = default;
 };
 
-// The common elements of two boxes of the same number of dimensions.
+// Returns the common elements of two boxes of the same number of dimensions.
 [[nodiscard]] inline Box intersect(const Box& a, const Box& b) {
   Box both{Indices(a.dimensions()), Indices(a.dimensions())};
   for (int d = 0; d < a.dimensions(); ++d) {
@@ -55,7 +55,7 @@ struct Box {
   return both;
 }
 
-// Whether two boxes have an element in common; an empty box meets nothing.
+// Returns whether two boxes have an element in common; an empty box meets no box.
 [[nodiscard]] inline bool meet(const Box& a, const Box& b) {
   for (int d = 0; d < a.dimensions(); ++d) {
     if (std::min(a.upper(d), b.upper(d)) <= std::max(a.lower[d], b.lower[d])) return false;

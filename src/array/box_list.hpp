@@ -1,4 +1,4 @@
-// Many boxes in one block of memory, as ranks exchange them.
+// A list of boxes in one block of memory, the form in which ranks exchange boxes.
 #pragma once
 
 #include <cassert>
@@ -14,7 +14,7 @@ namespace weir::array {
 class BoxList {
  public:
   explicit BoxList(int dimensions) : dimensions_(dimensions) {}
-  // 2 × dimensions numbers per box: its lower corner, then its extents.
+  // `numbers` has 2 × dimensions numbers per box: its lower corner, then its extents.
   BoxList(int dimensions, std::vector<std::int64_t> numbers)
       : dimensions_(dimensions), numbers_(std::move(numbers)) {
     assert(numbers_.size() % numbers_per_box() == 0);

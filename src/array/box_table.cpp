@@ -19,7 +19,7 @@ constexpr std::int64_t greatest_narrow = std::numeric_limits<std::uint32_t>::max
 
 std::int64_t bytes_of(bool narrow) { return narrow ? word / 2 : word; }
 
-// Nodes of a tree of so many boxes, as deep on all sides as on the deepest.
+// Returns the number of nodes of a tree of `boxes` boxes whose leaves all have the greatest depth.
 std::optional<std::int64_t> nodes_for(std::int64_t boxes, std::int64_t leaf_boxes) {
   std::optional<std::int64_t> nodes = 1;
   for (std::int64_t largest = boxes; largest > leaf_boxes && nodes; largest = (largest + 1) / 2) {
@@ -140,7 +140,8 @@ void BoxTable::set_region(std::int64_t box, const Section& region) const {
   for (int d = 0; d < dimensions(); ++d) {
     corners_.set(2 * box * dimensions() + d, around.lower[d]);
     corners_.set((2 * box + 1) * dimensions() + d, around.extent[d]);
-    // One that leads nowhere may be greater than the array; and an empty region keeps its counts.
+    // The stride of a single index may be greater than the array, and section() must find the
+    // counts of an empty region again: both get the stride 1.
     const bool leads_on = !region.empty() && region.count[d] > 1;
     strides_.set(box * dimensions() + d, leads_on ? region.stride[d] : 1);
   }
@@ -170,8 +171,8 @@ Status BoxTable::list_boxes() const {
 }
 
 std::int64_t BoxTable::rank_of_box(std::int64_t number) const {
-  // The last rank whose boxes start at or before this one: those before it with the same start
-  // have no boxes.
+  // The result is the last rank whose first box is at or before this box: earlier ranks with the
+  // same first box have no boxes.
   const std::int64_t* const after = std::upper_bound(first_box_, first_box_ + ranks_ + 1, number);
   return after - first_box_ - 1;
 }

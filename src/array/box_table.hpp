@@ -1,25 +1,28 @@
-// The boxes that the ranks hold of an array, in the order of ranks, with a tree that finds those
-// that meet a box, all in one image: a block of bytes without pointers, which processes may map at
-// any address. Boxes and bounds take 4 bytes per number where every extent of the array is below
-// 2^32, else 8. A table of regions has strides besides: of each box only every stride-th index
-// along each dimension belongs to the rank.
+// A table of the boxes that the ranks hold of an array, in the order of ranks, with a tree that
+// finds the boxes that meet a given box. The table is one image: a block of bytes without pointers,
+// which processes may map at any address. Each number of a box or a bound takes 4 bytes if every
+// extent of the array is below 2^32, otherwise 8. A table of regions also has strides: only every
+// stride-th index of a box along each dimension belongs to the rank.
 //
-// An image is made of zeros, by one process or by several that share it. Each line is done before
-// the next one begins; "each" stands for work that processes divide among themselves:
-//   each   set_count() of every rank
+// One process, or several processes that share the memory, make an image from zeros in the steps
+// below. Each step ends before the next one begins. In a step marked "all", the processes divide
+// the work among themselves; a step marked "one" is done by one process. A finished image never
+// changes.
+// clang-format off
+//   all    set_count() of every rank
 //   one    add_up_counts()
-//   each   set_boxes() of every rank; of regions: set_region()
+//   all    set_boxes() of every rank, or set_region() in a table of regions
 //   one    list_boxes()
-//   each   split() the nodes of level 0, then those of level 1, and so on
-//   each   build_below() for the nodes of the level after the last one that was split
+//   all    split() the nodes of level 0, then those of level 1, and so on
+//   all    build_below() for the nodes of the level after the last one that was split
 //   one    bound_above() that level
-// and is never changed afterwards.
+// clang-format on
 //
-// The tree is one of bounding boxes: the boxes are halved at the median of their middles, along the
-// dimension in which these are spread most, until a leaf has few. Building takes O(n log n). A
-// query opens the nodes whose bounding box meets the one asked for: with disjoint boxes as refined
-// meshes have them, O(log n + answers); with long thin boxes that cross each other's bounding
-// boxes, more.
+// The tree is a bounding volume hierarchy: it halves the boxes at the median of their middles,
+// along the dimension in which the middles spread most, until a leaf has few boxes. Building it
+// takes O(n log n) time. A query opens the nodes whose bounding box meets the given box. This takes
+// O(log n + answers) for disjoint boxes like those of refined meshes, and more for long thin boxes
+// that cross each other's bounding boxes.
 #pragma once
 
 #include <array>
@@ -39,14 +42,15 @@ namespace weir::array {
 
 class BoxTable {
  public:
-  // What a table holds: boxes, or regions, which may have strides.
+  // A table holds either boxes or regions; regions may have strides.
   enum class Content : std::uint8_t { boxes, regions };
 
-  // Bytes of an image. Fails when they do not fit into 63 bits.
+  // Returns the number of bytes of an image. Fails if it does not fit into 63 bits.
   static Result<std::int64_t> image_bytes(const Shape& shape, std::int64_t ranks,
                                           std::int64_t boxes, Content content = Content::boxes);
-  // `image`: of image_bytes(), zeros or an image that was made with the same arguments, at a
-  // multiple of 8. (Of regions any bytes: each line of making them sets all that the next reads.)
+  // `image` has image_bytes() bytes at an address that is a multiple of 8. It contains zeros or an
+  // image that was made with the same arguments. An image of regions may begin with any bytes,
+  // because each step of making it sets all bytes that the next step reads.
   BoxTable(const Shape& shape, std::int64_t ranks, std::int64_t boxes,
            std::shared_ptr<std::byte> image, Content content = Content::boxes);
 
@@ -54,31 +58,35 @@ class BoxTable {
   [[nodiscard]] std::int64_t ranks() const { return ranks_; }
   [[nodiscard]] std::int64_t boxes() const { return boxes_; }
 
-  // Making the image.
+  // The following functions make the image.
   void set_count(std::int64_t rank, std::int64_t boxes) const;
-  // Fails when a count is negative or the counts do not add up to the number of boxes.
+  // Fails if a count is negative or the counts do not add up to the number of boxes.
   [[nodiscard]] Status add_up_counts() const;
-  // 2 × dimensions numbers per box: its lower corner, then its extents. Fails when a box is not
-  // inside the array, and when there are more or fewer boxes than the rank's count.
+  // `numbers` has 2 × dimensions numbers per box: its lower corner, then its extents. Fails if a
+  // box is not inside the array or the number of boxes differs from the rank's count.
   [[nodiscard]] Status set_boxes(std::int64_t rank, std::span<const std::int64_t> numbers) const;
-  // A region inside the array, at a place below the number of boxes; the counts may be set later.
+  // Sets box number `box`, which is below the number of boxes, to a region inside the array. The
+  // counts may be set later.
   void set_region(std::int64_t box, const Section& region) const;
-  // By one, when all regions of this process's image are set: all others become 0.
+  // Clears every box for which is_set(box) is false. One process calls this function for an image
+  // when all regions that the image's processes provide are set.
   template <typename IsSet>
   void clear_regions_but(const IsSet& is_set) const;
-  // Fails when the boxes have more than 2^63 elements together.
+  // Fails if the boxes have more than 2^63 elements in total.
   [[nodiscard]] Status list_boxes() const;
-  // The nodes of level l are numbered from 0 to 2^l − 1; those that do not exist take no work.
+  // The nodes of level l are numbered from 0 to 2^l − 1; numbers of nodes that do not exist are
+  // ignored.
   void split(int level, std::int64_t node) const;
   void build_below(int level, std::int64_t node) const;
   void bound_above(int level) const;
-  // What processes that share no memory tell each other: in the image of each, what it has not set
-  // is 0, so a bitwise OR of all images gives every number.
-  [[nodiscard]] std::span<std::uint64_t> count_words() const;  // before add_up_counts()
-  [[nodiscard]] std::span<std::uint64_t> box_words() const;    // before list_boxes()
+  // Processes that share no memory exchange these words. The words that a process has not set are 0
+  // in its image, so a bitwise OR of all images gives the complete words. Processes combine the
+  // count words before add_up_counts() and the box words before list_boxes().
+  [[nodiscard]] std::span<std::uint64_t> count_words() const;
+  [[nodiscard]] std::span<std::uint64_t> box_words() const;
 
-  // Reading it.
-  // The boxes of `rank` are those numbered first_box(rank) to first_box(rank + 1) − 1.
+  // The following functions read the image.
+  // `rank` has the boxes numbered first_box(rank) to first_box(rank + 1) − 1.
   [[nodiscard]] std::int64_t first_box(std::int64_t rank) const {
     return first_box_[static_cast<std::size_t>(rank)];
   }
@@ -93,25 +101,26 @@ class BoxTable {
     return lower(box, dimension) + extent(box, dimension);
   }
   [[nodiscard]] Box operator[](std::int64_t number) const;
-  // What of a box belongs to its rank: all of it where the table has no strides.
+  // Returns the elements of a box that belong to its rank: all of them if the table has no strides.
   [[nodiscard]] Section section(std::int64_t number) const;
-  // Whether a region has another stride than 1.
+  // Returns whether any region has a stride other than 1.
   [[nodiscard]] bool is_strided() const { return header_->strided != 0; }
-  // The sum over all boxes.
+  // Returns the sum of the elements of all boxes.
   [[nodiscard]] std::int64_t elements() const { return header_->elements; }
-  // A number that differs, but for chance, between tables of other boxes or ranks.
+  // Returns a hash of the ranks and their boxes.
   [[nodiscard]] std::uint64_t digest() const { return header_->digest; }
 
   // Calls visit(number) for each box that meets `box`, in no particular order, until visit returns
-  // false. An empty box meets nothing. Returns how many nodes of the tree were opened.
+  // false. An empty box meets no box. Returns how many nodes of the tree were opened.
   template <typename Visit>
   std::int64_t visit_meeting(const Box& box, Visit visit) const;
-  // The numbers of the boxes that meet `box`, ascending.
+  // Returns the numbers of the boxes that meet `box`, in ascending order.
   [[nodiscard]] std::vector<std::int64_t> meeting(const Box& box) const;
-  // The lowest-numbered other one that has an element in common with box or region `number`.
+  // Returns the lowest number of another box or region that has an element in common with box or
+  // region `number`.
   [[nodiscard]] std::optional<std::int64_t> overlapping(std::int64_t number) const;
 
-  // Whether each rank has the same boxes in the same order.
+  // Returns whether each rank has the same boxes in the same order.
   friend bool operator==(const BoxTable& a, const BoxTable& b);
 
  private:
@@ -144,12 +153,12 @@ class BoxTable {
 
   struct Header {
     std::int64_t elements = 0;
-    std::int64_t listed = 0;  // boxes that are not empty: the tree has these
+    std::int64_t listed = 0;  // number of boxes that are not empty: the tree contains only these
     std::uint64_t digest = 0;
     std::int64_t strided = 0;
   };
 
-  // Where each part of the image begins, in bytes, and where the image ends.
+  // The byte offsets at which the parts of the image begin and at which the image ends.
   struct Parts {
     bool narrow_indices = false;
     bool narrow_order = false;
@@ -163,7 +172,7 @@ class BoxTable {
   static std::optional<Parts> parts(const Shape& shape, std::int64_t ranks, std::int64_t boxes,
                                     Content content);
 
-  // A node of the tree has the boxes order_[begin, end), and its bounds at the place `number`.
+  // A node of the tree contains the boxes order_[begin, end). Its bounds are at index `number`.
   struct Node {
     std::int64_t number = 0;  // children: 2 × number + 1, 2 × number + 2
     std::int64_t begin = 0;
@@ -201,12 +210,12 @@ class BoxTable {
   std::int64_t boxes_;
   std::shared_ptr<std::byte> image_;
   Header* header_ = nullptr;
-  std::int64_t* first_box_ = nullptr;  // per rank, and the number of boxes at the end
+  std::int64_t* first_box_ = nullptr;  // one number per rank, then the number of boxes
   bool has_strides_ = false;
   Numbers corners_;  // 2 × dimensions per box
-  Numbers strides_;  // dimensions per region; none in a table of boxes
+  Numbers strides_;  // one per dimension and region; none in a table of boxes
   Numbers order_;    // the numbers of the boxes that are not empty
-  Numbers bounds_;   // per node and dimension: least index, one past the greatest
+  Numbers bounds_;   // per node and dimension: the least index, and the greatest plus 1
 };
 
 template <typename IsSet>
@@ -217,7 +226,7 @@ void BoxTable::clear_regions_but(const IsSet& is_set) const {
     for (std::int64_t i = 0; i < 2 * n; ++i) corners_.set(2 * box * n + i, 0);
     for (std::int64_t d = 0; d < n; ++d) strides_.set(box * n + d, 0);
   }
-  // Behind the last one, up to a multiple of 8 bytes.
+  // The padding after the last stride, up to a multiple of 8 bytes, becomes 0 too.
   if (strides_.narrow() && boxes_ * n % 2 != 0) strides_.set(boxes_ * n, 0);
 }
 

@@ -18,7 +18,7 @@ Word reversed(Word word) {
   if constexpr (sizeof(Word) == 8) return __builtin_bswap64(word);
 }
 
-// Compilers make vector instructions of this where the processor they compile for has them.
+// The compiler vectorizes this function if the target processor has suitable instructions.
 template <typename Word>
 void swap_words(const std::byte* from, std::byte* to, std::size_t bytes) {
   for (std::size_t at = 0; at < bytes; at += sizeof(Word)) {
@@ -41,7 +41,7 @@ void swap_runs_by_words(const std::byte* from, std::byte* to, const CopyLevel& l
 
 #if defined(__x86_64__)
 
-constexpr std::size_t cache_line = 64;  // of a cache
+constexpr std::size_t cache_line = 64;
 constexpr std::size_t width = 32;
 
 bool has_wide_shuffles() {
@@ -49,7 +49,7 @@ bool has_wide_shuffles() {
   return has;
 }
 
-// Reverses the bytes of numbers in 16 bytes: numbers of Word's size lie in them whole.
+// Returns the shuffle that reverses the bytes of each number of Word's size in 16 bytes.
 template <typename Word>
 __m128i shuffle_of() {
   alignas(16) char order[16];
@@ -64,7 +64,8 @@ __attribute__((target("avx2"))) inline __m256i shuffled(const std::byte* from, _
   return _mm256_shuffle_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(from)), order);
 }
 
-// `fixed`: the size of a run where the compiler knows it, so that each is a few moves; 0: `size`.
+// `fixed` is the size of a run if it is known at compile time, so that each run becomes a few
+// moves; if it is 0, `size` is the size of a run.
 template <typename Word, std::size_t fixed>
 __attribute__((target("avx2"))) void swap_runs_by_vectors(const std::byte* from, std::byte* to,
                                                           const CopyLevel& level,
@@ -89,7 +90,7 @@ __attribute__((target("avx2"))) void swap_runs_by_vectors(const std::byte* from,
   }
 }
 
-// `to` and `size` are multiples of 8, as runs_can_stream() wants them.
+// `to` and `size` are multiples of 8, as runs_can_stream() requires.
 template <typename Word>
 void stream_words(const std::byte* from, std::byte* to, std::size_t size) {
   for (std::size_t at = 0; at < size; at += sizeof(long long)) {

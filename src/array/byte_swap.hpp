@@ -1,5 +1,5 @@
-// Reversing the bytes of numbers: between memory, which is little-endian, and files of the other
-// byte order. As fast as copying, by the widest instructions that the processor has.
+// Functions that reverse the bytes of numbers between memory, which is little-endian, and
+// big-endian files. They use the widest instructions of the processor and are as fast as a copy.
 #pragma once
 
 #include <cstddef>
@@ -9,14 +9,14 @@
 
 namespace weir::array {
 
-// Copies `bytes` bytes, those of each number of `number_bytes` in reverse order. `from` and `to`
-// are the same (in place) or do not overlap, and need not be aligned. number_bytes is 1 (a mere
-// copy), 2, 4 or 8 and divides `bytes`: storage::bytes_swapped_together() gives it.
+// Copies `bytes` bytes and reverses the bytes of each number, which has `number_bytes` bytes.
+// `from` and `to` are the same (in place) or do not overlap, and need not be aligned. number_bytes
+// is 1 (a plain copy), 2, 4 or 8 and divides `bytes`; storage::bytes_swapped_together() returns it.
 void copy_swapped(const std::byte* from, std::byte* to, std::int64_t bytes,
                   std::int64_t number_bytes);
 
-// One level of a copy as copy_runs() and stream_runs() have it (array/copy_kernels.hpp), swapped on
-// the way. number_bytes is 2, 4 or 8.
+// Perform one level of a copy like copy_runs() and stream_runs() (array/copy_kernels.hpp) and
+// reverse the bytes of each number. number_bytes is 2, 4 or 8.
 void swap_runs(const std::byte* from, std::byte* to, const CopyLevel& level, std::size_t size,
                std::int64_t number_bytes);
 void stream_swapped_runs(const std::byte* from, std::byte* to, const CopyLevel& level,

@@ -71,8 +71,9 @@ std::int64_t ChunkGrid::chunk_of(const Indices& index) const {
 std::int64_t ChunkGrid::elements_before(std::int64_t chunk) const {
   if (chunk >= chunks()) return shape_.elements();
   const Box here = box(chunk);
-  // A chunk comes before when it is lower along some dimension and equal along those before it: a
-  // slab as thick as the chunk there, and as wide as the array along those after it.
+  // An earlier chunk has a lower coordinate along some dimension and equal coordinates along the
+  // dimensions before it. For each dimension, these chunks form a slab that is as thick as the
+  // chunk along the dimensions before it and as wide as the array along the dimensions after it.
   std::int64_t sum = 0;
   std::int64_t thickness = 1;
   for (int d = 0; d < counts_.size(); ++d) {

@@ -1,4 +1,5 @@
-// An array cut into chunks of one shape, smaller at its upper edges, numbered in row-major order.
+// An array cut into chunks, numbered in row-major order. All chunks have one shape, except that
+// those at the array's upper edges may be smaller.
 #pragma once
 
 #include <cstdint>
@@ -15,28 +16,31 @@ namespace weir::array {
 
 class ChunkGrid {
  public:
-  // Extents of a chunk in elements, each at least 1; one greater than the array's counts as the
-  // array's. Fails on another number of dimensions than the array's and on extents below 1.
+  // `chunk_extents` are in elements. An extent greater than the array's counts as the array's.
+  // Fails if the number of dimensions differs from the array's or an extent is below 1.
   static Result<ChunkGrid> create(const Shape& shape, const Indices& chunk_extents);
-  // Chunks that are the blocks of the distribution: under BLOCK one chunk per rank, under CYCLIC(k)
-  // chunks of k, along `*` the whole dimension. (With CYCLIC a rank's part is many chunks.)
+  // Returns the grid whose chunks are the blocks of the distribution. Along a dimension, BLOCK
+  // gives one chunk per process, CYCLIC(k) chunks of k indices (several per process), and `*` one
+  // chunk of the whole dimension.
   static ChunkGrid natural(const RegularDistribution& distribution);
 
   [[nodiscard]] const Shape& shape() const { return shape_; }
   [[nodiscard]] const Indices& chunk_extents() const { return chunk_extents_; }
-  // Chunks along each dimension, and in all; none when the array has no element.
+  // Return the number of chunks along each dimension and in total. There is no chunk if the array
+  // has no element.
   [[nodiscard]] const Indices& counts() const { return counts_; }
   [[nodiscard]] std::int64_t chunks() const { return Box{counts_, counts_}.elements(); }
 
-  // The chunk's place in the grid, and back.
+  // Return the coordinates of a chunk in the grid, and the number of the chunk at given
+  // coordinates.
   [[nodiscard]] Indices coordinates(std::int64_t chunk) const;
   [[nodiscard]] std::int64_t number(const Indices& coordinates) const;
-  // The elements of a chunk.
+  // Return the box of the elements of a chunk.
   [[nodiscard]] Box box(const Indices& coordinates) const;
   [[nodiscard]] Box box(std::int64_t chunk) const { return box(coordinates(chunk)); }
   [[nodiscard]] std::int64_t chunk_of(const Indices& index) const;
-  // Elements in all the chunks of lower numbers: where a chunk starts when chunks are stored one
-  // after the other without gaps. `chunk` may be chunks().
+  // Returns the number of elements in all chunks of lower numbers: the offset of a chunk in
+  // elements when chunks are stored one after the other without gaps. `chunk` may be chunks().
   [[nodiscard]] std::int64_t elements_before(std::int64_t chunk) const;
 
   friend bool operator==(const ChunkGrid&, const ChunkGrid&) = default;
@@ -49,22 +53,22 @@ class ChunkGrid {
   Indices counts_;
 };
 
-// The chunks that hold an element of a region, by ascending number. Chunks between them cost
-// nothing: along each dimension the next chunk is that of the next index of the region.
+// Iterates over the chunks that hold an element of a region, in ascending order. Other chunks cost
+// no time: along each dimension, the next chunk is the one that holds the region's next index.
 class ChunksMeeting {
  public:
   ChunksMeeting(const ChunkGrid& grid, const Region& region);
-  // False when there is none left.
+  // Returns false when no chunk is left.
   bool next(std::int64_t& chunk);
 
  private:
-  // The first chunk along dimension d that holds an index from `position` of the region on.
+  // Moves along `dimension` to the chunk that holds the region's index at `position`.
   void enter(int dimension, std::int64_t position);
 
   ChunkGrid grid_;
   Region region_;
   Indices coordinates_;
-  Indices next_position_;  // of the first index of the region after the current chunk
+  Indices next_position_;  // position of the region's first index after the current chunk
   bool done_ = false;
 };
 

@@ -51,7 +51,7 @@ ChunkTable ChunkTable::of(std::vector<Run> runs) {
 
 namespace {
 
-// The first run that has this chunk or a later one.
+// Returns the first run that contains this chunk or a later chunk.
 auto run_from(const std::vector<ChunkTable::Run>& runs, std::int64_t chunk) {
   return std::lower_bound(runs.begin(), runs.end(), chunk,
                           [](const ChunkTable::Run& one, std::int64_t number) {

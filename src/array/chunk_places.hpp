@@ -1,5 +1,5 @@
-// Where the chunks of an array lie in files: in closed form (slots, shards), or by a table of what
-// a file's library was asked.
+// The places of an array's chunks in files: in closed form (slots, shards), or in a table of the
+// answers of a file format's library.
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,11 @@ struct ChunkPlace {
   friend bool operator==(const ChunkPlace&, const ChunkPlace&) = default;
 };
 
-// Chunk c in slot ⌊c / files⌋ of a file: c mod files, or as Declustering turns.
+// Chunk c lies in slot ⌊c / files⌋ of one file: file c mod files if `turn` is 0, otherwise the file
+// that Declustering assigns.
 struct SlotsInTurn {
   std::int64_t files = 1;
-  std::int64_t offset = 0;  // of the first slot in each file
+  std::int64_t offset = 0;  // offset of the first slot in each file
   std::int64_t slot_bytes = 0;
   std::uint64_t turn = 0;  // Declustering::turn_per_group()
 
@@ -33,11 +34,11 @@ struct SlotsInTurn {
   friend bool operator==(const SlotsInTurn&, const SlotsInTurn&) = default;
 };
 
-// Boxes of `chunks_per_shard` chunks are a file each, chunks inside in row-major order; a shard at
-// the array's upper edge has slots for chunks that do not exist.
+// Each box of `chunks_per_shard` chunks is one file. The chunks inside it are in row-major order. A
+// shard at the array's upper edge also has slots for chunks that do not exist.
 struct ShardSlots {
   Indices chunks_per_shard;
-  Indices shards;  // along each dimension
+  Indices shards;  // number of shards along each dimension
   std::int64_t offset = 0;
   std::int64_t slot_bytes = 0;
 
@@ -45,11 +46,11 @@ struct ShardSlots {
   friend bool operator==(const ShardSlots&, const ShardSlots&) = default;
 };
 
-// What a library was asked chunk by chunk. Chunks that follow each other in number and at equal
-// distances in the file are one entry, which early allocation makes the usual case.
+// A table of the places that a library reported chunk by chunk. Chunks with consecutive numbers at
+// equal distances in the file form one entry. This is the usual case with early allocation.
 class ChunkTable {
  public:
-  // Chunks in ascending order; those left out are not in the file.
+  // Chunks are added in ascending order. Chunks that are not added are not in the file.
   void add(std::int64_t chunk, const ChunkPlace& place);
   [[nodiscard]] std::optional<ChunkPlace> place_of(std::int64_t chunk) const;
   [[nodiscard]] std::int64_t entries() const { return static_cast<std::int64_t>(runs_.size()); }
@@ -57,19 +58,20 @@ class ChunkTable {
   struct Run {
     std::int64_t first = 0;
     std::int64_t chunks = 1;
-    ChunkPlace place;           // of the first
-    std::int64_t distance = 0;  // between the first bytes of two chunks; of one chunk: unknown
+    ChunkPlace place;           // place of the first chunk
+    std::int64_t distance = 0;  // bytes between the starts of two chunks; undefined for one chunk
 
     friend bool operator==(const Run&, const Run&) = default;
   };
   [[nodiscard]] const std::vector<Run>& runs() const { return runs_; }
-  // Back from runs(): ascending, without overlaps.
+  // Makes a table from runs(), which ascend and do not overlap.
   static ChunkTable of(std::vector<Run> runs);
-  // Chunks first <= c < first + chunks alone, numbered from 0.
+  // Returns a table of the chunks first <= c < first + chunks, numbered from 0.
   [[nodiscard]] ChunkTable part(std::int64_t first, std::int64_t chunks) const;
-  // The chunks from this one on are not in the file.
+  // Removes `chunk` and all later chunks from the table.
   void cut(std::int64_t chunk);
-  // Adds the chunks of a part, of which number 0 is `first` here. All that this has are before.
+  // Appends the chunks of `part`; its chunk 0 becomes chunk `first`. All chunks of this table come
+  // before `first`.
   void append(const ChunkTable& part, std::int64_t first);
 
   friend bool operator==(const ChunkTable&, const ChunkTable&) = default;
@@ -80,7 +82,8 @@ class ChunkTable {
 
 using ChunkPlaces = std::variant<SlotsInTurn, ShardSlots, ChunkTable>;
 
-// Nothing: the chunk is in no file, its elements have the fill value.
+// Returns the place of `chunk`, or nothing if it is in no file and its elements have the fill
+// value.
 [[nodiscard]] std::optional<ChunkPlace> place_of(const ChunkPlaces& places, const ChunkGrid& grid,
                                                  std::int64_t chunk);
 

@@ -60,7 +60,7 @@ bool CommonBlocks::next_by_difference(IndexBlocks& common) {
     if (d >= a_.length()) return false;
     ++state_;
     ++looked_at_;
-    // i · Sa ≡ b − a − d modulo Sb, divided by g.
+    // Solves i · Sa ≡ b − a − d modulo Sb after division by g.
     const std::int64_t i = multiply_modulo((b_.origin() - a_.origin() - d) / divisor_, inverse_,
                                            b_.stride() / divisor_);
     const std::int64_t start = a_.origin() + i * a_.stride();
@@ -74,8 +74,8 @@ bool CommonBlocks::next_by_difference(IndexBlocks& common) {
 }
 
 bool CommonBlocks::next_by_block(IndexBlocks& common) {
-  // Block i meets B when its first index, moved up by La − 1, lies at most La + Lb − 2 after the
-  // start of a block of B.
+  // Block i meets B if its first index plus La − 1 lies at most La + Lb − 2 after the start of a
+  // block of B.
   const std::int64_t reach = a_.length() + b_.length() - 2;
   while (state_ < a_.blocks()) {
     if (reach < b_.stride() - 1) {
@@ -94,7 +94,7 @@ bool CommonBlocks::next_by_block(IndexBlocks& common) {
     const Interval block = a_.block(state_++);
     ++looked_at_;
     common = b_.clipped(block.lower, block.upper);
-    if (!common.empty()) return true;  // else the cut first or last block of A
+    if (!common.empty()) return true;  // else block i is the cut first or last block of A
   }
   return false;
 }

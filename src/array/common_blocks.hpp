@@ -1,19 +1,21 @@
-// The indices that two sets of one dimension have in common, as few sets of equal blocks, found
-// one after the other without a list.
+// The indices that two sets of one dimension have in common, as a small number of sets of equal
+// blocks, which are found one after the other without a list.
 //
-// Write A's blocks as a + i·Sa + [0, La) and B's as b + j·Sb + [0, Lb). With one of them an
-// interval the answer is one set, in closed form. Otherwise:
+// Let A's blocks be a + i·Sa + [0, La) and B's blocks b + j·Sb + [0, Lb). If A or B is an interval,
+// the result is one set, in closed form. Otherwise:
 //
-// 1. Blocks i and j meet when d = (b + j·Sb) − (a + i·Sa) lies in (−Lb, La), and d ≡ b − a modulo
-//    g = gcd(Sa, Sb). Each such d has one solution i modulo Sb/g, so its overlaps repeat with the
-//    period lcm(Sa, Sb): one set per d, at most ⌈(La + Lb − 1)/g⌉ of them, however many blocks
-//    meet. (Sections A and B, La = Lb = 1, have one such set or none: the Chinese remainder
-//    theorem.)
-// 2. When the period does not fit into the window that both share, most d would give nothing. Then
-//    the blocks of A that meet B are found one after the other: i such that (a + i·Sa − b) mod Sb
-//    is in one range, each in O(log Sb) by Euclid's algorithm, without looking at blocks between.
+// 1. Blocks i and j meet if d = (b + j·Sb) − (a + i·Sa) lies in (−Lb, La). Moreover, d ≡ b − a
+//    modulo g = gcd(Sa, Sb). Each such d has one solution i modulo Sb/g, so its overlaps repeat
+//    with the period lcm(Sa, Sb). Each d therefore gives one set, and there are at most
+//    ⌈(La + Lb − 1)/g⌉ sets, however many blocks meet. (If A and B are sections, La = Lb = 1,
+//    there is one set or none, by the Chinese remainder theorem.)
+// 2. If the period does not fit into the window that A and B share, most d would give no index.
+//    Then the blocks of A that meet B are found one after the other: those i for which
+//    (a + i·Sa − b) mod Sb lies in one range. Euclid's algorithm finds each of them in O(log Sb)
+//    without visiting the blocks between them.
 //
-// Either way the work is in proportion to the sets given out, never to indices or to other blocks.
+// In both cases the work is proportional to the number of sets returned, not to the number of
+// indices or of blocks that do not meet.
 #pragma once
 
 #include <cstdint>
@@ -24,15 +26,15 @@ namespace weir::array {
 
 class CommonBlocks {
  public:
-  CommonBlocks() = default;  // nothing in common
+  CommonBlocks() = default;  // no common index
   CommonBlocks(const IndexBlocks& a, const IndexBlocks& b);
 
-  // Sets `common` to the next set; false when there is none left. The sets are disjoint and not
-  // empty. They ascend unless there are several that interleave (case 1 above).
+  // Sets `common` to the next set; returns false when no set is left. The sets are disjoint and not
+  // empty. They ascend, except that several sets of case 1 above may interleave.
   bool next(IndexBlocks& common);
   // Starts again from the first set.
   void restart() { state_ = 0; }
-  // How many sets and blocks have been looked at, those given out and those that were empty.
+  // Returns how many sets and blocks have been examined: those returned and those found empty.
   [[nodiscard]] std::int64_t looked_at() const { return looked_at_; }
 
  private:
@@ -42,17 +44,17 @@ class CommonBlocks {
   bool next_by_block(IndexBlocks& common);
 
   Way way_ = Way::none;
-  IndexBlocks a_;  // the whole answer when single; otherwise the set of the greater stride
+  IndexBlocks a_;  // for Way::single the whole result; otherwise the set with the greater stride
   IndexBlocks b_;
-  std::int64_t state_ = 0;  // single: 1 when given out; else sets or blocks passed
+  std::int64_t state_ = 0;  // Way::single: 1 after the set was returned; else sets or blocks passed
   std::int64_t looked_at_ = 0;
   std::int64_t divisor_ = 0;           // g
   std::int64_t period_ = 0;            // lcm(Sa, Sb)
   std::int64_t first_difference_ = 0;  // the least d
-  std::int64_t inverse_ = 0;           // of Sa/g modulo Sb/g
+  std::int64_t inverse_ = 0;           // inverse of Sa/g modulo Sb/g
 };
 
-// How many indices two sets have in common.
+// Returns how many indices two sets have in common.
 [[nodiscard]] std::int64_t common_size(const IndexBlocks& a, const IndexBlocks& b);
 
 }  // namespace weir::array

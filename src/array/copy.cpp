@@ -11,14 +11,15 @@
 namespace weir::array {
 namespace {
 
-// Side of the tiles in which two levels are walked when each is the narrow one of one side: as many
-// runs as lie in one cache line of doubles, a few times, so that both sides' lines stay in L1.
+// The copy traverses two levels in tiles if one of them has the narrowest stride of the source and
+// the other the narrowest stride of the target. This is the side of a tile in runs: twice the
+// number of doubles in a cache line, so that the cache lines of both sides stay in L1.
 constexpr std::int64_t tile_side = 16;
 
-// How runs are moved.
+// The way in which runs are moved.
 struct Way {
   bool streamed = false;
-  std::int64_t number_bytes = 1;  // what is reversed together
+  std::int64_t number_bytes = 1;  // bytes of a number, whose order is reversed
 };
 
 void move_runs(const std::byte* from, std::byte* to, const CopyLevel& level, std::size_t size,
@@ -30,7 +31,8 @@ void move_runs(const std::byte* from, std::byte* to, const CopyLevel& level, std
   }
 }
 
-// Two levels of runs, the inner one narrow on the writing side, the outer one on the reading side.
+// Copies two levels of runs in tiles. The inner level has the narrowest stride of the target, the
+// outer level that of the source.
 void copy_tiled(const std::byte* from, std::byte* to, const CopyLevel& outer,
                 const CopyLevel& inner, std::size_t size, const Way& way) {
   for (std::int64_t i = 0; i < outer.count; i += tile_side) {
@@ -47,8 +49,8 @@ void copy_tiled(const std::byte* from, std::byte* to, const CopyLevel& outer,
 
 using CopyLevels = PerDimension<CopyLevel, max_levels>;
 
-// The reading side's narrowest level, if it is not the innermost, moves next to the innermost,
-// where copy_tiled() walks both.
+// Moves the level with the source's narrowest stride next to the innermost level, so that
+// copy_tiled() traverses both. Returns false if it is the innermost level already.
 bool bring_narrow_reading_inwards(CopyLevels& levels) {
   CopyLevel* const narrowest =
       std::min_element(levels.begin(), levels.end(), [](const CopyLevel& a, const CopyLevel& b) {
@@ -59,7 +61,8 @@ bool bring_narrow_reading_inwards(CopyLevels& levels) {
   return true;
 }
 
-// Whether the runs can go past the caches, judged by those of the innermost level.
+// Returns whether the runs can be written past the caches, judged by the runs of the innermost
+// level.
 bool can_stream(const CopyLevels& levels, const std::byte* to, std::size_t size) {
   return std::all_of(levels.begin(), levels.end(),
                      [](const CopyLevel& level) { return runs_can_stream_by(level.to_stride); }) &&

@@ -10,9 +10,10 @@
 namespace weir::array {
 namespace {
 
-constexpr std::size_t line = 64;  // of a cache
+constexpr std::size_t line = 64;  // bytes of a cache line
 
-// Copies `count` runs of a size known at compile time, so that each is a few moves and no call.
+// Copies the runs of `level`. Their size is known at compile time, so that each becomes a few moves
+// without a call.
 template <std::size_t size>
 void copy_fixed(const std::byte* from, std::byte* to, const CopyLevel& level) {
   for (std::int64_t k = 0; k < level.count; ++k) {
@@ -32,17 +33,17 @@ void copy_by_calls(const std::byte* from, std::byte* to, const CopyLevel& level,
 
 #if defined(__x86_64__)
 
-constexpr std::size_t called_bytes = 4 << 10;  // from here on memcpy() is as good
+constexpr std::size_t called_bytes = 4 << 10;  // from this size on memcpy() is as fast
 
-// For rows of 1 and 2 KiB out of memory memcpy() takes 1.6 times as long, for shorter ones a tenth
-// more (glibc 2.36 on Zen 4).
+// memcpy() takes 1.6 times as long as this function for rows of 1 and 2 KiB that are in memory, and
+// 1.1 times as long for shorter rows (glibc 2.36 on Zen 4).
 __attribute__((target("avx512f"))) void copy_by_lines(const std::byte* from, std::byte* to,
                                                       const CopyLevel& level, std::size_t size) {
   for (std::int64_t k = 0; k < level.count; ++k) {
     for (std::size_t at = 0; at + line <= size; at += line) {
       _mm512_storeu_si512(to + at, _mm512_loadu_si512(from + at));
     }
-    // What is left, with bytes that were copied already.
+    // Copies the remaining bytes together with bytes that were already copied.
     _mm512_storeu_si512(to + size - line, _mm512_loadu_si512(from + size - line));
     from += level.from_stride;
     to += level.to_stride;
@@ -112,7 +113,7 @@ void stream_quarter(std::byte* to, __m128i value) {
   _mm_stream_si128(reinterpret_cast<__m128i*>(to), value);
 }
 
-// `to` and `size` are multiples of a word.
+// `to` and `size` are multiples of the size of a word.
 void stream_run(const std::byte* from, std::byte* to, std::size_t size) {
   const std::size_t before_line = (line - reinterpret_cast<std::uintptr_t>(to) % line) % line;
   std::size_t at = std::min(before_line, size);
@@ -135,7 +136,7 @@ void stream_run(const std::byte* from, std::byte* to, std::size_t size) {
 bool runs_can_stream(const std::byte* to, const CopyLevel& level, std::size_t size) {
   const auto address = reinterpret_cast<std::uintptr_t>(to);
   if ((address | size) % native_word != 0 || !runs_can_stream_by(level.to_stride)) return false;
-  // Lines that are written in part are what makes this slow.
+  // Streaming is slow if many cache lines are written in part.
   if (size >= 4 * line) return true;
   const auto stride = static_cast<std::uintptr_t>(level.to_stride);
   if ((address | stride | size) % line == 0) return true;

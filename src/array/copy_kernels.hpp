@@ -1,4 +1,5 @@
-// One level of a copy: runs of one size at strides, by the instructions that suit their size.
+// Kernels for one level of a copy: strided runs of one size, copied by the instructions that are
+// best for that size.
 #pragma once
 
 #include <cstddef>
@@ -8,15 +9,15 @@
 
 namespace weir::array {
 
-// Sides do not overlap. 1 <= size.
+// Copies the runs of `level`, which have `size` >= 1 bytes each. `from` and `to` do not overlap.
 void copy_runs(const std::byte* from, std::byte* to, const CopyLevel& level, std::size_t size);
 
-// Whether stream_runs() is faster for these runs of a target that no cache holds.
+// Returns whether stream_runs() is faster for these runs of a target that no cache holds.
 [[nodiscard]] bool runs_can_stream(const std::byte* to, const CopyLevel& level, std::size_t size);
-// Whether that is still so when `to` has moved on by this.
+// Returns whether the result of runs_can_stream() stays the same when `to` grows by `to_stride`.
 [[nodiscard]] bool runs_can_stream_by(std::int64_t to_stride);
-// Copies runs past the caches: a line that is written whole is then not read first. After the last
-// call, and before another thread may look, end_streaming().
+// Copies runs past the caches: a cache line that is written as a whole is not read first. Call
+// end_streaming() after the last call and before another thread reads the target.
 void stream_runs(const std::byte* from, std::byte* to, const CopyLevel& level, std::size_t size);
 void end_streaming();
 

@@ -9,25 +9,26 @@
 namespace weir::array {
 namespace {
 
-// The golden ratio's fraction of 2^64; odd multiples of it are other α that come around evenly on
-// long lines.
+// The golden ratio as a fraction of 2^64. Its odd multiples are other α that distribute long lines
+// evenly.
 constexpr std::uint64_t golden = 0x9E3779B97F4A7C15U;
 constexpr std::uint64_t multiples = 16;
-// On short lines others do better: odd 32nds, moved by a little so that they never come around.
+// Other α are better on short lines: odd multiples of 1/32, moved by a small amount so that they do
+// not repeat.
 constexpr std::uint64_t step = std::uint64_t{1} << 59U;
 constexpr std::uint64_t a_little = golden >> 10U;
-// Chunks of one line, square or half that are looked at.
+// Maximum number of chunks of one line, square or half that are examined.
 constexpr std::int64_t looked_at = 256;
 
-// How evenly a declustering spreads boxes of chunks: the most that a holder has, against an even
-// share.
+// Measures how evenly a declustering spreads boxes of chunks: the greatest number of chunks of one
+// holder relative to an even share.
 class Evenness {
  public:
   Evenness(const ChunkGrid& grid, std::int64_t together) : grid_(grid), together_(together) {}
 
-  // Finds the evenness of lines along each dimension and squares in each pair of dimensions, at
-  // three places, and of the middle half along each dimension: the worst first, then the sum of
-  // all.
+  // Measures the evenness of lines along each dimension and of squares in each pair of dimensions,
+  // at three places, and of the middle half along each dimension. Returns the worst value and the
+  // sum of all values.
   std::pair<double, double> of(const Declustering& declustering) {
     worst_ = 1;
     sum_ = 0;
@@ -55,7 +56,7 @@ class Evenness {
   }
 
  private:
-  // As much of it as is looked at.
+  // Returns the part that is examined of the middle half along `dimension`.
   [[nodiscard]] Box middle_half(int dimension) const {
     const Indices& counts = grid_.counts();
     Box half{Indices(counts.size()), Indices(counts.size(), 1)};
@@ -128,7 +129,8 @@ Declustering Declustering::for_grid(const ChunkGrid& grid, std::int64_t together
 
 std::int64_t Declustering::turn(std::int64_t group) const {
   const std::uint64_t fraction = turn_per_group_ * static_cast<std::uint64_t>(group);
-  // ⌊holders × fraction / 2^64⌋, by the upper 32 bits of the fraction where holders are few.
+  // Computes ⌊holders × fraction / 2^64⌋, from the upper 32 bits of the fraction if there are at
+  // most 2^31 holders.
   if (holders_ <= (std::int64_t{1} << 31)) {
     return static_cast<std::int64_t>(((fraction >> 32U) * static_cast<std::uint64_t>(holders_)) >>
                                      32U);

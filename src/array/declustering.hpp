@@ -2,15 +2,16 @@
 // such that any section of an array spreads over all of them, not only the whole array.
 //
 // Round-robin assignment, n mod K, puts a column of chunks on one holder whenever K divides the
-// chunks of a row. Here each holder still gets one of each group of K consecutive numbers, but the
-// order turns from group to group by an irrational part of a whole turn:
+// number of chunks in a row. Here each holder still gets one of each group of K consecutive
+// numbers, but the order rotates from group to group by an irrational fraction of a full turn:
 //
 //     holder(n) = (n + ⌊K · frac(α ⌊n / K⌋)⌋) mod K
 //
-// so that whatever steps a line takes through the numbers, it meets all holders evenly
-// (declustering by golden ratio sequences: Chen, Bhatia, Sinha, IEEE TKDE 2003). Which of a few α
-// does best depends on the grid: for_grid() tries them on its lines, squares and halves. Every
-// group being a permutation, each holder has one of each group, and both ways are in closed form.
+// A line through the numbers then meets all holders evenly, whatever its step (declustering by
+// golden ratio sequences: Chen, Bhatia, Sinha, IEEE TKDE 2003). The best α depends on the grid:
+// for_grid() tries several on the grid's lines, squares and halves. The holders of each group are a
+// permutation, so both the holder of a number and the number that a holder has in a group are
+// computed in closed form.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +22,12 @@ namespace weir::array {
 
 class Declustering {
  public:
-  // For numbers of which nothing is known; holders >= 1.
+  // Assigns numbers without knowledge of a grid; holders >= 1.
   explicit Declustering(std::int64_t holders);
-  // For the chunks of a grid, assigned `together` (>= 1) consecutive numbers at a time.
+  // Assigns the chunks of a grid in groups of `together` (>= 1) consecutive chunks.
   static Declustering for_grid(const ChunkGrid& grid, std::int64_t together, std::int64_t holders);
-  // By α as it was chosen before, a fraction of 2^64; 0: number n to holder n mod K.
+  // Uses an α that was chosen before, as a fraction of 2^64. With 0, number n goes to holder
+  // n mod K.
   static Declustering turning(std::int64_t holders, std::uint64_t turn_per_group) {
     return {holders, turn_per_group};
   }
@@ -33,7 +35,7 @@ class Declustering {
   [[nodiscard]] std::int64_t holders() const { return holders_; }
   [[nodiscard]] std::uint64_t turn_per_group() const { return turn_per_group_; }
   [[nodiscard]] std::int64_t holder(std::int64_t number) const;
-  // The one thing that a holder has of group `group`: number / holders() == group.
+  // Returns the one number that `holder` has in `group`: number / holders() == group.
   [[nodiscard]] std::int64_t number(std::int64_t holder, std::int64_t group) const;
 
   friend bool operator==(const Declustering&, const Declustering&) = default;

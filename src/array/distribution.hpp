@@ -1,5 +1,5 @@
-// How an array is held by ranks or on disk, regular or explicit. A rank's part is a number of
-// regions, its pieces: one under a regular distribution, one per box under an explicit one.
+// The distribution of an array to ranks or on disk, regular or explicit. A rank's part consists of
+// regions, called pieces: one in a regular distribution, one per box in an explicit distribution.
 #pragma once
 
 #include <cstdint>
@@ -29,28 +29,29 @@ class Distribution {
   [[nodiscard]] std::int64_t elements(std::int64_t rank) const {
     return std::visit([&](const auto& kind) { return kind.elements(rank); }, kind_);
   }
-  // Null when explicit.
+  // Returns null if the distribution is explicit.
   [[nodiscard]] const RegularDistribution* regular() const {
     return std::get_if<RegularDistribution>(&kind_);
   }
-  // Null when regular.
+  // Returns null if the distribution is regular.
   [[nodiscard]] const ExplicitDistribution* explicit_boxes() const {
     return std::get_if<ExplicitDistribution>(&kind_);
   }
 
-  // How many pieces `rank` holds, and the piece of a number below that.
+  // Return the number of pieces that `rank` holds, and one piece by its number.
   [[nodiscard]] std::int64_t pieces(std::int64_t rank) const;
   [[nodiscard]] Region piece(std::int64_t rank, std::int64_t number) const;
 
-  // A piece, by its rank and its number there.
+  // A piece, identified by its rank and its number on that rank.
   struct Piece {
     std::int64_t rank = 0;
     std::int64_t number = 0;
 
     friend bool operator==(const Piece&, const Piece&) = default;
   };
-  // The pieces with an element in `region`, by rank, then number. The work is in proportion to the
-  // answer (to the boxes that meet the bounding box of `region`, where boxes are explicit).
+  // Returns the pieces with an element in `region`, ordered by rank, then number. The work is
+  // proportional to the result, or, in an explicit distribution, to the number of boxes that meet
+  // the bounding box of `region`.
   [[nodiscard]] std::vector<Piece> pieces_meeting(const Region& region) const;
 
   friend bool operator==(const Distribution&, const Distribution&) = default;

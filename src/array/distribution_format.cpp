@@ -13,7 +13,7 @@
 namespace weir::array {
 namespace {
 
-// Takes `word` from the front of `text`.
+// Removes `word` from the front of `text`. Returns false if `text` does not start with it.
 bool take(std::string_view& text, std::string_view word) {
   if (!text.starts_with(word)) return false;
   text.remove_prefix(word.size());
@@ -28,7 +28,7 @@ std::optional<std::int64_t> take_number(std::string_view& text) {
   return number;
 }
 
-// BLOCK or CYCLIC with what may stand in brackets.
+// Parses "*", or BLOCK or CYCLIC with their optional arguments in parentheses.
 std::optional<DistributionFormat> read_format(std::string_view text) {
   if (text == "*") return DistributionFormat::whole_dimension();
   DistributionFormat format;
@@ -95,7 +95,8 @@ Result<DistributedDimension> DistributedDimension::create(const DistributionForm
   distributed.extent_ = extent;
   distributed.processes_ = processes;
   distributed.source_ = format.source;
-  // A block of more than all indices holds all: so products of block sizes stay below 2^63.
+  // A larger block holds all indices, so it is cut to the extent. This keeps products of block
+  // sizes below 2^63.
   const std::int64_t all = std::max<std::int64_t>(1, extent);
   switch (format.kind) {
     case DistributionFormat::Kind::whole:
@@ -124,7 +125,7 @@ Result<DistributedDimension> DistributedDimension::create(const DistributionForm
 
 IndexBlocks DistributedDimension::part(std::int64_t coordinate) const {
   const std::int64_t turn = positive_modulo(coordinate - source_, processes_);
-  // Blocks at turn, turn + processes, … of all the blocks; `last` has the last index.
+  // The process holds the blocks turn, turn + processes, …. Block `last` contains the last index.
   if (extent_ == 0) return {};
   const std::int64_t last = (extent_ - 1) / block_;
   if (turn > last) return {};

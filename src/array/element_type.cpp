@@ -14,7 +14,8 @@ struct Known {
   std::int64_t bytes;
 };
 
-// In the order of ElementKind; `record` and what follows it have no size of their own.
+// The entries are in the order of ElementKind, up to `record`, from which on kinds have no fixed
+// size.
 constexpr std::array<Known, 14> known_types = {{
     {"int8", 1},
     {"int16", 2},
@@ -35,10 +36,10 @@ static_assert(known_types.size() == static_cast<std::size_t>(ElementKind::record
 
 constexpr std::int64_t max_record_bytes = std::int64_t{1} << 30;
 
-// The kinds of which every type has a size of its own, in units.
+// A kind whose types have different sizes, measured in units.
 struct Sized {
   ElementKind kind;
-  std::string_view prefix;  // of its name, before the number of units
+  std::string_view prefix;  // start of the type's name, before the number of units
   std::int64_t unit_bytes;
   std::string_view units;
 };

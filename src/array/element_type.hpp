@@ -1,4 +1,4 @@
-// What one element of an array is: its size in bytes and its name.
+// The type of an array's elements: its kind, its size in bytes and its name.
 #pragma once
 
 #include <cstdint>
@@ -24,30 +24,30 @@ enum class ElementKind : std::uint8_t {
   complex64,   // two float32
   complex128,  // two float64
   boolean,     // one byte, 0 or 1
-  record,      // a fixed number of bytes that Weir does not look into
-  text,        // a fixed number of bytes of text, UTF-8 as a rule, with zeros behind shorter ones
-  utf32,       // a fixed number of characters of 4 bytes each, with zeros behind shorter ones
+  record,      // a fixed number of bytes that Weir does not interpret
+  text,        // a fixed number of bytes of text, usually UTF-8; shorter texts are zero-padded
+  utf32,       // a fixed number of 4-byte characters; shorter texts are zero-padded
 };
 
 class ElementType {
  public:
-  // `kind` is one of those before `record`, which have one size. The default is float64.
+  // `kind` is one of the kinds before `record`, whose size is fixed. The default is float64.
   ElementType(ElementKind kind = ElementKind::float64);  // NOLINT(google-explicit-constructor)
 
-  // A record of 1 to 2^30 bytes. Fails on other sizes.
+  // Returns a record of 1 to 2^30 bytes. Fails on other sizes.
   static Result<ElementType> record(std::int64_t bytes);
-  // Text of 1 to 2^30 bytes. Fails on other sizes.
+  // Returns text of 1 to 2^30 bytes. Fails on other sizes.
   static Result<ElementType> text(std::int64_t bytes);
-  // Text of 1 to 2^28 characters. Fails on other sizes.
+  // Returns text of 1 to 2^28 characters. Fails on other sizes.
   static Result<ElementType> utf32(std::int64_t characters);
 
-  // Reads what name() writes. Fails on unknown names, listing the known ones.
+  // Parses a name that name() returns. Fails on an unknown name; the error lists the known names.
   static Result<ElementType> parse(std::string_view name);
 
   [[nodiscard]] ElementKind kind() const { return kind_; }
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
-  // NumPy's name ("float64", "bool"); a record of 24 bytes is "record[24]", text of 24 bytes
-  // "text[24]", text of 6 characters of 4 bytes "utf32[6]".
+  // Returns NumPy's name ("float64", "bool"); "record[24]" for a record of 24 bytes, "text[24]" for
+  // text of 24 bytes, and "utf32[6]" for text of 6 characters of 4 bytes.
   [[nodiscard]] std::string name() const;
 
   friend bool operator==(const ElementType&, const ElementType&) = default;

@@ -1,5 +1,5 @@
-// A 64-bit number made of many numbers, for looking values up: equal values have equal ones.
-// Whether two values are equal is always settled by comparing them.
+// A 64-bit hash of many numbers, for look-ups. Equal values have equal fingerprints; values with
+// equal fingerprints are still compared.
 #pragma once
 
 #include <cstdint>

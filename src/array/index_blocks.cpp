@@ -64,7 +64,7 @@ IndexBlocks IndexBlocks::clipped(std::int64_t lower, std::int64_t upper) const {
   lower = std::max(lower, lower_);
   upper = std::min(upper, upper_);
   if (lower >= upper) return {};
-  // Both ends move inwards to the nearest index of the set.
+  // Moves both ends inwards to the nearest index of the set.
   const std::int64_t below = (lower - origin_) % stride_;
   std::int64_t origin = lower - below;
   if (below >= length_) origin = lower = origin + stride_;

@@ -20,7 +20,7 @@ Error too_large(const Indices& extents, std::int64_t element_bytes) {
       extents_text(extents), element_bytes));
 }
 
-// Strides of a dense array of these extents; nothing when they overflow.
+// Returns the strides of a dense array of these extents, or nothing if they overflow.
 std::optional<Indices> dense_strides(const Indices& extents, std::int64_t element_bytes,
                                      Order order) {
   Indices strides(extents.size());
@@ -88,8 +88,8 @@ Result<Layout> Layout::with_ghosts(const Indices& extents, std::int64_t element_
     if (!with_both) return too_large(extents, element_bytes);
     allocated.push_back(*with_both);
   }
-  // The strides and the offset of the first element that is no ghost cell are those inside the
-  // array with ghost cells, which must fit as a whole.
+  // The layout takes its strides, and the offset of the first element that is not a ghost cell,
+  // from the array with ghost cells, all of whose offsets must fit.
   auto whole = packed(allocated, element_bytes, order);
   if (!whole) return too_large(extents, element_bytes);
   const Layout& outer = whole.value();
@@ -116,7 +116,7 @@ bool Layout::elements_are_apart() const {
   }
   std::sort(steps.begin(), steps.end(),
             [](const Step& a, const Step& b) { return a.stride < b.stride; });
-  std::int64_t covered = element_bytes_;  // bytes from the first to the end of the last so far
+  std::int64_t covered = element_bytes_;  // bytes that the dimensions examined so far span
   for (const Step& step : steps) {
     if (step.stride < covered) return false;
     covered += step.stride * (step.extent - 1);

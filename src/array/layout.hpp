@@ -1,4 +1,4 @@
-// Where the elements of a dense array lie, in memory or in a file: one offset and one stride per
+// The places of a dense array's elements in memory or in a file: an offset, and one stride per
 // dimension, in bytes.
 #pragma once
 
@@ -13,25 +13,26 @@ namespace weir::array {
 
 // Ghost cells: elements that surround a rank's part in its memory and are not written.
 struct GhostCells {
-  Indices lower;  // before the first index, per dimension
-  Indices upper;  // after the last one
+  Indices lower;  // number before the first index of each dimension
+  Indices upper;  // number after the last index of each dimension
 };
 
 // The element at `index` lies `offset` + Σ stride[d] × index[d] bytes from the start of the memory
-// or file. Indices are those of the array that is stored: local ones in a rank's memory, global
-// ones in the file of a whole array, those of a chunk from its lower corner.
+// or file. Indices are those of the stored array: local indices in a rank's memory, global indices
+// in the file of a whole array, and indices relative to the lower corner in a chunk.
 class Layout {
  public:
-  // Without gaps, the first element `offset` bytes (>= 0) from the start. Fails when a byte's
-  // offset does not fit into 63 bits.
+  // Returns a layout without gaps whose first element lies `offset` bytes (>= 0) from the start.
+  // Fails if a byte's offset does not fit into 63 bits.
   static Result<Layout> packed(const Indices& extents, std::int64_t element_bytes, Order order,
                                std::int64_t offset = 0);
-  // Packed with ghost cells around; index 0 is the first element that is none.
+  // Returns a packed layout of the elements and the ghost cells around them. Index 0 is the first
+  // element that is not a ghost cell.
   static Result<Layout> with_ghosts(const Indices& extents, std::int64_t element_bytes, Order order,
                                     const GhostCells& ghosts);
-  // Any strides, negative ones too, as NumPy arrays have them; `offset` is that of index 0. Fails
-  // on another number of strides than of extents, and when a byte's offset does not fit into 63
-  // bits.
+  // Strides may have any value and sign, like those of NumPy arrays. `offset` is that of index 0.
+  // Fails if the number of strides differs from that of extents, or if a byte's offset does not fit
+  // into 63 bits.
   static Result<Layout> strided(const Indices& extents, std::int64_t element_bytes,
                                 std::span<const std::int64_t> strides, std::int64_t offset = 0);
 
@@ -40,8 +41,8 @@ class Layout {
   [[nodiscard]] std::int64_t element_bytes() const { return element_bytes_; }
   [[nodiscard]] std::int64_t stride(int dimension) const { return strides_[dimension]; }
   [[nodiscard]] std::int64_t offset_of(const Indices& index) const;
-  // The least offset of a byte of an element, and the greatest plus 1: what a buffer must hold.
-  // When there is no element, both are `offset`.
+  // The least offset of a byte of an element, and the greatest plus 1: the range that a buffer must
+  // contain. If there is no element, both are `offset`.
   struct Bounds {
     std::int64_t lower = 0;
     std::int64_t upper = 0;
@@ -49,8 +50,9 @@ class Layout {
     friend bool operator==(const Bounds&, const Bounds&) = default;
   };
   [[nodiscard]] Bounds bounds() const { return bounds_; }
-  // Whether it is certain that no two elements share a byte: when each dimension, by ascending
-  // stride, steps over all of those before it. Memory that is read into must be so.
+  // Returns whether it is certain that no two elements share a byte: in the order of ascending
+  // strides, each dimension's stride steps over everything that the previous dimensions span. The
+  // memory that a read fills must satisfy this.
   [[nodiscard]] bool elements_are_apart() const;
 
   friend bool operator==(const Layout&, const Layout&) = default;

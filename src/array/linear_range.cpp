@@ -9,9 +9,10 @@ RangeBoxes::RangeBoxes(const Shape& shape, Order order, std::int64_t first, std:
 
 bool RangeBoxes::next(Box& box) {
   if (next_ >= last_) return false;
-  // The widest slab that starts here and ends in the range: all of the dimensions inside depth,
-  // some indices of the dimension at depth, one index of those outside. From the inside outwards
-  // while whole slabs fit.
+  // Finds the widest slab that starts at next_ and ends in the range. It has all indices of the
+  // dimensions inside `depth`, some indices of the dimension at `depth`, and one index of the
+  // dimensions outside. The search goes from the innermost dimension outwards while whole slabs
+  // fit.
   const int dimensions = extents_.size();
   box = {Indices(dimensions), Indices(dimensions, 1)};
   std::int64_t number = next_;
@@ -28,7 +29,7 @@ bool RangeBoxes::next(Box& box) {
     const std::int64_t fitting = std::min(extent - place, (last_ - next_) / slab);
     box.extent[d] = fitting;
     taken = fitting * slab;
-    // Only a whole dimension lets the next one outside take more than one index.
+    // The next dimension outwards can have more than one index only if this one is complete.
     grows = place == 0 && fitting == extent && last_ - next_ > taken;
     slab *= extent;
   }
@@ -61,14 +62,15 @@ std::optional<std::int64_t> next_number(const Region& region, const Shape& shape
   const int dimensions = shape.dimensions();
   const auto dimension = [&](int depth) { return dimension_at_depth(order, dimensions, depth); };
   Indices index = index_of_number(shape, order, from);
-  // As long as the indices from the slowest on are the region's, keep them; then take the region's
-  // next one, and the first ones inside of it.
+  // Keeps the leading (slowest) indices while they belong to the region. At the first dimension
+  // whose index does not, takes the region's next index; inside it, takes the region's first
+  // indices.
   int depth = 0;
   while (depth < dimensions && region.along(dimension(depth)).contains(index[dimension(depth)])) {
     ++depth;
   }
   if (depth == dimensions) return from;
-  // The index at `depth` is not in the region, so as many indices lie below it as before the next.
+  // The index at `depth` is not in the region, so its position is that of the region's next index.
   std::int64_t position = region.along(dimension(depth)).position(index[dimension(depth)]);
   while (position >= region.along(dimension(depth)).size()) {
     if (--depth < 0) return std::nullopt;

@@ -1,5 +1,5 @@
-// A contiguous range of the elements of a dense array as boxes: how a file domain, which is a range
-// of bytes, meets boxes and distributions.
+// A contiguous range of the elements of a dense array as boxes. It relates a file domain, which is
+// a range of bytes, to boxes and distributions.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace weir::array {
 
-// The boxes of the elements numbered first <= number < last in `order`, in that order: at most
-// 2 × dimensions − 1 of them, however long the range.
+// Iterates over the boxes of the elements numbered first <= number < last in `order`, in that
+// order. There are at most 2 × dimensions − 1 boxes, however long the range is.
 class RangeBoxes {
  public:
   // 0 <= first, last <= shape.elements().
   RangeBoxes(const Shape& shape, Order order, std::int64_t first, std::int64_t last);
-  // False when there is none left.
+  // Returns false when no box is left.
   bool next(Box& box);
 
  private:
@@ -28,13 +28,14 @@ class RangeBoxes {
   std::int64_t last_;
 };
 
-// The number of an element in `order`, and back.
+// Return the number of an element in `order`, and the index of the element with a given number.
 [[nodiscard]] std::int64_t linear_number(const Shape& shape, Order order, const Indices& index);
 [[nodiscard]] Indices index_of_number(const Shape& shape, Order order, std::int64_t number);
 
-// The least number >= `from` of an element of `region`; nothing when there is none. In closed form:
-// so a rank steps from one piece of the file that it has a share of to the next, without looking at
-// those between. 0 <= from <= shape.elements(); `region` lies inside the array.
+// Returns the least number >= `from` of an element of `region`, or nothing if there is none. The
+// closed form lets a rank step from one piece of the file in which it has a share to the next
+// without visiting the pieces between. 0 <= from <= shape.elements(); `region` lies inside the
+// array.
 [[nodiscard]] std::optional<std::int64_t> next_number(const Region& region, const Shape& shape,
                                                       Order order, std::int64_t from);
 

@@ -35,14 +35,15 @@ std::optional<std::int64_t> first_in_range(std::int64_t step, std::int64_t modul
   if (first == 0) return 0;
   step %= modulus;
   if (step == 0) return std::nullopt;
-  // Walking down by modulus − step meets the mirrored range at the same x.
+  // Steps of modulus − step reach the mirrored range at the same x.
   if (step > modulus - step) {
     return first_in_range(modulus - step, modulus, modulus - last, modulus - first);
   }
   const std::int64_t x = divide_up(first, step);
   if (static_cast<Wide>(x) * step <= last) return x;
-  // No multiple of step lies in the range. With step × x = modulus × turns + hit, hit in the range,
-  // turns is the least number with −modulus × turns mod step in [first mod step, last mod step].
+  // No multiple of `step` lies in the range. Let step × x = modulus × turns + hit with `hit` in the
+  // range. Then `turns` is the least number for which −modulus × turns mod step lies in
+  // [first mod step, last mod step].
   const auto turns = first_in_range(step - modulus % step, step, first % step, last % step);
   if (!turns) return std::nullopt;
   const Wide least = static_cast<Wide>(modulus) * *turns + first;

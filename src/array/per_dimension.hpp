@@ -1,4 +1,5 @@
-// One value per dimension, in place: no allocation, so that boxes and regions are cheap values.
+// A vector of one value per dimension without heap allocation, so that boxes and regions are cheap
+// to copy.
 #pragma once
 
 #include <array>
@@ -10,7 +11,7 @@
 
 namespace weir::array {
 
-// Arrays have 1 to this many dimensions.
+// Arrays have 1 to max_dimensions dimensions.
 inline constexpr int max_dimensions = 16;
 
 // A vector of at most `capacity` values. Dimension 0 is the slowest in row-major order.
@@ -20,12 +21,12 @@ class PerDimension {
   constexpr PerDimension() = default;
   constexpr explicit PerDimension(int size, const T& value = T{}) : size_(size) {
     assert(0 <= size && size <= capacity);
-    // Counted, as gcc 14 warns that end() might lie before begin().
+    // A loop over iterators would make gcc 14 warn that end() might lie before begin().
     for (int d = 0; d < size; ++d) values_[static_cast<std::size_t>(d)] = value;
   }
   constexpr PerDimension(std::initializer_list<T> values)
       : PerDimension(std::span<const T>(values.begin(), values.size())) {}
-  // At most `capacity` values; Shape::create refuses more before any such array is made.
+  // `values` has at most `capacity` values: Shape::create rejects more dimensions beforehand.
   constexpr explicit PerDimension(std::span<const T> values) {
     for (const T& value : values) push_back(value);
   }
@@ -69,14 +70,14 @@ class PerDimension {
   int size_ = 0;
 };
 
-// An element's place, or extents, counts, strides: one number per dimension.
+// One number per dimension: an element's index, or extents, counts or strides.
 using Indices = PerDimension<std::int64_t>;
 
-// The order says which dimension varies fastest: the last (C, NumPy) or the first (Fortran,
-// ScaLAPACK).
+// The dimension that varies fastest is the last one in row-major order (C, NumPy) and the first one
+// in column-major order (Fortran, ScaLAPACK).
 enum class Order { row_major, column_major };
 
-// The dimension at `depth` when dimensions are walked from the slowest (0) to the fastest.
+// Returns the dimension at `depth`, where depth 0 is the slowest dimension.
 [[nodiscard]] constexpr int dimension_at_depth(Order order, int dimensions, int depth) {
   return order == Order::row_major ? depth : dimensions - 1 - depth;
 }

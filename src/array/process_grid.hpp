@@ -7,9 +7,9 @@
 
 namespace weir::array {
 
-// `extents[d]` ranks along dimension d of the array; 1 along a dimension that is not distributed.
-// Rank numbers run fastest along the last dimension (row-major: MPI_Cart, BLACS 'R') or along the
-// first (column-major: HPF, BLACS 'C').
+// The grid has `extents[d]` ranks along dimension d of the array, and 1 along a dimension that is
+// not distributed. Rank numbers vary fastest along the last dimension (row-major: MPI_Cart, BLACS
+// 'R') or along the first dimension (column-major: HPF, BLACS 'C').
 struct ProcessGrid {
   Indices extents;
   Order order = Order::row_major;

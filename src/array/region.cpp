@@ -145,7 +145,7 @@ bool CommonRegions::next(Region& common) {
     int d = sets_.size() - 1;
     while (d >= 0 && !sets_[d].next(current_[d])) {
       sets_[d].restart();
-      sets_[d].next(current_[d]);  // there is one: it was given out before
+      sets_[d].next(current_[d]);  // a set exists: it was returned before
       --d;
     }
     done_ = d < 0;
@@ -192,7 +192,8 @@ UniformRegion localized(const UniformRegion& uniform, const Region& part) {
     const UniformBlocks& blocks = uniform[d];
     const IndexBlocks& held = part.along(d);
     const std::int64_t start = held.position(blocks.start);
-    // The stride is a multiple of the part's, so the second block tells for all.
+    // The stride is a multiple of the part's stride, so the second block gives the local stride of
+    // all blocks.
     const std::int64_t stride =
         blocks.count > 1 ? held.position(blocks.start + blocks.stride) - start : 0;
     local.push_back({start, blocks.length, stride, blocks.count});

@@ -1,5 +1,5 @@
-// A product of one IndexBlocks per dimension: what a rank holds under a regular distribution, a
-// box, a section, and what remains of them inside a box. Never a list.
+// A region is the product of one IndexBlocks per dimension. It represents the part of a rank in a
+// regular distribution, a box, a section, and the elements of these inside a box, without a list.
 #pragma once
 
 #include <cstdint>
@@ -25,21 +25,22 @@ class Region {
   [[nodiscard]] const IndexBlocks& along(int dimension) const { return along_[dimension]; }
   [[nodiscard]] bool empty() const;
   [[nodiscard]] std::int64_t elements() const;
-  // Number of boxes that RegionBoxes gives.
+  // Returns the number of boxes over which RegionBoxes iterates.
   [[nodiscard]] std::int64_t boxes() const;
   [[nodiscard]] bool is_box() const;
   [[nodiscard]] Box bounding_box() const;
   [[nodiscard]] bool contains(const Indices& index) const;
-  // The elements inside `box`, in closed form: O(dimensions).
+  // Returns the elements inside `box`, in closed form: O(dimensions).
   [[nodiscard]] Region clipped(const Box& box) const;
 
-  // Extents of the region packed into a dense array, as ranks hold their parts.
+  // Returns the extents of the region packed into a dense array, which is how ranks hold their
+  // parts.
   [[nodiscard]] Indices local_extents() const;
-  // Place in that dense array of an element of the region, and back.
+  // Convert between the index of an element in the array and its index in that dense array.
   [[nodiscard]] Indices local_index(const Indices& global) const;
   [[nodiscard]] Indices global_index(const Indices& local) const;
-  // The box of the dense array that holds the region's elements inside `box`: the elements of a
-  // region in a box are neighbours in memory whatever the distribution.
+  // Returns the box of the dense array that holds the region's elements inside `box`. These
+  // elements form a box there whatever the distribution.
   [[nodiscard]] Box local_box(const Box& box) const;
 
   friend bool operator==(const Region&, const Region&) = default;
@@ -48,15 +49,15 @@ class Region {
   PerDimension<IndexBlocks> along_;
 };
 
-// The elements of the region as a section; nothing where a dimension has several blocks that are
-// longer than one index.
+// Returns the elements of the region as a section, or nothing if a dimension has several blocks
+// that are longer than one index.
 [[nodiscard]] std::optional<Section> as_section(const Region& region);
 
-// The boxes of a region, disjoint, in row-major order of their lower corners.
+// Iterates over the disjoint boxes of a region, in row-major order of their lower corners.
 class RegionBoxes {
  public:
   explicit RegionBoxes(const Region& region);
-  // False when there is none left.
+  // Returns false when no box is left.
   bool next(Box& box);
 
  private:
@@ -66,12 +67,12 @@ class RegionBoxes {
   int changed_ = 0;  // the slowest dimension along which the next box differs from current_
 };
 
-// The elements that two regions have in common, as disjoint regions, found one after the other; one
-// only when along each dimension one of the two is an interval.
+// Iterates over disjoint regions that together contain the elements that two regions have in
+// common. There is at most one if along each dimension one of the two regions is an interval.
 class CommonRegions {
  public:
   CommonRegions(const Region& a, const Region& b);
-  // False when there is none left.
+  // Returns false when no region is left.
   bool next(Region& common);
 
  private:
@@ -81,20 +82,21 @@ class CommonRegions {
   bool done_ = false;
 };
 
-// Elements that two regions have in common.
+// Returns the number of elements that two regions have in common.
 [[nodiscard]] std::int64_t common_elements(const Region& a, const Region& b);
 [[nodiscard]] bool meet(const Region& a, const Region& b);
 
 // A region all of whose boxes have one shape: equal blocks at one stride along each dimension.
 using UniformRegion = PerDimension<UniformBlocks>;
 
-// A region as uniform ones: one when no block is cut, never more than 3 to the power of the number
-// of dimensions along which the region has several blocks.
+// Iterates over uniform regions that together make up a region. There is one if no block is cut,
+// and never more than 3 to the power of the number of dimensions along which the region has several
+// blocks.
 class UniformRegions {
  public:
-  UniformRegions() = default;  // none
+  UniformRegions() = default;  // no region
   explicit UniformRegions(const Region& region);
-  // False when there is none left.
+  // Returns false when no region is left.
   bool next(UniformRegion& uniform);
 
  private:
@@ -102,14 +104,14 @@ class UniformRegions {
   Odometer<> choice_;
 };
 
-// The places of `uniform`'s elements in the dense array of `part`. `uniform` comes from an
-// intersection with `part`, so each of its blocks lies in one block of `part`.
+// Returns the places of `uniform`'s elements in the dense array of `part`. `uniform` must come from
+// an intersection with `part`, so that each of its blocks lies in one block of `part`.
 [[nodiscard]] UniformRegion localized(const UniformRegion& uniform, const Region& part);
 
-// `uniform` as seen from the box's lower corner.
+// Returns `uniform` with indices relative to the box's lower corner.
 [[nodiscard]] UniformRegion relative_to(const UniformRegion& uniform, const Box& box);
 
-// A box as the uniform region it is.
+// Returns a box as a uniform region.
 [[nodiscard]] UniformRegion uniform_box(const Box& box);
 
 }  // namespace weir::array

@@ -1,5 +1,6 @@
-// An array distributed to a grid of ranks, each dimension by its own format: HPF's DISTRIBUTE,
-// MPI's darray and ScaLAPACK's block-cyclic matrices. Every answer is in closed form per dimension.
+// A distribution of an array to a grid of ranks with one format per dimension, like HPF's
+// DISTRIBUTE, MPI's darray and ScaLAPACK's block-cyclic matrices. Every query is in closed form per
+// dimension.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +20,9 @@ namespace weir::array {
 
 class RegularDistribution {
  public:
-  // One format and one grid extent per dimension of `shape`. Fails on other numbers of them, on
-  // more than 2^31 − 1 ranks, and where DistributedDimension::create fails; the error names the
-  // dimension.
+  // Takes one format and one grid extent per dimension of `shape`. Fails if their numbers differ
+  // from the number of dimensions, on more than 2^31 − 1 ranks, and if DistributedDimension::create
+  // fails; the error then names the dimension.
   static Result<RegularDistribution> create(const Shape& shape,
                                             std::span<const DistributionFormat> formats,
                                             const ProcessGrid& grid);
@@ -31,15 +32,15 @@ class RegularDistribution {
   [[nodiscard]] std::int64_t ranks() const { return grid_.ranks(); }
   [[nodiscard]] const DistributedDimension& along(int dimension) const { return along_[dimension]; }
 
-  // What `rank` holds; nothing for ranks beyond the grid.
+  // Returns the elements that `rank` holds: none if `rank` is beyond the grid.
   [[nodiscard]] Region part(std::int64_t rank) const;
   [[nodiscard]] std::int64_t elements(std::int64_t rank) const { return part(rank).elements(); }
-  // The rank that holds the element at `index`, which lies inside the array.
+  // Returns the rank that holds the element at `index`, which lies inside the array.
   [[nodiscard]] std::int64_t owner(const Indices& index) const;
-  // "BLOCK, CYCLIC(32) over 4 x 2, row-major"
+  // Returns a description such as "BLOCK, CYCLIC(32) over 4 x 2, row-major".
   [[nodiscard]] std::string text() const;
 
-  // Whether each rank holds the same, however the formats were spelled.
+  // Returns whether each rank holds the same elements, however the formats were written.
   friend bool operator==(const RegularDistribution& a, const RegularDistribution& b) {
     return a.shape_ == b.shape_ && a.grid_ == b.grid_ && a.along_ == b.along_;
   }
@@ -53,13 +54,13 @@ class RegularDistribution {
   PerDimension<DistributedDimension> along_;
 };
 
-// The ranks that hold an element of a region, each once, in no particular order.
+// Iterates over the ranks that hold an element of a region, each once, in no particular order.
 class RanksMeeting {
  public:
   RanksMeeting(const RegularDistribution& distribution, const Region& region);
 
   [[nodiscard]] std::int64_t count() const;
-  // False when there is none left.
+  // Returns false when no rank is left.
   bool next(std::int64_t& rank);
 
  private:

@@ -21,7 +21,7 @@ Runs Runs::of(const UniformRegion& region, const Layout& layout) {
   std::stable_sort(levels.begin(), levels.end(), [](const RunLevel& a, const RunLevel& b) {
     return std::abs(a.stride) > std::abs(b.stride);
   });
-  // From the innermost level outwards: into the run, then into the level inside.
+  // From the innermost level outwards, merges each level into the run or into the level inside it.
   PerDimension<RunLevel, max_levels> inner_first;
   for (int at = levels.size() - 1; at >= 0; --at) {
     const RunLevel& level = levels[at];

@@ -1,6 +1,6 @@
-// The bytes of a region as runs of equal length at nested strides: what is read, written or sent,
-// without a list of them. Levels that step over exactly what lies inside them are merged, so a
-// contiguous region is one run.
+// The bytes of a region that are read, written or sent, as runs of equal length at nested strides
+// instead of a list. A level whose stride equals the bytes that the levels inside it span is merged
+// with them, so a contiguous region is one run.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace weir::array {
 
-// A dimension of blocks has two levels: its blocks, and the indices of a block.
+// Each dimension has at most two levels: its blocks, and the indices of a block.
 inline constexpr int max_levels = 2 * max_dimensions;
 
 struct RunLevel {
   std::int64_t count = 0;   // >= 2
-  std::int64_t stride = 0;  // bytes; negative only where a Layout's is
+  std::int64_t stride = 0;  // bytes; negative only if the Layout's stride is
 
   friend bool operator==(const RunLevel&, const RunLevel&) = default;
 };
@@ -26,10 +26,10 @@ struct RunLevel {
 // count[level].
 struct Runs {
   std::int64_t offset = 0;
-  std::int64_t bytes = 0;                     // of one run; 0 when there is none
+  std::int64_t bytes = 0;                     // bytes of one run; 0 if there is no run
   PerDimension<RunLevel, max_levels> levels;  // the widest stride first
 
-  // `region` is not empty and inside `layout`.
+  // `region` is not empty and lies inside `layout`.
   static Runs of(const UniformRegion& region, const Layout& layout);
 
   [[nodiscard]] std::int64_t count() const;
@@ -38,12 +38,12 @@ struct Runs {
   friend bool operator==(const Runs&, const Runs&) = default;
 };
 
-// The offsets of the runs one after the other, ascending where strides are positive and each level
-// steps over those inside it, as in every packed layout.
+// Iterates over the offsets of the runs. They ascend if all strides are positive and each level's
+// stride steps over everything inside that level, as in every packed layout.
 class RunOffsets {
  public:
   explicit RunOffsets(const Runs& runs);
-  // False when there is none left.
+  // Returns false when no run is left.
   bool next(std::int64_t& offset);
 
  private:

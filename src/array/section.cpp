@@ -30,7 +30,7 @@ Result<Section> Section::create(const Shape& shape, std::span<const std::int64_t
     if (count[at] < 0) return refuse("a count cannot be negative");
     if (stride[at] < 1) return refuse("a stride is at least 1");
     if (start[at] < 0 || start[at] > extent) return refuse("it starts outside");
-    // (extent − 1 − start) / stride elements follow the first one inside the array.
+    // Inside the array, (extent − 1 − start) / stride elements follow the first element.
     if (count[at] > 0 &&
         (start[at] == extent || count[at] - 1 > (extent - 1 - start[at]) / stride[at])) {
       return refuse("it reaches outside");

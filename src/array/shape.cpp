@@ -54,7 +54,7 @@ Status check_inside(const Box& box, const Shape& shape) {
     const std::int64_t lower = box.lower[d];
     const std::int64_t extent = box.extent[d];
     const std::int64_t limit = shape.extent(d);
-    // In this order nothing can overflow.
+    // The order of these comparisons avoids overflow.
     if (lower < 0 || lower > limit || extent < 0 || extent > limit - lower) {
       return invalid_argument(fmt::format(
           "a box from {} with extent {} along dimension {}: the array has 0 to {} there", lower,

@@ -1,4 +1,5 @@
-// The extents of a global array, checked once so that later arithmetic on indices cannot overflow.
+// The extents of a global array, which are checked once so that later arithmetic on indices cannot
+// overflow.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +14,15 @@
 
 namespace weir::array {
 
-// The elements of an array: with at most 2^62 of them, the sum of two indices and the product of
-// the extents of any box fit into 63 bits.
+// The maximum number of elements of an array. With at most 2^62 elements, the sum of two indices
+// and the product of the extents of any box fit into 63 bits.
 inline constexpr std::int64_t max_elements = std::int64_t{1} << 62;
 
 class Shape {
  public:
-  // Extents in elements, slowest dimension first in row-major order; an extent may be 0.
-  // Fails on no or more than 16 dimensions, a negative extent, and more than 2^62 elements (an
-  // extent 0 counts as 1 here).
+  // `extents` are in elements, with the dimension that is slowest in row-major order first; an
+  // extent may be 0. Fails on 0 or more than 16 dimensions, on a negative extent, and on more than
+  // 2^62 elements, where an extent of 0 counts as 1.
   static Result<Shape> create(std::span<const std::int64_t> extents);
   static Result<Shape> create(std::initializer_list<std::int64_t> extents) {
     return create(std::span<const std::int64_t>(extents.begin(), extents.size()));
@@ -34,11 +35,11 @@ class Shape {
   [[nodiscard]] std::int64_t extent(int dimension) const { return extents_[dimension]; }
   [[nodiscard]] const Indices& extents() const { return extents_; }
   [[nodiscard]] std::int64_t elements() const;
-  // Fails when the bytes do not fit into 63 bits.
+  // Returns the number of bytes of the array. Fails if it does not fit into 63 bits.
   [[nodiscard]] Result<std::int64_t> bytes(const ElementType& type) const;
-  // The box of all elements.
+  // Returns the box of all elements.
   [[nodiscard]] Box box() const { return {Indices(dimensions()), extents_}; }
-  // "10 x 20 x 30"
+  // Returns the extents as text, such as "10 x 20 x 30".
   [[nodiscard]] std::string text() const;
 
   friend bool operator==(const Shape&, const Shape&) = default;
@@ -49,11 +50,11 @@ class Shape {
   Indices extents_;
 };
 
-// Fails when `box` is not inside the array, or has another number of dimensions, or a negative
+// Fails if `box` is not inside the array, has a different number of dimensions, or has a negative
 // extent. An empty box may lie anywhere between 0 and the extents.
 [[nodiscard]] Status check_inside(const Box& box, const Shape& shape);
 
-// "10 x 20 x 30"
+// Returns extents as text, such as "10 x 20 x 30".
 [[nodiscard]] std::string extents_text(const Indices& extents);
 
 }  // namespace weir::array

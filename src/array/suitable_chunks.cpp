@@ -7,17 +7,18 @@
 namespace weir::array {
 namespace {
 
-// Extents that are tried for one that divides another, before it is done without.
+// Maximum number of extents that are tried as a divisor.
 constexpr std::int64_t tried_extents = 1 << 16;
 
 std::int64_t product(const Indices& extents) {
-  std::int64_t all = 1;  // at most 2^62, as Shape has it
+  std::int64_t all = 1;  // at most 2^62, the limit of Shape
   for (const std::int64_t extent : extents) all *= extent;
   return all;
 }
 
-// The divisor of `whole` that is nearest to `wanted`: down to half of it, then up to `most`; else
-// what cuts it into as many parts as `wanted` does, equally long but for the last.
+// Returns the greatest divisor of `whole` from `wanted` down to half of it, or else the least
+// divisor up to `most`, or else the length that cuts `whole` into as many parts as `wanted` does,
+// all equal except the last.
 std::int64_t part_of(std::int64_t whole, std::int64_t wanted, std::int64_t most) {
   const std::int64_t lowest = std::max({std::int64_t{1}, wanted / 2, wanted - tried_extents});
   for (std::int64_t part = wanted; part >= lowest; --part) {
@@ -50,7 +51,8 @@ class Choice {
     }
   }
 
-  // Joins chunks of `all`, from the fastest dimension on, as long as they fit.
+  // Joins chunks of the array of extents `all`, beginning with the fastest dimension, while the
+  // result fits.
   void join(const Indices& all) {
     for (int depth = chunk_.size() - 1; depth >= 0; --depth) {
       const int d = dimension_at_depth(order_, chunk_.size(), depth);
