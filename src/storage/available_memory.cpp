@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t unlimited = std::numeric_limits<std::int64_t>::max();
 
-// A file that holds one number; `unlimited` when it holds "max" or cannot be read.
+// Returns the number in a file, or `unlimited` if the file contains "max" or cannot be read.
 std::int64_t number_in(const std::string& path) {
   std::ifstream file(path);
   std::string text;
@@ -22,8 +22,8 @@ std::int64_t number_in(const std::string& path) {
   return error == std::errc{} ? value : unlimited;
 }
 
-// The pages of files that a cgroup's usage counts; `prefix` is "total_" in version 1, whose usage
-// counts the groups below it too. Memory that processes share is not among them.
+// Returns the bytes of file pages that are included in a cgroup's usage. `prefix` is "total_" in
+// version 1, whose usage includes descendant groups. Shared memory is not included in the result.
 std::int64_t file_pages(const std::string& path, const std::string& prefix) {
   std::ifstream file(path);
   std::string line;

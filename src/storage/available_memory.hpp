@@ -1,13 +1,13 @@
-// How much memory a process can still take without swapping or being killed.
+// The amount of memory that a process can still allocate without swapping or being killed.
 #pragma once
 
 #include <cstdint>
 
 namespace weir::storage {
 
-// Bytes: MemAvailable of /proc/meminfo, or what the memory cgroup of this process (version 1 or 2)
-// still allows where that is less. Pages of files, which the system gives back when memory is asked
-// for, count as free.
+// Returns the lesser of MemAvailable in /proc/meminfo and the bytes that the memory cgroup of this
+// process (version 1 or 2) still allows. Cached pages of files count as free, because the system
+// reclaims them when a program allocates memory.
 [[nodiscard]] std::int64_t available_memory_bytes();
 
 }  // namespace weir::storage

@@ -29,7 +29,7 @@ std::vector<char*> ended_by_null(std::vector<std::string>& words) {
   return list;
 }
 
-// From one look after everything else to the next.
+// The time between two calls of WhileProgramsRun::act().
 constexpr auto between_acts = std::chrono::milliseconds(2);
 
 WhileProgramsRun*& of_this_thread() {
@@ -37,12 +37,13 @@ WhileProgramsRun*& of_this_thread() {
   return latest;
 }
 
-// How a program is started: which descriptors and signal settings it gets.
+// The descriptors and signal settings with which a program is started.
 class Start {
  public:
   Start(const std::vector<int>& outputs, int in) {
     posix_spawn_file_actions_init(&files_);
-    // First, as 0 to 2 may be free in this process, and the pipe be one of them.
+    // The pipe is duplicated first, because descriptors 0 to 2 may be free in this process, so that
+    // the pipe may be one of them.
     for (const int output : outputs) posix_spawn_file_actions_adddup2(&files_, in, output);
     int last = 2;
     for (int standard = 0; standard <= 2; ++standard) {
@@ -86,14 +87,14 @@ class Start {
   posix_spawnattr_t settings_{};
 };
 
-// Waits for the end of a child so long at most.
+// Waits up to `patience` for the end of a child.
 ChildEnd fetch(pid_t child, std::chrono::milliseconds patience) {
   auto nap = std::chrono::microseconds(50);
   const auto late = std::chrono::steady_clock::now() + patience;
   for (;;) {
     int how = 0;
     const pid_t fetched = ::waitpid(child, &how, WNOHANG);
-    // Where the program ignores SIGCHLD there is nothing to fetch.
+    // There is nothing to wait for if this process ignores SIGCHLD.
     if (fetched < 0 && errno != EINTR) return {.ended = true};
     if (fetched == child) {
       ChildEnd end{.ended = true, .signal = WIFSIGNALED(how) ? WTERMSIG(how) : 0};

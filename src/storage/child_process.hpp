@@ -1,4 +1,5 @@
-// Programs that this process starts, hears through a pipe until a deadline, and ends.
+// Programs that this process starts, whose output it reads from a pipe until a deadline, and that
+// it then ends.
 #pragma once
 
 #include <sys/types.h>
@@ -15,10 +16,10 @@
 
 namespace weir::storage {
 
-// A pipe whose ends are both closed in programs that this process starts.
+// A pipe. Both of its ends are closed in programs that this process starts.
 class Pipe {
  public:
-  explicit Pipe(const std::string& path);  // what errors name
+  explicit Pipe(const std::string& path);  // `path` appears in error messages
   Pipe(const Pipe&) = delete;
   Pipe& operator=(const Pipe&) = delete;
   ~Pipe();
@@ -35,9 +36,10 @@ class Pipe {
   Status status_;
 };
 
-// What this thread does again and again while it waits for a program, as long as this lives: of
-// several the one that was made last. Each thread has its own, as in ranks/progress.hpp: who starts
-// a program far below a call is not given what the callers have to keep moving.
+// While an object of this class exists, its thread calls `act` repeatedly while it waits for a
+// program. If several objects exist, the thread calls the most recent one. The object is
+// thread-local, like that of ranks/progress.hpp, because a function that starts a program deep in a
+// call chain does not know which work of its callers must make progress.
 class WhileProgramsRun {
  public:
   explicit WhileProgramsRun(std::function<void()> act);
@@ -45,7 +47,7 @@ class WhileProgramsRun {
   WhileProgramsRun& operator=(const WhileProgramsRun&) = delete;
   ~WhileProgramsRun();
 
-  // Acts, where there is something to do. Returns whether there was.
+  // Calls the function of this thread's latest object. Returns false if there is no object.
   static bool act();
 
  private:
@@ -53,15 +55,17 @@ class WhileProgramsRun {
   WhileProgramsRun* outer_;
 };
 
-// What comes out of a pipe until a deadline, which begins now.
+// Reads from a pipe until a deadline, `time` after construction.
 class PipeReader {
  public:
   PipeReader(int out, std::chrono::milliseconds time)
       : out_(out), end_(std::chrono::steady_clock::now() + time) {}
 
-  // Exactly so many bytes. False when fewer come because the writer has ended or the time is over.
+  // Reads exactly `count` bytes. Returns false if the writer ends or the deadline passes before
+  // that.
   bool read(void* bytes, std::size_t count);
-  // One byte at least and `most` at most; 0 when the writer has ended or the time is over.
+  // Reads at least 1 and at most `most` bytes. Returns 0 if the writer has ended or the deadline
+  // has passed.
   std::size_t read_some(void* bytes, std::size_t most);
   [[nodiscard]] bool is_late() const { return late_; }
 
@@ -76,34 +80,38 @@ class PipeReader {
 struct Program {
   std::vector<std::string> words;  // its name, then its arguments
   bool in_search_path = false;     // the name is looked up in PATH; otherwise it is a path
-  // Descriptors of the program that write into the pipe, in ascending order. Others of 0 to 2 lead
-  // nowhere.
+  // Descriptors of the program that write into the pipe, in ascending order. Other descriptors from
+  // 0 to 2 are connected to /dev/null.
   std::vector<int> outputs = {1, 2};
-  // Words such as "PATH=/bin"; nothing: as this process has it.
+  // Variables such as "PATH=/bin". If this is empty, the program gets the environment of this
+  // process.
   std::optional<std::vector<std::string>> environment = std::nullopt;
 };
 
-// Whether a program can be kept from inheriting descriptors that this process did not close for it.
+// Returns whether the system can prevent a program from inheriting descriptors that are not marked
+// close-on-exec.
 [[nodiscard]] bool can_keep_descriptors_back();
 
 struct StartedChild {
   pid_t pid = -1;
-  int reason = 0;  // the number of the error where `pid` is -1
+  int reason = 0;  // errno if `pid` is -1
 };
 
-// Starts the program with default signal settings, and without descriptors of this process where
-// can_keep_descriptors_back().
+// Starts the program with default signal settings. If can_keep_descriptors_back(), the program
+// inherits no descriptors of this process.
 [[nodiscard]] StartedChild start_program(const Program& program, const Pipe& outputs);
 
 struct ChildEnd {
   bool ended = false;
-  int signal = 0;  // that ended it; 0: none, or it is not known
-  // Nothing: a signal ended it, or the process ignores SIGCHLD, and the system does not tell.
+  int signal = 0;  // signal that ended the child; 0: none or unknown
+  // Empty if a signal ended the child, or if this process ignores SIGCHLD, so that the system does
+  // not report the exit status.
   std::optional<int> exit_status = std::nullopt;
 };
 
-// Gives the child so long to end by itself, then kills it. A child that waits for its storage may
-// outlive its killing: it is left after a while, and has not ended.
+// Waits up to `patience` for the child to end by itself, then kills it. A child that is blocked in
+// storage I/O may survive the signal; after 2 s, end_child() returns with `ended` false and leaves
+// it running.
 ChildEnd end_child(pid_t child, std::chrono::milliseconds patience);
 
 }  // namespace weir::storage

@@ -15,7 +15,7 @@
 namespace weir::storage {
 namespace {
 
-// Larger is no preference but a mistake.
+// A larger preferred block size is considered an error of the file system.
 constexpr std::int64_t largest_block = std::int64_t{1} << 30;
 
 // statfs's numbers of file systems whose nodes lock ranges of a file against each other.
@@ -29,8 +29,8 @@ constexpr std::array<std::uint32_t, 6> locking = {
     0x18031977,  // WekaFS
 };
 
-// statfs's numbers of network file systems whose clients keep pages without being told of others'
-// writes.
+// statfs's numbers of network file systems whose clients cache pages without being notified of the
+// writes of other clients.
 constexpr std::array<std::uint32_t, 9> without_coherence = {
     0x00006969,  // NFS, all versions
     0x0000517B,  // SMB

@@ -1,4 +1,4 @@
-// How files lie on their storage, as far as the file system tells.
+// The placement of files on their storage, as far as the file system reports it.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,22 @@
 
 namespace weir::storage {
 
-// The targets of the file or folder at `path`. What a file system prefers to move at once
-// (st_blksize) is its stripe where it is more than a page; where nodes take locks on a file's
-// blocks (Lustre, GPFS and others, known by statfs), it is the lock block too. On Lustre stripes
-// and their number are known better, by the file's layout; elsewhere no call tells how many targets
-// there are: one. Network file systems whose clients' caches are not kept coherent are known by
-// their type.
+// Returns the targets of the file or folder at `path`. The preferred I/O size of the file system
+// (st_blksize) counts as the stripe size if it is more than a page. If nodes lock blocks of a file
+// (Lustre, GPFS and others, recognized by statfs), it also counts as the lock size. On Lustre, the
+// file's layout gives the exact stripe size and count; elsewhere no system call reports the number
+// of targets, so it is one. Network file systems whose clients do not have coherent caches are
+// recognized by their type.
 [[nodiscard]] Result<topology::FileTargets> file_targets(const std::string& path);
 
-// The targets, from what the system calls said; `lustre` as lustre_targets() gives it, where the
-// file lies on Lustre. Pure.
+// Computes the targets from the results of the system calls. `lustre` is the result of
+// lustre_targets() if the file lies on Lustre. The function makes no system calls.
 [[nodiscard]] topology::FileTargets targets_of(
     std::uint32_t file_system, std::int64_t block_bytes,
     const std::optional<topology::FileTargets>& lustre = std::nullopt);
 
-// Whether the caches of a file system's clients are coherent, by statfs's number of it and, where
-// that says only FUSE, by the type in the table of mounts. True for those that are not known.
+// Returns whether the caches of a file system's clients are coherent, by the number that statfs
+// returns and, for FUSE, by the type in the mount table. Returns true for unknown file systems.
 [[nodiscard]] bool has_coherent_caches(std::uint32_t file_system, const std::string& mount_type);
 
 }  // namespace weir::storage

@@ -14,8 +14,8 @@ std::uint64_t mixed(std::uint64_t number) {
   return number ^ (number >> 31U);
 }
 
-// Whether brackets outside of texts are deeper in each other than a document may have them. Of what
-// is no JSON it may say anything: the parser refuses that.
+// Returns whether brackets outside strings are nested deeper than a document may have them. The
+// result is arbitrary for a text that is not JSON, because the parser rejects it.
 bool is_too_deep(std::string_view text) {
   int depth = 0;
   bool in_text = false;

@@ -1,8 +1,8 @@
-// JSON as documents of Zarr and raw files have it: members in the order in which they are written,
-// found without looking at all before them, and no deeper in each other than any document needs.
+// JSON documents of Zarr and raw files. Members keep the order in which they are written, a look-up
+// of a member is not a linear search, and the nesting depth is limited.
 //
-// The texts are untrusted. Functions of the JSON library that copy or print a value call themselves
-// for what is inside it, so that 100 KB of brackets would be more than a stack has.
+// The texts are untrusted. The JSON library copies and prints values recursively, so 100 KB of
+// nested brackets would overflow the stack.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@
 
 namespace weir::storage {
 
-// The number of a name that nobody outside this process can foretell, so that no document can have
-// names that are all alike in it.
+// Returns a hash of a name that cannot be predicted outside this process, so that no document can
+// contain names that all collide.
 [[nodiscard]] std::uint64_t secret_hash(std::string_view name);
 
-// The members of an object, in order of their insertion. It is the library's own container for
-// that, which looks for a name from the front, with a table of places behind more than a few
-// members. Only what the library and Weir call is here.
+// The members of an object, in the order of their insertion. The class extends the library's
+// ordered container, which searches linearly for a name, by a hash table that is used for more than
+// a few members. It has only the functions that the library and Weir call.
 template <typename Key, typename Value, typename Less = std::less<Key>,
           typename Allocator = std::allocator<std::pair<const Key, Value>>>
 class IndexedMembers : public nlohmann::ordered_map<Key, Value, Less, Allocator> {
@@ -108,10 +108,10 @@ class IndexedMembers : public nlohmann::ordered_map<Key, Value, Less, Allocator>
   }
 
  private:
-  // Fewer are looked at one after the other.
+  // Up to this many members are searched linearly.
   static constexpr std::size_t few = 16;
 
-  // size() where there is none of this name.
+  // Returns the position of the member `name`, or size() if there is none.
   [[nodiscard]] std::size_t place_of(std::string_view name) const {
     if (places_.empty()) {
       std::size_t at = 0;
@@ -145,25 +145,26 @@ class IndexedMembers : public nlohmann::ordered_map<Key, Value, Less, Allocator>
     places_[slot] = at + 1;
   }
 
-  // Where a name's member is, plus 1, from the place on that its number names; 0: nothing. More
-  // than half of them are 0. Empty where members are few.
+  // A hash table with linear probing. An entry is the position of a member plus 1, or 0 if it is
+  // free; at least half of the entries are free. The table is empty if there are few members.
   std::vector<std::size_t> places_;
 };
 
 using Json = nlohmann::basic_json<IndexedMembers>;
 
-// Objects and lists in each other; documents of other writers have up to about ten.
+// Maximum nesting depth of objects and lists. Documents of other writers have up to about ten
+// levels.
 inline constexpr int most_json_levels = 64;
 
-// Nothing for what is no JSON, or is deeper than most_json_levels.
+// Returns nothing if `text` is not JSON or is nested deeper than most_json_levels.
 [[nodiscard]] std::optional<Json> parse_json(std::string_view text);
 
-// The member `name`; null where `from` is null, is no object, or has no such member.
+// Returns the member `name`, or null if `from` is null, is not an object, or has no such member.
 [[nodiscard]] const Json* json_member(const Json* from, std::string_view name);
 [[nodiscard]] inline const Json* json_member(const Json& from, std::string_view name) {
   return json_member(&from, name);
 }
-// The text that `value` is; "" where it is null or no text.
+// Returns the string `value`, or "" if `value` is null or not a string.
 [[nodiscard]] std::string json_text(const Json* value);
 
 }  // namespace weir::storage

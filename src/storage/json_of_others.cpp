@@ -10,8 +10,8 @@
 namespace weir::storage {
 namespace {
 
-// The library refuses the words and prints such numbers as null. So a text stands for each word
-// while the library reads or prints a document: one that no document can have in it by itself.
+// The library rejects the words and prints such numbers as null. While the library reads or prints
+// a document, each word is therefore replaced by a string that cannot occur in any document.
 
 struct Word {
   std::string_view word;
@@ -40,7 +40,7 @@ bool is_name(std::string_view text, std::size_t end) {
   return next != std::string_view::npos && text[next] == ':';
 }
 
-// The words outside of texts, each by the text that stands for it, but for names of members.
+// Returns `text` with each word outside strings replaced by its string, except in names of members.
 std::string without_words(std::string_view text) {
   std::string without;
   bool in_text = false;
@@ -64,7 +64,8 @@ std::string without_words(std::string_view text) {
   return without;
 }
 
-// Calls change(value) for each value that has none inside it. No deeper than a document may be.
+// Calls change(value) for each value that contains no other value. The recursion is no deeper than
+// a document may be.
 template <typename Change>
 void for_each_leaf(Json& value, const Change& change) {
   if (!value.is_structured()) return change(value);

@@ -1,5 +1,5 @@
-// JSON of other programs, in which NaN, Infinity and -Infinity are numbers: so Python's json writes
-// them, and with it zarr-python.
+// JSON of other programs in which NaN, Infinity and -Infinity are numbers. Python's json module,
+// and therefore zarr-python, writes them.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,9 @@
 
 namespace weir::storage {
 
-// As parse_json(), and takes these words for numbers.
+// Parses like parse_json() and also accepts these words as numbers.
 [[nodiscard]] std::optional<Json> parse_json_of_others(std::string_view text);
-// The text of a document, with the words for such numbers, which JSON itself does not have.
+// Returns the text of a document, with these words for numbers that JSON itself cannot represent.
 [[nodiscard]] std::string json_text_for_others(const Json& document);
 
 }  // namespace weir::storage

@@ -38,7 +38,7 @@ std::optional<FileIdentity> identity_of(int descriptor) {
 Status check_is_known(const KnownFile* known, const std::string& path, const Result<File>& opened) {
   if (known == nullptr) return {};
   const bool is_itself = path == known->path;
-  if (is_itself && !opened) return {};  // why it cannot be opened says more
+  if (is_itself && !opened) return {};  // the error of opening is more informative
   const auto now = is_itself ? identity_of(opened.value().descriptor()) : identity_of(known->path);
   if (now == known->identity) return {};
   return invalid_argument(

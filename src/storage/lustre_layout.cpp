@@ -27,7 +27,7 @@ constexpr std::size_t composite_bytes = 32;
 constexpr std::size_t entry_bytes = 48;
 constexpr std::uint32_t instantiated_flag = 0x10;  // LCME_FL_INIT
 
-// All bits set means "all" or "any".
+// All bits set mean "all" or "any".
 template <typename T>
 std::int64_t signed_field(std::span<const std::byte> value, std::size_t at) {
   const T raw = number_at<T>(value, at);
@@ -79,7 +79,7 @@ std::optional<nlohmann::json> parse_lustre_layout(std::span<const std::byte> val
                                                                : parse_plain(value);
 }
 
-// The attribute's size is not known beforehand and may change in between: asked twice.
+// The first call gets the attribute's size, which may change before the second call.
 std::optional<nlohmann::json> lustre_layout_of(const std::string& path) {
   const ssize_t size = getxattr(path.c_str(), "lustre.lov", nullptr, 0);
   if (size <= 0) return std::nullopt;
@@ -92,8 +92,8 @@ std::optional<nlohmann::json> lustre_layout_of(const std::string& path) {
 
 namespace {
 
-// How many of a file's bytes lie in a component; of one that reaches to the end, or for which that
-// cannot be said, 0 or less is never more than another one's.
+// Returns how many of a file's bytes lie in a component; the result is 0 or less if the component
+// begins at or beyond the file's end.
 std::int64_t bytes_in(const nlohmann::json& component, std::int64_t file_bytes) {
   const auto from = component.value("from_byte", std::int64_t{0});
   const auto to = component.value("to_byte", std::int64_t{-1});
@@ -116,7 +116,7 @@ topology::FileTargets lustre_targets(const nlohmann::json& layout, std::int64_t 
   targets.stripe_bytes = found->value("stripe_bytes", std::int64_t{0});
   const auto count = found->value("stripe_count", std::int64_t{1});
   targets.count = std::max<std::int64_t>(1, count < 0 ? all_targets : count);
-  // A component without objects yet may ask for more than there are.
+  // A component whose objects do not exist yet may specify more targets than there are.
   if (all_targets > 0) targets.count = std::min(targets.count, all_targets);
   return targets;
 }

@@ -14,26 +14,28 @@
 
 namespace weir::storage {
 
-// {"stripe_bytes", "stripe_count" (-1: all targets), "first_target" (-1: any), "pool"} of a plain
-// layout; {"components": [the same with "from_byte", "to_byte" (-1: the end) and "instantiated":
-// whether it has its objects yet]} of a composite one. Nothing when the attribute is neither or is
-// cut short.
+// Parses the attribute. A plain layout becomes an object with "stripe_bytes", "stripe_count" (-1:
+// all targets), "first_target" (-1: any) and "pool". A composite layout becomes {"components":
+// [...]}, where each component also has "from_byte", "to_byte" (-1: the end of the file) and
+// "instantiated" (whether its objects exist already). Returns nothing if the attribute is neither
+// of the two or is truncated.
 [[nodiscard]] std::optional<nlohmann::json> parse_lustre_layout(std::span<const std::byte> value);
 
-// The layout of the file or directory at `path`; nothing when it does not lie on Lustre.
+// Returns the layout of the file or directory at `path`, or nothing if it does not lie on Lustre.
 [[nodiscard]] std::optional<nlohmann::json> lustre_layout_of(const std::string& path);
 
-// Stripes and how many targets have them. Of a composite layout those of the component that most of
-// the file's bytes lie in, of a file of 0 bytes or a folder those of the last one, which large
-// files mostly lie in. `all_targets`: of the file system, for layouts over all of them; 0: not
-// known, then they count as one. 0 stripes and one target where the layout leaves that open.
+// Returns the stripe size and the number of targets. In a composite layout, these are those of the
+// component that contains most of the file's bytes; for a file of 0 bytes or a folder, those of the
+// last component, which contains most bytes of large files. `all_targets` is the number of targets
+// of the file system, which applies to layouts over all targets; 0 means unknown, which counts as
+// one. Returns a stripe size of 0 and one target if the layout does not specify them.
 [[nodiscard]] topology::FileTargets lustre_targets(const nlohmann::json& layout,
                                                    std::int64_t file_bytes,
                                                    std::int64_t all_targets);
 
-// How many targets the Lustre file system has that `path` lies in, as this client tells below
-// `statistics` (/sys/fs/lustre, formerly /proc/fs/lustre); `mounts` is /proc/self/mounts. 0: it
-// does not tell.
+// Returns how many targets the Lustre file system of `path` has, as this client reports below
+// `statistics` (/sys/fs/lustre, formerly /proc/fs/lustre), or 0 if it does not report it. `mounts`
+// is /proc/self/mounts.
 [[nodiscard]] std::int64_t lustre_target_count(const std::string& path, const std::string& mounts,
                                                const std::string& statistics);
 

@@ -9,7 +9,7 @@
 namespace weir::storage {
 namespace {
 
-// The table writes blanks, tabs, ends of lines and backslashes as "\040" and so on.
+// The mount table contains spaces, tabs, line ends and backslashes as octal escapes such as "\040".
 std::string unescaped(const std::string& text) {
   constexpr std::size_t escape = 4;
   std::string plain;
@@ -39,7 +39,7 @@ std::optional<Mount> mount_of(const std::string& path, const std::string& mounts
   while (table >> one.source >> one.point >> one.type && std::getline(table, rest)) {
     one.point = unescaped(one.point);
     const bool holds = one.point == "/" || real == one.point || real.starts_with(one.point + "/");
-    // The last one of several mounts on one point is seen.
+    // The last of several mounts on one mount point is visible.
     if (holds && (!found || one.point.size() >= found->point.size())) found = one;
   }
   return found;

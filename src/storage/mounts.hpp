@@ -1,4 +1,4 @@
-// Finds the file system that a path lies in, by the system's table of mounts.
+// Finds the file system of a path in the system's mount table.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ struct Mount {
 
 inline constexpr const char* mounts_of_this_process = "/proc/self/mounts";
 
-// The mount that holds `path`, which exists. Nothing where the table cannot be read.
+// Returns the mount that contains `path`, which exists, or nothing if the table cannot be read.
 [[nodiscard]] std::optional<Mount> mount_of(const std::string& path,
                                             const std::string& mounts = mounts_of_this_process);
 

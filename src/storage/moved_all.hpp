@@ -1,5 +1,6 @@
-// Whoever moves bytes between memory and files counts them, and a transfer that reports success has
-// moved all: bytes that went nowhere are an error.
+// A check that a transfer has moved all bytes. Every function that moves bytes between memory and
+// files counts them; if a transfer reports success but has moved a different number, that is an
+// error.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 
 namespace weir::storage {
 
-// `file`: the first one of the transfer; `offset` in it, or -1.
+// Fails if `moved` differs from `asked`. `file` is the first file of the transfer, and `offset` the
+// offset in it or -1.
 [[nodiscard]] Status moved_all(std::int64_t asked, std::int64_t moved, const std::string& file,
                                std::int64_t offset = -1);
 

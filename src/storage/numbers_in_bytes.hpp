@@ -1,5 +1,5 @@
-// Numbers among bytes, as memory has them (little-endian) and with the most significant byte first.
-// The caller sees to it that a number lies inside the bytes.
+// Functions that read and write numbers in byte arrays, in the order of memory (little-endian) and
+// in big-endian order. The caller ensures that a number lies inside the bytes.
 #pragma once
 
 #include <algorithm>

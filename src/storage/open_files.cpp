@@ -14,7 +14,7 @@ OpenFiles::OpenFiles(std::shared_ptr<Engine> engine, std::size_t most_open)
 
 bool OpenFiles::serves(const Open& open, const Opening& opening) {
   if (opening.known != nullptr && open.known && *open.known != opening.known->identity) {
-    return false;  // the path leads to another file now, or did when this one was opened
+    return false;  // the path leads to another file now, or did so when this file was opened
   }
   return open.writable || !opening.write;
 }
@@ -57,7 +57,7 @@ Status OpenFiles::close(const std::string& path) {
   if (found == files_.end()) return {};
   ++closings_;
   Status closed = found->second.file->close();
-  // Network file systems and quotas tell at closing what became of the bytes.
+  // Network file systems and quotas report lost bytes when a file is closed.
   if (!closed.ok() && written_.contains(path)) lose(path, closed.error());
   uses_.erase(found->second.use);
   files_.erase(found);
@@ -107,7 +107,7 @@ Status OpenFiles::sync_open() {
     if (synced.ok()) {
       written_.erase(path);
     } else {
-      lose(path, synced.error());  // an engine tells of one failure, not of which files
+      lose(path, synced.error());  // the engine reports one failure, not the affected files
     }
   }
   ++generation_;
@@ -115,7 +115,8 @@ Status OpenFiles::sync_open() {
 }
 
 Status OpenFiles::sync(std::span<const std::string> paths, const SyncedHere& synced_here) {
-  // As many at a time as may be open together: a file that was closed is opened again.
+  // Syncs groups of as many files as may be open at the same time. A file that was closed is opened
+  // again.
   std::vector<std::string> group;
   const auto sync_group = [&]() -> Status {
     std::vector<EngineFile*> files;
@@ -134,7 +135,7 @@ Status OpenFiles::sync(std::span<const std::string> paths, const SyncedHere& syn
     }
     Status synced = engine_->sync(files);
     if (!synced.ok()) {
-      // An engine tells of one failure, while several files of the group may have lost bytes.
+      // The engine reports one failure, but several files of the group may have lost bytes.
       for (const std::string& path : group) lose(path, synced.error());
       return synced;
     }
@@ -152,7 +153,7 @@ Status OpenFiles::sync(std::span<const std::string> paths, const SyncedHere& syn
   if (Status synced = sync_group(); !synced.ok()) return synced;
   if (!engine_->abilities().in_file_system) changed_folders_.clear();
   while (!changed_folders_.empty()) {
-    // One that is gone was renamed before it was durable, with all that was in it.
+    // A folder that is missing was renamed, with everything in it, before it was durable.
     Status synced = sync_folder(*changed_folders_.begin());
     if (!synced.ok() && synced.error().system_error != ENOENT) return synced;
     changed_folders_.erase(changed_folders_.begin());

@@ -1,11 +1,11 @@
-// The files that a process has open, by an engine: opened on first use, the one that was not used
-// for longest closed when they are too many. Arrays of one file share it.
+// The files that a process has open through an engine. A file is opened on first use; if too many
+// files are open, the least recently used file is closed. Arrays that use the same file share it.
 //
-// OpenFiles remembers what was written until that is made durable, and files that were written are
-// made durable before they are closed to make room, all that are open together
-// (serial/data_file_cache.hpp). What could not be made durable is lost: the system drops the bytes
-// and says so once, so that a second fdatasync would succeed without them. OpenFiles therefore
-// remembers each loss, and those who wrote (StoredFiles) ask for it.
+// OpenFiles remembers which files were written until they are made durable. Before it closes a
+// written file to make room, it makes all written open files durable together
+// (serial/data_file_cache.hpp). Bytes that could not be made durable are lost: the system drops
+// them and reports this only once, so that a second fdatasync would succeed without them. OpenFiles
+// therefore remembers each loss, and the writers (StoredFiles) query it.
 #pragma once
 
 #include <cstddef>
@@ -26,50 +26,54 @@
 
 namespace weir::storage {
 
-// Whether this process, of those that have the open file File::description(), is to make durable
-// what they all wrote.
+// Several processes may share the open file description File::description(). The function returns
+// whether this process is the one that makes durable the bytes that all of them wrote.
 using SyncedHere = std::function<bool(std::uint32_t)>;
 
 class OpenFiles {
  public:
-  // A process that has all files of a large set open would meet its limit of descriptors.
+  // The number of open files is limited because a large set of files would exceed the process's
+  // limit of descriptors.
   explicit OpenFiles(std::shared_ptr<Engine> engine, std::size_t most_open = 128);
 
   [[nodiscard]] Engine& engine() const { return *engine_; }
 
-  // The open file, until the next call of this or of close(). A file that was opened for reading
-  // alone is opened again for writing, and so is one that was opened as a data file of another
-  // known file.
+  // Returns the open file, which is valid until the next call of get() or close(). A file that was
+  // opened only for reading is opened again for writing. A file that was opened as a data file of
+  // another known file is opened again, too.
   Result<EngineFile*> get(const std::string& path, const Opening& opening);
-  // Changes whenever a file is closed: until then what get() gave stays.
+  // Returns a number that changes whenever a file is closed. While it stays the same, results of
+  // get() remain valid.
   [[nodiscard]] std::uint64_t closings() const { return closings_; }
-  // Whether get() would close a file first.
+  // Returns whether get() would close a file first.
   [[nodiscard]] bool closes_another(const std::string& path, const Opening& opening) const;
-  // The file if it is open.
+  // Returns the file, or null if it is not open.
   [[nodiscard]] const EngineFile* find(const std::string& path) const;
 
-  // The file was or will now be written to. `closing`: of it, where it is closed to make room.
+  // Marks a file that was written or is about to be written. `closing` says what happens if the
+  // file is closed to make room.
   void written(const std::string& path,
                DataFileCache::Closing closing = DataFileCache::Closing::makes_durable) {
     written_[path] = {Mark::is_there, closing};
   }
-  // Grows whenever marks of written() are taken away and whenever bytes are lost. A mark holds as
-  // long as the number stays.
+  // Returns a number that grows whenever marks of written() are removed and whenever bytes are
+  // lost. A mark remains in place as long as the number stays the same.
   [[nodiscard]] std::uint64_t generation() const { return generation_; }
-  // The failure by which bytes may be lost that were written to the file in the generation `since`
-  // or later; null: none are.
+  // Returns the error that may have lost bytes that were written to the file in the generation
+  // `since` or later, or null if no bytes were lost.
   [[nodiscard]] const Error* loss_since(const std::string& path, std::uint64_t since) const;
-  // By `error` bytes are lost that were written to the file until now. A process that shares its
-  // open file with others is told so when one of them has failed to make it durable.
+  // Records that bytes written to the file so far are lost because of `error`. It is also called if
+  // the process shares its open file with others and one of them failed to make it durable.
   void lose(const std::string& path, const Error& error);
-  // Makes those of the files durable that were written, with their names. `synced_here`: where all
-  // processes that share open files are known to have finished writing; else each does.
+  // Makes durable those of the files that were written, and their names. `synced_here` may be given
+  // if all processes that share open files are known to have finished writing; otherwise each
+  // process syncs.
   Status sync(std::span<const std::string> paths, const SyncedHere& synced_here = nullptr);
-  // Succeeds when the file is not open.
+  // Closes the file. Succeeds if it is not open.
   Status close(const std::string& path);
-  // Closes the file of a step that failed. Another process may remove it, or make another file of
-  // that name, before the step is begun again: sync() passes over a missing one until this process
-  // writes to it again.
+  // Closes a file of a step that failed. Before the step begins again, another process may remove
+  // the file or create another file of that name. sync() therefore ignores the file if it is
+  // missing, until this process writes to it again.
   Status abandon(const std::string& path);
   [[nodiscard]] std::int64_t open_files() const { return static_cast<std::int64_t>(files_.size()); }
 
@@ -77,18 +81,19 @@ class OpenFiles {
   struct Open {
     std::unique_ptr<EngineFile> file;
     bool writable = false;
-    std::optional<FileIdentity> known;  // of the opening
+    std::optional<FileIdentity> known;  // identity in the Opening
     std::list<std::string>::iterator use;
   };
   Status close_oldest();
-  // Makes durable the files that are open, have been written and are not left to sync().
+  // Makes durable the open files that have been written and whose `closing` does not leave this to
+  // sync().
   Status sync_open();
   [[nodiscard]] static bool serves(const Open& open, const Opening& opening);
 
   std::shared_ptr<Engine> engine_;
   std::size_t most_open_;
   std::unordered_map<std::string, Open> files_;
-  std::list<std::string> uses_;  // paths, the latest used first
+  std::list<std::string> uses_;  // paths, the most recently used first
   enum class Mark : std::uint8_t { is_there, may_be_removed };
   struct Written {
     Mark mark = Mark::is_there;
@@ -100,7 +105,7 @@ class OpenFiles {
     std::uint64_t generation = 0;
     Error error;
   };
-  std::unordered_map<std::string, Loss> losses_;  // the latest of each path
+  std::unordered_map<std::string, Loss> losses_;  // the latest loss of each path
   std::uint64_t generation_ = 0;
   std::uint64_t closings_ = 0;
 };

@@ -18,14 +18,14 @@
 namespace weir::storage {
 namespace {
 
-// The most pages mapped at once: mincore wants a mapping, and a file may be larger than the address
-// space that a batch system allows. 64 MiB of 4 KiB pages.
+// Maximum number of pages that are mapped at the same time: 64 MiB of 4 KiB pages. mincore requires
+// a mapping, and a file may be larger than the address space that a batch system allows.
 constexpr std::int64_t window_pages = 16384;
 
-// Keeps the product of two sample numbers within 64 bits.
+// This limit keeps the product of two sample numbers within 64 bits.
 constexpr std::int64_t most_samples = std::int64_t{1} << 30;
 
-constexpr std::int64_t sector_bytes = 512;  // of /sys/dev/block/*/stat, whatever the device's own
+constexpr std::int64_t sector_bytes = 512;  // unit of /sys/dev/block/*/stat on every device
 
 std::int64_t system_page_bytes() { return ::sysconf(_SC_PAGESIZE); }
 
@@ -44,7 +44,7 @@ Status check_range(const File& file, std::int64_t offset, std::int64_t bytes) {
                offset);
 }
 
-// Since Linux 5.2, mincore calls every page resident for whoever could not write the file.
+// Since Linux 5.2, mincore reports every page as resident to users who may not write the file.
 bool may_ask_for_residency(const File& file, const struct stat& information) {
   const uid_t user = ::geteuid();
   const int flags = ::fcntl(file.descriptor(), F_GETFL);
@@ -77,7 +77,7 @@ class Mapping {
 
 Status drop_cached_pages(const File& file, std::int64_t offset, std::int64_t bytes) {
   if (Status checked = check_range(file, offset, bytes); !checked.ok()) return checked;
-  // The kernel keeps pages that the range covers in part, so the range is widened to whole ones.
+  // The kernel keeps pages that the range covers in part, so the range is extended to whole pages.
   const std::int64_t page = system_page_bytes();
   const std::int64_t begin = offset / page * page;
   const std::int64_t end = checked_round_up(offset + bytes, page).value_or(offset + bytes);
@@ -109,7 +109,7 @@ Result<double> resident_fraction(const File& file, std::int64_t offset, std::int
   const std::int64_t first_page = offset / page;
   const std::int64_t pages = (end_offset - 1) / page - first_page + 1;
   const std::int64_t samples = std::min({pages, sample_pages, most_samples});
-  // Sample i of n over p pages is page floor(i * p / n), formed without the large product.
+  // Sample i of n over p pages is page floor(i * p / n), computed without the large product.
   const auto page_of = [&](std::int64_t sample) {
     return first_page + sample * (pages / samples) + sample * (pages % samples) / samples;
   };
@@ -117,7 +117,7 @@ Result<double> resident_fraction(const File& file, std::int64_t offset, std::int
   std::int64_t resident = 0;
   std::vector<unsigned char> states;
   for (std::int64_t sample = 0; sample < samples;) {
-    // One window takes in all the next samples that lie within its size.
+    // One window contains all following samples that fit into its size.
     const std::int64_t window_first = page_of(sample);
     std::int64_t after = sample + 1;
     while (after < samples && page_of(after) - window_first < window_pages) ++after;

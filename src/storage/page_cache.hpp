@@ -1,4 +1,5 @@
-// The page cache's part in a measurement: dropping a file's pages and asking what is resident.
+// Control of the page cache in a measurement: functions that drop a file's pages and that find out
+// which pages are resident.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +10,12 @@
 namespace weir::storage {
 
 // Drops the cached pages of [offset, offset+bytes) from this node's page cache (posix_fadvise
-// DONTNEED). Only clean pages go: call after a durable write.
+// DONTNEED). The system drops only clean pages, so call this function after a durable write.
 Status drop_cached_pages(const File& file, std::int64_t offset, std::int64_t bytes);
 
-// The fraction, 0 to 1, of the pages of [offset, offset+bytes) that are resident (mincore), over at
-// most `sample_pages` pages spread evenly. The file must be open for reading and owned by the user.
+// Returns the fraction, 0 to 1, of the pages of [offset, offset+bytes) that are resident (mincore),
+// measured on at most `sample_pages` evenly spaced pages. The file must be open for reading and
+// owned by the user.
 Result<double> resident_fraction(const File& file, std::int64_t offset, std::int64_t bytes,
                                  std::int64_t sample_pages);
 

@@ -1,5 +1,5 @@
-// When what was written outlives a crash of the system. A crash of the program alone loses nothing
-// that was written: the pages are the kernel's.
+// The time at which written data survives a crash of the system. A crash of only the program loses
+// no written data, because the pages belong to the kernel.
 #pragma once
 
 #include <cstdint>
@@ -7,9 +7,9 @@
 namespace weir::storage {
 
 enum class StepDurability : std::uint8_t {
-  none,       // when the system gets to it
-  step,       // when a step has ended: its bytes first, then what makes readers see it
-  operation,  // when each write has returned
+  none,       // at a time that the system chooses
+  step,       // at the end of a step: first its data, then the metadata that publishes it
+  operation,  // when each write returns
 };
 
 }  // namespace weir::storage

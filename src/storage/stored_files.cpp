@@ -30,8 +30,8 @@ Result<EngineFile*> StoredFiles::opened(std::int64_t number) {
   return file;
 }
 
-// Calls move(ranges) with the ranges whose files are open at the same time. Bytes that go nowhere
-// are an error.
+// Calls move(ranges) with groups of ranges whose files are open at the same time. Fails if not all
+// bytes were moved.
 template <typename Move>
 Status StoredFiles::move(std::span<const StoredRange> ranges, FileTraffic& traffic,
                          const Move& move) {
@@ -63,8 +63,9 @@ Status StoredFiles::write(std::span<const StoredRange> ranges, FileTraffic& traf
     for (const StoredRange& range : ranges) watch_->writes(range);
   }
   return move(ranges, traffic, [&](std::span<const FileRange> open) {
-    // Before they are written: a write that fails may have written something. Another array may
-    // have made the file durable since this one marked it.
+    // Files are marked before they are written, because a failed write may have written some bytes.
+    // They may have to be marked again, because another array may have made the file durable since
+    // then.
     if (marked_in_ != open_->generation()) marked_.clear();
     marked_in_ = open_->generation();
     for (const StoredRange& range : ranges) {
@@ -103,7 +104,7 @@ Status StoredFiles::read(std::int64_t file, std::span<const Slice> slices, std::
 Result<bool> StoredFiles::is_there(std::int64_t file) {
   if (files_.bytes_when_made() == 0) return true;
   if (file == last_.number && open_->closings() == last_.closings) return true;
-  // Opened as reading does, so that asking makes nothing.
+  // Opens the file for reading, so that this query does not create it.
   const auto open = open_->get(files_.path(file), {.write = false, .known = files_.known()});
   if (open) {
     used_.insert(file);

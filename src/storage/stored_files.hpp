@@ -1,5 +1,5 @@
-// The data files of one array, as a process moves bytes of them: opened on first transfer, by the
-// engine of `OpenFiles`, which arrays share.
+// The data files of one array and the transfers of this process to and from them. A file is opened
+// on its first transfer through the engine of `OpenFiles`, which several arrays share.
 #pragma once
 
 #include <cstdint>
@@ -27,46 +27,48 @@ class StoredFiles {
   [[nodiscard]] bool writable() const { return writable_; }
   [[nodiscard]] Engine& engine() const { return open_->engine(); }
 
-  // Where descriptors may come from: only of one file that is there when it is laid out.
+  // Sets the source of shared descriptors. It is used only for an array with one file that exists
+  // from the time of its layout.
   void set_shared(const SharedOpening& shared) { shared_ = shared; }
-  // What happens to files that are closed to make room for others.
+  // Sets what happens to files that are closed to make room for others.
   void set_closing(DataFileCache::Closing closing) { closing_ = closing; }
-  // Sets the watch that is told of every transfer; null: none is.
+  // Sets the watch that is notified of every transfer, or null for none.
   void set_watch(TransferWatch* watch) { watch_ = watch; }
 
-  // Writes ranges that do not overlap. A missing file of those that may be missing is made with its
-  // full length, also when several processes do so at once.
+  // Writes ranges that do not overlap. A file that may be missing is created with its full length
+  // if it is missing; several processes may do so at the same time.
   Status write(std::span<const StoredRange> ranges, FileTraffic& traffic);
   Status write(std::int64_t file, std::span<const Slice> slices, std::int64_t offset,
                FileTraffic& traffic);
-  // Fails with short_transfer where a file ends early. Who reads files that may be missing asks
-  // is_there() before.
+  // Fails with short_transfer if a file ends early. Call is_there() before reading a file that may
+  // be missing.
   Status read(std::span<const StoredRange> ranges, FileTraffic& traffic);
-  // `discarded`: as of a StoredRange.
+  // `discarded` is that of a StoredRange.
   Status read(std::int64_t file, std::span<const Slice> slices, std::int64_t offset,
               FileTraffic& traffic, const std::byte* discarded = nullptr);
-  // False for a file that may be missing and is: its elements have the fill value.
+  // Returns false if the file may be missing and is missing; its elements then have the fill value.
   Result<bool> is_there(std::int64_t file);
 
-  // Whether reading the file lately had to wait for storage.
+  // Returns whether a recent read of the file had to wait for storage.
   [[nodiscard]] bool cold(std::int64_t file) const;
-  // Whether the file that was last moved to or from is cold.
+  // Returns whether the file of the last transfer is cold.
   [[nodiscard]] bool cold() const { return last_.number >= 0 && cold(last_.number); }
 
-  // EngineFile::gains_from_batches() of that file.
+  // Returns EngineFile::gains_from_batches() of the file of the last transfer.
   [[nodiscard]] bool gains_from_batches(bool writing) const {
     return last_.number >= 0 && open_->closings() == last_.closings &&
            last_.file->gains_from_batches(writing);
   }
 
-  // Makes what this process wrote durable, and the names of files that it made; see OpenFiles. Once
-  // bytes are lost, each later call fails, until forget_losses().
+  // Makes durable the data that this process wrote and the names of files that it created; see
+  // OpenFiles. After a loss of bytes, each call fails until forget_losses() is called.
   Status sync(const SyncedHere& synced_here = nullptr);
-  // The caller writes again whatever may be lost.
+  // Forgets earlier losses. The caller must write again all data that may be lost.
   void forget_losses();
-  // Closes the files, whichever array uses them too: these open them again. The first error.
+  // Closes the files even if other arrays use them too; these arrays open them again. Returns the
+  // first error.
   Status close();
-  // Closes the files where others may take their place: OpenFiles::abandon().
+  // Closes files that other files may replace; see OpenFiles::abandon().
   Status abandon();
 
  private:
@@ -91,11 +93,11 @@ class StoredFiles {
   std::shared_ptr<OpenFiles> open_;
   SharedOpening shared_;
   DataFileCache::Closing closing_ = DataFileCache::Closing::makes_durable;
-  Last last_;                    // most transfers are in the file of the one before
-  std::set<std::int64_t> used_;  // since the last close
-  // Files written since the last sync, with the generation of OpenFiles in which they first were.
+  Last last_;                    // most transfers use the same file as the previous one
+  std::set<std::int64_t> used_;  // files used since the last close
+  // Files written since the last sync, with the generation of OpenFiles of the first write.
   std::map<std::int64_t, std::uint64_t> written_;
-  // Files that OpenFiles knows to be written, as long as its generation is this.
+  // Files that are marked as written in OpenFiles, as long as its generation equals marked_in_.
   std::set<std::int64_t> marked_;
   std::uint64_t marked_in_ = 0;
   std::vector<FileRange> ranges_;

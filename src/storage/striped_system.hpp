@@ -1,4 +1,4 @@
-// The file systems that let a program choose how a new file lies on their targets.
+// The file systems that let a program choose the striping of a new file.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace weir::storage {
 
 enum class StripedSystem : std::uint8_t { lustre, ceph };
 
-// The one that the folder lies on, as the type of its mount tells, if files there can be striped
-// so. Error `unsupported`, with the type of the file system, where they cannot.
+// Returns the file system of the folder, according to the type of its mount. Fails with
+// `unsupported` and the type of the file system if it does not support the given striping.
 [[nodiscard]] Result<StripedSystem> striped_system_of(
     const std::string& folder, const Striping& striping,
     const std::string& mounts = mounts_of_this_process);

@@ -23,12 +23,12 @@ namespace {
 
 enum class Kind : std::uint8_t { file, folder };
 
-// A metadata server that fails over may take minutes.
+// A failover of a metadata server may take minutes.
 constexpr auto program_time = std::chrono::seconds(600);
 constexpr std::int64_t most_targets = 1 << 20;
 constexpr std::int64_t most_stripe_bytes = std::int64_t{1} << 40;
 
-// Runs a program of the search path; what it said is the message when it fails.
+// Runs a program of the search path. If the program fails, its output is the error message.
 Status run(const std::vector<std::string>& words, const std::string& path) {
   Pipe pipe(path);
   if (!pipe.status().ok()) return pipe.status();
@@ -72,8 +72,8 @@ Status stripe_lustre(const std::string& path, const Striping& striping) {
   return run(words, path);
 }
 
-// "stripe_unit=4194304 stripe_count=1 object_size=4194304 pool=data", of which the first three are
-// numbers.
+// The fields of an attribute such as "stripe_unit=4194304 stripe_count=1 object_size=4194304
+// pool=data".
 struct CephLayout {
   std::int64_t stripe_unit = 0;
   std::int64_t stripe_count = 0;
@@ -88,7 +88,7 @@ Status stripe_ceph(const std::string& path, const Striping& striping, Kind kind)
   CephLayout layout{ceph_object_bytes, 1, ceph_object_bytes, ""};
   std::array<char, 512> text{};
   const ssize_t got = ::getxattr(path.c_str(), name, text.data(), text.size() - 1);
-  // A folder of which no layout was set has no such attribute.
+  // A folder whose layout was never set does not have this attribute.
   if (got < 0 && errno != ENODATA) return system_failure("getxattr", path, -1, errno);
   std::istringstream words(got < 0 ? "" : text.data());
   for (std::string word; words >> word;) {
@@ -104,7 +104,7 @@ Status stripe_ceph(const std::string& path, const Striping& striping, Kind kind)
   if (striping.count > 0) layout.stripe_count = striping.count;
   if (striping.stripe_bytes > 0) layout.stripe_unit = striping.stripe_bytes;
   if (!striping.pool.empty()) layout.pool = striping.pool;
-  // An object holds whole stripes.
+  // An object contains whole stripes.
   if (layout.object_size % layout.stripe_unit != 0) {
     layout.object_size =
         std::max<std::int64_t>(1, layout.object_size / layout.stripe_unit) * layout.stripe_unit;

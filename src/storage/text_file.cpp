@@ -13,7 +13,7 @@ namespace weir::storage {
 Result<std::string> read_text_file(const std::string& path, std::size_t most_bytes) {
   auto file = File::open(path, {});
   if (!file) return file.error();
-  // A file of known length takes no more than that, one byte to see that it ends apart.
+  // The buffer for a file of known length has that length plus one byte, which detects the end.
   struct stat information {};
   std::size_t expected = most_bytes;
   if (::fstat(file.value().descriptor(), &information) == 0 && S_ISREG(information.st_mode)) {

@@ -1,4 +1,4 @@
-// Small documents, read whole.
+// A function that reads a small document as a whole.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,8 @@
 
 namespace weir::storage {
 
-// The text of a file. Of a longer one `most_bytes` + 1 bytes are read, for whoever parses it to
-// refuse.
+// Returns the text of a file. If the file is longer than `most_bytes`, returns its first
+// `most_bytes` + 1 bytes, which the parser must reject.
 [[nodiscard]] Result<std::string> read_text_file(const std::string& path, std::size_t most_bytes);
 
 }  // namespace weir::storage

@@ -1,5 +1,5 @@
-// A TransferWatch is told of every range that is moved between memory and an array's files, for
-// checksums.
+// A TransferWatch is notified of every range that is moved between memory and an array's files. It
+// serves checksums.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ struct StoredRange {
   std::int64_t file = 0;
   std::int64_t offset = 0;  // bytes from the start of the file
   std::span<const Slice> slices;
-  // Reading: slices that begin here take what nobody asked for. They lie over each other, so what
-  // is there afterwards is the last one's.
+  // In a read, slices that begin at this address receive bytes that no rank requested. These slices
+  // overlap, so the memory finally contains the bytes of the last one.
   const std::byte* discarded = nullptr;
 };
 
@@ -28,11 +28,11 @@ class TransferWatch {
   TransferWatch& operator=(const TransferWatch&) = delete;
   virtual ~TransferWatch() = default;
 
-  // Whether it looks at what is moved.
+  // Returns whether the watch examines transfers.
   [[nodiscard]] virtual bool is_watching() const = 0;
-  // Before a range is written.
+  // Called before a range is written.
   virtual void writes(const StoredRange& range) = 0;
-  // After it was read. A failure is that of the transfer.
+  // Called after a range was read. A failure of this function is a failure of the transfer.
   virtual Status has_read(const StoredRange& range) = 0;
 };
 
