@@ -10,9 +10,9 @@
 namespace weir::storage {
 namespace {
 
-// The system reads ahead by itself in longer ranges, in larger requests.
+// Longer ranges are not announced, because the system reads them ahead in larger requests.
 constexpr std::int64_t most_announced = 256 << 10;
-// Memory answers in a microsecond or two, a fast disk in fifty.
+// A longer access is attributed to storage: memory takes 1 or 2 µs, a fast disk 50 µs.
 constexpr std::int64_t journey_ns = 20'000;
 constexpr std::int64_t ranges_per_try = 16;
 constexpr std::int64_t ranges_believed = 256;
@@ -25,7 +25,8 @@ void announce(const FileRange& range, std::int64_t offset, std::int64_t bytes) {
   (void)::posix_fadvise(descriptor_of(range), offset, bytes, POSIX_FADV_WILLNEED);
 }
 
-// Offsets in the pages of which the range writes a part: the first byte and the last one.
+// Calls visit(offset) with an offset in each page that the range covers in part: that of the
+// range's first or last byte.
 template <typename Visit>
 void for_each_edge(const FileRange& range, const Visit& visit) {
   const std::int64_t end = range.offset + range.bytes();

@@ -1,12 +1,14 @@
-// Telling the system of short ranges before they are moved one by one, where each would wait for a
-// journey to storage: it then has the journeys of all of them in flight together. For engines only.
+// Announcements (prefetch hints) of short ranges to the system before they are moved one by one.
+// Without them, each range would wait for a storage access; with them, the system has all these
+// accesses in flight together. For engines only.
 //
-// Reading, that is each range of a file whose pages are not in memory. Writing, it is the pages at
-// the ranges' ends, of which only a part is written: the system reads them first, when they are in
-// the file and not in memory.
+// A read announces each range of a file whose pages are not in memory. A write announces the pages
+// at the ends of its ranges that are written in part: the system must first read such a page if the
+// file contains it and memory does not.
 //
-// Telling costs about as much as moving a page, so it is done only where it was seen to be worth
-// it: reading, when the file is cold; writing, when such a page took as long as only storage does.
+// An announcement costs about as much as moving a page. It is therefore made only if it has proved
+// worthwhile: for reads, if the file is cold; for writes, if the access to such a page took so long
+// that it must have come from storage.
 #pragma once
 
 #include <cstdint>
@@ -16,20 +18,22 @@
 
 namespace weir::storage {
 
-// Whether the pages at the ends of what is written to a file have to come from storage: tried now
-// and then, by reading a byte of one, and believed for a while.
+// Estimates whether the pages at the ends of ranges that are written to a file must be read from
+// storage. The class occasionally reads a byte of such a page and uses the result for a number of
+// ranges.
 class EdgeWaits {
  public:
-  // Before a range is written.
+  // Called before a range is written.
   void watch(int descriptor, const FileRange& range);
   [[nodiscard]] bool wait_for_storage() const { return believed_ > 0; }
 
  private:
-  std::int64_t until_next_try_ = 0;  // ranges
-  std::int64_t believed_ = 0;        // ranges
+  std::int64_t until_next_try_ = 0;  // ranges until the next try
+  std::int64_t believed_ = 0;        // ranges for which the result of the last try still holds
 };
 
-// The files of the ranges are SystemFiles. Never fails: what is wrong will be seen when moving.
+// Announce ranges, whose files are SystemFiles. These functions do not fail: the transfer itself
+// reports errors.
 void announce_reads(std::span<const FileRange> ranges);
 void announce_edges(std::span<const FileRange> ranges);
 

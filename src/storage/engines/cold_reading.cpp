@@ -8,7 +8,8 @@ namespace weir::storage {
 namespace {
 
 constexpr std::int64_t bytes_until_next_try = 64 << 20;
-// Only some of the reads shorter than this are tried: one that misses costs a second call.
+// Only some of the reads shorter than this are tried, because a try that misses costs a second
+// call.
 constexpr std::int64_t short_read_bytes = 16 << 10;
 constexpr std::int64_t short_reads_per_try = 16;
 

@@ -1,10 +1,10 @@
-// Reading a file whose pages may not be in memory.
+// Reads of a file whose pages may not be in memory. They find out whether the file is cold.
 //
-// A read of a cold file costs a journey to storage, and the system reads ahead only where one read
-// follows the last: holes between reads are better read than left out. Whether that is so is seen
-// by reading: each read first takes what is in memory without waiting (RWF_NOWAIT), which costs
-// nothing when all of it is. When something is missing the file is cold, and for a while taken to
-// be; then it is tried again. Where the system cannot read without waiting, a file is never cold.
+// A read of a cold file needs a storage access, and the system reads ahead only if reads are
+// contiguous. It is therefore better to read the holes between wanted ranges than to skip them.
+// Each read first takes the bytes that are in memory without waiting (RWF_NOWAIT), which costs
+// nothing if all bytes are in memory. If some are missing, the file counts as cold for a number of
+// bytes and is then tried again. If the system cannot read without waiting, a file is never cold.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace weir::storage {
 
 class ColdReading {
  public:
-  // As read_slices().
+  // Reads like read_slices().
   Status read(const File& file, std::span<const Slice> slices, std::int64_t offset,
               std::int64_t& bytes, std::int64_t& calls);
 
@@ -26,8 +26,8 @@ class ColdReading {
 
  private:
   bool possible_ = true;
-  std::int64_t cold_bytes_left_ = 0;  // until the file is tried again
-  std::int64_t untried_ = 0;          // short reads since the last one that was tried
+  std::int64_t cold_bytes_left_ = 0;  // bytes until the file is tried again
+  std::int64_t untried_ = 0;          // number of short reads, of which every 16th is tried
 };
 
 }  // namespace weir::storage

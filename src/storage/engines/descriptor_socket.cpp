@@ -16,7 +16,7 @@
 namespace weir::storage {
 namespace {
 
-// A message; the path follows.
+// The start of a message; the path follows.
 struct Head {
   DescriptorSocket::Secret secret;
   std::uint64_t file;
@@ -26,8 +26,9 @@ struct Head {
   std::uint8_t direct;
 };
 
-// In it are the credentials, which the kernel adds, and the descriptor. More than one descriptor is
-// nothing that send() sends; room for a few lets these be closed.
+// The control data contains the credentials, which the kernel adds, and the descriptor. send()
+// never sends more than one descriptor; the additional room allows descriptors of other messages to
+// be closed.
 constexpr std::size_t most_descriptors = 4;
 constexpr std::size_t control_bytes =
     CMSG_SPACE(sizeof(ucred)) + CMSG_SPACE(most_descriptors * sizeof(int));
@@ -58,8 +59,8 @@ Received control_of(msghdr& message) {
 
 enum class Next { none, ours, foreign };
 
-// Looks at the next message without taking its descriptors: closing one of a stranger's may wait
-// for the stranger.
+// Examines the next message without taking its descriptors, because closing a foreign descriptor
+// may wait for its owner.
 Next next_of(int socket, const DescriptorSocket::Secret& secret) {
   Head head{};
   iovec part{&head, sizeof head};
@@ -77,14 +78,14 @@ Next next_of(int socket, const DescriptorSocket::Secret& secret) {
   return ours ? Next::ours : Next::foreign;
 }
 
-// The kernel drops its descriptors.
+// Drops the next message; the kernel drops its descriptors.
 void drop_next(int socket) {
   char nothing = 0;
   iovec part{&nothing, sizeof nothing};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  // There is no message any more where this fails.
+  // If this fails, the message no longer exists.
   [[maybe_unused]] const ssize_t got = ::recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 }
 
@@ -94,7 +95,7 @@ constexpr int most_dropped_at_once = 64;
 
 Result<DescriptorSocket::Secret> new_secret() {
   DescriptorSocket::Secret secret{};
-  // So few bytes come at once or not at all.
+  // getrandom() returns so few bytes either completely or not at all.
   const ssize_t got = ::getrandom(secret.data(), secret.size(), GRND_NONBLOCK);
   if (got == static_cast<ssize_t>(secret.size())) return secret;
   return system_failure("getrandom", "", -1, got < 0 ? errno : EIO);
@@ -108,7 +109,7 @@ Result<DescriptorSocket> DescriptorSocket::create() {
   sockaddr_un name{};
   name.sun_family = AF_UNIX;
   socklen_t bytes = sizeof name;
-  // An address of the family alone asks for an abstract name that is free.
+  // An address that contains only the family makes bind() choose a free abstract name.
   if (::setsockopt(descriptor, SOL_SOCKET, SO_PASSCRED, &yes, sizeof yes) != 0 ||
       ::bind(descriptor, reinterpret_cast<const sockaddr*>(&name), sizeof(sa_family_t)) != 0 ||
       ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&name), &bytes) != 0) {
@@ -171,7 +172,7 @@ DescriptorSocket::Sent DescriptorSocket::send(const Address& to, const Secret& s
   const ssize_t sent =
       uninterrupted([&] { return ::sendmsg(descriptor_, &message, MSG_DONTWAIT | MSG_NOSIGNAL); });
   if (sent >= 0) return Sent::yes;
-  // ETOOMANYREFS: as many of this user's descriptors are on their way as he may have open.
+  // ETOOMANYREFS: as many of this user's descriptors are in flight as the user may have open.
   const bool for_now =
       errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS || errno == ETOOMANYREFS;
   return for_now ? Sent::no_room : Sent::nobody_there;
@@ -202,7 +203,7 @@ std::optional<PassedFile> DescriptorSocket::receive(const Secret& secret) const 
     const bool wanted = got >= static_cast<ssize_t>(sizeof head) && received.count == 1 &&
                         received.from_this_user && (message.msg_flags & MSG_TRUNC) == 0 &&
                         head.secret == secret;
-    if (!wanted) {  // or this process may have no more descriptors
+    if (!wanted) {  // this also happens if this process may have no more descriptors
       for (std::size_t i = 0; i < received.count; ++i) ::close(received.descriptors.at(i));
       ++dropped;
       continue;

@@ -1,11 +1,12 @@
-// Open files passed between processes of one node (SCM_RIGHTS).
+// A socket that passes open files between processes of one node (SCM_RIGHTS).
 //
-// Each process has one socket of datagrams, under an abstract name that the kernel chose: nothing
-// lies in the file system, and the name ends with the process. Sending never waits; it fails where
-// the receiver has no room for a message. What does not come from a process of the same user that
-// knows the secret is dropped, so nobody else can have bytes written to a file of his choice. The
-// sender does not see who receives: after a process has ended, another of the machine can take its
-// name, and gets what is sent to it until its node's ranks end too.
+// Each process has one datagram socket with an abstract name that the kernel chooses. The name does
+// not exist in the file system and disappears with the process. Sending never waits; it fails if
+// the receiver has no room for a message. A receiver drops every message that does not come from a
+// process of the same user that knows the secret, so that no other process can cause bytes to be
+// written to a file of its choice. The sender cannot identify the receiver: after a process has
+// ended, another process of the machine can take its name, and then receives what is sent to this
+// name until the ranks of the node end too.
 #pragma once
 
 #include <array>
@@ -19,7 +20,7 @@
 
 namespace weir::storage {
 
-// The name of the file that a message brings.
+// Identifies the file that a message passes.
 struct PassedName {
   std::uint64_t file = 0;
   std::int32_t user = 0;
@@ -37,7 +38,7 @@ struct PassedFile {
 
 class DescriptorSocket {
  public:
-  // Plain, as it lies in memory that processes share.
+  // The type is trivially copyable because addresses lie in memory that processes share.
   struct Address {
     std::array<char, 15> name{};
     std::uint8_t bytes = 0;  // 0: no socket
@@ -57,10 +58,10 @@ class DescriptorSocket {
   [[nodiscard]] const Address& address() const { return address_; }
 
   enum class Sent : std::uint8_t { yes, no_room, nobody_there };
-  // Passes `file`, whose description() goes with it; the path is of at most longest_path bytes.
+  // Passes `file` together with its description(). The path has at most longest_path bytes.
   [[nodiscard]] Sent send(const Address& to, const Secret& secret, const PassedName& name,
                           const File& file) const;
-  // The next one that has come; nothing: there is none.
+  // Returns the next file that has arrived, or nothing if there is none.
   [[nodiscard]] std::optional<PassedFile> receive(const Secret& secret) const;
 
  private:
@@ -71,7 +72,7 @@ class DescriptorSocket {
   Address address_;
 };
 
-// Random. Fails where the system has no random numbers.
+// Returns a random secret. Fails if the system cannot provide random numbers.
 [[nodiscard]] Result<DescriptorSocket::Secret> new_secret();
 
 }  // namespace weir::storage

@@ -1,4 +1,4 @@
-// Where an engine's open files may come from besides the system's open().
+// A source of an engine's open files other than the system's open().
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace weir::storage {
 
 class DescriptorSource;
 
-// What tells open files of one path apart that must not be taken for each other.
+// Distinguishes open files of one path that are not interchangeable.
 struct SharedOpening {
-  DescriptorSource* source = nullptr;  // null: the system alone
-  std::uint64_t file = 0;              // never given again to another file
-  std::int32_t user = 0;               // of those that each have a description of their own
+  DescriptorSource* source = nullptr;  // null: only the system opens files
+  std::uint64_t file = 0;              // number of the file; it is never reused
+  std::int32_t user = 0;               // number of the user; each has its own file description
 };
 
 class DescriptorSource {
@@ -25,7 +25,8 @@ class DescriptorSource {
   DescriptorSource& operator=(const DescriptorSource&) = delete;
   virtual ~DescriptorSource() = default;
 
-  // As File::open(), and with its errors; the file may be one that another process opened.
+  // Works like File::open() and returns the same errors, but the file may be one that another
+  // process opened.
   virtual Result<File> open(const std::string& path, const OpenOptions& options,
                             const SharedOpening& shared) = 0;
 };

@@ -1,20 +1,20 @@
-// Past the page cache where alignment allows.
+// An engine that bypasses the page cache where alignment permits.
 //
-// Each range is cut at pages (or at blocks, where these are larger):
+// Each range is cut at page boundaries (or at block boundaries if blocks are larger):
 //
 //     edge | whole pages … | edge
 //
-// The whole pages, when they are enough to pay, go by a descriptor with O_DIRECT; the edges, and
-// ranges that are too short, through the page cache. Memory that is not aligned as the file system
-// wants it goes through aligned memory of the engine.
+// If there are enough whole pages, they are moved through a descriptor with O_DIRECT. The edges,
+// and ranges that are too short, are moved through the page cache. Memory that does not have the
+// alignment that the file system requires is copied through aligned memory of the engine.
 //
-// Coherence: a page is written one way or the other, never both at a time. Within a call because
-// its ranges do not overlap and edges are written after whole pages; between processes because a
-// page that two of them write in is an edge for both. The kernel writes a page's cached changes out
-// before it is read or written directly, and drops it after. What it may drop together is a folio
-// of several pages: those come from reading ahead, which the buffered descriptors switch off;
-// should one of another program be in the way, the kernel tells of it by failing the next
-// fdatasync.
+// Coherence: a page is never written directly and through the page cache at the same time. Within a
+// call, this holds because its ranges do not overlap and edges are written after whole pages.
+// Between processes, it holds because a page in which two processes write is an edge for both. The
+// kernel writes a page's cached changes to storage before a direct read or write of the page, and
+// drops the page afterwards. It may have to drop a folio of several pages together. Folios come
+// from reading ahead, which the buffered descriptors disable. If a folio of another program is in
+// the way, the kernel reports this by failing the next fdatasync.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -39,11 +39,12 @@ constexpr std::int64_t least_direct_bytes = 64 << 10;
 constexpr std::int64_t staging_bytes = 8 << 20;
 
 struct Alignment {
-  std::int64_t file = least_alignment;    // of offsets and lengths
-  std::int64_t memory = least_alignment;  // of addresses and, like those of the file, lengths
+  std::int64_t file = least_alignment;    // alignment of offsets and lengths in the file
+  std::int64_t memory = least_alignment;  // alignment of addresses and lengths in memory
 };
 
-// As the file system tells, where the kernel is new enough to ask.
+// Returns the alignment that the file system reports, or the default if the kernel is too old to
+// report it.
 Alignment alignment_of(const File& file) {
   Alignment alignment;
 #ifdef STATX_DIOALIGN
@@ -71,9 +72,10 @@ class DirectFile final : public EngineFile {
   }
 
   [[nodiscard]] EngineFile* buffered() const { return buffered_.get(); }
-  [[nodiscard]] EngineFile* direct() const { return direct_.get(); }  // null: it cannot
+  // Returns null if O_DIRECT is unsupported.
+  [[nodiscard]] EngineFile* direct() const { return direct_.get(); }
   [[nodiscard]] const Alignment& alignment() const { return alignment_; }
-  // What goes past the page cache is never found in it.
+  // Bytes that bypass the page cache are never in it.
   [[nodiscard]] bool cold() const override { return direct_ != nullptr || buffered_->cold(); }
   [[nodiscard]] bool gains_from_batches(bool writing) const override {
     return buffered_->gains_from_batches(writing);
@@ -91,7 +93,7 @@ class DirectFile final : public EngineFile {
   Alignment alignment_;
 };
 
-// Ranges of a call, as they go to the base engine together.
+// Ranges of a call that are passed to the base engine together.
 class Batch {
  public:
   void clear() {
@@ -104,15 +106,15 @@ class Batch {
   [[nodiscard]] bool empty() const { return direct_.empty() && buffered_.empty(); }
   [[nodiscard]] std::int64_t room() const { return staging_bytes - staged_; }
 
-  // Bytes [from, to) of the range.
+  // Adds bytes [from, to) of the range through the page cache.
   void add_buffered(const FileRange& range, std::int64_t from, std::int64_t to) {
     if (from == to) return;
     const std::size_t first = slices_.size();
     add_slices(range, from, to);
     buffered_.push_back({range.file, range.offset + from, first, slices_.size() - first});
   }
-  // Adds bytes [from, to) of the range past the page cache; false when the memory's alignment does
-  // not allow it.
+  // Adds bytes [from, to) of the range past the page cache. Returns false if the memory's alignment
+  // does not permit it.
   bool add_direct(const FileRange& range, std::int64_t from, std::int64_t to) {
     const auto& file = static_cast<const DirectFile&>(*range.file);
     const std::size_t first = slices_.size();
@@ -132,7 +134,7 @@ class Batch {
     direct_.push_back({range.file, range.offset + from, first, slices_.size() - first});
     return true;
   }
-  // Adds bytes [from, to) of the range through memory of the engine, for at most room() bytes.
+  // Adds bytes [from, to) of the range, at most room() of them, through memory of the engine.
   void add_staged(const FileRange& range, std::int64_t from, std::int64_t to) {
     if (staging_ == nullptr) {
       void* const memory = std::aligned_alloc(least_alignment, staging_bytes);
@@ -156,7 +158,8 @@ class Batch {
   Status run(bool writing, const Move& move) {
     if (writing) copy(true);
     Status status = run_list(direct_, true, move);
-    // Alignment that nobody told of, and what follows the file's unaligned end.
+    // The alignment may be stricter than reported, and a direct read fails after an unaligned end
+    // of the file.
     if (!status.ok() && status.error().system_error == EINVAL) {
       status = run_list(direct_, false, move);
     }
@@ -252,7 +255,8 @@ class DirectEngine final : public Engine {
     return move(false, ranges, traffic);
   }
 
-  // The device's cache, and the metadata, are the file's: either descriptor does.
+  // A sync applies to the file's metadata and to the device's cache, so either descriptor can be
+  // used.
   Status sync(std::span<EngineFile* const> files) override {
     std::vector<EngineFile*> buffered;
     buffered.reserve(files.size());

@@ -76,7 +76,8 @@ class FaultyEngine final : public Engine {
   }
 
  private:
-  // Counts an operation; waits if it is to come late. Whether it fails.
+  // Counts an operation, and delays it if the fault has a delay. Returns whether it fails or is
+  // dropped.
   bool spoils(Operation operation) {
     if (operation != fault_.operation || ++counted_ < fault_.number) return false;
     if (fault_.is_once && counted_ > fault_.number) return false;
@@ -86,7 +87,7 @@ class FaultyEngine final : public Engine {
     return fault_.system_error != 0 || fault_.is_dropped;
   }
 
-  // Moves the first bytes of the range, then fails as the system would that stopped there.
+  // Moves the first bytes of the range, then fails like a system call that stopped there.
   template <typename Move>
   Status fail(const FileRange& range, const char* operation, const Move& move) const {
     if (fault_.is_dropped) return {};

@@ -11,7 +11,7 @@
 namespace weir::storage {
 namespace {
 
-// Before the umask, as the shell's redirections create files.
+// Mode of created files before the umask, equal to that of shell redirections.
 constexpr mode_t creation_mode = 0666;
 
 }  // namespace
@@ -28,8 +28,8 @@ Result<File> File::open(const std::string& path, const OpenOptions& options) {
   if (options.create) flags |= O_CREAT;
   if (options.truncate) flags |= O_TRUNC;
   if (options.direct) flags |= O_DIRECT;
-  // Opening a pipe to read it would wait for a writer: a hostile file. Reading at an offset then
-  // fails on it.
+  // A hostile file may be a pipe. Without O_NONBLOCK, opening it for reading would wait for a
+  // writer; with it, the later read at an offset fails.
   const bool may_wait = !options.write;
   if (may_wait) flags |= O_NONBLOCK;
 
@@ -44,7 +44,7 @@ Result<File> File::open(const std::string& path, const OpenOptions& options) {
     return error;
   }
   File file(descriptor, path);
-  // io_uring would not wait for the storage of a file that has this flag.
+  // io_uring would not wait for storage if the file had this flag.
   if (may_wait && ::fcntl(descriptor, F_SETFL, flags & ~O_NONBLOCK) != 0) {
     return system_failure("fcntl", path, -1, errno);
   }
@@ -114,7 +114,7 @@ Status File::close() {
 Status sync_data(std::span<const File* const> files) {
   if (files.size() > 1) {
     for (const File* const one : files) {
-      // A hint: what fails here fails below too.
+      // This call is only a hint: an error here also occurs below.
       (void)::sync_file_range(one->descriptor(), 0, 0, SYNC_FILE_RANGE_WRITE);
     }
   }

@@ -1,5 +1,5 @@
-// An open file that closes itself. All paths to a file descriptor go through here. No call fails
-// because a signal interrupted it (uninterrupted.hpp).
+// An open file that its destructor closes. All file descriptors are used through this class. No
+// call fails because a signal interrupted it (uninterrupted.hpp).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace weir::storage {
 struct OpenOptions {
   bool read = true;
   bool write = false;
-  bool create = false;    // creates when missing; an existing file is kept
+  bool create = false;    // creates a missing file; keeps an existing one
   bool truncate = false;  // empties an existing file
   bool direct = false;    // O_DIRECT: buffers, lengths and offsets must be aligned
 };
@@ -22,31 +22,32 @@ struct OpenOptions {
 class File {
  public:
   static Result<File> open(const std::string& path, const OpenOptions& options);
-  // Takes a descriptor over that another process opened and passed.
+  // Takes ownership of a descriptor that another process opened and passed.
   static File passed(int descriptor, std::string path, std::uint32_t description);
 
   File(File&& other) noexcept;
   File& operator=(File&& other) noexcept;
   File(const File&) = delete;
   File& operator=(const File&) = delete;
-  ~File();  // closes; use close() where an error of closing matters (NFS, quota)
+  ~File();  // closes the file; use close() if an error of closing matters (NFS, quota)
 
   [[nodiscard]] int descriptor() const { return descriptor_; }
   [[nodiscard]] const std::string& path() const { return path_; }
-  // The number of the open file, where several processes of a node have the same one: given by
-  // those that pass it. 0: it is this process's alone.
+  // The number of the open file description if several processes of a node share it; the process
+  // that passes the file sets it. 0 means that only this process has the open file.
   [[nodiscard]] std::uint32_t description() const { return description_; }
   void set_description(std::uint32_t description) { description_ = description; }
-  // fdatasync, fsync, and syncfs of the file system that holds the file.
+  // Call fdatasync, fsync, and syncfs on the file system of the file.
   [[nodiscard]] Status sync_data() const;
   [[nodiscard]] Status sync() const;
   [[nodiscard]] Status sync_file_system() const;
-  // ftruncate.
+  // Calls ftruncate.
   [[nodiscard]] Status set_length(std::int64_t bytes) const;
-  // Sets the length where the file is shorter. Several processes may do it at once with one length.
+  // Sets the length if the file is shorter. Several processes may do so with the same length at the
+  // same time.
   [[nodiscard]] Status lengthen(std::int64_t bytes) const;
   Status close();
-  // The file has been renamed: errors name it so from here on.
+  // Sets the path that errors name, after the file has been renamed.
   void renamed(std::string path) { path_ = std::move(path); }
 
  private:
@@ -57,7 +58,7 @@ class File {
   std::uint32_t description_ = 0;
 };
 
-// fdatasync of each, their bytes on the way together, not one after the other.
+// Calls fdatasync on each file. The bytes of all files are written concurrently, not file by file.
 Status sync_data(std::span<const File* const> files);
 
 }  // namespace weir::storage

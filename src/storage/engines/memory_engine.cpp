@@ -44,7 +44,7 @@ class MemoryEngine final : public Engine {
       const auto bytes = static_cast<std::size_t>(opening.bytes_when_made);
       found = files_.emplace(path, std::vector<std::byte>(bytes)).first;
     }
-    // The map's values stay where they are when others are added.
+    // The map's values keep their addresses when others are added.
     return std::unique_ptr<EngineFile>(
         std::make_unique<MemoryFile>(path, found->second, opening.write));
   }

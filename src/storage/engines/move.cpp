@@ -98,8 +98,8 @@ Error move_failure(const File& file, const TransferRequest& request, std::int64_
                    int system_error) {
   const std::int64_t offset = request.offset + moved;
   if (system_error == EINVAL && is_direct(file)) {
-    // After a partial last block, direct reading goes on at an unaligned place, which the system
-    // refuses where it would otherwise report the end of the file.
+    // After a partial last block, a direct read continues at an unaligned offset. The system
+    // rejects this instead of reporting the end of the file.
     if (request.direction == Direction::read && moved > 0 && lies_at_end(file, offset)) {
       return moved_nothing(file, request, moved);
     }

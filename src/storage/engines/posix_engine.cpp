@@ -42,7 +42,7 @@ class PosixEngine final : public Engine {
   }
 
   Status read(std::span<const FileRange> ranges, FileTraffic& traffic) override {
-    bool announced = false;  // from the range on that finds its file to be cold
+    bool announced = false;  // set at the first range whose file is found to be cold
     for (std::size_t i = 0; i < ranges.size(); ++i) {
       const FileRange& range = ranges[i];
       auto& file = static_cast<SystemFile&>(*range.file);
@@ -83,7 +83,7 @@ class PosixEngine final : public Engine {
             {static_cast<std::byte*>(one.iov_base), static_cast<std::int64_t>(one.iov_len)});
       }
       status = move(std::span<const Slice>(slices), part.offset);
-      // Short ranges are not worth a call each.
+      // A call is not worthwhile after a short range.
       if (part.bytes == most_bytes_between_calls) between_();
     }
     return status;

@@ -1,5 +1,5 @@
-// The engine that moves everything inside start(), in the caller's thread. What came of it is kept
-// until poll() or wait() reports it, so that its callers need not tell it from the others.
+// The transfer that moves everything inside start(), in the caller's thread. It keeps the result
+// until poll() or wait() reports it, so that callers can use it like the other transfers.
 #include <optional>
 
 #include "storage/engines/move.hpp"

@@ -1,5 +1,5 @@
-// Ranges of files in parts of bounded size, each one request to the system. Inside
-// src/storage/engines only.
+// Splits ranges of files into parts of bounded size, each of which is one request to the system.
+// For src/storage/engines only.
 #pragma once
 
 #include <sys/uio.h>
@@ -15,13 +15,13 @@ namespace weir::storage {
 
 struct RangePart {
   const FileRange* range = nullptr;
-  std::int64_t offset = 0;  // in the file
+  std::int64_t offset = 0;  // offset in the file
   std::int64_t bytes = 0;
-  std::vector<iovec> vectors;  // of these bytes, from `first` on
+  std::vector<iovec> vectors;  // memory of the bytes, from element `first` on
   std::size_t first = 0;
 
   [[nodiscard]] std::span<const iovec> left() const { return std::span(vectors).subspan(first); }
-  // The first `moved` bytes of what is left were moved.
+  // Removes the first `moved` bytes, which have been moved, from the part.
   void advance(std::int64_t moved);
 };
 
@@ -30,7 +30,7 @@ class RangeParts {
   RangeParts(std::span<const FileRange> ranges, std::int64_t bytes_per_part)
       : ranges_(ranges), bytes_per_part_(bytes_per_part) {}
 
-  // False when there is none left. A part has at most as many vectors as Linux takes.
+  // Returns false when no part is left. A part has at most as many vectors as Linux accepts.
   bool next(RangePart& part);
 
  private:

@@ -24,7 +24,7 @@ Error refused(const char* operation, std::int64_t bytes, int reason) {
 }  // namespace
 
 Result<SharedMemory> SharedMemory::create(std::int64_t bytes) {
-  // Exceeding the limit would not be an error but a signal that ends the process.
+  // A size above the limit would cause a signal that ends the process, not an error.
   rlimit limit{};
   if (::getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
       limit.rlim_cur < static_cast<rlim_t>(bytes)) {

@@ -1,13 +1,16 @@
-// Memory that processes of one node share: a file in memory without a name (memfd), which one
-// process makes and passes to the others by a DescriptorSocket.
+// Memory that processes of one node share: an unnamed file in memory (memfd), which one process
+// creates and passes to the others by a DescriptorSocket. The steps are:
 //
-//   maker    create(); passes file()          others   map() what was passed
-//   each     reserve() its own part
-//   all      close_file(): the mapping stays
+// clang-format off
+//   creator  create(), then passes file()
+//   others   map() the file that was passed
+//   all      reserve() their own parts
+//   all      close_file(); the mapping stays
+// clang-format on
 //
-// Nothing of it lies in /dev/shm, so its size limit, often 64 MiB in containers, does not matter.
-// The pages count as memory of the process's cgroup. Only what was reserved may be touched:
-// reserving fails where touching would end the process with SIGBUS.
+// The memory does not lie in /dev/shm, so the size limit of /dev/shm, often 64 MiB in containers,
+// does not apply. The pages count as memory of the process's cgroup. Only reserved parts may be
+// accessed: reserve() fails if access would end the process with SIGBUS.
 #pragma once
 
 #include <cstddef>
@@ -21,27 +24,29 @@ namespace weir::storage {
 
 class SharedMemory {
  public:
-  // Zeroed, of `bytes`, 1 or more. Error `insufficient`: the process may not have so much.
+  // Creates zeroed memory of `bytes` >= 1. Fails with `insufficient` if the process may not have so
+  // much memory.
   static Result<SharedMemory> create(std::int64_t bytes);
-  // Maps a file() that another process passed, with the size that it was made with.
+  // Maps a file() that another process passed. `bytes` is the size with which it was created.
   static Result<SharedMemory> map(File passed, std::int64_t bytes);
 
   SharedMemory(SharedMemory&& other) noexcept;
   SharedMemory& operator=(SharedMemory&& other) noexcept;
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
-  ~SharedMemory();  // the last process that has it gives its pages back
+  ~SharedMemory();  // the system frees the pages when the last process releases the memory
 
-  // Takes the pages of a part, near the processor that this process runs on. Error `insufficient`:
-  // the system has not got them; none is taken then. Before close_file().
+  // Allocates the pages of a part close to the processor on which this process runs. Fails with
+  // `insufficient` if the system does not have enough pages; then none is allocated. Must be called
+  // before close_file().
   [[nodiscard]] Status reserve(std::int64_t offset, std::int64_t bytes) const;
-  // To pass, until close_file().
+  // Returns the file to be passed; valid until close_file().
   [[nodiscard]] const File& file() const { return *file_; }
   void close_file() { file_.reset(); }
   [[nodiscard]] std::byte* data() const { return data_; }
-  // From now on this process may only read it.
+  // Makes the memory read-only for this process.
   [[nodiscard]] Status make_read_only() const;
-  // Leaves the mapping for good, for who may still write to it: MPI, the kernel.
+  // Keeps the mapping until the process ends, because MPI or the kernel may still write to it.
   void keep_for_good() { data_ = nullptr; }
 
  private:

@@ -12,16 +12,17 @@
 namespace weir::storage {
 namespace {
 
-// As many as Linux takes in one call (IOV_MAX).
+// Maximum number of slices that Linux accepts in one call (IOV_MAX).
 constexpr std::size_t most_slices = 1024;
 
-// The next part of the slices, from byte `skipped` of slice `at` on, as one call takes it.
+// Splits the slices into parts that one system call can move. The next part begins at byte
+// `skipped_` of slice `at_`.
 class Batches {
  public:
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-member-init): vectors_, see there
   explicit Batches(std::span<const Slice> slices) : slices_(slices) {}
 
-  // False when all bytes were passed.
+  // Fills vectors_ with the next part. Returns false when all bytes were passed.
   bool fill() {
     count_ = 0;
     std::int64_t skip = skipped_;
@@ -54,7 +55,7 @@ class Batches {
   std::size_t at_ = 0;
   std::int64_t skipped_ = 0;
   std::size_t count_ = 0;
-  // Left as it is until fill(): clearing 16 KiB would cost more than a short call does.
+  // The array is uninitialized until fill(): clearing 16 KiB would cost more than a short call.
   std::array<iovec, most_slices> vectors_;
 };
 
@@ -81,7 +82,8 @@ Status write_slices(const File& file, std::span<const Slice> slices, std::int64_
                     std::int64_t& bytes, std::int64_t& calls) {
   bytes = 0;
   for (Batches batches(slices); batches.fill();) {
-    // One slice by the simpler call, which tools that watch or spoil I/O know best.
+    // Moves one slice by the simpler call, which tools that trace I/O or inject faults support
+    // best.
     const ssize_t now =
         batches.count() == 1
             ? ::pwrite(file.descriptor(), batches.vectors()->iov_base, batches.vectors()->iov_len,

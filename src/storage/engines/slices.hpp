@@ -1,5 +1,5 @@
-// Moving a contiguous range of a file from or to slices of memory, blocking: one system call where
-// the memory is in several places, many slices per call.
+// Blocking transfers between a contiguous range of a file and slices of memory. One system call
+// moves many slices.
 #pragma once
 
 #include <cstddef>
@@ -18,21 +18,22 @@ struct Slice {
 
 [[nodiscard]] std::int64_t bytes_of(std::span<const Slice> slices);
 
-// Writes the slices one after the other from `offset` of the file on. Goes on after partial writes;
-// the error that stops it tells file and offset. `calls` counts the system calls made.
+// Writes the slices one after the other to the file, beginning at `offset`. Continues after partial
+// writes; an error names the file and the offset. `calls` is increased by the number of system
+// calls.
 Status write_slices(const File& file, std::span<const Slice> slices, std::int64_t offset,
                     std::int64_t& calls);
-// Sets `bytes` to what the system says that it took.
+// Also sets `bytes` to the number of bytes that the system reports as written.
 Status write_slices(const File& file, std::span<const Slice> slices, std::int64_t offset,
                     std::int64_t& bytes, std::int64_t& calls);
 
-// Fills the slices with what the file holds from `offset` on. Sets `bytes` to what was read: less
-// than asked for only where the file ends.
+// Fills the slices with the contents of the file from `offset` on. Sets `bytes` to the number of
+// bytes read, which is less than requested only if the file ends.
 Status read_slices(const File& file, std::span<const Slice> slices, std::int64_t offset,
                    std::int64_t& bytes, std::int64_t& calls);
 
-// What moves slices to and from files: this one is the system. For tests, others lose bytes. Safe
-// for threads.
+// Moves slices to and from files. This class uses the system; derived classes in tests lose bytes.
+// The class is thread-safe.
 class SliceMover {
  public:
   SliceMover() = default;
@@ -40,7 +41,7 @@ class SliceMover {
   SliceMover& operator=(const SliceMover&) = delete;
   virtual ~SliceMover() = default;
 
-  // As write_slices() and read_slices(); each sets `bytes` to what was moved.
+  // Work like write_slices() and read_slices(); each sets `bytes` to the number of bytes moved.
   virtual Status write(const File& file, std::span<const Slice> slices, std::int64_t offset,
                        std::int64_t& bytes) const;
   virtual Status read(const File& file, std::span<const Slice> slices, std::int64_t offset,

@@ -18,7 +18,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr mode_t creation_mode = 0666;
-// Whoever else makes files of the same array makes them for good.
+// A few attempts suffice, because other processes that create files of the same array do not remove
+// them.
 constexpr int most_attempts = 3;
 
 std::string folder_of(const std::string& path) {
@@ -28,7 +29,7 @@ std::string folder_of(const std::string& path) {
 
 bool is_missing(const Error& error) { return error.system_error == ENOENT; }
 
-// Makes an empty file, unless somebody else does.
+// Creates an empty file unless another process creates it.
 Status make_file(const std::string& path, std::vector<std::string>& changed) {
   int made = -1;
   const auto make = [&] {
@@ -68,8 +69,8 @@ Status make_folders(const std::string& path, std::vector<std::string>& changed) 
   return {};
 }
 
-// Files of chunks have names that anybody knows: in a folder that several users may write to, one
-// of them may have put a link there before the chunk was made.
+// The names of chunk files are predictable. In a folder to which several users may write, one of
+// them may have created a link with such a name before the chunk was created.
 Status check_is_no_link(const File& file) {
   struct stat opened {};
   struct stat named {};
@@ -100,7 +101,7 @@ Result<OpenedSystemFile> open_system_file(const std::string& path, const Opening
     }
     if (may_make) {
       if (Status own = check_is_no_link(file.value()); !own.ok()) return own.error();
-      // The length is that of the whole file, whichever rank sets it first.
+      // Every rank sets the length of the whole file, so it does not matter which rank is first.
       Status lengthened = file.value().lengthen(opening.bytes_when_made);
       if (!lengthened.ok()) return lengthened.error();
     }

@@ -1,5 +1,5 @@
-// A file of the file system as engines have it open, and what those do alike that move bytes
-// through descriptors. For engines only.
+// A file of the file system that an engine has open, and functions that are common to engines that
+// move bytes through descriptors. For engines only.
 #pragma once
 
 #include <cstdint>
@@ -21,11 +21,12 @@ struct OpenedSystemFile {
   File file;
   std::vector<std::string> changed_folders;
 };
-// Makes the missing ones of the folders that a path is in; adds those that got names.
+// Creates the missing folders of a path. Appends to `changed` the folders in which names were
+// created.
 Status make_folders(const std::string& path, std::vector<std::string>& changed);
-// Fails where the file was opened through a symbolic link.
+// Fails if the file was opened through a symbolic link.
 [[nodiscard]] Status check_is_no_link(const File& file);
-// Opens or makes the file as Engine::open() does.
+// Opens or creates the file like Engine::open().
 Result<OpenedSystemFile> open_system_file(const std::string& path, const Opening& opening);
 
 class SystemFile : public EngineFile {
@@ -50,11 +51,12 @@ class SystemFile : public EngineFile {
   EdgeWaits edges_;
 };
 
-// The range goes beyond the end of the file.
+// Return the error of a range that extends beyond the end of the file.
 Error ends_early(const FileRange& range, std::int64_t file_bytes);
 Error system_file_ends_early(const FileRange& range);
 
-// fdatasync of each, their bytes on the way together. The files are SystemFiles.
+// Calls fdatasync on each file, which is a SystemFile. The bytes of all files are written
+// concurrently.
 Status sync_system_files(std::span<EngineFile* const> files);
 
 }  // namespace weir::storage

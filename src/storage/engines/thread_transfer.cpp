@@ -1,13 +1,16 @@
-// The engine that moves by the same calls as the posix one, in a thread of its own.
+// The transfer that moves bytes by the same system calls as the posix transfer, in its own thread.
 //
 // Protocol: one mutex guards `phase_`, which only these steps change:
-//   idle       the caller's: start() stores the request and sets `requested`
-//   requested  the worker's: it takes the request and moves it without the mutex
-//   finished   the caller's: poll() or wait() takes what came of it and sets `idle`
-// While `requested`, only the worker touches the buffer; `movement_` changes hands with the phase.
+// clang-format off
+//   idle       owned by the caller: start() stores the request and sets `requested`
+//   requested  owned by the worker: it takes the request and moves it without the mutex
+//   finished   owned by the caller: poll() or wait() takes the result and sets `idle`
+// clang-format on
+// In the phase `requested`, only the worker accesses the buffer. The owner of the phase owns
+// `movement_`.
 //
-// The worker lets no signal in, so that a signal meant to stop the program reaches its main thread,
-// and SIGXFSZ of a write beyond the file size limit stays an errno.
+// The worker blocks all signals, so that a signal that is meant to stop the program reaches its
+// main thread, and a write beyond the file size limit fails with an errno instead of SIGXFSZ.
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
@@ -22,7 +25,7 @@
 namespace weir::storage {
 namespace {
 
-// libstdc++ counts steady_clock on CLOCK_MONOTONIC, in nanoseconds, as monotonic_ns() does.
+// The steady_clock of libstdc++ counts nanoseconds of CLOCK_MONOTONIC, like monotonic_ns().
 std::chrono::steady_clock::time_point time_of(std::int64_t monotonic_ns) {
   return std::chrono::steady_clock::time_point(std::chrono::nanoseconds(monotonic_ns));
 }
@@ -39,7 +42,7 @@ class ThreadTransfer final : public Transfer {
     }
   }
 
-  // Waits for the system call in flight, which owns the buffer, and starts no further one.
+  // Waits for the system call in flight, which owns the buffer, and starts no further call.
   ~ThreadTransfer() override = default;
 
   Status start(const TransferRequest& request) override {
@@ -91,20 +94,21 @@ class ThreadTransfer final : public Transfer {
     }
   }
 
-  // With the mutex held and no request under way.
+  // Returns the result of the last request. The caller holds the mutex, and no request is in
+  // progress.
   Status report() {
     if (phase_ == Phase::idle) return {};
     phase_ = Phase::idle;
     timing_ = movement_.timing;
-    timing_.start_ns = start_ns_;  // the worker's being woken is part of the transfer
+    timing_.start_ns = start_ns_;  // the wake-up of the worker is part of the transfer
     return std::move(movement_.status);
   }
 
   const File& file_;
   std::int64_t bytes_per_call_;
   int thread_error_ = 0;
-  TransferTiming timing_;      // the caller's
-  std::int64_t start_ns_ = 0;  // the caller's
+  TransferTiming timing_;      // used by the caller only
+  std::int64_t start_ns_ = 0;  // used by the caller only
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
@@ -112,7 +116,7 @@ class ThreadTransfer final : public Transfer {
   TransferRequest request_;
   Movement movement_;
 
-  std::jthread worker_;  // last: stopped and joined before what it uses is gone
+  std::jthread worker_;  // last: it is joined before the members that it uses are destroyed
 };
 
 }  // namespace

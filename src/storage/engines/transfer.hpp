@@ -1,21 +1,25 @@
-// Moving one contiguous piece between memory and a file, in the foreground or behind computation.
+// A transfer of one contiguous piece between memory and a file, in the foreground or concurrently
+// with computation.
 //
-// Protocol: a Transfer is bound to one open file and carries one request at a time.
-//   start(request)         begins it. The buffer belongs to the transfer until it has finished.
-//   poll()                 makes progress and says whether it has finished; never blocks.
-//   wait(deadline)         blocks until it has finished, or fails with ErrorCode::deadline.
-//   timing()               of the last finished request.
-// After poll() returned true, wait() succeeded, or either failed with anything but `deadline`, the
-// transfer is idle again; poll() and wait() of an idle transfer succeed at once. start() fails only
-// where nothing was begun: a request that cannot be, or the last one not yet reported by poll() or
-// wait(). What became of the bytes is told by poll() or wait(), once.
+// Protocol: a Transfer is bound to one open file and executes one request at a time.
+// clang-format off
+//   start(request)   begins the request. The transfer owns the buffer until it has finished.
+//   poll()           makes progress and returns whether the request has finished; never blocks.
+//   wait(deadline)   blocks until the request has finished, or fails with ErrorCode::deadline.
+//   timing()         returns the times of the last finished request.
+// clang-format on
+// The transfer is idle again after poll() returned true, after wait() succeeded, or after either of
+// them failed with an error other than `deadline`. poll() and wait() of an idle transfer succeed at
+// once. start() fails only if it began nothing: the request is invalid, or poll() or wait() has not
+// yet reported the last request. poll() or wait() reports the result of a request once.
 //
-// An error names operation, file, offset and errno; the offset is where the bytes stopped, and -1
-// for a sync. A read that meets the end of the file fails with ErrorCode::short_transfer; a write
-// goes on after a partial write and fails with the error that stopped it.
+// An error names the operation, file, offset and errno. The offset is where the bytes stopped, or
+// -1 for a sync. A read that reaches the end of the file fails with ErrorCode::short_transfer. A
+// write continues after a partial write and fails with the error that stopped it.
 //
-// A transfer that ends in flight begins no further piece and waits for the system call under way,
-// for the buffer is the kernel's until it returns: on storage that hangs, so does its end.
+// The destructor of a transfer in flight begins no further piece and waits for the current system
+// call, because the kernel owns the buffer until the call returns. If storage hangs, the destructor
+// hangs, too.
 //
 // A program whose writes may exceed its file size limit must ignore SIGXFSZ to see EFBIG.
 #pragma once
@@ -45,13 +49,14 @@ struct TransferRequest {
   Durability durability = Durability::none;  // writes only
 };
 
-// On this process's monotonic clock (common/clock.hpp), from the call of start() on. The thread
-// takes the times when things happen; of io_uring they are those at which poll() or wait() saw the
-// kernel's answers, so a caller that computes for long without polling sees the end late.
+// Times of a request on this process's monotonic clock (common/clock.hpp), beginning with the call
+// of start(). The thread transfer takes the times of the events themselves. The io_uring transfer
+// takes the times at which poll() or wait() saw the kernel's completions, so that the end appears
+// late if the caller computes for a long time without polling.
 struct TransferTiming {
   std::int64_t start_ns = 0;
   std::int64_t moved_ns = 0;  // all bytes moved; the durable sync, if any, begins
-  std::int64_t end_ns = 0;    // durable as asked
+  std::int64_t end_ns = 0;    // durable as requested
 };
 
 class Transfer {
@@ -65,21 +70,24 @@ class Transfer {
   virtual Result<bool> poll() = 0;
   virtual Status wait(std::int64_t deadline_ns) = 0;  // deadline on monotonic_ns()
   [[nodiscard]] virtual TransferTiming timing() const = 0;
-  // What moves the bytes, for provenance: "posix", "io_uring", "thread", "mpi-io".
+  // Returns the mechanism that moves the bytes, for provenance: "posix", "io_uring", "thread" or
+  // "mpi-io".
   [[nodiscard]] virtual std::string_view mechanism() const = 0;
 };
 
-// The file must outlive the transfer.
+// The file must outlive the transfer that the following functions return.
 //
-// Moves everything inside start(): poll() and wait() return at once.
+// Returns a transfer that moves everything inside start(), so that poll() and wait() return at
+// once.
 [[nodiscard]] std::unique_ptr<Transfer> make_posix_transfer(const File& file);
-// In the background by io_uring; ErrorCode::unsupported when the kernel does not offer it (none, or
-// forbidden, or older than Linux 5.11) or Weir was built without liburing. Beyond 31 GiB the
-// request needs poll() or wait() to go on.
+// Returns a transfer that io_uring executes in the background. Fails with ErrorCode::unsupported if
+// the kernel does not provide io_uring (it is absent, forbidden, or older than Linux 5.11) or Weir
+// was built without liburing. A request of more than 31 GiB needs poll() or wait() to continue.
 [[nodiscard]] Result<std::unique_ptr<Transfer>> make_uring_transfer(const File& file);
-// In the background by one thread that lives as long as the transfer.
+// Returns a transfer that one thread, which lives as long as the transfer, executes in the
+// background.
 [[nodiscard]] std::unique_ptr<Transfer> make_thread_transfer(const File& file);
-// io_uring where the kernel offers it, otherwise the thread.
+// Returns an io_uring transfer if the kernel provides io_uring, otherwise a thread transfer.
 [[nodiscard]] std::unique_ptr<Transfer> make_background_transfer(const File& file);
 
 }  // namespace weir::storage

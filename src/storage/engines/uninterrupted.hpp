@@ -1,6 +1,6 @@
-// System calls that a signal interrupts before they have done anything. A program's timer or
-// profiler sends such signals, and network file systems let them through: none of them is a reason
-// for a step to fail.
+// A wrapper that repeats system calls that a signal interrupts before they have done anything. A
+// program's timer or profiler sends such signals, and calls on network file systems can be
+// interrupted by them. A step must not fail because of them.
 //
 // close() is not for this function: Linux frees the descriptor even when close() fails with EINTR
 // (File::close()).
@@ -10,8 +10,8 @@
 
 namespace weir::storage {
 
-// Makes the system call until no signal interrupts it. `call` returns what the system call
-// returned: below 0 where it failed, with the reason in errno.
+// Repeats the system call until no signal interrupts it. `call` returns the result of the system
+// call, which is below 0 if it failed, with the reason in errno.
 template <typename Call>
 auto uninterrupted(const Call& call) {
   for (;;) {

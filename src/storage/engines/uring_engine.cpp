@@ -1,13 +1,14 @@
-// Moving ranges by io_uring.
+// The engine that moves ranges by io_uring.
 //
-// A call cuts its ranges into parts and keeps as many in flight as there are slots; each answer
-// frees a slot for the next part. Invariants: a part's slot and memory are the kernel's from
-// prepare() until its answer is taken; move() returns when no part is in flight, also after a
-// failure, which only stops further parts from being begun.
+// A call splits its ranges into parts and keeps as many parts in flight as there are slots; each
+// completion frees a slot for the next part. Invariants: the kernel owns a part's slot and memory
+// from prepare() until its completion is taken. move() returns when no part is in flight, also
+// after a failure, which only prevents further parts from being begun.
 //
-// Open files and the memory that transfers use again and again are registered with the ring, which
-// spares the kernel a look-up and, past the page cache, the pinning of pages per request. Both are
-// left out where the kernel refuses (locked memory is limited for users other than root).
+// Open files and memory that transfers use repeatedly are registered with the ring. For each
+// request, this saves the kernel a look-up and, past the page cache, the pinning of pages.
+// Registration is omitted if the kernel rejects it (locked memory is limited for users other than
+// root).
 #include <liburing.h>
 
 #include <algorithm>
@@ -27,10 +28,10 @@ namespace {
 constexpr unsigned most_in_flight = 64;
 constexpr std::int64_t bytes_per_part = 1 << 20;
 constexpr unsigned most_registered_files = 256;
-// What the kernel takes as one registered piece of memory.
+// Maximum size of one registered piece of memory that the kernel accepts.
 constexpr std::size_t most_registered_bytes = std::size_t{1} << 30;
 
-// The ring, which ends after the last file that is registered with it.
+// The ring. It is destroyed after the last file that is registered with it.
 class Ring {
  public:
   Ring() = default;
@@ -51,7 +52,7 @@ class Ring {
     return 0;
   }
 
-  // The number under which the file is known to the ring; -1 where it is not.
+  // Registers a file. Returns its number in the ring, or -1 if it is not registered.
   int add_file(int descriptor) {
     if (!registers_files_) return -1;
     const auto free = std::find(used_.begin(), used_.end(), false);
@@ -73,7 +74,8 @@ class Ring {
     areas_.clear();
     expected_.assign(areas.begin(), areas.end());
   }
-  // Only now, as the kernel then keeps hold of the pages.
+  // Registers the expected memory. This is delayed until the first use, because the kernel keeps
+  // the pages of registered memory.
   void register_memory() {
     if (expected_.empty()) return;
     for (std::span<std::byte> area : expected_) {
@@ -87,7 +89,7 @@ class Ring {
     const auto count = static_cast<unsigned>(areas_.size());
     if (io_uring_register_buffers(&ring_, areas_.data(), count) != 0) areas_.clear();
   }
-  // The number of the registered area that holds the memory; -1 when none does.
+  // Returns the number of the registered area that contains the memory, or -1 if there is none.
   [[nodiscard]] int area_of(const iovec& memory) const {
     const auto* const start = static_cast<const std::byte*>(memory.iov_base);
     for (std::size_t i = 0; i < areas_.size(); ++i) {
@@ -106,7 +108,7 @@ class Ring {
   bool open_ = false;
   bool registers_files_ = false;
   std::array<bool, most_registered_files> used_{};
-  std::vector<std::span<std::byte>> expected_;  // not registered yet
+  std::vector<std::span<std::byte>> expected_;  // not yet registered
   std::vector<iovec> areas_;
 };
 
@@ -125,7 +127,7 @@ class UringFile final : public SystemFile {
     return SystemFile::close();
   }
   [[nodiscard]] bool gains_from_batches(bool /*writing*/) const override { return true; }
-  // Makes an entry, prepared for the file's descriptor, one for its registered number.
+  // Makes an entry that was prepared for the file's descriptor use its registered number instead.
   void use_in(io_uring_sqe* entry) const {
     if (number_ < 0) return;
     entry->fd = number_;
@@ -161,7 +163,7 @@ class UringEngine final : public Engine {
   }
 
   Status write(std::span<const FileRange> ranges, FileTraffic& traffic) override {
-    announce_edges(ranges);  // writes of one file go one after the other in most file systems
+    announce_edges(ranges);  // most file systems serialize the writes to one file
     return move(true, ranges, traffic);
   }
   Status read(std::span<const FileRange> ranges, FileTraffic& traffic) override {
@@ -196,7 +198,7 @@ class UringEngine final : public Engine {
  private:
   struct Slot {
     RangePart part;
-    bool again = false;  // a rest of the part has to be moved
+    bool again = false;  // the rest of the part must still be moved
     UringFile* syncing = nullptr;
   };
 
@@ -211,7 +213,8 @@ class UringEngine final : public Engine {
     slot->again = false;
     return slot;
   }
-  // There is one for each slot: entries are handed on before the next are made.
+  // Returns a free entry. There is one for each slot, because entries are submitted before the next
+  // ones are made.
   io_uring_sqe* next_entry() {
     ++unsubmitted_;
     return io_uring_get_sqe(ring_->get());
@@ -275,8 +278,8 @@ class UringEngine final : public Engine {
     });
   }
 
-  // Calls begin_next() whenever a slot is free, until it returns false or something failed, and
-  // judge(slot, result) for each answer; until nothing is in flight.
+  // Calls begin_next() whenever a slot is free, until it returns false or a request fails, and
+  // judge(slot, result) for each completion. Returns when nothing is in flight.
   template <typename BeginNext, typename Judge>
   Status run(const BeginNext& begin_next, const Judge& judge) {
     if (!broken_.ok()) return broken_;
@@ -301,8 +304,8 @@ class UringEngine final : public Engine {
     }
   }
 
-  // Hands on what was prepared and waits for an answer. When the kernel takes nothing for good,
-  // waits for what it has, and then the engine is of no more use.
+  // Submits the prepared entries and waits for a completion. If the kernel permanently rejects
+  // submissions, waits for the requests in flight; after that, the engine can no longer be used.
   Status enter(unsigned in_flight) {
     const int taken = io_uring_submit_and_wait(ring_->get(), 1);
     if (taken >= 0) {
@@ -321,7 +324,7 @@ class UringEngine final : public Engine {
   }
 
   std::shared_ptr<Ring> ring_;
-  std::vector<Slot> slots_;  // the ring's answers point here: never resized
+  std::vector<Slot> slots_;  // the ring's completions point here: never resized
   std::vector<Slot*> free_;
   unsigned unsubmitted_ = 0;
   Status broken_;

@@ -1,4 +1,4 @@
-// Where Weir is built without liburing.
+// The io_uring engine of a build without liburing.
 #include "storage/engines/engine.hpp"
 
 namespace weir::storage {

@@ -1,5 +1,6 @@
-// Invariant: every entry prepared by submit() is handed to the kernel by the next wait_one(), in
-// one system call that also waits when no answer is there yet; so one call per transfer at most.
+// Invariant: the next wait_one() passes every entry that submit() prepared to the kernel, in one
+// system call that also waits if there is no completion yet. There is thus at most one call per
+// transfer.
 #include <liburing.h>
 
 #include <cerrno>
@@ -109,7 +110,7 @@ class UringQueue final : public TransferQueue {
     return system_failure("io_uring_enter", file_.path(), -1, -taken);
   }
 
-  // Whether the slot's request is complete; a part of it is followed by the rest.
+  // Returns whether the slot's request is complete. If only a part was moved, begins the rest.
   Result<bool> judge(Slot& slot, int moved) {
     if (moved == -EINTR || moved == -EAGAIN)
       moved = 0;
@@ -120,7 +121,7 @@ class UringQueue final : public TransferQueue {
     slot.moved += moved;
     if (slot.moved == slot.request.bytes) return true;
     if (Status again = prepare(slot); !again) {
-      ++in_flight_;  // the caller takes it off
+      ++in_flight_;  // the caller decrements it
       return again.error();
     }
     return false;
@@ -129,7 +130,7 @@ class UringQueue final : public TransferQueue {
   const File& file_;
   io_uring ring_{};
   bool open_ = false;
-  std::vector<Slot> slots_;  // the ring's answers point here: never resized
+  std::vector<Slot> slots_;  // the ring's completions point here: never resized
   int in_flight_ = 0;
   int unsubmitted_ = 0;
 };

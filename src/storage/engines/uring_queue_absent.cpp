@@ -1,4 +1,4 @@
-// Where Weir is built without liburing.
+// The io_uring queue of a build without liburing.
 #include "storage/engines/queue.hpp"
 
 namespace weir::storage {

@@ -1,22 +1,24 @@
-// The engine that lets the kernel move in the background, by io_uring.
+// The transfer that the kernel executes in the background by io_uring.
 //
-// Protocol: a request is moved by batches. A batch is one chain of linked entries: the pieces not
-// yet moved, in the file's order, and behind the last piece the durable sync, so that the whole
-// batch runs without the caller. The kernel goes on to an entry only when the one before it moved
-// all its bytes; otherwise it cancels the rest of the chain. poll() and wait() collect answers, and
-// when all of a batch have come they judge it and submit what is left as a new batch:
+// Protocol: a request is moved in batches. A batch is one chain of linked entries: the pieces not
+// yet moved, in the file's order, and after the last piece the durable sync. The whole batch
+// therefore runs without the caller. The kernel begins an entry only if the previous entry moved
+// all its bytes; otherwise it cancels the rest of the chain. poll() and wait() collect completions.
+// When a batch is complete, they evaluate it and submit the rest as a new batch:
 //
-//     start() ── batch ──► piece ─► piece ─► … ─► sync ──► all answered ──► finished
+// clang-format off
+//     start() ── batch ──► piece ─► piece ─► … ─► sync ──► all completed ──► finished
 //                  ▲                                           │
-//                  └────── moved less than asked, or more pieces than one batch holds
+//                  └── moved less than requested, or more pieces than fit into one batch
+// clang-format on
 //
-// Invariants: no entry is prepared that is not submitted before the function returns; while
-// `outstanding_` > 0 the kernel owns the buffer, and only then does the transfer wait for it.
+// Invariants: every entry that a function prepares is submitted before the function returns. While
+// `outstanding_` > 0, the kernel owns the buffer, and only then does the transfer wait for it.
 //
-// Every entry carries IOSQE_ASYNC: without it the kernel would first try to move inside the
+// Every entry has IOSQE_ASYNC: without it, the kernel would first try to move the bytes during the
 // submission, that is, in the caller's time. Flags that leave completions to the caller's next
 // system call (IORING_SETUP_COOP_TASKRUN, DEFER_TASKRUN) are not set for the same reason: a chain
-// must go on while its caller computes.
+// must continue while its caller computes.
 #include <liburing.h>
 
 #include <algorithm>
@@ -40,8 +42,8 @@ class TransferRing {
   TransferRing& operator=(const TransferRing&) = delete;
   ~TransferRing() { close(); }
 
-  // 0, or the errno that refused it. Waiting with a timeout is done by the ring itself from Linux
-  // 5.11 on; an older kernel counts as having none.
+  // Opens the ring. Returns 0 or the errno. An older kernel than Linux 5.11, whose ring does not
+  // support waiting with a timeout, counts as having no io_uring.
   int open() {
     if (open_) return 0;
     const int failed = io_uring_queue_init(batch_entries, &ring_, 0);
@@ -66,7 +68,7 @@ class TransferRing {
 
 struct Entry {
   bool is_sync = false;
-  std::int64_t bytes = 0;  // of a piece
+  std::int64_t bytes = 0;  // bytes of a piece
   bool answered = false;
   int answer = 0;  // bytes moved, or -errno
 };
@@ -78,7 +80,8 @@ class UringTransfer final : public Transfer {
   UringTransfer(const UringTransfer&) = delete;
   UringTransfer& operator=(const UringTransfer&) = delete;
 
-  // Cancels what has not begun and waits for the system call in flight, which owns the buffer.
+  // Cancels the entries that have not begun and waits for the system call in flight, which owns the
+  // buffer.
   ~UringTransfer() override {
     if (outstanding_ > 0) cancel_outstanding();
     wait_for_outstanding();
@@ -130,7 +133,7 @@ class UringTransfer final : public Transfer {
   [[nodiscard]] std::string_view mechanism() const override { return "io_uring"; }
 
  private:
-  // Takes the answers that have come; judges the batch when it is complete.
+  // Takes the completions that have arrived; evaluates the batch if it is complete.
   Status advance() {
     collect();
     if (outstanding_ > 0) return {};
@@ -163,8 +166,8 @@ class UringTransfer final : public Transfer {
       outstanding_ = entry_count_;
       return {};
     }
-    // The rest of a chain that was taken in part would run as a chain of its own, out of order. It
-    // stays in this ring, which is given up.
+    // If the kernel took only a part of a chain, the rest would run as a separate chain, out of
+    // order. The rest remains in this ring, which is closed.
     outstanding_ = taken > 0 ? static_cast<unsigned>(taken) : 0;
     wait_for_outstanding();
     ring_.close();
@@ -192,7 +195,8 @@ class UringTransfer final : public Transfer {
     label(entry);
   }
 
-  // The ring has an entry free for each of a batch, as every batch is submitted as a whole.
+  // Returns a free entry of the ring. There is one for each entry of a batch, because every batch
+  // is submitted as a whole.
   io_uring_sqe* next_entry(const Entry& entry) {
     entries_[entry_count_] = entry;
     last_ = io_uring_get_sqe(ring_.get());
@@ -209,7 +213,7 @@ class UringTransfer final : public Transfer {
     const unsigned count = io_uring_peek_batch_cqe(ring_.get(), answers.data(), answers.size());
     for (unsigned i = 0; i < count; ++i) {
       auto* entry = static_cast<Entry*>(io_uring_cqe_get_data(answers[i]));
-      if (entry == nullptr) continue;  // the answer to a cancellation
+      if (entry == nullptr) continue;  // the completion of a cancellation
       entry->answered = true;
       entry->answer = answers[i]->res;
       if (!entry->is_sync) timing_.moved_ns = monotonic_ns();
@@ -218,7 +222,8 @@ class UringTransfer final : public Transfer {
     io_uring_cq_advance(ring_.get(), count);
   }
 
-  // Counts what the batch moved. Entries behind the first incomplete one were cancelled for it.
+  // Counts the bytes that the batch moved. Entries after the first incomplete entry were cancelled
+  // because of it.
   Status judge_batch() {
     for (unsigned i = 0; i < entry_count_; ++i) {
       const Entry& entry = entries_[i];
@@ -243,7 +248,7 @@ class UringTransfer final : public Transfer {
       io_uring_prep_cancel(entry, &entries_[i], 0);
       io_uring_sqe_set_data(entry, nullptr);
     }
-    // A cancellation that is refused leaves the wait for its entry longer, nothing else.
+    // If a cancellation is rejected, the only effect is a longer wait for its entry.
     static_cast<void>(io_uring_submit(ring_.get()));
   }
 
@@ -264,9 +269,9 @@ class UringTransfer final : public Transfer {
   TransferRequest request_;
   TransferTiming timing_;
   std::int64_t moved_ = 0;  // bytes known to be moved
-  bool synced_ = false;     // durable as asked
+  bool synced_ = false;     // durable as requested
 
-  std::array<Entry, batch_entries> entries_;  // the batch; the ring's answers point here
+  std::array<Entry, batch_entries> entries_;  // the batch; the ring's completions point here
   unsigned entry_count_ = 0;
   unsigned outstanding_ = 0;
   io_uring_sqe* last_ = nullptr;
