@@ -1,4 +1,5 @@
-// Where the bytes of an array, or of one of its steps, lie in files: as ranges, to be looked up.
+// The places of an array's bytes, or of the bytes of one of its steps, in files, as ranges for
+// look-ups.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,7 @@
 
 namespace weir::storage {
 
-// The bytes of one index of dimension 0.
+// Returns the number of bytes of one index of dimension 0.
 [[nodiscard]] std::int64_t row_bytes(const array::Indices& extents, const array::ElementType& type);
 
 class ArrayPlaces {
@@ -21,17 +22,19 @@ class ArrayPlaces {
     std::int64_t end = 0;
   };
 
-  // `step`: of dimension 0, one of the array's; nothing: all of the array. Of encoded chunks
-  // nothing, as they have places of their own. Chunks that touch are one range.
+  // Returns the places of index `step` of dimension 0, or of the whole array if `step` is empty.
+  // Encoded chunks give no places, because their places do not follow from their elements. Adjacent
+  // chunks form one range.
   static ArrayPlaces of(const ExtentMap& map, std::optional<std::int64_t> step);
 
   [[nodiscard]] const std::vector<Place>& places() const { return places_; }
-  // Gives what of the range is the array's, in ascending order.
+  // Calls visit(begin, end) for the parts of the range that belong to the array, in ascending
+  // order.
   void for_each_in(std::int64_t file, std::int64_t begin, std::int64_t end,
                    const std::function<void(std::int64_t, std::int64_t)>& visit) const;
 
  private:
-  std::vector<Place> places_;  // ascending, and none touches another
+  std::vector<Place> places_;  // ascending, no two adjacent
 };
 
 }  // namespace weir::storage

@@ -9,8 +9,8 @@ namespace weir::storage {
 namespace {
 
 constexpr std::int64_t read_at_once = 1 << 20;
-// Blocks of an array that was read whole which a process completes: so many, and one more for each
-// of these that it has verified.
+// If the whole array was read, a process completes this many incomplete blocks, and one more for
+// each `verified_for_each` blocks that it has verified.
 constexpr std::int64_t completed_anyway = 4;
 constexpr std::int64_t verified_for_each = 16;
 
@@ -114,7 +114,7 @@ Status ArraySums::verify_kept(std::int64_t known, const StoredRange& range) {
     }
     const auto at = incomplete_.find({range.file, block.begin});
     if (at != incomplete_.end() && at->second.parts.back().end == from && to < block.end) {
-      Part& last = at->second.parts.back();  // as parts of a long transfer come
+      Part& last = at->second.parts.back();  // the usual order of the parts of a long transfer
       last.sum = sum_from(last.sum);
       last.end = to;
     } else {
@@ -132,7 +132,7 @@ Status ArraySums::read_part(std::int64_t file, const SumBook::Block& block, cons
   const auto next = std::lower_bound(
       parts.begin(), parts.end(), part,
       [](const Part& earlier, const Part& later) { return earlier.end <= later.begin; });
-  // What was read before is known before.
+  // A part that overlaps an earlier part is ignored.
   if (next != parts.end() && next->begin < part.end) return {};
   auto own = parts.insert(next, part);
   ++parts_;

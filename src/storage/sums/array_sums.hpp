@@ -1,11 +1,11 @@
-// Watches the transfers of one array: sums what is written, and verifies what is read against what
-// is known of the file.
+// Watches the transfers of one array: computes checksums of written data, and verifies data that is
+// read against the known checksums of the file.
 //
-// Reading, a block is verified when this process has read all of it, in as many parts as it takes.
-// Blocks that are incomplete at the end of a request are completed, by reading the rest, where that
-// is little: where three quarters are there and, of an array that was read whole, a few, as
-// aggregators share a block where their parts meet. Others are not verified, unless
-// all that was touched is to be.
+// A block is verified when this process has read all of it, in any number of parts. A block that is
+// incomplete at the end of a request is completed by reading the rest if the rest is small, that
+// is, if three quarters of the block were read. If the whole array was read, a few other blocks are
+// completed, too, because aggregators share a block where their parts meet. The remaining
+// incomplete blocks are verified only if Completing::all is given.
 #pragma once
 
 #include <cstddef>
@@ -30,26 +30,27 @@ namespace weir::storage {
 
 class ArraySums final : public TransferWatch {
  public:
-  // `path`: of the file, as its data files' paths begin.
+  // `path` is the path of the file, with which the paths of its data files begin.
   explicit ArraySums(std::string path) : path_(std::move(path)) {}
 
-  // What transfers are of: `step` is one of dimension 0 of an array that grows. The map stays where
-  // it is, and this is called again when it has changed. What was collected is forgotten.
+  // Sets the array and the step of the following transfers; `step` is an index of dimension 0 of an
+  // array that grows. The map must outlive this object, and this function must be called again
+  // after the map has changed. It discards the checksums collected so far.
   void set_place(const ExtentMap& map, std::optional<std::int64_t> step);
 
-  // Whether transfers are summed or verified; if not, the rest does nothing.
+  // Returns whether transfers are summed or verified. If not, the other functions do nothing.
   [[nodiscard]] bool is_watching() const override { return watching_; }
 
   // ---- Writing ----
 
-  // Sums what is written from now on, or no more. See BlockSums for `most_loose`.
+  // Start and stop the collection of checksums of written data. See BlockSums for `most_loose`.
   void collect(std::size_t most_loose);
   void collect_nothing() {
     written_.reset();
     watching_ = known_ != nullptr;
   }
   void set_turn(std::int64_t turn);
-  // Null: nothing is collected.
+  // Returns the collected checksums, or null if none are collected.
   [[nodiscard]] const BlockSums* written() const { return written_ ? &*written_ : nullptr; }
   [[nodiscard]] const ArrayPlaces& places();
 
@@ -57,33 +58,35 @@ class ArraySums final : public TransferWatch {
 
   // ---- Reading ----
 
-  // Has reads verified; without this call none is. `file` is the whole file, for errors, and stays.
+  // Starts the verification of reads. `file` is the map of the whole file, which errors need; it
+  // must outlive this object.
   void verify(std::shared_ptr<const KnownSums> known, const FileMap& file) {
     known_ = std::move(known);
     file_ = &file;
     numbers_.clear();
     watching_ = written_ || known_ != nullptr;
   }
-  // What transfers are verified by, and all that is in its file; null: nothing is verified.
+  // Return the checksums by which transfers are verified and the map of their file, or null if
+  // nothing is verified.
   [[nodiscard]] const std::shared_ptr<const KnownSums>& known() const { return known_; }
   [[nodiscard]] const FileMap* known_of() const { return file_; }
   Status has_read(const StoredRange& range) override;
-  // Reads the rest of a block: fills the bytes at an offset of a file of the array.
+  // Reads the rest of a block: fills the slices of the range from a file of the array.
   using ReadMore = std::function<Status(const StoredRange& range)>;
   enum class Completing : std::uint8_t {
-    nearly_whole,  // blocks of which three quarters were read
-    of_whole,      // and a few more, where all of the array was asked for
-    all,
+    nearly_whole,  // completes blocks of which three quarters were read
+    of_whole,      // also completes a few others, because the whole array was requested
+    all,           // completes all blocks
   };
-  // When the request has ended on this process. Blocks that it begins again afterwards are others.
+  // Called when the request has ended on this process. Forgets all incomplete blocks.
   Status end_reading(Completing which, const ReadMore& read_more);
-  // Parts of blocks that are incomplete up to now. Not beyond `most_parts`: what is read of more
-  // blocks then is not verified.
+  // Returns the number of parts of incomplete blocks. It does not exceed `most_parts`; parts beyond
+  // that are not verified.
   [[nodiscard]] std::size_t incomplete_parts() const { return parts_; }
   static constexpr std::size_t most_parts = 1 << 14;
-  // Whether something is known of this file of the array.
+  // Returns whether there are checksums of this file of the array.
   [[nodiscard]] bool knows(std::int64_t file) { return known_ && known_as(file) >= 0; }
-  // Ends the reading of a request that failed.
+  // Forgets all incomplete blocks after a request failed.
   void give_up_reading();
 
  private:
@@ -94,12 +97,12 @@ class ArraySums final : public TransferWatch {
   };
   struct Incomplete {
     SumBook::Block block;
-    std::vector<Part> parts;  // ascending, none touches another
+    std::vector<Part> parts;  // ascending, no two adjacent
   };
 
-  // The file's number in the book, or -1.
+  // Returns the file's number in the book, or -1.
   std::int64_t known_as(std::int64_t file);
-  // A range of which nothing was discarded, of a file that the book knows as `known`.
+  // Verifies a range without discarded bytes, in the file with number `known` in the book.
   Status verify_kept(std::int64_t known, const StoredRange& range);
   Status read_part(std::int64_t file, const SumBook::Block& block, const Part& part);
   Status complete(std::int64_t file, const Incomplete& one, const ReadMore& read_more);
@@ -110,14 +113,15 @@ class ArraySums final : public TransferWatch {
   std::string path_;
   const ExtentMap* map_ = nullptr;
   std::optional<std::int64_t> step_;
-  std::optional<ArrayPlaces> places_;  // once they were needed
+  std::optional<ArrayPlaces> places_;  // computed on first use
   std::optional<BlockSums> written_;
   std::shared_ptr<const KnownSums> known_;
   const FileMap* file_ = nullptr;
-  std::unordered_map<std::int64_t, std::int64_t> numbers_;  // of the array's files in the book
+  // Numbers in the book of the array's files.
+  std::unordered_map<std::int64_t, std::int64_t> numbers_;
   std::map<std::pair<std::int64_t, std::int64_t>, Incomplete> incomplete_;  // by file and block
   std::size_t parts_ = 0;
-  std::int64_t verified_ = 0;  // blocks in this request
+  std::int64_t verified_ = 0;  // number of blocks verified in this request
   bool completing_ = false;
 };
 

@@ -13,7 +13,7 @@
 namespace weir::storage {
 namespace {
 
-// The most stretches, for which memory is taken: a file's numbers may say that there are 2^40.
+// Maximum number of stretches that are kept in memory; the metadata of a file may claim 2^40.
 constexpr std::int64_t most_stretches = std::int64_t{1} << 20U;
 
 std::string_view without_slashes(std::string_view path) {
@@ -85,7 +85,7 @@ std::optional<BlockOwners::Owned> BlockOwners::owned(const Stretch& one, const s
                                                      const SumBook::Block& block) const {
   if (one.begin >= block.end || one.end <= block.begin) return std::nullopt;
   Owned found{one.array, std::max<std::int64_t>(block.begin - one.begin, 0) / one.distance, 0};
-  // Behind the step's own bytes, and what follows is the next one.
+  // If the block begins after the bytes of this step, the next step follows.
   if (one.begin + found.first * one.distance + one.row <= block.begin) ++found.first;
   if (one.begin + found.first * one.distance >= block.end) return std::nullopt;
   if (name_below(path_, map_.arrays[one.array].map.files.path(one.file)) != name) {
@@ -102,7 +102,7 @@ std::string BlockOwners::owner_of(const std::string& name, const SumBook::Block&
   for (auto one = pieces_.begin(); !owner && one != pieces_.end(); ++one) {
     if (one->name == hash) owner = owned(*one, name, block);
   }
-  // Stretches of one data file do not overlap, so their ends ascend as well.
+  // Stretches of one data file do not overlap, so their ends ascend, too.
   const auto before = [&](const Stretch& one) {
     return one.name != hash ? one.name < hash : one.end <= block.begin;
   };

@@ -10,11 +10,12 @@
 namespace weir::storage {
 namespace {
 
-// A run as numbers: array, file, offset, bytes, turn, and the sums, two in each. Without bytes: a
-// block that is unclear.
+// A run consists of these numbers: array, file, offset, bytes, turn, and the checksums, two in each
+// number. A run of 0 bytes is an unclear block.
 constexpr std::size_t numbers_before_sums = 5;
 
-// The most runs of a block, as a place in a file takes as much room as six sums.
+// Maximum number of runs of a block. It is limited because a place in a file takes as much room as
+// six checksums.
 constexpr std::size_t most_runs = 16;
 
 std::size_t numbers_of_sums(std::size_t sums) { return (sums + 1) / 2; }
@@ -110,7 +111,7 @@ void BlockSums::insert(Parts& block, const Part& part) {
 }
 
 void BlockSums::tell(std::int64_t array, std::vector<std::int64_t>& numbers) const {
-  std::size_t head = 0;  // of the run that may go on
+  std::size_t head = 0;  // head of the run that the next part may continue
   std::size_t sums = 0;
   for (const auto& [block, kept] : blocks_) {
     if (kept.unclear) numbers.insert(numbers.end(), {array, block.file, block.begin, 0, 0});
@@ -148,7 +149,7 @@ std::map<std::int64_t, BlockSums> BlockSums::told(std::span<const std::int64_t> 
     const std::int64_t sums = bytes > 0 ? blocks_in(numbers[at + 2], bytes, block_bytes) : 0;
     at += numbers_before_sums + numbers_of_sums(static_cast<std::size_t>(sums));
   }
-  // What was written first comes first, and parts that touch come one after the other.
+  // Orders the runs by turn and then by place, so that adjacent parts follow each other.
   std::sort(runs.begin(), runs.end(), [&](const Run& a, const Run& b) {
     return std::tuple(a.turn, numbers[a.at], numbers[a.at + 1], numbers[a.at + 2]) <
            std::tuple(b.turn, numbers[b.at], numbers[b.at + 1], numbers[b.at + 2]);
@@ -181,8 +182,8 @@ std::map<std::int64_t, BlockSums> BlockSums::told(std::span<const std::int64_t> 
 }
 
 bool BlockSums::in_many(const std::vector<Part>& parts) {
-  // Parts that were read again have no turn, and each is a place of the array: the block then has
-  // many.
+  // Parts that were read again have turn 0, and each of them is a place of the array. Such a block
+  // may have many parts.
   if (!parts.empty() && parts.front().turn == 0) return false;
   std::size_t runs = 1;
   for (std::size_t i = 1; i < parts.size(); ++i) runs += parts[i].begin > parts[i - 1].end ? 1 : 0;

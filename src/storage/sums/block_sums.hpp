@@ -1,9 +1,10 @@
-// Checksums of what is written to files, by blocks, put together from parts in any order.
+// Checksums, by blocks, of data written to files. They are combined from parts in any order.
 //
-// A file is cut at multiples of the block's bytes; a block's sum is that of the contiguous bytes in
-// it which were written, be they all of it or what an array has there. Parts by several processes,
-// and in several requests, are put together without reading anything. What cannot be put together,
-// because parts overlap, or are too many to be kept, is named, to be read again.
+// A file is divided into blocks at multiples of the block size. The checksum of a block covers the
+// contiguous bytes that were written in it: the whole block or the part that an array has there.
+// Parts of several processes and of several requests are combined without reading any data. Blocks
+// whose parts cannot be combined, because they overlap or are too many to be kept, are reported, so
+// that they can be read again.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +20,9 @@ namespace weir::storage {
 
 inline constexpr std::int64_t sum_block_bytes = 1 << 20;
 
-// Contiguous bytes of a file, cut at multiples of the block's bytes, and the crc32c of each part.
+// Contiguous bytes of a file, divided at multiples of the block size, and the crc32c of each part.
 struct SummedRun {
-  std::int64_t file = 0;  // its number, of whoever gave it
+  std::int64_t file = 0;  // number given by the caller
   std::int64_t offset = 0;
   std::int64_t bytes = 0;  // > 0
   std::vector<std::uint32_t> sums;
@@ -29,10 +30,11 @@ struct SummedRun {
   friend bool operator==(const SummedRun&, const SummedRun&) = default;
 };
 
-// The parts that a range is cut into; `bytes` > 0.
+// Returns the number of blocks that a range touches; `bytes` > 0.
 [[nodiscard]] std::int64_t blocks_in(std::int64_t offset, std::int64_t bytes,
                                      std::int64_t block_bytes);
-// The crc32c of `bytes` bytes of memory that lie `skipped` bytes after the slices' first.
+// Returns the crc32c of `bytes` bytes of the slices, beginning `skipped` bytes after their first
+// byte. `before` is the checksum of the bytes before them.
 [[nodiscard]] std::uint32_t sum_of(std::span<const Slice> slices, std::int64_t skipped,
                                    std::int64_t bytes, std::uint32_t before = 0);
 
@@ -51,40 +53,41 @@ class BlockSums {
     std::int64_t turn = 0;
   };
 
-  // `most_loose`: parts that are kept besides one for each block.
+  // `most_loose` is the maximum number of parts that are kept in addition to one for each block.
   explicit BlockSums(std::size_t most_loose, std::int64_t block_bytes = sum_block_bytes)
       : most_loose_(most_loose), block_bytes_(block_bytes) {}
 
-  // Parts of a later turn replace those of earlier ones that they cover; parts of one turn do not
-  // overlap.
+  // Sets the turn of the following parts. Parts of a later turn replace the parts of earlier turns
+  // that they cover. Parts of one turn do not overlap.
   void set_turn(std::int64_t turn) { turn_ = turn; }
-  // `bytes` bytes are about to be written at an offset, those that lie `skipped` bytes after the
-  // slices' first.
+  // Adds `bytes` bytes that are about to be written at `offset`. They begin `skipped` bytes after
+  // the first byte of the slices.
   void add(std::int64_t file, std::int64_t offset, std::int64_t bytes,
            std::span<const Slice> slices, std::int64_t skipped = 0);
-  // What somebody else has summed, as if it had been added here.
+  // Adds the parts of another object as if they had been added to this one.
   void add(const BlockSums& other);
-  // Something was written into the block, and it is not known what.
+  // Marks a block into which unknown data was written.
   void add_unclear(const Block& block) { give_up(blocks_[block]); }
   [[nodiscard]] bool empty() const { return blocks_.empty(); }
   void clear();
 
-  // As numbers, for another process, preceded by the array's number each time.
+  // Appends the checksums as numbers for another process. Each record begins with the array's
+  // number.
   void tell(std::int64_t array, std::vector<std::int64_t>& numbers) const;
-  // The sums that several processes told, by arrays; their numbers lie one after the other.
+  // Returns the checksums, by array, from the concatenated numbers of several processes' tell().
   [[nodiscard]] static std::map<std::int64_t, BlockSums> told(
       std::span<const std::int64_t> numbers, std::int64_t block_bytes = sum_block_bytes);
 
-  // In ascending order.
+  // Returns the runs in ascending order.
   [[nodiscard]] std::vector<SummedRun> runs() const;
-  // Blocks of which something was written, and it is not known what, or in many parts with holes
-  // between them: they are in no run.
+  // Returns the blocks that are in no run, because unknown data was written into them or they have
+  // many parts with holes between them.
   [[nodiscard]] std::vector<Block> unclear() const;
 
  private:
   struct Parts {
     bool unclear = false;
-    std::vector<Part> parts;  // ascending; of one turn never next to each other
+    std::vector<Part> parts;  // ascending; parts of one turn are never adjacent
   };
 
   void insert(Parts& block, const Part& part);

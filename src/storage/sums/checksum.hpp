@@ -1,4 +1,5 @@
-// What is kept beside a file of the bytes in it, to find out later whether they are still the same.
+// The kind of checksums that are kept beside a file, to find out later whether its bytes have
+// changed.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,7 @@ namespace weir::storage {
 
 enum class Checksum : std::uint8_t {
   none,
-  crc32c,  // of every block, in PATH.sums
+  crc32c,  // crc32c of every block, in PATH.sums
 };
 
 }  // namespace weir::storage

@@ -1,5 +1,5 @@
-// The file that has a name, and when it was changed: to find out whether it is still the one that
-// was read, without reading it again.
+// The identity of the file at a path and the time of its last change. They show whether the file is
+// still the one that was read, without reading it again.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,20 @@ namespace weir::storage {
 
 struct FileState {
   std::uint64_t device = 0;
-  std::uint64_t file = 0;  // another one where it was replaced
+  std::uint64_t file = 0;  // inode; differs if the file was replaced
   std::int64_t bytes = 0;
-  std::int64_t seconds = 0;  // of its last change
+  std::int64_t seconds = 0;  // time of the last change
   std::int64_t nanoseconds = 0;
 
   [[nodiscard]] bool is_missing() const { return *this == FileState(); }
   friend bool operator==(const FileState&, const FileState&) = default;
 };
 
-// FileState() where there is no file, nothing where it cannot be looked at.
+// Returns the state of the file at a path, FileState() if there is no file, or nothing if its state
+// cannot be queried.
 [[nodiscard]] std::optional<FileState> state_of_file(const std::string& path);
-// The state of an open file, which may have lost its name; nothing where it cannot be looked at.
+// Returns the state of an open file, which may have lost its name, or nothing if its state cannot
+// be queried.
 [[nodiscard]] std::optional<FileState> state_of_file(int descriptor);
 
 }  // namespace weir::storage

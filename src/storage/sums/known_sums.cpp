@@ -10,7 +10,8 @@
 namespace weir::storage {
 namespace {
 
-// Frames of steps that a reader does not have are of bytes that it does not read.
+// All frames are accepted, because frames of later steps concern only bytes that this reader does
+// not read.
 constexpr std::int64_t any_steps = std::numeric_limits<std::int64_t>::max();
 
 }  // namespace
@@ -23,7 +24,7 @@ KnownSums::KnownSums(std::string path, SumBook book)
 std::shared_ptr<const KnownSums> KnownSums::read(const std::string& path, std::int64_t steps) {
   auto known = std::make_shared<KnownSums>(path, SumBook());
   const std::string sums_file = sums_path(path);
-  // Before it is read: what changes it meanwhile makes it another one.
+  // The state is queried before reading, so that a change in between is noticed later.
   known->read_as_ = state_of_file(sums_file);
   const auto text = read_sums(sums_file);
   if (!text) {
@@ -42,17 +43,18 @@ bool KnownSums::is_damaged(std::int64_t file, const SumBook::Block& block,
   const std::lock_guard lock(mutex_);
   const auto now = state_of_file(sums_file);
   if (!now || now == read_as_) return true;
-  if (now->is_missing()) return false;  // whoever removed it wants nothing to be known
+  if (now->is_missing()) return false;  // it was removed on purpose
   if (now != newer_as_) {
     const auto text = read_sums(sums_file);
-    if (!text) return true;  // nothing there acquits the block
+    if (!text) return true;  // no newer checksum shows that the block is valid
     ParsedSums parsed = parse_sums(text.value(), any_steps);
     newer_ = std::move(parsed.book);
     newer_is_whole_ = parsed.damage.empty();
     newer_as_ = now;
   }
   const std::int64_t there = newer_.number_of(book_.name_of(file));
-  // What a whole one does not know, nobody claims to know any more.
+  // If the newer PATH.sums is complete and does not contain the block, its checksum is no longer
+  // valid.
   bool damaged = !newer_is_whole_;
   if (there < 0) return damaged;
   newer_.for_each_block(there, block.begin, block.end, [&](const SumBook::Block& one) {

@@ -1,6 +1,6 @@
-// The checksums of a file as a process learnt them when it opened the file, with a second look at
-// PATH.sums before anything is called damaged: the file may have been rewritten or replaced since
-// by somebody who keeps its checksums, and then it is judged by those that are there now.
+// The checksums of a file as they were when a process opened it. Before a block is reported as
+// damaged, PATH.sums is checked again: another process that keeps checksums may have rewritten or
+// replaced the file since then. In that case, the block is verified against the current checksums.
 #pragma once
 
 #include <cstdint>
@@ -15,23 +15,25 @@
 
 namespace weir::storage {
 
-// Safe for threads.
+// The class is thread-safe.
 class KnownSums {
  public:
-  // The checksums of the file at `path`, already loaded.
+  // Takes the checksums of the file at `path`, which are already loaded.
   KnownSums(std::string path, SumBook book);
-  // As PATH.sums has them for a file of so many steps; none are known where it cannot be read.
+  // Reads the checksums for a file with `steps` steps from PATH.sums. If PATH.sums cannot be read,
+  // no checksums are known.
   [[nodiscard]] static std::shared_ptr<const KnownSums> read(const std::string& path,
                                                              std::int64_t steps);
 
-  // The file's, without slashes at its end.
+  // Returns the path of the file without trailing slashes.
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const SumBook& book() const { return book_; }
-  // What is wrong with PATH.sums itself: a line, "" for nothing.
+  // Returns a line that describes the damage of PATH.sums itself, or "" if there is none.
   [[nodiscard]] const std::string& damage() const { return damage_; }
 
-  // Whether a block of the book's file number `file`, which has the checksum `sum` and not the
-  // book's, is damaged by what PATH.sums says now. It is read again where it has changed.
+  // Returns whether a block of the book's file number `file`, whose checksum `sum` differs from
+  // that of the book, is damaged according to the current PATH.sums, which is read again if it has
+  // changed.
   [[nodiscard]] bool is_damaged(std::int64_t file, const SumBook::Block& block,
                                 std::uint32_t sum) const;
 
@@ -39,11 +41,11 @@ class KnownSums {
   std::string path_;
   std::string damage_;
   SumBook book_;
-  // The state of the file of checksums when this process read the book from it.
+  // The state of PATH.sums when this process read the book from it.
   std::optional<FileState> read_as_;
 
   mutable std::mutex mutex_;
-  // What was found there later.
+  // The state and contents of PATH.sums when it was read again.
   mutable std::optional<FileState> newer_as_;
   mutable SumBook newer_;
   mutable bool newer_is_whole_ = false;

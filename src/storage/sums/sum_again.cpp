@@ -9,7 +9,7 @@ Status sum_again(const ArrayPlaces& places, const BlockSums::Block& block, const
                  BlockSums& sums) {
   std::vector<std::byte> room;
   Status status;
-  // At most a block at once.
+  // Reads at most one block at a time.
   const auto sum = [&](std::int64_t begin, std::int64_t end) {
     if (!status.ok()) return;
     room.resize(static_cast<std::size_t>(end - begin));

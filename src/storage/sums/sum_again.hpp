@@ -1,5 +1,5 @@
-// Blocks whose checksum does not follow from what was written, because parts overlap or are many:
-// they are read as they are in the file.
+// A function that computes checksums from the file for blocks whose checksums cannot be combined
+// from those of the written parts, because parts overlap or are too many.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace weir::storage {
 
-// Fills the slice from an offset of the array's file.
+// Fills the slice with the bytes at an offset of a file of the array.
 using ReadBytes = std::function<Status(std::int64_t file, std::int64_t offset, const Slice& slice)>;
 
-// Adds the sums of what lies in a block of the array that has these places.
+// Adds to `sums` the checksums of the bytes in a block that belong to the array with these places.
 Status sum_again(const ArrayPlaces& places, const BlockSums::Block& block, const ReadBytes& read,
                  BlockSums& sums);
 

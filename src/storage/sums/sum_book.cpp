@@ -20,7 +20,7 @@ bool SumBook::enter(NamedRun run) {
   return true;
 }
 
-// Cuts the runs that reach into the range at their blocks.
+// Cuts the runs that overlap the range at block boundaries.
 void SumBook::forget(std::string_view file, std::int64_t begin, std::int64_t end) {
   const std::int64_t number = number_of(file);
   if (number < 0) return;
@@ -36,7 +36,7 @@ void SumBook::forget(std::string_view file, std::int64_t begin, std::int64_t end
     }
     const Run run = std::move(at->second);
     at = runs.erase(at);
-    // The run's first block that reaches into the range, and the first behind it.
+    // The start of the run's first block that overlaps the range, and of the first block after it.
     const std::int64_t first = std::max(offset, begin / block_bytes_ * block_bytes_);
     const std::int64_t after = (end + block_bytes_ - 1) / block_bytes_ * block_bytes_;
     if (first > offset) {

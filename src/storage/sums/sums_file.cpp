@@ -46,7 +46,8 @@ void put(std::string& text, Number number) {
   text.append(bytes.data(), bytes.size());
 }
 
-// Takes numbers and texts from the front; nothing more after the first that is not there.
+// Takes numbers and texts from the front of a text. After the first take beyond the end, all takes
+// fail.
 class Cursor {
  public:
   explicit Cursor(std::string_view text) : text_(text) {}
@@ -96,10 +97,10 @@ std::optional<std::int64_t> block_bytes_of(std::string_view text) {
 struct Frame {
   std::int64_t steps = 0;
   std::string_view payload;
-  std::size_t bytes = 0;  // with its head
+  std::size_t bytes = 0;  // including the head
 };
 
-// The frame that the text begins with; nothing when it begins with no whole one.
+// Returns the frame at the start of the text, or nothing if there is no complete frame.
 std::optional<Frame> frame_at(std::string_view text) {
   const std::string_view head = text.substr(0, head_bytes);
   if (!head_is_whole(head, frame_mark)) return std::nullopt;
@@ -115,7 +116,7 @@ std::optional<Frame> frame_at(std::string_view text) {
   return frame;
 }
 
-// False when the payload is none.
+// Enters the runs of a payload into the book. Returns false if the payload is invalid.
 bool enter_payload(std::string_view payload, SumBook& book) {
   Cursor cursor(payload);
   const auto files = cursor.take<std::uint64_t>();
@@ -219,7 +220,7 @@ ParsedSums parse_sums(std::string_view text, std::int64_t steps) {
   parsed.counted_bytes = head_bytes;
   for (std::size_t at = head_bytes; at < text.size();) {
     const auto frame = frame_at(text.substr(at));
-    if (frame && frame->steps > steps) return parsed;  // of a step that was not committed
+    if (frame && frame->steps > steps) return parsed;  // frame of a step that was not committed
     if (!frame || !enter_payload(frame->payload, parsed.book)) {
       parsed.damage = fmt::format(
           "damaged or cut off at byte {}: checksums of what was written from there on are not "
@@ -279,7 +280,8 @@ Status rename_sums(const std::string& sums_file, const std::string& to, StepDura
 Result<bool> cut_sums(const std::string& sums_file, std::int64_t steps) {
   const auto text = read_sums(sums_file);
   if (!text) {
-    // Another time it may be read, and then what was not cut off would count.
+    // A later attempt to read the file may succeed, and frames that were not cut off would then be
+    // used.
     if (text.error().code != ErrorCode::invalid_argument) return text.error();
     return false;
   }

@@ -1,19 +1,24 @@
-// PATH.sums: the checksums of what is in PATH, beside it, whatever its format.
+// The file PATH.sums, which contains the checksums of PATH and lies beside it, whatever the format
+// of PATH.
 //
-//     header | frame | frame | …        a frame for each step, in the order of commits
+//     header | frame | frame | …        one frame for each step, in the order of commits
 //
-// A frame has the number of steps with which it counts and is written, durably where that is asked
-// for, before the commit that gives the file this step. In a file with fewer steps, as a run leaves
-// it that was killed in between, it says nothing, and it is cut off before the next step. No two
-// frames speak of the same byte: what is written again is taken out before, and the file replaced.
-// So a file without PATH.sums, or with an older one, is a file of which less is known, and a step
-// that was committed never looks damaged.
+// A frame contains the number of steps from which on it is valid. It is written before the commit
+// that gives the file this step, durably if durability is requested. If the file has fewer steps,
+// because a run was killed in between, the frame is invalid, and it is cut off before the next
+// step. No two frames contain checksums of the same byte: before bytes are written again, their
+// checksums are removed and PATH.sums is replaced. If PATH.sums is missing or older than the file,
+// fewer checksums are known, but a committed step never appears to be damaged.
 //
-// Numbers are little-endian. Header, 32 bytes: "WEIRSUMS", version (4 bytes), 0 (4), bytes of a
-// block (8), 0 (4), crc32c of the 28 bytes before. Frame: "FRAM", crc32c of the payload (4), steps
-// with which it counts (8), bytes of the payload (8), 0 (4), crc32c of the 28 bytes before,
-// payload. Payload: how many data files (8), each as length (4) and name; then runs up to the end:
-// number of the file (4), 0 (4), offset (8), bytes (8), and the sum of each block (4).
+// Numbers are little-endian; the sizes in bytes are in parentheses.
+// clang-format off
+//     header    "WEIRSUMS", version (4), 0 (4), bytes of a block (8), 0 (4),
+//               crc32c of the 28 bytes before (4)
+//     frame     "FRAM", crc32c of the payload (4), steps from which on it is valid (8),
+//               bytes of the payload (8), 0 (4), crc32c of the 28 bytes before (4), payload
+//     payload   number of data files (8); for each the length of its name (4) and the name; runs
+//     run       number of the file (4), 0 (4), offset (8), bytes (8), checksum of each block (4)
+// clang-format on
 #pragma once
 
 #include <cstdint>
@@ -28,7 +33,7 @@
 
 namespace weir::storage {
 
-// The file of checksums of PATH, and of PATH.incomplete.
+// Return the path of the checksums of PATH, and of PATH.incomplete.
 [[nodiscard]] std::string sums_path(const std::string& path);
 [[nodiscard]] std::string incomplete_sums_path(const std::string& path);
 
@@ -39,36 +44,38 @@ namespace weir::storage {
 
 struct ParsedSums {
   SumBook book;
-  // Where in the text the last frame ends that counts with these steps.
+  // Offset in the text of the end of the last frame that is valid for these steps.
   std::int64_t counted_bytes = 0;
-  // What cannot be read: a line; the frames before it are good.
+  // A line that describes the first unreadable part; the frames before it are valid.
   std::string damage;
 };
 
-// What a text says of a file with so many steps. Hostile texts are damaged ones, and never allocate
-// more than a small multiple of their length.
+// Returns the checksums in a text that are valid for a file with `steps` steps. A malicious text
+// counts as damaged and never causes an allocation of more than a small multiple of its length.
 [[nodiscard]] ParsedSums parse_sums(std::string_view text, std::int64_t steps);
 
 // ---- Files ------------------------------------------------------------------------------------
 
-// Longer ones are refused: of a file of 64 TiB.
+// Longer checksum files are rejected. This length suffices for a file of 64 TiB.
 inline constexpr std::int64_t longest_sums_file = std::int64_t{1} << 28;
 
-// The text of PATH.sums, "" where there is none.
+// Returns the text of PATH.sums, or "" if it does not exist.
 [[nodiscard]] Result<std::string> read_sums(const std::string& sums_file);
-// Makes the file with one frame; what is there stays until it is whole.
+// Replaces the file by one with a single frame. The old file remains until the new file is
+// complete.
 Status replace_sums(const std::string& sums_file, const std::string& frame,
                     StepDurability durability, std::int64_t block_bytes = sum_block_bytes);
-// Cuts off the frames that do not count with `steps`, and what cannot be read; a file whose header
-// cannot be read is removed. A file that is missing stays so. False, and nothing is done: it is one
-// that nobody reads, too long or no file, so it is not to be added to.
+// Cuts off frames that are invalid for `steps` and unreadable parts. Removes the file if its header
+// is unreadable; does nothing if it is missing. Returns false and changes nothing if no process
+// would read the file, because it is too long or is not a regular file; no frame may then be
+// appended.
 Result<bool> cut_sums(const std::string& sums_file, std::int64_t steps);
-// Appends a frame, to a file with a header alone where there is none.
+// Appends a frame. Creates the file with a header if it does not exist.
 Status append_sums(const std::string& sums_file, const std::string& frame,
                    StepDurability durability);
-// Under another name, when the file that it is of has got another one.
+// Renames the checksum file after its data file was renamed.
 Status rename_sums(const std::string& sums_file, const std::string& to, StepDurability durability);
-// Succeeds when there is none.
+// Removes the checksum file. Succeeds if it does not exist.
 Status remove_sums(const std::string& sums_file, StepDurability durability);
 
 }  // namespace weir::storage

@@ -39,7 +39,7 @@ Result<std::vector<std::string>> Verification::verify(std::int64_t number, const
   const Part& part = parts_[static_cast<std::size_t>(number)];
   const SumBook& book = known_->book();
   const std::string& name = book.name_of(part.file);
-  // A name that leads elsewhere is no data file of this one.
+  // A name that leads out of the file's folder is not the name of one of its data files.
   const bool outside = name.find("..") != std::string::npos || name.find('\0') != std::string::npos;
   if (outside) {
     lines.push_back(fmt::format("{}: names a file outside", sums_path(known_->path())));
@@ -62,7 +62,7 @@ Result<std::vector<std::string>> Verification::verify(std::int64_t number, const
       status = read_slices(*file.value(), {&slice, 1}, at, moved, calls);
       if (!status.ok()) return false;
       sum = crc32c({room.data(), static_cast<std::size_t>(moved)}, sum);
-      if (moved < bytes) break;  // cut off: then it is not what it was
+      if (moved < bytes) break;  // the file is truncated, so the block has changed
       at += bytes;
     }
     if (sum == block.sum || !known_->is_damaged(part.file, block, sum)) return true;

@@ -1,4 +1,4 @@
-// Verifies a whole file against its checksums, a part at a time: by as many threads as there are.
+// Verifies a whole file against its checksums in parts, which any number of threads may verify.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,21 @@ namespace weir::storage {
 
 class Verification {
  public:
-  // By what is known; without checksums there is nothing to do.
+  // Verifies against `known`. If it has no checksums, there are no parts.
   explicit Verification(std::shared_ptr<const KnownSums> known);
 
-  // Parts to verify, of at most 8 MiB or one block, and their bytes.
+  // Return the number of parts to verify, each of at most 8 MiB or one block, and their bytes.
   [[nodiscard]] std::int64_t parts() const { return static_cast<std::int64_t>(parts_.size()); }
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
-  // Reads a part and gives a line for each block that is not what it was, with array, step, file
-  // and offset. Fails where the part cannot be read. Safe for threads with the same cache; the map
-  // is that of the file, the same each time.
+  // Reads a part and returns a line for each block that has changed, with array, step, file and
+  // offset. Fails if the part cannot be read. Several threads may call this with the same cache.
+  // `map` is the map of the file and is the same in each call.
   [[nodiscard]] Result<std::vector<std::string>> verify(std::int64_t number, const FileMap& map,
                                                         DataFileCache& files);
 
  private:
   struct Part {
-    std::int64_t file = 0;  // of the book
+    std::int64_t file = 0;  // number of the file in the book
     std::int64_t begin = 0;
     std::int64_t end = 0;
   };
@@ -41,7 +41,7 @@ class Verification {
   std::vector<Part> parts_;
   std::int64_t bytes_ = 0;
   std::once_flag looked_for_owners_;
-  std::optional<BlockOwners> owners_;  // once a block was found damaged
+  std::optional<BlockOwners> owners_;  // made when the first damaged block is found
 };
 
 }  // namespace weir::storage

@@ -12,7 +12,7 @@
 namespace weir::storage {
 namespace {
 
-// The most loose parts of all arrays, besides one for each block: 32 MiB.
+// Maximum number of parts of all arrays in addition to one for each block: 32 MiB.
 constexpr std::size_t most_loose_parts = std::size_t{1} << 20;
 constexpr std::size_t most_loose_in_write = std::size_t{1} << 14;
 
@@ -31,7 +31,7 @@ WrittenSums::WrittenSums(std::size_t arrays)
 
 BlockSums WrittenSums::of_one_write() {
   BlockSums sums(most_loose_in_write);
-  sums.set_turn(1);  // all writes are of the same: what two of them wrote is not known
+  sums.set_turn(1);  // all writes have one turn: bytes written by two of them are unclear
   return sums;
 }
 

@@ -1,5 +1,5 @@
-// The checksums of a file that one process makes, by as many threads as it likes: each write sums
-// what it writes, and what fits together is put together.
+// The checksums of a file that one process writes with any number of threads. Each write computes
+// the checksums of its data; adjacent parts are combined.
 #pragma once
 
 #include <cstddef>
@@ -20,12 +20,14 @@ class WrittenSums {
  public:
   explicit WrittenSums(std::size_t arrays);
 
-  // For one write, given to add() when it has ended well.
+  // Returns an object that collects the checksums of one write. It is passed to add() if the write
+  // succeeds.
   [[nodiscard]] static BlockSums of_one_write();
-  // Safe for threads.
+  // Thread-safe.
   void add(std::int64_t array, const BlockSums& written);
-  // The checksums of the arrays of `map`, whose data files' names begin with `root`. What was
-  // written twice or in very many parts is read again, by the cache through which it was written.
+  // Returns the checksums of the arrays of `map`, whose data files' names begin with `root`. Blocks
+  // that were written twice or in very many parts are read again through `files`, the cache through
+  // which they were written.
   [[nodiscard]] Result<std::vector<NamedRun>> runs(const FileMap& map, const std::string& root,
                                                    DataFileCache& files) const;
 
