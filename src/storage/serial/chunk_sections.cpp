@@ -32,7 +32,7 @@ StoredPart part_in_box(const array::Section& section, const array::Box& box) {
   for (int d = 0; d < section.dimensions(); ++d) {
     part.memory_at[d] = (part.section.start[d] - section.start[d]) / section.stride[d];
     part.section.start[d] -= box.lower[d];
-    // One index has no stride; a long one would be no index of the box.
+    // A single index needs no stride, and a large stride would not fit into the box.
     if (part.section.count[d] == 1) part.section.stride[d] = 1;
   }
   return part;

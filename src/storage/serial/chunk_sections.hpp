@@ -1,5 +1,5 @@
-// A section of an array as parts that are each dense in one place: the whole of a dense array, or
-// what lies in each chunk.
+// Divides a section of an array into parts, each of which lies in one dense place: the whole array
+// if it is dense, or one chunk.
 #pragma once
 
 #include <optional>
@@ -14,21 +14,22 @@ namespace weir::storage {
 
 struct StoredPart {
   array::Section section;    // in the indices of the part's layout
-  array::Indices memory_at;  // of its first element in the caller's memory
+  array::Indices memory_at;  // index of its first element in the caller's memory
   std::int64_t file = 0;
-  // Nothing: the part is in no file.
+  // Empty if the part is in no file.
   std::optional<array::Layout> layout;
 };
 
-// Calls visit(StoredPart) → Status for each; stops at the first failure.
+// Calls visit(StoredPart), which returns a Status, for each part. Stops at the first failure.
 template <typename Visit>
 Status for_each_part(const ExtentMap& map, const array::Section& section, const Visit& visit);
 
-// The layout of a map without chunks, and of a chunk whose place is known.
+// Return the layout of a map without chunks, and of a chunk whose place is known.
 [[nodiscard]] Result<array::Layout> layout_without_chunks(const ExtentMap& map);
 [[nodiscard]] Result<array::Layout> layout_of_chunk(const ExtentMap& map, std::int64_t chunk,
                                                     const ExtentPlace& place);
-// What of the section lies in a box, in the box's indices; where that is in memory.
+// Returns the part of the section that lies in a box, in the box's indices, and its place in
+// memory.
 [[nodiscard]] StoredPart part_in_box(const array::Section& section, const array::Box& box);
 
 template <typename Visit>

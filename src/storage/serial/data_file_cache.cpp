@@ -13,7 +13,7 @@ namespace weir::storage {
 namespace {
 
 constexpr std::size_t most_open = 64;
-// Fewer, as each array of a file may have so many.
+// This limit is low because each array of a file may have so many.
 constexpr std::size_t most_kept = 8;
 
 }  // namespace
@@ -50,7 +50,7 @@ Result<std::shared_ptr<const File>> DataFileCache::get(const std::string& path,
     const std::lock_guard lock(mutex_);
     if (auto file = find(path)) return file;
   }
-  // Opening may wait for a server; other threads go on meanwhile.
+  // Opening may wait for a server; other threads can use the cache in the meantime.
   auto opened = open_system_file(
       path, {.write = use_ == Use::writing, .bytes_when_made = bytes_when_made, .known = known});
   if (!opened) return opened.error();
@@ -66,7 +66,8 @@ Result<std::shared_ptr<const File>> DataFileCache::get(const std::string& path,
   return find(path);
 }
 
-// The one that was used last longest ago. When all are in use, one more stays open.
+// Closes the least recently used file that is not in use. If all are in use, closes none, so that
+// one more file is open.
 Status DataFileCache::close_one() {
   const auto unused = std::find_if(entries_.rbegin(), entries_.rend(),
                                    [](const Entry& one) { return !one.is_in_use(); });
@@ -145,7 +146,7 @@ Status DataFileCache::sync() {
     closed_unsynced_.clear();
   }
   while (!changed_folders_.empty()) {
-    // One that is gone was renamed before it was durable, with all that was in it.
+    // A folder that is missing was renamed, with everything in it, before it was durable.
     Status synced = sync_folder(*changed_folders_.begin());
     if (!synced.ok() && synced.error().system_error != ENOENT) return synced;
     changed_folders_.erase(changed_folders_.begin());

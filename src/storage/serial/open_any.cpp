@@ -13,8 +13,8 @@
 namespace weir::storage {
 namespace {
 
-// The path of a raw file or array that was named by its data or by its document; empty where it is
-// none.
+// Returns the path of a raw file or array that was given by its data or by its document, or "" if
+// it is neither.
 std::string path_of_raw(const std::string& path) {
   if (is_on_disk(sidecar_path(path))) return has_other_format(path) ? "" : path;
   constexpr std::string_view suffix = ".json";
@@ -46,10 +46,10 @@ Result<OpenedFile> open_once(const std::string& path) {
 
 }  // namespace
 
-// The header is read by programs and libraries that know files by their paths. So the file is
-// looked at before and after.
+// Programs and libraries that read the header open the file by its path. The file's version is
+// therefore compared before and after.
 Result<OpenedFile> open_any(const std::string& path) {
-  constexpr int most_attempts = 5;  // a file that is replaced each time is none to be read
+  constexpr int most_attempts = 5;  // a file that is replaced each time cannot be read
   std::string name = path;
   for (int attempt = 1;; ++attempt) {
     FileVersion before = version_of(name);

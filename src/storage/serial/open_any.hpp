@@ -1,4 +1,4 @@
-// Opens a file of any format: which one it is, its content says, not its name.
+// Opens a file of any format. The format is recognized by the file's content, not by its name.
 #pragma once
 
 #include <optional>
@@ -16,23 +16,23 @@ struct OpenedFile {
   std::string_view format;  // "hdf5", "cdf5", "cdf2", "cdf1", "zarr", "raw"
   std::string path;         // without the .json of a raw file's document
   FileMap map;
-  // At most as new as the map: who changes the file compares before.
+  // Is not newer than the map. A process that changes the file must compare the version first.
   FileVersion version;
 };
 
-// PATH of an HDF5 or NetCDF file, of a Zarr folder, of a raw array or of its document PATH.json.
-// Fails when it is none of these, and as Format::open() does. The map says which file it was read
-// from (DataFiles::known()).
+// `path` is that of an HDF5 or NetCDF file, of a Zarr folder, of a raw array or of its document
+// PATH.json. Fails if it is none of these, or if Format::open() fails. The map contains the
+// identity of the file from which it was read (DataFiles::known()).
 [[nodiscard]] Result<OpenedFile> open_any(const std::string& path);
 
-// The file or folder that data files of a map of PATH belong to. Nothing where there is none, or
-// its identity is not known.
+// Returns the file or folder to which the data files of a map of `path` belong, or nothing if there
+// is none or its identity is unknown.
 [[nodiscard]] std::optional<KnownFile> known_file_of(const FileMap& map, const std::string& path);
-// All arrays of the map are of this file.
+// Sets the known file of all arrays of the map.
 void set_known_file(FileMap& map, const std::optional<KnownFile>& known);
 
-// Whether readers of PATH see a file whose data still have their temporary name, as a commit that
-// failed half-way may leave one.
+// Returns whether readers of `path` see a file whose data still have their temporary name, which
+// can be the result of a commit that failed half-way.
 [[nodiscard]] bool is_seen_unrenamed(const std::string& path);
 
 }  // namespace weir::storage

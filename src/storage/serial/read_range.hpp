@@ -1,4 +1,4 @@
-// Reads contiguous bytes of one of a stored array's files.
+// Reads contiguous bytes of one file of a stored array.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace weir::storage {
 
-// Fills the slice. False when there is no such file and need not be: its elements were never
-// written. Fails when the file ends early.
+// Fills the slice. Returns false if the file does not exist and may be missing; its elements were
+// then never written. Fails if the file ends early.
 [[nodiscard]] Result<bool> read_range(const ExtentMap& map, DataFileCache& files, std::int64_t file,
                                       std::int64_t offset, const Slice& slice);
 

@@ -17,11 +17,11 @@
 namespace weir::storage {
 namespace {
 
-// Spans of one file that are at most so far apart are read together.
+// Spans of one file with at most this distance between them are read together.
 constexpr std::int64_t read_across = std::int64_t{8} << 10;
-// The most spans that are read together: each takes the memory of a few hundred bytes.
+// Maximum number of spans that are read together; each takes a few hundred bytes of memory.
 constexpr std::size_t most_together = 1024;
-// Runs of at least this length go straight into memory.
+// Runs of at least this length are read directly into the caller's memory.
 constexpr std::int64_t straight_from = std::int64_t{64} << 10;
 
 void fill_target(const array::StridedCopy& copy, const std::vector<std::byte>& element,
@@ -34,7 +34,7 @@ void fill_target(const array::StridedCopy& copy, const std::vector<std::byte>& e
   });
 }
 
-// Reads spans into memory; small ones that are near each other by one call.
+// Reads spans into memory. Small spans that are close together are read by one call.
 class SpanReader {
  public:
   SpanReader(const StoredArray& array, std::byte* data, DataFileCache& files,
@@ -100,7 +100,7 @@ class SpanReader {
     fill_target(copy, fill_, data_);
     given_ += copy.runs() * copy.bytes;
   }
-  // Bytes of memory that were read or filled.
+  // Returns the bytes of memory that were read or filled.
   [[nodiscard]] std::int64_t given() const { return given_; }
 
  private:
@@ -124,7 +124,7 @@ class SpanReader {
     });
   }
 
-  // `there` is false when there is no such file and need not be.
+  // Sets `there` to false if the file does not exist and may be missing.
   Status read(std::int64_t number, std::int64_t offset, std::int64_t bytes, std::byte* to,
               bool& there) {
     const Slice slice{to, bytes};

@@ -1,5 +1,5 @@
-// Reads a section of a stored array into memory, in one process: what the collective library does
-// by plans and aggregators, for tools that look at a part of a file.
+// Reads a section of a stored array into memory, in one process without plans and aggregators. This
+// serves tools that examine a part of a file.
 #pragma once
 
 #include <cstddef>
@@ -15,16 +15,17 @@
 
 namespace weir::storage {
 
-// What one call needs besides the caller's memory, at most: one buffer of this many bytes, or of
-// one element, or of one encoded chunk where that is more.
+// Size of the buffer that a call needs in addition to the caller's memory. The buffer is larger if
+// one element or one encoded chunk is larger.
 inline constexpr std::int64_t serial_buffer_bytes = std::int64_t{4} << 20;
 
-// `memory` has the extents section.count and counts from `data`; elements that are in no file get
-// the array's fill value, or zeros where it has none. Numbers come in the machine's byte order.
-// Fails when elements of the memory overlap, when a file cannot be read or ends early. Safe for
-// threads with the same cache. With a verifier, which has nothing to do for encoded chunks, also
-// when a block that was read is not what was written; then the memory may hold some of it. Encoded
-// chunks of which a part is read are looked for in `kept` and left there; null: nothing is kept.
+// `memory` has the extents section.count and offsets relative to `data`. Elements that are in no
+// file become the array's fill value, or zeros if it has none. Numbers are converted to the
+// machine's byte order. Fails if elements of the memory overlap, or if a file cannot be read or
+// ends early. With a verifier, which does nothing for encoded chunks, it also fails if a block that
+// was read differs from what was written; the memory may then contain a part of the block. Several
+// threads may use the same cache. An encoded chunk of which only a part is read is taken from
+// `kept`, or decoded and kept there; if `kept` is null, no chunk is kept.
 Status read_section(const StoredArray& array, const array::Section& section, std::byte* data,
                     const array::Layout& memory, DataFileCache& files,
                     std::int64_t buffer_bytes = serial_buffer_bytes,

@@ -16,7 +16,7 @@ SectionVerifier::SectionVerifier(const StoredArray& array, std::shared_ptr<const
 
 Status SectionVerifier::has_read(std::int64_t file, std::int64_t offset, const Slice& slice) {
   Status status = sums_.has_read({file, offset, {&slice, 1}});
-  // No touched block is to be left out for want of room.
+  // Completes blocks early enough that no touched block is omitted for lack of room.
   const bool full = sums_.incomplete_parts() >= ArraySums::most_parts / 2;
   return status.ok() && full && which_ == VerifiedBlocks::touched ? end() : status;
 }

@@ -1,4 +1,5 @@
-// Compares what one process reads of an array with the file's checksums (sums/known_sums.hpp).
+// Verifies the bytes that one process reads of an array against the file's checksums
+// (sums/known_sums.hpp).
 #pragma once
 
 #include <cstdint>
@@ -15,21 +16,22 @@ namespace weir::storage {
 
 enum class VerifiedBlocks : std::uint8_t {
   none,
-  covered,  // those of which a read takes three quarters or more
-  touched,  // all that it takes anything of: their rest is read, too
+  covered,  // blocks of which a read contains three quarters or more
+  touched,  // all blocks of which a read contains a part; their rest is read, too
 };
 
-// Verifies one read of a section, by one thread. Array, file and cache outlive the verifier.
+// Verifies one read of a section, in one thread. The array, the map of the file and the cache must
+// outlive the verifier.
 class SectionVerifier {
  public:
   SectionVerifier(const StoredArray& array, std::shared_ptr<const KnownSums> known,
                   const FileMap& file, DataFileCache& files, VerifiedBlocks which);
 
-  // Bytes as they are in the array's file number `file`.
+  // Verifies bytes that were read, as they are in the array's file number `file`.
   Status has_read(std::int64_t file, std::int64_t offset, const Slice& slice);
-  // Fails for a file that is missing and should be there.
+  // Fails if the missing file number `file` should exist.
   Status is_missing(std::int64_t file);
-  // After the last of them.
+  // Called after the last has_read().
   Status end();
 
  private:

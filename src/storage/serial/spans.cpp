@@ -15,16 +15,16 @@ using array::Section;
 using array::StridedCopy;
 using array::UniformRegion;
 
-// Holes are read along when they are at most three times what was asked for, or when everything
-// together is not longer than this: shorter reads take no less time.
+// Holes are read, too, if they are at most three times as long as the requested bytes, or if the
+// whole read is not longer than this: shorter reads are not faster.
 constexpr std::int64_t short_read = std::int64_t{64} << 10;
 constexpr std::int64_t most_read_per_asked = 4;
-// Holes between runs that begin so close to each other are read along, too: a call for each costs
-// more.
+// Holes are also read if the runs begin at most this far apart, because a call for each run would
+// cost more.
 constexpr std::int64_t most_read_per_run = std::int64_t{8} << 10;
 
-// Where the section's elements are in what is stored, and where in memory: the same counts and
-// lengths along each dimension.
+// These functions return the regions of the section's elements in the stored array and in memory.
+// Both regions have the same counts and lengths along each dimension.
 UniformRegion stored_region(const Section& section) {
   UniformRegion region;
   for (int d = 0; d < section.dimensions(); ++d) {
@@ -53,7 +53,7 @@ UniformRegion memory_region(const Section& section, const Indices& at) {
   return region;
 }
 
-// The bytes from the first to the last element of the section, both included.
+// Returns the number of bytes from the first to the last element of the section, both included.
 std::int64_t reach(const Layout& stored, const Section& section) {
   std::int64_t bytes = stored.element_bytes();
   for (int d = 0; d < section.dimensions(); ++d) {
@@ -62,7 +62,8 @@ std::int64_t reach(const Layout& stored, const Section& section) {
   return bytes;
 }
 
-// The dimension whose indices are farthest apart in the file, of those with several; -1: none.
+// Returns the dimension with several indices whose indices are farthest apart in the file, or -1 if
+// there is none.
 int widest_dimension(const Layout& stored, const Section& section) {
   int widest = -1;
   for (int d = 0; d < section.dimensions(); ++d) {
@@ -73,7 +74,7 @@ int widest_dimension(const Layout& stored, const Section& section) {
   return widest;
 }
 
-// How many runs of neighbouring bytes the section is in.
+// Returns the number of contiguous runs of bytes of the section.
 std::int64_t runs_of(const Layout& stored, const Section& section) {
   std::int64_t run = stored.element_bytes();
   for (bool longer = true; longer;) {
@@ -88,7 +89,7 @@ std::int64_t runs_of(const Layout& stored, const Section& section) {
   return section.elements() * stored.element_bytes() / run;
 }
 
-// Whether the bytes of the section are read by one call, with those between them.
+// Returns whether one call should read the bytes of the section and those between them.
 bool worth_reading(const Layout& stored, const Section& section, std::int64_t most) {
   const std::int64_t span = reach(stored, section);
   if (span > most) return false;
@@ -128,12 +129,13 @@ Status SpanCutter::cut(std::int64_t file, const Layout& stored, const Section& s
     return give(file, stored, section, memory_at, begin, begin + span);
   }
   if (whole && limits_.long_runs) {
-    // Longer than a buffer, but perhaps none is needed.
+    // The span is longer than a buffer, but it may not need one.
     const StridedCopy copy = copy_to_memory(section, stored, memory_at, memory_);
     if (copy.levels.empty()) return give(file, stored, section, memory_at, begin, begin + span);
   }
 
-  // As many indices of the widest dimension as make a span; one where not even these do.
+  // Takes as many indices of the widest dimension as fit into a span, or one index if not even one
+  // fits.
   const std::int64_t apart = section.stride[widest] * stored.stride(widest);
   Section part = section;
   part.count[widest] = 1;

@@ -1,8 +1,8 @@
-// Cuts a section of a stored array into spans: stretches of one file that one call reads or writes,
-// each with the copy between its bytes and the caller's memory.
+// Cuts a section of a stored array into spans. A span is a contiguous range of one file that one
+// call reads or writes, with the copy between its bytes and the caller's memory.
 //
-// Reading, a span may hold bytes that nobody asked for, where that saves calls. Writing, every byte
-// of a span is an element's.
+// A span that is read may contain unrequested bytes if that saves calls (data sieving). A span that
+// is written contains only bytes of elements.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ namespace weir::storage {
 enum class SpanUse : std::uint8_t { reading, writing };
 
 struct SpanLimits {
-  // The most bytes of a span; a single element may be longer.
+  // Maximum number of bytes of a span; a single element may be longer.
   std::int64_t most_bytes = 0;
-  // Spans that are one run in memory too may be of any length: no buffer holds them.
+  // A span that is also one run in memory may have any length, because it needs no buffer.
   bool long_runs = true;
 };
 
@@ -29,11 +29,11 @@ struct Span {
   std::int64_t file = 0;
   std::int64_t begin = 0;  // bytes from the start of the file
   std::int64_t end = 0;
-  // Reading, from the span's bytes to memory; writing, the other way.
+  // For a read, the copy from the span's bytes to memory; for a write, the opposite copy.
   array::StridedCopy copy;
 
   [[nodiscard]] std::int64_t bytes() const { return end - begin; }
-  // Whether the span is one run in memory as well: no buffer is needed between them.
+  // Returns whether the span is also one run in memory, so that no buffer is needed.
   [[nodiscard]] bool is_one_run() const { return copy.levels.empty(); }
 };
 
@@ -44,8 +44,9 @@ class SpanCutter {
   // `memory` has the extents of the caller's whole section.
   SpanCutter(SpanUse use, const array::Layout& memory, const SpanLimits& limits, Take take);
 
-  // Gives the spans of `section`, whose indices are those of `stored`, in ascending order of their
-  // places. Its first element is at index `memory_at` in memory. Stops at the first failure.
+  // Passes the spans of `section`, whose indices are those of `stored`, to Take, in ascending order
+  // of their places. The section's first element is at index `memory_at` in memory. Stops at the
+  // first failure.
   Status cut(std::int64_t file, const array::Layout& stored, const array::Section& section,
              const array::Indices& memory_at) const;
 
@@ -60,8 +61,8 @@ class SpanCutter {
   Take take_;
 };
 
-// The copy of a section, whose indices are those of `stored`, to memory where its first element is
-// at index `memory_at`; and the other way. The section is not empty.
+// Return the copy of a section, whose indices are those of `stored`, to memory, where its first
+// element is at index `memory_at`, and the opposite copy. The section is not empty.
 [[nodiscard]] array::StridedCopy copy_to_memory(const array::Section& section,
                                                 const array::Layout& stored,
                                                 const array::Indices& memory_at,

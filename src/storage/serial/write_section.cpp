@@ -24,7 +24,7 @@ class SpanWriter {
         swapped_together_(map_.byte_order == ByteOrder::big ? bytes_swapped_together(map_.type)
                                                             : 1) {}
 
-  // Bytes of the elements that were written.
+  // Returns the bytes of the elements that were written.
   [[nodiscard]] std::int64_t written() const { return written_; }
   [[nodiscard]] bool swaps() const { return swapped_together_ != 1; }
 
@@ -46,7 +46,7 @@ class SpanWriter {
     const auto file =
         files_.get(map_.files.path(span.file), map_.files.bytes_when_made(), map_.files.known());
     if (!file) return file.error();
-    // A slice that is written is not changed.
+    // Writing does not change the slice.
     // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
     const Slice slice{const_cast<std::byte*>(from), span.bytes()};
     if (sums_ != nullptr) sums_->add(span.file, span.begin, span.bytes(), {&slice, 1});
@@ -75,7 +75,7 @@ Status write_section(const StoredArray& array, const array::Section& section, co
     return write_encoded_section(array, section, data, memory, files);
   }
   SpanWriter writer(array, data, files, sums);
-  // A run that needs its bytes swapped goes through the buffer like all others.
+  // A run whose bytes must be swapped is copied through the buffer like all others.
   const SpanLimits limits{.most_bytes = buffer_bytes, .long_runs = !writer.swaps()};
   const SpanCutter cutter(SpanUse::writing, memory, limits,
                           [&](const Span& span) { return writer.take(span); });
@@ -94,7 +94,7 @@ Status write_fill(const StoredArray& array, const array::Section& section, DataF
   const auto bytes = static_cast<std::size_t>(array.map.type.bytes());
   std::vector<std::byte> element = array.description.fill;
   if (element.size() != bytes) element.assign(bytes, std::byte{0});
-  // One element in memory stands for all.
+  // All elements of this layout are one element in memory.
   const std::vector<std::int64_t> strides(static_cast<std::size_t>(section.dimensions()), 0);
   const auto memory = array::Layout::strided(section.count, array.map.type.bytes(), strides);
   if (!memory) return memory.error();

@@ -15,15 +15,15 @@
 
 namespace weir::storage {
 
-// `memory` has the extents section.count and counts from `data`, which is only read. Files that
-// are missing are made where the array's map says so. Fails where a chunk has no place. Processes
-// may write disjoint sections at the same time. `sums` gets what is written, as it is in the file;
-// not of encoded chunks.
+// `memory` has the extents section.count and offsets relative to `data`, which is only read.
+// Missing files are created if the array's map specifies this. Fails if a chunk has no place.
+// Processes may write disjoint sections at the same time. The checksums of the bytes in the file
+// are added to `sums`, except for encoded chunks.
 Status write_section(const StoredArray& array, const array::Section& section, const std::byte* data,
                      const array::Layout& memory, DataFileCache& files,
                      std::int64_t buffer_bytes = serial_buffer_bytes, BlockSums* sums = nullptr);
 
-// Gives all elements of a section the array's fill value, zeros where it has none.
+// Sets all elements of a section to the array's fill value, or to zero if it has none.
 Status write_fill(const StoredArray& array, const array::Section& section, DataFileCache& files);
 
 }  // namespace weir::storage
