@@ -18,7 +18,8 @@ namespace {
 
 // ---- Files that were cut off ------------------------------------------------------------------
 
-// How many of the first indices of dimension 0 end inside a file of so many bytes.
+// Returns how many of the first indices of dimension 0 lie completely in a file of `file_bytes`
+// bytes.
 std::int64_t indices_inside(const ExtentMap& map, std::int64_t file_bytes) {
   const std::int64_t all = map.shape.extent(0);
   const std::int64_t index_bytes = map.shape.elements() / all * map.type.bytes();
@@ -33,7 +34,7 @@ void find_cut_off(const StoredArray& array, MissingParts& missing) {
   const ExtentMap& map = array.map;
   missing.parts = map.shape.extent(0);
   struct stat information {};
-  // In another order the elements of an index are not next to each other.
+  // In column-major order, the elements of an index are not contiguous.
   const bool in_order = map.order == array::Order::row_major || map.shape.dimensions() == 1;
   if (!in_order || ::stat(map.files.path(0).c_str(), &information) != 0) return;
   missing.lost = missing.parts - indices_inside(map, information.st_size);
@@ -47,7 +48,7 @@ void find_cut_off(const StoredArray& array, MissingParts& missing) {
 
 // ---- Chunks that are files --------------------------------------------------------------------
 
-// Whether `coordinates`, with this character between them, are those of a file.
+// Returns whether `coordinates`, separated by the character of `files`, are those of a file.
 bool is_in_grid(std::string_view coordinates, const DataFiles::Parts& files) {
   for (int d = 0; d < files.counts.size(); ++d) {
     std::int64_t number = -1;
@@ -149,7 +150,7 @@ Result<MissingParts> find_missing_parts(const StoredArray& array, Unwritten unwr
   } else if (const auto* const table = std::get_if<ChunkTable>(&chunks->places)) {
     there = chunks_in(*table);
   } else {
-    // Of one chunk each, or shards as they are laid out, which have all chunks.
+    // Files of one chunk each may be missing. Preallocated shards contain all their chunks.
     are_files = map.files.bytes_when_made() > 0 && map.files.files() == missing.parts;
   }
   if (are_files && unwritten == Unwritten::counted) there = files_there(map.files);

@@ -15,7 +15,8 @@
 namespace weir::storage {
 namespace {
 
-// A kill between two writes of a commit leaves some arrays with a step more than others.
+// If a process is killed between two writes of a commit, some arrays have one more step than
+// others.
 void add_arrays_ahead(const FileMap& map, std::vector<std::string>& findings) {
   const auto steps = map.steps();
   if (!steps) return;
@@ -48,7 +49,7 @@ Result<std::vector<std::string>> find_unfinished(const std::string& path) {
   const auto opened = open_any(path);
   if (!opened) return opened.error();
   const auto& arrays = opened.value().map.arrays;
-  // The data of a raw file that is there have this name until they are renamed.
+  // The data of an existing raw file have this name until they are renamed.
   if (begun && (arrays.empty() || arrays.front().map.files.path(0) != temporary)) tell_of_begun();
   if (is_replaced_document(path)) {
     findings.push_back(fmt::format("{} is of the raw file that was here before: remove it",

@@ -1,4 +1,5 @@
-// What killed runs left: a file whose making did not end, a step that was not committed.
+// The remains of runs that were killed: files whose creation did not end, and steps that were not
+// committed.
 #pragma once
 
 #include <string>
@@ -8,8 +9,9 @@
 
 namespace weir::storage {
 
-// A line each, of the file at `path` and beside it, of any format; none where everything is
-// committed. Fails when there is no file, finished or not, or none that can be opened.
+// Returns a line for each such finding in and beside the file at `path`, of any format, or none if
+// everything is committed. Fails if there is no file, finished or unfinished, or it cannot be
+// opened.
 [[nodiscard]] Result<std::vector<std::string>> find_unfinished(const std::string& path);
 
 }  // namespace weir::storage
