@@ -20,7 +20,8 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-// What a step decodes to is not known before: it gets more room until it fits.
+// The length of a step's result is not known beforehand, so the room is increased until the result
+// fits.
 Result<Bytes> decoded(const Codec& codec, const CodecStep& step, const Bytes& from) {
   constexpr std::int64_t least_room = std::int64_t{64} << 10;
   std::int64_t room = std::clamp(4 * std::ssize(from), least_room, most_text_chunk_bytes);
@@ -45,7 +46,7 @@ class TextChunks {
   TextChunks(const StoredTexts& texts, DataFileCache& files)
       : map_(texts.array.map), files_(files), form_(chunk_form(map_)) {}
 
-  // The chunk's bytes, decoded; nothing for one that is in no file.
+  // Returns the decoded bytes of the chunk, or nothing if it is in no file.
   Result<std::optional<Bytes>> read(std::int64_t chunk) {
     const auto place = map_.encoded()->place_of(chunk);
     if (!place) return std::optional<Bytes>();

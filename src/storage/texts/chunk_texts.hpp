@@ -1,5 +1,6 @@
-// Texts in the chunks of Zarr: a chunk is how many texts it has, then each text behind its length
-// (numcodecs' and Zarr's codec vlen-utf8; all numbers have 4 bytes, little-endian), then encoded.
+// Texts in Zarr chunks. A chunk contains the number of its texts, then the length and the bytes of
+// each text (the codec vlen-utf8 of numcodecs and Zarr; all numbers have 4 bytes, little-endian).
+// The chunk is then encoded.
 #pragma once
 
 #include <cstddef>
@@ -17,14 +18,14 @@
 
 namespace weir::storage {
 
-// The most bytes of a chunk of texts, encoded and decoded.
+// Maximum number of bytes of a chunk of texts, both encoded and decoded.
 inline constexpr std::int64_t most_text_chunk_bytes = std::int64_t{256} << 20;
 
 [[nodiscard]] Result<Texts> read_chunk_texts(const StoredTexts& texts,
                                              const array::Section& section, DataFileCache& files);
 
-// The texts of a decoded chunk, in its memory. Nothing where it does not hold as many, or ends
-// elsewhere than with the last one.
+// Returns the texts of a decoded chunk, which refer to its memory. Returns nothing if the chunk
+// does not contain `count` texts or does not end with the last one.
 [[nodiscard]] std::optional<std::vector<std::string_view>> parse_text_chunk(
     std::span<const std::byte> chunk, std::int64_t count);
 

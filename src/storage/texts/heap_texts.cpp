@@ -19,15 +19,15 @@
 namespace weir::storage {
 namespace {
 
-// An element, little-endian as all of a file's metadata.
+// An element of the array; it is little-endian, like all metadata of the file.
 struct Reference {
   std::uint32_t bytes = 0;
-  std::uint64_t collection = 0;  // from the heap's base on; 0: there is no text
+  std::uint64_t collection = 0;  // address relative to the heap's base; 0: there is no text
   std::uint32_t object = 0;
 };
 constexpr std::uint64_t undefined_address = UINT64_MAX;
 
-// What elements get that were never written.
+// Value of all bytes of elements that were never written.
 constexpr std::byte of_unwritten{0xFF};
 
 Reference reference_at(const std::byte* element) {
@@ -38,7 +38,7 @@ Reference reference_at(const std::byte* element) {
   return one;
 }
 
-// A text that is wanted.
+// A requested text.
 struct Wanted {
   Reference reference;
   std::int64_t number = 0;
@@ -57,12 +57,12 @@ Error damaged(const StoredTexts& texts, std::int64_t offset, std::string what) {
                texts.array.map.files.path(0), offset);
 }
 
-// Part of the file, read in windows.
+// Reads a part of the file in windows.
 class Windows {
  public:
   Windows(const ExtentMap& map, DataFileCache& files) : map_(map), files_(files) {}
 
-  // The file's bytes from here up to this end may be read.
+  // Sets the end of the file's bytes that may be read.
   void set_end(std::int64_t end) { end_ = end; }
 
   Status read(std::int64_t offset, std::span<std::byte> to) {
@@ -93,18 +93,18 @@ class Windows {
   const ExtentMap& map_;
   DataFileCache& files_;
   std::int64_t end_ = 0;
-  std::int64_t begin_ = 0;  // of the window in the file
+  std::int64_t begin_ = 0;  // offset of the window in the file
   std::vector<std::byte> window_;
 };
 
-// Finds the texts of one collection after the other, in the order of their places.
+// Finds the texts, one collection after the other, in the order of their addresses.
 class Collections {
  public:
   Collections(const StoredTexts& texts, DataFileCache& files, std::int64_t file_bytes,
               TextList& found)
       : texts_(texts), windows_(texts.array.map, files), file_bytes_(file_bytes), found_(found) {}
 
-  // All texts that are wanted of one collection, by ascending object.
+  // Reads all requested texts of one collection; `wanted` ascends by object number.
   Status read(std::span<Wanted> wanted) {
     const std::uint64_t address = wanted.front().reference.collection;
     const auto most = static_cast<std::uint64_t>(file_bytes_ - *texts_.heap_base);
@@ -128,7 +128,7 @@ class Collections {
   }
 
  private:
-  // The header of a collection, and of each object in it.
+  // Size of the header of a collection and of each object in it.
   static constexpr std::int64_t header_bytes = 16;
 
   Status read_objects(std::int64_t at, std::int64_t end, std::span<Wanted> wanted) {
@@ -138,7 +138,7 @@ class Collections {
       if (Status status = windows_.read(at, header); !status.ok()) return status;
       const auto object = number_at<std::uint16_t>(header);
       const auto bytes = number_at<std::uint64_t>(header, 8);
-      if (object == 0) break;  // free room, the last of a collection
+      if (object == 0) break;  // free space, which is last in a collection
       const auto room = static_cast<std::uint64_t>(end - at - header_bytes);
       if (bytes > room) return damaged(texts_, at, "a text ends outside its collection");
       const Wanted first{
@@ -179,7 +179,7 @@ Result<std::int64_t> bytes_of_file(const StoredTexts& texts, DataFileCache& file
   return std::max(state->bytes, *texts.heap_base);
 }
 
-// The elements of a section as they are in the file.
+// Returns the elements of a section as they are in the file.
 Result<std::vector<std::byte>> read_references(const StoredTexts& texts,
                                                const array::Section& section,
                                                DataFileCache& files) {

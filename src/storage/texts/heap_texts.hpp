@@ -1,6 +1,6 @@
-// Texts in the global heap of an HDF5 file (the HDF5 File Format Specification, "Global Heap"): an
-// element is a text's length, the place of a collection of objects, and an object's number in it.
-// HDF5's library is not needed to follow them.
+// Texts in the global heap of an HDF5 file (the HDF5 File Format Specification, "Global Heap"). An
+// element consists of the text's length, the address of a collection of objects, and the number of
+// an object in the collection. These texts are read without HDF5's library.
 #pragma once
 
 #include "array/section.hpp"
@@ -11,9 +11,9 @@
 
 namespace weir::storage {
 
-// Each collection is read once, and none may overlap another one: so this takes time in proportion
-// to what is in the file, whatever the references say. Texts that take more bytes together than the
-// file has are refused.
+// Each collection is read once, and collections may not overlap, so the time is proportional to the
+// size of the file whatever the references are. Fails if the texts have more bytes in total than
+// the file.
 [[nodiscard]] Result<Texts> read_heap_texts(const StoredTexts& texts, const array::Section& section,
                                             DataFileCache& files);
 

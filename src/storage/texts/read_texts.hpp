@@ -1,4 +1,4 @@
-// Reads sections of arrays of texts of any length, in one process.
+// Reads sections of arrays of variable-length texts, in one process.
 #pragma once
 
 #include "array/section.hpp"
@@ -9,9 +9,9 @@
 
 namespace weir::storage {
 
-// The texts of a section, in row-major order. Takes 40 bytes for each element besides twice the
-// texts, and one chunk. Fails when a file cannot be read, ends early, or refers to what is no text.
-// Safe for threads with the same cache.
+// Returns the texts of a section in row-major order. Needs memory for twice the texts, 40 bytes for
+// each element, and one chunk. Fails if a file cannot be read, ends early, or contains a reference
+// that does not lead to a text. Several threads may use the same cache.
 [[nodiscard]] Result<Texts> read_texts(const StoredTexts& texts, const array::Section& section,
                                        DataFileCache& files);
 

@@ -1,4 +1,4 @@
-// Texts of any length, in memory.
+// Texts of variable length in memory.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace weir::storage {
 
-// Text i is bytes[offsets[i]] to bytes[offsets[i + 1] - 2]; a zero follows each text.
+// Text i is bytes[offsets[i]] to bytes[offsets[i + 1] - 2]. A zero byte follows each text.
 struct Texts {
   std::vector<std::int64_t> offsets = {0};
   std::string bytes;
@@ -20,18 +20,18 @@ struct Texts {
   [[nodiscard]] std::string_view at(std::int64_t number) const;
 };
 
-// Texts that become known in any order.
+// A list of texts that are set in any order.
 class TextList {
  public:
-  // All are "" at first.
+  // All texts are initially "".
   explicit TextList(std::int64_t count) : places_(static_cast<std::size_t>(count)) {}
 
   void put(std::int64_t number, std::string_view text);
-  // Room for a text of so many bytes, to be filled before the next call.
+  // Returns room for a text of `bytes` bytes, which must be filled before the next call.
   [[nodiscard]] std::span<std::byte> room_for(std::int64_t number, std::int64_t bytes);
 
   enum class Zeros : std::uint8_t { end_texts, are_text };
-  // In the order of their numbers.
+  // Returns the texts in the order of their numbers.
   [[nodiscard]] Texts in_order(Zeros zeros) const;
 
  private:
