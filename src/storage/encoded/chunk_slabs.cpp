@@ -73,7 +73,7 @@ array::Box ChunkSlabs::inside(std::int64_t slab) const {
 
 std::vector<ChunkSlabs::Member> ChunkSlabs::members(std::int64_t slab) const {
   const std::int64_t rows = chunks_per_block_[slowest_];
-  array::Indices first = blocks_.coordinates(slab / rows);  // in chunks
+  array::Indices first = blocks_.coordinates(slab / rows);  // coordinates of the first chunk
   for (int d = 0; d < first.size(); ++d) first[d] *= chunks_per_block_[d];
   first[slowest_] += slab % rows;
   array::Indices counts = chunks_per_block_;

@@ -8,7 +8,8 @@
 namespace weir::storage {
 namespace {
 
-// An entry's key twice, its nodes and its counts, so that many small chunks are bounded, too.
+// The overhead of an entry: its key twice, its nodes and its counts. It counts so that the memory
+// for many small chunks is limited, too.
 constexpr std::int64_t bytes_of_entry = 512;
 
 std::int64_t bytes_with(const DecodedChunk& chunk) {

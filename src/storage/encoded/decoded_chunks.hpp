@@ -1,9 +1,9 @@
-// Decoded chunks that reads of sections leave for the next ones: whoever reads an array row by row
-// would otherwise decode a chunk once for each of its rows.
+// A cache of decoded chunks for reads of sections. Without it, a program that reads an array row by
+// row would decode a chunk once for each of its rows.
 //
-// A chunk is kept with the state that its file had before it was read (sums/file_state.hpp), and is
-// given to those alone who find the file in that state: bytes that were replaced or changed
-// meanwhile are decoded anew. Chunks that were read longest ago go first.
+// A chunk is kept with the state that its file had before it was read (sums/file_state.hpp). It is
+// used only if the file is still in that state; otherwise the chunk is decoded again. The least
+// recently used chunks are dropped first.
 #pragma once
 
 #include <compare>
@@ -21,10 +21,10 @@
 
 namespace weir::storage {
 
-// The elements of one chunk, packed as EncodedArray has them.
+// The elements of one chunk, packed like those of EncodedArray.
 class DecodedChunk {
  public:
-  // Fails where there is no memory for so many bytes.
+  // Fails if there is not enough memory for `bytes` bytes.
   static Result<std::shared_ptr<DecodedChunk>> make(std::int64_t bytes);
 
   [[nodiscard]] std::span<std::byte> elements() { return {data_.get(), bytes_}; }
@@ -34,16 +34,16 @@ class DecodedChunk {
   explicit DecodedChunk(std::int64_t bytes);
 
   std::size_t bytes_;
-  std::unique_ptr<std::byte[]> data_;  // not filled
+  std::unique_ptr<std::byte[]> data_;  // initially not filled
 };
 
-// Safe for threads.
+// The class is thread-safe.
 class DecodedChunks {
  public:
-  // Bytes of the chunks that are kept together, where nobody sets another number.
+  // Default limit of the total bytes of the chunks that are kept.
   static constexpr std::int64_t most_kept_bytes = std::int64_t{64} << 20;
 
-  // Where the encoded bytes begin, and which array they belong to.
+  // Identifies a chunk by the place where its encoded bytes begin and by its array.
   struct Key {
     std::string path;
     std::int64_t offset = 0;
@@ -53,17 +53,18 @@ class DecodedChunks {
 
   explicit DecodedChunks(std::int64_t most_bytes = most_kept_bytes) : most_bytes_(most_bytes) {}
 
-  // From here on at most so many bytes are kept; 0: none.
+  // Sets the limit of bytes that are kept; 0 means that no chunk is kept.
   void set_most_bytes(std::int64_t bytes);
-  // Whether a chunk of so many bytes would be kept.
+  // Returns whether a chunk of `bytes` bytes would be kept.
   [[nodiscard]] bool takes(std::int64_t bytes);
 
-  // Null where the chunk is not kept, or was read when its file was in another state.
+  // Returns the chunk, or null if it is not kept or was read when its file was in a different
+  // state.
   [[nodiscard]] std::shared_ptr<const DecodedChunk> find(const Key& key, const FileState& state);
-  // `state`: of the file before the chunk was read.
+  // Keeps a chunk. `state` is the state of the file before the chunk was read.
   void keep(Key key, const FileState& state, std::shared_ptr<const DecodedChunk> chunk);
 
-  // Bytes that are kept, with what each chunk takes besides its elements.
+  // Returns the number of bytes that are kept, including the overhead of each chunk.
   [[nodiscard]] std::int64_t bytes();
 
  private:
@@ -74,14 +75,14 @@ class DecodedChunks {
   };
   using Entries = std::list<Entry>;
 
-  // Call these two under the mutex.
+  // The caller of these two functions holds the mutex.
   void drop(Entries::iterator entry);
   void drop_beyond(std::int64_t bytes);
 
   std::mutex mutex_;
   std::int64_t most_bytes_;
   std::int64_t bytes_ = 0;
-  Entries entries_;  // the one that was used last first
+  Entries entries_;  // the most recently used first
   std::map<Key, Entries::iterator> by_key_;
 };
 

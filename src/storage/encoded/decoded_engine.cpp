@@ -24,7 +24,7 @@ Status make_room(std::unique_ptr<std::byte[]>& bytes, std::int64_t count) {
   return Error(ErrorCode::insufficient, fmt::format("no memory for a chunk of {} bytes", count));
 }
 
-// Calls piece(slab, from, data, bytes) for what a range has of each slab.
+// Calls piece(slab, from, data, bytes) for the part of each slab that is in a range.
 template <typename Piece>
 Status for_each_slab(const FileRange& range, std::int64_t slab_bytes, const Piece& piece) {
   std::int64_t offset = range.offset;
@@ -54,7 +54,7 @@ Result<std::unique_ptr<DecodedEngine>> DecodedEngine::create(
   return engine;
 }
 
-// Files that are open are forgotten: others may have been put in their place.
+// Forgets the open files, because other files may have replaced them.
 Status DecodedEngine::begin() {
   keep_written();
   writer_.reset();
@@ -69,7 +69,8 @@ Status DecodedEngine::begin() {
   return {};
 }
 
-// What was written is found from here on, when a chunk is changed that has been written in part.
+// Enters the written chunks in the map, so that they are found when a chunk that was written in
+// part is changed.
 void DecodedEngine::keep_written() {
   if (!writer_) return;
   auto& chunks = std::get<EncodedChunks>(array_.map.extents);
@@ -102,7 +103,7 @@ Result<std::unique_ptr<EngineFile>> DecodedEngine::open(const std::string& path,
   return Error(ErrorCode::unsupported, "encoded chunks are not moved past the page cache");
 }
 
-// Ranges that touch or overlap become one; most follow each other.
+// Joins adjacent and overlapping ranges; most ranges follow each other.
 void DecodedEngine::add_written(std::int64_t from, std::int64_t to) {
   if (!written_.empty() && from <= written_.back().second && from >= written_.back().first) {
     written_.back().second = std::max(written_.back().second, to);
@@ -122,8 +123,8 @@ void DecodedEngine::add_written(std::int64_t from, std::int64_t to) {
   written_.insert(behind, {from, to});
 }
 
-// Bytes outside the array have no chunk to go to or to come from: whoever moves them has another
-// idea of the array's extents.
+// Fails for bytes outside the array, which belong to no chunk: the caller then assumes different
+// extents of the array.
 Status DecodedEngine::is_in_array(std::int64_t slab) const {
   if (slabs_.has(slab)) return {};
   return invalid_argument(
@@ -179,7 +180,7 @@ Status DecodedEngine::flush() {
                     array_.description.name, without_chunk, slab));
   }
   if (in_part) {
-    // The rest may have been written before, into files that replaced others since.
+    // The rest of the chunk may have been written before, into files that replaced others.
     Status fresh = writer_->finish();
     if (fresh.ok()) fresh = begin();
     if (!fresh.ok()) return fresh;
@@ -191,7 +192,7 @@ Status DecodedEngine::flush() {
   return {};
 }
 
-// A chunk of which the slab holds all that there is.
+// Stores a chunk all of whose existing elements are in the slab.
 Status DecodedEngine::put_whole(const ChunkSlabs::Member& member) {
   const bool is_slab = slabs_.layout() == slabs_.chunk_layout();
   const bool clipped = member.clipped(slabs_.chunk_layout().extents());
@@ -203,7 +204,8 @@ Status DecodedEngine::put_whole(const ChunkSlabs::Member& member) {
   return put(member.chunk, chunk_memory());
 }
 
-// The other elements of the chunk are as the file has them.
+// Stores a chunk of which the slab contains only the elements in `boxes`. The other elements are
+// taken from the file.
 Status DecodedEngine::put_in_part(const ChunkSlabs::Member& member,
                                   std::span<const array::Box> boxes) {
   if (Status room = make_room(chunk_memory_, encoded_->chunk_bytes()); !room.ok()) return room;
@@ -306,7 +308,7 @@ Status DecodedEngine::end() {
   Status closed = writing_.close_kept();
   if (status.ok()) status = std::move(closed);
   Status begun = begin();
-  if (slabs_.layout() != slabs_.chunk_layout()) {  // long, and not needed before the next request
+  if (slabs_.layout() != slabs_.chunk_layout()) {  // large, and not needed before the next request
     elements_.reset();
     chunk_memory_.reset();
   }

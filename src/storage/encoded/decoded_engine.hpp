@@ -1,12 +1,14 @@
-// An array in encoded chunks as if it were a file of plain ones, so that whoever moves pieces of
-// chunked files moves those of encoded ones too.
+// An engine that presents an array in encoded chunks as a file of plain chunks, so that functions
+// that move pieces of chunked files can also move pieces of encoded arrays.
 //
-//     write   pieces ─► slab in memory ─(whole, or another one begins, or end)─► encode ─► file
+// clang-format off
+//     write   pieces ─► slab in memory ─(complete, or the next begins, or end)─► encode ─► file
 //     read    pieces ◄─ slab in memory ◄─ decode ◄─ file
+// clang-format on
 //
-// The file that there seems to be is ChunkSlabs::view(). Pieces of a slab come one after the other;
-// one slab at a time is in memory. A chunk of which not all was written when the next slab begins
-// is decoded, changed and encoded again.
+// ChunkSlabs::view() describes the presented file. Pieces of a slab are moved one after the other,
+// and only one slab is in memory at a time. If only a part of a chunk was written when the next
+// slab begins, the chunk is decoded, changed and encoded again.
 #pragma once
 
 #include <cstddef>
@@ -27,9 +29,9 @@ namespace weir::storage {
 
 class DecodedEngine final : public Engine {
  public:
-  // Fails as EncodedArray::create() does. `source`: where chunks go whose places are a table
-  // (EncodedWriter); without it these are only read. `mover`: what moves encoded bytes; null: the
-  // system. `closing`: of the files of chunks.
+  // Fails if EncodedArray::create() fails. `source` gives places to chunks whose places are a table
+  // (EncodedWriter); without it, such chunks can only be read. `mover` moves encoded bytes; if it
+  // is null, the system does. `closing` applies to the files of chunks.
   static Result<std::unique_ptr<DecodedEngine>> create(
       StoredArray array, EncodedBlocks blocks, EncodedWriter::PlaceSource source = {},
       const std::shared_ptr<const SliceMover>& mover = nullptr,
@@ -44,15 +46,15 @@ class DecodedEngine final : public Engine {
   Status sync(std::span<EngineFile* const> files) override;
 
   [[nodiscard]] const ChunkSlabs& slabs() const { return slabs_; }
-  // No chunk takes more.
+  // Returns the maximum number of bytes of an encoded chunk.
   [[nodiscard]] std::int64_t most_encoded_bytes() const { return encoded_->most_encoded_bytes(); }
 
-  // After the last piece of a request, on every rank: what is in memory is in the file, and what
-  // other processes wrote is seen from here on.
+  // Called after the last piece of a request, on every rank. Writes the slab in memory to the file;
+  // later reads see the data that other processes wrote.
   Status end();
   void forget_losses() { writing_.forget_losses(); }
-  // The chunks that got places in a table since the last call of this. This engine reads them.
-  // Fails where they are not as many as were stored.
+  // Returns the chunks that got places in a table since the last call of this function. This engine
+  // reads them. Fails if their number differs from that of the stored chunks.
   [[nodiscard]] Result<std::vector<EncodedTable::Entry>> take_written();
 
  private:
@@ -83,18 +85,19 @@ class DecodedEngine final : public Engine {
   ChunkSlabs slabs_;
   EncodedWriter::PlaceSource source_;
   std::vector<EncodedTable::Entry> entered_;
-  // Since take_written().
+  // Chunks and bytes stored since take_written().
   std::int64_t stored_chunks_ = 0;
   std::int64_t stored_bytes_ = 0;
   std::unique_ptr<DataFileCache> reading_;
   DataFileCache writing_;
   std::optional<EncodedArray> encoded_;
   std::unique_ptr<EncodedWriter> writer_;
-  // The slab in memory: decoded for reading, or being written with what of it was.
+  // The slab in memory: decoded for reading, or partly written.
   std::unique_ptr<std::byte[]> elements_;
-  std::unique_ptr<std::byte[]> chunk_memory_;  // one chunk, where slabs have several
+  std::unique_ptr<std::byte[]> chunk_memory_;  // one chunk, if slabs have several chunks
   std::int64_t slab_ = -1;
-  // From, to; ascending and apart; empty: for reading.
+  // Written ranges [from, to) of the slab, ascending and not adjacent. Empty if the slab is for
+  // reading.
   std::vector<std::pair<std::int64_t, std::int64_t>> written_;
   FileTraffic traffic_;
 };

@@ -18,7 +18,8 @@
 namespace weir::storage {
 namespace {
 
-// Other writers may need a little more than Weir's own encoders for the same chunk.
+// Returns the maximum length of an encoded chunk of another writer, which may be somewhat longer
+// than that of Weir's own encoders.
 std::int64_t most_of_others(const ChunkCoder& coder) {
   constexpr std::int64_t little = 65536;
   return 2 * coder.most_encoded_bytes() + little;
@@ -175,7 +176,7 @@ Result<std::shared_ptr<const DecodedChunk>> EncodedArray::read_kept(std::int64_t
   if (!found) return found.error();
   if (!found.value()) return Shared();
   const Stored& stored = *found.value();
-  // The state is asked of the open file, which goes on being read when another takes its place.
+  // The state is that of the open file, which is still read if another file replaces it.
   const auto state = state_of_file(stored.file->descriptor());
   DecodedChunks::Key key{stored.file->path(), stored.place.offset, array_->description.name};
   if (state) {
@@ -200,7 +201,7 @@ Status write_chunk_file(const std::string& path, std::span<const std::byte> byte
                         DataFileCache& files) {
   auto file = begin_replacement(path);
   if (!file && file.error().system_error == ENOENT) {
-    // Arrays of other writers may have a folder per coordinate.
+    // Arrays of other writers may have one folder per coordinate.
     std::vector<std::string> changed;
     if (Status made = make_folders(path, changed); !made.ok()) return made;
     for (const std::string& folder : changed) files.changed_folder(folder);

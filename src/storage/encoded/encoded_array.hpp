@@ -1,8 +1,8 @@
-// The encoded chunks of one array, read and written whole, in one process: what aggregators do for
-// the chunks that are theirs, and readers without MPI for all.
+// Reads and writes whole encoded chunks of one array, in one process. Aggregators use it for their
+// own chunks, and readers without MPI use it for all chunks.
 //
-// A chunk in memory is what it is in the file before encoding: packed in the map's order, in the
-// extents that chunks are stored with, but with the numbers in the machine's byte order.
+// A chunk in memory has the form that it has in the file before encoding: packed in the map's
+// order, in the stored extents of chunks, but with numbers in the machine's byte order.
 #pragma once
 
 #include <cstddef>
@@ -24,25 +24,27 @@ namespace weir::storage {
 
 class EncodedArray {
  public:
-  // For an array whose map is encoded; it and `files`, for reading, outlive the value. Fails when a
-  // codec has no library here.
+  // The array's map is encoded; `files` is for reading. Both must outlive the result. Fails if this
+  // build lacks the library of a codec.
   static Result<EncodedArray> create(const StoredArray& array, DataFileCache& files);
 
   [[nodiscard]] std::int64_t chunk_bytes() const { return coder_.chunk_bytes(); }
   [[nodiscard]] std::int64_t most_encoded_bytes() const { return coder_.most_encoded_bytes(); }
 
-  // Fills `elements`, of chunk_bytes(). `there` is false for a chunk that is in no file, which has
-  // the fill value: `elements` are not touched then, which may be more than the file's makers ever
-  // had. After an error, which names file and chunk, they hold anything.
+  // Fills `elements`, which has chunk_bytes(). If the chunk is in no file and thus has the fill
+  // value, sets `there` to false and does not touch `elements`, which may be larger than anything
+  // that was ever written to the file. After an error, which names the file and the chunk, the
+  // contents of `elements` are undefined.
   Status read(std::int64_t chunk, std::span<std::byte> elements, bool& there);
-  // The chunk as `kept` has it, or decoded and left there. Null for one that is in no file.
+  // Returns the chunk from `kept`, or decodes it and keeps it there. Returns null if the chunk is
+  // in no file.
   Result<std::shared_ptr<const DecodedChunk>> read_kept(std::int64_t chunk, DecodedChunks& kept);
   void fill(std::span<std::byte> elements) const;
-  // One element, zeros where the array has no fill value.
+  // Returns one element with the fill value, or zeros if the array has none.
   [[nodiscard]] const std::vector<std::byte>& fill_element() const { return fill_element_; }
 
-  // The bytes to store for a chunk; valid until the next call or while `elements` are, whose byte
-  // order may have been reversed.
+  // Returns the bytes to be stored for a chunk. They are valid until the next call and while
+  // `elements` is valid. The byte order of `elements` may be reversed.
   Result<EncodedChunk> encode(std::span<std::byte> elements);
 
  private:
@@ -51,7 +53,7 @@ class EncodedArray {
     EncodedPlace place;
     std::shared_ptr<const File> file;
   };
-  // Nothing for a chunk that is in no file.
+  // Returns nothing for a chunk that is in no file.
   [[nodiscard]] Result<std::optional<Stored>> find(std::int64_t chunk);
   [[nodiscard]] Result<std::optional<EncodedPlace>> place_of(std::int64_t chunk);
   Status decode(std::int64_t chunk, const Stored& stored, std::span<std::byte> elements);
@@ -64,23 +66,25 @@ class EncodedArray {
   ChunkCoder coder_;
   std::int64_t swapped_together_;
   std::vector<std::byte> fill_element_;
-  std::unique_ptr<std::byte[]> buffer_;  // what is read
+  std::unique_ptr<std::byte[]> buffer_;  // encoded bytes that are read
   std::int64_t room_ = 0;
-  // The index of the shard that was last read, as it was when that was opened: shards are replaced.
+  // The last shard that was read, and its index when it was opened. The file stays open because
+  // shards may be replaced.
   std::shared_ptr<const File> shard_;
   ShardIndex shard_index_;
 };
 
-// The form of an array's chunks: the stored extents from the slowest dimension to the fastest.
+// Returns the form of an array's chunks: the stored extents from the slowest dimension to the
+// fastest.
 [[nodiscard]] ChunkForm chunk_form(const ExtentMap& map);
 
-// Writes a file of a single chunk so that readers see it whole or what was there before: under
-// another name, then renamed. A chunk that was there may hold committed steps, so what replaces it
-// is durable first; another one is so after files.sync().
+// Writes a file of a single chunk under a temporary name and then renames it, so that readers see
+// either the complete chunk or the previous file. A previous chunk may contain committed steps, so
+// its replacement is made durable first. A new chunk is durable after files.sync().
 Status write_chunk_file(const std::string& path, std::span<const std::byte> bytes,
                         DataFileCache& files);
 
-// Ends the replacement of a chunk's or a shard's file in this way.
+// Completes such a replacement of the file of a chunk or a shard.
 Status put_in_place(File& file, const std::string& path, DataFileCache& files);
 
 }  // namespace weir::storage

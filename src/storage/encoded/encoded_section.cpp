@@ -27,15 +27,16 @@ bool covers(const array::Section& part, const array::Box& box) {
   return true;
 }
 
-// The chunks of a section, one after the other: those of which it takes a part by way of what is
-// kept, others in the same memory.
+// Reads the chunks of a section one after the other. Chunks of which the section contains only a
+// part are read through the cache, the others into one buffer.
 class ChunkReader {
  public:
   ChunkReader(EncodedArray& array, DecodedChunks* kept)
       : array_(array),
         kept_(kept != nullptr && kept->takes(array.chunk_bytes()) ? kept : nullptr) {}
 
-  // Valid until the next call; null for a chunk that is in no file.
+  // Returns the elements of a chunk, which are valid until the next call, or null if it is in no
+  // file.
   Result<const std::byte*> read(std::int64_t chunk, bool whole) {
     if (kept_ != nullptr && !whole) {
       auto found = array_.read_kept(chunk, *kept_);
@@ -61,7 +62,7 @@ class ChunkReader {
   std::shared_ptr<const DecodedChunk> shared_;
 };
 
-// Elements that have no chunk in the grid went nowhere.
+// Fails if not all elements were moved, because some have no chunk in the grid.
 Status moved_all_elements(const ExtentMap& map, const array::Section& section, std::int64_t moved) {
   const std::int64_t bytes = map.type.bytes();
   return moved_all(section.elements() * bytes, moved * bytes, map.files.path(0));
@@ -132,7 +133,7 @@ Status write_encoded_section(const StoredArray& array, const array::Section& sec
       Status status = encoded.value().read(chunk, elements, there);
       if (!status.ok()) return status;
     }
-    // At upper edges with elements outside the array.
+    // A chunk at an upper edge also has elements outside the array.
     if (!there && part.section.count != chunks.stored_extents) encoded.value().fill(elements);
     copy_from_memory(part.section, layout.value(), part.memory_at, memory)
         .run(data, elements.data());

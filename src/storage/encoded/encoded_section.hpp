@@ -1,5 +1,5 @@
-// Sections of arrays in encoded chunks, in one process: what read_section() and write_section() of
-// src/storage/serial do for them.
+// Reads and writes sections of arrays in encoded chunks, in one process. read_section() and
+// write_section() of src/storage/serial call these functions.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,22 @@
 
 namespace weir::storage {
 
-// Decodes every chunk that the section meets, one at a time. The section is not empty. Chunks of
-// which it takes a part are looked for in `kept` and left there; null: nothing is kept.
+// Decodes every chunk that the section meets, one at a time. The section is not empty. A chunk of
+// which the section contains only a part is taken from `kept`, or decoded and kept there; if `kept`
+// is null, no chunk is kept.
 Status read_encoded_section(const StoredArray& array, const array::Section& section,
                             std::byte* data, const array::Layout& memory, DataFileCache& files,
                             DecodedChunks* kept = nullptr);
 
-// A chunk that the section does not cover whole is decoded, changed and encoded again; processes
-// that write at the same time have to write to other chunks, and other shards. Fails where the
-// places of chunks are a table, which is known by who has the file's header: there with a writer.
+// Writes a section. A chunk that the section covers only in part is decoded, changed and encoded
+// again. Processes that write at the same time must write to different chunks and different shards.
+// Fails if the places of chunks are a table; the process that has the file's header uses the
+// function with a writer instead.
 Status write_encoded_section(const StoredArray& array, const array::Section& section,
                              const std::byte* data, const array::Layout& memory,
                              DataFileCache& files);
-// Writes a section, `files` being for reading; ends with EncodedWriter::finish().
+// Writes a section through `writer`, with `files` for reading. Calls EncodedWriter::finish() at the
+// end.
 Status write_encoded_section(const StoredArray& array, const array::Section& section,
                              const std::byte* data, const array::Layout& memory,
                              DataFileCache& files, EncodedWriter& writer);

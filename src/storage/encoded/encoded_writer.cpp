@@ -14,7 +14,8 @@
 namespace weir::storage {
 namespace {
 
-// Shards that are begun at a time; more are finished, and begun again where chunks come later.
+// Maximum number of shards that are being written at a time. If there are more, some are finished,
+// and begun again when later chunks require it.
 constexpr std::size_t most_shards = 16;
 
 Status write_at(const DataFileCache& files, const File& file, ConstBytes bytes,
@@ -25,7 +26,7 @@ Status write_at(const DataFileCache& files, const File& file, ConstBytes bytes,
   return files.write(file, {&slice, 1}, offset);
 }
 
-// Copies a chunk as it is from one file to another.
+// Copies an encoded chunk from one file to another without change.
 Status copy_bytes(const DataFileCache& files, const File& from, std::int64_t from_offset,
                   std::int64_t bytes, const File& to, std::int64_t to_offset) {
   constexpr std::int64_t together = 1 << 20;
@@ -110,7 +111,7 @@ Status EncodedWriter::begin_shard(const EncodedShards& shards, std::int64_t numb
   return {};
 }
 
-// What the shard holds of other chunks follows, and the index.
+// Appends the other chunks of the previous shard and the index.
 Status EncodedWriter::finish_shard(const EncodedShards& shards, std::int64_t number, Shard& shard) {
   const ShardIndexForm form{shards.chunks_per_shard, shards.index_at_end, shards.index_summed};
   const std::string path = map_.files.path(number);

@@ -1,8 +1,8 @@
-// Where the bytes of encoded chunks go: a file each, shards, or places in one file that its header
-// is told of later (Format::enter_chunks()).
+// Writes the bytes of encoded chunks: to one file for each chunk, to shards, or to places in one
+// file that are later entered in its header (Format::enter_chunks()).
 //
-// Several processes may write chunks of one array at the same time, if no two write to one chunk,
-// or to one shard.
+// Several processes may write chunks of one array at the same time if no two of them write to the
+// same chunk or the same shard.
 #pragma once
 
 #include <cstdint>
@@ -23,25 +23,25 @@ namespace weir::storage {
 
 class EncodedWriter {
  public:
-  // The offset of so many bytes of file 0 that nobody else has.
+  // Returns the offset in file 0 of `bytes` bytes that no other chunk uses.
   using PlaceSource = std::function<Result<std::int64_t>(std::int64_t bytes)>;
 
-  // The map, which is encoded, and `files`, for writing, outlive the value. `source` is only for
-  // maps with a table. What is written is durable after finish() and files.sync().
+  // The map is encoded; `files` is for writing. Both must outlive this object. `source` is only for
+  // maps with a table. Written data is durable after finish() and files.sync().
   EncodedWriter(const ExtentMap& map, DataFileCache& files, PlaceSource source = {});
   EncodedWriter(const EncodedWriter&) = delete;
   EncodedWriter& operator=(const EncodedWriter&) = delete;
   ~EncodedWriter();
 
   Status put(std::int64_t chunk, const EncodedChunk& encoded);
-  // After the last chunk: shards are complete from here on. Each is seen as it was before, or
-  // whole.
+  // Called after the last chunk. Completes the shards. Readers see each shard either in its
+  // previous state or complete.
   Status finish();
-  // The chunks that have places in a table since the last call of this.
+  // Returns the chunks that got places in a table since the last call of this function.
   [[nodiscard]] std::vector<EncodedTable::Entry> take_written();
 
  private:
-  // A shard that is being written under another name.
+  // A shard that is being written under a temporary name.
   struct Shard {
     File file;
     ShardIndex index;
