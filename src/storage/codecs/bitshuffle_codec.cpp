@@ -1,8 +1,8 @@
-// HDF5's filter bitshuffle: blocks of elements whose first bits come first, then the second ones,
-// and so on (of each byte of an element from the lowest bit up). A block has a multiple of 8
-// elements; the last one may be shorter, and what is left of 8 elements follows as it is. With a
-// compressor the bytes of the chunk (8) and of a block (4) come first, and each block behind its
-// length (4), all big-endian.
+// HDF5's filter bitshuffle. A block of elements contains the first bits of all its elements, then
+// their second bits, and so on (from the lowest bit of each byte of an element). A block has a
+// multiple of 8 elements. The last block may be shorter, and a rest of less than 8 elements follows
+// unchanged. With a compressor, the number of bytes of the chunk (8 bytes) and of a block (4 bytes)
+// come first, and the length (4 bytes) of each block precedes it. These numbers are big-endian.
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace weir::storage {
 namespace {
 
-constexpr std::size_t together = 8;  // elements whose bits are a byte
+constexpr std::size_t together = 8;  // number of elements whose bits form a byte
 
 std::uint64_t transposed(std::uint64_t bits) {
   // Hacker's Delight, 7-3: an 8 x 8 matrix of bits.
@@ -67,13 +67,13 @@ std::size_t element_bytes(const BitshuffleCodec& codec, const CodecStep& step) {
   return static_cast<std::size_t>(bytes);
 }
 
-// As the filter's own default: 8192 bytes, at least 128 elements, a multiple of 8.
+// Returns the filter's default block: 8192 bytes, at least 128 elements, a multiple of 8 elements.
 std::size_t default_elements(std::size_t size) {
   return std::max<std::size_t>(128, 8192 / size / together * together);
 }
 
-// Calls each(offset, elements) for the blocks of so many bytes, in elements of a multiple of 8, and
-// gives where they end. Stops at the first call that is not true.
+// Calls each(offset, elements) for the blocks of `bytes` bytes; each has a multiple of 8 elements.
+// Sets `end` to the end of the blocks. Stops at the first call that returns false.
 template <typename Each>
 bool for_each_block(std::size_t bytes, std::size_t size, std::size_t block, std::size_t& end,
                     const Each& each) {
@@ -110,7 +110,8 @@ Error damaged(std::string_view why) { return undecodable("bitshuffle", why); }
 std::int64_t most_by_bitshuffle(const BitshuffleCodec& codec, std::int64_t bytes) {
   if (codec.compressor == BitshuffleCompressor::none) return bytes;
   const auto all = static_cast<std::size_t>(bytes);
-  // A block has 128 elements or more, or is the only one; of 8 elements where a file asks for it.
+  // A block has at least 128 elements or is the only block; a file may specify blocks of 8
+  // elements.
   return static_cast<std::int64_t>(lz4_header_bytes + most_by_lz4(all) + all / together * 24 +
                                    1024);
 }

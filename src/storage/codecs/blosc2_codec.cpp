@@ -22,7 +22,7 @@ struct FreeFrame {
 };
 using Frame = std::unique_ptr<blosc2_schunk, FreeFrame>;
 
-// The library wants to be told once that it will be used.
+// Initializes the library, which is required once.
 void begin_with_library() {
   static const bool begun = [] {
     blosc2_init();
@@ -41,13 +41,13 @@ std::uint8_t compressor_of(BloscCompressor compressor) {
   return codes.at(static_cast<std::size_t>(compressor));
 }
 
-// A frame that says that it is an array of several dimensions, whose blocks are boxes.
+// Decodes a frame of a multidimensional array, whose blocks are boxes.
 Result<std::int64_t> decode_boxes(Frame frame, Bytes to) {
   b2nd_array_t* array = nullptr;
   if (b2nd_from_schunk(frame.get(), &array) < 0 || array == nullptr) {
     return undecodable("blosc2", "what it says of its dimensions is damaged");
   }
-  static_cast<void>(frame.release());  // the array's from here on
+  static_cast<void>(frame.release());  // the array owns the frame now
   const std::unique_ptr<b2nd_array_t, int (*)(b2nd_array_t*)> owner(array, b2nd_free);
   const std::int64_t bytes = array->nitems * array->sc->typesize;
   if (array->nitems < 0 || bytes > static_cast<std::int64_t>(to.size())) {

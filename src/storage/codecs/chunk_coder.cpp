@@ -21,11 +21,11 @@ bool skips(std::uint32_t skipped, std::size_t codec) { return (skipped >> codec 
 
 ChunkCoder::ChunkCoder(Pipeline pipeline, const ChunkForm& form)
     : pipeline_(std::move(pipeline)), form_(form) {
-  std::int64_t bytes = form_.type.bytes();  // their product was checked
+  std::int64_t bytes = form_.type.bytes();  // the product below was checked for overflow
   for (const std::int64_t extent : form_.extents) bytes *= extent;
   most_.push_back(bytes);
   for (const Codec& codec : pipeline_) {
-    // A codec may be skipped, so what comes before it is possible after it too.
+    // A codec may be skipped, so the length before it is also possible after it.
     most_.push_back(std::max(most_.back(), most_encoded(codec, most_.back(), form_)));
   }
 }
@@ -39,7 +39,7 @@ Result<std::span<std::byte>> ChunkCoder::buffer(std::size_t which, std::int64_t 
   Buffer& one = buffers_.at(which);
   const auto size = static_cast<std::size_t>(bytes);
   if (one.room < bytes) {
-    one.bytes.reset(new (std::nothrow) std::byte[size]);  // not filled: pages come when used
+    one.bytes.reset(new (std::nothrow) std::byte[size]);  // not filled: pages are allocated on use
     one.room = one.bytes ? bytes : 0;
   }
   if (one.bytes || bytes == 0) return std::span(one.bytes.get(), size);

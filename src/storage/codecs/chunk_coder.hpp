@@ -1,7 +1,8 @@
-// Encodes and decodes the chunks of one array by its pipeline, in bounded memory: two buffers of at
-// most what the worst chunk takes, kept from chunk to chunk.
+// Encodes and decodes the chunks of one array by its pipeline, in bounded memory: two buffers, each
+// as large as the worst chunk requires at most, which are reused for all chunks.
 //
-// Decoders are told what a chunk decodes to and refuse everything else. One thread at a time.
+// Decoders know the length of a decoded chunk and reject everything else. Only one thread at a time
+// may use a coder.
 #pragma once
 
 #include <array>
@@ -19,24 +20,24 @@ namespace weir::storage {
 
 struct EncodedChunk {
   std::span<const std::byte> bytes;
-  // Bit i: codec i was not applied to this chunk. HDF5 stores that with the chunk ("filter mask");
-  // only zfp without a header is ever skipped in encoding.
+  // Bit i is set if codec i was not applied to this chunk. HDF5 stores these bits with the chunk
+  // ("filter mask"). Encoding skips only zfp without a header.
   std::uint32_t skipped = 0;
 };
 
 class ChunkCoder {
  public:
-  // Fails as check_pipeline() does.
+  // Fails if check_pipeline() fails.
   static Result<ChunkCoder> create(Pipeline pipeline, const ChunkForm& form);
 
   [[nodiscard]] std::int64_t chunk_bytes() const { return most_.front(); }
-  // Neither encoding nor honest files make more of a chunk; readers refuse longer ones before they
-  // read them.
+  // Returns the maximum number of bytes of an encoded chunk, both of this encoder and of valid
+  // files. Readers reject longer chunks before they read them.
   [[nodiscard]] std::int64_t most_encoded_bytes() const { return most_.back(); }
 
-  // `chunk` has chunk_bytes(). The result is valid until the next call or while `chunk` is.
+  // `chunk` has chunk_bytes(). The result is valid until the next call and while `chunk` is valid.
   Result<EncodedChunk> encode(std::span<const std::byte> chunk);
-  // Fills `chunk`, of chunk_bytes(). After an error it holds anything.
+  // Fills `chunk`, which has chunk_bytes(). After an error, its contents are undefined.
   Status decode(const EncodedChunk& encoded, std::span<std::byte> chunk);
 
  private:
@@ -50,7 +51,7 @@ class ChunkCoder {
 
   Pipeline pipeline_;
   ChunkForm form_;
-  std::vector<std::int64_t> most_;  // bytes before codec i, and at the end; first is exact
+  std::vector<std::int64_t> most_;  // maximum bytes before codec i and after the last; [0] is exact
   std::array<Buffer, 2> buffers_;
   CodecContext context_;
 };

@@ -26,7 +26,7 @@ constexpr std::string_view known_codecs =
 
 constexpr std::array<std::string_view, 3> bitshuffle_compressors = {"none", "lz4", "zstd"};
 constexpr std::array<std::string_view, 2> szip_options = {"nn", "ec"};
-// SZIP's numbers of these, besides those that HDF5 always has, for little-endian numbers.
+// SZIP's option bits of these names, and the bits that HDF5 always sets for little-endian numbers.
 constexpr std::array<int, 2> szip_numbers = {32, 4};
 constexpr int szip_always = 1 + 128 + 8;
 
@@ -40,7 +40,7 @@ std::vector<std::string_view> split(std::string_view text, char at) {
   }
 }
 
-// The parameters of one codec, in order; what is left out keeps its default.
+// The parameters of one codec, in order. Omitted parameters keep their defaults.
 class Parameters {
  public:
   explicit Parameters(std::vector<std::string_view> parts) : parts_(std::move(parts)) {}
@@ -59,7 +59,7 @@ class Parameters {
     if (found == names.end()) wrong_ = true;
     if (found != names.end()) value = static_cast<Choice>(found - names.begin());
   }
-  // All were read, and are what they should be.
+  // Returns whether all parameters were read and are valid.
   [[nodiscard]] bool fine() const { return !wrong_ && next_ == parts_.size(); }
 
  private:
@@ -176,7 +176,7 @@ bool zfp_has(array::ElementKind kind) {
          kind == ElementKind::int32 || kind == ElementKind::int64;
 }
 
-// What is wrong with the parameters, or nothing.
+// Returns a description of what is wrong with the parameters, or nothing.
 struct CheckParameters {
   const ChunkForm& form;
 
@@ -232,7 +232,7 @@ struct CheckParameters {
     if (auto problem = element(codec.element_bytes)) return problem;
     return level(codec.level, -7, 22);
   }
-  // What SZIP has; its library does not look at all of them.
+  // Checks the limits of SZIP, because its library does not check all of them.
   Problem operator()(const SzipCodec& codec) const {
     const SzipCodec full = complete(codec, form);
     const int pixels = full.pixels_per_block;

@@ -71,12 +71,13 @@ struct MostEncoded {
   std::int64_t bytes;
   const ChunkForm& form;
 
-  // Blosc keeps the bytes of what cannot be compressed, and adds 16 of a header in Blosc 1, 32 and
-  // those of a frame around them in Blosc 2.
+  // Blosc stores incompressible bytes unchanged. Blosc 1 adds a header of 16 bytes; Blosc 2 adds a
+  // header of 32 bytes and a frame.
   static constexpr std::int64_t blosc_header = 16;
   static constexpr std::int64_t blosc2_frame = 4096;
   static constexpr std::int64_t sum_bytes = 4;
-  // A byte before each 32 that are stored as they are, or fewer where those before match.
+  // LZF adds one byte before each 32 bytes that are stored unchanged, or before fewer bytes between
+  // matches.
   static constexpr std::int64_t lzf_least = 16;
 
   std::int64_t operator()(const ShuffleCodec& /*codec*/) const { return bytes; }
@@ -90,7 +91,7 @@ struct MostEncoded {
   std::int64_t operator()(const LzfCodec& /*codec*/) const {
     return bytes + bytes / lzf_least + lzf_least;
   }
-  // A header, and 4 bytes before each block; what a block cannot save is stored as it is.
+  // LZ4 adds a header, and 4 bytes before each block. An incompressible block is stored unchanged.
   std::int64_t operator()(const Lz4Codec& codec) const {
     const std::int64_t blocks = codec.block_bytes > 0 ? bytes / codec.block_bytes + 1 : 5;
     return bytes + 12 + 4 * blocks;

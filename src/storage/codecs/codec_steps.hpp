@@ -1,7 +1,7 @@
-// One step of a pipeline: bytes to bytes. For src/storage/codecs/ alone.
+// The steps of a pipeline, which convert bytes to bytes. For src/storage/codecs/ only.
 //
-// Encoders are given room for most_encoded() bytes; decoders write into `to` and refuse what
-// decodes to more. Both give the bytes written. Encoded bytes are untrusted.
+// Encoders get room for most_encoded() bytes. Decoders write into `to` and fail if the decoded
+// bytes do not fit. Both return the number of bytes written. Encoded bytes are untrusted.
 #pragma once
 
 #include <cstddef>
@@ -19,12 +19,12 @@ namespace weir::storage {
 using ConstBytes = std::span<const std::byte>;
 using Bytes = std::span<std::byte>;
 
-// What is kept from chunk to chunk because making it costs as much as a small chunk.
+// State that is reused for all chunks, because making it costs as much as encoding a small chunk.
 struct CodecContext {
   std::shared_ptr<void> zstd_encoder;
   std::shared_ptr<void> zstd_decoder;
-  std::vector<std::byte> zfp_decoded;  // to compare with what was encoded
-  std::vector<std::byte> zfp_padded;   // what is decoded, with zeros behind
+  std::vector<std::byte> zfp_decoded;  // decoded chunk, to be compared with the original
+  std::vector<std::byte> zfp_padded;   // encoded bytes followed by zeros
 };
 
 struct CodecStep {
@@ -32,15 +32,15 @@ struct CodecStep {
   CodecContext& context;
 };
 
-using Coded = Result<std::int64_t>;  // the bytes written
+using Coded = Result<std::int64_t>;  // number of bytes written
 
 [[nodiscard]] bool has_library(const Codec& codec);
 
-// At least what encoding so many bytes takes.
+// Returns an upper bound of the number of bytes to which `bytes` bytes are encoded.
 [[nodiscard]] std::int64_t most_encoded(const Codec& codec, std::int64_t bytes,
                                         const ChunkForm& form);
 
-// "cannot be decoded by zstd: WHY".
+// Returns an error such as "cannot be decoded by zstd: WHY".
 [[nodiscard]] Error undecodable(std::string_view codec, std::string_view why);
 
 Coded encode_step(const ShuffleCodec& codec, const CodecStep& step, ConstBytes from, Bytes to);
@@ -67,18 +67,18 @@ Coded encode_step(const BloscCodec& codec, const CodecStep& step, ConstBytes fro
 Coded decode_step(const BloscCodec& codec, const CodecStep& step, ConstBytes from, Bytes to);
 Coded encode_step(const Blosc2Codec& codec, const CodecStep& step, ConstBytes from, Bytes to);
 Coded decode_step(const Blosc2Codec& codec, const CodecStep& step, ConstBytes from, Bytes to);
-// -1: the chunk cannot be stored within the tolerance, and without a header there is no lossless
-// form: the step has to be skipped.
+// Returns -1 if the step must be skipped, because the chunk cannot be stored within the tolerance
+// and the codec without a header has no lossless form.
 Coded encode_step(const ZfpCodec& codec, const CodecStep& step, ConstBytes from, Bytes to);
 Coded decode_step(const ZfpCodec& codec, const CodecStep& step, ConstBytes from, Bytes to);
 
-// What the libraries say encoding takes at most; only asked for where has_library().
+// Return the libraries' upper bounds of encoded lengths. They are called only if has_library().
 [[nodiscard]] std::int64_t most_deflated(std::int64_t bytes);
 [[nodiscard]] std::int64_t most_by_zstd(std::int64_t bytes);
 [[nodiscard]] std::int64_t most_by_bitshuffle(const BitshuffleCodec& codec, std::int64_t bytes);
-// With all parameters, as HDF5's filter chooses them.
+// Returns the codec with all parameters, chosen like HDF5's filter does.
 [[nodiscard]] SzipCodec complete(const SzipCodec& codec, const ChunkForm& form);
-// Whether there are deltas of such numbers.
+// Returns whether the delta codec supports numbers of this kind.
 [[nodiscard]] bool has_delta(array::ElementKind kind);
 [[nodiscard]] std::int64_t most_by_zfp(const ChunkForm& form);
 

@@ -1,8 +1,9 @@
-// A sum is a polynomial over the two-element field modulo the Castagnoli polynomial, its
-// coefficient of x^31 in the lowest bit. Appending n bytes multiplies it by x^(8 n), so sums of
-// parts can be made beside each other and put together: an instruction that takes three cycles is
-// then begun in each. Processors that multiply such polynomials in wide registers do not sum at all
-// but for the last bytes: what was read is multiplied and added to what lies further on.
+// A checksum is a polynomial over the two-element field modulo the Castagnoli polynomial, with its
+// coefficient of x^31 in the lowest bit. Appending n bytes multiplies it by x^(8 n), so checksums
+// of parts can be computed in parallel and combined. The instruction, which has a latency of three
+// cycles, can then be issued in every cycle. Processors that multiply such polynomials in wide
+// registers use this instruction only for the last bytes: the bytes that were read are multiplied
+// and added to bytes further on.
 #include "storage/codecs/crc32c.hpp"
 
 #include <array>
@@ -21,7 +22,8 @@ namespace {
 constexpr std::uint32_t polynomial = 0x82F63B78U;
 constexpr std::uint32_t one = std::uint32_t{1} << 31;  // x^0
 
-// The products of a multiplication by a constant: one look-up per byte of the other factor.
+// The products of a multiplication by a constant. A multiplication takes one look-up per byte of
+// the other factor.
 using ByteTables = std::array<std::array<std::uint32_t, 256>, 4>;
 
 constexpr std::uint32_t times_x(std::uint32_t sum) {
@@ -37,7 +39,7 @@ constexpr std::uint32_t product(std::uint32_t a, std::uint32_t b) {
   return result;
 }
 
-// x^(8 bytes).
+// Returns x^(8 bytes).
 constexpr std::uint32_t power(std::uint64_t bytes) {
   std::uint32_t base = one >> 8;
   std::uint32_t result = one;
@@ -67,7 +69,7 @@ std::uint32_t sum_by_table(std::span<const std::byte> bytes, std::uint32_t sum) 
 
 #if defined(__x86_64__) || defined(__aarch64__)
 
-// Three streams of this many bytes at a time: small enough to stay in the first cache.
+// Number of bytes of each of the three parallel streams, which is small enough for the L1 cache.
 constexpr std::size_t stream_bytes = 4096;
 
 ByteTables tables_of(std::uint32_t factor) {
@@ -144,13 +146,14 @@ bool has_wide_products() {
   return has;
 }
 
-constexpr std::size_t wide_bytes = 64;  // of a register
-// Registers that are in work: as many as hide how long a product takes.
+constexpr std::size_t wide_bytes = 64;  // bytes of a register
+// Number of registers in use, which hides the latency of a product.
 constexpr std::size_t wide_registers = 4;
 constexpr std::size_t folded_at_once = wide_registers * wide_bytes;
 
-// What moves the halves of 16 bytes by so many bytes. A product of two reflected polynomials comes
-// out one bit too low, hence the shift; and a sum of 32 bits lies 32 bits from where it was.
+// The factors that move the halves of 16 bytes by a number of bytes. They contain a shift because
+// the product of two reflected polynomials is one bit too low, and because a checksum of 32 bits
+// lies 32 bits from its former place.
 struct Fold {
   long long low;
   long long high;
@@ -172,7 +175,7 @@ WEIR_HAS_WIDE_PRODUCTS inline __m128i folded(__m128i from, __m128i by, __m128i o
                                 _mm_clmulepi64_si128(from, by, 0x11), onto, sum_of_three);
 }
 
-// The checksum of at least folded_at_once bytes.
+// Returns the checksum of at least folded_at_once bytes.
 WEIR_HAS_WIDE_PRODUCTS std::uint32_t sum_by_products(std::span<const std::byte> bytes,
                                                      std::uint32_t start) {
   constexpr Fold all = fold_by(folded_at_once);
@@ -205,7 +208,7 @@ WEIR_HAS_WIDE_PRODUCTS std::uint32_t sum_by_products(std::span<const std::byte> 
   for (std::size_t i = 2; i < words.size(); i += 2) {
     lane = folded(lane, by_lane, _mm_set_epi64x(words[i + 1], words[i]));
   }
-  // These 16 bytes have the same sum as all that was folded into them.
+  // These 16 bytes have the same checksum as all bytes that were folded into them.
   std::uint64_t sum = _mm_crc32_u64(0, static_cast<std::uint64_t>(_mm_cvtsi128_si64(lane)));
   sum = _mm_crc32_u64(sum, static_cast<std::uint64_t>(_mm_extract_epi64(lane, 1)));
   return sum_by_instruction({from, left}, static_cast<std::uint32_t>(sum));

@@ -12,15 +12,15 @@ namespace weir::storage {
 
 namespace {
 
-// What zlib's calls take for a header: its own, or gzip's.
+// Returns the value by which zlib selects its own header or gzip's.
 int window_bits(const DeflateCodec& codec) { return codec.gzip ? MAX_WBITS + 16 : MAX_WBITS; }
 
-// A chunk has less than 4 GiB, so whole chunks are given at once; zlib's type of a length has 32
-// bits, and what a chunk is encoded to may be a little more.
+// A chunk has less than 4 GiB, so whole chunks are passed at once. zlib's lengths have 32 bits, but
+// an encoded chunk may be slightly longer than 4 GiB.
 z_stream stream_of(ConstBytes from, Bytes to) {
   constexpr std::size_t most = UINT32_MAX;
   z_stream stream{};
-  // Only read, but older versions declare it without const.
+  // The input is only read, but older versions of zlib declare it without const.
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(from.data()));
   stream.avail_in = static_cast<uInt>(std::min(from.size(), most));
@@ -51,7 +51,7 @@ Result<std::int64_t> encode_step(const DeflateCodec& codec, const CodecStep& /*s
 
 Result<std::int64_t> decode_step(const DeflateCodec& codec, const CodecStep& /*step*/,
                                  ConstBytes from, Bytes to) {
-  // zlib refuses to begin without room, though the chunk may be empty.
+  // zlib fails without room for output, although the chunk may be empty.
   std::byte nothing{};
   z_stream stream = stream_of(from, to.empty() ? Bytes(&nothing, 1) : to);
   int state = inflateInit2(&stream, window_bits(codec));

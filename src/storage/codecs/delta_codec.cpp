@@ -1,5 +1,5 @@
-// numcodecs' filter delta: the first number of a chunk, then what each adds to the one before, in
-// another type perhaps. Sums of integers go round at the end of their type, as NumPy's do.
+// numcodecs' filter delta: the first number of a chunk, then the difference of each number from the
+// previous one, possibly in a different type. Sums of integers wrap around like NumPy's.
 #include <cstdint>
 #include <type_traits>
 
@@ -11,7 +11,7 @@ namespace {
 
 using array::ElementKind;
 
-// Calls call(Number()) for the type; false for one that no delta is of.
+// Calls call(Number()) for the type. Returns false if the codec does not support the type.
 template <typename Call>
 bool with_number(ElementKind kind, const Call& call) {
   switch (kind) {
@@ -41,7 +41,7 @@ bool with_number(ElementKind kind, const Call& call) {
   }
 }
 
-// Where sums and differences of numbers are made: integers go round.
+// The type in which sums and differences of numbers are computed. Integers wrap around.
 template <typename Number>
 using SumOf = std::conditional_t<std::is_floating_point_v<Number>, Number, std::uint64_t>;
 

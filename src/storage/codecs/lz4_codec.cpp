@@ -1,5 +1,6 @@
-// HDF5's filter LZ4: the bytes of the chunk (8) and of a block (4), then each block behind its
-// length (4); one that is as long as it decodes to is stored as it is. All numbers are big-endian.
+// HDF5's filter LZ4. It stores the number of bytes of the chunk (8 bytes) and of a block (4 bytes),
+// then for each block its length (4 bytes) and the block. A block whose length equals its decoded
+// length is stored unchanged. All numbers are big-endian.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>

@@ -1,9 +1,11 @@
-// LZF, of LibLZF: h5py's own filter. A stream is a sequence of these, by the upper bits of the
-// first byte:
+// The LZF codec of LibLZF, h5py's filter. A stream is a sequence of the following items, which
+// differ in the upper bits of the first byte:
 //
-//     000LLLLL                      L + 1 bytes follow as they are
-//     LLLHHHHH  OOOOOOOO            L + 2 bytes, 0 < L < 7, from H * 256 + O + 1 bytes before
-//     111HHHHH  LLLLLLLL  OOOOOOOO  L + 9 bytes from there
+// clang-format off
+//     000LLLLL                      L + 1 bytes follow unchanged
+//     LLLHHHHH  OOOOOOOO            copy L + 2 bytes, 0 < L < 7, from H * 256 + O + 1 bytes before
+//     111HHHHH  LLLLLLLL  OOOOOOOO  copy L + 9 bytes from H * 256 + O + 1 bytes before
+// clang-format on
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -21,7 +23,7 @@ constexpr std::size_t most_distance = 8192;
 constexpr std::size_t least_matched = 3;
 constexpr unsigned table_bits = 14;
 
-// The place in the table for three bytes, by their product with a prime of 32 bits.
+// Returns the place in the table for three bytes, computed from their product with a 32-bit prime.
 std::size_t place_of(const std::byte* three) {
   const std::uint32_t bytes = std::to_integer<std::uint32_t>(three[0]) << 16 |
                               std::to_integer<std::uint32_t>(three[1]) << 8 |
@@ -29,7 +31,7 @@ std::size_t place_of(const std::byte* three) {
   return bytes * 2654435761U >> (32 - table_bits);
 }
 
-// Writes a stream; what has no room is remembered.
+// Writes a stream and remembers whether the room was sufficient.
 class LzfWriter {
  public:
   explicit LzfWriter(Bytes to) : to_(to) {}
@@ -82,7 +84,7 @@ std::size_t matching(ConstBytes from, std::size_t before, std::size_t at) {
 Result<std::int64_t> encode_step(const LzfCodec& /*codec*/, const CodecStep& /*step*/,
                                  ConstBytes from, Bytes to) {
   LzfWriter writer(to);
-  std::array<std::size_t, std::size_t{1} << table_bits> last{};  // places plus 1; 0: none
+  std::array<std::size_t, std::size_t{1} << table_bits> last{};  // positions plus 1; 0: none
   std::size_t unwritten = 0;
   std::size_t at = 0;
   while (at + least_matched <= from.size()) {
@@ -129,7 +131,7 @@ Result<std::int64_t> decode_step(const LzfCodec& /*codec*/, const CodecStep& /*s
         ((control & 0x1FU) << 8 | std::to_integer<std::size_t>(from[at++])) + 1;
     if (distance > written) return undecodable("lzf", "it refers to bytes before its first one");
     if (to.size() - written < length) return undecodable("lzf", "it is too long");
-    // Byte by byte: what is copied may be what this copies.
+    // Copies byte by byte, because the source may overlap the copied bytes.
     for (std::size_t i = 0; i < length; ++i, ++written) to[written] = to[written - distance];
   }
   return static_cast<std::int64_t>(written);

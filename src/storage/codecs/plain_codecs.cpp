@@ -1,4 +1,4 @@
-// Codecs without a library: shuffling bytes and checksums.
+// Codecs that need no library: the byte shuffle and the checksums.
 #include <fmt/format.h>
 
 #include <cstring>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t sum_bytes = 4;
 
-// Sizes known at compile time make the inner loops a few instructions.
+// With a size known at compile time, the inner loop becomes a few instructions.
 template <std::size_t size>
 void shuffle_fixed(const std::byte* from, std::byte* to, std::size_t elements) {
   for (std::size_t i = 0; i < elements; ++i) {
@@ -57,7 +57,7 @@ void gather(const std::byte* from, std::byte* to, std::size_t elements, std::siz
   }
 }
 
-// Bytes after the last whole element stay where they are.
+// Moves whole elements. Bytes after the last whole element keep their places.
 template <typename Move>
 Result<std::int64_t> move_elements(const ShuffleCodec& codec, const CodecStep& step,
                                    ConstBytes from, Bytes to, const Move& move) {
@@ -91,8 +91,9 @@ Error wrong_sum(std::string_view codec, std::uint32_t is, std::uint32_t should) 
                                         is, should));
 }
 
-// HDF5's: numbers of two bytes, the first byte the higher one, and an odd byte as if a zero
-// followed. Ones' complement: a sum that is a multiple of 65535 is 65535, not 0.
+// Returns the Fletcher-32 checksum of HDF5. It sums big-endian numbers of two bytes; an odd last
+// byte counts as if a zero followed. The sums are in ones' complement: a multiple of 65535 becomes
+// 65535, not 0.
 std::uint32_t fletcher32(ConstBytes bytes) {
   constexpr std::size_t numbers_together = 4096;  // so that no sum overflows
   const auto fold = [](std::uint64_t sum) {
@@ -119,7 +120,8 @@ std::uint32_t fletcher32(ConstBytes bytes) {
   return static_cast<std::uint32_t>(second << 16 | first);
 }
 
-// What HDF5 1.6.2 and older wrote on little-endian machines; HDF5 reads it too.
+// Returns the checksum that HDF5 1.6.2 and older wrote on little-endian machines. Newer versions of
+// HDF5 also accept it.
 std::uint32_t with_bytes_of_halves_swapped(std::uint32_t sum) {
   return (sum & 0x00FF00FFU) << 8 | (sum >> 8 & 0x00FF00FFU);
 }

@@ -1,5 +1,5 @@
-// HDF5's filter szip: the bytes of the chunk (4, little-endian), then the stream of SZIP, which
-// libaec's szlib.h has.
+// HDF5's filter szip: the number of bytes of the chunk (4 bytes, little-endian), then a stream of
+// SZIP, which libaec implements in szlib.h.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ extern "C" {  // which the header lacks
 namespace weir::storage {
 
 SzipCodec complete(const SzipCodec& codec, const ChunkForm& form) {
-  // The filter's own choices (HDF5's H5Zszip.c), for a chunk of these elements.
+  // Makes the same choices as HDF5's filter (H5Zszip.c) for a chunk of these elements.
   constexpr std::int64_t blocks_in_long_line = 128;
   constexpr std::int64_t pixels_in_long_line = 4096;
   SzipCodec full = codec;

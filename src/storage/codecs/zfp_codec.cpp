@@ -1,5 +1,6 @@
-// zfp's decoder does not look where its input ends; but what one block reads is bounded, so it is
-// given a copy with zeros behind it that no block can read beyond.
+// zfp's decoder does not check where its input ends, but the number of bytes that one block reads
+// is bounded. The decoder therefore gets a copy of the input that is followed by so many zeros that
+// no block can read beyond them.
 #include "storage/codecs/zfp_codec.hpp"
 
 #include <fmt/format.h>
@@ -22,10 +23,10 @@ namespace weir::storage {
 
 namespace {
 
-constexpr std::size_t word_bytes = 8;  // of zfp's streams
+constexpr std::size_t word_bytes = 8;  // bytes of a word of zfp's streams
 constexpr int most_dimensions = 4;
 
-// A stream of bits with zfp's state and the field that it is of.
+// A bit stream with zfp's state and field.
 class Zfp {
  public:
   Zfp(void* buffer, std::size_t bytes)
@@ -57,7 +58,8 @@ zfp_type type_of(const ChunkForm& form) {
   }
 }
 
-// The extents that count, from the fastest on, as zfp has them.
+// Returns the extents of the zfp field, from the fastest dimension on: all of them, or only those
+// greater than 1.
 std::vector<std::size_t> extents_of(const ChunkForm& form, bool all) {
   std::vector<std::size_t> extents;
   for (int d = form.extents.size() - 1; d >= 0; --d) {
@@ -82,7 +84,7 @@ void describe(zfp_field* field, const ChunkForm& form, bool all) {
   }
 }
 
-// Whether a header that was read is of chunks of this form.
+// Returns whether a header that was read describes chunks of this form.
 bool is_of(const zfp_field* field, const ChunkForm& form) {
   if (zfp_field_type(field) != type_of(form)) return false;
   std::vector<std::size_t> counting;
@@ -116,7 +118,7 @@ Result<std::int64_t> encode(const ZfpCodec& codec, const ChunkForm& form, ConstB
   const Zfp zfp(to.data(), to.size() / word_bytes * word_bytes);
   if (!zfp.ok()) return no_memory();
   describe(zfp.field(), form, codec.header);
-  // Encoding only reads from it.
+  // Encoding only reads the data.
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
   zfp_field_set_pointer(zfp.field(), const_cast<std::byte*>(from.data()));
   set_mode(zfp.stream(), codec, lossless);
@@ -135,7 +137,8 @@ bool keeps_to(double tolerance, ConstBytes a, ConstBytes b) {
   for (std::size_t at = 0; at < a.size(); at += sizeof(Number)) {
     const auto was = number_at<Number>(a, at);
     const auto is = number_at<Number>(b, at);
-    // False for what is not finite, whose bits then decide below.
+    // This comparison is false for values that are not finite. A chunk with such values keeps to
+    // the tolerance only if all its bits are equal.
     keeps &= std::abs(static_cast<Difference>(was) - static_cast<Difference>(is)) <=
              static_cast<Difference>(tolerance);
   }
@@ -161,7 +164,7 @@ bool keeps_to(const ZfpCodec& codec, const ChunkForm& form, ConstBytes was, Cons
 std::int64_t most_by_zfp(const ChunkForm& form) {
   const Zfp zfp(nullptr, 0);
   if (!zfp.ok()) return static_cast<std::int64_t>(chunk_bytes(form));
-  constexpr std::size_t more = 64;  // whole words, and blocks that end in them
+  constexpr std::size_t more = 64;  // for whole words and the blocks that end in them
   std::size_t most = 0;
   describe(zfp.field(), form, false);
   for (const bool lossless : {true, false}) {
@@ -175,7 +178,7 @@ std::int64_t most_by_zfp(const ChunkForm& form) {
 Result<std::int64_t> encode_step(const ZfpCodec& codec, const CodecStep& step, ConstBytes from,
                                  Bytes to) {
   if (from.empty()) return std::int64_t{0};
-  // The second turn is without loss, for chunks that do not keep to the tolerance.
+  // The second iteration is lossless, for chunks that exceed the tolerance.
   for (const bool lossless : {false, true}) {
     auto bytes = encode(codec, step.form, from, to, lossless);
     if (!bytes) return bytes;
@@ -235,8 +238,8 @@ Result<std::int64_t> decode_step(const ZfpCodec& codec, const CodecStep& step, C
   }
   zfp_field_set_pointer(zfp.field(), to.data());
   const std::size_t read = zfp_decompress(zfp.stream(), zfp.field());
-  // Libraries differ in the words that their streams end in, of up to 8 bytes. There is no better
-  // sign of a stream that was cut: zeros decode to something.
+  // zfp libraries differ in the size of the words in which their streams end, up to 8 bytes. There
+  // is no better check for a truncated stream, because zeros can be decoded, too.
   const std::size_t word = stream_alignment() / 8;
   if (read == 0 || read > (from.size() + word - 1) / word * word) {
     return undecodable("zfp", "it ends too early");
@@ -246,7 +249,7 @@ Result<std::int64_t> decode_step(const ZfpCodec& codec, const CodecStep& step, C
 }
 
 std::vector<std::uint32_t> zfp_filter_values(const ZfpCodec& codec, const ChunkForm& form) {
-  constexpr std::uint32_t filter_version = 0x0110;  // of the registered filter, 1.1.0
+  constexpr std::uint32_t filter_version = 0x0110;  // version 1.1.0 of the registered filter
   constexpr std::size_t word_bits = 32;
   std::vector<std::uint64_t> buffer(ZFP_HEADER_MAX_BITS / 64 + 2);
   const Zfp zfp(buffer.data(), buffer.size() * sizeof(std::uint64_t));

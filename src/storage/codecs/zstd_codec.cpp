@@ -39,7 +39,7 @@ Result<std::int64_t> decode_step(const ZstdCodec& /*codec*/, const CodecStep& st
   if (!step.context.zstd_decoder) step.context.zstd_decoder = {ZSTD_createDCtx(), ZSTD_freeDCtx};
   auto* const context = static_cast<ZSTD_DCtx*>(step.context.zstd_decoder.get());
   if (context == nullptr) return failed("no memory");
-  // In one call: no window is allocated, whatever the frame asks for.
+  // Decodes in one call, which allocates no window, whatever size the frame specifies.
   const std::size_t bytes =
       ZSTD_decompressDCtx(context, to.data(), to.size(), from.data(), from.size());
   if (ZSTD_isError(bytes) != 0) return undecodable("zstd", ZSTD_getErrorName(bytes));
