@@ -275,7 +275,7 @@ void BoxTable::build_below(int level, std::int64_t node) const {
 
 void BoxTable::bound_above(int level) const { bound(root(), level); }
 
-// The tree is as deep as log2 of the number of boxes.
+// The recursion is as deep as the tree, that is, log2 of the number of boxes.
 // NOLINTNEXTLINE(misc-no-recursion)
 void BoxTable::build(const Node& node) const {
   if (node.is_leaf()) {

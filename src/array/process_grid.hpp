@@ -1,4 +1,4 @@
-// Ranks arranged as a grid, as HPF's PROCESSORS and ScaLAPACK's BLACS grid do.
+// Ranks arranged as a grid, like HPF's PROCESSORS and ScaLAPACK's BLACS grid.
 #pragma once
 
 #include <cstdint>

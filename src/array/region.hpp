@@ -86,7 +86,7 @@ class CommonRegions {
 [[nodiscard]] std::int64_t common_elements(const Region& a, const Region& b);
 [[nodiscard]] bool meet(const Region& a, const Region& b);
 
-// A region all of whose boxes have one shape: equal blocks at one stride along each dimension.
+// A region whose boxes all have the same shape: equal blocks at one stride along each dimension.
 using UniformRegion = PerDimension<UniformBlocks>;
 
 // Iterates over uniform regions that together make up a region. There is one if no block is cut,

@@ -63,7 +63,7 @@ class Mapping {
     if (ok()) ::munmap(address_, bytes_);
   }
   [[nodiscard]] bool ok() const { return address_ != MAP_FAILED; }
-  // One byte per page; the lowest bit says whether it is resident.
+  // Sets one byte per page, whose lowest bit says whether the page is resident.
   [[nodiscard]] bool residency(std::vector<unsigned char>& pages) const {
     return ::mincore(address_, bytes_, pages.data()) == 0;
   }

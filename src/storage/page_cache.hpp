@@ -20,7 +20,8 @@ Result<double> resident_fraction(const File& file, std::int64_t offset, std::int
                                  std::int64_t sample_pages);
 
 // Bytes that the block device under a file has read and written since boot
-// (/sys/dev/block/MAJOR:MINOR/stat). Unsupported for file systems without a block device.
+// (/sys/dev/block/MAJOR:MINOR/stat). device_counters() fails with `unsupported` for file systems
+// without a block device.
 struct DeviceCounters {
   std::int64_t bytes_read = 0;
   std::int64_t bytes_written = 0;

@@ -15,8 +15,8 @@ namespace {
 // Returns the value by which zlib selects its own header or gzip's.
 int window_bits(const DeflateCodec& codec) { return codec.gzip ? MAX_WBITS + 16 : MAX_WBITS; }
 
-// A chunk has less than 4 GiB, so whole chunks are passed at once. zlib's lengths have 32 bits, but
-// an encoded chunk may be slightly longer than 4 GiB.
+// A chunk has less than 4 GiB, so whole chunks are passed at once. zlib's lengths have
+// 32 bits; they are limited here because the room for an encoded chunk may be slightly larger.
 z_stream stream_of(ConstBytes from, Bytes to) {
   constexpr std::size_t most = UINT32_MAX;
   z_stream stream{};

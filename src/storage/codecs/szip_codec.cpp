@@ -9,7 +9,7 @@
 #include "storage/numbers_in_bytes.hpp"
 
 #ifdef WEIR_WITH_SZIP
-extern "C" {  // which the header lacks
+extern "C" {  // the header lacks this
 #include <szlib.h>
 }
 #endif
