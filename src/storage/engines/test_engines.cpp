@@ -25,7 +25,7 @@ std::vector<TestedEngine> tested_engines() {
           {"direct_by_posix", [] { return make_direct_engine(make_posix_engine()); }},
           {"direct_by_io_uring", direct_uring_engine_or_none},
           {"memory", make_memory_engine},
-          // This engine delays transfers but moves them correctly.
+          // Late, but not wrong.
           {"faulty", [] {
              return make_faulty_engine(make_posix_engine(), {.number = 2, .delay_seconds = 1e-4});
            }}};

@@ -1,4 +1,4 @@
-// Engines by name, for tests that check all engines.
+// Engines by name, for tests that ask the same of all.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,13 @@ namespace weir::storage {
 
 struct TestedEngine {
   std::string name;
-  // Returns null if the system does not provide the engine.
+  // Null where the system has not got it.
   std::unique_ptr<Engine> (*make)() = nullptr;
 };
 
 inline void PrintTo(const TestedEngine& engine, std::ostream* out) { *out << engine.name; }
 
-// Returns the engines of src/storage (test_engines.cpp), or in a test program with MPI the engines
-// that need MPI.
+// The engines of src/storage (test_engines.cpp); in a test program with MPI those that need it.
 [[nodiscard]] std::vector<TestedEngine> tested_engines();
 
 }  // namespace weir::storage
