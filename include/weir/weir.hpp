@@ -1,14 +1,14 @@
-// Weir's C++ interface: weir.h with destructors, exceptions and spans. What each call does, which
-// arguments must be alike on all ranks, and what every rank gets when one fails stands in weir.h.
+// Weir's C++ interface: weir.h with destructors, exceptions and spans. weir.h says what each call
+// does, which arguments must be alike on all ranks, and what every rank gets when a call fails.
 //
 // Failures are thrown as weir::Failure, on every rank alike. Arrays, distributions and requests end
-// with their object or with the session, whichever goes first. Closing is collective, so all ranks
-// let go of them in the same order; a destructor cannot tell of failures: call close() where they
-// matter. A session that is left by an exception is abandoned, as other ranks may be elsewhere, and
-// these are told so at once: call abandon(reason) before to tell them the reason; a
-// request that is left by one is detached: its memory may go, and it is carried out all the same
-// when the session is used on (weir_request_detach). Destroy a Session before MPI_Finalize: in
-// main(), in a block of its own.
+// with their object or with the session, whichever ends first. Closing is collective, so all ranks
+// must destroy these objects in the same order. A destructor cannot report a failure: call close()
+// if failures matter. A session whose scope is left by an exception is abandoned, because the other
+// ranks may be elsewhere in the program; they are informed at once. Call abandon(reason) before to
+// give them the reason. A request whose scope is left by an exception is detached
+// (weir_request_detach): its memory may be freed, and the request is still carried out if the
+// session is used on. Destroy a Session before MPI_Finalize: give it a block of its own in main().
 //
 // The shortest useful program is examples/02_write_and_read.cpp.
 #ifndef WEIR_WEIR_HPP
@@ -39,7 +39,7 @@
 
 namespace weir {
 
-// A call that failed: a code of weir.h and its line.
+// A failed call: its code in weir.h, and its line of text.
 class Failure : public std::runtime_error {
  public:
   explicit Failure(int code) : std::runtime_error(weir_last_error()), code_(code) {}
@@ -54,9 +54,9 @@ class Failure : public std::runtime_error {
 
 using Extents = std::vector<std::int64_t>;
 
-// The name of a C++ type as an element type; structures that can be copied byte by byte are
-// records. char is int8 on every machine, whether its compiler takes it for signed (x86) or not
-// (ARM, POWER): so files do not differ.
+// Returns the name of a C++ type as an element type. Structures that can be copied byte by byte are
+// records. char is int8 on every machine, whether its compiler makes it signed (x86) or unsigned
+// (ARM, POWER), so that files do not differ.
 template <typename Element>
 [[nodiscard]] std::string element_type_of() {
   if constexpr (std::is_same_v<Element, bool>) {
@@ -77,7 +77,7 @@ template <typename Element>
   }
 }
 
-// How a rank's part lies in its memory, as weir_memory; empty vectors stand for null.
+// Layout of a rank's part in its memory, see weir_memory. Empty vectors stand for null.
 struct Memory {
   std::int32_t order = WEIR_ROW_MAJOR;
   Extents ghost_lower = {};
@@ -85,27 +85,27 @@ struct Memory {
   Extents strides = {};  // bytes
 };
 
-// A box with strides of an array's index space, as weir_section.
+// A box, with strides, of an array's index space, see weir_section.
 struct Section {
   Extents start;
   Extents count;
   Extents stride = {};  // empty: 1 along every dimension
 };
 
-// How weir_distribution_create arranges ranks; empty extents: chosen.
+// Arrangement of the ranks in weir_distribution_create. Empty extents: chosen by Weir.
 struct Grid {
   Extents extents = {};
   std::int32_t order = WEIR_ROW_MAJOR;
 };
 
-// lower[d] and on, extent[d] of them.
+// A box of extent[d] elements along each dimension d, beginning at index lower[d].
 struct Box {
   Extents lower;
   Extents extent;
 };
 
-// What one rank writes or reads of an array, as weir_region: lower[d] + k * stride[d],
-// 0 <= k < extent[d]. Without any numbers the rank takes no part.
+// The region that one rank writes or reads of an array, see weir_region: the elements lower[d] + k
+// * stride[d], 0 <= k < extent[d]. A rank whose region has no numbers takes no part.
 struct Region {
   Extents lower = {};
   Extents extent = {};
@@ -119,8 +119,8 @@ inline std::int64_t checked(std::int64_t code) {
   return code;
 }
 
-// Whether its scope is being left by an exception, and not merely used by a destructor that runs
-// while one is under way.
+// Tells whether a scope is being left by an exception, and not merely used by a destructor that
+// runs while an exception is under way.
 class Scope {
  public:
   [[nodiscard]] bool is_left_by_exception() const {
@@ -135,7 +135,8 @@ inline const std::int64_t* or_null(const Extents& numbers) {
   return numbers.empty() ? nullptr : numbers.data();
 }
 
-// Ends with its last owner: the Session object or what was made in it.
+// An open session. It ends with its last owner: the Session object or an object that was made in
+// it.
 class OpenSession {
  public:
   explicit OpenSession(weir_session* handle) : handle_(handle) {}
@@ -159,14 +160,14 @@ class OpenSession {
   Scope scope_;
 };
 
-// For what an exception leaves in the session, until that is closed.
+// Ends nothing: the handle that an exception leaves behind stays open until its session is closed.
 template <typename Handle>
 int leave_open(Handle** /*handle*/) {
   return WEIR_OK;
 }
 
-// A handle with the session that it lives in; `end` is called when the session is still open, and
-// in place of it `leave`, which is local, when the object's scope is left by an exception.
+// A handle together with its session. The destructor calls `end` if the session is still open, or
+// `leave`, which is local, if an exception leaves the object's scope.
 template <typename Handle, auto end, auto leave = leave_open<Handle>>
 class InSession {
  public:
@@ -208,7 +209,7 @@ class InSession {
 
   std::shared_ptr<OpenSession> session_;
   Handle* handle_ = nullptr;
-  Scope scope_;  // of this object, not of one that it was moved from
+  Scope scope_;  // the scope of this object, not of an object that it was moved from
 };
 
 }  // namespace detail
@@ -216,7 +217,8 @@ class InSession {
 // The elements that each rank holds in memory.
 class Distribution {
  public:
-  // What this rank holds: elements in all, pieces, the extents of a piece.
+  // Return properties of this rank's part: the number of elements, the number of pieces, the
+  // extents of a piece.
   [[nodiscard]] std::size_t elements() const {
     return static_cast<std::size_t>(detail::checked(weir_distribution_elements(get())));
   }
@@ -228,7 +230,7 @@ class Distribution {
     detail::checked(weir_distribution_piece_shape(get(), piece, extents.data()));
     return extents;
   }
-  // The index in the array of the element at index `local` of a piece.
+  // Returns the index in the whole array of the element at index `local` of a piece.
   [[nodiscard]] Extents global_index(const Extents& local, std::int64_t piece = 0) const {
     if (local.size() != dimensions_) throw std::invalid_argument("one index per dimension");
     Extents global(dimensions_);
@@ -251,14 +253,15 @@ class Distribution {
   std::size_t dimensions_ = 0;
 };
 
-// What a request's memory must be: contiguous, of elements that are copied byte by byte.
+// Memory of a request: contiguous, with elements that are copied byte by byte.
 template <typename Data>
 concept Elements = std::ranges::contiguous_range<Data> &&
     std::is_trivially_copyable_v<std::ranges::range_value_t<Data>>;
 
 class Request;
 
-// An array that is a file of its own ends with its object; one of a File with that.
+// An array. If it is a file of its own, it is closed with its object; an array of a File is closed
+// with the File.
 class Array {
  public:
   Array(Array&&) noexcept = default;
@@ -286,7 +289,7 @@ class Array {
     return detail::checked(weir_array_element_bytes(get()));
   }
 
-  // `data` is this rank's part of the array, all of it, and says what lies where by `memory`.
+  // Write or read this rank's whole part of the array, `data`, whose layout is `memory`.
   template <Elements Data>
   void write(const Distribution& distribution, const Data& data, const Memory& memory = {},
              const std::optional<Section>& section = {});
@@ -294,20 +297,20 @@ class Array {
   void read(const Distribution& distribution, Data&& data, const Memory& memory = {},
             const std::optional<Section>& section = {});
 
-  // This rank's own region, which `data` has the shape of, by all ranks together; see
-  // weir_write_region.
+  // Write or read this rank's own region by all ranks together; `data` has the shape of the region.
+  // See weir_write_region.
   template <Elements Data>
   void write_region(const Region& region, const Data& data, const Memory& memory = {});
   template <Elements Data>
   void read_region(const Region& region, Data&& data, const Memory& memory = {});
-  // Begins such a transfer: `data` must live until the request has ended.
+  // Begin such a transfer: `data` must live until the request has ended.
   template <Elements Data>
   [[nodiscard]] Request write_region_begin(const Region& region, const Data& data,
                                            const Memory& memory = {});
   template <Elements Data>
   [[nodiscard]] Request read_region_begin(const Region& region, Data&& data,
                                           const Memory& memory = {});
-  // By this rank alone, at once; see weir_write_region_independent. Local.
+  // Write or read a region by this rank alone, at once; see weir_write_region_independent. Local.
   template <Elements Data>
   void write_region_independent(const Region& region, const Data& data, const Memory& memory = {});
   template <Elements Data>
@@ -317,7 +320,7 @@ class Array {
   void close() { detail::checked(handle_.close()); }
   [[nodiscard]] weir_array* get() const { return handle_.get(); }
 
-  // Whether an array in a file has steps, and the names of its dimensions.
+  // Return whether an array in a file has steps, and the names of its dimensions.
   [[nodiscard]] bool has_steps() const { return detail::checked(weir_array_has_steps(get())) != 0; }
   [[nodiscard]] std::vector<std::string> dimension_names() const {
     std::vector<std::string> names;
@@ -344,12 +347,12 @@ class Array {
   bool in_file_ = false;
 };
 
-// The value of an attribute: text, integers or reals of any type, uint64 numbers that are no int64,
-// or a list of texts.
+// The value of an attribute: a text, integers, reals, uint64 numbers, which int64 may not hold, or
+// a list of texts.
 using AttributeValue = std::variant<std::string, std::vector<std::int64_t>, std::vector<double>,
                                     std::vector<std::uint64_t>, std::vector<std::string>>;
 
-// A file of a standard format: arrays, attributes and steps, in the order that weir.h gives.
+// A file of a standard format: arrays, attributes and steps. weir.h gives the order of the calls.
 class File {
  public:
   [[nodiscard]] Array define(const std::string& name, const Extents& shape,
@@ -381,7 +384,8 @@ class File {
                                               static_cast<std::int64_t>(numbers.size()),
                                               numbers.data()));
   }
-  // Numbers that keep their type: integers of 8 to 64 bits, float, double, bool.
+  // Gives an attribute of numbers that keep their type: integers of 8 to 64 bits, float, double,
+  // bool.
   template <Elements List>
   void attribute_numbers(const std::string& owner, const std::string& name,
                          const List& numbers) const {
@@ -401,7 +405,7 @@ class File {
                                               places.data()));
   }
 
-  // All attributes of an owner, by their names.
+  // Returns all attributes of an owner, by their names.
   [[nodiscard]] std::map<std::string, AttributeValue> attributes(const std::string& owner) const {
     std::map<std::string, AttributeValue> found;
     const char* const whose = owner.c_str();
@@ -437,11 +441,11 @@ class File {
     return found;
   }
 
-  // Puts what was defined since the file was laid out or opened into it; begin_step() does, too.
+  // Adds to the file what was defined since it was laid out or opened. begin_step() also does this.
   void extend() const { detail::checked(weir_file_extend(get())); }
   void begin_step() const { detail::checked(weir_file_step_begin(get())); }
   void end_step() const { detail::checked(weir_file_step_end(get())); }
-  // The names of the arrays that no rank wrote in the step that ended last.
+  // Returns the names of the arrays that no rank wrote in the step that ended last.
   [[nodiscard]] std::vector<std::string> unwritten() const {
     std::vector<std::string> names;
     const std::int64_t count = detail::checked(weir_file_unwritten(get()));
@@ -451,7 +455,7 @@ class File {
     }
     return names;
   }
-  // The other ranks are told the reason, in what their calls throw.
+  // Gives up the step. The other ranks get the reason in the exceptions that their calls throw.
   void abort_step(const std::string& reason = {}) const {
     detail::checked(weir_file_step_abort(get(), reason.c_str()));
   }
@@ -488,8 +492,8 @@ class File {
   detail::InSession<weir_file, weir_file_close> handle_;
 };
 
-// One array of a request, with this rank's part in memory, which must live until the request has
-// ended. Array and distribution must live until it has begun.
+// One array of a request, with this rank's part in memory. The memory must live until the request
+// has ended, the array and the distribution until it has begun.
 template <bool is_written>
 class Transfer {
  public:
@@ -503,7 +507,8 @@ class Transfer {
     transfer_.data_type = type.c_str();
     transfer_.array = array.get();
     transfer_.distribution = distribution.get();
-    // Writing does not change the memory. Null where there is none, so that 0 bytes are told.
+    // Writing does not change the memory. An empty range gives null, which is an error if the rank
+    // has elements; data_bytes alone would not show it, because 0 means unspecified.
     const void* const start = elements.empty() ? nullptr : elements.data();
     transfer_.data = const_cast<void*>(start);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
     transfer_.data_bytes = static_cast<std::int64_t>(elements.size_bytes());
@@ -516,7 +521,7 @@ class Transfer {
   friend class Session;
   friend class Array;
 
-  // What most transfers of a request of thousands do without.
+  // Data that most transfers do without, even in a request of thousands.
   struct Described {
     Memory memory;
     std::optional<Section> section;
@@ -524,7 +529,7 @@ class Transfer {
     weir_section c_section = {};
   };
 
-  // The C structs; they point into what is described, which stays where it is meanwhile.
+  // Returns the C structs. They point into `described_`, which does not move meanwhile.
   [[nodiscard]] const weir_transfer& refer() {
     if (described_ == nullptr) return transfer_;
     Described& all = *described_;
@@ -540,7 +545,7 @@ class Transfer {
     }
     return transfer_;
   }
-  // Vectors of different sizes are no number of dimensions: all ranks alike will refuse that.
+  // If vectors differ in size the number of dimensions is -1, which all ranks refuse alike.
   const std::int64_t* numbers(const Extents& given) {
     if (given.empty()) return nullptr;
     const auto size = static_cast<std::int32_t>(given.size());
@@ -554,15 +559,16 @@ class Transfer {
 using Outgoing = Transfer<true>;
 using Incoming = Transfer<false>;
 
-// A write or read under way; waited for when destroyed, and detached when an exception leaves its
-// scope: it never uses memory that is gone.
+// A write or read under way. The destructor waits for it, or detaches it if an exception leaves its
+// scope, so that it never uses memory that has been freed.
 class Request {
  public:
-  // Throws what the blocking call would have thrown; once ended, does nothing.
+  // Waits, and throws what the blocking call would have thrown. Does nothing after the request has
+  // ended.
   void wait() {
     if (handle_.get() != nullptr) detail::checked(handle_.close());
   }
-  // Moves on without waiting; whether the request has ended. Throws when it failed.
+  // Moves on without waiting and returns whether the request has ended. Throws if it failed.
   [[nodiscard]] bool test() {
     weir_request* handle = handle_.get();
     if (handle == nullptr) return true;
@@ -572,8 +578,8 @@ class Request {
     detail::checked(code);
     return complete != 0;
   }
-  // Gives the memory back at once; the request goes on from a copy, and how it ends is told to
-  // nobody. Local.
+  // Gives the memory back at once. The request goes on from a copy, and its outcome is not
+  // reported. Local.
   void detach() {
     weir_request* handle = handle_.get();
     handle_.forget();
@@ -609,7 +615,7 @@ class Session {
         formats.c_str(), &options, &handle));
     return {session_, handle, shape.size()};
   }
-  // By this rank's boxes.
+  // Creates a distribution from this rank's boxes.
   [[nodiscard]] Distribution distribution_from_boxes(const Extents& shape,
                                                      const std::vector<Box>& boxes) {
     Extents lower;
@@ -669,8 +675,8 @@ class Session {
     return begun(weir_read_begin, transfers);
   }
 
-  // What write_many or read_many would do with these, and why: lines for people, the same on every
-  // rank. Moves nothing. Local.
+  // Describe what write_many or read_many would do with these transfers, and why, in lines for
+  // people that are the same on every rank. Moves nothing. Local.
   [[nodiscard]] std::string explain_write(std::vector<Outgoing> transfers) const {
     return explained(WEIR_WRITE, transfers);
   }
@@ -683,13 +689,14 @@ class Session {
     return figures;
   }
   void close() { session_->close(); }
-  // Gives the session up without waiting for any other rank, and tells the others the reason when
-  // there is one; see weir_session_abandon_because. Local.
+  // Gives the session up without waiting for any other rank, and informs the others of the reason
+  // if there is one; see weir_session_abandon_because. Local.
   void abandon(const std::string& reason = "") { session_->abandon(reason); }
   [[nodiscard]] weir_session* get() const { return session_->get(); }
 
  private:
-  // 0, which all ranks alike will refuse, when the numbers are not as many as the dimensions.
+  // Returns the number of dimensions, or 0, which all ranks refuse alike, if there are more or
+  // fewer numbers.
   static std::int32_t dimensions_of(const Extents& shape, const Extents& numbers) {
     return shape.size() == numbers.size() ? static_cast<std::int32_t>(shape.size()) : 0;
   }
@@ -739,7 +746,7 @@ void Array::read(const Distribution& distribution, Data&& data, const Memory& me
   detail::checked(weir_read_many(handle_.session(), 1, &transfer.refer()));
 }
 
-// `more`: what the call takes after the region.
+// `more` are the arguments that the call takes after the region.
 template <bool is_written, typename Call, typename Data, typename... More>
 void Array::move_region(Call call, const Region& region, Data&& data, const Memory& memory,
                         More... more) const {
@@ -748,7 +755,7 @@ void Array::move_region(Call call, const Region& region, Data&& data, const Memo
   static_assert(is_written || !std::is_const_v<Element>, "memory that is read into is not const");
   const std::string type = element_type_of<std::remove_cv_t<Element>>();
   weir_region given = {};
-  // Vectors of different sizes are no number of dimensions: all ranks alike will refuse that.
+  // If vectors differ in size the number of dimensions is -1, which all ranks refuse alike.
   for (const Extents* numbers : {&region.lower, &region.extent, &region.stride, &memory.ghost_lower,
                                  &memory.ghost_upper, &memory.strides}) {
     const auto size = static_cast<std::int32_t>(numbers->size());
@@ -763,7 +770,8 @@ void Array::move_region(Call call, const Region& region, Data&& data, const Memo
   given.lower = detail::or_null(region.lower);
   given.extent = detail::or_null(region.extent);
   given.stride = detail::or_null(region.stride);
-  // Writing does not change the memory. Null where there is none, so that 0 bytes are told.
+  // Writing does not change the memory. An empty range gives null, which is an error if the rank
+  // has elements; data_bytes alone would not show it, because 0 means unspecified.
   const void* const start = elements.empty() ? nullptr : elements.data();
   given.data = const_cast<void*>(start);  // NOLINT(cppcoreguidelines-pro-type-const-cast)
   given.memory = &c_memory;
