@@ -113,7 +113,7 @@ Json array_of(const storage::StoredTexts& texts) {
 
 // ---- From JSON --------------------------------------------------------------------------------
 
-// The first thing found wrong; what was read until then is thrown away.
+// Thrown for the first error that is found; what was parsed before is discarded.
 class Wrong : public std::exception {
  public:
   explicit Wrong(Error error) : error_(std::move(error)) {}
@@ -172,7 +172,7 @@ array::Indices indices_from(const Json& value, const std::string& where) {
   return array::Indices(std::span<const std::int64_t>(list));
 }
 
-// Whole numbers up to 2^64 - 1.
+// Parses integers up to 2^64 - 1.
 Attribute::Value integers_from(const Json& value, const std::string& where) {
   const bool large =
       value.is_array() && std::any_of(value.begin(), value.end(), [](const Json& one) {
@@ -237,7 +237,7 @@ std::vector<std::byte> fill_from(const Json& value, const std::string& where) {
   return fill;
 }
 
-// What is asked for and not understood would be missing from the file in silence.
+// Refuses unknown members, which would otherwise be missing from the file without notice.
 void refuse_unknown(const Json& object, std::initializer_list<std::string_view> known,
                     const std::string& where) {
   for (const auto& [key, value] : object.items()) {
@@ -247,13 +247,13 @@ void refuse_unknown(const Json& object, std::initializer_list<std::string_view> 
   }
 }
 
-// The member, when it is there and not null.
+// Returns the member, or null if it is absent or null.
 const Json* optional_member(const Json& object, const char* name) {
   const auto found = object.find(name);
   return found == object.end() || found->is_null() ? nullptr : &*found;
 }
 
-// Whether a member is there and true.
+// Returns whether a member is present and true.
 bool is_set(const Json& object, const char* name) {
   const Json* const found = optional_member(object, name);
   if (found == nullptr) return false;

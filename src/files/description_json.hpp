@@ -1,5 +1,5 @@
-// What is in a file as JSON, and back: how the description crosses the C interface. The form is in
-// include/weir/files.h.
+// Conversion of a file's description to and from JSON, the form in which it crosses the C
+// interface. include/weir/files.h describes the form.
 #pragma once
 
 #include <string>
@@ -13,10 +13,11 @@
 
 namespace weir::files {
 
-// The type of arrays of StoredTexts, which are numbered behind the other ones.
+// The type name of arrays of StoredTexts, which are numbered after all other arrays.
 inline constexpr const char* text_of_any_length = "text[]";
 
-// `retyped`: attributes of a file that is being made, whose types its format has not.
+// Describes the file's content as JSON. `retyped` are attributes of a file that is being made whose
+// types its format does not have.
 [[nodiscard]] std::string description_json(
     std::string_view format, const storage::FileMap& map,
     const std::vector<storage::AttributeLeftOut>& retyped = {});
@@ -24,10 +25,11 @@ inline constexpr const char* text_of_any_length = "text[]";
 struct AskedFile {
   storage::FileDescription description;
   storage::Checksum checksum = storage::Checksum::none;
-  bool leave_out_attributes = false;  // those that the format cannot hold, instead of failing
-  bool replaces = false;              // a Zarr folder that is there
+  bool leave_out_attributes = false;  // leave out what the format cannot hold, instead of failing
+  bool replaces = false;              // replaces an existing Zarr folder
 };
-// Fails on what is no such document; what a format cannot express, its lay_out() refuses.
+// Parses a description. Fails on text that is no such document; lay_out() refuses what the format
+// cannot express.
 [[nodiscard]] Result<AskedFile> parse_description(std::string_view text);
 
 }  // namespace weir::files

@@ -37,7 +37,7 @@ const std::shared_ptr<const weir::storage::KnownSums>& known_sums_of(weir_files&
   return file.known_sums;
 }
 
-// What weir_files_free_texts() gets back.
+// The texts that weir_files_free_texts() frees.
 struct TextsInMemory : weir_files_texts {
   explicit TextsInMemory(weir::storage::Texts read) : weir_files_texts{}, texts(std::move(read)) {
     count = texts.count();

@@ -22,7 +22,7 @@ weir_files::weir_files(std::string opened_path, std::string_view format_name,
 
 weir_files::~weir_files() {
   if (!unpublished) return;
-  // Another run may have put its own file there, where the file system has no locks.
+  // Where the file system has no locks, another run may have put its own file there.
   if (weir::storage::identity_of(weir::storage::incomplete_path(path)) != made) return;
   weir::storage::remove_incomplete(path);
   if (sums) {
@@ -120,7 +120,7 @@ Status check_place(weir_files** file) {
 Result<array::Section> section_of(const storage::StoredArray& stored, const std::int64_t* start,
                                   const std::int64_t* count, const std::int64_t* stride) {
   const auto& shape = stored.description.shape;
-  // One element without dimensions has no indices to begin at, and nothing else to ask for.
+  // An array without dimensions has one element and no indices to select.
   if (stored.description.is_scalar) start = count = stride = nullptr;
   const auto dimensions = static_cast<std::size_t>(shape.dimensions());
   if ((start == nullptr) != (count == nullptr)) {

@@ -1,4 +1,4 @@
-// What a handle of include/weir/files.h holds, and what its calls have in common.
+// The handle of include/weir/files.h, and helpers that its calls share.
 #pragma once
 
 #include <atomic>
@@ -40,44 +40,45 @@ struct weir_files {
   std::vector<std::string> type_names;
   weir::storage::DataFileCache data_files;
 
-  // ---- Of one that is open ----
+  // ---- Members of an open file ----
 
   std::once_flag looked_for_sums;
   std::shared_ptr<const weir::storage::KnownSums> known_sums;
   std::once_flag cut_for_verification;
   std::optional<weir::storage::Verification> verification;
-  // On reading.
+  // The blocks that reads verify.
   std::atomic<weir::storage::VerifiedBlocks> verified = weir::storage::VerifiedBlocks::none;
   weir::storage::DecodedChunks decoded_chunks;
-  std::atomic<std::int64_t> kept_bytes =
-      -1;  // of these, as the program set it; negative: it did not
+  // Most bytes of decoded chunks to keep, as the program set it; negative: not set.
+  std::atomic<std::int64_t> kept_bytes = -1;
 
-  // ---- Of one that is being made, until it is committed ----
+  // ---- Members of a file that is being made, until it is committed ----
 
   std::optional<weir::storage::HeaderUpdate> unpublished;
   weir::storage::WriterLock lock;
-  std::optional<weir::storage::FileIdentity> made;  // what lies under the temporary name
-  // The Zarr folder whose place it takes, when it is one that has another name until then.
+  std::optional<weir::storage::FileIdentity> made;  // the file under the temporary name
+  // The Zarr folder that the new one will replace, if the new one has another name until then.
   std::optional<std::string> replaced;
   std::mutex mutex;
-  // Where encoded chunks go whose places are a table, and those that are there.
+  // For encoded chunks whose places are kept in a table: where free space begins, and the chunks
+  // that have been written.
   std::int64_t free_from = -1;
   std::vector<weir::storage::WrittenChunk> written;
-  std::optional<weir::storage::WrittenSums> sums;  // where they are asked for
-  // For each array: how many indices of dimension 0, from 0 on, have all their elements written or
-  // filled. Read and changed under the mutex.
+  std::optional<weir::storage::WrittenSums> sums;  // if checksums were requested
+  // For each array: how many indices of dimension 0, counted from 0, have all their elements
+  // written or filled. Protected by the mutex.
   std::vector<std::int64_t> settled;
 };
 
 namespace weir::files {
 
-// Keeps the line for weir_files_last_error() and gives the code.
+// Keeps the error's line for weir_files_last_error() and returns its code.
 int report(const Error& error);
 [[nodiscard]] const std::string& last_error();
 
-// Reports what was thrown; the only thing that can be thrown is that there is no memory.
+// Reports an exception. The only possible cause is a lack of memory.
 int report_thrown(const std::exception& thrown);
-// Runs a call that gives a Status; no exception reaches a C program.
+// Runs a call that returns a Status and returns its code. No exception reaches a C program.
 template <typename Call>
 int reported(const Call& call) {
   try {
@@ -89,11 +90,12 @@ int reported(const Call& call) {
 }
 
 [[nodiscard]] Error no_handle();
-// Null, and reported, when there is no such array. Arrays of texts of any length are numbered
-// behind the others.
+// Returns the array with this number, or reports an error and returns null. Arrays of texts of any
+// length are numbered after all other arrays.
 [[nodiscard]] const storage::StoredArray* about_array(const weir_files* file, std::int64_t array);
-// The array of that number: array_of() gives one whose elements have a fixed size, texts_of() one
-// of texts of any length. Null, and reported, for the other kind.
+// Return the array with this number: array_of() an array whose elements have a fixed size,
+// texts_of() an array of texts of any length. For an array of the other kind they report an error
+// and return null.
 [[nodiscard]] const storage::StoredArray* array_of(const weir_files* file, std::int64_t array);
 [[nodiscard]] const storage::StoredTexts* texts_of(const weir_files* file, std::int64_t array);
 Status check_place(weir_files** file);

@@ -36,7 +36,8 @@ using weir::storage::StoredArray;
 
 namespace {
 
-// A chunk that was written in two parts would have two places, of which the last one counts.
+// Fails unless the section consists of whole chunks. A chunk written in two parts would get two
+// places in the file, and only the last place counts.
 Status check_whole_chunks(const Section& section, const weir::storage::EncodedChunks& chunks) {
   for (int d = 0; d < section.dimensions(); ++d) {
     const std::int64_t chunk = chunks.grid.chunk_extents()[d];
@@ -52,7 +53,8 @@ Status check_whole_chunks(const Section& section, const weir::storage::EncodedCh
   return {};
 }
 
-// Encoded chunks whose places are told to the file's header when it is committed.
+// Writes chunks that are encoded and appended to the file. The file's header learns their places
+// when the file is committed.
 Status write_to_table(weir_files& file, std::int64_t array, const Request& request,
                       const void* data) {
   const StoredArray& stored = file.map.arrays[static_cast<std::size_t>(array)];
@@ -79,7 +81,7 @@ Status check_being_made(const weir_files& file) {
   return weir::invalid_argument("only a file that is being made, and not committed, is written to");
 }
 
-// Beside the file under its temporary name, before it gets its own.
+// Writes the checksums beside the file under its temporary name, before the file gets its own name.
 Status write_sums(weir_files& file) {
   const std::string beside = weir::storage::incomplete_sums_path(file.path);
   if (!file.sums) return weir::storage::remove_sums(beside, StepDurability::none);
@@ -91,15 +93,16 @@ Status write_sums(weir_files& file) {
                                      StepDurability::step);
 }
 
-// Whether elements that nobody writes would not have the array's fill value: the room for an array
-// is zeros, and a chunk that is encoded is written whole.
+// Returns whether the fill value has to be written into elements that the program does not write.
+// The room for an array is zeros, and an encoded chunk is always written whole.
 bool has_fill_to_write(const StoredArray& array) {
   const auto& fill = array.description.fill;
   return array.map.encoded() == nullptr &&
          std::any_of(fill.begin(), fill.end(), [](std::byte one) { return one != std::byte{0}; });
 }
 
-// The array's elements that are not settled get the fill value. Under the mutex.
+// Writes the fill value to all elements of the array that are not settled. The caller holds the
+// mutex.
 Status fill_rest(weir_files& file, std::size_t array) {
   const StoredArray& stored = file.map.arrays[array];
   auto rest = weir::array::Section::of(stored.map.shape.box());
@@ -111,8 +114,9 @@ Status fill_rest(weir_files& file, std::size_t array) {
   return weir::storage::write_fill(stored, rest, file.data_files);
 }
 
-// Before a section is written. Arrays that are written whole, from one end to the other, are
-// written once: only what comes in another order is written over the fill value.
+// Prepares the array for the writing of a section. An array that is written in order, from one end
+// to the other, is written only once. If sections come in another order, the fill value is written
+// first.
 Status settle(weir_files& file, std::size_t array, const weir::array::Section& section) {
   const StoredArray& stored = file.map.arrays[array];
   if (!has_fill_to_write(stored) || section.empty()) return {};
@@ -135,7 +139,8 @@ Status fill_all_rests(weir_files& file) {
   return {};
 }
 
-// The new folder has its checksums beside it under the temporary name; those of the old one go.
+// Puts the new folder in the place of the old one. The new folder's checksums are still beside it
+// under their temporary name; those of the old folder are removed.
 Status replace_store(const weir_files& file) {
   Status removed =
       weir::storage::remove_sums(weir::storage::sums_path(*file.replaced), StepDurability::none);
@@ -244,7 +249,8 @@ int weir_files_commit(weir_files* file) {
     if (committed.ok() && file->replaced) committed = replace_store(*file);
     if (committed.ok() || weir::storage::is_seen_unrenamed(file->path)) file->unpublished.reset();
     if (committed.ok() && file->sums) {
-      // The file is there whatever becomes of this: then its sums are not known.
+      // The file is committed whether or not this succeeds; if it fails, the file's checksums are
+      // unknown.
       (void)weir::storage::rename_sums(
           weir::storage::incomplete_sums_path(file->path),
           weir::storage::sums_path(file->replaced.value_or(file->path)), StepDurability::step);
