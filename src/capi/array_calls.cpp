@@ -1,4 +1,4 @@
-// Arrays: created, opened, synced and closed by all ranks, looked at by each.
+// Calls on arrays: collective creation, opening, sync and closing, and local queries.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -49,7 +49,7 @@ Outcome read_files(const weir_array_options& options, RawArray& array) {
                     "several files; give options.chunks, natural_chunks or typical_request",
                     options.files));
   }
-  array.files = 0;  // chosen by the collective
+  array.files = 0;  // 0: the collective layer chooses the number
   return {};
 }
 
@@ -142,7 +142,7 @@ std::string options_text(const weir_session& session, const ArrayDefinition& giv
       options.first_target, quoted(options.pool));
 }
 
-// Enters an array that all ranks have opened.
+// Creates the handle of an array that all ranks have opened.
 Outcome enter(weir_session& session, Result<std::unique_ptr<aggregation::OpenArray>> opened,
               const char* call, weir_array** result) {
   if (!opened) return outcome_of(opened.error(), call);
@@ -216,7 +216,8 @@ Outcome close(weir_array& array) {
   auto outcome = session.call(fmt::format("weir_array_close({})", array.text), {}, [&] {
     return outcome_of(session.collective->close(*array.file), "weir_array_close");
   });
-  // Closed or not, the handle is gone; in a broken session its messages may be under way.
+  // The handle is removed whether or not closing succeeded. In a broken session it is kept, because
+  // messages may be under way.
   if (!session.ranks.broken()) session.remove(&array);
   return outcome;
 }

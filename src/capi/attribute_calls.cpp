@@ -1,4 +1,4 @@
-// Attributes of files, groups and arrays: given before a file is laid out, looked at at any time.
+// Calls on attributes of files, groups and arrays: defining them and reading them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 using storage::Attribute;
 
-// The attributes of an owner that has or may have some; null when there is no such array or group.
+// Returns the attributes of an owner, which may be empty; null if there is no such array or group.
 const std::vector<Attribute>* attributes_of(const weir_file& file, std::string_view owner) {
   const auto named = [&](const auto& one) { return one.name == owner; };
   static const std::vector<Attribute> none;
@@ -37,7 +37,7 @@ const std::vector<Attribute>* attributes_of(const weir_file& file, std::string_v
   return owner.empty() ? &none : nullptr;
 }
 
-// Checks the owner of an attribute for what is in the file already.
+// Checks that a file that is laid out has this owner, and may get this attribute.
 Outcome check_is_owner(const weir_file& file, const char* call, const std::string& owner,
                        std::string_view name) {
   const storage::FileMap& map = file.open->map();
@@ -89,11 +89,11 @@ Outcome give(weir_file* file, const char* call, const char* owner, const char* n
     }
     attributes = &group->attributes;
   }
-  // As readers need it: in the array's type, where that holds its number.
+  // Readers expect a fill value in the array's type, so it is converted if that type can hold it.
   if (array != arrays.end() && std::string_view(name) == storage::fill_attribute_name) {
     value = storage::numbers_as(array->type.kind(), value).value_or(value);
   }
-  // Given again, it has the later value.
+  // An attribute that is given again has the later value.
   const auto same = std::find_if(attributes->begin(), attributes->end(),
                                  [&](const Attribute& one) { return one.name == name; });
   if (same != attributes->end()) {
@@ -123,7 +123,7 @@ Outcome give_typed(weir_file* file, const char* call, const char* owner, const c
   }
   const auto type = array::ElementType::parse(element_type);
   if (!type) return outcome_of(type.error(), "element_type");
-  // More than any attribute has would not be copied in vain.
+  // Counts beyond the limit are refused here, before the values are copied.
   const auto bytes = array::Shape::create({count});
   if (!bytes || !bytes.value().bytes(type.value())) {
     return bad_argument(fmt::format("{}: count is {}: so many numbers there are not", call, count));
@@ -164,7 +164,7 @@ std::int32_t kind_of(const Attribute& attribute) {
   return real ? WEIR_REALS : WEIR_INTEGERS;
 }
 
-// The attribute, or why there is none.
+// Finds the attribute, or returns why it cannot.
 Outcome find(const weir_file* file, const char* call, const char* owner, const char* name,
              const Attribute** attribute) {
   if (file == nullptr) return null_argument(call, "file");

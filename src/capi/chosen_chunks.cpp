@@ -19,7 +19,7 @@ storage::FormatAbilities abilities_of(const weir_file& file) {
   return storage::find_format(file.settings.format).value()->abilities();
 }
 
-// What a rank holds at most; nothing where ranks hold boxes of their own.
+// Returns the largest block of any rank; nothing if the ranks hold explicit boxes.
 std::optional<array::Indices> block_of(const weir_distribution& distribution) {
   const array::RegularDistribution* const regular = distribution.held().regular();
   if (regular == nullptr) return std::nullopt;

@@ -1,4 +1,5 @@
-// The chunks of an array as C gives them: extents, a distribution's blocks, or a typical request.
+// Reads the three C arguments that define an array's chunks: extents, a distribution with natural
+// chunks, or a typical request.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,8 @@ struct ChunkArguments {
   std::int64_t block_bytes = 0;
 };
 
-// Nothing in `extents` when there are no chunks; `reason` says in a line why these.
+// Sets `extents` to the chunk's extents, or leaves it empty if no argument is given. `reason`
+// becomes a line that says why the chunks have these extents.
 [[nodiscard]] Outcome read_chunks(const weir_session& session, const ChunkArguments& given,
                                   const array::Shape& shape, const array::ElementType& type,
                                   std::optional<array::Indices>& extents, std::string& reason);

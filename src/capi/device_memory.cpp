@@ -8,13 +8,13 @@
 namespace weir::capi {
 namespace {
 
-// As cuda.h has them, whose values never change.
+// Values from cuda.h, which never change.
 constexpr int success = 0;
 constexpr int memory_type = 2;
 constexpr int is_managed = 8;
 constexpr unsigned of_device = 2;
 
-// Leaves the path of the driver in `found`.
+// Sets `found` to the path of the driver.
 int look_at_library(dl_phdr_info* library, std::size_t /*bytes*/, void* found) {
   const std::string_view path(library->dlpi_name);
   if (!path.substr(path.rfind('/') + 1).starts_with("libcuda.so")) return 0;
@@ -39,7 +39,7 @@ DeviceMemory::~DeviceMemory() {
 bool DeviceMemory::holds(const void* address) const {
   const auto number = reinterpret_cast<std::uintptr_t>(address);
   unsigned type = 0;
-  // It fails for memory that the driver does not know.
+  // The driver's function fails for memory that the driver does not know.
   if (get_attribute_(&type, memory_type, number) != success || type != of_device) return false;
   unsigned managed = 0;
   return get_attribute_(&managed, is_managed, number) != success || managed == 0;

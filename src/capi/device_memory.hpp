@@ -1,5 +1,6 @@
-// Memory of a GPU, which a processor must not touch: a program that passes it by mistake would end
-// by a signal in the middle of a request. The driver of CUDA knows whose memory an address is.
+// Detects memory of a GPU, which a processor must not touch: a program that passes such memory by
+// mistake would be ended by a signal in the middle of a request. CUDA's driver knows to which
+// device an address belongs.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +13,14 @@ namespace weir::capi {
 
 class DeviceMemory {
  public:
-  // Looks for the driver among the libraries that the program has loaded. Nothing is loaded here,
-  // and without the driver all memory is the host's.
+  // Looks for the driver among the libraries that the program has loaded, and loads nothing.
+  // Without the driver all memory counts as the host's.
   DeviceMemory();
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
   ~DeviceMemory();
 
-  // Fails when a processor must not touch one of them. Managed memory may be touched.
+  // Fails if a processor must not touch one of the pieces. Managed memory may be touched.
   [[nodiscard]] Outcome refuse(std::span<const aggregation::MemoryPiece> pieces) const;
 
  private:

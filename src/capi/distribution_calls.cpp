@@ -1,4 +1,4 @@
-// Distributions: made by all ranks, looked at by each.
+// Calls on distributions: collective creation and local queries.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ using array::Distribution;
 using array::DistributionFormat;
 using array::RegularDistribution;
 
-// One word per dimension, between commas that are outside of parentheses.
+// Splits the formats into one word per dimension, at commas outside parentheses.
 std::vector<std::string> words_of(std::string_view formats) {
   std::vector<std::string> words(1);
   int depth = 0;
@@ -45,7 +45,7 @@ array::Indices chosen_grid(const std::vector<DistributionFormat>& formats, int r
   }
   bool distributed = false;
   for (const int extent : extents) distributed = distributed || extent == 0;
-  // With nothing to divide, one rank holds everything.
+  // If no dimension is distributed, one rank holds everything.
   if (distributed) MPI_Dims_create(ranks, static_cast<int>(extents.size()), extents.data());
   array::Indices grid;
   for (const int extent : extents) grid.push_back(extent);
@@ -105,7 +105,7 @@ Outcome make_regular(const Regular& given, int ranks,
   return {};
 }
 
-// Enters a distribution that all ranks have made alike.
+// Creates the handle of a distribution that all ranks have made alike.
 Outcome enter(weir_session& session, const plan::SharedDistribution& made, const std::string& what,
               weir_distribution** result) {
   auto handle = std::make_unique<weir_distribution>(weir_distribution{
@@ -143,7 +143,8 @@ struct Boxes {
   const std::int64_t* extent;
 };
 
-// This rank's boxes as they are sent; whether they lie in the array is found by all ranks alike.
+// Converts this rank's boxes into numbers to send. All ranks check later, alike, whether the boxes
+// lie in the array.
 Outcome read_boxes(const Boxes& given, std::optional<array::Shape>& shape,
                    std::vector<std::int64_t>& numbers) {
   if (auto read = read_shape(given.dimensions, given.extents, shape); !read.ok()) return read;

@@ -1,4 +1,4 @@
-// Reading the plain arguments of C: extents, text, numbers per dimension.
+// Reads plain C arguments: extents, texts, numbers per dimension.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 
 namespace weir::capi {
 
-// The shape given by `dimensions` numbers at `extents`; in `shape` when the outcome is well.
+// Sets `shape` to the `dimensions` extents at `extents`. `shape` stays unset on failure.
 [[nodiscard]] Outcome read_shape(std::int32_t dimensions, const std::int64_t* extents,
                                  std::optional<array::Shape>& shape);
 
-// `dimensions` numbers at `numbers`, which is not null and was checked to have as many.
+// Returns the `dimensions` numbers at `numbers`, which must not be null and must point to as many.
 [[nodiscard]] inline std::span<const std::int64_t> numbers_at(const std::int64_t* numbers,
                                                               int dimensions) {
   return {numbers, static_cast<std::size_t>(dimensions)};
 }
 
-// "10 x 20" for texts of calls; "(none)" when null or of a number of dimensions that cannot be.
+// Returns "10 x 20", for the texts of calls; "(none)" if `extents` is null or `dimensions` invalid.
 [[nodiscard]] std::string extents_text(std::int32_t dimensions, const std::int64_t* extents);
-// 'text', or (null).
+// Returns 'text' in quotation marks, or (null).
 [[nodiscard]] std::string quoted(const char* text);
 
 }  // namespace weir::capi

@@ -1,4 +1,4 @@
-// Files that are laid out: opened, stepped through, looked at and closed.
+// Calls on files that are laid out: opening, steps, queries and closing.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -77,7 +77,8 @@ Outcome open(weir_session& session, const char* path, const weir_file_open_optio
       });
 }
 
-// What the call depends on, for ranks to compare: the definition before the file is laid out.
+// Returns the state on which the call depends, for ranks to compare; before the file is laid out,
+// this is the definition.
 std::string state_of(const weir_file& file) {
   if (file.open != nullptr) {
     std::string added;
@@ -101,7 +102,7 @@ std::string state_of(const weir_file& file) {
                      static_cast<int>(settings.unwritten));
 }
 
-// A name that is misspelt would become a group of its own.
+// A misspelt name of an owner would create a group of that name.
 Outcome check_owners_of_attributes(const weir_file& file) {
   for (const storage::GroupDescription& group : file.description.groups) {
     const bool is_there =
@@ -117,14 +118,15 @@ Outcome check_owners_of_attributes(const weir_file& file) {
   return {};
 }
 
-// What cannot be added, or not as other ranks have it, would keep all later steps from beginning.
+// Drops the definitions that cannot be added, or that differ between ranks. They would otherwise
+// keep all later steps from beginning.
 void give_up_defined(weir_file& file) {
   file.added = {};
   auto handles = std::exchange(file.added_arrays, {});
   std::move(handles.begin(), handles.end(), std::back_inserter(file.refused_arrays));
 }
 
-// Puts what was defined since the file is laid out into it.
+// Adds to the file what was defined since it was laid out.
 Outcome add_defined(weir_file& file, const char* call, const aggregation::Asked* asked) {
   storage::Additions added = file.added;
   std::vector<array::Shape> shapes;
@@ -216,7 +218,7 @@ Outcome abort_step(weir_file& file, const char* reason) {
     const bool was_first = !file.open->is_published();
     const Status aborted = session.collective->abort_step(*file.open);
     if (was_first && !file.open->in_step()) {
-      // No file is laid out any more, and the file is a definition again.
+      // The file is no longer laid out, and is a definition again.
       for (const auto& array : file.arrays) array->file = nullptr;
       file.open.reset();
     }
@@ -248,7 +250,8 @@ Outcome close(weir_file& file) {
                     "weir_file_extend before",
                     file.added.arrays.size(), file.added.attributes.size(), file.text));
   });
-  // Closed or not, the handle is gone; in a broken session its messages may be under way.
+  // The handle is removed whether or not closing succeeded. In a broken session it is kept, because
+  // messages may be under way.
   if (!session.ranks.broken()) session.remove(&file);
   return outcome;
 }
@@ -282,7 +285,7 @@ Outcome find_array(weir_file& file, const char* name, weir_array** result) {
   return {};
 }
 
-// The description of a defined or stored array; null when there is none of this number.
+// Returns the description of a defined or stored array; null if there is no array of this number.
 const storage::ArrayDescription* description_at(const weir_file& file, std::int64_t number) {
   if (number < 0) return nullptr;
   const auto at = static_cast<std::size_t>(number);

@@ -1,4 +1,4 @@
-// Files before they are laid out: what will be in them, gathered by each rank by itself.
+// Definition of files before they are laid out. Each rank collects it by itself.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -82,7 +82,7 @@ Outcome create(weir_session& session, const char* path, const weir_file_options*
   return {};
 }
 
-// Dimension 0 of an array with steps is theirs.
+// Returns the extents of an array with steps, whose dimension 0 is that of the steps.
 array::Indices with_steps(std::int64_t first, const array::Indices& rest) {
   array::Indices all;
   all.push_back(first);
@@ -107,7 +107,7 @@ Outcome read_extents(const weir_session& session, const weir_define_options& opt
   return {};
 }
 
-// The name of the dimension along which arrays of the file grow.
+// Returns the name of the dimension along which the file's arrays grow.
 std::string name_of_steps(const weir_file& file) {
   if (file.open != nullptr) {
     for (const storage::StoredArray& one : file.open->map().arrays) {
@@ -124,7 +124,7 @@ Outcome read_names(const weir_file& file, const weir_define_options& options, in
       described.grows && (file.open != nullptr || !file.step_dimension.empty());
   if (options.dimension_names == nullptr && dimensions > 0) {
     if (!names_steps) return {};
-    // The others get names when the file is laid out, or the array is added.
+    // The other dimensions are named when the file is laid out or the array is added.
     described.dimension_names.resize(static_cast<std::size_t>(dimensions) + 1);
     described.dimension_names.front() = name_of_steps(file);
     return {};
@@ -140,7 +140,7 @@ Outcome read_names(const weir_file& file, const weir_define_options& options, in
   return {};
 }
 
-// Checks that an array that is added to a file is new there.
+// Checks that no array of this name is in the file or about to be added.
 Outcome check_is_new(const weir_file& file, const storage::ArrayDescription& described) {
   const auto& added = file.added.arrays;
   const bool is_there = file.open->map().find(described.name) != nullptr ||
@@ -166,7 +166,8 @@ Outcome define(weir_file& file, const FileArrayDefinition& given, weir_array** r
   if (given.element_type == nullptr) return bad_argument("element_type is null");
   const weir_define_options options =
       given.options == nullptr ? weir_define_options{} : *given.options;
-  // A number for each step: times, as a coordinate. In memory an array of one element.
+  // With `dimensions` 0 there is one number for each step, such as a time. In memory this is an
+  // array of one element.
   const bool of_numbers = given.dimensions == 0 && options.steps != 0;
   std::optional<array::Shape> shape;
   if (of_numbers) {
@@ -208,7 +209,8 @@ Outcome define(weir_file& file, const FileArrayDefinition& given, weir_array** r
     std::memcpy(described.fill.data(), options.fill, described.fill.size());
     described.attributes = storage::with_fill_attribute(described);
   }
-  // By itself, so that a mistake is told here and not when the file is laid out.
+  // The array is also checked by itself, so that an error is reported here and not when the file is
+  // laid out.
   const auto abilities = storage::find_format(file.settings.format).value()->abilities();
   if (Status fine = storage::check_description(
           storage::with_dimension_names({.arrays = {described}}), abilities, file.settings.format);

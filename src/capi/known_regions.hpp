@@ -1,5 +1,5 @@
-// The regions of all ranks that were gathered lately, so that those that come again are not
-// gathered again: an application writes the same regions in each of its steps.
+// Keeps sets of all ranks' regions that were gathered recently, so that a set that is used again
+// need not be gathered again. An application typically writes the same regions in each step.
 #pragma once
 
 #include <cstddef>
@@ -22,15 +22,18 @@ class KnownRegions {
     array::Section own;
     plan::SharedDistribution all;
   };
-  // The latest of this shape in which this rank had this region; null: none.
+  // Returns the latest set for this shape in which this rank had this region; null if there is
+  // none.
   [[nodiscard]] std::shared_ptr<const Known> find(const array::Shape& shape,
                                                   const array::Section& own) const;
-  // Called by all ranks in the same order. Returns the regions that are known no longer.
+  // Adds a set. All ranks call this in the same order. Returns the set that was dropped to make
+  // room, if any.
   std::optional<plan::SharedDistribution> add(const array::Shape& shape, const array::Section& own,
                                               const plan::SharedDistribution& all);
 
  private:
-  // Each takes some 60 bytes for every rank of the session in 3-D, once on each node.
+  // Number of sets kept. In 3-D each takes about 60 bytes for every rank of the session, once on
+  // each node.
   static constexpr std::size_t most = 16;
 
   std::deque<std::shared_ptr<const Known>> known_;

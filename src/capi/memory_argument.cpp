@@ -49,7 +49,7 @@ Outcome read_ghosts(const char* name, const std::int64_t* numbers, int dimension
   return {};
 }
 
-// The bytes that a piece takes with its ghost cells.
+// Returns the bytes of a piece with its ghost cells; nothing on overflow.
 std::optional<std::int64_t> bytes_of(const array::Indices& extents, const array::GhostCells& ghosts,
                                      std::int64_t element_bytes) {
   std::optional<std::int64_t> bytes = element_bytes;
@@ -61,8 +61,7 @@ std::optional<std::int64_t> bytes_of(const array::Indices& extents, const array:
   return bytes;
 }
 
-// Checks that the memory is what the program takes it to be; `extents` are those of the rank's one
-// piece.
+// Checks the data_shape that the program gave. `extents` are those of the rank's single piece.
 Outcome check_shape(const weir_transfer& transfer, const array::Indices& extents,
                     const array::GhostCells& ghosts) {
   for (int d = 0; d < extents.size(); ++d) {
@@ -76,7 +75,7 @@ Outcome check_shape(const weir_transfer& transfer, const array::Indices& extents
   return {};
 }
 
-// Where pieces are; `offset` is that of the piece from the beginning of the one buffer.
+// Finds the address of a piece. `offset` is the piece's offset if all pieces are in one buffer.
 Outcome find_piece(const weir_transfer& transfer, std::int64_t piece, std::int64_t offset,
                    bool is_empty, std::byte*& data) {
   if (transfer.piece_data != nullptr) {

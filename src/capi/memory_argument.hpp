@@ -1,4 +1,4 @@
-// From the description of a rank's memory to one layout per piece of its part.
+// Converts the description of a rank's memory into one layout per piece of its part.
 #pragma once
 
 #include <deque>
@@ -13,8 +13,8 @@
 
 namespace weir::capi {
 
-// `pieces` gets one more entry per piece of `rank`; none for ranks beyond the distribution. Their
-// layouts are put into `layouts`.
+// Appends one entry to `pieces` for each piece of `rank`, and the layouts of the pieces to
+// `layouts`. Appends nothing for ranks beyond the distribution.
 [[nodiscard]] Outcome read_memory(const weir_transfer& transfer, bool is_read_into,
                                   const array::Distribution& distribution, int rank,
                                   const array::ElementType& type,

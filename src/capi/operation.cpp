@@ -17,7 +17,7 @@ void keep_for_good(const std::shared_ptr<Operation>& operation) {
 
 }  // namespace
 
-// FNV-1a.
+// Computes the FNV-1a hash.
 std::uint64_t digest_of(std::string_view text) {
   std::uint64_t digest = 0xcbf29ce484222325U;
   for (const char letter : text) {
@@ -58,7 +58,7 @@ void OperationQueue::progress() {
   const LifeSigns::During call(ranks_.compared_by().life(), LifeSigns::What::call);
   const storage::WhileProgramsRun moving([this] { ranks::keep_moving(ranks_.revocation()); });
   advance();
-  // A program that asks again and again waits, too.
+  // A program that tests repeatedly is also waiting.
   if (!waiting_.empty() && !ranks_.broken()) ranks::keep_moving(ranks_.revocation());
 }
 
@@ -143,8 +143,8 @@ void OperationQueue::end(Operation& operation, Outcome outcome) {
   }
   operation.outcome = std::move(outcome);
   operation.stage = Operation::Stage::ended;
-  // What they own (the request's memory layouts, a distribution) is not needed any more; after a
-  // deadline it may be.
+  // The memory that these own (the request's memory layouts, a distribution) is no longer needed.
+  // In a broken session it may be needed still.
   if (!ranks_.broken()) {
     operation.refusal = nullptr;
     operation.request = nullptr;

@@ -1,14 +1,15 @@
 // Collective calls of a session, in the order in which they were made.
 //
 // A call goes through these steps on every rank:
-//   1. submit()   this rank has checked its own arguments; a round is begun that compares the text
-//                 of the call on all ranks and carries the lowest rank that found something wrong
-//   2. comparing  until the round has ended. Every rank then knows the same: go on; or
-//      refusing   until all know what is wrong, or how the ranks differ (capi/refusal.hpp)
-//   3. running    what the call is for, by aggregation::Collective, which every rank enters
-//   4. ended      the outcome is the same on every rank
-// Only the first call of the queue is beyond step 1, so that all ranks go through steps 2 to 4 in
-// the same order, whatever the order in which they wait for requests.
+//   1. submit()   This rank has checked its own arguments. It begins a round that compares the
+//                 call's text on all ranks, and finds the lowest rank whose check failed.
+//   2. comparing  The round is under way. When it ends, every rank knows the same result, and
+//                 either goes on or refuses the call.
+//      refusing   The ranks exchange what is wrong, or how they differ (capi/refusal.hpp).
+//   3. running    The call does its work by aggregation::Collective, which every rank enters.
+//   4. ended      The outcome is the same on every rank.
+// Only the first call of the queue is beyond step 1. So all ranks go through steps 2 to 4 in the
+// same order, in whatever order they wait for requests.
 #pragma once
 
 #include <cstdint>
@@ -27,38 +28,41 @@
 
 namespace weir::capi {
 
-// A number of a text: texts that are compared differ by mistake, never on purpose.
+// Returns a hash of a text. Texts that are compared differ by mistake, never on purpose.
 [[nodiscard]] std::uint64_t digest_of(std::string_view text);
 
 struct Operation {
-  // Everything that must be alike on all ranks, as text: compared by its digest, shown when ranks
-  // differ. Who has a digest of the same already may leave the text to be made then.
+  // Everything that must be alike on all ranks, as text. The digest is compared; the text is shown
+  // if ranks differ. If `digest` is given, `describe` may make the text when it is
+  // needed.
   std::string call;
   std::optional<std::uint64_t> digest = std::nullopt;
-  // What this rank remembers of earlier calls, by a number: whether all remember the same is known
-  // when the comparison has ended, and no difference is a mistake.
+  // A number for what this rank remembers of earlier calls. When the comparison has ended, it is
+  // known whether all ranks remember the same; a difference is not an error.
   std::optional<std::int64_t> remembered = std::nullopt;
   std::function<std::string()> describe = nullptr;
-  // What this rank found wrong with its own arguments.
+  // Result of this rank's check of its own arguments.
   Outcome prepared;
-  // The call takes back what the others may still be doing: it is carried out only when every rank
-  // makes it, and any other call that it meets is refused with `prepared`.
+  // Marks a call that gives up something in which other ranks may still be working. The call is
+  // carried out only when every rank makes it; any other call that it is compared with is refused
+  // with `prepared`.
   bool gives_up = false;
-  // What the call is for: waits, and gives the same outcome on every rank; or begins a request.
-  // `call` is read when the steps before have ended well, so they may own what they need.
+  // Does the work of the call. Either `run` waits and returns the same outcome on every rank, or
+  // `start` begins a request. They are called only after the earlier steps have succeeded.
   std::function<Outcome()> run;
-  // In place of that, where rank 0 alone finds out what all need: the comparison asks for it.
+  // Replaces `run` if rank 0 alone finds out what all ranks need. The comparison carries its
+  // answer.
   std::function<Outcome(const aggregation::Asked&)> ask = nullptr;
   std::function<std::unique_ptr<aggregation::Request>()> start;
-  // Set for a request that a handle stands for, until it has ended: after this is called, `start`
-  // and the request use no memory of the program's.
+  // For a request with a handle, until it has ended: after this call, `start` and the request use
+  // no memory of the program.
   std::function<Outcome()> leave_callers_memory = nullptr;
 
   [[nodiscard]] bool ended() const { return stage == Stage::ended; }
 
   enum class Stage : std::uint8_t { comparing, refusing, running, ended };
   Stage stage = Stage::comparing;
-  Outcome outcome = {};  // when ended
+  Outcome outcome = {};  // valid when the stage is `ended`
   ranks::Channel::Round comparison = ranks::Channel::Round();
   std::unique_ptr<Refusal> refusal = nullptr;
   std::unique_ptr<aggregation::Request> request = nullptr;
@@ -73,7 +77,8 @@ class OperationQueue {
   Outcome complete(const Operation& operation);
   // Moves on as far as possible without waiting for another rank.
   void progress();
-  // What is submitted moves only in calls of this queue from now on, and not in those of others.
+  // From now on, submitted operations move on only in calls of this queue, not in waits of other
+  // sessions.
   void abandon() { background_.end(); }
 
  private:
@@ -86,8 +91,8 @@ class OperationQueue {
 
   Ranks& ranks_;
   std::deque<std::shared_ptr<Operation>> waiting_;
-  // Requests that were begun move on in other sessions' waits too: the queue holds nothing else
-  // while it is not in a call.
+  // Lets requests that were begun move on during waits of other sessions too. Outside calls, the
+  // queue holds nothing but such requests.
   ranks::Background background_;
 };
 

@@ -1,4 +1,4 @@
-// What a call of the C interface returns: a code and, for failures, the line for the user.
+// The result of a call of the C interface: a code and, for failures, a line for the user.
 #pragma once
 
 #include <string>
@@ -17,22 +17,22 @@ struct [[nodiscard]] Outcome {
 
 [[nodiscard]] Outcome failure(int code, std::string text);
 [[nodiscard]] Outcome bad_argument(std::string text);
-// `what` (a call, an argument) comes first in the text; none when empty.
+// Converts an error. `what` (a call, an argument) is put before the text unless it is empty.
 [[nodiscard]] Outcome outcome_of(const Status& status, const std::string& what = {});
 [[nodiscard]] Outcome outcome_of(const Error& error, const std::string& what = {});
 
-// Keeps the text of a failure for weir_last_error() on this thread, and gives the code.
+// Keeps a failure's text for weir_last_error() on this thread, and returns the code.
 int report(const Outcome& outcome);
-// What report() kept last on this thread.
+// Returns the text that report() kept last on this thread.
 [[nodiscard]] const char* last_text();
 
-// Runs `call`, which gives an Outcome, and reports it. No exception reaches a C program: all that
-// can be thrown here is that there is no memory.
+// Runs `call`, which returns an Outcome, and reports it. No exception reaches a C program; the only
+// possible cause of one is a lack of memory.
 template <typename Call>
 int report_outcome_of(Call&& call);
 
-// Runs what a rank prepares before it meets the others, and gives an Outcome to meet them with,
-// whatever is thrown.
+// Runs what a rank prepares by itself before it meets the others, and turns an exception into an
+// Outcome, so that the rank always meets them.
 template <typename Call>
 Outcome outcome_without_throwing(Call&& call);
 

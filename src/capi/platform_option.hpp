@@ -1,4 +1,4 @@
-// The description of the platform that a session's prices are made of.
+// Reads the description of the platform, from which a session estimates times.
 #pragma once
 
 #include "capi/outcome.hpp"
@@ -7,9 +7,10 @@
 
 namespace weir::capi {
 
-// Collective. Rank 0 reads the file and gives it to all, so that every rank has the same whatever
-// it sees of the file system. `path` null: what WEIR_PLATFORM says on rank 0; no path, or an empty
-// one: `platform` stays as it is.
+// Sets `platform` from the file at `path`. A null `path` stands for WEIR_PLATFORM on rank 0.
+// Without a path, or with an empty one, `platform` is unchanged. Collective: rank 0 reads the file
+// and sends it to all ranks, so that every rank has the same description whatever it sees of the
+// file system.
 Outcome read_platform(Ranks& ranks, const char* path, plan::PlatformDescription& platform);
 
 }  // namespace weir::capi

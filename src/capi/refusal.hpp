@@ -1,6 +1,6 @@
-// How the ranks tell each other why none of them goes on with a call that they have compared: what
-// the lowest rank that failed found, or how the calls differ. A few small messages, of which none
-// is waited for here, so that other sessions' waits can see them through too.
+// Informs all ranks why none of them goes on with a call that they have compared: either what the
+// lowest rank that failed found, or how the calls differ. This takes a few small messages. The
+// class never waits for them, so that waits of other sessions can also move them on.
 #pragma once
 
 #include <mpi.h>
@@ -17,26 +17,27 @@ namespace weir::capi {
 
 class Refusal {
  public:
-  // All ranks of `communicator` begin the same, one refusal after the other. An error of MPI
-  // revokes the session, and then this never ends.
+  // All ranks of `communicator` begin the same refusals in the same order. An error of MPI revokes
+  // the session, and the refusal then never ends.
   Refusal(MPI_Comm communicator, ranks::Revocation& revocation);
   Refusal(const Refusal&) = delete;
   Refusal& operator=(const Refusal&) = delete;
-  // Must not end before test() is true, as MPI may still write to it.
+  // Must not be called before test() returns true, because MPI may still write to the object.
   ~Refusal() = default;
 
-  // `lowest_failed`: the lowest rank whose outcome `mine` is not good, known to all.
+  // Begins to send the outcome of rank `lowest_failed`, the lowest rank whose outcome is not good,
+  // which all ranks know. `mine` is this rank's outcome.
   void begin_failure(std::int64_t lowest_failed, const Outcome& mine);
-  // `digest` and `call`: of what this rank called.
+  // Begins to find out how the calls differ. `digest` and `call` describe this rank's call.
   void begin_difference(std::uint64_t digest, const std::string& call);
   [[nodiscard]] bool test();
-  // When ended: the same on all ranks.
+  // The outcome, the same on all ranks; valid after the refusal has ended.
   [[nodiscard]] const Outcome& outcome() const { return outcome_; }
 
  private:
   enum class Step : std::uint8_t { failure, first_call, lowest, other_call, ended };
   static constexpr std::size_t text_bytes = 2000;
-  // A text, cut to what fits, and a code.
+  // A code, and a text that is cut if it is too long.
   struct Message {
     std::int64_t code = 0;
     std::array<char, text_bytes> text{};
@@ -51,8 +52,9 @@ class Refusal {
   Step step_ = Step::ended;
   ranks::Pending pending_;
   Message message_;
-  std::int64_t differs_ = 0;  // this rank, if it called something else than rank 0
-  std::int64_t lowest_ = 0;   // that does
+  std::int64_t differs_ = 0;  // this rank, if its call differs from rank 0's, otherwise
+                              // Channel::nobody
+  std::int64_t lowest_ = 0;   // the lowest rank whose call differs
   std::string digest_;
   std::string call_;
   std::string first_call_;

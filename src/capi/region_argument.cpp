@@ -13,7 +13,7 @@
 namespace weir::capi {
 namespace {
 
-// The fields that tell of the rank's memory, as a transfer has them.
+// Converts the fields that describe the rank's memory into those of a transfer.
 weir_transfer memory_of(const weir_region& given) {
   weir_transfer transfer = {};
   transfer.data = given.data;
@@ -61,7 +61,7 @@ Outcome read_region(const weir_array& array, const weir_region* given, Direction
                                       given->data_type, array.text, array.type_name));
     }
   }
-  // The memory of one piece that has the region's extents, wherever the region is.
+  // The memory is that of one piece with the region's extents; the region's place does not matter.
   array::BoxList box(dimensions);
   box.push_back({array::Indices(dimensions), region.count});
   const std::int64_t one = 1;

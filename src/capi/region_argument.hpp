@@ -1,4 +1,4 @@
-// From a rank's own region to what the collective layer takes.
+// Converts a rank's own region into the arguments of the collective layer.
 #pragma once
 
 #include "array/section.hpp"
@@ -9,8 +9,8 @@
 
 namespace weir::capi {
 
-// `region` gets what is asked for, `content` one piece of memory of the same extents. Null: nothing
-// is asked for by this rank.
+// Sets `region` to the requested section and `content` to one piece of memory with the same
+// extents. If `given` is null, this rank requests nothing.
 [[nodiscard]] Outcome read_region(const weir_array& array, const weir_region* given,
                                   Direction direction, Content& content, array::Section& region);
 

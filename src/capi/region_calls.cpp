@@ -1,4 +1,4 @@
-// A rank's own region of an array: by all ranks together, or by one alone.
+// Calls that write or read a rank's own region, by all ranks together or by one rank alone.
 #include <fmt/format.h>
 
 #include <memory>
@@ -39,7 +39,7 @@ std::shared_ptr<Operation> submit(weir_array& array, const GivenRegion& given) {
   operation->call = fmt::format("{}({})", given.call, array.text);
   const auto known =
       operation->prepared.ok() ? session.known_regions.find(array.shape, content->region) : nullptr;
-  // A number that no other rank gives, where nothing is known.
+  // If this rank remembers nothing, it gives a number that no other rank gives.
   operation->remembered = known != nullptr ? known->number : -1 - session.ranks.rank();
   operation->start = [&session, &array, content, known, direction = given.direction,
                       voted = operation.get()] {

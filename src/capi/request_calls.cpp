@@ -1,4 +1,4 @@
-// Requests: submitted, waited for, tested, detached.
+// Calls on requests: submitting, waiting, testing and detaching.
 #include <fmt/format.h>
 
 #include <memory>
@@ -27,7 +27,7 @@ std::string section_text(const weir_section* section, int dimensions) {
   return text;
 }
 
-// A number of what text_of() tells.
+// Returns a hash of what text_of() describes.
 std::uint64_t digest_of(const GivenTransfers& given, const Content& content) {
   array::Fingerprint all;
   const auto add = [&](std::uint64_t number) { all.add(static_cast<std::int64_t>(number)); };
@@ -46,12 +46,12 @@ std::uint64_t digest_of(const GivenTransfers& given, const Content& content) {
   return all.value();
 }
 
-// What must be alike on all ranks. Only transfers that were found well are looked into.
+// Returns what must be alike on all ranks. Uses only transfers that passed their checks.
 std::string text_of(const GivenTransfers& given, const Content& content) {
   std::string text = fmt::format("{}({} transfers", given.call, given.count);
   for (std::int32_t number = 0; given.transfers != nullptr && number < given.count; ++number) {
     const weir_transfer& transfer = given.transfers[number];
-    // The others were refused already.
+    // The remaining transfers have been refused.
     if (static_cast<std::size_t>(number) >= content.parts.size()) break;
     text += fmt::format("; {} by {}, section {}", transfer.array->text, transfer.distribution->text,
                         section_text(transfer.section, transfer.array->shape.dimensions()));
@@ -59,7 +59,7 @@ std::string text_of(const GivenTransfers& given, const Content& content) {
   return text + ")";
 }
 
-// `stays`: what was given is there until the operation has ended.
+// Submits a request. `stays`: `given` remains valid until the operation has ended.
 std::shared_ptr<Operation> submit(weir_session& session, const GivenTransfers& given, bool stays) {
   const auto operation = std::make_shared<Operation>();
   const auto content = std::make_shared<Content>();
@@ -142,7 +142,7 @@ Outcome explain(weir_session& session, std::int32_t direction, const GivenTransf
   return {};
 }
 
-// Waits for the request, when it has not ended yet, frees its handle, and gives its outcome.
+// Waits until the request has ended, frees its handle, and returns its outcome.
 Outcome take(weir_request** request) {
   weir_request* const taken = std::exchange(*request, nullptr);
   Outcome outcome = taken->session->queue.complete(*taken->operation);
@@ -158,7 +158,7 @@ Outcome detach(weir_request** request) {
   Outcome detached;
   if (!operation.ended() && !session.ranks.broken()) {
     detached = outcome_without_throwing(operation.leave_callers_memory);
-    // After a failure nothing may move the request on any more.
+    // After a failure the request must not move on any more.
     if (!detached.ok()) session.ranks.mark_broken(detached.text);
   }
   session.remove(taken);

@@ -55,7 +55,7 @@ weir::capi::Outcome weir_session::call_to_give_up(std::string text, weir::capi::
     };
     queue.submit(operation);
     auto outcome = queue.complete(*operation);
-    // Otherwise other ranks have been refused what they called, and come to this call next.
+    // Otherwise the other ranks' calls were refused, and they will make this call next.
     if (has_run || ranks.broken()) return outcome;
   }
 }

@@ -1,4 +1,4 @@
-// What the handles of the C interface stand for.
+// The objects behind the handles of the C interface.
 #pragma once
 
 #include <cstdint>
@@ -24,12 +24,12 @@
 #include "storage/sums/checksum.hpp"
 #include "weir/weir.h"
 
-// The names are C's; each is known by its address only.
+// These names are part of the C interface; programs know the types only by address.
 // NOLINTBEGIN(readability-identifier-naming)
 
 struct weir_distribution {
   weir_session* session = nullptr;
-  // Shared with the requests under way, and with the plans that are kept.
+  // Shared with the requests under way and with the plans that are kept.
   weir::plan::SharedDistribution shared;
   std::string text;  // "distribution 4 (BLOCK, * over 4 x 1, row-major)"
   std::uint64_t digest = weir::capi::digest_of(text);
@@ -39,11 +39,12 @@ struct weir_distribution {
 
 struct weir_array {
   weir_session* session = nullptr;
-  weir_file* container = nullptr;  // the file that it is in; null: it is a file of its own
-  std::size_t number = 0;          // there
+  weir_file* container = nullptr;  // the file that holds the array; null: the array is a file of
+                                   // its own
+  std::size_t number = 0;          // number of the array in its container
   std::unique_ptr<weir::aggregation::OpenArray> own_file;
   weir::aggregation::OpenArray* file = nullptr;  // null before the container is laid out
-  std::uint64_t digest = 0;                      // of the text
+  std::uint64_t digest = 0;                      // digest of `text`
   weir::array::Shape shape = weir::array::Shape::create({0}).value();
   weir::array::ElementType type;
   std::string type_name;
@@ -55,7 +56,7 @@ struct weir_array {
   }
 };
 
-// Until it is laid out, a description; from then on the open file.
+// A file: a description until it is laid out, then an open file.
 struct weir_file {
   weir_session* session = nullptr;
   std::string path;
@@ -64,11 +65,11 @@ struct weir_file {
   std::string step_dimension;
   weir::storage::FileDescription description;
   std::unique_ptr<weir::aggregation::StepFile> open;
-  std::vector<std::unique_ptr<weir_array>> arrays;  // while defining, as in the description
-  // What was defined since the file is laid out and is not in it yet.
+  std::vector<std::unique_ptr<weir_array>> arrays;  // while defining, in the order of `description`
+  // Definitions made after the file was laid out that are not yet in the file.
   weir::storage::Additions added;
-  std::vector<std::unique_ptr<weir_array>> added_arrays;  // those of `added`, in their order
-  // Arrays that could not be added: programs may still hold them.
+  std::vector<std::unique_ptr<weir_array>> added_arrays;  // the arrays of `added`, in their order
+  // Arrays that could not be added. They are kept because programs may still hold their handles.
   std::vector<std::unique_ptr<weir_array>> refused_arrays;
 };
 
@@ -83,30 +84,31 @@ struct weir_session {
   std::unique_ptr<weir::aggregation::Collective> collective;
   std::vector<std::unique_ptr<weir_array>> arrays;
   std::vector<std::unique_ptr<weir_file>> files;
-  std::unordered_set<const weir_array*> known_arrays;  // those of files too: these have thousands
+  std::unordered_set<const weir_array*> known_arrays;  // includes arrays of files, which may have
+                                                       // thousands
   std::vector<std::unique_ptr<weir_distribution>> distributions;
   std::vector<std::unique_ptr<weir_request>> requests;
   weir::capi::KnownRegions known_regions;
   weir::plan::PlatformDescription platform;
-  std::int64_t handles_made = 0;  // numbers arrays and distributions, alike on all ranks
+  std::int64_t handles_made = 0;  // numbers arrays and distributions alike on all ranks
   bool has_figures = false;
-  std::string explanation;  // the last, that weir_session_explain() gave
+  std::string explanation;  // the last text that weir_session_explain() returned
 
-  // A collective call that waits: submits it and sees it through.
+  // Makes a collective call and waits until it has ended.
   weir::capi::Outcome call(std::string text, weir::capi::Outcome prepared,
                            std::function<weir::capi::Outcome()> run);
-  // A collective call that waits, of something that rank 0 alone finds out.
+  // Makes a collective call whose result only rank 0 finds out, and waits until it has ended.
   weir::capi::Outcome call_asking(
       std::string text, weir::capi::Outcome prepared,
       std::function<weir::capi::Outcome(const weir::aggregation::Asked&)> ask);
-  // A collective call that gives something up. Until every rank makes it, all other calls that the
-  // ranks make are refused with `told`, so that none of them waits for this rank.
+  // Makes a collective call that gives something up. Until every rank makes it, all other calls of
+  // the ranks are refused with `told`, so that no rank waits for this one.
   weir::capi::Outcome call_to_give_up(std::string text, weir::capi::Outcome told,
                                       std::function<weir::capi::Outcome()> run);
-  // Whether the array is one of the session's own or in one of its files.
+  // Returns whether the array belongs to the session or to one of its files.
   [[nodiscard]] bool holds(const weir_array* array) const;
-  // The answer of holds(array), found sooner where it follows `before`, which is held, in a file;
-  // null: no such array is known.
+  // Returns the same as holds(array). It is faster if `array` follows `before` in a file; `before`
+  // is an array that is held, or null.
   [[nodiscard]] bool holds(const weir_array* array, const weir_array* before) const;
   [[nodiscard]] bool holds(const weir_file* file) const;
   [[nodiscard]] bool holds(const weir_distribution* distribution) const;
@@ -120,18 +122,18 @@ struct weir_session {
 
 namespace weir::capi {
 
-// The refusal of a null handle.
+// Returns the error for a null handle.
 [[nodiscard]] Outcome null_argument(const char* call, const char* argument);
-// The refusal of an array whose file has not begun its first step.
+// Returns the error for an array whose file has not begun its first step.
 [[nodiscard]] Outcome not_laid_out(const char* call, const weir_array& array);
-// Whether arrays and attributes can be defined: before the first step, and between steps.
+// Fails unless arrays and attributes can be defined now: before the first step, or between steps.
 [[nodiscard]] Outcome may_be_defined(const weir_file& file);
-// "none", "step", "operation"; null: "step".
+// Parses "none", "step" or "operation"; null means "step".
 [[nodiscard]] Outcome read_durability(const char* word, storage::StepDurability& durability);
-// Null: not told.
+// Parses the name of a checksum. Null leaves `checksum` unset.
 [[nodiscard]] Outcome read_checksum(const char* word, std::optional<storage::Checksum>& checksum);
 [[nodiscard]] Outcome read_unwritten(const char* word, aggregation::Unwritten& unwritten);
-// Fails when a reserved field is not 0: the struct was not initialised, or made for a later Weir.
+// Fails if a reserved field is not 0: the struct was not initialized, or made for a later version.
 [[nodiscard]] Outcome check_reserved(const char* options, const std::uint64_t* reserved,
                                      std::size_t count, std::int32_t flags = 0);
 

@@ -1,4 +1,4 @@
-// Opening and closing sessions, and what needs no session.
+// Calls that open and close sessions, and calls that need no session.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,10 +18,10 @@
 namespace weir::capi {
 namespace {
 
-// What weir_figures has for an engine.
+// Returns the number of an engine in weir_figures.
 std::int32_t number_of(plan::Engine engine) { return static_cast<std::int32_t>(engine) + 1; }
 
-// What weir_figures has for a strategy.
+// Returns the number of a strategy in weir_figures.
 std::int32_t number_of(plan::Strategy strategy) {
   switch (strategy) {
     case plan::Strategy::direct:
@@ -36,7 +36,7 @@ std::int32_t number_of(plan::Strategy strategy) {
   return 0;
 }
 
-// Such as "Open MPI v4.1.4"; may be asked for at any time.
+// Returns, for example, "Open MPI v4.1.4". May be called at any time.
 std::string name_of_mpi() {
   std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
   int length = 0;
@@ -50,7 +50,7 @@ std::string name_of_mpi() {
   return name;
 }
 
-// MPI can be called, and the communicator be used for a session.
+// Checks that MPI can be called, and that the communicator can be used for a session.
 Outcome check_communicator(MPI_Comm communicator) {
   int initialized = 0;
   int finalized = 0;
@@ -113,7 +113,7 @@ Outcome open_session(MPI_Comm communicator, const weir_session_options* options,
   return outcome;
 }
 
-// Every array and file is closed, whatever happens to those before it; the first failure is told.
+// Closes every array and file, even after a failure, and returns the first failure.
 Outcome close_arrays(weir_session& session) {
   Outcome first;
   for (const auto& array : session.arrays) {
@@ -131,8 +131,8 @@ Outcome close_arrays(weir_session& session) {
 Outcome close_session(weir_session* session) {
   auto outcome =
       session->call("weir_session_close()", {}, [session] { return close_arrays(*session); });
-  // The session stays where its messages are still under way, and where other ranks go on with
-  // theirs: what follows needs all of them.
+  // The session is kept if its messages are still under way, or if other ranks continue to use
+  // theirs: what follows needs all ranks.
   if (session->ranks.broken()) session->collective->release_locks();
   if (session->ranks.broken() || outcome.code == WEIR_E_MISMATCH) return outcome;
   session->arrays.clear();
@@ -144,7 +144,7 @@ Outcome close_session(weir_session* session) {
   return outcome;
 }
 
-// What the other ranks are told of a rank that gives the session up: in which step, and why.
+// Returns the reason that other ranks get when this rank gives the session up: the step, and why.
 std::string told_of_abandoning(const weir_session& session, const char* reason) {
   std::string told = "gave the session up";
   const auto in_step =
@@ -158,7 +158,7 @@ std::string told_of_abandoning(const weir_session& session, const char* reason) 
 
 void abandon(weir_session& session) {
   session.ranks.mark_broken("it was abandoned");
-  // The memory of its requests may be gone soon.
+  // The memory of the session's requests may soon be freed.
   session.queue.abandon();
   if (session.collective != nullptr) session.collective->release_locks();
 }
@@ -197,9 +197,9 @@ void weir_session_abandon_because(weir_session** session, const char* reason) {
   if (session == nullptr || *session == nullptr) return;
   weir_session& abandoned = *std::exchange(*session, nullptr);
   static_cast<void>(weir::capi::report_outcome_of([&]() -> weir::capi::Outcome {
-    // After MPI_Finalize nobody can be reached; a session that is broken has its reason.
+    // After MPI_Finalize no rank can be reached; a session that is already broken has its reason.
     if (reason != nullptr && !abandoned.ranks.broken() && abandoned.ranks.check_mpi_runs().ok()) {
-      // No message to or from this rank will come any more, as where MPI fails.
+      // As after a failure of MPI, no more messages come to or from this rank.
       abandoned.ranks.tell_others(weir::ErrorCode::communication,
                                   weir::capi::told_of_abandoning(abandoned, reason));
     }

@@ -21,15 +21,15 @@ namespace {
 
 constexpr double default_deadline_seconds = 600;
 constexpr double longest_deadline_seconds = 1e9;
-// The largest stripe, lock block and alignment: their multiples have to stay numbers.
+// The largest stripe, lock block and alignment, so that their multiples do not overflow.
 constexpr std::int64_t largest_block = std::int64_t{1} << 40;
 constexpr std::int64_t most_targets = 1 << 20;
 constexpr std::int64_t any = std::numeric_limits<std::int64_t>::max();
 
-// A number among the options; 0 leaves it open.
+// An option that is a number; 0 leaves it open.
 struct NumberOption {
-  const char* field;         // of weir_session_options
-  std::string_view setting;  // of session_settings()
+  const char* field;         // field of weir_session_options
+  std::string_view setting;  // name in session_settings()
   std::int64_t weir_session_options::*value;
   std::int64_t most;
 };
@@ -59,7 +59,7 @@ std::string variable_of(std::string_view setting) {
   return name;
 }
 
-// "options.buffers", or the variable that a value comes from.
+// Returns "options.buffers", or the name of the environment variable that gives the value.
 using NameOf = std::string (*)(const char* field, std::string_view setting);
 std::string name_in_options(const char* field, std::string_view /*setting*/) {
   return fmt::format("options.{}", field);
@@ -82,7 +82,7 @@ Outcome read_choice(const char* name, const std::string& from,
       fmt::format("{} is '{}': give one of {}", from, name, fmt::join(choices, ", ")));
 }
 
-// Values that are there but cannot be are refused by the name that they were given under.
+// Takes the given values. An invalid value is refused under the name by which it was given.
 Outcome take(const weir_session_options& given, NameOf name_of, SessionOptions& options) {
   aggregation::CollectiveSettings& settings = options.settings;
   const double deadline = given.deadline_seconds;
@@ -120,7 +120,7 @@ Outcome take(const weir_session_options& given, NameOf name_of, SessionOptions& 
              : taken;
 }
 
-// Rank 0's variables that are set and not empty, each as NAME=VALUE and a zero byte.
+// Returns rank 0's variables that are set and not empty, each as NAME=VALUE and a zero byte.
 std::string variables_in(const EnvironmentLookup& environment) {
   std::string all;
   for (const Setting& setting : session_settings()) {
@@ -175,7 +175,7 @@ double opening_deadline(const weir_session_options* given, const EnvironmentLook
     return name == "WEIR_DEADLINE" ? environment(name) : std::nullopt;
   };
   const auto resolved = resolve_settings("", "", session_settings(), {}, lookup);
-  // What cannot be is refused when rank 0's environment is read.
+  // An invalid value is refused later, when rank 0's environment is read.
   const bool is_told = resolved && resolved.value().settings.has("deadline");
   const double told = is_told ? resolved.value().settings.real("deadline") : 0;
   return told > 0 && told <= longest_deadline_seconds ? told : default_deadline_seconds;
@@ -188,7 +188,7 @@ Outcome read_environment(Ranks& ranks, const weir_session_options* given,
   if (text.empty()) return {};
   auto variables = parse_variables(text);
   const weir_session_options passed = given == nullptr ? weir_session_options{} : *given;
-  // What the program passes comes first, whatever the environment says.
+  // The program's options take precedence over the environment.
   if (passed.deadline_seconds > 0) variables.erase("WEIR_DEADLINE");
   if (passed.strategy != nullptr) variables.erase("WEIR_STRATEGY");
   if (passed.engine != nullptr) variables.erase("WEIR_ENGINE");

@@ -1,4 +1,4 @@
-// Reading how new files are to lie on their storage.
+// Reads the striping of new files.
 #pragma once
 
 #include "capi/outcome.hpp"
@@ -6,7 +6,7 @@
 
 namespace weir::capi {
 
-// From options of an array or a file, which have the same fields for it.
+// Reads the striping from options of an array or a file, which have the same fields for it.
 template <typename Options>
 [[nodiscard]] Outcome read_striping(const Options& options, storage::Striping& striping) {
   striping = {.count = options.stripe_count,

@@ -78,7 +78,8 @@ Outcome read_asked(const weir_session& session, const weir_transfer& transfer, D
 
 namespace {
 
-// Nothing: it is not packed, or has ghost cells, or is not said to be fine.
+// Returns the memory if it is packed and without ghost cells. Returns nothing for all other memory
+// and for memory that has yet to be checked.
 std::optional<PackedMemory> packed_memory(const weir_transfer& transfer) {
   const weir_memory* const memory = transfer.memory;
   if (transfer.piece_data != nullptr || transfer.data_shape != nullptr ||
@@ -161,7 +162,7 @@ Outcome Content::leave_callers_memory(Direction direction) {
     }
     piece.data = data;
   }
-  // In place: the parts refer to the pieces.
+  // The elements are copied in place because the parts refer to them.
   std::copy(own.begin(), own.end(), pieces.begin());
   return {};
 }

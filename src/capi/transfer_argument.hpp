@@ -1,4 +1,4 @@
-// From the transfers of a request to the parts that the collective layer takes.
+// Converts the transfers of a request into the parts that the collective layer takes.
 #pragma once
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@
 
 namespace weir::capi {
 
-// Memory of a rank that is packed and has no ghost cells, but for where it is.
+// A rank's memory that is packed and has no ghost cells, without its address.
 struct PackedMemory {
   const weir_distribution* distribution = nullptr;
   const char* data_type = nullptr;
@@ -34,22 +34,23 @@ struct PackedMemory {
   friend bool operator==(const PackedMemory&, const PackedMemory&) = default;
 };
 
-// What a request needs until it has ended, copied from the caller's structs. Neighbours mostly have
-// distribution, section and layout alike: then these are here once.
+// What a request needs until it has ended, copied from the caller's structs. Successive transfers
+// mostly have the same distribution, section and layout, which are then kept once.
 struct Content {
   std::vector<aggregation::ArrayPart> parts;
-  std::vector<aggregation::MemoryPiece> pieces;  // of all parts
-  std::vector<std::size_t> first_pieces;         // of each part
+  std::vector<aggregation::MemoryPiece> pieces;  // pieces of all parts
+  std::vector<std::size_t> first_pieces;         // first piece of each part
   std::deque<array::Layout> layouts;
   std::deque<array::Section> sections;
   std::deque<plan::SharedDistribution> distributions;
   const weir_array* last_array = nullptr;
   const weir_distribution* last_distribution = nullptr;
-  std::optional<PackedMemory> last_memory;  // of one piece, that was found well
-  // In place of the caller's, after leave_callers_memory().
+  std::optional<PackedMemory> last_memory;  // the last memory that was checked, if it was packed
+                                            // and had one piece
+  // Replaces the caller's memory after leave_callers_memory().
   std::vector<std::unique_ptr<std::byte[]>> own_memory;  // NOLINT(modernize-avoid-c-arrays)
 
-  // When all parts are there.
+  // Assigns to each part its pieces. Called when all parts are complete.
   void give_pieces() {
     for (std::size_t number = 0; number < parts.size(); ++number) {
       const std::size_t end = number + 1 < parts.size() ? first_pieces[number + 1] : pieces.size();
@@ -58,10 +59,10 @@ struct Content {
     }
   }
 
-  // From now on the request moves memory of its own, and the caller's is neither read nor written
-  // again: what is still to be written is copied, what is read goes nowhere. Between two steps of
-  // the request at any time, as all of them go by `pieces` anew. When it fails, nothing has
-  // changed.
+  // Lets the request continue with memory of its own; the caller's memory is neither read nor
+  // written again. Data still to be written is copied; data that is read is discarded. May be
+  // called between any two steps of the request, because each step uses `pieces` anew. On failure
+  // nothing has changed.
   [[nodiscard]] Outcome leave_callers_memory(Direction direction);
 };
 
@@ -72,7 +73,7 @@ struct GivenTransfers {
   const weir_transfer* transfers;
 };
 
-// What is asked for: all of a transfer but this rank's memory. `part` refers to `content`.
+// Reads all of a transfer except this rank's memory. `part` refers to `content`.
 [[nodiscard]] Outcome read_asked(const weir_session& session, const weir_transfer& transfer,
                                  Direction direction, Content& content,
                                  aggregation::ArrayPart& part);
@@ -80,7 +81,7 @@ struct GivenTransfers {
 [[nodiscard]] Outcome read_transfers(const weir_session& session, const GivenTransfers& given,
                                      Content& content);
 
-// Reads each of the transfers by `read`, and tells which one was refused.
+// Reads each of the transfers by `read`. An error names the transfer that was refused.
 template <typename Read>
 [[nodiscard]] Outcome read_each(const GivenTransfers& given, Read read_one) {
   if (given.count < 1) {
