@@ -1,5 +1,5 @@
-! Arrays in files. Extents are Fortran's: C, C++ and Python, and other readers of the files, see them
-! the other way round, as those of HDF5's and NetCDF's Fortran interfaces.
+! Arrays in files. Extents are in Fortran's order. C, C++, Python and other readers of the files see
+! them reversed, as with the Fortran interfaces of HDF5 and NetCDF.
 module weir_arrays
   use, intrinsic :: iso_c_binding, only: c_char, c_int32_t, c_loc, c_null_ptr, c_ptr
   use, intrinsic :: iso_fortran_env, only: int32, int64
@@ -20,25 +20,26 @@ module weir_arrays
   integer, parameter, public :: weir_file_per_aggregator = 1
   integer, parameter, public :: weir_file_per_rank = 2
 
-  ! All components alike. At most one of chunks, natural_chunks and typical_request says what chunks
-  ! are; without any, the whole array lies in one order.
+  ! All components alike. At most one of chunks, natural_chunks and typical_request may be given,
+  ! and defines the chunks. If none is given, the whole array lies in one order.
   type, public :: weir_array_options
     ! The order of elements in the file, or in each chunk: weir_column_major, as in Fortran's
     ! memory, or weir_row_major, the last dimension running fastest.
     integer :: order = weir_column_major
-    ! weir_shared_file; or, when there are chunks, as many files as there are aggregators or ranks.
+    ! weir_shared_file; or, only with chunks, as many files as there are aggregators or ranks.
     integer :: files = weir_shared_file
     integer(int64), allocatable :: chunks(:)           ! extents of a chunk in elements
-    type(weir_distribution) :: natural_chunks          ! equal to the blocks of this distribution
-    integer(int64), allocatable :: typical_request(:)  ! extents of what is commonly moved at once
-    integer(int64) :: chunk_buffer_bytes = 0           ! with typical_request: a chunk is not larger
-    integer(int64) :: chunk_block_bytes = 0            ! with typical_request: nor smaller than this
-    ! With several files: the folders that they lie in, in turn; there already. Not allocated: all
-    ! beside the description.
+    type(weir_distribution) :: natural_chunks          ! chunks are equal to the blocks of this
+    integer(int64), allocatable :: typical_request(:)  ! extents of a section that is often moved
+    integer(int64) :: chunk_buffer_bytes = 0           ! with typical_request: largest chunk
+    integer(int64) :: chunk_block_bytes = 0            ! with typical_request: smallest chunk
+    ! With several files: existing folders among which the files are distributed in turn. Not
+    ! allocated: all files lie beside the description.
     character(len=:), allocatable :: directories(:)
-    ! How new files lie on Lustre and CephFS: targets that have parts of a file (-1: all), bytes at a
-    ! time on one of them, the index of the first one plus 1, the targets' pool. 0 or not allocated:
-    ! as the folder has it
+    ! The next four components set the striping of new files on Lustre and CephFS: the number of
+    ! targets that have parts of a file (-1: all), the bytes that lie together on a target, the
+    ! index of the first target plus 1, and the pool of targets. 0 or not allocated: as the folder
+    ! has it.
     integer(int64) :: stripe_count = 0
     integer(int64) :: stripe_bytes = 0
     integer(int64) :: first_target = 0
@@ -49,11 +50,11 @@ module weir_arrays
     logical :: read_only = .false.
   end type
 
-  ! Handles are copied by assignment; they end by `close`, not with the variable.
+  ! Handles are copied by assignment. `close` ends them; the end of the variable does not.
   type, public :: weir_array
     private
     type(c_ptr), public :: handle = c_null_ptr   ! the weir_array * of C
-    type(c_ptr), public :: session = c_null_ptr  ! the weir_session * that it is open in
+    type(c_ptr), public :: session = c_null_ptr  ! the weir_session * in which it is open
   contains
     procedure, pass(array), private :: create_small, create_large
     generic :: create => create_small, create_large
@@ -68,13 +69,14 @@ module weir_arrays
 
   ! weir_array_create(session, path, shape, element_type, array [, options] [, status])
   !
-  ! Creates an array of this shape: 1 to 15 extents (elements; an extent may be 0), of integers of 4
-  ! or 8 bytes. `element_type` is 'int8' to 'int64', 'float32', 'float64', 'complex64', 'complex128',
-  ! 'bool' (logical(c_bool)), 'record[BYTES]' for derived types and characters; weir_type_of(x) is
-  ! that of x. 'uint8' to 'uint64' are moved to and from integers bit for bit. All arguments alike.
+  ! Creates an array of this shape: 1 to 15 extents (in elements; an extent may be 0), integers of 4
+  ! or 8 bytes. `element_type` is 'int8' to 'int64', 'float32', 'float64', 'complex64',
+  ! 'complex128', 'bool' (logical(c_bool)), or 'record[BYTES]' for derived types and characters;
+  ! weir_type_of(x) returns the type of x. 'uint8' to 'uint64' are moved to and from integers bit
+  ! for bit. All arguments alike.
   !
   ! The elements go to the file `path` (with several files, to path.0, path.1 and so on), the
-  ! description to path.json beside it. An array that is there already is replaced. Elements that
+  ! description to path.json beside it. An array that is already there is replaced. Elements that
   ! were never written read as 0. Collective.
   interface weir_array_create
     module procedure create_small, create_large
@@ -109,7 +111,7 @@ contains
     integer(c_int32_t) :: dimensions
     dimensions = size(shape)
     if (present(options)) then
-      ! What is column-major here is row-major with the dimensions turned round.
+      ! An order that is column-major here is row-major with the dimensions reversed.
       in_c%order = weir_column_major - options%order
       in_c%files = options%files
       in_c%chunk_buffer_bytes = options%chunk_buffer_bytes
@@ -122,7 +124,7 @@ contains
         in_c%pool = c_loc(pool)
       end if
       in_c%natural_chunks = options%natural_chunks%handle
-      ! Extents of another number of dimensions are refused, on all ranks alike.
+      ! Extents for a wrong number of dimensions are refused on all ranks alike.
       if (allocated(options%chunks)) then
         allocate (chunks, source=options%chunks(size(options%chunks):1:-1))
         if (size(chunks) /= size(shape)) dimensions = 0
@@ -146,8 +148,8 @@ contains
                                array%handle), status)
   end subroutine
 
-  ! Opens an array that this or any other number of ranks created, in whichever language. All
-  ! arguments alike. Collective.
+  ! Opens an array that this or any other number of ranks created, in any language. All arguments
+  ! alike. Collective.
   subroutine weir_array_open(session, path, array, options, status)
     class(weir_session), intent(in) :: session
     character(len=*), intent(in) :: path
@@ -160,7 +162,7 @@ contains
     call settle(c_array_open(session%handle, with_null(path), in_c, array%handle), status)
   end subroutine
 
-  ! How many dimensions the array has. Local.
+  ! Returns how many dimensions the array has. Local.
   function weir_array_dimensions(array, status) result(dimensions)
     class(weir_array), intent(in) :: array
     integer, intent(out), optional :: status
@@ -169,7 +171,7 @@ contains
     call settle(int(dimensions, int64), status)
   end function
 
-  ! The array's extents. Local.
+  ! Returns the array's extents. Local.
   function weir_array_shape(array, status) result(extents)
     class(weir_array), intent(in) :: array
     integer, intent(out), optional :: status
@@ -181,7 +183,7 @@ contains
     extents = turned(dimensions:1:-1)
   end function
 
-  ! The name of the elements' type, '' of no array. Local.
+  ! Returns the name of the elements' type; '' on failure. Local.
   function weir_array_element_type(array, status) result(name)
     class(weir_array), intent(in) :: array
     integer, intent(out), optional :: status
@@ -190,7 +192,7 @@ contains
     call settle(merge(int(weir_e_argument, int64), 0_int64, len(name) == 0), status)
   end function
 
-  ! Local.
+  ! Returns the bytes of an element. Local.
   function weir_array_element_bytes(array, status) result(bytes)
     class(weir_array), intent(in) :: array
     integer, intent(out), optional :: status
@@ -199,23 +201,24 @@ contains
     call settle(bytes, status)
   end function
 
-  ! Makes durable what was written to the array: it is on the storage, not only in memory.
-  ! Collective.
+  ! Makes durable what was written to the array: when this succeeds, it is on the storage, not only
+  ! in memory. Collective.
   subroutine weir_array_sync(array, status)
     class(weir_array), intent(in) :: array
     integer, intent(out), optional :: status
     call settle(c_array_sync(array%handle), status)
   end subroutine
 
-  ! Closes the array: other programs can read what was written (durable it is only after
-  ! weir_array_sync). Collective.
+  ! Closes the array. Other programs can read what was written from then on, but it is durable only
+  ! after weir_array_sync. Collective.
   subroutine weir_array_close(array, status)
     class(weir_array), intent(inout) :: array
     integer, intent(out), optional :: status
     call settle(c_array_close(array%handle), status)
   end subroutine
 
-  ! The element type of a variable of any type and rank, as Weir names it: 'float64' of real64. Local.
+  ! Returns Weir's name for the element type of a variable of any type and rank, such as 'float64'
+  ! for real64. Local.
   function weir_type_of(data) result(name)
     type(*), dimension(..), intent(in) :: data
     character(len=:), allocatable :: name

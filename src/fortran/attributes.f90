@@ -1,5 +1,5 @@
-! Attributes of files of standard formats: text, integers or reals that belong to an array, to a group
-! or ('') to the file. A unit is the text 'units'.
+! Attributes of files of standard formats: text, integers or reals that belong to an array, to a
+! group, or ('') to the file. A unit is the text attribute 'units'.
 module weir_attributes
   use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_double, c_int32_t, c_loc, &
                                          c_null_char, c_null_ptr, c_ptr
@@ -25,20 +25,21 @@ module weir_attributes
 
   ! weir_file_attribute_integers(file, owner, name, values [, status])
   !
-  ! Gives `owner` an attribute: one integer of 4 or 8 bytes, or several, which keep their type. Before
-  ! the first step begins, or between steps (weir_file_extend). Local.
+  ! Gives `owner` an attribute of one or several integers of 4 or 8 bytes, which keep their type.
+  ! Called before the first step begins, or between steps (weir_file_extend). Local.
   interface weir_file_attribute_integers
     module procedure small_integer, large_integer, small_integers, large_integers
   end interface
 
-  ! Gives `owner` an attribute of reals of 4 or 8 bytes.
+  ! Gives `owner` an attribute of one or several reals of 4 or 8 bytes.
   interface weir_file_attribute_reals
     module procedure small_real, large_real, small_reals, large_reals
   end interface
 
 contains
 
-  ! Gives `owner` an attribute that is text, in UTF-8. Before the first step begins. Local.
+  ! Gives `owner` a text attribute, in UTF-8. Called before the first step begins, or between steps.
+  ! Local.
   subroutine weir_file_attribute_text(file, owner, name, text, status)
     type(weir_file), intent(in) :: file
     character(len=*), intent(in) :: owner, name, text
@@ -121,8 +122,8 @@ contains
                                   size(values, kind=int64), real(values, c_double)), status)
   end subroutine
 
-  ! Gives `owner` a list of texts, without the blanks at their ends. Before the first step begins.
-  ! Local.
+  ! Gives `owner` a list of texts, without their trailing blanks. Called before the first step
+  ! begins, or between steps. Local.
   subroutine weir_file_attribute_texts(file, owner, name, texts, status)
     type(weir_file), intent(in) :: file
     character(len=*), intent(in) :: owner, name, texts(:)
@@ -141,7 +142,8 @@ contains
                                   size(texts, kind=int64), places), status)
   end subroutine
 
-  ! The type of an attribute: 'text', 'texts', 'int32', ... ; '' where there is none. Local.
+  ! Returns the type of an attribute: 'text', 'texts', 'int32', ...; '' if there is no such
+  ! attribute. Local.
   function weir_file_attribute_type(file, owner, name) result(text)
     type(weir_file), intent(in) :: file
     character(len=*), intent(in) :: owner, name
@@ -152,7 +154,8 @@ contains
     if (c_associated(place)) text = text_at(place)
   end function
 
-  ! The numbers of an attribute in its own type, into `bytes` bytes of memory at `place`. Local.
+  ! Copies the numbers of an attribute, in their own type, to `bytes` bytes of memory at `place`.
+  ! Local.
   subroutine weir_file_get_numbers(file, owner, name, bytes, place, status)
     type(weir_file), intent(in) :: file
     character(len=*), intent(in) :: owner, name
@@ -162,7 +165,7 @@ contains
     call settle(c_get_numbers(file%handle, with_null(owner), with_null(name), bytes, place), status)
   end subroutine
 
-  ! The texts of a list, as long as the longest of them; none on failure. Local.
+  ! Returns the texts of a list, all as long as the longest of them; none on failure. Local.
   function weir_file_get_texts(file, owner, name, status) result(texts)
     type(weir_file), intent(in) :: file
     character(len=*), intent(in) :: owner, name
@@ -188,7 +191,7 @@ contains
     call settle(int(code, int64), status)
   end function
 
-  ! How many attributes `owner` has. Local.
+  ! Returns how many attributes `owner` has. Local.
   function weir_file_attributes(file, owner, status) result(attributes)
     type(weir_file), intent(in) :: file
     character(len=*), intent(in) :: owner
@@ -198,8 +201,8 @@ contains
     call settle(attributes, status)
   end function
 
-  ! One of them, from 1: its name, its kind (weir_text, weir_integers, weir_reals) and how many bytes
-  ! or numbers it has. Local.
+  ! Gets an attribute of `owner` by its number, counted from 1: its name, its kind (weir_text,
+  ! weir_integers, weir_reals) and how many bytes or numbers it has. Local.
   subroutine weir_file_attribute(file, owner, number, name, kind, count, status)
     type(weir_file), intent(in) :: file
     character(len=*), intent(in) :: owner
@@ -219,7 +222,7 @@ contains
     kind = found
   end subroutine
 
-  ! The value of an attribute that is text; '' on failure. Local.
+  ! Returns the value of a text attribute; '' on failure. Local.
   function weir_file_get_text(file, owner, name, status) result(text)
     type(weir_file), intent(in) :: file
     character(len=*), intent(in) :: owner, name
@@ -231,7 +234,7 @@ contains
     text = text_at(place)
   end function
 
-  ! The integers of an attribute, as many as it has; none on failure. Local.
+  ! Returns all integers of an attribute; none on failure. Local.
   function weir_file_get_integers(file, owner, name, status) result(values)
     type(weir_file), intent(in) :: file
     character(len=*), intent(in) :: owner, name
@@ -245,7 +248,7 @@ contains
     call settle(int(code, int64), status)
   end function
 
-  ! The reals of an attribute, as many as it has; none on failure. Local.
+  ! Returns all reals of an attribute; none on failure. Local.
   function weir_file_get_reals(file, owner, name, status) result(values)
     type(weir_file), intent(in) :: file
     character(len=*), intent(in) :: owner, name
@@ -259,7 +262,7 @@ contains
     call settle(int(code, int64), status)
   end function
 
-  ! How many numbers an attribute has, 0 where there is none.
+  ! Returns how many numbers an attribute has, 0 if there is no such attribute.
   function numbers_of(file, owner, wanted) result(found)
     type(weir_file), intent(in) :: file
     character(len=*), intent(in) :: owner, wanted
@@ -267,7 +270,7 @@ contains
     found = items_of(file, owner, wanted, weir_integers) + items_of(file, owner, wanted, weir_reals)
   end function
 
-  ! How many items an attribute of this kind has, 0 where there is none.
+  ! Returns how many items an attribute of this kind has, 0 if there is no such attribute.
   function items_of(file, owner, wanted, wanted_kind) result(found)
     type(weir_file), intent(in) :: file
     character(len=*), intent(in) :: owner, wanted

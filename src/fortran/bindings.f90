@@ -1,5 +1,5 @@
-! What weir.h and transfers.h declare, as Fortran's interoperability with C has it. For the other
-! modules alone: programs use the module weir.
+! Interoperable declarations of weir.h and transfers.h. Only for the other modules: programs use the
+! module weir.
 module weir_bindings
   use, intrinsic :: iso_c_binding, only: c_char, c_double, c_int, c_int32_t, c_int64_t, c_null_ptr, &
                                          c_ptr, c_size_t
@@ -54,7 +54,7 @@ module weir_bindings
     integer(c_int64_t) :: reserved(7) = 0
   end type
 
-  ! fortran_transfer of transfers.h
+  ! Mirrors fortran_transfer of transfers.h.
   type, bind(C), public :: transfer_in_c
     type(c_ptr) :: array = c_null_ptr
     type(c_ptr) :: distribution = c_null_ptr
@@ -75,17 +75,17 @@ module weir_bindings
     integer(c_int64_t) :: ghost_upper(max_dimensions) = 0
   end type
 
-  ! Where the time of a session's latest request that ended went on this rank, and what it moved:
-  ! nanoseconds and bytes. As weir_figures of weir.h.
+  ! Figures of a session's latest request that ended: on what this rank spent the time, in
+  ! nanoseconds, and how much it moved, in bytes. Mirrors weir_figures of weir.h.
   type, bind(C), public :: weir_figures
     integer(c_int32_t) :: strategy = 0     ! 1 direct, 2 node, 3 two-phase, 4 server-directed
-    integer(c_int32_t) :: plan_reused = 0  ! 1: planned for an earlier request, not again
-    integer(c_int64_t) :: aggregators = 0  ! on all nodes; of direct, the ranks
+    integer(c_int32_t) :: plan_reused = 0  ! 1: an earlier request's plan was used again
+    integer(c_int64_t) :: aggregators = 0  ! on all nodes; with direct, the number of ranks
     integer(c_int64_t) :: plan_ns = 0
     integer(c_int64_t) :: gather_ns = 0    ! copying between the rank's memory and buffers
-    integer(c_int64_t) :: storage_ns = 0   ! in system calls on files
-    integer(c_int64_t) :: wait_ns = 0      ! for other ranks
-    integer(c_int64_t) :: bytes_asked = 0  ! of this rank's memory
+    integer(c_int64_t) :: storage_ns = 0   ! spent in system calls on files
+    integer(c_int64_t) :: wait_ns = 0      ! spent waiting for other ranks
+    integer(c_int64_t) :: bytes_asked = 0  ! size of this rank's part of the request
     integer(c_int64_t) :: bytes_stored = 0
     integer(c_int64_t) :: bytes_fetched = 0
     integer(c_int64_t) :: bytes_sent = 0

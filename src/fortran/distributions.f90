@@ -1,7 +1,7 @@
 ! Distributions: which elements of an array each rank holds in memory.
 !
-! Dimensions are Fortran's, the first one running fastest in memory and in files. The library below
-! counts them the other way round: here is one of the places where they turn.
+! Dimensions are in Fortran's order: the first runs fastest in memory and in files. The library
+! below has them in the reverse order; this is one of the places where they are reversed.
 module weir_distributions
   use, intrinsic :: iso_c_binding, only: c_int32_t, c_loc, c_null_ptr, c_ptr
   use, intrinsic :: iso_fortran_env, only: int32, int64
@@ -18,12 +18,12 @@ module weir_distributions
   public :: weir_distribution_global_index
 
   integer, parameter, public :: weir_row_major = 0     ! the last dimension runs fastest
-  integer, parameter, public :: weir_column_major = 1  ! the first one does, as in Fortran's memory
+  integer, parameter, public :: weir_column_major = 1  ! the first dimension does, as in Fortran
 
   ! All components alike.
   type, public :: weir_distribution_options
-    ! Ranks along each dimension, 1 along '*'. Not allocated: as many ranks as there are, divided over
-    ! the distributed dimensions as evenly as can be. Ranks beyond the grid hold nothing.
+    ! Ranks along each dimension, 1 along '*'. Not allocated: all ranks, divided over the
+    ! distributed dimensions as evenly as possible. Ranks beyond the grid hold nothing.
     integer(int64), allocatable :: grid(:)
     ! The dimension of the grid along which rank numbers run fastest: weir_column_major (HPF, BLACS
     ! 'C') or weir_row_major (MPI_Cart, BLACS 'R').
@@ -49,28 +49,29 @@ module weir_distributions
 
   ! weir_distribution_create(session, shape, formats, distribution [, options] [, status])
   !
-  ! Distributes an array of this shape (elements) to the session's ranks. `formats` has one word per
-  ! dimension, separated by commas: '*' (not distributed), 'BLOCK', 'BLOCK(100)', 'CYCLIC',
+  ! Distributes an array of this shape (in elements) over the session's ranks. `formats` has one
+  ! word per dimension, separated by commas: '*' (not distributed), 'BLOCK', 'BLOCK(100)', 'CYCLIC',
   ! 'CYCLIC(32)', 'CYCLIC(32,from=1)', with HPF's meaning; `from` is counted from 0. All arguments
-  ! alike. `shape` is of integers of 4 or 8 bytes. Collective.
+  ! alike. `shape` consists of integers of 4 or 8 bytes. Collective.
   interface weir_distribution_create
     module procedure create_small, create_large
   end interface
 
   ! weir_distribution_from_boxes(session, shape, lower, extent, distribution [, status])
   !
-  ! The same by explicit boxes: this rank holds size(lower, 2) of them (0 or more), box b being the
-  ! elements lower(d, b) and on along dimension d, counted from 1, extent(d, b) of them. Boxes may be
-  ! unequal, empty, and leave holes; when two have elements in common, arrays can be read by them but
-  ! not written. `shape` alike; the boxes are each rank's own. Collective.
+  ! Creates a distribution of explicit boxes. This rank holds size(lower, 2) of them (0 or more);
+  ! along dimension d, box b begins at index lower(d, b), counted from 1, and has extent(d, b)
+  ! elements. Boxes may differ in size, be empty, and leave holes. If two boxes have elements in
+  ! common, arrays can be read with the distribution but not written. `shape` alike; the boxes are
+  ! each rank's own. Collective.
   interface weir_distribution_from_boxes
     module procedure from_small_boxes, from_large_boxes
   end interface
 
   ! weir_distribution_global_index(distribution, local [, piece] [, status]) result(index)
   !
-  ! The index in the array of the element at index `local` of a piece (1 unless told otherwise); all
-  ! are counted from 1. Local.
+  ! Returns the index in the whole array of the element at index `local` of a piece (default: piece
+  ! 1). All indices and pieces are counted from 1. Local.
   interface weir_distribution_global_index
     module procedure global_small, global_large
   end interface
@@ -99,12 +100,12 @@ contains
     integer(c_int32_t) :: dimensions
     dimensions = size(shape)
     if (present(options)) then
-      ! What is column-major here is row-major with the dimensions turned round.
+      ! An order that is column-major here is row-major with the dimensions reversed.
       in_c%grid_order = weir_column_major - options%grid_order
       if (allocated(options%grid)) then
         allocate (grid, source=options%grid(size(options%grid):1:-1))
         in_c%grid = c_loc(grid)
-        ! A grid of another number of dimensions is refused, on all ranks alike.
+        ! A grid for a wrong number of dimensions is refused on all ranks alike.
         if (size(grid) /= dimensions) dimensions = 0
       end if
     end if
@@ -134,7 +135,8 @@ contains
     integer, intent(out), optional :: status
     integer(c_int32_t) :: dimensions
     logical :: fits
-    ! Numbers for another number of dimensions, or of boxes, are refused, on all ranks alike.
+    ! Lists for a wrong number of dimensions, or of different numbers of boxes, are refused on all
+    ! ranks alike.
     fits = size(lower, 2) == size(extent, 2)
     if (size(lower, 2) > 0) then
       fits = fits .and. size(lower, 1) == size(shape) .and. size(extent, 1) == size(shape)
@@ -154,7 +156,7 @@ contains
     call c_distribution_free(distribution%handle)
   end subroutine
 
-  ! How many elements this rank holds. Local.
+  ! Returns how many elements this rank holds. Local.
   function weir_distribution_elements(distribution, status) result(elements)
     class(weir_distribution), intent(in) :: distribution
     integer, intent(out), optional :: status
@@ -163,7 +165,8 @@ contains
     call settle(elements, status)
   end function
 
-  ! 1 when distributed by formats, the number of this rank's boxes otherwise. Local.
+  ! Returns in how many pieces this rank holds them: 1 if the distribution was made from formats,
+  ! the number of this rank's boxes otherwise. Local.
   function weir_distribution_pieces(distribution, status) result(pieces)
     class(weir_distribution), intent(in) :: distribution
     integer, intent(out), optional :: status
@@ -172,8 +175,8 @@ contains
     call settle(pieces, status)
   end function
 
-  ! The extents of one of this rank's pieces, the first unless told otherwise: what to allocate.
-  ! Local.
+  ! Returns the extents of one of this rank's pieces (default: the first), for example to allocate
+  ! it. Local.
   function weir_distribution_piece_shape(distribution, piece, status) result(extents)
     class(weir_distribution), intent(in) :: distribution
     integer, intent(in), optional :: piece
@@ -203,7 +206,7 @@ contains
     integer(int64) :: turned(distribution%dimensions)
     integer(int64) :: asked(distribution%dimensions)
     integer :: given
-    ! An index that is missing is none of the piece's: refused.
+    ! A missing index becomes -1, which is in no piece and is refused.
     asked = -1
     given = min(size(local), size(asked))
     asked(size(asked):size(asked) - given + 1:-1) = local(1:given) - 1

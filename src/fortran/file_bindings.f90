@@ -1,4 +1,5 @@
-! What weir.h declares of files of standard formats. For the module weir_files alone.
+! Interoperable declarations of weir.h for files of standard formats. Only for the modules
+! weir_files and weir_attributes.
 module weir_file_bindings
   use, intrinsic :: iso_c_binding, only: c_char, c_double, c_int, c_int32_t, c_int64_t, c_null_ptr, &
                                          c_ptr

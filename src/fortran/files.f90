@@ -1,15 +1,15 @@
-! Files of standard formats: several arrays with attributes, and steps; HDF5, NetCDF or Zarr as their
-! own tools read them. A file is used in this order:
+! Files of standard formats. A file holds several arrays with attributes, and steps. Its format is
+! HDF5, NetCDF or Zarr, as their own tools read them. A program calls, in this order:
 !
 !   weir_file_create, weir_file_define, weir_file_attribute_...   nothing is on disk yet
-!   weir_file_step_begin     lays the file out; later ones make room for one more step
-!   weir_write, ...          on the file's arrays: they move the step that has begun
-!   weir_file_step_end       the step is durable, as asked for, and readers see it, whole;
-!                            or weir_file_step_abort: nothing of it is in the file
+!   weir_file_step_begin     lays the file out; later calls make room for one more step
+!   weir_write, ...          on the file's arrays: transfers go to the step that has begun
+!   weir_file_step_end       makes the step durable, as far as options require, and visible as a
+!                            whole; or weir_file_step_abort removes it
 !   weir_file_close
 !
-! Steps are an array's last dimension in Fortran, which no shape here counts; they are numbered from
-! 1. weir.h says what a run leaves that is killed.
+! In Fortran the steps are an array's last dimension, which shapes here do not include; steps are
+! numbered from 1. weir.h says what a run that is killed leaves.
 module weir_files
   use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_int32_t, c_loc, c_null_ptr, c_ptr
   use, intrinsic :: iso_fortran_env, only: int32, int64
@@ -36,45 +36,48 @@ module weir_files
   public :: weir_file_arrays, weir_file_array_name, weir_file_array
   public :: weir_array_has_steps, weir_array_dimension_name
 
-  ! All components alike; not allocated, or 0, stands for the default.
+  ! All components alike. A component that is not allocated, or 0, has its default.
   type, public :: weir_file_options
-    ! 'hdf5', 'cdf5', 'cdf2', 'cdf1', 'zarr' or 'raw'; without it as the path ends: .h5, .hdf5,
-    ! .he5; .nc (cdf5); .zarr; .raw
+    ! 'hdf5', 'cdf5', 'cdf2', 'cdf1', 'zarr' or 'raw'. Default: the path's ending decides: .h5,
+    ! .hdf5, .he5; .nc (cdf5); .zarr; .raw
     character(len=:), allocatable :: format
-    ! When what was written outlives a crash of the system: 'step' (when weir_file_step_end returns),
-    ! 'operation' (when each write does too), 'none' (when the system gets to it). Default: 'step'
+    ! From when on written data survives a crash of the system: 'step' (when weir_file_step_end
+    ! returns), 'operation' (also when each write returns), 'none' (whenever the system writes it).
+    ! Default: 'step'
     character(len=:), allocatable :: durability
-    character(len=:), allocatable :: step_dimension  ! its name; default: 'step'
-    ! Arrays of this size begin at a multiple of it; 1: anywhere, 0: multiples of up to 2 MiB
+    character(len=:), allocatable :: step_dimension  ! dimension of the steps; default: 'step'
+    ! Arrays of at least this size begin at a multiple of it. 1: anywhere; 0: at multiples of up to
+    ! 2 MiB
     integer(int64) :: alignment_bytes = 0
-    ! What is kept of every block in PATH.sums: 'crc32c' or 'none'. Default: 'none'
+    ! Checksum of every block, kept in PATH.sums: 'crc32c' or 'none'. Default: 'none'
     character(len=:), allocatable :: checksum
-    ! How new files lie on Lustre and CephFS: targets that have parts of a file (-1: all), bytes at a
-    ! time on one of them, the index of the first one plus 1, the targets' pool. 0 or not allocated:
-    ! as the folder has it
+    ! The next four components set the striping of new files on Lustre and CephFS: the number of
+    ! targets that have parts of a file (-1: all), the bytes that lie together on a target, the
+    ! index of the first target plus 1, and the pool of targets. 0 or not allocated: as the folder
+    ! has it.
     integer(int64) :: stripe_count = 0
     integer(int64) :: stripe_bytes = 0
     integer(int64) :: first_target = 0
     character(len=:), allocatable :: pool
-    ! What becomes of a step in which no rank wrote one of its arrays: 'fill' (the array has its fill
-    ! value there; weir_file_unwritten tells) or 'error' (weir_file_step_end fails and names such
-    ! arrays). Default: 'fill'
+    ! What happens if no rank writes one of the arrays in a step: 'fill' (the array has its fill
+    ! value in that step; weir_file_unwritten names it) or 'error' (weir_file_step_end fails and
+    ! names it). Default: 'fill'
     character(len=:), allocatable :: unwritten
   end type
 
   ! All components alike.
   type, public :: weir_define_options
-    integer :: order = weir_column_major  ! weir_row_major: stored with the dimensions turned round
-    logical :: steps = .false.            ! the array has other values in each step
-    ! At most one of the next three, as in weir_array_options; of one step.
+    integer :: order = weir_column_major  ! weir_row_major: stored with the dimensions reversed
+    logical :: steps = .false.            ! the array has its own values in each step
+    ! At most one of the next three may be given, as in weir_array_options; extents within one step.
     integer(int64), allocatable :: chunks(:)
     type(weir_distribution) :: natural_chunks
     integer(int64), allocatable :: typical_request(:)
     integer(int64) :: chunk_buffer_bytes = 0
     integer(int64) :: chunk_block_bytes = 0
-    integer(int64), allocatable :: shards(:)  ! extents of what shares a file (zarr)
+    integer(int64), allocatable :: shards(:)  ! extents of the part that shares a file (zarr)
     character(len=:), allocatable :: dimension_names(:)
-    character(len=:), allocatable :: codec  ! of chunks, as 'zstd:3' or 'shuffle,zstd:1,crc32c'
+    character(len=:), allocatable :: codec  ! such as 'zstd:3' or 'shuffle,zstd:1,crc32c'
   end type
 
   ! All components alike.
@@ -82,15 +85,15 @@ module weir_files
     logical :: read_only = .false.
     logical :: rewrite = .false.  ! arrays without steps can be written again, outside any step
     character(len=:), allocatable :: durability
-    character(len=:), allocatable :: checksum  ! of steps that are added; default: as those there
-    character(len=:), allocatable :: unwritten  ! of steps that are added
+    character(len=:), allocatable :: checksum  ! for added steps; default: as in existing steps
+    character(len=:), allocatable :: unwritten  ! for added steps
   end type
 
-  ! Handles are copied by assignment; they end by `close`, not with the variable.
+  ! Handles are copied by assignment. `close` ends them; the end of the variable does not.
   type, public :: weir_file
     private
     type(c_ptr), public :: handle = c_null_ptr   ! the weir_file * of C
-    type(c_ptr), public :: session = c_null_ptr  ! the weir_session * that it is open in
+    type(c_ptr), public :: session = c_null_ptr  ! the weir_session * in which it is open
   contains
     procedure, pass(file) :: create => weir_file_create
     procedure, pass(file) :: open => weir_file_open
@@ -112,19 +115,20 @@ module weir_files
 
   ! weir_file_define(file, name, shape, element_type, array [, options] [, fill] [, status])
   !
-  ! Defines an array in the file: name (with '/' between groups), shape (of one step, where the array
-  ! has steps) and type as weir_array_create takes them. With steps, the shape [integer ::] is one number
-  ! for each step, as times are; in memory it has the shape [1]. `fill` is one element, of that type: what
-  ! readers see where nothing was written. The array belongs to the file and is closed with it.
-  ! Every rank makes the same calls; weir_file_step_begin refuses what differs. Before the first step, or
-  ! between steps: there the array is in the file from weir_file_extend or the next step on. Local.
+  ! Defines an array in the file. The name has '/' between groups; the shape is that of one step, if
+  ! the array has steps; the type is as for weir_array_create. With steps, the shape [integer ::]
+  ! means one number for each step, such as its time; in memory it has the shape [1]. `fill` is one
+  ! element of that type: the value that readers see where nothing was written. The array belongs to
+  ! the file and is closed with it. Every rank makes the same calls; weir_file_step_begin fails if
+  ! they differ. Arrays can be defined before the first step, or between steps; in the latter case
+  ! the array is in the file after weir_file_extend or the next weir_file_step_begin. Local.
   interface weir_file_define
     module procedure define_small, define_large
   end interface
 
 contains
 
-  ! Begins the definition of a file, in a folder that exists. Local.
+  ! Begins the definition of a file in an existing folder. Local.
   subroutine weir_file_create(session, path, file, options, status)
     class(weir_session), intent(in) :: session
     character(len=*), intent(in) :: path
@@ -168,8 +172,8 @@ contains
     call settle(c_file_create(session%handle, with_null(path), in_c, file%handle), status)
   end subroutine
 
-  ! Opens a file of any of these formats, whoever wrote it; which one it is, its content says. All
-  ! arguments alike. Collective.
+  ! Opens a file of any of these formats, whichever program wrote it; the file's content tells the
+  ! format. All arguments alike. Collective.
   subroutine weir_file_open(session, path, file, options, status)
     class(weir_session), intent(in) :: session
     character(len=*), intent(in) :: path
@@ -198,8 +202,8 @@ contains
     call settle(c_file_open(session%handle, with_null(path), in_c, file%handle), status)
   end subroutine
 
-  ! Closes the file and its arrays. A step that has not ended is not in the file, and the call fails
-  ! to say so. Collective.
+  ! Closes the file and its arrays. If a step has begun and not ended, it is not in the file, and
+  ! the call fails and says so. Collective.
   subroutine weir_file_close(file, status)
     class(weir_file), intent(inout) :: file
     integer, intent(out), optional :: status
@@ -236,7 +240,7 @@ contains
     integer(c_int32_t) :: dimensions
     dimensions = size(shape)
     if (present(options)) then
-      ! What is column-major here is row-major with the dimensions turned round.
+      ! An order that is column-major here is row-major with the dimensions reversed.
       in_c%order = weir_column_major - options%order
       in_c%steps = merge(1, 0, options%steps)
       in_c%natural_chunks = options%natural_chunks%handle
@@ -267,7 +271,7 @@ contains
 
   contains
 
-    ! Extents of another number of dimensions are refused, on all ranks alike.
+    ! Extents for a wrong number of dimensions are refused on all ranks alike.
     subroutine turn(given, turned, place)
       integer(int64), allocatable, intent(in) :: given(:)
       integer(int64), allocatable, target, intent(out) :: turned(:)
@@ -280,8 +284,8 @@ contains
     end subroutine
   end subroutine
 
-  ! Where one element is; of another type than the array's, a type that there is not, which the
-  ! library refuses.
+  ! Returns the address of the fill value. If its type is not the array's, `type_name` becomes the
+  ! name of a type that does not exist, which the library refuses.
   subroutine take_fill(fill, type_name, place)
     type(*), dimension(..), intent(in), target :: fill
     character(len=:), allocatable, intent(inout) :: type_name
@@ -296,15 +300,15 @@ contains
     place = described%data
   end subroutine
 
-  ! Begins a step. The first of a new file lays it out: definition has ended. Later ones make room in
-  ! all arrays that have steps. Collective.
+  ! Begins a step. The first step of a new file lays the file out, which ends its definition. Later
+  ! steps make room in all arrays that have steps. Collective.
   subroutine weir_file_step_begin(file, status)
     class(weir_file), intent(in) :: file
     integer, intent(out), optional :: status
     call settle(c_file_step_begin(file%handle), status)
   end subroutine
 
-  ! Ends the step: what all ranks wrote in it is made durable, then readers see it. When this fails,
+  ! Ends the step: makes what all ranks wrote in it durable, then visible to readers. If this fails,
   ! or a write of the step failed, the step is not in the file and may be begun again. Collective.
   subroutine weir_file_step_end(file, status)
     class(weir_file), intent(in) :: file
@@ -312,9 +316,10 @@ contains
     call settle(c_file_step_end(file%handle), status)
   end subroutine
 
-  ! Gives up the step that has begun: nothing of it is in the file, now or in the next step, and a
-  ! first step leaves nothing on disk. Collective, and may be called by one rank before the others
-  ! know: their calls get weir_e_aborted with this rank's `reason` until each has called this.
+  ! Gives up the step that has begun: nothing of it is in the file, now or in the next step. If the
+  ! first step is given up, nothing is left on disk. Collective, but one rank may call it before the
+  ! others know: their calls fail with weir_e_aborted and this rank's `reason` until each has called
+  ! this.
   subroutine weir_file_step_abort(file, reason, status)
     class(weir_file), intent(in) :: file
     character(len=*), intent(in), optional :: reason
@@ -326,8 +331,8 @@ contains
     end if
   end subroutine
 
-  ! Keeps the first `steps` steps and takes the others away, between steps: a run starts again from
-  ! an earlier checkpoint. Collective, `steps` alike.
+  ! Keeps the first `steps` steps and removes the others, for a run that starts again from an
+  ! earlier checkpoint. Collective, between steps; `steps` alike.
   subroutine weir_file_drop_steps(file, steps, status)
     class(weir_file), intent(in) :: file
     integer, intent(in) :: steps
@@ -335,15 +340,15 @@ contains
     call settle(c_file_drop_steps(file%handle, int(steps, int64)), status)
   end subroutine
 
-  ! Adds the arrays and attributes that were defined since the file was laid out or opened, at once;
-  ! weir_file_step_begin does so, too. Collective, between steps.
+  ! Adds, at once, the arrays and attributes that were defined since the file was laid out or
+  ! opened. weir_file_step_begin also does this. Collective, between steps.
   subroutine weir_file_extend(file, status)
     class(weir_file), intent(in) :: file
     integer, intent(out), optional :: status
     call settle(c_file_extend(file%handle), status)
   end subroutine
 
-  ! Whether a step has begun and neither ended nor been given up. Local.
+  ! Returns whether a step has begun and neither ended nor been given up. Local.
   function weir_file_in_step(file, status) result(in_step)
     class(weir_file), intent(in) :: file
     integer, intent(out), optional :: status
@@ -354,7 +359,7 @@ contains
     call settle(int(found, int64), status)
   end function
 
-  ! Steps that have ended; 1 where no array has steps. Local.
+  ! Returns how many steps have ended; 1 if no array has steps. Local.
   function weir_file_steps(file, status) result(steps)
     class(weir_file), intent(in) :: file
     integer, intent(out), optional :: status
@@ -363,8 +368,9 @@ contains
     call settle(steps, status)
   end function
 
-  ! How many arrays no rank wrote in the step that ended last, so that they have their fill value in
-  ! it; 0 from the beginning of the next step on. The name of one, from 1. Local.
+  ! Return how many arrays no rank wrote in the step that ended last, and the name of one of them,
+  ! counted from 1. These arrays have their fill value in that step. The number is 0 again when the
+  ! next step has begun. Local.
   function weir_file_unwritten(file, status) result(arrays)
     class(weir_file), intent(in) :: file
     integer, intent(out), optional :: status
@@ -381,8 +387,9 @@ contains
     name = text_or_failure(c_file_unwritten_name(file%handle, int(number, int64) - 1), status)
   end function
 
-  ! Selects the step that reads move from now on, from 1; at first it is the last one. Not inside a
-  ! step. Local, but all ranks must have selected the same step when a request begins.
+  ! Selects the step, counted from 1, that reads use from now on; after opening it is the last step.
+  ! Not allowed inside a step. Local, but all ranks must have selected the same step when a request
+  ! begins.
   subroutine weir_file_select_step(file, step, status)
     class(weir_file), intent(in) :: file
     integer, intent(in) :: step
@@ -390,7 +397,7 @@ contains
     call settle(c_file_select_step(file%handle, int(step, int64) - 1), status)
   end subroutine
 
-  ! How many arrays the file has. Local.
+  ! Returns how many arrays the file has. Local.
   function weir_file_arrays(file, status) result(arrays)
     class(weir_file), intent(in) :: file
     integer, intent(out), optional :: status
@@ -399,7 +406,7 @@ contains
     call settle(arrays, status)
   end function
 
-  ! The name of one of them, from 1. Local.
+  ! Returns the name of an array of the file by its number, counted from 1. Local.
   function weir_file_array_name(file, number, status) result(name)
     class(weir_file), intent(in) :: file
     integer, intent(in) :: number
@@ -408,7 +415,7 @@ contains
     name = text_or_failure(c_file_array_name(file%handle, int(number, int64) - 1), status)
   end function
 
-  ! An array of the file by its name; it belongs to the file. One that is there and cannot be read is
+  ! Gets an array of the file by its name; it belongs to the file. An array that cannot be read is
   ! refused with the reason. Local.
   subroutine weir_file_array(file, name, array, status)
     class(weir_file), intent(in) :: file
@@ -419,7 +426,7 @@ contains
     call settle(c_file_array(file%handle, with_null(name), array%handle), status)
   end subroutine
 
-  ! Whether an array of a file has steps. Local.
+  ! Returns whether an array of a file has steps. Local.
   function weir_array_has_steps(array, status) result(has_steps)
     class(weir_array), intent(in) :: array
     integer, intent(out), optional :: status
@@ -430,7 +437,8 @@ contains
     call settle(int(found, int64), status)
   end function
 
-  ! The name of one of its dimensions, from 1; '' when it has none. Local.
+  ! Returns the name of one of the array's dimensions, counted from 1; '' if the dimension has none.
+  ! Local.
   function weir_array_dimension_name(array, dimension, status) result(name)
     class(weir_array), intent(in) :: array
     integer, intent(in) :: dimension

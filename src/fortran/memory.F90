@@ -1,4 +1,4 @@
-! The memory of an actual argument of any type and rank, as the other modules hand it to C.
+! Describes the memory of an actual argument of any type and rank for C.
 module weir_memory
   use weir_bindings, only: c_describe, transfer_in_c
   implicit none
@@ -7,7 +7,7 @@ module weir_memory
 
 #ifdef __GFORTRAN__
   interface
-    ! The interface is not bind(C): gfortran hands over its own descriptor, whose strides are
+    ! The interface is not bind(C), so gfortran passes its own descriptor, whose strides count
     ! elements.
     subroutine weir_fortran_correct_strides(memory, transfer)
       import :: transfer_in_c
@@ -19,7 +19,7 @@ module weir_memory
 
 contains
 
-  ! Fills in what the compiler's descriptor tells of `memory`; copies nothing.
+  ! Fills in what the compiler's descriptor of `memory` contains. Copies nothing.
   subroutine describe(memory, transfer)
     type(*), dimension(..), target, asynchronous :: memory
     type(transfer_in_c), intent(inout) :: transfer

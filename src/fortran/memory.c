@@ -1,4 +1,5 @@
-/* The memory of an actual argument of any type and rank, from the compiler's descriptor of it. */
+/* Describes the memory of an actual argument of any type and rank, from the compiler's
+ * descriptor. */
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -31,8 +32,8 @@ void weir_fortran_type_name(const CFI_cdesc_t* memory, char* type, int64_t bytes
   }
 }
 
-/* Sets `is_contiguous` from the extents and strides. Returns the bytes of all elements, which means
- * nothing where an extent is not known. */
+/* Sets `is_contiguous` from the extents and strides. Returns the bytes of all elements; the value
+ * is meaningless if an extent is unknown. */
 static int64_t find_contiguity(fortran_transfer* transfer, size_t element_bytes) {
   int64_t packed = (int64_t)element_bytes; /* the stride that a contiguous array would have */
   transfer->is_contiguous = 1;
@@ -52,19 +53,20 @@ void weir_fortran_describe(const CFI_cdesc_t* memory, fortran_transfer* transfer
     const int32_t reversed = rank - 1 - d;
     transfer->extents[reversed] = memory->dim[d].extent;
     transfer->strides[reversed] = memory->dim[d].sm;
-    /* Of an assumed-size array the last extent is -1. */
+    /* The last extent of an assumed-size array is -1. */
     if (memory->dim[d].extent < 0) transfer->extents_are_known = 0;
   }
   const int64_t packed = find_contiguity(transfer, memory->elem_len);
   const int is_known = rank == 0 || transfer->extents_are_known;
   transfer->data_bytes = is_known ? packed : 0;
-  /* Null where there is none, so that 0 bytes are told. */
+  /* Null if there are no elements, because 0 bytes alone would mean that the size is
+   * unspecified. */
   transfer->data = is_known && packed == 0 ? NULL : memory->base_addr;
   weir_fortran_type_name(memory, transfer->type, (int64_t)sizeof transfer->type);
 }
 
-/* gfortran's own descriptor of an array, which it passes to procedures that are not bind(C). It is
- * the same since version 8 (libgfortran.so.5). */
+/* gfortran's own descriptor of an array, which it passes to procedures that are not bind(C). It has
+ * not changed since version 8 (libgfortran.so.5). */
 typedef struct gfortran_descriptor {
   void* base_addr;
   size_t offset;
@@ -77,17 +79,18 @@ typedef struct gfortran_descriptor {
   } dtype;
   ptrdiff_t span; /* bytes from one element to the next at a stride of 1 */
   struct {
-    ptrdiff_t stride; /* elements */
+    ptrdiff_t stride; /* in elements */
     ptrdiff_t lower_bound;
     ptrdiff_t upper_bound;
   } dim[CFI_MAX_RANK];
 } gfortran_descriptor;
 
-/* gfortran 13 and 14 leave `span` undefined in an array that an assignment of a function's result
- * allocates (`u = reshape(...)`; spread and pack likewise), and compute the strides in bytes of C's
- * descriptor from it. The elements of an argument lie `elem_len` apart: where they do not, as in a
- * component of derived types, gfortran passes a packed copy. tests/fortran/memory_test.f90 holds
- * both, so that a compiler that does otherwise is noticed. */
+/* gfortran 13 and 14 leave `span` undefined in an array that is allocated by the assignment of a
+ * function's result (`u = reshape(...)`; spread and pack likewise), and compute from it the strides
+ * in bytes of C's descriptor. The elements of an argument lie `elem_len` bytes apart. Where they
+ * would not, as in a component of an array of derived types, gfortran passes a packed copy.
+ * tests/fortran/memory_test.f90 tests both, so that a compiler that behaves differently is
+ * noticed. */
 void weir_fortran_correct_strides_(const gfortran_descriptor* memory, fortran_transfer* transfer) {
   const int64_t bytes = (int64_t)memory->dtype.elem_len;
   if (memory->dtype.rank != transfer->rank || memory->span == bytes) return;

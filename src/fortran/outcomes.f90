@@ -1,4 +1,4 @@
-! How calls end, and what stands for a word, a number or a list of numbers on the other side.
+! Outcomes of calls, and conversion of words, numbers and lists of numbers to and from C.
 module weir_outcomes
   use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_int, c_loc, &
                                          c_null_char, c_ptr
@@ -9,7 +9,7 @@ module weir_outcomes
   public :: settle, text_at, with_null, place_names, reversed_formats
   public :: weir_last_error, weir_version
 
-  ! As in weir.h, which says what each of them means.
+  ! The codes of weir.h, which says what each of them means.
   integer, parameter, public :: weir_ok = 0
   integer, parameter, public :: weir_e_argument = -1
   integer, parameter, public :: weir_e_mismatch = -2
@@ -21,7 +21,8 @@ module weir_outcomes
   integer, parameter, public :: weir_e_broken = -8
   integer, parameter, public :: weir_e_aborted = -9
 
-  ! Gives a code to whoever asked for it; for the others a failure is a line and a stop.
+  ! Stores a code in `status` if it is present. If it is absent, a failure prints a line and stops
+  ! the program.
   interface settle
     module procedure settle_code, settle_count
   end interface
@@ -40,27 +41,28 @@ contains
     end if
   end subroutine
 
-  ! A count of things is no failure.
+  ! Does the same as settle_code for a call that returns a count: counts are not failures.
   subroutine settle_count(found, status)
     integer(int64), intent(in) :: found
     integer, intent(out), optional :: status
     call settle_code(int(min(found, 0_int64), c_int), status)
   end subroutine
 
-  ! The line for the latest call that failed: what was wrong, where, what to do; '' before the
-  ! first. Local. Dimensions in it are C's: of n, [d] is Fortran's dimension n - d.
+  ! Returns the line about the latest call that failed: what was wrong, where, what to do; '' before
+  ! the first failure. Local. Dimensions in it are C's: for n dimensions, [d] is Fortran's dimension
+  ! n - d.
   function weir_last_error() result(text)
     character(len=:), allocatable :: text
     text = text_at(c_last_error())
   end function
 
-  ! The version of the library, '0.1.0'. Local.
+  ! Returns the version of the library, '0.1.0'. Local.
   function weir_version() result(text)
     character(len=:), allocatable :: text
     text = text_at(c_version())
   end function
 
-  ! C's string, '' where there is none.
+  ! Converts a C string; '' if it is null.
   function text_at(place) result(text)
     type(c_ptr), intent(in) :: place
     character(len=:), allocatable :: text
@@ -76,15 +78,15 @@ contains
     end do
   end function
 
-  ! As C wants it, without trailing blanks.
+  ! Converts a text to a C string, without trailing blanks.
   pure function with_null(text) result(in_c)
     character(len=*), intent(in) :: text
     character(kind=c_char, len=:), allocatable :: in_c
     in_c = trim(text)//c_null_char
   end function
 
-  ! C's array of strings, `turned` with the last one first: `places` points into `characters`, as long
-  ! as that is not changed.
+  ! Makes a C array of strings; if `turned`, the last string comes first. `places` points into
+  ! `characters`, which must not be changed meanwhile.
   subroutine place_names(names, turned, characters, places)
     character(len=*), intent(in) :: names(:)
     logical, intent(in) :: turned
@@ -101,7 +103,8 @@ contains
     end do
   end subroutine
 
-  ! The words between commas, those inside brackets apart, last one first: 'BLOCK, *' for '*, BLOCK'.
+  ! Reverses the words between commas, except commas inside parentheses: '*, BLOCK' becomes 'BLOCK,
+  ! *'.
   pure function reversed_formats(formats) result(reversed)
     character(len=*), intent(in) :: formats
     character(len=:), allocatable :: reversed

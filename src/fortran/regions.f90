@@ -1,12 +1,12 @@
-! A rank's own region of an array, named in the call without a distribution: what PnetCDF's
-! nfmpi_put_vara_all and HDF5's hyperslabs do.
+! A rank's own region of an array, named in the call without a distribution, as with PnetCDF's
+! nfmpi_put_vara_all and HDF5's hyperslabs.
 !
-! The region has the shape of `data`, which has as many dimensions as the array: its element (i, j)
-! is the array's at lower + stride * (i - 1, j - 1). `lower` counts from 1; strides are 1 where they
-! are not given. Sections of Fortran arrays (u(2:n-1, ::2)) are moved as they lie, and never copied.
-! weir_write_region and weir_read_region are collective: every rank's region may be another, and a
-! rank that takes no part passes `lower` with no numbers, [integer ::]. Regions of two ranks that
-! have an element in common are refused in a write, indices outside the array always, on all ranks.
+! The region has the shape of `data`, which has as many dimensions as the array: element (i, j) of
+! `data` is the array's element lower + stride * (i - 1, j - 1). `lower` counts from 1; strides that
+! are not given are 1. Sections of Fortran arrays (u(2:n-1, ::2)) are moved directly and never
+! copied. weir_write_region and weir_read_region are collective. Regions may differ between ranks; a
+! rank that takes no part passes `lower` without numbers, [integer ::]. All ranks refuse indices
+! outside the array and, in a write, regions of two ranks that have an element in common.
 module weir_regions
   use, intrinsic :: iso_c_binding, only: c_int32_t, c_null_ptr, c_ptr
   use, intrinsic :: iso_fortran_env, only: int32, int64
@@ -32,8 +32,8 @@ module weir_regions
     module procedure read_region, read_region_int32
   end interface
 
-  ! Begin to write or read this rank's region: `data` has the attribute `target` or `asynchronous`,
-  ! and stays as it is until the request has ended. Collective, without waiting.
+  ! Begin to write or read this rank's region. `data` has the attribute `target` or `asynchronous`,
+  ! and must not change until the request has ended. Collective, without waiting.
   interface weir_write_region_begin
     module procedure write_region_begin, write_region_begin_int32
   end interface
@@ -41,8 +41,8 @@ module weir_regions
     module procedure read_region_begin, read_region_begin_int32
   end interface
 
-  ! By this rank alone, at once: no other rank has to come, and a failure is this rank's own. Encoded
-  ! chunks and files with checksums are not written so. Local.
+  ! Write or read a region by this rank alone, at once. No other rank takes part, and only this rank
+  ! fails. Encoded chunks and files with checksums cannot be written in this way. Local.
   interface weir_write_region_independent
     module procedure write_region_alone, write_region_alone_int32
   end interface
@@ -72,7 +72,7 @@ contains
     type(*), dimension(..), intent(in), target :: data
     integer(int32), intent(in), optional :: stride(:)
     integer, intent(out), optional :: status
-    integer(int64), allocatable :: strides(:)  ! not allocated: none are given
+    integer(int64), allocatable :: strides(:)  ! not allocated: no strides are given
     if (present(stride)) strides = int(stride, int64)
     call write_region(array, int(lower, int64), data, strides, status)
   end subroutine
@@ -97,7 +97,7 @@ contains
     type(weir_request), intent(out) :: request
     integer(int32), intent(in), optional :: stride(:)
     integer, intent(out), optional :: status
-    integer(int64), allocatable :: strides(:)  ! not allocated: none are given
+    integer(int64), allocatable :: strides(:)  ! not allocated: no strides are given
     if (present(stride)) strides = int(stride, int64)
     call write_region_begin(array, int(lower, int64), data, request, strides, status)
   end subroutine
@@ -122,7 +122,7 @@ contains
     type(*), dimension(..), intent(in), target :: data
     integer(int32), intent(in), optional :: stride(:)
     integer, intent(out), optional :: status
-    integer(int64), allocatable :: strides(:)  ! not allocated: none are given
+    integer(int64), allocatable :: strides(:)  ! not allocated: no strides are given
     if (present(stride)) strides = int(stride, int64)
     call write_region_alone(array, int(lower, int64), data, strides, status)
   end subroutine
@@ -147,7 +147,7 @@ contains
     type(*), dimension(..), intent(inout), target :: data
     integer(int32), intent(in), optional :: stride(:)
     integer, intent(out), optional :: status
-    integer(int64), allocatable :: strides(:)  ! not allocated: none are given
+    integer(int64), allocatable :: strides(:)  ! not allocated: no strides are given
     if (present(stride)) strides = int(stride, int64)
     call read_region(array, int(lower, int64), data, strides, status)
   end subroutine
@@ -172,7 +172,7 @@ contains
     type(weir_request), intent(out) :: request
     integer(int32), intent(in), optional :: stride(:)
     integer, intent(out), optional :: status
-    integer(int64), allocatable :: strides(:)  ! not allocated: none are given
+    integer(int64), allocatable :: strides(:)  ! not allocated: no strides are given
     if (present(stride)) strides = int(stride, int64)
     call read_region_begin(array, int(lower, int64), data, request, strides, status)
   end subroutine
@@ -197,13 +197,13 @@ contains
     type(*), dimension(..), intent(inout), target :: data
     integer(int32), intent(in), optional :: stride(:)
     integer, intent(out), optional :: status
-    integer(int64), allocatable :: strides(:)  ! not allocated: none are given
+    integer(int64), allocatable :: strides(:)  ! not allocated: no strides are given
     if (present(stride)) strides = int(stride, int64)
     call read_region_alone(array, int(lower, int64), data, strides, status)
   end subroutine
 
-  ! Where the region begins, in C's order and counted from 0. Numbers that are not as many as each
-  ! other's are no number of dimensions, which is refused on all ranks alike.
+  ! Sets the beginning of the region, in C's order and counted from 0. If the lists have different
+  ! sizes, the number of dimensions is -1, which is refused on all ranks alike.
   subroutine locate(array, lower, stride, region)
     type(weir_array), intent(in) :: array
     integer(int64), intent(in) :: lower(:)

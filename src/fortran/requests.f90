@@ -1,10 +1,10 @@
 ! Requests: collective writing and reading of arrays, whole or sections.
 !
-! `data` is this rank's part of the array, all of it, of any type and rank, where it is: sections of
-! Fortran arrays (u(2:n-1, ::2)) are moved as they lie, and never copied. Its extents, and its type,
-! are compared with those of the part on all ranks before anything moves. Of a rank that has several
-! boxes it is contiguous and holds one box after the other; of one that has no elements it may be of
-! any size. Elements outside the section are neither written nor changed.
+! `data` is this rank's whole part of the array, of any type and rank. It is used in place: sections
+! of Fortran arrays (u(2:n-1, ::2)) are never copied. Before anything moves, all ranks compare its
+! extents and its type with those of the part. On a rank with several boxes, `data` is contiguous
+! and holds one box after the other; on a rank without elements it may have any size. Elements
+! outside the section are neither written nor changed.
 module weir_requests
   use, intrinsic :: iso_c_binding, only: c_associated, c_int32_t, c_null_ptr, c_ptr
   use, intrinsic :: iso_fortran_env, only: int64
@@ -24,7 +24,7 @@ module weir_requests
   integer, parameter, public :: weir_direction_read = 1
 
   ! The elements start(d) + k * stride(d), 0 <= k < count(d), along each dimension d of the array,
-  ! counted from 1. Without strides, 1 along every dimension. Alike.
+  ! counted from 1. Strides that are not given are 1. Alike.
   !
   !     call weir_write(array, rows, data, section=weir_section(start=[11, 1], count=[10, 300]))
   type, public :: weir_section
@@ -33,9 +33,9 @@ module weir_requests
     integer(int64), allocatable :: stride(:)
   end type
 
-  ! Elements around the part that are in memory but not part of the transfer: before and after it,
-  ! per dimension; `data` begins with the first of them. The same is said by a section of the memory,
-  ! u(2:n-1, :), which needs no such words.
+  ! Ghost cells: elements around the part that are in memory but not part of the transfer, before
+  ! and after it, per dimension. `data` begins with the first of them. A section of the memory, such
+  ! as u(2:n-1, :), has the same effect and does not need this type.
   type, public :: weir_ghosts
     integer(int64), allocatable :: lower(:)
     integer(int64), allocatable :: upper(:)
@@ -64,8 +64,8 @@ module weir_requests
 
 contains
 
-  ! Writes the array, or a section of it. When it returns well, `data` may be changed, and every rank
-  ! reads what was written. Collective.
+  ! Writes the array, or a section of it. After success the program may change `data`, and every
+  ! rank reads what was written. Collective.
   subroutine weir_write(array, distribution, data, section, ghosts, status)
     type(weir_array), intent(in) :: array
     type(weir_distribution), intent(in) :: distribution
@@ -78,7 +78,7 @@ contains
     call settle(c_write_many(array%session, 1_c_int32_t, [transfer%in_c]), status)
   end subroutine
 
-  ! Reads the array, or a section of it. On failure what `data` holds is not defined. Collective.
+  ! Reads the array, or a section of it. On failure the content of `data` is undefined. Collective.
   subroutine weir_read(array, distribution, data, section, ghosts, status)
     type(weir_array), intent(in) :: array
     type(weir_distribution), intent(in) :: distribution
@@ -91,8 +91,8 @@ contains
     call settle(c_read_many(array%session, 1_c_int32_t, [transfer%in_c]), status)
   end subroutine
 
-  ! Writes several arrays under one plan. The transfers are alike but for their `data`. An array may
-  ! occur more than once; written twice, an element gets one of the values. Collective.
+  ! Writes several arrays under one plan. The transfers are alike except for their `data`. An array
+  ! may occur more than once; an element that is written twice gets one of the values. Collective.
   subroutine weir_write_many(session, transfers, status)
     type(weir_session), intent(in) :: session
     type(weir_transfer), intent(in) :: transfers(:)
@@ -108,11 +108,11 @@ contains
     call settle(c_read_many(session%handle, size(transfers, kind=c_int32_t), transfers%in_c), status)
   end subroutine
 
-  ! Begins weir_write_many: returns when the request is noted. The transfers' `data` belongs to Weir
-  ! until the request has ended: give it the attribute `asynchronous` (or `target`), as for MPI_Isend,
-  ! and change nothing in it (of a read, look at nothing). What is wrong with the arguments is told by
-  ! weir_wait or weir_test, on all ranks alike. Requests of a session are carried out in the order in
-  ! which they began. Collective, without waiting.
+  ! Begins weir_write_many and returns at once. The transfers' `data` belongs to Weir until the
+  ! request has ended: give it the attribute `asynchronous` (or `target`), as for MPI_Isend, and do
+  ! not change it (for a read, do not use it). weir_wait or weir_test reports invalid arguments, on
+  ! all ranks alike. The requests of a session are carried out in the order in which they began.
+  ! Collective, without waiting.
   subroutine weir_write_begin(session, transfers, request, status)
     type(weir_session), intent(in) :: session
     type(weir_transfer), intent(in) :: transfers(:)
@@ -132,8 +132,8 @@ contains
                              request%handle), status)
   end subroutine
 
-  ! Waits until the request has ended: how it ended is the status. Of a request that has ended
-  ! already, or never began, does nothing. Every rank ends every request, in any order. Collective.
+  ! Waits until the request has ended; `status` says how it ended. Does nothing if the request has
+  ! already ended or never began. Every rank ends every request, in any order. Collective.
   subroutine weir_wait(request, status)
     class(weir_request), intent(inout) :: request
     integer, intent(out), optional :: status
@@ -141,9 +141,9 @@ contains
     if (c_associated(request%handle)) call settle(c_wait(request%handle), status)
   end subroutine
 
-  ! Moves on as far as possible without waiting, and says whether the request has ended; `status` is
-  ! then how it ended. A request progresses only inside calls of Weir, so it can end only if every
-  ! rank calls Weir.
+  ! Moves on as far as possible without waiting, and says whether the request has ended; `status`
+  ! then says how it ended. A request progresses only inside calls of Weir, so it can end only if
+  ! every rank calls Weir.
   subroutine weir_test(request, complete, status)
     class(weir_request), intent(inout) :: request
     logical, intent(out) :: complete
@@ -158,9 +158,9 @@ contains
   end subroutine
 
   ! Gives the request's memory back at once, without waiting for any rank, for a program that has to
-  ! leave while a request is under way: Weir copies what is still to be written, and what the request
-  ! reads goes nowhere. How it ends is told to nobody on this rank. Of a request that has ended
-  ! already, or never began, does nothing. Local.
+  ! leave while a request is under way. Weir copies what is still to be written, and discards what
+  ! the request reads. This rank does not learn how the request ends. Does nothing if the request
+  ! has already ended or never began. Local.
   subroutine weir_request_detach(request, status)
     class(weir_request), intent(inout) :: request
     integer, intent(out), optional :: status
@@ -168,9 +168,9 @@ contains
     if (c_associated(request%handle)) call settle(c_detach(request%handle), status)
   end subroutine
 
-  ! What weir_write_many (`direction` weir_direction_write) or weir_read_many (weir_direction_read)
-  ! would do with these transfers, and why: several lines for people, '' on failure. Moves nothing.
-  ! The same on every rank. Local.
+  ! Describes what weir_write_many (`direction` weir_direction_write) or weir_read_many
+  ! (weir_direction_read) would do with these transfers, and why, in several lines for people; '' on
+  ! failure. Moves nothing. The text is the same on every rank. Local.
   function weir_session_explain(session, direction, transfers, status) result(text)
     type(weir_session), intent(in) :: session
     integer, intent(in) :: direction
@@ -217,8 +217,8 @@ contains
     end associate
   end function
 
-  ! How many numbers each of the lists has; -1, which is refused on all ranks alike, where one is
-  ! missing or they differ.
+  ! Returns how many numbers each of the lists has; -1, which is refused on all ranks alike, if a
+  ! list is missing or their sizes differ.
   pure function common_size(first, second, third) result(found)
     integer(int64), allocatable, intent(in) :: first(:), second(:)
     integer(int64), allocatable, intent(in), optional :: third(:)

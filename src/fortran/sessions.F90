@@ -13,16 +13,16 @@ module weir_sessions
   public :: weir_session_open, weir_session_close, weir_session_abandon, weir_session_figures
   public :: weir_figures
 
-  ! All components alike; 0, or not allocated, stands for the default. weir.h says what each does.
-  ! What is read and written never depends on them, only how.
+  ! All components alike; 0, or not allocated, stands for the default. weir.h says what each
+  ! component does. Components determine how data is read and written, never which data.
   type, public :: weir_session_options
-    real(real64) :: deadline_seconds = 0             ! how long a rank that others wait for may be
-                                                     ! silent; 0: 600
+    real(real64) :: deadline_seconds = 0             ! longest time for which a rank that others
+                                                     ! wait for may be silent; 0: 600
     character(len=:), allocatable :: strategy        ! 'automatic', 'direct', 'node', 'two-phase',
                                                      ! 'server-directed'
     integer(int64) :: aggregators = 0                ! per node
     integer(int64) :: buffer_bytes = 0
-    integer(int64) :: buffers = 0                    ! per aggregator
+    integer(int64) :: buffers = 0                    ! per aggregator, at least 2
     integer(int64) :: ranks_per_node = 0
     character(len=:), allocatable :: platform        ! a file that `weir platform probe` writes
     integer(int64) :: alignment_bytes = 0
@@ -33,7 +33,7 @@ module weir_sessions
                                                      ! 'mpi-io'
   end type
 
-  ! Handles are copied by assignment; they end by `close`, not with the variable.
+  ! Handles are copied by assignment. `close` ends them; the end of the variable does not.
   type, public :: weir_session
     private
     type(c_ptr), public :: handle = c_null_ptr  ! the weir_session * of C
@@ -51,9 +51,9 @@ module weir_sessions
 
   ! weir_session_open(communicator, session [, options] [, status])
   !
-  ! Opens a session on the ranks of an intracommunicator: a type(mpi_comm) of mpi_f08, or the integer
-  ! that mpif.h and the module mpi have. Weir duplicates it: its messages never meet the program's.
-  ! Collective over the communicator.
+  ! Opens a session on the ranks of an intracommunicator: a type(mpi_comm) of mpi_f08, or the
+  ! integer that mpif.h and the module mpi have. Weir duplicates the communicator, so its messages
+  ! never meet the program's. Collective over the communicator.
   interface weir_session_open
     module procedure open_by_number
 #ifdef WEIR_HAVE_MPI_F08
@@ -118,18 +118,18 @@ contains
   end subroutine
 
   ! Closes the session and the arrays that are open in it, after the requests under way; the handles
-  ! of all of them, and of distributions, are invalid afterwards. Fails when closing an array does
-  ! (data may be lost). Call before MPI_Finalize. Collective.
+  ! of all of them, and of distributions, are invalid afterwards. If closing an array fails (data
+  ! may be lost), so does this call. Call before MPI_Finalize. Collective.
   subroutine weir_session_close(session, status)
     class(weir_session), intent(inout) :: session
     integer, intent(out), optional :: status
     call settle(c_session_close(session%handle), status)
   end subroutine
 
-  ! Gives a session up without waiting for any other rank, for a program that leaves after a failure
-  ! of its own: what the session holds stays as it is until the process ends. With a reason, a line,
-  ! the other ranks' calls end at once with weir_e_broken and a line that names this rank, the step
-  ! that it had begun, and the reason. Local.
+  ! Gives a session up without waiting for any other rank. This is for a program that leaves after a
+  ! failure of its own: the session's resources stay as they are until the process ends. With a
+  ! reason, one line, the other ranks' calls end at once with weir_e_broken and a line that names
+  ! this rank, the step that it had begun, and the reason. Local.
   subroutine weir_session_abandon(session, reason)
     class(weir_session), intent(inout) :: session
     character(*), intent(in), optional :: reason
@@ -140,7 +140,7 @@ contains
     end if
   end subroutine
 
-  ! Where the time of the latest request that ended went on this rank. Local.
+  ! Gets the figures of the latest request that ended: on what this rank spent the time. Local.
   subroutine weir_session_figures(session, figures, status)
     class(weir_session), intent(in) :: session
     type(weir_figures), intent(out) :: figures

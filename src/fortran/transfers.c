@@ -4,21 +4,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the weir_transfer of a fortran_transfer points to. */
+/* Structs to which the weir_transfer of a fortran_transfer points. */
 typedef struct details {
   weir_memory memory;
   weir_section section;
 } details;
 
-/* A rank that found something wrong by itself would leave the others waiting. So what is wrong is
- * passed on such that the library refuses it on all ranks alike: a number of dimensions that none
- * has, or an element type that there is not. */
+/* An error that one rank found by itself would leave the other ranks waiting. Errors are therefore
+ * passed on in a form that the library refuses on all ranks alike: a number of dimensions that no
+ * array has, or an element type that does not exist. */
 static void tell_dimensions(weir_transfer* transfer, int32_t dimensions) {
   const int agrees = transfer->dimensions == 0 || transfer->dimensions == dimensions;
   transfer->dimensions = agrees ? dimensions : -1;
 }
 
-/* Fortran has no unsigned integers: they are moved bit for bit to and from signed ones. */
+/* Fortran has no unsigned integers, so they are moved bit for bit to and from signed ones. */
 static const char* type_of(const fortran_transfer* given) {
   const char* const stored = weir_array_element_type(given->array);
   const int is_unsigned =
@@ -35,7 +35,7 @@ static void refer(const fortran_transfer* given, weir_transfer* transfer, detail
   transfer->data = given->data;
   transfer->data_bytes = given->data_bytes;
   transfer->data_type = type_of(given);
-  /* Packed memory is row-major, the dimensions being reversed. */
+  /* The dimensions are reversed, so packed memory is row-major. */
   if (pieces == 1 && given->rank > 0 && weir_distribution_elements(given->distribution) > 0) {
     tell_dimensions(transfer, given->rank);
     if (given->extents_are_known) transfer->data_shape = given->extents;
@@ -61,8 +61,8 @@ static void refer(const fortran_transfer* given, weir_transfer* transfer, detail
   }
 }
 
-/* The structs of weir.h in one piece of memory, to be freed; null where there is none, which the
- * library refuses on all ranks alike. */
+/* Returns the structs of weir.h in one block of memory, which the caller frees. Returns null
+ * without memory, which the library refuses on all ranks alike. */
 static weir_transfer* in_c(int32_t count, const fortran_transfer* given) {
   if (count < 1) return NULL;
   weir_transfer* const transfers =
@@ -112,7 +112,7 @@ int weir_fortran_read_begin(weir_session* session, int32_t count, const fortran_
   return code;
 }
 
-/* The region of weir.h; null where the rank takes no part. */
+/* Returns the region of weir.h; null if the rank takes no part. */
 static const weir_region* region_in_c(const fortran_transfer* given, weir_region* region,
                                       weir_memory* memory) {
   if (given->section_dimensions == 0) return NULL;
@@ -129,7 +129,7 @@ static const weir_region* region_in_c(const fortran_transfer* given, weir_region
   if (given->rank > 0 && !given->extents_are_known) {
     region->data_type = "in memory whose last extent is not known (an assumed-size array)";
   }
-  /* Packed memory is row-major, the dimensions being reversed. */
+  /* The dimensions are reversed, so packed memory is row-major. */
   if (!given->is_contiguous) {
     memory->strides = given->strides;
     region->memory = memory;
