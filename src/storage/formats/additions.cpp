@@ -15,7 +15,8 @@
 namespace weir::storage {
 namespace {
 
-// What the rules for a whole file say of the arrays that are there: names and dimensions.
+// Returns the existing arrays as far as the rules for a whole file concern them: names and
+// dimensions.
 std::vector<ArrayDescription> as_neighbours(const FileMap& map, const FormatAbilities& abilities,
                                             std::string_view format) {
   FileDescription there;
@@ -28,7 +29,8 @@ std::vector<ArrayDescription> as_neighbours(const FileMap& map, const FormatAbil
                             .dimension_names = one.description.dimension_names});
   }
   if (check_description(there, abilities, format).ok()) return there.arrays;
-  // Others may call dimensions of several lengths alike, which new ones need not agree with.
+  // Other programs may use one name for dimensions of several lengths; new arrays need not agree
+  // with it.
   for (ArrayDescription& one : there.arrays) one.dimension_names.clear();
   return there.arrays;
 }
@@ -83,7 +85,7 @@ Status check_additions(const FileMap& map, const Additions& added, const Format&
   return {};
 }
 
-// Every dimension of the new arrays: the names that the file has for such ones, or others.
+// Names every dimension of the new arrays: by the file's name for such a dimension, or a new name.
 void name_dimensions(const FileMap& map, Additions& added) {
   FileDescription all;
   for (const StoredArray& one : map.arrays) all.arrays.push_back(one.description);

@@ -30,7 +30,7 @@ bool longer_alike(const EncodedChunks& a, const EncodedChunks& b) {
   return std::holds_alternative<EncodedTable>(a.places) || a.places == b.places;
 }
 
-// Whether nothing but extents along dimension 0, and places in tables, differs.
+// Returns whether the maps differ only in extents along dimension 0 and in the places in tables.
 bool longer_alike(const ExtentMap& a, const ExtentMap& b) {
   const array::Indices& before = a.shape.extents();
   const array::Indices& after = b.shape.extents();
@@ -77,7 +77,7 @@ namespace {
 void grow(const ArrayGrown& grown, ExtentMap& map) {
   array::Indices extents = map.shape.extents();
   extents[0] = grown.steps;
-  // As rank 0 has it, so that it fits.
+  // The change comes from rank 0, so these extents are valid.
   map.shape = array::Shape::create(extents).value();
   if (grown.chunk_extents.empty()) return;
   const auto grid = array::ChunkGrid::create(map.shape, grown.chunk_extents).value();
@@ -105,7 +105,7 @@ void apply(const ArrayChange& change, ExtentMap& map) {
     const KnownFile* const known = map.files.known();
     if (known != nullptr && map.files.files() > 0 && there.files.files() > 0 &&
         known->path == map.files.path(0) && !(there.files == map.files)) {
-      // A renaming that a killed run left undone was finished: the file is the same one.
+      // A renaming that a killed run left undone has been completed: this is the same file.
       there.files.set_known(
           std::make_shared<const KnownFile>(KnownFile{there.files.path(0), known->identity}));
     } else {

@@ -1,5 +1,5 @@
-// What changes in the map of an array when its file gets room for a step more: in the message that
-// tells it, and in whoever keeps the map, only what is new.
+// The change of an array's map when its file gets room for another step. Messages about the change,
+// and the code that keeps the map, handle only what is new.
 #pragma once
 
 #include <cstdint>
@@ -10,24 +10,25 @@
 
 namespace weir::storage {
 
-// The array stays as it is.
+// The array does not change.
 struct ArrayKept {};
 
-// The array has so many steps, and its chunks from a number on have other places, or got some. What
-// comes before is as it was.
+// The array now has this many steps. Its chunks from `from_chunk` on have new places, or have got
+// places; the chunks before are unchanged.
 struct ArrayGrown {
   std::int64_t steps = 0;
   // NOLINTBEGIN(readability-redundant-member-init): fields that may be left out
-  array::Indices chunk_extents = {};  // of the grid; none: the array is not in chunks
+  array::Indices chunk_extents = {};  // extents of the grid's chunks; empty: no chunks
   std::int64_t from_chunk = 0;
-  std::vector<ChunkTable::Run> runs = {};  // numbered from from_chunk on, where there is a table
-  std::vector<EncodedTable::Entry> entries = {};  // of encoded chunks, numbered as in the array
+  std::vector<ChunkTable::Run> runs = {};  // numbered from from_chunk on; only with a chunk table
+  std::vector<EncodedTable::Entry> entries = {};  // places of encoded chunks, numbered as in the
+                                                  // array
   // NOLINTEND(readability-redundant-member-init)
 
   friend bool operator==(const ArrayGrown&, const ArrayGrown&) = default;
 };
 
-// The map is another one.
+// The array has a new map.
 struct ArrayMoved {
   ExtentMap map{.shape = array::Shape::create({0}).value(),
                 .type = {},
@@ -37,13 +38,14 @@ struct ArrayMoved {
 
 using ArrayChange = std::variant<ArrayKept, ArrayGrown, ArrayMoved>;
 
-// By what `before` becomes `after`. Places of the chunks of the first `steps` steps are the same in
-// both, which is not looked at, where the rest of the maps is alike.
+// Returns the change that turns `before` into `after`. If the maps are otherwise alike, the chunks
+// of the first `steps` steps are assumed, without a check, to have the same places in both.
 [[nodiscard]] ArrayChange change_of(const ExtentMap& before, const ExtentMap& after, bool grows,
                                     std::int64_t steps);
 void apply(const ArrayChange& change, ExtentMap& map);
 
-// How many chunks of a grid the first `steps` steps along dimension 0 are in, wholly or in part.
+// Returns how many chunks of a grid contain, wholly or in part, the first `steps` steps along
+// dimension 0.
 [[nodiscard]] std::int64_t chunks_of_steps(const array::ChunkGrid& grid, std::int64_t steps);
 
 }  // namespace weir::storage

@@ -28,7 +28,7 @@ constexpr ElementKind kind_of() {
   return ElementKind::boolean;
 }
 
-// Calls `use` with a number of this type; nothing for types that attributes have not.
+// Calls `use` with a number of this type. Returns nothing for types that attributes cannot have.
 template <typename Use>
 std::optional<Attribute::Value> with_number_of(ElementKind kind, const Use& use) {
   switch (kind) {
@@ -83,8 +83,8 @@ std::optional<To> exactly(From from) {
     if (std::isnan(from) || static_cast<double>(made) == static_cast<double>(from)) return made;
     return std::nullopt;
   } else {
-    // One is a whole number and the other is real. The limits of whole numbers, plus 1 above, are
-    // powers of two, which every real type holds.
+    // One type is an integer and the other is real. The least integer, and the greatest one plus 1,
+    // are powers of two, which every real type can hold.
     using Whole = std::conditional_t<std::is_integral_v<To>, To, From>;
     using Real = std::conditional_t<std::is_integral_v<To>, From, To>;
     const auto real = static_cast<Real>(from);
@@ -107,7 +107,7 @@ const char* attribute_type(const Attribute::Value& value) {
   if (std::holds_alternative<std::string>(value)) return "text";
   const auto kind = number_kind(value);
   if (!kind) return "texts";
-  // Every type that attributes have, so that the name outlives the value.
+  // The map has every type that attributes can have, so that the name outlives the value.
   static const std::map<ElementKind, std::string> names = [] {
     std::map<ElementKind, std::string> made;
     for (int number = 0; number <= static_cast<int>(ElementKind::boolean); ++number) {
@@ -210,7 +210,7 @@ bool is_utf8(std::string_view text) {
     for (std::size_t k = 1; k <= more; ++k) {
       if ((byte(at + k) & 0xc0U) != 0x80U) return false;
     }
-    // Forms that are longer than needed, surrogates, and what is beyond the last character.
+    // Rejects overlong forms, surrogates, and codes beyond the last character.
     const unsigned second = more > 0 ? byte(at + 1) : 0;
     if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second > 0x9f) ||
         (first == 0xf0 && second < 0x90) || (first == 0xf4 && second > 0x8f)) {

@@ -15,12 +15,14 @@
 
 namespace weir::storage {
 
-// One byte, as in memory.
+// A truth value: one byte, as in memory.
 enum class Truth : std::uint8_t { no, yes };
 
-// Text is UTF-8. A unit is the attribute "units", as all of NetCDF's conventions have it.
+// An attribute. Texts are UTF-8. A unit is the attribute "units", as in all of NetCDF's
+// conventions.
 struct Attribute {
-  // A single number is a list of one: formats tell these apart in different ways, or not at all.
+  // A single number is a list with one element: formats distinguish these in different ways, or
+  // not.
   using Value =
       std::variant<std::string, std::vector<std::string>, std::vector<std::int8_t>,
                    std::vector<std::int16_t>, std::vector<std::int32_t>, std::vector<std::int64_t>,
@@ -34,32 +36,33 @@ struct Attribute {
   friend bool operator==(const Attribute&, const Attribute&) = default;
 };
 
-// A list of numbers or truth values.
+// A list of numbers or truth values, not of texts.
 template <typename List>
 concept Numbers =
     !std::is_same_v<List, std::string> && !std::is_same_v<List, std::vector<std::string>>;
 
-// "text", "texts", or the name of the numbers' type: "int16", "bool".
+// Returns "text", "texts", or the name of the numbers' type, such as "int16" or "bool".
 [[nodiscard]] const char* attribute_type(const Attribute::Value& value);
-// Bytes of a text; texts or numbers of a list.
+// Returns the bytes of a text, or the number of elements of a list.
 [[nodiscard]] std::size_t attribute_count(const Attribute::Value& value);
-// Each of several texts takes 16 bytes more, as HDF5 has it.
+// Returns the bytes of the value. In a list of texts each text takes 16 more bytes, as in HDF5.
 [[nodiscard]] std::size_t attribute_bytes(const Attribute::Value& value);
 
-// Nothing for texts.
+// Returns the type of the numbers; nothing for texts.
 [[nodiscard]] std::optional<array::ElementKind> number_kind(const Attribute::Value& value);
-// As they lie in memory, one after the other; nothing for texts.
+// Returns the numbers' bytes in memory, one number after the other; empty for texts.
 [[nodiscard]] std::span<const std::byte> number_bytes(const Attribute::Value& value);
-// The value whose numbers lie in memory as `bytes`. Nothing for types that no attribute has:
-// float16, complex numbers, records.
+// Returns the value whose numbers have these bytes in memory. Returns nothing for types that
+// attributes cannot have: float16, complex numbers, records.
 [[nodiscard]] std::optional<Attribute::Value> numbers_of(array::ElementKind kind,
                                                          std::span<const std::byte> bytes);
-// The value's numbers in the type `kind`. Nothing where that type does not hold one of them
-// exactly, and for texts. Truth values count as 0 and 1, and any NaN stands for any other.
+// Converts the value's numbers to the type `kind`. Returns nothing for texts, and if the type
+// cannot hold one of the numbers exactly. Truth values count as 0 and 1, and all NaNs count as
+// equal.
 [[nodiscard]] std::optional<Attribute::Value> numbers_as(array::ElementKind kind,
                                                          const Attribute::Value& value);
 
-// Null where there is none of this name.
+// Returns the attribute of this name; null if there is none.
 [[nodiscard]] const Attribute* find_attribute(const std::vector<Attribute>& attributes,
                                               std::string_view name);
 

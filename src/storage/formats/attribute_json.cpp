@@ -49,7 +49,7 @@ Json value_json(const Attribute::Value& value) {
 
 // ---- From JSON --------------------------------------------------------------------------------
 
-// The items of a list, or the one value.
+// Returns the items of a list, or the single value.
 std::span<const Json> items_of(const Json& value) {
   if (!value.is_array()) return {&value, 1};
   const auto& items = value.get_ref<const Json::array_t&>();
@@ -68,7 +68,8 @@ std::optional<Attribute::Value> list_of(std::span<const Json> items, const Fits&
   return list;
 }
 
-// What the value is by itself: int64, where that is too small uint64, float64, truth values, texts.
+// Parses a value without a stored type: int64, or uint64 if that is too small, float64, truth
+// values, texts.
 std::optional<Attribute::Value> by_itself(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   const std::span<const Json> items = items_of(value);
@@ -111,7 +112,7 @@ std::optional<double> real_of(const Json& one) {
   return std::nullopt;
 }
 
-// The value in a type; nothing where the value is none of this type.
+// Parses a value of a stored type. Returns nothing if the value does not have this type.
 std::optional<Attribute::Value> in_type(const Json& value, const std::string& name) {
   if (name == "texts" && value.is_array() && value.empty()) return std::vector<std::string>();
   const auto type = array::ElementType::parse(name);

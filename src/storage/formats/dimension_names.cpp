@@ -37,7 +37,7 @@ class Names {
     }
   }
 
-  // The name for a dimension of an array whose other dimensions have the names `in_array`.
+  // Returns the name for a dimension of an array whose other dimensions have the names `in_array`.
   std::string name(const Dimension& wanted, const std::vector<std::string>& in_array) {
     if (wanted.grows && !growing_.empty() && known_.at(growing_) == wanted) return growing_;
     const std::string stem = wanted.grows ? "step" : fmt::format("dim_{}", wanted.extent);
@@ -52,7 +52,7 @@ class Names {
 
  private:
   std::map<std::string, Dimension> known_;
-  std::set<std::string> others_;  // of arrays and groups
+  std::set<std::string> others_;  // names of arrays and groups
   std::string growing_;
 };
 
@@ -64,7 +64,7 @@ FileDescription with_dimension_names(FileDescription file) {
     if (one.is_scalar) continue;
     const auto dimensions = static_cast<std::size_t>(one.shape.dimensions());
     if (one.dimension_names.empty()) one.dimension_names.resize(dimensions);
-    if (one.dimension_names.size() != dimensions) continue;  // which is refused
+    if (one.dimension_names.size() != dimensions) continue;  // refused later
     for (std::size_t d = 0; d < dimensions; ++d) {
       std::string& name = one.dimension_names[d];
       if (name.empty()) name = names.name(dimension_of(one, d), one.dimension_names);

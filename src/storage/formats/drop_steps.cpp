@@ -44,7 +44,7 @@ Status remove_note(const std::string& path) {
   return system_failure("unlink", note, -1, errno);
 }
 
-// From where the note is: also when part of it has been done before.
+// Does the work after the note was made, even if part of it has been done before.
 Status carry_out(const Format& format, const std::string& path, std::int64_t steps,
                  std::int64_t before, StepDurability durability) {
   auto update = format.drop_steps(path, steps, before);
@@ -71,12 +71,12 @@ Status drop_steps(const std::string& path, std::int64_t steps, StepDurability du
   }
   const auto format = find_format(opened.value().format);
   if (!format) return format.error();
-  // A commit that was killed may have left an array ahead of the others.
+  // A killed commit may have left an array ahead of the others.
   std::int64_t before = *now;
   for (const StoredArray& one : opened.value().map.arrays) {
     if (one.description.grows) before = std::max(before, one.map.shape.extent(0));
   }
-  // What is refused leaves no note.
+  // A drop that is refused must not leave a note.
   const auto possible = format.value()->drop_steps(opened.value().path, steps, before);
   if (!possible) return possible.error();
   if (Status noted = write_note(opened.value().path, before, durability); !noted.ok()) return noted;
@@ -95,7 +95,7 @@ Status finish_drop(const std::string& path, StepDurability durability) {
   std::int64_t before = 0;
   const char* const end = note.value().data() + note.value().size();
   const auto number = std::from_chars(note.value().data(), end, before);
-  // Another file may have taken the place of the one that the note is of.
+  // Another file may have replaced the one to which the note belongs.
   if (!now || number.ec != std::errc() || number.ptr != end || before < *now) {
     return remove_note(path);
   }

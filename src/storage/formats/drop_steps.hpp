@@ -1,13 +1,13 @@
-// Taking away the last steps of a file, as a run does that starts again from an earlier checkpoint.
+// Removes the last steps of a file, for a run that starts again from an earlier checkpoint:
 //
-//     note      PATH.weir_drop says how many steps there were, durably
+//     note      PATH.weir_drop durably records how many steps there were
 //     commit    the update of Format::drop_steps(): readers see fewer steps from here on
-//     clear     Format::clear_unfinished(), the checksums of these steps
+//     clear     Format::clear_unfinished(), and the checksums of the dropped steps
 //     forget    the note is removed
 //
-// A run that is killed in between leaves a file with the steps of before or of after, in the order
-// of header_update.hpp, and the note: finish_drop() then goes on from there. Until that is done,
-// places that belong to no step may hold bytes of the steps that were dropped.
+// A run that is killed in between leaves a file with the old or the new number of steps, in the
+// order of header_update.hpp, and the note. finish_drop() then completes the work. Until then,
+// places that belong to no step may hold bytes of the dropped steps.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,15 @@
 
 namespace weir::storage {
 
-// Keeps the first `steps` steps of every array that grows. By the one writer of the file, which has
-// its lock; fails where nothing grows, and for more steps than there are.
+// Keeps the first `steps` steps of every array that grows. Called by the file's only writer, which
+// holds its lock. Fails if no array grows, or if there are fewer steps.
 Status drop_steps(const std::string& path, std::int64_t steps, StepDurability durability);
 
-// By the one writer, before it adds steps: does what a killed drop_steps() left undone. Nothing
-// where there is no note.
+// Completes a drop_steps() that was killed. Called by the only writer before it adds steps. Does
+// nothing if there is no note.
 Status finish_drop(const std::string& path, StepDurability durability);
 
-// The note of a drop that did not come to its end.
+// Returns the path of the note about a drop that has not been completed.
 [[nodiscard]] std::string drop_note_path(const std::string& path);
 
 }  // namespace weir::storage

@@ -68,7 +68,7 @@ std::optional<Bytes> parse_float(const Json& value) {
 
 template <typename Number>
 std::optional<Bytes> parse_whole(const Json& value) {
-  // Some writers have 0.0 where the type is a whole number.
+  // Some writers use 0.0 even if the type is an integer.
   if (value.is_number_float() && value.get<double>() == 0) return bytes_of_number(Number{0});
   if (value.is_number_unsigned()) {
     const auto number = value.get<std::uint64_t>();
@@ -91,8 +91,7 @@ std::optional<Bytes> parse_complex(const Json& value) {
   return real;
 }
 
-// The numbers that a double holds and half precision does too, for small whole ones and the rest by
-// their bits.
+// Parses a number that half precision can hold exactly, or "0x..." with the bits of any other.
 std::optional<Bytes> parse_half(const Json& value) {
   if (value.is_number() && value.get<double>() == 0) return bytes_of_number(std::uint16_t{0});
   if (value.is_string()) {

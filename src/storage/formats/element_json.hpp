@@ -1,6 +1,7 @@
-// One element as JSON has it in documents of Zarr and raw files: numbers, true and false, [real,
-// imaginary], "NaN", "Infinity", "-Infinity", and for other floats their bits as "0x..."; text of
-// bytes in base64, characters as a string, both without the zeros behind them.
+// The JSON form of one element in Zarr's documents and those of raw files: numbers, true and false,
+// [real, imaginary], "NaN", "Infinity", "-Infinity", and "0x..." with the bits of all other floats
+// (other NaNs, and float16 except 0). Text of bytes is in base64, text of characters is a string;
+// both omit trailing zeros.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +13,12 @@
 
 namespace weir::storage {
 
-// `element` has as many bytes as the type; records have no such form and give null.
+// Returns the JSON form of `element`, which has as many bytes as the type. Records have no JSON
+// form and give null.
 [[nodiscard]] Json fill_value_json(const array::ElementType& type,
                                    const std::vector<std::byte>& element);
 
-// Nothing for what is no element of the type.
+// Parses an element. Returns nothing if the value is not an element of the type.
 [[nodiscard]] std::optional<std::vector<std::byte>> parse_fill_value(const array::ElementType& type,
                                                                      const Json& value);
 

@@ -1,6 +1,6 @@
-// Where chunks are that were encoded, each in as many bytes as that took. Where in these an element
-// is, nobody knows before decoding: such arrays are read and written by whole chunks
-// (src/storage/encoded/encoded_array.hpp).
+// Places of encoded chunks, which take as many bytes as their encoding needed. The place of an
+// element inside its chunk is unknown until the chunk is decoded, so such arrays are read and
+// written by whole chunks (src/storage/encoded/encoded_array.hpp).
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@
 
 namespace weir::storage {
 
-// Chunk c is all of file c. A file that is not there is a chunk that is not there.
+// Chunk c is the whole file c. If the file does not exist, the chunk does not exist.
 struct FilePerChunk {
   friend bool operator==(const FilePerChunk&, const FilePerChunk&) = default;
 };
 
-// Shards of Zarr, each a file with an index that says where its chunks are. The table is of all
-// shards, as they were when the map was made; who writes chunks writes whole shards, so who reads
-// looks at their index again.
+// Shards of Zarr: each is a file with an index of its chunks' places. The table has all shards as
+// they were when the map was made. Writers write whole shards, so readers read the index of a shard
+// again.
 struct EncodedShards {
   array::Indices chunks_per_shard;
-  array::Indices shards;  // along each dimension
+  array::Indices shards;  // number of shards along each dimension
   bool index_at_end = true;
   bool index_summed = true;
   EncodedTable table;
@@ -40,12 +40,13 @@ struct SlotInShard {
 
 struct EncodedChunks {
   array::ChunkGrid grid;
-  // Every chunk is stored whole, those at upper edges with elements outside the array.
+  // Every chunk is stored whole; chunks at upper edges include elements outside the array.
   array::Indices stored_extents;
   Pipeline pipeline;
   std::variant<FilePerChunk, EncodedTable, EncodedShards> places;
 
-  // Nothing: the chunk is in no file, its elements have the fill value.
+  // Returns the place of a chunk. Returns nothing if the chunk is in no file; its elements then
+  // have the fill value.
   [[nodiscard]] std::optional<EncodedPlace> place_of(std::int64_t chunk) const;
   friend bool operator==(const EncodedChunks&, const EncodedChunks&) = default;
 };

@@ -12,7 +12,7 @@ using Entry = EncodedTable::Entry;
 
 bool is_before(const Entry& a, const Entry& b) { return a.chunk < b.chunk; }
 
-// Each chunk once, in ascending order; the last entry of a chunk.
+// Sorts the entries by chunk and keeps only the last entry of each chunk.
 void settle(std::vector<Entry>& entries) {
   if (!std::is_sorted(entries.begin(), entries.end(), is_before)) {
     std::stable_sort(entries.begin(), entries.end(), is_before);
@@ -27,13 +27,13 @@ void settle(std::vector<Entry>& entries) {
 
 }  // namespace
 
-// A block of words without pointers: how many entries, which columns, the first chunk, then the
-// columns of numbers. A column that says nothing is left out.
+// A block of words without pointers: the number of entries, a mask of the columns, the first chunk,
+// then the columns of numbers. A column without information is omitted.
 class EncodedTable::Page {
  public:
   static constexpr std::size_t most_entries = 4096;
 
-  // Some, by ascending chunk, in memory of this process.
+  // Makes a page of one or more entries, in ascending order of chunks, in memory of this process.
   explicit Page(std::span<const Entry> entries) {
     const std::size_t count = entries.size();
     const auto any = [&](const auto& says_something) {
@@ -59,7 +59,7 @@ class EncodedTable::Page {
     }
     words_ = std::shared_ptr<const std::int64_t>(words, words->data());
   }
-  // By words that another page wrote, in memory that processes share.
+  // Makes a page from words that another page wrote to memory that processes share.
   explicit Page(std::shared_ptr<const std::int64_t> words)
       : words_(std::move(words)), is_shared_(true) {}
 
@@ -77,7 +77,7 @@ class EncodedTable::Page {
              .bytes = column(0)[size() + number],
              .skipped = has(skipped) ? static_cast<std::uint32_t>(column(skipped)[number]) : 0}};
   }
-  // The number of the first entry of this chunk or a later one.
+  // Returns the number of the first entry of this chunk or a later one.
   [[nodiscard]] std::size_t number_from(std::int64_t chunk) const {
     if (has(chunks)) {
       const std::span<const std::int64_t> all = column(chunks);
@@ -92,9 +92,9 @@ class EncodedTable::Page {
   }
 
  private:
-  // Bits of the columns that may be left out, in their order behind offsets and bytes.
-  static constexpr std::int64_t chunks = 1;  // left out: they follow each other without gaps
-  static constexpr std::int64_t files = 2;   // left out: all 0
+  // Bits of the columns that may be omitted, in the order in which they follow offsets and bytes.
+  static constexpr std::int64_t chunks = 1;  // omitted if chunks follow each other without gaps
+  static constexpr std::int64_t files = 2;   // omitted if all are 0
   static constexpr std::int64_t skipped = 4;
   static constexpr std::size_t header = 3;
 
@@ -105,7 +105,7 @@ class EncodedTable::Page {
   }
   [[nodiscard]] std::int64_t word(std::size_t at) const { return words_.get()[at]; }
   [[nodiscard]] bool has(std::int64_t columns) const { return (word(1) & columns) != 0; }
-  // The offsets and bytes (0), or a column that is there.
+  // Returns the offsets and bytes (for 0), or another column that is present.
   [[nodiscard]] std::span<const std::int64_t> column(std::int64_t which) const {
     const std::int64_t before = which == 0 ? 0 : word(1) & (which - 1);
     const std::size_t at = which == 0 ? header : words_for(word(0), before);
@@ -150,7 +150,8 @@ void EncodedTable::put(std::vector<Entry> entries) {
   const std::size_t count = pages_ ? pages_->size() : 0;
   for (std::size_t number = 0; number < count; ++number) {
     const auto& page = (*pages_)[number];
-    // What lies between two pages goes to the first of them, as what lies behind the last one does.
+    // New entries between two pages go to the first of them, and those behind the last page to that
+    // page.
     const bool is_last = number + 1 == count;
     const auto end = is_last
                          ? entries.end()

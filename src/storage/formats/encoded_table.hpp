@@ -1,11 +1,11 @@
-// Where the encoded chunks of an array are that have no files of their own: what a file's library
-// or a shard's index was asked.
+// The places of an array's encoded chunks that have no files of their own, as read from a file's
+// library or a shard's index.
 //
-// There may be a hundred million of them, and several parts of a program have the table of the same
-// array. So the places are kept in pages that never change, of some thousand chunks each: a copy of
-// a table shares its pages, and a change makes anew the pages that it is in. A place takes 16 bytes
-// where chunks follow each other without gaps, otherwise 24. Processes that have equal tables can
-// keep the pages once, in memory that they share.
+// There may be a hundred million chunks, and several parts of a program may have the table of the
+// same array. Places are therefore kept in immutable pages of some thousand chunks each: copies of
+// a table share its pages, and a change replaces only the pages that it affects. A place takes 16
+// bytes if chunks follow each other without gaps, otherwise 24. Processes with equal tables can
+// keep the pages once, in shared memory.
 #pragma once
 
 #include <cstdint>
@@ -35,28 +35,28 @@ class EncodedTable {
   };
 
   EncodedTable() = default;
-  // In any order. Of a chunk that is there several times the last entry counts.
+  // The entries may be in any order. If a chunk has several entries, the last one counts.
   explicit EncodedTable(std::vector<Entry> entries) { put(std::move(entries)); }
 
-  // Nothing: the chunk is in no file.
+  // Returns the place of a chunk; nothing if the chunk is in no file.
   [[nodiscard]] std::optional<EncodedPlace> place_of(std::int64_t chunk) const;
-  // Gives these chunks their places, instead of those that they had. In any order; of a chunk that
-  // is there several times the last entry counts.
+  // Gives chunks new places. The entries may be in any order. If a chunk has several entries, the
+  // last one counts.
   void put(std::vector<Entry> entries);
-  // The chunks from this one on are in no file.
+  // Removes the places of this chunk and all later chunks, which are then in no file.
   void cut(std::int64_t chunk);
 
-  // Words of the pages that are in memory of this process.
+  // Returns the size, in words, of the pages that are in this process's own memory.
   [[nodiscard]] std::size_t own_words() const;
-  // Writes these pages to the first own_words() of `words`, without changing the table.
+  // Copies these pages to the first own_words() of `words`, without changing the table.
   void copy_own(std::span<std::int64_t> words) const;
-  // Takes them from there: what copy_own() of an equal table, made by the same calls, wrote to
-  // memory that processes share.
+  // Replaces these pages by `words`, memory shared by processes, to which copy_own() of an equal
+  // table, made by the same calls, was written.
   void share_own(const std::shared_ptr<const std::int64_t>& words);
 
-  // How many chunks have a place.
+  // Returns how many chunks have a place.
   [[nodiscard]] std::int64_t size() const;
-  // The entries from chunk `from` on, in ascending order.
+  // Returns the entries from chunk `from` on, in ascending order.
   [[nodiscard]] std::vector<Entry> entries(std::int64_t from = 0) const;
   friend bool operator==(const EncodedTable& a, const EncodedTable& b);
 
@@ -64,10 +64,10 @@ class EncodedTable {
   class Page;
   using Pages = std::vector<std::shared_ptr<const Page>>;
 
-  // The first page that has, or would have, this chunk or a later one.
+  // Returns the first page that contains, or would contain, this chunk or a later one.
   [[nodiscard]] std::size_t page_for(std::int64_t chunk) const;
 
-  std::shared_ptr<const Pages> pages_;  // by ascending chunk, none of them empty; null: none
+  std::shared_ptr<const Pages> pages_;  // by ascending chunk, never empty pages; null: no pages
 };
 
 }  // namespace weir::storage

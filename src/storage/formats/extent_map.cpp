@@ -10,7 +10,7 @@
 namespace weir::storage {
 namespace {
 
-// The number of an element in a packed box of these extents.
+// Returns the number of an element in a packed box of these extents.
 std::int64_t number_in(const array::Indices& extents, const array::Indices& index,
                        array::Order order) {
   std::int64_t number = 0;
@@ -46,7 +46,7 @@ std::string DataFiles::path(std::int64_t file) const {
     if (parts_.directories.empty()) return beside;
     const auto turn = file % static_cast<std::int64_t>(parts_.directories.size());
     const std::filesystem::path place(beside);
-    // An absolute directory replaces the folder it is joined to.
+    // An absolute directory replaces the folder to which it is joined.
     return (place.parent_path() / parts_.directories[static_cast<std::size_t>(turn)] /
             place.filename())
         .string();

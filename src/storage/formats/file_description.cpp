@@ -125,7 +125,7 @@ Status check_array(const ArrayDescription& one) {
   return check_attributes(one.attributes, one.name);
 }
 
-// One dimension name means one length, and either all that have it grow or none.
+// Checks that dimensions of one name have one length, and that either all or none of them grow.
 Status check_dimensions(const FileDescription& file) {
   struct Length {
     std::int64_t extent = 0;
@@ -239,7 +239,7 @@ Status check_attribute(const Attribute& attribute, const std::string& owner) {
 
 std::int64_t alignment_of(std::int64_t asked, std::int64_t bytes) {
   if (asked > 0) return bytes >= asked ? asked : 1;
-  constexpr std::int64_t largest_block = 2 << 20;  // of Linux's page cache
+  constexpr std::int64_t largest_block = 2 << 20;  // largest block of Linux's page cache
   constexpr std::int64_t least_share = 16;
   std::int64_t alignment = largest_block;
   while (alignment > bytes / least_share) alignment /= 2;

@@ -8,8 +8,9 @@
 #include <type_traits>
 #include <utility>
 
-// A file may have tens of thousands of arrays, and all ranks wait for this: numbers of 8 bytes and
-// texts behind their lengths, without names. Both ways go through the same functions.
+// The form of the messages: numbers of 8 bytes, and texts preceded by their lengths, without names.
+// A file may have tens of thousands of arrays, and all ranks wait for the message. Packing and
+// unpacking use the same functions.
 
 namespace weir::storage {
 namespace {
@@ -44,7 +45,7 @@ class Unpacking {
     number(bytes);
     text = take(bytes);
   }
-  // Reads the number of items that take 8 bytes or more each.
+  // Reads the number of items that follow, of which each takes 8 bytes or more.
   [[nodiscard]] std::size_t count() {
     std::int64_t items = 0;
     number(items);
@@ -83,7 +84,7 @@ Value checked(Result<Value> made) {
   return std::move(made).value();
 }
 
-// What is to be packed, or gets what was.
+// Lists the fields of each type once, for packing and for unpacking.
 template <typename Side>
 class Message : public Side {
  public:
@@ -96,7 +97,7 @@ class Message : public Side {
   void pass(Value& value) {
     using Kind = std::remove_const_t<Value>;
     if constexpr (std::is_integral_v<Kind> || std::is_enum_v<Kind>) {
-      // A number of one byte keeps its sign, too.
+      // The sign of numbers of one byte is kept, too.
       // NOLINTNEXTLINE(bugprone-signed-char-misuse)
       auto number = static_cast<std::int64_t>(value);
       this->number(number);
@@ -143,7 +144,7 @@ class Message : public Side {
   }
 
  private:
-  // `array_of`: an item's StoredArray.
+  // `array_of` returns an item's StoredArray.
   template <typename List, typename ArrayOf>
   void pass_all(List& list, const ArrayOf& array_of) {
     if constexpr (packs) {
@@ -253,14 +254,14 @@ class Message : public Side {
 
   // ---- Extent maps --------------------------------------------------------------------------
 
-  // The map's shape is there already.
+  // The map's shape has already been passed.
   void fields(Seen<ExtentMap>& map) {
     pass(map.type, map.order, map.byte_order);
     pass_files(map);
     auto kind = static_cast<std::int64_t>(map.extents.index());
     this->number(kind);
     if constexpr (!packs) {
-      // Without chunks, a grid of one.
+      // A grid of one element per chunk is a placeholder for maps without chunks.
       const auto grid =
           checked(array::ChunkGrid::create(map.shape, array::Indices(map.shape.dimensions(), 1)));
       if (kind == 0) map.extents = DenseExtents{};
@@ -311,7 +312,8 @@ class Message : public Side {
     pass(run.first, run.chunks, run.place.file, run.place.offset, run.distance);
   }
   void fields(Seen<FilePerChunk>& /*says all*/) {}
-  // By columns, of which those that say nothing are left out: there may be millions of entries.
+  // Entries are passed by columns, because there may be millions; columns without information are
+  // omitted.
   void fields(Seen<EncodedTable>& table) {
     std::vector<EncodedTable::Entry> entries;
     if constexpr (packs) entries = table.entries();
@@ -370,7 +372,7 @@ std::string packed(const Value& value) {
   return message.take();
 }
 
-// Into what is there.
+// Unpacks the message into `value`.
 template <typename Value>
 Status unpack(std::string_view message, Value& value) {
   try {

@@ -1,4 +1,4 @@
-// A file's map as bytes, for ranks to tell each other what one of them laid out or opened.
+// A file's map as bytes, by which one rank sends the others what it laid out or opened.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace weir::storage {
 
 [[nodiscard]] std::string message_of(const FileMap& map);
 [[nodiscard]] std::string message_of(const std::vector<ArrayChange>& changes);
-// Parsing fails on anything that message_of() does not give.
+// Parses a message. Fails on bytes that message_of() does not produce.
 [[nodiscard]] Result<FileMap> parse_file_map(std::string_view message);
 [[nodiscard]] Result<std::vector<ArrayChange>> parse_array_changes(std::string_view message);
 

@@ -23,8 +23,9 @@ int open_at(const std::string& place, int flags) {
   });
 }
 
-// The file that an earlier attempt of this user left: its name stays in the folder all the while,
-// as it may tell that a step is being written. Nothing where anything else is there.
+// Opens the file that an earlier attempt of this user left. Its name stays in the folder all the
+// time, because it may indicate that a step is being written. Returns nothing if anything else is
+// there.
 std::optional<File> open_left_file(const std::string& place) {
   const int descriptor = open_at(place, O_NONBLOCK);  // a pipe without a reader does not block
   if (descriptor < 0) return std::nullopt;
@@ -59,7 +60,7 @@ Result<File> begin_replacement(const std::string& path) {
   }
   struct stat before {};
   if (::lstat(path.c_str(), &before) == 0 && S_ISREG(before.st_mode)) {
-    // Best effort: a user who may not give a file to this group can still replace it.
+    // This is best effort: a user who may not give a file to this group can still replace it.
     (void)!::fchown(file->descriptor(), static_cast<uid_t>(-1), before.st_gid);
     (void)::fchmod(file->descriptor(), before.st_mode & permissions);
   }

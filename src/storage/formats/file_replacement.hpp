@@ -1,8 +1,9 @@
-// A file that takes the place of another, or of none: it is written beside it, as PATH.new, and
-// renamed when it is whole, so that readers see the one or the other.
+// A file that replaces another file, or that is new. It is written beside it, as PATH.new, and
+// renamed when it is complete, so that readers see either the old or the new file.
 //
-// The temporary name can be guessed, and in a folder that several users may write to one of them
-// may have put a link there. No link is followed, and what is not this user's own file is removed.
+// The temporary name can be guessed. In a folder to which several users may write, one of them may
+// have put a link there. Links are not followed, and anything that is not this user's own file is
+// removed.
 #pragma once
 
 #include <string>
@@ -12,17 +13,17 @@
 
 namespace weir::storage {
 
-// PATH.new
+// Returns PATH.new.
 [[nodiscard]] std::string replacement_path(const std::string& path);
-// Makes PATH.new, empty. It gets the mode and group of the file at PATH, if there is one and this
-// user may give it these.
+// Makes PATH.new, an empty file. It gets the mode and group of an existing file at PATH, if this
+// user may set them.
 [[nodiscard]] Result<File> begin_replacement(const std::string& path);
-// Closes the file of begin_replacement() and gives it its name, which is not durable by that:
-// sync_folder() makes it so. `durable`: the content is durable first, so that no crash of the
+// Closes the file of begin_replacement() and renames it to PATH. Only sync_folder() makes the name
+// durable. `durable`: the content is made durable before the renaming, so that no crash of the
 // system leaves PATH with neither the old content nor the new one.
 Status finish_replacement(File& file, const std::string& path, bool durable);
-// Gives the replacement its name, as finish_replacement() does, but leaves the file open: it is
-// made durable later, with others.
+// Renames the replacement as finish_replacement() does, but leaves the file open: it is made
+// durable later, with others.
 Status rename_replacement(File& file, const std::string& path);
 
 }  // namespace weir::storage

@@ -13,8 +13,8 @@
 namespace weir::storage {
 namespace {
 
-// HDF5's superblocks of all versions have the end of the file in these, NetCDF headers the number
-// of records.
+// Within these bytes HDF5's superblocks of all versions have the end of the file, and NetCDF
+// headers the number of records.
 constexpr std::size_t beginning_bytes = 48;
 
 std::string text_of(const std::string& document, bool inodes_last) {

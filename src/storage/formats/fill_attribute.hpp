@@ -1,6 +1,7 @@
-// The attribute "_FillValue", by which readers that follow NetCDF's conventions know the elements
-// that are missing. It goes with a fill value that a program asked for or that a NetCDF file has;
-// not with what HDF5 and Zarr have for every array, which says nothing of its elements.
+// The attribute "_FillValue", by which readers that follow NetCDF's conventions recognize missing
+// elements. Arrays have it if a program requested their fill value or a NetCDF file has it. The
+// fill value that HDF5 and Zarr have for every array does not count, because it says nothing about
+// elements.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +14,16 @@ namespace weir::storage {
 
 inline constexpr const char* fill_attribute_name = "_FillValue";
 
-// The one that the array has, in the array's own type where that holds its number; without one,
-// the array's fill value. Nothing where there is neither, and for fill values of truth values,
-// complex numbers, texts and records, of which none is missing by a number.
+// Returns the array's attribute, in the array's own type if that type can hold the value; without
+// such an attribute, an attribute with the array's fill value. Returns nothing if there is neither,
+// and for fill values of truth values, complex numbers, texts and records, which cannot mark
+// missing elements.
 [[nodiscard]] std::optional<Attribute> fill_attribute(const ArrayDescription& array);
 
-// The attributes of the array, and this one among them where there is one.
+// Returns the attributes of the array, including this one if there is one.
 [[nodiscard]] std::vector<Attribute> with_fill_attribute(const ArrayDescription& array);
 
-// The element that the array's attribute stands for; empty where there is none.
+// Returns the element that the array's attribute describes; empty if there is no such attribute.
 [[nodiscard]] std::vector<std::byte> fill_by_attribute(const ArrayDescription& array);
 
 }  // namespace weir::storage

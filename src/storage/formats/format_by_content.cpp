@@ -35,7 +35,7 @@ Result<std::string_view> format_by_content(const std::string& path, Signature wh
   if (magic == std::string_view("CDF\x01", 4)) return std::string_view("cdf1");
   if (magic == std::string_view("CDF\x02", 4)) return std::string_view("cdf2");
   if (magic == std::string_view("CDF\x05", 4)) return std::string_view("cdf5");
-  // A user block before HDF5's superblock has 0 or a power of two from 512 on.
+  // A user block before HDF5's superblock has 0 bytes, or a power of two from 512 on.
   for (std::int64_t at = 0; at < information.st_size; at = at == 0 ? 512 : 2 * at) {
     if (read_text(file.value(), at, hdf5_signature.size()) == hdf5_signature) {
       return std::string_view("hdf5");

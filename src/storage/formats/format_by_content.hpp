@@ -1,4 +1,4 @@
-// Finds the format of the bytes at a path; raw data have no mark of their own.
+// Finds the format of the file at a path. Raw data have no mark of their own.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 namespace weir::storage {
 
-// Where HDF5's signature is looked for: what a user put before it may have any length.
+// Where HDF5's signature is searched: a user block before it may have any length.
 enum class Signature : std::uint8_t { anywhere, at_the_beginning };
 
-// "hdf5", "cdf5", "cdf2", "cdf1", of a folder "zarr"; "" for all else. Fails where it cannot be
-// opened.
+// Returns "hdf5", "cdf5", "cdf2" or "cdf1", "zarr" for a folder, and "" for everything else. Fails
+// if the path cannot be opened.
 [[nodiscard]] Result<std::string_view> format_by_content(const std::string& path,
                                                          Signature where = Signature::anywhere);
 

@@ -39,7 +39,7 @@ class Commit {
     for (const std::string& name : made) {
       if (Status synced = sync_path(below(name)); !synced.ok()) return synced;
     }
-    // A document tells of the data under their temporary name, which is there before.
+    // A document refers to the data under their temporary name, which has to be durable before it.
     return replaces_ && has_document_ ? sync_folder(folder_of(place_)) : Status();
   }
 
@@ -101,8 +101,8 @@ class Commit {
     return file_ ? file_->close() : Status();
   }
 
-  // After a failure: what was seen before is seen again, so that the commit can be tried once more.
-  // Where this fails too, readers see the file under its temporary name.
+  // Restores, after a failure, what readers saw before, so that the commit can be tried again. If
+  // this fails too, readers see the file under its temporary name.
   void undo() {
     if (!document_before_ || named_) return;
     if (document_before_->text) {
@@ -115,7 +115,7 @@ class Commit {
  private:
   struct DocumentBefore {
     std::string name;
-    std::optional<std::string> text;  // nothing: there was none
+    std::optional<std::string> text;  // nothing: there was no document
   };
 
   Status keep(const std::string& name) {
@@ -165,12 +165,12 @@ class Commit {
   std::string path_;
   StepDurability durability_;
   bool replaces_ = false;
-  bool has_document_ = false;  // beside the file, as raw files have
+  bool has_document_ = false;  // a document beside the file, as raw files have
   std::optional<DocumentBefore> document_before_;
-  bool named_ = false;  // it was renamed
+  bool named_ = false;  // the file was renamed
   std::string place_;   // where the file is before the changes
   std::optional<File> file_;
-  std::set<std::string> folders_;  // with new entries that are not durable
+  std::set<std::string> folders_;  // folders with new entries that are not yet durable
 };
 
 }  // namespace

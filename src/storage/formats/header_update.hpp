@@ -1,6 +1,6 @@
-// What a commit does to the header of a file, as a value: small writes and documents to be
-// replaced, in an order of which every beginning leaves a file that all tools of its format open,
-// with all earlier steps in it. So a commit may be killed at any point.
+// The changes that a commit makes to the header of a file, as a value: small writes and documents
+// to be replaced. Their order is such that after any number of them all tools of the format can
+// open the file, with all earlier steps in it. A commit may therefore be killed at any point.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@
 
 namespace weir::storage {
 
-// One write, within one page of the file wherever the format allows it: that is whole or not at all
-// when the process is killed.
+// One write. Wherever the format allows it, the write is within one page of the file, so that it is
+// done completely or not at all if the process is killed.
 struct HeaderWrite {
   std::int64_t offset = 0;
   std::vector<std::byte> bytes;
-  // Parts of these that are written as the file has them when the update is applied.
+  // Parts of `bytes` for which the bytes in the file at the time of the commit are kept.
   struct Kept {
     std::size_t first = 0;
     std::size_t count = 0;
@@ -31,15 +31,16 @@ struct HeaderWrite {
   friend bool operator==(const HeaderWrite&, const HeaderWrite&) = default;
 };
 
-// A document of a folder is replaced by renaming; readers see the old or the new one.
+// A document in a folder is replaced by renaming; readers see the old or the new one.
 struct DocumentReplacement {
-  std::string name;  // below the file's path
+  std::string name;  // relative to the file's path
   std::string text;
 
   friend bool operator==(const DocumentReplacement&, const DocumentReplacement&) = default;
 };
 
-// The document that lies beside the file, under its committed name and this suffix, likewise.
+// The document beside the file is replaced in the same way. Its name is the file's committed name
+// with this suffix.
 struct SidecarReplacement {
   std::string suffix;
   std::string text;
@@ -47,19 +48,19 @@ struct SidecarReplacement {
   friend bool operator==(const SidecarReplacement&, const SidecarReplacement&) = default;
 };
 
-// The file ends here: what lies behind goes.
+// The file ends here: it is cut off behind this length.
 struct FileEnd {
   std::int64_t bytes = 0;
 
   friend bool operator==(const FileEnd&, const FileEnd&) = default;
 };
 
-// Where durability is asked for: what precedes is durable before what follows is written.
+// If durability was requested: all earlier changes are made durable before later ones begin.
 struct DurabilityPoint {
   friend bool operator==(const DurabilityPoint&, const DurabilityPoint&) = default;
 };
 
-// The file gets its name; until then it has the temporary one.
+// The file is renamed from its temporary name to its own.
 struct Publication {
   friend bool operator==(const Publication&, const Publication&) = default;
 };
@@ -68,24 +69,25 @@ using HeaderChange = std::variant<HeaderWrite, DocumentReplacement, SidecarRepla
                                   DurabilityPoint, Publication>;
 
 struct HeaderUpdate {
-  // Files and folders below the file's path, "" for itself, that were made without being durable,
-  // before the changes; those of the arrays' bytes are the affair of who wrote these.
+  // Files and folders that were made, without being durable, before the changes; names relative to
+  // the file's path, "" for the path itself. Files with the arrays' bytes are not included: their
+  // writers make them durable.
   std::vector<std::string> made;
   std::vector<HeaderChange> changes;
 
   friend bool operator==(const HeaderUpdate&, const HeaderUpdate&) = default;
 };
 
-// The update that gives a new file its name.
+// Returns the update that gives a new file its name.
 [[nodiscard]] HeaderUpdate publication_of(std::vector<std::string> made);
 
-// What a document is called while it is written, before it is renamed into place.
+// Suffix of a document while it is written, before it is renamed into place.
 inline constexpr const char* new_document_suffix = ".new";
 
-// Applies the update to the file at `path`. By one rank, when the step's bytes are written, and
-// durable where that is asked for. Readers see the step from here on. The checksums of a file that
-// it replaces are removed before, and the document of a raw file that it replaces behind the
-// publication.
+// Applies the update to the file at `path`. Called by one rank, after the step's bytes have been
+// written and, if requested, made durable. From then on readers see the step. If the file replaces
+// another, that file's checksums are removed first, and its document, if it is a raw file, after
+// the publication.
 Status commit(const std::string& path, const HeaderUpdate& update, StepDurability durability);
 
 }  // namespace weir::storage

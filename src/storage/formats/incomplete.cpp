@@ -29,7 +29,7 @@ bool is_on_disk(const std::string& path) {
 }
 
 std::string committed_path(const std::string& path) {
-  constexpr int most_links = 40;  // as the kernel follows
+  constexpr int most_links = 40;  // the kernel's limit
   std::error_code failed;
   std::filesystem::path place = path;
   for (int i = 0; i < most_links && std::filesystem::is_symlink(place, failed); ++i) {
@@ -56,7 +56,7 @@ Status sync_path(const std::string& path) {
 
 Status sync_folder(const std::string& folder) {
   Status synced = sync_path(folder);
-  // Some network file systems have no fsync for folders, whose entries are durable anyway.
+  // Some network file systems do not support fsync on folders; their entries are durable anyway.
   if (!synced.ok() && synced.error().system_error == EINVAL) return {};
   return synced;
 }
@@ -90,7 +90,7 @@ Status clear_for_file(const std::string& path, const Striping& striping) {
 Result<File> make_incomplete_file(const std::string& path, const Striping& striping) {
   if (Status clear = clear_for_file(path, striping); !clear.ok()) return clear.error();
   const std::string place = incomplete_path(path);
-  // Where a layout is asked for, the file is there already.
+  // If a striping was requested, the file has already been made.
   const int made = striping.empty() ? O_CREAT | O_EXCL : 0;
   const int descriptor = uninterrupted([&] {
     return ::open(place.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | made, creation_mode);
@@ -123,7 +123,7 @@ Status make_incomplete_folder(const std::string& path, const Striping& striping)
     if (failed) return failure("remove", temporary, failed);
   }
   failed.clear();
-  // A folder above it that is missing is a mistake in the path, as it is with a file.
+  // A missing parent folder is a mistake in the path, as it is for a file.
   std::filesystem::create_directory(temporary, failed);
   if (failed) return failure("mkdir", temporary, failed);
   if (Status striped = stripe_folder(temporary, striping); !striped.ok()) {
@@ -136,7 +136,7 @@ Status make_incomplete_folder(const std::string& path, const Striping& striping)
 }
 
 void remove_incomplete(const std::string& path) {
-  std::error_code ignored;  // what stays is what the next run removes
+  std::error_code ignored;  // the next run removes what stays
   const std::string temporary = incomplete_path(path);
   const auto left = std::filesystem::symlink_status(temporary, ignored).type();
   const bool marked = left == std::filesystem::file_type::directory &&
@@ -157,7 +157,7 @@ Status publish(const std::string& path, StepDurability durability) {
 }
 
 void remove_folder_mark(const std::string& path) {
-  std::error_code ignored;  // of a file there is none
+  std::error_code ignored;  // a file has no mark
   std::filesystem::remove(std::filesystem::path(path) / mark, ignored);
 }
 

@@ -16,10 +16,11 @@
 namespace weir::storage {
 namespace {
 
-// Documents are of the earliest version that has what they say: 2 adds "directories" and "turn".
+// Documents have the earliest version that can express them. Version 2 adds "directories" and
+// "turn".
 constexpr std::int64_t newest_version = 2;
 constexpr std::int64_t most_files = std::int64_t{1} << 20;
-constexpr std::size_t longest_directory = 3072;  // leaves room for a name in what systems allow
+constexpr std::size_t longest_directory = 3072;  // leaves room for a file name within system limits
 
 constexpr std::array<std::pair<FileLayout, const char*>, 3> layouts = {
     {{FileLayout::shared, "shared"},
@@ -30,7 +31,7 @@ std::vector<std::int64_t> numbers_of(const array::Indices& indices) {
   return {indices.begin(), indices.end()};
 }
 
-// As JSON spells it; what is no UTF-8 is replaced.
+// Returns the document as text. Bytes that are not UTF-8 are replaced.
 std::string spelled(const Json& document, int indent) {
   return document.dump(indent, ' ', false, Json::error_handler_t::replace);
 }

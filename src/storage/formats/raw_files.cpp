@@ -28,7 +28,7 @@ std::int64_t bytes_per_slot(const RawArray& array) {
   return bytes;
 }
 
-// What a data file holds when it is complete.
+// Returns the size of a complete data file.
 std::int64_t bytes_of_file(const RawArray& array, std::int64_t number) {
   if (!array.chunk_extents) return array.offset + bytes_per_slot(array);
   const std::int64_t chunks = array.grid().value().chunks();
@@ -39,7 +39,8 @@ std::int64_t bytes_of_file(const RawArray& array, std::int64_t number) {
   return array.offset + slots * bytes_per_slot(array);
 }
 
-// The files whose sizes are compared with the document: one in each directory, and the last.
+// Returns the files whose sizes are compared with the document: one in each directory, and the
+// last.
 std::vector<std::int64_t> looked_at(const RawArray& array) {
   const auto directories = static_cast<std::int64_t>(array.directories.size());
   std::vector<std::int64_t> numbers = {0};
@@ -48,7 +49,7 @@ std::vector<std::int64_t> looked_at(const RawArray& array) {
   return numbers;
 }
 
-// By renaming, so that a run that is killed leaves none or all of it.
+// Writes the document by renaming, so that a killed run leaves either none or all of it.
 Status write_document(const RawArray& array, const std::string& path) {
   HeaderUpdate update;
   update.changes.emplace_back(
@@ -64,14 +65,14 @@ Status create_raw_files(const RawArray& array, const std::string& path) {
   if (::unlink(document.c_str()) != 0 && errno != ENOENT) {
     return system_failure("unlink", document, -1, errno);
   }
-  // Checksums of an earlier file would condemn what is written now.
+  // The checksums of an earlier file would declare the new data damaged.
   if (Status removed = remove_sums(sums_path(path), StepDurability::none); !removed.ok()) {
     return removed;
   }
   for (std::int64_t number = 0; number < array.files; ++number) {
     const std::string name = data_path(array, path, number);
-    // The file is not emptied: whoever has the file of an earlier array open keeps to that one, and
-    // a file keeps the layout on its storage that it has, even when it is emptied.
+    // The file is removed instead of emptied. A process that has the file of an earlier array open
+    // keeps that file, and emptying a file would not change its striping.
     const std::string place = committed_path(name);
     if (::unlink(place.c_str()) != 0 && errno != ENOENT) {
       return system_failure("unlink", place, -1, errno);

@@ -17,13 +17,13 @@
 namespace weir::storage {
 namespace {
 
-// A program of another version has another greeting, and is not used: what follows differs when
-// the message that is the header does (file_map_message.hpp), for which the number counts up.
+// A program of another version has another greeting, and is not used. The number in the greeting is
+// increased when the message that is the header (file_map_message.hpp) changes.
 constexpr std::string_view greeting = "weir " WEIR_STORAGE_VERSION " header/1\n";
 
 struct Head {
   std::int64_t ok = 0;
-  std::int64_t code = 0;  // of an error
+  std::int64_t code = 0;  // code of an error
   std::int64_t bytes = 0;
 };
 
@@ -50,7 +50,7 @@ void limit(int resource, std::size_t most) {
   ::setrlimit(static_cast<__rlimit_resource>(resource), &now);
 }
 
-// The alarm ends a child that waits for storage when nobody is left to end it.
+// Sets the limits. The alarm ends a child that waits for storage after its parent has ended.
 void limit_all(const SandboxLimits& limits) {
   const auto seconds = static_cast<std::size_t>(limits.time.count() / 1000) + 1;
   ::prctl(PR_SET_DUMPABLE, 0);  // no core file
@@ -71,9 +71,10 @@ bool say(int answers, const void* bytes, std::size_t count) {
   return true;
 }
 
-// ---- The process that asked -------------------------------------------------------------------
+// ---- The parent ---------------------------------------------------------------------------------
 
-// Takes memory as the bytes come: their number is only what the child says.
+// Reads a text. Memory grows with the bytes that arrive, because their number is only what the
+// child claims.
 bool read_text(PipeReader& reader, std::string& text, std::size_t count) {
   constexpr std::size_t at_once = std::size_t{1} << 20;
   while (text.size() < count) {

@@ -1,8 +1,10 @@
-// What a child process that reads a header says to the process that asked, through a pipe:
+// Messages from a child process that reads a header to its parent, through a pipe:
 //
-//     a greeting         it runs: what happens from here on is the file's doing
-//     an answer's head   whether it read the header, of an error its code, and how many bytes
-//     follow bytes              the header, or the error's message
+// clang-format off
+//     a greeting         the child runs: from here on, failures are caused by the file
+//     an answer's head   whether it read the header, the code of an error, and the number of bytes
+//     bytes              the header, or the error's message
+// clang-format on
 #pragma once
 
 #include <string>
@@ -13,17 +15,17 @@
 
 namespace weir::storage {
 
-// The greeting of this version of Weir; it ends its line.
+// Returns the greeting of this version of Weir. It includes a newline at its end.
 [[nodiscard]] std::string_view sandbox_greeting();
-// In the child: limits itself, reads, answers and ends.
+// Runs in the child: sets limits, reads the header, answers and ends.
 [[noreturn]] void read_and_answer(const ReadHeader& read, const SandboxLimits& limits, int answers);
 
 enum class Heard {
   an_answer,
-  no_greeting,  // it ended without one
-  a_break,      // it ended between greeting and answer
-  too_little,   // in the time that there is
-  interrupted,  // a break, by a signal to end
+  no_greeting,  // the child ended without a greeting
+  a_break,      // the child ended between greeting and answer
+  too_little,   // the answer did not arrive within the time limit
+  interrupted,  // a break caused by a signal such as SIGTERM
 };
 
 struct HeardAnswer {
@@ -33,7 +35,7 @@ struct HeardAnswer {
   std::string bytes;
 };
 
-// In the process that asked: waits until the child has answered or ended, or the time is over.
+// Runs in the parent: waits until the child has answered or ended, or the time is over.
 [[nodiscard]] HeardAnswer hear_answer(int answers, const SandboxLimits& limits);
 
 }  // namespace weir::storage

@@ -69,7 +69,8 @@ constexpr int answers_in_program = 3;
 
 // ---- A fork -----------------------------------------------------------------------------------
 
-// A launcher's handlers for crashes would print, or wait for the job.
+// Resets signal handlers: those that a launcher installed for crashes would print, or wait for the
+// job.
 [[noreturn]] void be_the_child(const ReadHeader& read, const SandboxLimits& limits, int answers) {
   for (const int signal :
        {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGTERM, SIGALRM, SIGPIPE}) {
@@ -92,11 +93,12 @@ std::optional<Result<std::string>> read_by_program(const std::string& program,
                                                    const std::string& path,
                                                    const SandboxLimits& limits,
                                                    const std::string& question) {
-  // Without a way to keep descriptors back from a program, a fork is used.
+  // If descriptors cannot be kept from a program, a fork is used.
   if (!can_keep_descriptors_back()) return std::nullopt;
   Pipe answers(path);
   if (!answers.status().ok()) return answers.status().error();
-  // What is preloaded into this process or tells it of its job is not for the program.
+  // The program must not get libraries that are preloaded into this process, nor variables about
+  // its job.
   std::vector<std::string> variables;
   // NOLINTNEXTLINE(concurrency-mt-unsafe): reading it is as safe as the program makes it
   if (const char* const libraries = ::secure_getenv("LD_LIBRARY_PATH"); libraries != nullptr) {

@@ -13,23 +13,25 @@
 namespace weir::storage {
 namespace {
 
-// From site-packages/weir/_core to the environment that it is in.
+// From site-packages/weir/_core there are this many folders up to the environment that contains it.
 constexpr int most_folders_above = 6;
 
-// The file that this code was loaded from, without symbolic links; empty when that is not known.
+// Returns the file from which this code was loaded, without symbolic links; empty if that is
+// unknown.
 std::string own_file() {
   static const char here = 0;
   Dl_info about{};
   void* loaded = nullptr;
   if (::dladdr1(&here, &about, &loaded, RTLD_DL_LINKMAP) == 0 || loaded == nullptr) return "";
   const char* const name = static_cast<const link_map*>(loaded)->l_name;
-  // The program itself has no name there, and is called as its caller likes.
+  // The program itself has no name there, and its caller may have given it any name.
   const char* const file = name == nullptr || *name == '\0' ? "/proc/self/exe" : name;
   const std::unique_ptr<char, decltype(&std::free)> real(::realpath(file, nullptr), &std::free);
   return real ? std::string(real.get()) : "";
 }
 
-// A link is refused, which somebody else may have made in a folder that all may write.
+// Links are refused because another user may have made them in a folder that is writable by
+// everybody.
 bool is_kept_by(uid_t owner, const std::string& path, mode_t type) {
   struct stat about {};
   return ::lstat(path.c_str(), &about) == 0 && (about.st_mode & S_IFMT) == type &&

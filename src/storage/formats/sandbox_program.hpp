@@ -1,7 +1,7 @@
-// Where a program of Weir's own is that reads headers: in the folder libexec/weir beside or above
-// the folder of the library or program that Weir's code is in, as it is installed
-// (prefix/lib, prefix/bin, prefix/libexec/weir) and in a build folder. Somebody who linked the
-// static libraries alone has none.
+// Finds Weir's own program that reads headers. It is in the folder libexec/weir beside or above the
+// folder of the library or program that contains this code, both when installed (prefix/lib,
+// prefix/bin, prefix/libexec/weir) and in a build folder. Programs that link only the static
+// libraries have none.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,12 @@
 
 namespace weir::storage {
 
-// The path of the program. Nothing where there is none that, with both of its folders, belongs to
-// whom the code that runs belongs to, or to root, is no link, and cannot be written by everybody:
-// above the code may be folders in which strangers make what they like.
+// Returns the path of the program. Returns nothing unless the program and both of its folders
+// belong to root or to the owner of the running code, are not links, and are not writable by
+// everybody: in folders above the code, other users might be able to create files.
 [[nodiscard]] std::optional<std::string> find_sandbox_program(std::string_view name);
 
-// The path of the program for code that is in `file`, a path from the root on.
+// Returns the path of the program for code in `file`, an absolute path.
 [[nodiscard]] std::optional<std::string> find_sandbox_program_of(const std::string& file,
                                                                  std::string_view name);
 

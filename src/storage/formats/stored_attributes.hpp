@@ -1,4 +1,4 @@
-// What becomes of attributes in a file of a format.
+// Checks which attributes a format can store.
 #pragma once
 
 #include <vector>
@@ -12,10 +12,11 @@ namespace weir::storage {
 
 struct AttributesChanged {
   std::vector<AttributeLeftOut> left_out;  // the format cannot hold their values
-  std::vector<AttributeLeftOut> retyped;   // it has their values in another type
+  std::vector<AttributeLeftOut> retyped;   // the file has their values in another type
 };
 
-// Takes those out that the format cannot hold, so that the file can be laid out without them.
+// Removes the attributes that the format cannot hold, so that the file can be laid out without
+// them.
 [[nodiscard]] AttributesChanged leave_out_attributes(FileDescription& file, const Format& format);
 
 }  // namespace weir::storage

@@ -18,11 +18,11 @@ bool is_scalar_value(std::uint32_t character) {
   return character <= last_character && !is_surrogate;
 }
 
-// The bytes of a UTF-8 sequence, and the smallest character that needs as many.
+// Bytes of a UTF-8 sequence, and the smallest character that needs as many.
 struct Sequence {
   int bytes = 0;
   std::uint32_t least = 0;
-  std::uint32_t first_bits = 0;  // of the first byte, which belong to the character
+  std::uint32_t first_bits = 0;  // bits of the first byte that belong to the character
 };
 
 Sequence sequence_from(unsigned char first) {

@@ -21,7 +21,8 @@ namespace {
 
 constexpr mode_t creation_mode = 0666;       // before the umask
 constexpr std::size_t longest_holder = 300;  // bytes of a lock's text
-// Each time another run had the lock and removed it between two calls of this one.
+// Each failed attempt means that another run took the lock and removed it between two calls of this
+// run.
 constexpr int most_attempts = 100;
 
 std::string holder_here() {
@@ -51,13 +52,13 @@ Error is_taken(const std::string& path, const std::string& holder) {
       path);
 }
 
-// -1 where there can be no lock: the folder is not writable, or something else has the name.
+// Returns -1 if there can be no lock: the folder is not writable, or something else has the name.
 int open_lock(const std::string& place) {
   constexpr int always = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   const int made = uninterrupted(
       [&] { return ::open(place.c_str(), O_RDWR | O_CREAT | always, creation_mode); });
   if (made >= 0 || (errno != EACCES && errno != EPERM)) return made;
-  // Another user's, which may be locked all the same.
+  // The lock's file may belong to another user, and can be locked all the same.
   return uninterrupted([&] { return ::open(place.c_str(), O_RDONLY | always); });
 }
 
@@ -67,7 +68,7 @@ bool is_still_at(const std::string& place, const struct stat& about) {
          now.st_ino == about.st_ino;
 }
 
-// For people: whoever is refused is told. A link that somebody put there is not written through.
+// Writes the holder for people whose runs are refused. Does not write through a link.
 void write_holder(const File& file, const struct stat& about) {
   if (about.st_uid != ::geteuid() || about.st_nlink != 1) return;
   std::string text = holder_here() + "\n";
@@ -90,11 +91,11 @@ Result<WriterLock> WriterLock::take(const std::string& path) {
     struct stat about {};
     if (::fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) return WriterLock();
     if (uninterrupted([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) != 0) {
-      if (errno != EWOULDBLOCK) {  // no locks here
+      if (errno != EWOULDBLOCK) {  // the file system has no locks
         if (about.st_size == 0) ::unlink(place.c_str());
         return WriterLock();
       }
-      // One that is being removed by its holder is no longer the path's lock.
+      // A file that its holder is just removing is no longer the path's lock.
       if (!is_still_at(place, about)) continue;
       return is_taken(path, holder_in(file));
     }
@@ -120,7 +121,8 @@ void WriterLock::release() {
   file_.reset();
 }
 
-// The name goes while the lock is held: whoever opens it afterwards makes another.
+// Removes the file while the lock is held, so that any process that opens the path later makes
+// another.
 void WriterLock::release(Held& held) {
   if (!held) return;
   struct stat about {};

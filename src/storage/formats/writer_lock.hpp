@@ -1,14 +1,15 @@
-// One writer of a file at a time: whoever makes a file or adds steps to it holds the lock of its
-// path until it is closed.
+// Ensures that a file has one writer at a time: a process that makes a file or adds steps to it
+// holds the lock of its path until the file is closed.
 //
-//     take ─► (PATH.weir_lock is made, locked by flock, and says who has it) ─► removed at the end
+//     take ─► (PATH.weir_lock is made, locked by flock, and names its holder) ─► removed at the end
 //
-// The lock lies beside the file, in every format: the file itself is renamed when it is published,
-// and HDF5's library locks files that it reads. The system takes the lock from a process that ends,
-// however it ends, so what a killed run leaves is a small file that stops nobody.
+// The lock lies beside the file, in every format, because the file itself is renamed when it is
+// published, and because HDF5's library locks files that it reads. The system releases the lock of
+// a process that ends, however it ends, so a killed run leaves a small file that stops no other
+// run.
 //
-// A folder may be on a file system without locks, or not be writable: then the value holds nothing,
-// and other writers are noticed by the file's version alone (file_version.hpp), after the fact.
+// If the folder is on a file system without locks, or is not writable, this class holds nothing.
+// Other writers are then noticed only by the file's version (file_version.hpp), after the fact.
 #pragma once
 
 #include <memory>
@@ -24,8 +25,8 @@ namespace weir::storage {
 
 class WriterLock {
  public:
-  // Fails, and names who has it, when another process or another open file of this one writes to
-  // PATH. Does not wait.
+  // Takes the lock. Fails, and names the holder, if another process or another open file of this
+  // process writes to PATH. Does not wait.
   static Result<WriterLock> take(const std::string& path);
 
   WriterLock() = default;  // holds nothing
@@ -47,8 +48,8 @@ class WriterLock {
   std::shared_ptr<Held> file_;
 };
 
-// Locks that end together, whoever has them: those of a session that is over, whose files stay open
-// as they may still be in use, but are never written again.
+// Locks that are released together, whichever objects hold them: those of a session that is over.
+// Its files stay open because they may still be in use, but are never written again.
 class WriterLocks {
  public:
   void add(const WriterLock& lock);
@@ -58,7 +59,7 @@ class WriterLocks {
   std::vector<std::weak_ptr<WriterLock::Held>> locks_;
 };
 
-// The name of the lock's file.
+// Returns the name of the lock's file.
 [[nodiscard]] std::string lock_path(const std::string& path);
 
 }  // namespace weir::storage
