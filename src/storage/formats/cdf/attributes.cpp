@@ -19,8 +19,8 @@ Attribute::Value values_as(const std::vector<std::byte>& bytes) {
   return values;
 }
 
-// The numbers' own type where the version has it, or another that holds them: bytes for truth
-// values, and 32 bits for whole numbers where these suffice, as most readers expect.
+// Returns the numbers in their own type if the version has it, or in another type that holds them:
+// bytes for truth values, and 32 bits for integers where these suffice, as most readers expect.
 std::optional<Attribute::Value> in_a_type_of(int version, const Attribute::Value& numbers) {
   using array::ElementKind;
   const ElementKind own = *number_kind(numbers);

@@ -17,11 +17,11 @@
 namespace weir::storage {
 namespace {
 
-// A header is read in pieces, each twice as long as the one before, up to this.
+// A header is read in pieces, each twice as long as the previous one, up to this limit.
 constexpr std::int64_t first_piece = std::int64_t{1} << 16;
 constexpr std::int64_t most_header_bytes = std::int64_t{1} << 28;
 
-constexpr std::int64_t cdf_padding = 4;  // elements of a variable fill a multiple of it
+constexpr std::int64_t cdf_padding = 4;  // elements of a variable are padded to a multiple of this
 
 Result<std::int64_t> length_of(const File& file) {
   struct stat information {};
@@ -64,7 +64,7 @@ Result<CdfHeader> read_header(const File& file, std::int64_t file_bytes) {
 // An open file with its header.
 struct OpenedCdf {
   File file;
-  std::int64_t length = 0;  // of the file
+  std::int64_t length = 0;  // length of the file
   CdfHeader header;
 
   static Result<OpenedCdf> open(const std::string& path, const OpenOptions& options) {
@@ -127,7 +127,7 @@ class CdfFormat final : public Format {
     return cdf_map_of(opened.value().header, path, opened.value().length);
   }
 
-  // The update is one number of the header in one write: readers see all these steps or none.
+  // The update is one number of the header in one write, so readers see all new steps or none.
   Result<Room> make_room(const std::string& path, std::int64_t steps) const override {
     auto opened = OpenedCdf::open(path, {.read = true, .write = true});
     if (!opened) return opened.error();
@@ -140,7 +140,8 @@ class CdfFormat final : public Format {
       return invalid_argument(fmt::format("{} steps for a file of CDF-{} that has {}", steps,
                                           header.version, now.value()));
     }
-    // Behind the last record lies what a killed run wrote. Cut off, it reads as zeros.
+    // What lies behind the last record was left by a killed run. After it is cut off, the place
+    // reads as zeros.
     const auto committed = cdf_file_bytes(header, now.value());
     if (committed) {
       if (Status whole = check_is_whole(path, length, *committed); !whole.ok()) {
@@ -149,7 +150,8 @@ class CdfFormat final : public Format {
     }
     Status done;
     if (!header.records) {
-      // Readers count the records of such a file by its length, which is about to change.
+      // Readers derive the number of records in such a file from its length, which is about to
+      // change.
       done = write_at(file, encoded_cdf_records(header.version, now.value()), cdf_records_offset);
       if (done.ok()) done = file.sync();
     }
@@ -176,7 +178,8 @@ class CdfFormat final : public Format {
         .changes = {HeaderWrite{cdf_records_offset, encoded_cdf_records(header.version, steps)}}};
   }
 
-  // The update is one write of what changes of the header, within a page: so it is there or not.
+  // The update is one write of the changed part of the header, within a page, so it is done
+  // completely or not at all.
   Result<HeaderUpdate> add(const std::string& path, const Additions& added) const override {
     auto opened = OpenedCdf::open(path, {.read = true, .write = true});
     if (!opened) return opened.error();
@@ -214,7 +217,7 @@ class CdfFormat final : public Format {
     if (!opened) return opened.error();
     auto& [file, length, header] = opened.value();
     std::vector<std::string> lines;
-    if (!header.records) return lines;  // its end is where the last record ends
+    if (!header.records) return lines;  // the end of the last record is the end of the file
     const auto end = cdf_file_bytes(header, *header.records);
     if (end && length > *end) {
       lines.push_back(
@@ -225,8 +228,8 @@ class CdfFormat final : public Format {
   }
 
  private:
-  // A file that was cut off has lost elements, which would be zeros if it were lengthened. Some
-  // writers leave out the padding behind the last one.
+  // Fails if the file was cut off: its lost elements would read as zeros if the file were
+  // lengthened. Some writers omit the padding behind the last element.
   static Status check_is_whole(const std::string& path, std::int64_t bytes,
                                std::int64_t committed) {
     if (bytes + cdf_padding > committed) return {};
@@ -238,7 +241,7 @@ class CdfFormat final : public Format {
                  path);
   }
 
-  // From the first byte that changes to the last one.
+  // Returns a write from the first changed byte to the last.
   static Result<HeaderChange> change_of_header(const File& file, const CdfHeader& larger) {
     const std::vector<std::byte> wanted = encode_cdf_header(larger);
     std::vector<std::byte> there(wanted.size());
@@ -252,7 +255,7 @@ class CdfFormat final : public Format {
     while (first < wanted.size() && wanted[first] == there[first]) ++first;
     std::size_t last = wanted.size();
     while (last > first && wanted[last - 1] == there[last - 1]) --last;
-    // A write changes a page of the system's cache whole.
+    // A write changes a whole page of the system's cache at once.
     constexpr auto page = static_cast<std::size_t>(page_bytes);
     if (last > first && first / page != (last - 1) / page) {
       return Error(
@@ -269,7 +272,7 @@ class CdfFormat final : public Format {
                                     {wanted.begin() + begin, wanted.begin() + end}});
   }
 
-  // For the variables from number `first` on, of which readers do not know yet.
+  // Makes room for the variables from number `first` on, which readers do not know yet.
   static Status make_places(const File& file, std::int64_t committed, const CdfHeader& larger,
                             std::size_t first) {
     const auto bytes = cdf_file_bytes(larger, 0);
@@ -287,8 +290,8 @@ class CdfFormat final : public Format {
     return write_fills_of(fresh);
   }
 
-  // The records of a file that holds steps; counted from its length where its writer did not count
-  // them.
+  // Returns the number of records of a file with steps; it is derived from the file's length if the
+  // writer did not count them.
   static Result<std::int64_t> records_of(const CdfHeader& header, std::int64_t bytes,
                                          const std::string& path) {
     const auto stride = header.record_stride();

@@ -12,7 +12,7 @@
 namespace weir::storage {
 namespace {
 
-// What a version can say of a length and of a place.
+// The largest length and place that a version can express.
 std::int64_t most_length(int version) {
   return version == 5 ? INT64_MAX : std::numeric_limits<std::int32_t>::max() - 3;
 }
@@ -30,7 +30,7 @@ std::int64_t most_offset(int version) {
 class HeaderMaker {
  public:
   HeaderMaker(const FileDescription& file, int version) : file_(file) { header_.version = version; }
-  // On top of what a file has.
+  // Adds to the header of an existing file.
   HeaderMaker(const FileDescription& file, CdfHeader header)
       : file_(file), header_(std::move(header)) {
     for (std::size_t i = 0; i < header_.dimensions.size(); ++i) {
@@ -47,7 +47,7 @@ class HeaderMaker {
     return header_;
   }
 
-  // `of_variables`: attributes of those that are there, by name.
+  // `of_variables` are attributes of existing variables, by name.
   Result<CdfHeader> make_larger(const std::vector<GroupDescription>& of_variables,
                                 std::int64_t file_bytes) {
     const std::size_t there = header_.variables.size();
@@ -102,7 +102,7 @@ class HeaderMaker {
     return {};
   }
 
-  // In place of those of the same names.
+  // Adds attributes, replacing those of the same names.
   Status add(std::vector<CdfAttribute>& to, const std::vector<Attribute>& attributes) const {
     for (const Attribute& one : attributes) {
       auto made = encode_cdf_attribute(one, header_.version);
@@ -156,7 +156,7 @@ class HeaderMaker {
       if (!number) return number.error();
       variable.dimensions.push_back(number.value());
     }
-    // A file of this format has no other place for a fill value.
+    // A file of this format can only store the fill value as this attribute.
     if (*type == CdfType::character && !one.fill.empty() &&
         find_attribute(one.attributes, fill_attribute_name) == nullptr) {
       variable.attributes.push_back({fill_attribute_name, *type, one.fill});
@@ -180,8 +180,8 @@ class HeaderMaker {
                     one.name, name, records, record_name_, header_.records.value_or(0)));
   }
 
-  // The bytes of the fixed variables, or of one record of the others, that are too small to be
-  // aligned.
+  // Returns the bytes of those fixed variables, or of one record of those record variables, that
+  // are too small to be aligned.
   [[nodiscard]] std::int64_t bytes_of_small(bool records) const {
     std::int64_t sum = 0;
     for (const CdfVariable& one : header_.variables) {
@@ -192,8 +192,8 @@ class HeaderMaker {
     return sum;
   }
 
-  // From `from` on: fixed variables from this number on in their order, then the records, of which
-  // there are none yet.
+  // Places the fixed variables from number `first_new` on, in their order, beginning at `from`, and
+  // then the records, of which there are none yet.
   Status place(std::size_t first_new, std::int64_t from) {
     std::optional<std::int64_t> next = from;
     for (const bool records : {false, true}) {
@@ -203,8 +203,9 @@ class HeaderMaker {
         if (header_.is_record(one) != records) continue;
         const auto bytes = header_.data_bytes(one);
         if (!bytes || *bytes > most_bytes(header_.version)) return too_large(one);
-        // Records lie between each other, so that only the first of them can be aligned. The first
-        // of all begins where one array of all small ones would, as these are moved together.
+        // Records are interleaved, so only the first record variable can be aligned. The first
+        // variable begins where an array with the size of all small variables would, because these
+        // are moved together.
         const std::int64_t alignment =
             records && !first ? 1 : alignment_of(file_.alignment, *bytes);
         const std::optional<std::int64_t> before = next;
@@ -213,7 +214,7 @@ class HeaderMaker {
           const auto together = checked_round_up(
               *before, std::max({std::int64_t{4}, alignment,
                                  alignment_of(file_.alignment, bytes_of_small(records))}));
-          // Alignment is left out where it takes room that a small format does not have.
+          // Alignment is omitted if it takes room that a small format does not have.
           if (together && *together <= most_offset(header_.version)) next = together;
         }
         if (!next || *next > most_offset(header_.version)) return too_large(one);
@@ -247,8 +248,9 @@ struct RecordRoom {
   std::int64_t stride = 0;
 };
 
-// A reason, when the variable cannot be moved. One whose data end beyond the end of the file can
-// be: what is there is read, and reading the rest fails.
+// Adds a variable's map, or returns the reason why it cannot be moved. A variable whose data end
+// beyond the end of the file is accepted: the existing data can be read, and reading the rest
+// fails.
 std::optional<std::string> add_array(const CdfHeader& header, const CdfVariable& one,
                                      const std::string& path, const RecordRoom& room,
                                      FileMap& map) {
@@ -344,7 +346,7 @@ FileMap cdf_map_of(const CdfHeader& header, const std::string& path, std::int64_
   if (header.records) {
     room.records = *header.records;
   } else if (room.stride > 0) {
-    // As many as the file has.
+    // There are as many records as the file has room for.
     std::int64_t first = INT64_MAX;
     for (const CdfVariable& one : header.variables) {
       if (header.is_record(one)) first = std::min(first, one.begin);

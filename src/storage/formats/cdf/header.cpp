@@ -27,7 +27,7 @@ constexpr std::array<Known, 10> numbers = {{{CdfType::int8, ElementKind::int8, 1
                                             {CdfType::int64, ElementKind::int64, 8},
                                             {CdfType::uint64, ElementKind::uint64, 8}}};
 
-// Writes one header; the widths of its numbers follow from the version.
+// Writes one header. The version determines the widths of its numbers.
 class Encoder {
  public:
   explicit Encoder(int version) : version_(version) {}

@@ -3,11 +3,11 @@
 //
 //     'C' 'D' 'F' version   records   dimensions   attributes   variables
 //
-// Lists are a tag and a count, absent ones two zeros. Counts and lengths have 32 bits, in CDF-5 64;
-// offsets have 32 bits in CDF-1, 64 in the others. Names and values are padded to 4 bytes. Data of
-// variables without the record dimension (the one of length 0) begin where the header says; those
-// of record variables are interleaved, record by record, each padded to 4 bytes, but for a variable
-// that is the only one.
+// A list begins with a tag and a count; an absent list is two zeros. Counts and lengths have 32
+// bits, in CDF-5 64; offsets have 32 bits in CDF-1, 64 in the other versions. Names and values are
+// padded to 4 bytes. Data of variables without the record dimension (the dimension of length 0)
+// begin where the header says. Data of record variables are interleaved, record by record, each
+// padded to 4 bytes unless there is only one record variable.
 #pragma once
 
 #include <cstddef>
@@ -37,9 +37,9 @@ enum class CdfType : std::uint8_t {
 };
 
 [[nodiscard]] std::int64_t bytes_of(CdfType type);
-// A character is text of one byte.
+// Returns the element type. A character is text of one byte.
 [[nodiscard]] array::ElementType element_type(CdfType type);
-// Nothing when the version has no such type.
+// Returns the type of the format; nothing if the version has no such type.
 [[nodiscard]] std::optional<CdfType> cdf_type(const array::ElementType& type, int version);
 
 struct CdfDimension {
@@ -50,7 +50,7 @@ struct CdfDimension {
 struct CdfAttribute {
   std::string name;
   CdfType type = CdfType::character;
-  std::vector<std::byte> values;  // as in the file
+  std::vector<std::byte> values;  // in the file's byte order
 };
 
 struct CdfVariable {
@@ -58,46 +58,47 @@ struct CdfVariable {
   std::vector<std::int64_t> dimensions;  // numbers in the header's list
   std::vector<CdfAttribute> attributes;
   CdfType type = CdfType::float64;
-  std::int64_t begin = 0;  // of the first byte in the file
+  std::int64_t begin = 0;  // offset of the first byte in the file
 };
 
 struct CdfHeader {
   int version = 5;
-  // Nothing: as many as the file has room for.
+  // Nothing: as many records as the file's length allows.
   std::optional<std::int64_t> records = 0;
   std::vector<CdfDimension> dimensions;
   std::vector<CdfAttribute> attributes;
   std::vector<CdfVariable> variables;
-  std::int64_t bytes = 0;  // of the header as parsed
+  std::int64_t bytes = 0;  // length of the header as parsed
 
   [[nodiscard]] bool is_record(const CdfVariable& variable) const {
     return !variable.dimensions.empty() &&
            dimensions[static_cast<std::size_t>(variable.dimensions.front())].length == 0;
   }
-  // The bytes of a variable's data, or of one record of it, without padding. Nothing when they do
-  // not fit into 63 bits.
+  // Returns the bytes of a variable's data, or of one record of it, without padding; nothing if
+  // they exceed 63 bits.
   [[nodiscard]] std::optional<std::int64_t> data_bytes(const CdfVariable& variable) const;
-  // From one record to the next. 0: no record variable; nothing: does not fit.
+  // Returns the distance between records. 0: there is no record variable; nothing: it exceeds 63
+  // bits.
   [[nodiscard]] std::optional<std::int64_t> record_stride() const;
 };
 
-// Where the number of records stands in the file, and how it is written.
+// Offset of the number of records in the file, and the bytes of such a number.
 inline constexpr std::int64_t cdf_records_offset = 4;
 [[nodiscard]] std::vector<std::byte> encoded_cdf_records(int version, std::int64_t records);
 
-// The bytes of a header that came from a description.
+// Returns the bytes of a header that was made from a description.
 [[nodiscard]] std::vector<std::byte> encode_cdf_header(const CdfHeader& header);
 
 struct CdfParse {
   Result<CdfHeader> header;
   bool more_wanted = false;  // the bytes end inside the header
 };
-// Takes any bytes: `header` is an error for what is none. It allocates no more than a few times the
-// bytes that it was given.
+// Parses any bytes; `header` is an error if they are not a header. Allocates at most a few times
+// the number of given bytes.
 [[nodiscard]] CdfParse parse_cdf_header(std::span<const std::byte> bytes, const std::string& path);
 
-// Attributes to the header's and back. Numbers of a type that the version has not get one that
-// holds them all; fails where there is none, and for lists of texts.
+// Convert attributes to and from those of the header. Numbers of a type that the version does not
+// have get a type that holds them all; it fails if there is none, and for lists of texts.
 [[nodiscard]] Result<CdfAttribute> encode_cdf_attribute(const Attribute& attribute, int version);
 [[nodiscard]] Attribute decode_cdf_attribute(const CdfAttribute& attribute);
 

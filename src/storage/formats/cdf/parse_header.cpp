@@ -9,13 +9,13 @@
 namespace weir::storage {
 namespace {
 
-// Dimensions, variables, or attributes of one of them. A variable takes 28 bytes of a header, and
-// some 5 KB of whoever reads it.
+// Largest number of dimensions, of variables, or of attributes of one of them. A variable takes 28
+// bytes of a header, and about 5 KB of memory when it is read.
 constexpr std::int64_t most_listed = 131072;
 constexpr std::int64_t longest_name_bytes = 4096;
 
-// Reads a header from front to back. After the first thing found wrong it gives zeros, so that what
-// reads need look at it only where it would go on for long.
+// Reads a header from front to back. After the first error it returns zeros, so that callers need
+// check for errors only before long loops.
 class Parser {
  public:
   Parser(std::span<const std::byte> bytes, const std::string& path) : bytes_(bytes), path_(path) {}
@@ -40,7 +40,7 @@ class Parser {
                    static_cast<std::int64_t>(at_));
   }
 
-  // Null when there are fewer.
+  // Returns null if there are fewer bytes.
   const std::byte* take(std::int64_t count) {
     if (failed_) return nullptr;
     if (count < 0 || static_cast<std::uint64_t>(count) > bytes_.size() - at_) {
@@ -62,7 +62,7 @@ class Parser {
     refuse(fmt::format("{} is negative: {}", what, value));
     return 0;
   }
-  // The formats before CDF-5 have signed numbers of 32 bits.
+  // Formats before CDF-5 have signed numbers of 32 bits.
   std::int64_t count(const char* what) {
     return not_negative(version_ == 5 ? number<std::int64_t>() : number<std::int32_t>(), what);
   }
@@ -77,7 +77,8 @@ class Parser {
   }
   void pad(std::int64_t length) { take((4 - length % 4) % 4); }
 
-  // The entries of a list; each is at least a name and a number long, so what follows bounds them.
+  // Returns the number of entries of a list. Each entry has at least a name and a number, so the
+  // remaining bytes limit it.
   std::int64_t list(std::uint32_t tag, const char* what) {
     const auto found = number<std::uint32_t>();
     const std::int64_t entries = count("the length of a list");
@@ -102,7 +103,7 @@ class Parser {
     }
     header.version = version_;
     const auto records = version_ == 5 ? number<std::int64_t>() : number<std::int32_t>();
-    // All bits set: the writer did not know.
+    // All bits set means that the writer did not know the number.
     header.records = records == -1 ? std::nullopt : std::optional<std::int64_t>(records);
     if (records < -1) not_negative(records, "the number of records");
   }
@@ -140,7 +141,7 @@ class Parser {
       one.type = type();
       const std::int64_t values = count("the number of values of an attribute");
       const std::int64_t each = bytes_of(one.type);
-      // More than there are bytes: no need to multiply.
+      // More values than remaining bytes are refused without multiplying.
       const bool fits = static_cast<std::uint64_t>(values) <= bytes_.size();
       const std::byte* const from = take(fits ? values * each : INT64_MAX);
       if (from == nullptr) break;
@@ -172,8 +173,8 @@ class Parser {
       }
       one.attributes = attributes();
       one.type = type();
-      // The variable's size follows from the shape, and cannot be trusted where it does not fit
-      // into 32 bits.
+      // The variable's size follows from its shape. The stored size cannot be trusted if it exceeds
+      // 32 bits.
       static_cast<void>(take(version_ == 5 ? 8 : 4));
       one.begin = not_negative(version_ == 1 ? number<std::int32_t>() : number<std::int64_t>(),
                                "the beginning of a variable");

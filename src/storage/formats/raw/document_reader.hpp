@@ -21,7 +21,7 @@
 
 namespace weir::storage {
 
-// What the documents of raw arrays and of raw files say of an array alike.
+// Properties of an array that documents of raw arrays and of raw files describe in the same way.
 struct DocumentedArray {
   array::Shape shape;
   array::ElementType type;
@@ -30,7 +30,7 @@ struct DocumentedArray {
   std::optional<array::Indices> chunk_extents;
 };
 
-// Reads one object; the first thing found wrong stays the error, which names `source`.
+// Reads one object. The first problem that is found becomes the error, which names `source`.
 class DocumentReader {
  public:
   DocumentReader(const Json& document, const std::string& source)
@@ -72,7 +72,7 @@ class DocumentReader {
     }
     return numbers;
   }
-  // Sixteen digits, as no program's numbers lose any of them.
+  // Reads a number of sixteen digits. As text it keeps all digits in every program.
   std::uint64_t hexadecimal(const char* name) {
     const std::string digits = text(name);
     std::uint64_t number = 0;
@@ -98,7 +98,7 @@ class DocumentReader {
     }
     return texts;
   }
-  // Fails on what was found wrong before, too.
+  // Reads an array's properties. Also fails if a problem was found before.
   Result<DocumentedArray> documented_array() {
     const Json* const shape_list = member("shape");
     const auto extents = shape_list != nullptr ? list(*shape_list, "shape") : array::Indices();

@@ -17,7 +17,7 @@ namespace weir::storage {
 namespace {
 
 constexpr std::int64_t version = 3;
-// With records of other lengths for later steps.
+// Version of documents with records of other lengths for later steps.
 constexpr std::int64_t version_of_later_records = 4;
 
 bool is_of_file(std::int64_t found) {
@@ -28,7 +28,7 @@ Json extents_list(const array::Indices& indices) {
   return std::vector<std::int64_t>(indices.begin(), indices.end());
 }
 
-// Into the object of an array or group.
+// Writes attributes and their types to the object of an array or group.
 void put_attributes(const std::vector<Attribute>& attributes, Json& object) {
   if (!attributes.empty()) object["attributes"] = attributes_json(attributes);
   Json types = attribute_types_json(attributes);
@@ -54,7 +54,7 @@ Json array_json(const RawFileArray& array) {
   return one;
 }
 
-// A list, empty where there is none.
+// Returns the list of this name, an empty one if it is absent.
 const Json& list_in(const Json& from, const char* name, DocumentReader& reader) {
   static const Json nothing = Json::array();
   const auto found = from.find(name);
@@ -64,7 +64,7 @@ const Json& list_in(const Json& from, const char* name, DocumentReader& reader) 
   return nothing;
 }
 
-// `left_out` gets what has no value in Weir.
+// Reads attributes. Those that Weir has no value for are added to `left_out`.
 std::vector<Attribute> attributes_in(const Json& from, const std::string& owner,
                                      std::vector<AttributeLeftOut>& left_out) {
   const auto there = from.find("attributes");
@@ -115,7 +115,7 @@ Result<RawFileArray> parse_array(const Json& one, const std::string& source,
   return array;
 }
 
-// The document as text; nothing where a text in it is not UTF-8.
+// Returns the document as text; nothing if a text in it is not UTF-8.
 std::optional<std::string> spelled(const Json& document) {
   try {
     return document.dump(2, ' ', false, Json::error_handler_t::strict) + "\n";
@@ -220,7 +220,7 @@ Result<RawFile> parse_raw_file(std::string_view text, const std::string& source)
   }
   for (const Json& one : list_in(document, "later_records", reader)) {
     if (!one.is_object()) return refusal("\"later_records\" holds what is no object");
-    if (file.later.size() > most_later_records) break;  // which check() refuses
+    if (file.later.size() > most_later_records) break;  // check() refuses more
     DocumentReader inside(one, source);
     file.later.push_back(
         {inside.whole("first_step"), inside.whole("offset"), inside.whole("bytes")});

@@ -17,18 +17,18 @@ using array::divide_up;
 
 constexpr std::int64_t least_alignment = 64;
 constexpr std::int64_t most_steps_in_record = std::int64_t{1} << 20;
-// Places of chunks that are not at equal distances are a table with an entry for each record, which
-// all ranks get at each step: of all arrays together, 10 MiB.
+// Chunks that are not at equal distances need a table with an entry for each record, which all
+// ranks receive at each step. This limit for all arrays together is about 10 MiB.
 constexpr std::int64_t most_places_in_tables = std::int64_t{1} << 18;
 
 std::int64_t steps_of(const ArrayDescription& one) { return one.shape.extent(0); }
 
-// Along dimension 0, of an array that grows; of a dense one all steps of a record.
+// Returns the steps per chunk of an array that grows; for a dense array, all steps of a record.
 std::int64_t steps_per_chunk(const ArrayDescription& one, std::int64_t steps_in_record) {
   return one.chunk_extents ? (*one.chunk_extents)[0] : steps_in_record;
 }
 
-// One chunk for each record where an array that grows is dense.
+// Returns the extents of a stored chunk. A dense array that grows has one chunk for each record.
 array::Indices stored_chunk(const ArrayDescription& one, std::int64_t steps_in_record) {
   array::Indices extents = one.shape.extents();
   for (int d = 0; d < extents.size(); ++d) {
@@ -39,14 +39,14 @@ array::Indices stored_chunk(const ArrayDescription& one, std::int64_t steps_in_r
   return extents;
 }
 
-// The number of chunks that begin at the same step.
+// Returns the number of chunks that begin at the same step.
 std::int64_t chunks_in_row(const ArrayDescription& one, const array::Indices& chunk) {
   std::int64_t chunks = 1;
   for (int d = 1; d < chunk.size(); ++d) chunks *= divide_up(one.shape.extent(d), chunk[d]);
   return chunks;
 }
 
-// The bytes of an array in a record; nothing on overflow.
+// Returns the bytes of an array in a record; nothing on overflow.
 std::optional<std::int64_t> bytes_in_record(const ArrayDescription& one,
                                             std::int64_t steps_in_record) {
   const array::Indices chunk = stored_chunk(one, steps_in_record);
@@ -81,14 +81,15 @@ ExtentMap map_of_fixed(const RawFileArray& one, ExtentMap map) {
   return map;
 }
 
-// Where chunks lie in records: in closed form where no gap is between those of two records.
+// Maps chunks to places in records, by a formula if there is no gap between the chunks of two
+// records.
 ExtentMap map_of_chunks(const RawFileArray& one, const RawRecords& records, ExtentMap map) {
   const array::Indices stored = stored_chunk(one.description, records.steps);
   const auto grid = array::ChunkGrid::create(map.shape, stored).value();
   const std::int64_t slot = bytes_of(stored, map.type).value();
   const std::int64_t first = records.offset + one.offset;
   const std::int64_t chunks =
-      records.steps / stored[0] * chunks_in_row(one.description, stored);  // in a record
+      records.steps / stored[0] * chunks_in_row(one.description, stored);  // number in a record
   ChunkExtents extents{grid, stored, SlotsInTurn{1, first, slot}};
   if (chunks * slot != records.bytes && grid.chunks() > chunks) {
     std::vector<ChunkTable::Run> runs;
@@ -103,7 +104,7 @@ ExtentMap map_of_chunks(const RawFileArray& one, const RawRecords& records, Exte
   return map;
 }
 
-// Records of one length: those of the steps first <= s < end, a step in each.
+// Consecutive records of one length, with one step in each: those of the steps first <= s < end.
 struct RecordsInTurn {
   std::int64_t first = 0;
   std::int64_t end = 0;
@@ -111,7 +112,7 @@ struct RecordsInTurn {
   std::int64_t bytes = 0;
 };
 
-// The records, in turn, of a file that has later ones.
+// Returns, in order, the records of a file with later records.
 std::vector<RecordsInTurn> all_records(const RawFile& file) {
   const std::int64_t steps = file.steps().value_or(0);
   std::vector<RecordsInTurn> all = {{0, steps, file.records.offset, file.records.bytes}};
@@ -122,7 +123,7 @@ std::vector<RecordsInTurn> all_records(const RawFile& file) {
   return all;
 }
 
-// Where chunks of one step lie in records of several lengths; a dense step is one chunk.
+// Maps chunks of one step to places in records of several lengths. A dense step is one chunk.
 ExtentMap map_of_later(const RawFileArray& one, const RawFile& file, ExtentMap map) {
   const array::Indices stored = stored_chunk(one.description, 1);
   const auto grid = array::ChunkGrid::create(map.shape, stored).value();
@@ -149,13 +150,13 @@ std::optional<std::int64_t> common_multiple(std::int64_t a, std::int64_t b) {
   return checked_multiply(a / std::gcd(a, b), b);
 }
 
-// What an array of so many bytes begins at a multiple of.
+// Returns the number of which the offset of an array of this size is a multiple.
 std::optional<std::int64_t> unit_of(std::int64_t bytes, std::int64_t asked) {
   return common_multiple(bytes >= page_bytes ? page_bytes : least_alignment,
                          alignment_of(asked, bytes));
 }
 
-// Puts an array behind those that end at `end`; `unit` becomes a multiple of the array's.
+// Puts an array behind those that end at `end`. `unit` becomes a multiple of the array's alignment.
 Status put(RawFileArray& one, const std::optional<std::int64_t>& bytes, std::int64_t alignment,
            std::int64_t& end, std::int64_t& unit) {
   const auto own = bytes ? unit_of(*bytes, alignment) : bytes;
@@ -208,7 +209,7 @@ Status RawFile::set_steps(std::int64_t steps) {
     }
     one.first_step = steps;
   }
-  // The last ones of the records that begin at one step have all arrays in them.
+  // Of the records that begin at one step, only the last have all arrays in them.
   const auto is_last = [](const RawLaterRecords& a, const RawLaterRecords& b) {
     return a.first_step == b.first_step;
   };
@@ -347,8 +348,8 @@ FileMap RawFile::map(const std::string& data) const {
 
 namespace {
 
-// Behind what has a place: arrays from number `first_new` on that do not grow, and records for all
-// that grow, of which no step is in the file.
+// Places arrays behind those that already have a place: first those from number `first_new` on that
+// do not grow, then records for all arrays that grow, of which no step is in the file.
 Status place_from(RawFile& file, std::size_t first_new, std::int64_t alignment) {
   std::int64_t end = 0;
   std::int64_t unit = 1;
@@ -373,7 +374,7 @@ Status place_from(RawFile& file, std::size_t first_new, std::int64_t alignment) 
     }
   }
   std::int64_t record_end = 0;
-  unit = 1;  // of all arrays in a record, so that each begins at its own in every record
+  unit = 1;  // a multiple of all alignments, so that each array is aligned in every record
   for (RawFileArray& one : file.arrays) {
     if (!one.description.grows) continue;
     const auto bytes = bytes_in_record(one.description, file.records.steps);
@@ -388,7 +389,7 @@ Status place_from(RawFile& file, std::size_t first_new, std::int64_t alignment) 
   return file.check();
 }
 
-// Behind the file's steps.
+// Places added arrays behind the file's steps.
 Status place_later(RawFile& file, const std::vector<ArrayDescription>& added) {
   const std::int64_t steps = file.steps().value();
   std::int64_t end = file.data_bytes();
@@ -414,7 +415,7 @@ Status place_later(RawFile& file, const std::vector<ArrayDescription>& added) {
   const auto first = checked_round_up(end, unit);
   const auto bytes = checked_round_up(record_end, unit);
   if (!first || !bytes) return too_long("of records");
-  // Records that no step is in yet give way.
+  // Records that hold no step yet are replaced.
   if (!file.later.empty() && file.later.back().first_step == steps) file.later.pop_back();
   file.later.push_back({steps, *first, *bytes});
   return file.check();
@@ -457,7 +458,7 @@ std::vector<RawRange> unused_in_last_record(const RawFile& file) {
   for (const RawFileArray& one : file.arrays) {
     if (!one.description.grows) continue;
     const std::int64_t all = bytes_in_record(one.description, together).value();
-    // An array in chunks leaves unused the chunks of which no step is in the file.
+    // For an array in chunks, only the chunks without any step in the file are unused.
     const std::int64_t unit =
         one.description.chunk_extents ? steps_per_chunk(one.description, together) : 1;
     const std::int64_t used = divide_up(steps % together, unit) * unit;

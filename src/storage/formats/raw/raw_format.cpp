@@ -1,8 +1,9 @@
-// The document is the header: who reads it sees the steps it tells of, and it is replaced whole, by
-// renaming. So a step is committed by one renaming, and so is a new file: its document is renamed
-// into place first, telling that the data still have their temporary name, then the data, then the
-// document is written again without that. Whoever opens the file meanwhile finds the data under
-// either name, and the next run that changes it makes up for what was left.
+// The document is the header: readers see the steps that it contains. It is replaced as a whole, by
+// renaming, so a step is committed by one renaming. A new file is committed in three parts: its
+// document is renamed into place first, and says that the data still have their temporary name;
+// then the data are renamed; then the document is written again without that mark. A process that
+// opens the file meanwhile finds the data under either name, and the next run that changes the file
+// completes what was left.
 #include "storage/formats/raw/raw_format.hpp"
 
 #include <fcntl.h>
@@ -34,7 +35,7 @@
 namespace weir::storage {
 namespace {
 
-constexpr const char* sidecar_suffix = ".json";  // that of sidecar_path()
+constexpr const char* sidecar_suffix = ".json";  // the suffix of sidecar_path()
 
 Result<std::int64_t> length_of(const std::string& path) {
   struct stat information {};
@@ -45,7 +46,7 @@ Result<std::int64_t> length_of(const std::string& path) {
   return std::int64_t{information.st_size};
 }
 
-// A file that was cut off has lost elements, which would be zeros if it were lengthened.
+// Fails if the file was cut off: its lost elements would read as zeros if the file were lengthened.
 Status check_has(const File& file, std::int64_t bytes) {
   struct stat information {};
   if (::fstat(file.descriptor(), &information) != 0) {
@@ -71,17 +72,18 @@ Status write_zeros(const File& file, const RawRange& range) {
   return {};
 }
 
-// The text of the document; of a longer one than any document has, too much to be parsed.
+// Returns the text of the document. A text that is longer than any document is too long to be
+// parsed.
 Result<std::string> read_document(const std::string& path) {
   return read_text_file(sidecar_path(path), most_raw_file_document_bytes);
 }
 
-// Documents of single arrays are short.
+// Returns whether the document is of a single array; such documents are short.
 bool is_of_one_array(const std::string& text) {
   return text.size() <= most_document_bytes && !is_raw_file_json(text);
 }
 
-// A raw array alone, as raw_files.hpp has it, is a file of that array.
+// Returns the map of a raw array that raw_files.hpp describes, as a file with that one array.
 Result<FileMap> map_of_one_array(const std::string& path) {
   const auto raw = open_raw_files(path);
   if (!raw) return raw.error();
@@ -106,7 +108,7 @@ Status check_for_raw(const FileDescription& file) {
   return {};
 }
 
-// Fails where something is there that is not of a raw file.
+// Fails if the document's name is used by something that does not belong to a raw file.
 Status check_is_of_raw(const std::string& path) {
   const std::string document = sidecar_path(path);
   if (is_on_disk(document)) {
@@ -123,7 +125,7 @@ Status check_is_of_raw(const std::string& path) {
 }
 
 struct Documents {
-  std::string renaming;  // while the data have their temporary name
+  std::string renaming;  // valid while the data have their temporary name
   std::string renamed;
 };
 
@@ -260,7 +262,7 @@ class RawFormat final : public Format {
     if (!added.arrays.empty()) {
       if (Status made = make_places(path, file.value(), larger); !made.ok()) return made.error();
     } else if (is_on_disk(announced(path)) && file.value().steps()) {
-      // The update takes the sign of an unfinished step away.
+      // The update removes the mark of an unfinished step.
       Status cleared = clear_last_chunks(file.value(), path);
       if (!cleared.ok()) return cleared.error();
     }
@@ -327,7 +329,8 @@ class RawFormat final : public Format {
     }
   }
 
-  // In the data file, for the arrays that `larger` has behind those of `file`.
+  // Makes places in the data file for those arrays that `larger` has in addition to those of
+  // `file`.
   static Status make_places(const std::string& path, const RawFile& file, const RawFile& larger) {
     auto data = File::open(path, {.read = true, .write = true});
     if (!data) return data.error();
@@ -347,7 +350,8 @@ class RawFormat final : public Format {
     return write_fills_of(fresh);
   }
 
-  // Behind the last step lies what was written and not committed. Cut off, it reads as zeros.
+  // Removes what was written behind the last step and not committed. After it is cut off, the place
+  // reads as zeros.
   static Status clear_behind(const File& data, const RawFile& file) {
     Status done = data.set_length(file.data_bytes());
     for (const RawRange& range : unused_in_last_record(file)) {
@@ -356,7 +360,7 @@ class RawFormat final : public Format {
     return done;
   }
 
-  // In chunks that hold committed steps, what a killed run wrote of the next ones.
+  // Clears what a killed run wrote of later steps into chunks that hold committed steps.
   static Status clear_last_chunks(const RawFile& file, const std::string& path) {
     const std::int64_t now = file.steps().value();
     DataFileCache files(DataFileCache::Use::writing);
@@ -388,8 +392,8 @@ class RawFormat final : public Format {
     return file;
   }
 
-  // While a step is being written, the next document lies beside the one that readers see: so a
-  // killed run is seen where the step lies in a record that is there. The commit renames it.
+  // While a step is being written, the next document lies beside the one that readers see. It shows
+  // that a run was killed even if the step lies in an existing record. The commit renames it.
   static std::string announced(const std::string& path) {
     return replacement_path(committed_path(sidecar_path(path)));
   }

@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t longest_note = 64;
 constexpr std::size_t beginning = 1024;  // of a document
 
-// The text of PATH.json, "" where there is none or what is there can be no document of Weir's.
+// Returns the text of PATH.json; "" if there is none, or if it cannot be a document of Weir.
 Result<std::string> document_beside(const std::string& path) {
   const std::string document = sidecar_path(path);
   struct stat information {};
@@ -38,7 +38,7 @@ Result<std::string> document_beside(const std::string& path) {
   return possible ? read_text_file(document, most_raw_file_document_bytes) : std::string();
 }
 
-// Whether the data that a document tells of are in PATH itself.
+// Returns whether the data that a document describes are in PATH itself.
 bool describes(const std::string& text, const std::string& path) {
   const std::string document = sidecar_path(path);
   if (is_raw_file_json(text)) return parse_raw_file(text, document).ok();
@@ -51,7 +51,7 @@ bool is_weirs_document(const std::string& path) {
   const auto has_name = [](const Result<std::string>& text) {
     return text && text.value().find("\"weir-raw\"") != std::string::npos;
   };
-  // Where Weir writes it, and wherever else it may be.
+  // The document is looked for where Weir writes it, and wherever else it may be.
   return has_name(read_text_file(sidecar_path(path), beginning)) || has_name(document_beside(path));
 }
 
@@ -60,7 +60,7 @@ Status remove_file(const std::string& path) {
   return system_failure("unlink", path, -1, errno);
 }
 
-// ---- The note beside a document: which file will be at PATH when the document is none of it ----
+// ---- The note beside a document: which file will be at PATH in place of the document's ----------
 
 std::string note_path(const std::string& path) {
   return committed_path(sidecar_path(path)) + ".replaced";
@@ -91,8 +91,9 @@ Status write_note(const std::string& path, StepDurability durability) {
   return written.ok() && durable ? sync_folder(folder_of(note_path(path))) : written;
 }
 
-// Programs of others take the place of a raw file without a word to its document. Numbers may begin
-// with NetCDF's four bytes, or be in a folder's place; so what begins so has to be read as such.
+// Returns whether PATH begins as a file of another format. Other programs replace a raw file
+// without removing its document. But the numbers of a raw file may also begin with NetCDF's four
+// bytes, so a file that begins in this way has to be opened as such to be certain.
 bool begins_as_other_format(const std::string& path) {
   const auto name = format_by_content(path, Signature::at_the_beginning);
   if (!name || name.value().empty()) return false;
@@ -117,7 +118,7 @@ Status finish_raw_renaming(const std::string& path, RawFile& file) {
   HeaderUpdate update{.made = {""}, .changes = {}};
   if (!renamed) update.changes.emplace_back(Publication{});
   update.changes.emplace_back(SidecarReplacement{sidecar_path(""), std::move(text).value()});
-  // Durable, as what it replaces is.
+  // The new document is durable because the old one is.
   return commit(path, update, StepDurability::step);
 }
 
@@ -140,7 +141,7 @@ Result<bool> announce_replacement(const std::string& path, StepDurability durabi
 Status end_replacement(const std::string& path, StepDurability durability) {
   const std::string document = sidecar_path(path);
   if (Status removed = remove_file(document); !removed.ok()) return removed;
-  // The note not before: it is what says that a document which is still there is none.
+  // The note is removed last, because it shows that a document that still exists is not valid.
   if (durability != StepDurability::none) {
     if (Status synced = sync_folder(folder_of(document)); !synced.ok()) return synced;
   }
@@ -148,8 +149,8 @@ Status end_replacement(const std::string& path, StepDurability durability) {
 }
 
 bool has_other_format(const std::string& path) {
-  // The content is looked at last: on a parallel file system that takes many messages. Any note
-  // calls for it: in a copy of the files the inode is another.
+  // The content is checked last, because that takes many messages on a parallel file system. Any
+  // note makes the check necessary: in a copy of the files the inode differs.
   if (!is_on_disk(note_path(path)) && is_weirs_document(path)) return begins_as_other_format(path);
   const auto format = format_by_content(path);
   return format && !format.value().empty();
