@@ -34,7 +34,7 @@ extern "C" herr_t weir_hdf5_attribute_name(hid_t /*object*/, const char* name,
   return 0;
 }
 
-// In the order in which they were made, where the object knows it.
+// Returns the names in order of creation, if the object records it.
 std::vector<std::string> attribute_names(hid_t object) {
   std::vector<std::string> names;
   hsize_t next = 0;
@@ -66,7 +66,7 @@ bool copy_attribute(hid_t from, const std::string& name, hid_t to) {
   return written;
 }
 
-// The names of a group's links, in the order in which they were made where the group knows it.
+// Returns the names of a group's links, in order of creation if the group records it.
 std::optional<std::vector<std::string>> link_names(hid_t group) {
   H5G_info_t about{};
   if (H5Gget_info(group, &about) < 0) return std::nullopt;
@@ -91,8 +91,8 @@ std::optional<std::vector<std::string>> link_names(hid_t group) {
   return names;
 }
 
-// How a group is to be made that is like another one. The properties that the library gives of a
-// group hold where its own links are, too, and are not those of a new one.
+// Returns properties for making a group like another one. The properties that the library returns
+// for the old group also contain the place of its links, which must not be used for a new group.
 Hdf5Handle creation_like(hid_t group) {
   const Hdf5Handle old(H5Gget_create_plist(group));
   Hdf5Handle creation(H5Pcreate(H5P_GROUP_CREATE));
@@ -108,7 +108,7 @@ Hdf5Handle creation_like(hid_t group) {
   return creation;
 }
 
-// Groups that get a header of their own behind the file's end.
+// Groups that get a new header behind the file's end.
 class NewGroups {
  public:
   NewGroups(const Additions& added, const Hdf5Objects& objects, const std::string& path)
@@ -123,8 +123,8 @@ class NewGroups {
     enter("");
   }
 
-  // Makes anew the file's root and all below it that is to be; it is kept open, as nothing links
-  // it.
+  // Makes the file's root, and all groups below it that have to be new. The root is kept open
+  // because nothing links to it.
   Result<Hdf5Handle> make(hid_t file) {
     const Hdf5Handle old(H5Gopen2(file, "/", H5P_DEFAULT));
     const Hdf5Handle creation = creation_like(old.id());
@@ -142,7 +142,7 @@ class NewGroups {
   }
 
  private:
-  // A group and those above it.
+  // Adds a group and all groups above it.
   void enter(std::string name) {
     for (; names_.insert(name).second && !name.empty();) name = group_of(name);
   }
@@ -204,7 +204,7 @@ class NewGroups {
   std::vector<GroupDescription> attributes_;
 };
 
-// Attributes of arrays that are there, in the arrays' headers.
+// Writes attributes of existing arrays in the arrays' headers.
 Status enter_attributes(hid_t file, const Additions& added, const Hdf5Objects& objects,
                         const std::string& path) {
   const std::set<std::string> datasets(objects.datasets.begin(), objects.datasets.end());
@@ -236,7 +236,7 @@ Status make_arrays(hid_t root, const std::vector<ArrayDescription>& arrays, cons
   return write_hdf5_dimensions(root, {.arrays = arrays}, path, writing);
 }
 
-// The maps of those that are to be filled.
+// Returns the maps of the arrays whose fill value has to be written.
 Result<std::vector<StoredArray>> maps_of(hid_t root, const std::vector<ArrayDescription>& arrays,
                                          const Hdf5File& about) {
   std::vector<StoredArray> maps;
@@ -259,9 +259,9 @@ bool is_object_header(std::span<const std::byte> bytes) {
   return signature == "OHDR" || signature == "OCHK";
 }
 
-// What is to be written: new blocks, and those of `entered`, the blocks as they were before links
-// were copied. Objects that got a link more count it in their headers, which is left out: the links
-// of the groups that they had before are gone.
+// Returns the blocks to write: new blocks, and object headers of `entered`, the blocks as they were
+// before links were copied. Objects that got another link have a higher link count in their
+// headers. That change is omitted, because the links in their old groups disappear.
 Hdf5Blocks blocks_to_write(const Hdf5Blocks& all, const Hdf5Blocks& entered,
                            std::int64_t committed) {
   Hdf5Blocks blocks;
@@ -321,13 +321,14 @@ Result<HeaderUpdate> add_to_hdf5(const std::string& path, const Additions& added
   if (!fresh) return fresh.error();
   Hdf5Blocks blocks = blocks_to_write(writing.caught(), entered, committed);
   blocks[0] = std::move(superblock).value();
-  // What closing it changes is of no concern: the root group, which nothing links, would go.
+  // Changes by closing do not matter: the library would remove the root group, to which nothing
+  // links.
   (void)root.value().close();
   (void)file.close();
   auto changes = hdf5_header_changes(blocks, path, committed);
   if (!changes) return changes.error();
-  // Until the last change the file is longer than its superblock says; longer it stays where a
-  // killed run left something that the next room for steps takes away.
+  // Until the last change the file is longer than its superblock says. It stays longer if a killed
+  // run left something that the next make_room() will remove.
   changes.value().emplace_back(FileEnd{has_leftovers ? end + hdf5_marker_bytes : end});
   done = set_hdf5_length(path, committed, end + hdf5_marker_bytes);
   if (done.ok()) done = write_fills_of(fresh.value());

@@ -1,4 +1,4 @@
-// Arrays and attributes for a file that readers see already.
+// Adds arrays and attributes to a file that readers already see.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 
 namespace weir::storage {
 
-// Format::add(): groups that get arrays or attributes are made anew behind the file's end, with
-// links to all that is in them, up to a root group; the superblock, which is one small write, names
-// that one and the new end. So readers see all of it or nothing. Attributes of arrays that are
-// there are entered in the arrays' headers behind that, each header in place. Fails where the
-// library would keep these in an index of their own.
+// Implements Format::add(). Groups that get arrays or attributes are made anew behind the file's
+// end, with links to all that is in them, up to a new root group. The superblock, one small write,
+// then names that root and the new end, so readers see all of it or nothing. Attributes of existing
+// arrays are entered in the arrays' headers after that, each header in place. Fails if the library
+// would keep these attributes in an index of their own.
 //
-// The scales of dimensions that were there before do not list the arrays that have them since
-// (REFERENCE_LIST); these arrays name their scales, by which readers go.
+// Scales of existing dimensions do not list the arrays that were added to them (REFERENCE_LIST).
+// The arrays name their scales, which is what readers use.
 [[nodiscard]] Result<HeaderUpdate> add_to_hdf5(const std::string& path, const Additions& added);
 
 }  // namespace weir::storage

@@ -32,7 +32,7 @@ struct Growing {
   std::vector<hsize_t> sizes;
 };
 
-// Nothing: it does not grow along its first dimension.
+// Returns nothing if the dataset does not grow along its first dimension.
 std::optional<Growing> growing(hid_t dataset, const std::string& name) {
   const Hdf5Handle space(H5Dget_space(dataset));
   const int dimensions = H5Sget_simple_extent_ndims(space.id());
@@ -46,7 +46,7 @@ std::optional<Growing> growing(hid_t dataset, const std::string& name) {
   return Growing{name, std::move(sizes)};
 }
 
-// Why an array gets no steps, and how a file is made that does: options of weir convert.
+// Why an array cannot get steps, and the options of weir convert that make a file whose array can.
 struct NoRoom {
   std::string reason;
   std::string options = {};
@@ -63,7 +63,7 @@ std::string index_of(H5D_chunk_index_t index) {
   return "not an extensible array";
 }
 
-// With chunks of one step each.
+// Returns options for chunks of one step each.
 std::string options_for_one_step(const std::vector<hsize_t>& chunk, const std::string& name) {
   std::string text = " --chunks " + name + "=1";
   for (std::size_t d = 1; d < chunk.size(); ++d) {
@@ -72,8 +72,8 @@ std::string options_for_one_step(const std::vector<hsize_t>& chunk, const std::s
   return text;
 }
 
-// Only an extensible array of chunks gets longer without moving what it holds; and only what is
-// allocated early and never filled is allocated, and left alone, by giving it a new extent.
+// Only an extensible array of chunks gets longer without moving its contents. And only if it is
+// allocated early and never filled does a new extent allocate it and do nothing else.
 std::optional<NoRoom> cannot_grow_safely(hid_t dataset, const std::string& name) {
   const Hdf5Handle creation(H5Dget_create_plist(dataset));
   H5D_chunk_index_t index = H5D_CHUNK_IDX_BTREE;
@@ -83,12 +83,13 @@ std::optional<NoRoom> cannot_grow_safely(hid_t dataset, const std::string& name)
                     "leave in pieces",
                     index_of(index))};
   }
-  // Encoded chunks are entered in the index when they have a place, by whoever commits the step.
+  // Encoded chunks are entered in the index when they have a place, by the process that commits the
+  // step.
   if (H5Pget_nfilters(creation.id()) > 0) {
     std::array<hsize_t, H5S_MAX_RANK> chunk{};
     const int dimensions = H5Pget_chunk(creation.id(), H5S_MAX_RANK, chunk.data());
     if (dimensions > 0 && chunk.front() == 1) return std::nullopt;
-    // The library puts what it writes again where it was, or where another chunk was.
+    // The library writes a rewritten chunk where it was, or where another chunk was.
     return NoRoom{
         fmt::format("its compressed chunks hold {} steps each, and those that have ended "
                     "would be written again with each new one",
@@ -130,7 +131,7 @@ Result<std::vector<Growing>> find_growing(hid_t file, const Hdf5Objects& objects
   return all;
 }
 
-// Whether a dataset is in chunks whose index cannot be read.
+// Returns whether a dataset has chunks whose index cannot be read.
 bool has_damaged_index(hid_t dataset) {
   const Hdf5Handle creation(H5Dget_create_plist(dataset));
   if (H5Pget_layout(creation.id()) != H5D_CHUNKED) return false;
@@ -140,7 +141,8 @@ bool has_damaged_index(hid_t dataset) {
          H5Dget_num_chunks(dataset, space.id(), &all) < 0;
 }
 
-// How many chunks of an array that grows lie behind its last step; nothing when none does.
+// Returns how many chunks of an array that grows lie behind its last step; nothing if there are
+// none.
 std::optional<std::uint64_t> chunks_behind_extent(hid_t dataset) {
   const auto one = growing(dataset, "");
   if (!one || is_hdf5_dimension_only(dataset) || cannot_grow_safely(dataset, "")) {
@@ -161,7 +163,7 @@ std::optional<std::uint64_t> chunks_behind_extent(hid_t dataset) {
   return all - inside;
 }
 
-// How many more steps the last chunks of an array that grows have room for.
+// Returns how many more steps fit into the last chunks of an array that grows.
 hsize_t steps_left_in_chunk(hid_t dataset) {
   const auto one = growing(dataset, "");
   const Hdf5Handle creation(H5Dget_create_plist(dataset));
@@ -172,8 +174,8 @@ hsize_t steps_left_in_chunk(hid_t dataset) {
   return in_last == 0 ? 0 : chunk.front() - in_last;
 }
 
-// Whether the index has encoded chunks of steps from `steps` on, which the array did not have
-// before. A commit that was killed entered them.
+// Returns whether the index has encoded chunks of steps from `steps` on, which the array did not
+// have before. A killed commit entered such chunks.
 Result<bool> has_chunks_from(hid_t dataset, hsize_t steps, Hdf5Writing& writing) {
   const auto now = growing(dataset, "");
   const Hdf5Handle creation(H5Dget_create_plist(dataset));
@@ -209,9 +211,10 @@ Result<bool> has_chunks_from(hid_t dataset, hsize_t steps, Hdf5Writing& writing)
 
 enum class Leftovers : std::uint8_t { there_are_none, may_be_there };
 
-// An array that a killed run left a step ahead keeps it. Chunks that it left behind the array's
-// steps would be in the next one where nobody writes them, so they are taken out of the index: the
-// library does so when an array gets shorter. Returns whether there were any.
+// Gives an array more steps. An array that a killed run left a step ahead keeps that step. Chunks
+// that it left behind the array's steps would appear in the next step where nothing is written, so
+// they are removed from the index, which the library does when an array gets shorter. Returns
+// whether there were any.
 Result<bool> extend(hid_t file, const Growing& one, hsize_t steps, Hdf5Writing& writing,
                     const std::string& path, Leftovers leftovers) {
   if (one.sizes.front() >= steps) return false;
@@ -233,11 +236,11 @@ Result<bool> extend(hid_t file, const Growing& one, hsize_t steps, Hdf5Writing& 
 }
 
 struct Extended {
-  std::map<std::string, std::int64_t> steps_before;  // of each array that grows
+  std::map<std::string, std::int64_t> steps_before;  // by the names of the arrays that grow
   bool had_leftovers = false;
 };
 
-// Gives the arrays that grow so many steps.
+// Gives all arrays that grow this number of steps.
 Result<Extended> extend_listed(hid_t file, Hdf5Writing& writing, const Hdf5Objects& objects,
                                const std::string& path, std::int64_t steps, Leftovers leftovers) {
   writing.set_alignment(kept_hdf5_alignment(file));
@@ -268,7 +271,7 @@ Result<Extended> extend_listed(hid_t file, Hdf5Writing& writing, const Hdf5Objec
   return extended;
 }
 
-// In chunks that hold committed steps, what a killed run wrote of the next ones.
+// Clears what a killed run wrote of later steps into chunks that hold committed steps.
 Status clear_last_chunks(const FileMap& map, const std::map<std::string, std::int64_t>& steps) {
   DataFileCache files(DataFileCache::Use::writing);
   for (const StoredArray& one : map.arrays) {
@@ -283,7 +286,7 @@ Status clear_last_chunks(const FileMap& map, const std::map<std::string, std::in
     behind.extent[0] = last - before->second;
     array::ChunksMeeting meeting(chunks->grid, array::Region(array::Section::of(behind)));
     for (std::int64_t chunk = 0; meeting.next(chunk);) {
-      if (!chunks->place_of(chunk)) continue;  // it has the fill value
+      if (!chunks->place_of(chunk)) continue;  // it has the fill value anyway
       const array::Box part = array::intersect(chunks->grid.box(chunk), behind);
       Status cleared = write_fill(one, array::Section::of(part), files);
       if (!cleared.ok()) return cleared;
@@ -318,7 +321,7 @@ Status set_hdf5_length(const std::string& path, std::int64_t committed, std::int
 
 Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps, Hdf5Known known) {
   if (steps < 0) return invalid_argument(fmt::format("{} steps: give 0 or more", steps));
-  // The library opens the file by a driver of its own here, which a signal may interrupt.
+  // Here the library opens the file by its own driver, which a signal may interrupt.
   const htri_t is_hdf5 = uninterrupted([&] {
     errno = 0;
     return H5Fis_hdf5(path.c_str());
@@ -334,7 +337,7 @@ Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps, Hdf5Kno
   const std::int64_t committed = writing.end();
   const auto objects = list_hdf5_objects(file.id(), path);
   if (!objects) return objects.error();
-  // A commit cuts the file to its end with its last change.
+  // The last change of a commit cuts the file at its end.
   const auto leftovers =
       writing.length() == committed ? Leftovers::there_are_none : Leftovers::may_be_there;
   auto extended = extend_listed(file.id(), writing, objects.value(), path, steps, leftovers);
@@ -381,8 +384,8 @@ Result<HeaderUpdate> drop_hdf5_steps(const std::string& path, std::int64_t steps
     std::vector<hsize_t> sizes = one.sizes;
     bool done = true;
     if (sizes.front() < static_cast<hsize_t>(before)) {
-      // A drop that was killed made the array shorter, and may have left chunks in its index, which
-      // the library takes out where it makes the array shorter itself.
+      // A drop that was killed made the array shorter, and may have left chunks in its index. The
+      // library removes them only when it makes the array shorter itself.
       sizes.front() = static_cast<hsize_t>(before);
       done = H5Dset_extent(dataset.id(), sizes.data()) >= 0;
     }
@@ -416,7 +419,7 @@ Status clear_unfinished_hdf5_steps(const std::string& path, std::int64_t steps) 
   }
   if (!file.close()) return hdf5_failure("close the file", path, ErrorCode::corrupt);
   if (in_last_chunks > 0) {
-    // Room for as many steps clears what lies in these chunks, and is not committed.
+    // Making room for the steps of these chunks clears them; the room is not committed.
     Status marked = set_hdf5_length(path, committed, committed + hdf5_marker_bytes);
     if (!marked.ok()) return marked;
     const auto room = add_hdf5_steps(path, steps + static_cast<std::int64_t>(in_last_chunks), {});

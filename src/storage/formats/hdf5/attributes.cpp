@@ -15,7 +15,7 @@
 namespace weir::storage {
 namespace {
 
-// How an attribute is stored, and what H5Awrite takes of it.
+// The form in which an attribute is stored, and the data for H5Awrite.
 struct Stored {
   Hdf5Handle type;
   Hdf5Handle space;
@@ -59,7 +59,7 @@ Status write_one(hid_t object, const Attribute& attribute, const std::string& pa
   const Stored stored = stored_form(attribute.value);
   const Hdf5Handle made(H5Acreate2(object, attribute.name.c_str(), stored.type.id(),
                                    stored.space.id(), H5P_DEFAULT, H5P_DEFAULT));
-  // An empty list has no place in memory, and nothing to write.
+  // An empty list has no address in memory, and nothing to write.
   if (!made.ok() ||
       (stored.data != nullptr && H5Awrite(made.id(), stored.type.id(), stored.data) < 0)) {
     return hdf5_failure("write attribute \"" + attribute.name + '"', path, ErrorCode::io);
@@ -80,7 +80,7 @@ bool of_the_library(std::string_view name) {
   return std::find(own.begin(), own.end(), name) != own.end();
 }
 
-// A value, or the reason why there is none.
+// A value, or the reason why it cannot be read.
 using Value = std::variant<Attribute::Value, std::string>;
 
 Value unreadable_value() { return std::string("its value cannot be read"); }
@@ -93,7 +93,7 @@ std::string until_null(const char* text, std::size_t bytes) {
   return std::string(all.substr(0, all.find('\0')));
 }
 
-// Texts of as many bytes each.
+// Reads `count` texts of the same number of bytes.
 Value read_fixed_texts(hid_t attribute, hid_t type, std::size_t count,
                        const Hdf5AttributeLimits& limits, std::vector<std::string>& texts) {
   const std::size_t bytes = H5Tget_size(type);
@@ -123,7 +123,7 @@ Value read_variable_texts(hid_t attribute, hid_t type, hid_t space, std::size_t 
   return bytes > limits.bytes ? too_long(limits) : Value(Attribute::Value());
 }
 
-// One text, also where it is in a list, as NetCDF-4 has it; or several.
+// Returns one text, also if it is stored in a list, as NetCDF-4 stores it; or several texts.
 Value read_texts(hid_t attribute, hid_t type, hid_t space, std::size_t count,
                  const Hdf5AttributeLimits& limits) {
   const htri_t variable = H5Tis_variable_str(type);
@@ -138,7 +138,7 @@ Value read_texts(hid_t attribute, hid_t type, hid_t space, std::size_t count,
   return Attribute::Value(std::move(texts.front()));
 }
 
-// The kind of numbers of a type; nothing for types that attributes do not have.
+// Returns the kind of numbers of a type; nothing for types that attributes cannot have.
 std::optional<array::ElementKind> kind_of_numbers(hid_t type) {
   using array::ElementKind;
   const std::size_t bytes = H5Tget_size(type);
@@ -186,7 +186,7 @@ Value read_value(hid_t attribute, const Hdf5AttributeLimits& limits) {
   const int dimensions = H5Sget_simple_extent_ndims(space.id());
   if (dimensions > 1 && count > 1) return fmt::format("it has {} dimensions", dimensions);
   if (H5Tget_class(type.id()) == H5T_STRING) {
-    // NetCDF-4 stores an empty text as one of no dataspace.
+    // NetCDF-4 stores an empty text with a null dataspace.
     if (H5Sget_simple_extent_type(space.id()) == H5S_NULL) return Attribute::Value(std::string());
     return read_texts(attribute, type.id(), space.id(), count, limits);
   }
@@ -214,7 +214,7 @@ extern "C" herr_t weir_hdf5_attribute(hid_t object, const char* name, const H5A_
                                       void* argument) {
   auto& reading = *static_cast<Reading*>(argument);
   if (of_the_library(name)) return 0;
-  if (reading.seen++ >= reading.limits.attributes) return 0;  // is counted
+  if (reading.seen++ >= reading.limits.attributes) return 0;  // only counted
   const auto leave_out = [&](std::string reason) {
     reading.found.left_out.push_back({reading.owner, printable(name), std::move(reason)});
   };

@@ -13,7 +13,8 @@ namespace {
 
 std::string unreadable_index() { return "the index of its chunks cannot be read"; }
 
-// Takes of an error stack what failed first, when H5Dread_chunk() failed: see is_said_to_be_absent.
+// Finds the first failure in the error stack of a failed H5Dread_chunk(): see
+// is_said_to_be_absent().
 extern "C" herr_t weir_hdf5_first_error(unsigned number, const H5E_error2_t* error,
                                         void* argument) {
   if (number != 0) return 0;
@@ -25,10 +26,11 @@ extern "C" herr_t weir_hdf5_first_error(unsigned number, const H5E_error2_t* err
   return 0;
 }
 
-// Whether H5Dread_chunk() failed because the chunk is not in the file. It returns the same when the
-// index cannot be read, but what failed first is another function then, further inside. The library
-// keeps that, with the function's name. (H5Dget_chunk_info_by_coord() tells one from the other by
-// what it returns; but before HDF5 1.14 it walks over all chunks for one that is not there.)
+// Returns whether H5Dread_chunk() failed because the chunk is not in the file. It returns the same
+// value if the index cannot be read, but then another, inner function failed first. The library's
+// error stack has the function's name. (H5Dget_chunk_info_by_coord() distinguishes the two cases by
+// its return value; but before HDF5 1.14 it iterates over all chunks for a chunk that is not
+// there.)
 bool is_said_to_be_absent() {
   bool absent = false;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, weir_hdf5_first_error, &absent);
@@ -37,14 +39,14 @@ bool is_said_to_be_absent() {
 
 }  // namespace
 
-// Lets the library read the chunk, while the driver sees where it lies and moves no byte. False for
-// a chunk that is not in the file, and when reading fails.
+// Lets the library read the chunk, while the driver records its place and moves no bytes. Returns
+// false for a chunk that is not in the file, and if reading fails.
 bool Hdf5ChunkIndex::read_nothing(const hsize_t* corner, Found& found) const {
   std::uint32_t skipped = 0;
   std::byte nothing{};
   driver_.begin_lookup();
 #if H5_VERSION_GE(2, 0, 0)
-  std::size_t room = SIZE_MAX;  // there is none, and none is used
+  std::size_t room = SIZE_MAX;  // there is no room, and none is used
   const bool read = H5Dread_chunk2(dataset_, H5P_DEFAULT, corner, &skipped, &nothing, &room) >= 0;
 #else
   const bool read = H5Dread_chunk(dataset_, H5P_DEFAULT, corner, &skipped, &nothing) >= 0;
@@ -65,7 +67,7 @@ RefusalReason Hdf5ChunkIndex::look_up(Found& found) const {
     element.at(static_cast<std::size_t>(d)) = static_cast<hsize_t>(corner);
   }
   if (read_nothing(element.data(), found) || is_said_to_be_absent()) return std::nullopt;
-  // Neither found nor surely absent: a damaged index, or a library that words it in another way.
+  // Neither found nor certainly absent: the index is damaged, or the library uses other words.
   unsigned mask = 0;
   if (H5Dget_chunk_info_by_coord(dataset_, element.data(), &mask, &found.offset, &found.bytes) <
       0) {
@@ -79,8 +81,8 @@ RefusalReason Hdf5ChunkIndex::for_each_in_file(std::int64_t from, std::int64_t t
                                                const Visit& visit) const {
   if (from >= to) return std::nullopt;
   const bool looks_up = to - from <= most_looked_up;
-  // Counting walks over the whole index. It saves looking up a grid that is mostly empty, and is
-  // left out for steps that are new, so that a step costs the same however many there are.
+  // Counting iterates over the whole index. It saves looking up a grid that is mostly empty. It is
+  // omitted for new steps, so that a step costs the same however many there are.
   std::optional<hsize_t> left;
   if (!looks_up || from == 0) {
     hsize_t in_file = 0;
@@ -117,7 +119,7 @@ RefusalReason Hdf5ChunkIndex::count_in_file(hsize_t& in_file) const {
   return std::nullopt;
 }
 
-// All chunks of the index, in ascending order.
+// Returns all chunks of the index, in ascending order.
 RefusalReason Hdf5ChunkIndex::count_through(hsize_t in_file, std::vector<Found>& all) const {
   const Hdf5Handle space(H5Dget_space(dataset_));
   for (hsize_t number = 0; number < in_file; ++number) {

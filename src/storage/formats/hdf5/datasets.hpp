@@ -1,4 +1,4 @@
-// One dataset: how it is made, and where the library says its bytes are.
+// Makes one dataset, and reads from the library where its bytes are.
 #pragma once
 
 #include <cstdint>
@@ -16,12 +16,12 @@
 
 namespace weir::storage {
 
-// Makes the dataset, and its place in the file by early allocation; nothing is written into it. Its
-// group exists.
+// Makes the dataset, with its place in the file by early allocation. Nothing is written into it.
+// Its group must exist.
 Status make_hdf5_dataset(hid_t file, const ArrayDescription& array, const std::string& path);
 
-// The maps of arrays, as far as their first steps go, of whoever has read them before. They outlive
-// this.
+// Maps of arrays, for their first steps, that the caller has read before. The maps must outlive
+// this object.
 class Hdf5Known {
  public:
   Hdf5Known() = default;  // nothing is known
@@ -29,7 +29,7 @@ class Hdf5Known {
     for (const StoredArray& one : map.arrays) by_name_.emplace(one.description.name, &one.map);
   }
 
-  // Null: the array is not known.
+  // Returns the map of an array; null if it is not known.
   [[nodiscard]] const ExtentMap* find(const std::string& name) const {
     const auto found = by_name_.find(name);
     return found == by_name_.end() ? nullptr : found->second;
@@ -43,20 +43,20 @@ class Hdf5Known {
 
 struct Hdf5File {
   std::string path;
-  std::int64_t bytes = 0;       // its length: no address may lie beyond
+  std::int64_t bytes = 0;       // length of the file: no address may lie beyond it
   std::int64_t user_block = 0;  // bytes before HDF5's own
-  unsigned superblock = 0;      // version; 3 since HDF5 1.10
+  unsigned superblock = 0;      // version of the superblock; 3 since HDF5 1.10
   bool wide = true;             // offsets and lengths have 8 bytes
   Hdf5Types types;
-  Hdf5Writing* driver = nullptr;  // through which it is open
-  // The steps that arrays had before they were given more while the file is open: encoded chunks of
-  // the others are not in the file. Arrays without an entry were given none.
+  Hdf5Writing* driver = nullptr;  // the driver through which the file is open
+  // The steps that arrays had before they were given more while the file is open. Encoded chunks of
+  // later steps are not in the file. Arrays without an entry were given no steps.
   std::map<std::string, std::int64_t> steps_before = {};
   Hdf5Known known = {};
   std::shared_ptr<Hdf5ScaleNames> scales = std::make_shared<Hdf5ScaleNames>();
 };
 
-// What Weir can move, without its attributes, or the reason why it cannot.
+// Returns a dataset that Weir can move, without its attributes, or the reason why it cannot.
 [[nodiscard]] std::variant<StoredArray, StoredTexts, RefusedArray> read_hdf5_dataset(
     const Hdf5File& file, hid_t dataset, const std::string& name);
 

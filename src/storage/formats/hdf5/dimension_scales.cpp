@@ -14,7 +14,7 @@
 namespace weir::storage {
 namespace {
 
-// What the NetCDF-4 library writes as the name of such a scale, followed by the length.
+// The NetCDF-4 library writes these words, followed by the length, as the name of such a scale.
 constexpr std::string_view without_data = "This is a netCDF dimension but not a netCDF variable.";
 
 bool is_coordinate(const ArrayDescription& one) {
@@ -37,7 +37,7 @@ Hdf5Handle make_scale(hid_t file, const std::string& name, std::int64_t extent, 
   return scale;
 }
 
-// A dimension that the file has already.
+// Checks a dimension that the file already has.
 Status check_scale(hid_t file, const std::string& name, std::int64_t extent,
                    const std::string& path) {
   const Hdf5Handle scale(H5Dopen2(file, name.c_str(), H5P_DEFAULT));
@@ -55,7 +55,7 @@ Status check_scale(hid_t file, const std::string& name, std::int64_t extent,
       path);
 }
 
-// Gives the names of those that the file had already to `old`.
+// Adds the names of scales that the file already had to `old`.
 Status make_scales(hid_t file, const FileDescription& description, const std::string& path,
                    Hdf5Writing& writing, std::set<std::string>& old) {
   std::set<std::string> made;
@@ -89,8 +89,8 @@ Status make_scales(hid_t file, const FileDescription& description, const std::st
 
 // ---- Arrays and their scales ------------------------------------------------------------------
 //
-// H5DSattach_scale() reads and writes the whole list of a scale's arrays for each one that it adds.
-// Here all lists are gathered, and each is written once, in the library's form.
+// H5DSattach_scale() reads and writes the whole list of a scale's arrays for each array that it
+// adds. Here all lists are collected first, and each is written once, in the library's form.
 
 // An element of REFERENCE_LIST.
 struct AttachedArray {
@@ -114,7 +114,7 @@ bool write_list(hid_t dataset, const char* name, hid_t type, std::size_t items, 
   return list.ok() && H5Awrite(list.id(), type, data) >= 0;
 }
 
-// The first scale of each dimension is the only one.
+// Each dimension has only one scale.
 bool write_dimension_list(hid_t dataset, std::vector<hobj_ref_t>& scales) {
   const Hdf5Handle type(H5Tvlen_create(H5T_STD_REF_OBJ));
   std::vector<hvl_t> lists;
@@ -144,8 +144,8 @@ class Scales {
     return dataset.ok() && write_dimension_list(dataset.id(), scales);
   }
 
-  // Writes the lists of all scales but those of `old`, which are left as they are: their headers
-  // are those of a published file.
+  // Writes the lists of all scales except those of `old`, whose headers belong to a published file
+  // and stay as they are.
   bool write_lists(const std::set<std::string>& old) {
     const Hdf5Handle type = attached_array_type();
     return std::all_of(known_.begin(), known_.end(), [&](const auto& one) {
@@ -167,7 +167,7 @@ class Scales {
     std::vector<AttachedArray> arrays;
   };
   hid_t file_;
-  std::map<std::string, Scale> known_;  // by their names
+  std::map<std::string, Scale> known_;  // by name
 };
 
 struct FirstScale {

@@ -1,7 +1,7 @@
 // Names of dimensions, as NetCDF-4 keeps them: a dimension is a dataset at the file's root that is
-// a dimension scale, and arrays are attached to it. A one-dimensional array of its dimension's name
-// is the scale itself (a coordinate); otherwise the scale holds nothing and says so in NetCDF-4's
-// words, so that tools show a dimension and not an array.
+// a dimension scale, and arrays are attached to it. A one-dimensional array with the name of its
+// dimension is itself the scale (a coordinate). Otherwise the scale holds nothing and says so in
+// NetCDF-4's words, so that tools show a dimension and not an array.
 #pragma once
 
 #include <map>
@@ -14,28 +14,29 @@
 
 namespace weir::storage {
 
-// Fails when a dimension has the name of an array or group that is no coordinate of it.
+// Fails if a dimension has the name of a group, or of an array that is not its coordinate.
 Status check_hdf5_dimensions(const FileDescription& file);
 
-// After all datasets of the description were made.
+// Writes the scales and attaches the arrays to them. Called after all datasets of the description
+// were made.
 Status write_hdf5_dimensions(hid_t file, const FileDescription& description,
                              const std::string& path, Hdf5Writing& writing);
 
-// Whether a dataset is a scale without data.
+// Returns whether a dataset is a scale without data.
 [[nodiscard]] bool is_hdf5_dimension_only(hid_t dataset);
 
-// The names of a file's scales that were asked for. The library looks through the whole file for
-// the name of what a reference leads to.
+// Cache of the names of a file's scales. To find the name of an object behind a reference, the
+// library searches the whole file.
 class Hdf5ScaleNames {
  public:
-  // "" where it has none.
+  // Returns the name of a scale; "" if it has none.
   [[nodiscard]] const std::string& name_of(hid_t scale);
 
  private:
-  std::map<std::string, std::string> known_;  // by what the library knows the object by
+  std::map<std::string, std::string> known_;  // by the library's identification of the object
 };
 
-// One name per dimension, or none when a dimension has no scale.
+// Returns one name per dimension, or none if a dimension has no scale.
 [[nodiscard]] std::vector<std::string> read_hdf5_dimensions(hid_t dataset, int dimensions,
                                                             Hdf5ScaleNames& scales);
 

@@ -48,14 +48,14 @@ class Entering {
       return H5Dwrite_chunk(dataset_.id(), H5P_DEFAULT, one.place.skipped, corner.data(), bytes,
                             from) >= 0;
     };
-    // The driver looks at no byte of this.
+    // The driver does not use this byte.
     const std::byte nothing{};
     writing_.give_data_place(one.place.offset);
     const bool written = write(&nothing);
     if (writing_.take_data_place() && written) return {};
     if (!written) return failed(array, one.chunk);
     elsewhere_.emplace(one.array, one.chunk);
-    // The chunk was in the file before and stays where it was, or goes where another one was.
+    // The chunk was in the file before and stays where it was, or it replaces another chunk.
     std::vector<std::byte> moved(bytes);
     const auto file = File::open(path_, {});
     if (!file) return file.error();
@@ -67,9 +67,9 @@ class Entering {
     return count == one.place.bytes && write(moved.data()) ? Status() : failed(array, one.chunk);
   }
 
-  // After the last one: whether readers will find all of them, where their bytes are.
+  // Checks, after the last chunk, whether readers will find all chunks where their bytes are.
   Status check(std::span<const WrittenChunk> chunks) {
-    // The last of those that are there several times.
+    // If a chunk occurs several times, only the last one counts.
     std::vector<const WrittenChunk*> last;
     last.reserve(chunks.size());
     for (const WrittenChunk& one : chunks) last.push_back(&one);
@@ -83,7 +83,7 @@ class Entering {
   }
 
  private:
-  // The dataset of the chunk's array.
+  // Opens the dataset of the chunk's array.
   bool open(const WrittenChunk& one) {
     if (one.array != number_) {
       const auto& description = map_.arrays[static_cast<std::size_t>(one.array)].description;
@@ -128,11 +128,11 @@ class Entering {
   const FileMap& map_;
   Hdf5Handle dataset_;
   std::int64_t number_ = -1;
-  // Those that are not where they were written: by array and chunk.
+  // Chunks that are not where they were written: by array and chunk.
   std::set<std::pair<std::int64_t, std::int64_t>> elsewhere_;
 };
 
-// A file is at least as long as its header says.
+// Makes a file at least as long as its header says.
 Status lengthen(const std::string& path, std::int64_t bytes) {
   auto file = File::open(path, {.read = true, .write = true});
   if (!file) return file.error();
@@ -148,7 +148,7 @@ Result<HeaderUpdate> enter_hdf5_chunks(const std::string& path, const Room& room
       std::any_of(room.update.changes.begin(), room.update.changes.end(),
                   [](const HeaderChange& one) { return std::holds_alternative<Publication>(one); });
   const std::string place = unpublished ? incomplete_path(path) : committed_path(path);
-  // A file without its name may change at once: nobody reads it.
+  // A file without its final name may change at once, because no process reads it.
   Hdf5Writing writing(
       unpublished ? Hdf5Writing::Writes::reach_the_file : Hdf5Writing::Writes::are_caught, 1);
   const Hdf5Handle access = writing.access();
@@ -156,7 +156,7 @@ Result<HeaderUpdate> enter_hdf5_chunks(const std::string& path, const Room& room
   if (!file.ok()) return writing.failure("open the file", place, ErrorCode::io);
   const std::int64_t committed = writing.end();
   if (!unpublished) {
-    // As when room was made, so that everything is where it was then.
+    // Everything is then in the place that it had when room was made.
     Status extended = extend_hdf5_arrays(file.id(), writing, place, steps, room);
     if (!extended.ok()) return extended.error();
   }
@@ -174,7 +174,7 @@ Result<HeaderUpdate> enter_hdf5_chunks(const std::string& path, const Room& room
   auto changes = hdf5_header_changes(writing.caught(), place, committed);
   if (!changes) return changes.error();
   changes.value().emplace_back(FileEnd{writing.end()});
-  // By a byte more, which tells that the commit has not come to its end.
+  // One additional byte shows that the commit is not complete.
   if (Status longer = lengthen(place, writing.end() + 1); !longer.ok()) return longer.error();
   return HeaderUpdate{.made = {""}, .changes = std::move(changes).value()};
 }

@@ -1,4 +1,4 @@
-// Chunks that were written somewhere in a file become those of its datasets.
+// Enters chunks that were written somewhere in a file into its datasets.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace weir::storage {
 
-// Format::enter_chunks(): the library writes the chunks, and the driver lets it believe that it
-// found their places and wrote their bytes. Fails unless the index that readers will use then says
-// of every chunk where its bytes are, and how many.
+// Implements Format::enter_chunks(). The library writes the chunks, while the driver makes it
+// believe that it chose their places and wrote their bytes. Fails unless the index that readers
+// will use then has the right place and length of every chunk.
 [[nodiscard]] Result<HeaderUpdate> enter_hdf5_chunks(const std::string& path, const Room& room,
                                                      std::int64_t steps,
                                                      std::span<const WrittenChunk> chunks);

@@ -30,7 +30,7 @@ constexpr H5Z_filter_t blosc2_filter = 32026;
 
 using Values = std::vector<unsigned>;
 
-// The filter bitshuffle's numbers of its compressors, in the order of the enumeration.
+// Numbers of the compressors in the filter bitshuffle, in the order of the enumeration.
 constexpr std::array<unsigned, 3> bitshuffle_numbers = {0, 2, 3};
 
 struct Filter {
@@ -51,8 +51,8 @@ struct FilterOf {
     for (const std::int64_t extent : form.extents) bytes *= extent;
     return bytes;
   }
-  // What its plugin calls them: its version and that of the format, bytes of an element and of a
-  // chunk, level, shuffling, compressor. Its codes are in the order of the enumerations.
+  // Returns the plugin's values: its version and that of the format, bytes of an element and of a
+  // chunk, level, shuffling, compressor. The plugin's numbers have the order of the enumerations.
   template <typename Blosc>
   [[nodiscard]] Values blosc_values(const Blosc& codec, unsigned version, unsigned format) const {
     return {version,
@@ -82,14 +82,15 @@ struct FilterOf {
   }
   Filter operator()(const Crc32cCodec& /*codec*/) const { return {}; }
   Filter operator()(const Fletcher32Codec& /*codec*/) const { return {H5Z_FILTER_FLETCHER32, {}}; }
-  // The versions of h5py's filter and of LibLZF, then the bytes of a chunk.
+  // The values are the versions of h5py's filter and of LibLZF, then the bytes of a chunk.
   Filter operator()(const LzfCodec& /*codec*/) const {
     return {lzf_filter, {4, 0x0105, as_value(chunk_bytes())}};
   }
   Filter operator()(const Lz4Codec& codec) const {
     return {lz4_filter, {as_value(codec.block_bytes)}};
   }
-  // The versions of the filter, then bytes of an element, elements of a block, compressor, level.
+  // The values are the versions of the filter, then bytes of an element, elements of a block,
+  // compressor, level.
   Filter operator()(const BitshuffleCodec& codec) const {
     return {
         bitshuffle_filter,
@@ -137,10 +138,10 @@ std::optional<Codec> bitshuffle_of(const Values& values) {
   return codec;
 }
 
-// Beyond what an int holds a value is wrong, and refused with the others.
+// A value that does not fit into an int is invalid, and becomes -1, which is refused.
 int number_of(unsigned value) { return value > unsigned{INT32_MAX} ? -1 : static_cast<int>(value); }
 
-// The codec of a filter; nothing for filters that are none of Weir's codecs.
+// Returns the codec of a filter; nothing for filters that Weir does not have.
 std::optional<Codec> codec_of(const Filter& filter, const ChunkForm& form) {
   const Values& values = filter.values;
   switch (filter.number) {
@@ -186,7 +187,8 @@ std::span<const std::string_view> hdf5_codecs() { return known; }
 bool set_hdf5_filters(hid_t creation, const Pipeline& pipeline, const ChunkForm& form) {
   for (const Codec& codec : pipeline) {
     const Filter filter = std::visit(FilterOf{form}, codec);
-    // Optional ones may be missing in the library that makes the dataset: it will not run them.
+    // Optional filters may be missing in the library that makes the dataset, because it does not
+    // run them.
     const unsigned flag =
         filter.number == H5Z_FILTER_FLETCHER32 ? H5Z_FLAG_MANDATORY : H5Z_FLAG_OPTIONAL;
     if (H5Pset_filter(creation, filter.number, flag, filter.values.size(), filter.values.data()) <

@@ -1,6 +1,6 @@
 // HDF5's filters as codecs, by their registered numbers and the values that the registered plugins
-// (those of hdf5plugin among them) write and expect. The library itself never runs them: chunks are
-// read and written as they are in the file.
+// (including those of hdf5plugin) write and expect. The library itself never runs the filters:
+// chunks are read and written as they are in the file.
 #pragma once
 
 #include <span>
@@ -13,16 +13,16 @@
 
 namespace weir::storage {
 
-// The names of the codecs that an HDF5 dataset may have.
+// Returns the names of the codecs that an HDF5 dataset may have.
 [[nodiscard]] std::span<const std::string_view> hdf5_codecs();
 
-// Adds the filters of a checked pipeline to the properties of a dataset to be made. False when the
-// library refuses one.
+// Adds the filters of a checked pipeline to the properties of a dataset to be made. Returns false
+// if the library refuses a filter.
 [[nodiscard]] bool set_hdf5_filters(hid_t creation, const Pipeline& pipeline,
                                     const ChunkForm& form);
 
-// The codecs of a dataset with chunks of this form, none without filters; or the reason why they
-// are not for Weir.
+// Returns the codecs of a dataset with chunks of this form (none without filters), or the reason
+// why Weir cannot use them.
 [[nodiscard]] std::variant<Pipeline, std::string> read_hdf5_filters(hid_t creation,
                                                                     const ChunkForm& form);
 

@@ -30,7 +30,7 @@ namespace {
 
 // ---- Laying out -------------------------------------------------------------------------------
 
-// In order of creation, so that tools list arrays in the order of the description.
+// Links are kept in order of creation, so that tools list arrays in the order of the description.
 Hdf5Handle creation_in_order(hid_t what) {
   Hdf5Handle creation(H5Pcreate(what));
   H5Pset_link_creation_order(creation.id(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
@@ -53,9 +53,9 @@ Status make_groups(hid_t file, const FileDescription& description, const std::st
   return {};
 }
 
-// HDF5 has no contiguous dataset that grows or is filtered. Without a codec a step is one chunk, so
-// that it lies densely in the file and any part of it is read alone; but a chunk has less than 4
-// GiB.
+// Chooses chunks. HDF5 has no contiguous dataset that grows or is filtered. Without a codec a step
+// is one chunk, so that it is dense in the file and any part of it can be read by itself; but a
+// chunk must have less than 4 GiB.
 FileDescription with_chunks(FileDescription file) {
   for (ArrayDescription& one : file.arrays) {
     if (one.chunk_extents || (!one.grows && one.codecs.empty())) continue;
@@ -67,7 +67,7 @@ FileDescription with_chunks(FileDescription file) {
   return file;
 }
 
-// The most that there can be where they are more.
+// Returns the bytes of all arrays together; the largest number on overflow.
 std::int64_t bytes_of_all(const FileDescription& description) {
   std::optional<std::int64_t> sum = 0;
   for (const ArrayDescription& one : description.arrays) {
@@ -118,7 +118,7 @@ class Hdf5Format final : public Format {
             .codecs = hdf5_codecs()};
   }
 
-  // One text in a list is read as NetCDF-4's texts are: without the list.
+  // A list of one text is stored as NetCDF-4 stores texts, and read without the list.
   Result<Attribute::Value> stored_attribute(const Attribute& attribute,
                                             const array::ElementType* /*array*/) const override {
     const auto* const texts = std::get_if<std::vector<std::string>>(&attribute.value);
@@ -132,7 +132,7 @@ class Hdf5Format final : public Format {
     if (Status fine = check_hdf5_dimensions(file); !fine.ok()) return fine.error();
     const Hdf5Silence silence;
     const FileDescription made = with_chunks(file);
-    // The library then finds it, empty.
+    // The library then finds an empty file.
     auto empty = make_incomplete_file(path, file.striping);
     if (!empty) return empty.error();
     if (Status closed = empty.value().close(); !closed.ok()) return closed.error();
@@ -148,7 +148,7 @@ class Hdf5Format final : public Format {
   }
 
   Result<FileMap> open(const std::string& path) const override {
-    // HDF5 1.10 crashes on some damaged heaps, and cannot close some damaged files ever after.
+    // HDF5 1.10 crashes on some damaged heaps, and can never close some damaged files.
     const auto message = read_hdf5_elsewhere(find_sandbox_program("weir-hdf5-header"), path);
     if (!message) return message.error();
     auto map = parse_file_map(message.value());

@@ -17,9 +17,9 @@ namespace {
 // The parts of a commit, in their order.
 enum class Part : std::uint8_t {
   new_block,
-  heap,  // of texts and references: gets entries that nothing names yet
+  heap,  // of texts and references: gets entries to which nothing refers yet
   superblock,
-  array_data,  // of an extensible array: those that hold the most, and are named by the next
+  array_data,  // of an extensible array: these hold most data, and the next parts refer to them
   array_super,
   array_index,
   array_header,
@@ -32,13 +32,13 @@ struct Block {
   std::vector<std::byte> bytes;
 };
 
-// Where a part stands in a commit: parts of one group need no order among them that outlives a
-// crash of the system.
+// Returns the group of a part in a commit. The order of parts in one group need not survive a crash
+// of the system.
 int group_of(Part part, Hdf5Commit kind) {
   if (part == Part::new_block || part == Part::heap) return 0;
   const bool adds = kind == Hdf5Commit::of_more_steps;
   if (part == Part::object_header) return adds ? 3 : 1;
-  // Places behind the end that the superblock tells of are refused by the library.
+  // The library refuses places behind the end that the superblock states.
   if (part == Part::superblock) return adds ? 1 : 3;
   return 2;
 }
@@ -47,7 +47,7 @@ std::string_view signature(const std::vector<std::byte>& bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), std::min<std::size_t>(4, bytes.size())};
 }
 
-// By the signatures of the HDF5 File Format Specification.
+// Returns the part by the signatures of the HDF5 File Format Specification.
 std::optional<Part> part_of(std::string_view signature) {
   if (signature == "EADB") return Part::array_data;
   if (signature == "EASB") return Part::array_super;
@@ -59,7 +59,7 @@ std::optional<Part> part_of(std::string_view signature) {
   return std::nullopt;
 }
 
-// The part of the file that has a place: what is on disk, zeros behind its end.
+// Returns the bytes on disk at a place, zeros behind the file's end.
 Result<std::vector<std::byte>> bytes_at(const File& file, std::int64_t offset, std::size_t count) {
   std::vector<std::byte> bytes(count);
   const Slice slice{bytes.data(), static_cast<std::int64_t>(count)};
@@ -76,7 +76,7 @@ bool in_one_page(const Block& block) {
   return block.offset % page_bytes + static_cast<std::int64_t>(block.bytes.size()) <= page_bytes;
 }
 
-// The object headers of a page become one write. What lies between them stays.
+// Combines the object headers of a page into one write. The bytes between them are kept.
 void join(const Block& next, HeaderWrite& write) {
   const std::size_t first = write.bytes.size();
   const auto from = static_cast<std::size_t>(next.offset - write.offset);
@@ -100,7 +100,7 @@ Result<std::vector<HeaderChange>> hdf5_header_changes(const Hdf5Blocks& caught,
       if (!now) return now.error();
       if (now.value() == bytes) continue;
       const auto part = part_of(signature(bytes));
-      // Pages of a large array's data have no signature, in the file neither.
+      // Pages of a large array's data have no signature, and none in the file either.
       const bool alike =
           part ? signature(now.value()) == signature(bytes) : !part_of(signature(now.value()));
       if (!alike) {

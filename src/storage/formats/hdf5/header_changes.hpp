@@ -1,4 +1,4 @@
-// From what the library would have written to the update that a commit applies.
+// Converts what the library would have written into the update that a commit applies.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,21 @@
 
 namespace weir::storage {
 
-// The changes of a file that is `committed` bytes long for readers, in the order
+// Returns the changes to a file that is `committed` bytes long for readers. If steps are added, the
+// order of the changes is
 //
-//     new blocks, behind the file's end     nothing names them yet; heaps, which get entries
+//     new blocks, behind the file's end     nothing refers to them yet; heaps, which get entries
 //     the superblock                        the file's end: writers refuse what lies behind it
 //     blocks of indices of chunks           entries for chunks outside all extents are added
 //     object headers                        the extents: readers see the steps
 //
-// where steps are added; where some are dropped, the object headers come before the blocks of
-// indices and the superblock, which then tells of an earlier end:
+// If steps are dropped, the object headers come before the blocks of indices and the superblock,
+// which then has an earlier end:
 //
 //     new blocks, object headers, blocks of indices, the superblock
 //
-// Each block is a write of its own, but for the object headers of one page, which are one write.
-// Fails when a block in the middle of the file is none that grows in place.
+// Each block is a write of its own, except that all object headers in one page are one write. Fails
+// if a block in the middle of the file is not of a kind that grows in place.
 enum class Hdf5Commit : std::uint8_t { of_more_steps, of_fewer_steps };
 [[nodiscard]] Result<std::vector<HeaderChange>> hdf5_header_changes(
     const Hdf5Blocks& caught, const std::string& path, std::int64_t committed,

@@ -1,12 +1,11 @@
-// Reads one HDF5 file, for read_elsewhere.hpp: what crashes the library ends this
-// program alone.
+// Reads one HDF5 file for read_elsewhere.hpp. If the library crashes, only this program ends.
 #include "storage/formats/hdf5/library.hpp"
 #include "storage/formats/hdf5/read_elsewhere.hpp"
 #include "storage/formats/sandbox_process.hpp"
 
 int main(int argument_count, char** arguments) {
-  // Ends here, before anything is said, when headers and library are of different versions: that is
-  // not the file's doing.
+  // If the headers and the library have different versions, the program ends here, before its
+  // greeting, because that is not caused by the file.
   if (H5open() < 0) return 1;
   const weir::storage::Hdf5Silence silence;
   return weir::storage::sandbox_main(argument_count, arguments,

@@ -1,8 +1,8 @@
 // The HDF5 library as this folder uses it: identifiers that close themselves, errors as values, and
 // no output of its own on stderr.
 //
-// The library of most systems is not safe for threads: one thread of a process at a time is in this
-// folder, which Hdf5Silence sees to, and none otherwise in the same library meanwhile.
+// The library of most systems is not safe for threads. Hdf5Silence ensures that one thread of a
+// process at a time is in this folder; no other thread may use the same library meanwhile.
 #pragma once
 
 #include <hdf5.h>
@@ -33,7 +33,7 @@ class Hdf5Handle {
 
   [[nodiscard]] hid_t id() const { return id_; }
   [[nodiscard]] bool ok() const { return id_ >= 0; }
-  // Closes it now; false when that failed, as closing a file may.
+  // Closes the object now. Returns false on failure, which is possible for files.
   [[nodiscard]] bool close() {
     return !ok() || H5Idec_ref(std::exchange(id_, H5I_INVALID_HID)) >= 0;
   }
@@ -42,9 +42,10 @@ class Hdf5Handle {
   hid_t id_ = H5I_INVALID_HID;
 };
 
-// While one lives, the library prints nothing when a call fails, and other threads wait to have
-// one. It loads no filters, which Weir does not need: those that another program's
-// HDF5_PLUGIN_PATH names may be linked with another HDF5, and making a dataset would fail in them.
+// While such an object exists, the library prints nothing when a call fails, and other threads that
+// construct one wait. The library loads no filters, which Weir does not need: filters in another
+// program's HDF5_PLUGIN_PATH may be linked with another HDF5, and making a dataset would fail in
+// them.
 class Hdf5Silence {
  public:
   Hdf5Silence() : lock_(one_at_a_time()) {
@@ -61,7 +62,7 @@ class Hdf5Silence {
   }
 
  private:
-  // A recursive one, as calls of the format make use of each other.
+  // The mutex is recursive because calls of the format use each other.
   static std::recursive_mutex& one_at_a_time() {
     static std::recursive_mutex mutex;
     return mutex;
@@ -73,11 +74,12 @@ class Hdf5Silence {
   unsigned plugins_ = 0;
 };
 
-// What the last call that failed says was the cause: "WHAT failed: the cause".
+// Returns the cause of the last call that failed: "WHAT failed: the cause".
 [[nodiscard]] Error hdf5_failure(std::string_view what, const std::string& path, ErrorCode code);
 
-// How this folder creates and opens files: chunk indices and groups of HDF5 1.10, because the
-// older ones have no closed form; the file is closed when its handle is, whatever else is open.
+// Returns the properties by which this folder creates and opens files: chunk indices and groups of
+// HDF5 1.10, because older chunk indices cannot be computed by a formula; and the file is closed
+// with its handle, whatever else is open.
 [[nodiscard]] Hdf5Handle hdf5_access();
 
 }  // namespace weir::storage

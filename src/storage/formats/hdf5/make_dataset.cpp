@@ -19,7 +19,7 @@ std::vector<hsize_t> sizes_of(const array::Indices& extents, array::Order order)
 
 Hdf5Handle creation_of(const ArrayDescription& array, hid_t type) {
   Hdf5Handle creation(H5Pcreate(H5P_DATASET_CREATE));
-  // Encoded chunks get places when their lengths are known; until then readers see the fill value.
+  // Encoded chunks get places when their lengths are known. Until then readers see the fill value.
   const bool encoded = !array.codecs.empty();
   bool fine =
       H5Pset_alloc_time(creation.id(), encoded ? H5D_ALLOC_TIME_INCR : H5D_ALLOC_TIME_EARLY) >= 0 &&

@@ -24,10 +24,10 @@ struct Layout {
   array::Shape shape;
   bool is_scalar = false;
   bool grows = false;
-  std::optional<array::Indices> chunk;  // as stored
+  std::optional<array::Indices> chunk;  // extents as stored
   // All chunks are one block of the file, in row-major order (the HDF5 File Format Specification,
-  // "Implicit Index"): the library's choice for what is allocated early, has no filter and no
-  // unlimited dimension, in files that only 1.10 and later write.
+  // "Implicit Index"). The library chooses this for datasets that are allocated early and have no
+  // filter and no unlimited dimension, in files for HDF5 1.10 and later.
   bool implicit_index = false;
 };
 
@@ -40,7 +40,7 @@ std::optional<array::Indices> indices_of(const std::vector<hsize_t>& sizes) {
   return indices;
 }
 
-// Refuses what the library would have to be asked for byte by byte.
+// Refuses datasets that only the library could read, byte by byte.
 Reason check_creation(const Hdf5File& file, hid_t creation) {
   if (H5Pget_external_count(creation) != 0) return "its data are in external files";
   switch (H5Pget_layout(creation)) {
@@ -73,7 +73,7 @@ std::variant<Layout, std::string> read_layout(const Hdf5File& file, hid_t datase
   if (H5Sget_simple_extent_dims(space.id(), sizes.data(), most.data()) != dimensions) {
     return "its shape cannot be read";
   }
-  // A scalar is an array of one element; an empty dataspace is none.
+  // A scalar is an array of one element; an empty dataspace has no elements.
   const bool is_scalar = count == 0 && H5Sget_simple_extent_type(space.id()) == H5S_SCALAR;
   if (count == 0) sizes = {is_scalar ? 1U : 0U};
   const auto extents = indices_of(sizes);
@@ -102,14 +102,14 @@ bool inside(const Hdf5File& file, haddr_t offset, std::int64_t bytes) {
 
 using Places = std::variant<SlotsInTurn, ShardSlots, ChunkTable>;
 
-// How chunks of an array that are not encoded are stored: each in as many bytes.
+// Chunks of an array that is not encoded, each of which takes the same number of bytes.
 class PlainChunks {
  public:
   PlainChunks(const Hdf5File& file, const Hdf5ChunkIndex& index, const array::ChunkGrid& grid,
               std::int64_t slot_bytes)
       : file_(file), index_(index), grid_(grid), slot_bytes_(slot_bytes) {}
 
-  // Adds the chunks from this one on to a table of those before.
+  // Adds the chunks from this one on to a table of the earlier chunks.
   Reason read_from(std::int64_t chunk, ChunkTable& table) const {
     return index_.for_each_in_file(chunk, grid_.chunks(), [&](const Found& found) -> Reason {
       if (Reason wrong = check(found)) return wrong;
@@ -118,7 +118,7 @@ class PlainChunks {
     });
   }
 
-  // In closed form; the last chunk and some between have to agree.
+  // Finds the formula for the places. The last chunk and some of the others must agree with it.
   Reason read_block(Places& places) const {
     constexpr std::int64_t asked = 5;
     const std::int64_t last = grid_.chunks() - 1;
@@ -157,7 +157,7 @@ class PlainChunks {
   std::int64_t slot_bytes_;
 };
 
-// Adds chunks from <= c < to, encoded and of any length, to a table of those before.
+// Adds the chunks from <= c < to, encoded and of any length, to a table of the earlier chunks.
 Reason read_encoded(const Hdf5File& file, const Hdf5ChunkIndex& index, std::int64_t from,
                     std::int64_t to, EncodedTable& table) {
   std::vector<EncodedTable::Entry> entries;
@@ -177,14 +177,14 @@ Reason read_encoded(const Hdf5File& file, const Hdf5ChunkIndex& index, std::int6
   return reason;
 }
 
-// What was known before, and has not changed, of an array's chunks.
+// The part of an array's chunks that was known before and has not changed.
 template <typename Table>
 struct KnownChunks {
   Table table;
-  std::int64_t chunks = 0;  // the table is of the first so many
+  std::int64_t chunks = 0;  // the table has this many chunks, from the first on
 };
 
-// `chunks_of`: what a map has in such chunks, null where it has none.
+// `chunks_of` returns a map's chunks of this kind, null if it has none.
 template <typename Table, typename ChunksOf>
 KnownChunks<Table> known_chunks(const Hdf5File& file, const std::string& name, const Layout& layout,
                                 const array::ElementType& type, const array::ChunkGrid& grid,
@@ -207,8 +207,8 @@ KnownChunks<Table> known_chunks(const Hdf5File& file, const std::string& name, c
   return found;
 }
 
-// The first so many encoded chunks may be in the file: the others are of steps that it was just
-// given.
+// Returns how many encoded chunks, from the first on, may be in the file. All later ones belong to
+// steps that were just added.
 std::int64_t chunks_to_ask(const Hdf5File& file, const std::string& name,
                            const array::ChunkGrid& grid) {
   const auto before = file.steps_before.find(name);
@@ -257,9 +257,9 @@ Reason read_contiguous(const Hdf5File& file, hid_t dataset, const Layout& layout
   if (!bytes) return bytes.error().message;
   if (bytes.value() == 0) return std::nullopt;
   const haddr_t offset = H5Dget_offset(dataset);
-  // With a user block the library adds its length to what is no offset.
+  // If there is a user block, the library adds its length even to an undefined offset.
   if (offset == HADDR_UNDEF || H5Dget_storage_size(dataset) == 0) {
-    // No element was written yet: one chunk that is not there.
+    // No element has been written yet: the map is one chunk that is not there.
     const auto whole = array::ChunkGrid::create(layout.shape, layout.shape.extents());
     map.extents = ChunkExtents{whole.value(), std::nullopt, ChunkTable()};
     return std::nullopt;
@@ -272,8 +272,8 @@ Reason read_contiguous(const Hdf5File& file, hid_t dataset, const Layout& layout
   return std::nullopt;
 }
 
-// `stored`: the type in the file. Text comes as it is there: the library converts none between
-// ASCII and UTF-8.
+// `stored` is the type in the file. Text is read in that type because the library does not convert
+// between ASCII and UTF-8.
 std::vector<std::byte> read_fill(hid_t creation, hid_t stored, const array::ElementType& type) {
   H5D_fill_value_t defined = H5D_FILL_VALUE_ERROR;
   if (H5Pfill_value_defined(creation, &defined) < 0 || defined != H5D_FILL_VALUE_USER_DEFINED) {
@@ -287,7 +287,7 @@ std::vector<std::byte> read_fill(hid_t creation, hid_t stored, const array::Elem
   return fill;
 }
 
-// The fill value of texts of any length: "" where nothing else is said.
+// Returns the fill value of texts of any length; "" if none is defined.
 std::string read_text_fill(hid_t creation, hid_t stored) {
   H5D_fill_value_t defined = H5D_FILL_VALUE_ERROR;
   char* text = nullptr;
@@ -307,7 +307,7 @@ std::string why_no_type(hid_t type) {
              : "its elements are no numbers and no text of a kind that Weir has";
 }
 
-// What is read of a dataset whose elements are stored in this type; its fill value is not.
+// Reads a dataset whose elements are stored in this type, without its fill value.
 std::variant<StoredArray, std::string> read_stored(const Hdf5File& file, hid_t dataset,
                                                    hid_t creation, const StoredType& stored,
                                                    const std::string& name) {

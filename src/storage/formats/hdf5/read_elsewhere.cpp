@@ -34,8 +34,8 @@ Result<std::string> read_hdf5_elsewhere(const std::optional<std::string>& progra
   if (program) {
     if (auto answer = read_by_program(*program, path, limits, word)) return std::move(*answer);
   }
-  // No other thread is in the library when the child gets a copy of it. The child has the lock as
-  // it is here, and could not take it again: it is held by the thread that this one was a copy of.
+  // This lock ensures that no other thread is in the library when the child gets a copy of it. The
+  // child inherits the lock as held by this thread, of which the child's only thread is a copy.
   const Hdf5Silence silence;
   return read_by_fork([&] { return answer_about_hdf5_file(path, word); }, path, limits);
 }

@@ -1,5 +1,5 @@
-// What is in a file, read by another process: the library may crash on a file of others, or not
-// come to an end.
+// Reads the content of a file in another process, because the library may crash or loop on a file
+// of another program.
 #pragma once
 
 #include <cstdint>
@@ -13,17 +13,17 @@ namespace weir::storage {
 
 enum class Hdf5Question : std::uint8_t {
   header,     // the file's map, as a message of file_map_message.hpp
-  unfinished  // what Format::unfinished() tells, a line each
+  unfinished  // the lines of Format::unfinished()
 };
 
-// The answer, by `program` (find_sandbox_program()); by a fork of this process where that is
-// nothing or cannot run.
+// Returns the answer of `program` (find_sandbox_program()), or of a fork of this process if
+// `program` is nothing or cannot run.
 [[nodiscard]] Result<std::string> read_hdf5_elsewhere(const std::optional<std::string>& program,
                                                       const std::string& path,
                                                       Hdf5Question question = Hdf5Question::header,
                                                       const SandboxLimits& limits = {});
 
-// In that process: answers what read_hdf5_elsewhere() asks it by a word.
+// Runs in that process: answers the question that read_hdf5_elsewhere() asks by a word.
 [[nodiscard]] Result<std::string> answer_about_hdf5_file(const std::string& path,
                                                          const std::string& word);
 

@@ -11,7 +11,7 @@
 namespace weir::storage {
 namespace {
 
-// Places of its fields, where offsets have eight bytes.
+// Places of its fields if offsets have eight bytes.
 constexpr std::size_t superblock_bytes = 48;
 constexpr std::size_t version_at = 8;
 constexpr std::size_t offset_bytes_at = 9;

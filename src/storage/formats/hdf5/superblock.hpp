@@ -1,4 +1,4 @@
-// The superblock of HDF5 files of versions 2 and 3: the 48 bytes that a reader begins with. The
+// The superblock of HDF5 files of versions 2 and 3: the 48 bytes that readers read first. The
 // library has no call that changes which group is the root.
 #pragma once
 
@@ -13,15 +13,15 @@
 
 namespace weir::storage {
 
-// The superblock of the file on disk, with another root group and another end.
+// Returns the superblock of the file on disk with another root group and another end.
 [[nodiscard]] Result<std::vector<std::byte>> hdf5_superblock_with(const std::string& path,
                                                                   std::int64_t root,
                                                                   std::int64_t end);
 
-// Where an object's header is in the file.
+// Returns the offset of an object's header in the file.
 [[nodiscard]] std::optional<std::int64_t> hdf5_object_place(hid_t object);
 
-// The checksum of metadata: Bob Jenkins's lookup3, as the format's specification has it.
+// Returns the checksum of metadata: Bob Jenkins's lookup3, as in the format's specification.
 [[nodiscard]] std::uint32_t hdf5_checksum(const std::byte* bytes, std::size_t count);
 
 }  // namespace weir::storage

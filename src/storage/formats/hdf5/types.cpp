@@ -10,7 +10,7 @@ using array::ElementKind;
 
 Hdf5Handle half_precision() {
   Hdf5Handle type(H5Tcopy(H5T_IEEE_F32LE));
-  // Sign, exponent and mantissa of IEEE 754 binary16; fields first, since they have to fit.
+  // Sign, exponent and mantissa of IEEE 754 binary16. Fields are set first, because they must fit.
   if (H5Tset_fields(type.id(), 15, 10, 5, 0, 10) < 0 || H5Tset_size(type.id(), 2) < 0 ||
       H5Tset_ebias(type.id(), 15) < 0) {
     return {};
@@ -38,7 +38,8 @@ Hdf5Handle truth_values() {
   return type;
 }
 
-// UTF-8, of which ASCII is a part. Zeros fill shorter ones up, as NumPy has it.
+// Returns the type for text in UTF-8, which includes ASCII. Shorter texts are padded with zeros, as
+// in NumPy.
 Hdf5Handle text_of(std::int64_t bytes) {
   Hdf5Handle type(H5Tcopy(H5T_C_S1));
   if (H5Tset_size(type.id(), static_cast<std::size_t>(bytes)) < 0 ||
@@ -92,7 +93,7 @@ Hdf5Handle little_endian(const array::ElementType& type) {
 
 Hdf5Handle hdf5_type(const array::ElementType& type, ByteOrder byte_order) {
   Hdf5Handle made = little_endian(type);
-  // The library does not change the byte order of a compound's parts.
+  // The library does not change the byte order of a compound's members.
   if (byte_order == ByteOrder::big && H5Tset_order(made.id(), H5T_ORDER_BE) < 0) return {};
   return made;
 }

@@ -1,5 +1,5 @@
-// Element types as HDF5 has them, in h5py's conventions: complex numbers are a compound of "r" and
-// "i", truth values an enumeration of FALSE and TRUE, records opaque.
+// Element types in HDF5, by h5py's conventions: complex numbers are a compound of "r" and "i",
+// truth values are an enumeration of FALSE and TRUE, records are opaque.
 #pragma once
 
 #include <optional>
@@ -16,14 +16,15 @@ struct StoredType {
   ByteOrder byte_order = ByteOrder::little;
 };
 
-// The type in a file; invalid when the library refuses it.
+// Returns the type in a file; the handle is invalid if the library refuses the type.
 [[nodiscard]] Hdf5Handle hdf5_type(const array::ElementType& type, ByteOrder byte_order);
 
-// The types of a file as Weir's.
+// Converts the types of a file to Weir's.
 class Hdf5Types {
  public:
   Hdf5Types();
-  // Nothing for what Weir has no type for: text, compounds, references, unusual numbers.
+  // Returns nothing for types that Weir does not have: text of variable length, other compounds,
+  // references, unusual numbers.
   [[nodiscard]] std::optional<StoredType> find(hid_t type) const;
 
  private:

@@ -21,15 +21,15 @@
 namespace weir::storage {
 namespace {
 
-// What the access properties carry to the driver's open(): the library copies it.
+// What the access properties pass to the driver's open(). The library copies it.
 struct DriverInformation {
   Hdf5Writing* writing = nullptr;
 };
 
-// Blocks begin at multiples of this.
+// Blocks begin at multiples of this many bytes.
 constexpr std::int64_t granule = 8;
 
-// The library reads and writes the first member.
+// The library accesses the first member.
 struct DriverFile {
   H5FD_t base{};
   Hdf5Writing* writing = nullptr;
@@ -61,7 +61,7 @@ herr_t weir_hdf5_close(H5FD_t* file) {
   return 0;
 }
 
-// Without the features that gather small blocks and writes: the driver sees each as it is.
+// Disables the features that combine small blocks and writes, so that the driver sees each one.
 herr_t weir_hdf5_query(const H5FD_t* /*file*/, unsigned long* flags) {
   if (flags != nullptr) *flags = 0;
   return 0;
@@ -126,7 +126,8 @@ H5FD_class_t driver_class() {
   H5FD_class_t driver{};
 #if H5_VERSION_GE(1, 14, 0)
   driver.version = H5FD_CLASS_VERSION;
-  driver.value = static_cast<H5FD_class_value_t>(512);  // of those that anybody may use
+  driver.value = static_cast<H5FD_class_value_t>(512);  // one of the numbers that are free for any
+                                                        // use
 #endif
   driver.name = "weir";
   driver.maxaddr = static_cast<haddr_t>(INT64_MAX);
@@ -190,7 +191,7 @@ std::optional<Hdf5Writing::Lookup> Hdf5Writing::end_lookup() {
 
 bool Hdf5Writing::open(const char* path, bool create, bool truncate) {
   int flags = O_CLOEXEC | (writes_ == Writes::are_caught ? O_RDONLY : O_RDWR);
-  if (create) flags |= O_CREAT | O_NOFOLLOW;  // under the temporary name, which others can guess
+  if (create) flags |= O_CREAT | O_NOFOLLOW;  // other users can guess the name
   if (truncate) flags |= O_TRUNC;
   if (writes_ == Writes::are_caught && (create || truncate)) return false;
   close();
@@ -217,7 +218,8 @@ std::int64_t Hdf5Writing::length() const {
 
 void Hdf5Writing::expect_arrays(std::int64_t count, std::int64_t bytes) {
   constexpr std::int64_t least_count = 8;
-  constexpr std::int64_t metadata_of_each = 512;  // mostly less; more lies between the arrays
+  constexpr std::int64_t metadata_of_each = 512;  // mostly less; more metadata lies between the
+                                                  // arrays
   constexpr std::int64_t most_kept = 1 << 20;
   if (count < least_count) return;
   const std::int64_t from = round_up(end_, page_bytes);
@@ -229,8 +231,8 @@ void Hdf5Writing::expect_arrays(std::int64_t count, std::int64_t bytes) {
   end_ = to;
 }
 
-// A block never ends where the file does: the library would lengthen it in place, into the next
-// page.
+// A block never ends where the file ends. Otherwise the library would extend it in place, into the
+// next page.
 std::int64_t Hdf5Writing::allocate_metadata(std::int64_t bytes, bool object_header) {
   const bool shares = object_header && std::exchange(shares_next_, false);
   Page& free = shares ? growing_headers_ : metadata_;
@@ -271,7 +273,7 @@ bool Hdf5Writing::drops_data(std::int64_t offset) {
 
 bool Hdf5Writing::take_data_place() { return std::exchange(given_, GivenPlace()).written; }
 
-// What is beyond the file's end reads as zeros, as places in it that nobody wrote do.
+// Bytes beyond the file's end read as zeros, like places in the file that were never written.
 bool Hdf5Writing::read(std::int64_t offset, std::byte* bytes, std::size_t count) const {
   std::size_t done = 0;
   while (done < count) {
@@ -317,7 +319,7 @@ void Hdf5Writing::write(std::int64_t offset, const std::byte* bytes, std::size_t
 }
 
 void Hdf5Writing::catch_block(std::int64_t offset, const std::byte* bytes, std::size_t count) {
-  // What older blocks hold beside this one stays as blocks of its own.
+  // The parts of older blocks outside this block are kept as separate blocks.
   const std::int64_t end = offset + static_cast<std::int64_t>(count);
   auto older = caught_.upper_bound(offset);
   if (older != caught_.begin()) --older;

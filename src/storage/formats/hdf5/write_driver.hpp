@@ -1,12 +1,12 @@
-// How the library writes files: a virtual file driver of Weir's own.
+// The virtual file driver by which the library writes files.
 //
-// The driver keeps metadata in pages of their own, and every block of up to a page inside one: a
-// write of such a block is whole or not at all when the process is killed. The headers of arrays
-// that grow share pages, so that a commit is one such write for about fifteen arrays. Arrays lie as
-// alignment_of() has it.
+// The driver keeps metadata in pages of their own, and every block of up to a page inside one page:
+// a write of such a block is done completely or not at all if the process is killed. The headers of
+// arrays that grow share pages, so that a commit is one such write for about fifteen arrays. Arrays
+// are aligned as alignment_of() requires.
 //
-// The driver can also catch all writes in memory: the library then believes that it changed the
-// file, which is as it was, and what it would have written is a value.
+// The driver can also catch all writes in memory. The library then believes that it changed the
+// file, but the file is unchanged, and the writes are available as a value.
 #pragma once
 
 #include <cstddef>
@@ -20,10 +20,11 @@
 
 namespace weir::storage {
 
-// What the library wrote, or would have, by its place in the file. Blocks do not overlap.
+// Bytes that the library wrote, or would have written, by offset in the file. Blocks do not
+// overlap.
 using Hdf5Blocks = std::map<std::int64_t, std::vector<std::byte>>;
 
-// One file that the library has open through this driver; it outlives the library's handle.
+// One file that the library has open through this driver. It must outlive the library's handle.
 class Hdf5Writing {
  public:
   enum class Writes : std::uint8_t { reach_the_file, are_caught };
@@ -33,27 +34,30 @@ class Hdf5Writing {
   Hdf5Writing& operator=(const Hdf5Writing&) = delete;
   ~Hdf5Writing();
 
-  // The properties by which H5Fcreate() and H5Fopen() use it; otherwise those of hdf5_access().
+  // Returns the properties by which H5Fcreate() and H5Fopen() use this object; all other properties
+  // are those of hdf5_access().
   [[nodiscard]] Hdf5Handle access();
 
-  // The file gets so many arrays, of so many bytes together: pages for their metadata are kept free
-  // next to each other, so that small arrays lie next to each other, too, and are moved together;
-  // they begin where one array of all these bytes would.
+  // Prepares for `count` arrays of `bytes` bytes together. Pages for their metadata are kept free
+  // next to each other, so that small arrays also lie next to each other, and are moved together.
+  // They begin where one array of all these bytes would.
   void expect_arrays(std::int64_t count, std::int64_t bytes);
-  // The next object header that the library makes is that of an array that grows.
+  // Announces that the next object header that the library makes belongs to an array that grows.
   void share_next_header() { shares_next_ = true; }
   void set_alignment(std::int64_t alignment) { alignment_ = alignment; }
-  // The next block of data has its bytes at `offset` already: the library is given this place, and
-  // what it writes of data is dropped, until take_data_place(), which tells whether it used the
-  // place. It does not when it has a place for the block.
+  // Announces that the bytes of the next block of data are already at `offset`. Until
+  // take_data_place(), the library is given this place, and its writes of data are dropped.
+  // take_data_place() returns whether the library used the place; it does not if it already has a
+  // place for the block.
   void give_data_place(std::int64_t offset) { given_ = {offset, false, false}; }
   [[nodiscard]] bool take_data_place();
-  // Sets this driver on access properties that are there.
+  // Sets this driver on existing access properties.
   [[nodiscard]] bool set_on(hid_t access);
 
-  // Where the library would read data: from begin_lookup() on it is given no bytes for what it
-  // reads of data, and end_lookup() tells of the last such read. So H5Dread_chunk() says at once
-  // where a chunk is, for which H5Dget_chunk_info_by_coord() of HDF5 before 1.14 walks over all.
+  // Finds where the library would read data. After begin_lookup() the library gets no bytes for its
+  // reads of data, and end_lookup() returns the last such read. So H5Dread_chunk() gives the place
+  // of a chunk at once; H5Dget_chunk_info_by_coord() of HDF5 before 1.14 iterates over all chunks
+  // instead.
   struct Lookup {
     std::int64_t offset = 0;
     std::int64_t bytes = 0;
@@ -61,32 +65,32 @@ class Hdf5Writing {
   void begin_lookup();
   [[nodiscard]] std::optional<Lookup> end_lookup();
 
-  // The first change of the file that the system refused, as errno; 0: none. The library is not
-  // told: it could not close the file any more, and would crash when the program ends. So whoever
-  // closed a file without an error looks here.
+  // Returns the errno of the first change of the file that the system refused; 0: none. The library
+  // does not get the error, because it could then not close the file, and would crash when the
+  // program ends. Callers must therefore check this even after a file was closed without an error.
   [[nodiscard]] int refused() const { return refused_; }
-  // Why the library could not do something with the file: the system's reason where the system has
-  // refused something, otherwise the library's, as an error of this code.
+  // Returns why the library could not do something with the file: the system's reason if the system
+  // has refused something, otherwise the library's. The error has this code.
   [[nodiscard]] Error failure(std::string_view what, const std::string& path, ErrorCode code) const;
 
-  // Where the file ends for the library: its length when the file is closed.
+  // Returns where the file ends for the library, which is its length when it is closed.
   [[nodiscard]] std::int64_t end() const { return end_; }
   [[nodiscard]] const Hdf5Blocks& caught() const { return caught_; }
 
-  // ---- For the driver's functions ----
+  // ---- Called by the driver's functions ----
   [[nodiscard]] bool open(const char* path, bool create, bool truncate);
   void close();
   [[nodiscard]] std::int64_t length() const;
   void set_end(std::int64_t end) { end_ = end; }
-  // A new place in the file; negative when there is none.
+  // Return a new place in the file; negative if there is none.
   [[nodiscard]] std::int64_t allocate_metadata(std::int64_t bytes, bool object_header);
   [[nodiscard]] std::int64_t allocate_data(std::int64_t bytes);
   [[nodiscard]] bool read(std::int64_t offset, std::byte* bytes, std::size_t count) const;
   void write(std::int64_t offset, const std::byte* bytes, std::size_t count);
   void set_length();
-  // Whether a read of data is a lookup, and moves no bytes.
+  // Returns whether a read of data is a lookup, which moves no bytes.
   [[nodiscard]] bool looks_up(std::int64_t offset, std::size_t count);
-  // Whether bytes of data are not to be written.
+  // Returns whether bytes of data are dropped instead of written.
   [[nodiscard]] bool drops_data(std::int64_t offset);
 
  private:
@@ -100,7 +104,7 @@ class Hdf5Writing {
   int descriptor_ = -1;
   std::int64_t end_ = 0;
   int refused_ = 0;
-  // Bytes of the file; of the last page of each kind, those that are free.
+  // Offsets of the free bytes in the last page of each kind.
   struct Page {
     std::int64_t from = 0;
     std::int64_t to = 0;
