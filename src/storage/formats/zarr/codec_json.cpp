@@ -11,7 +11,7 @@ constexpr std::array<std::string_view, 8> known = {"shuffle", "deflate", "gzip",
                                                    "blosc",   "zfp",     "crc32c", "delta"};
 constexpr std::array<std::string_view, 6> compressors = {"blosclz", "lz4",  "lz4hc",
                                                          "snappy",  "zlib", "zstd"};
-// The codec of numcodecs with zlib's header around the deflated bytes; gzip has another header.
+// numcodecs' codec with zlib's header around the deflated bytes; gzip has another header.
 constexpr const char* zlib_name = "numcodecs.zlib";
 constexpr std::array<std::string_view, 3> shuffles = {"noshuffle", "shuffle", "bitshuffle"};
 
@@ -37,7 +37,7 @@ struct JsonOf {
   }
   Json operator()(const Blosc2Codec& /*codec*/) const { return nullptr; }
   Json operator()(const ZfpCodec& codec) const {
-    constexpr int fixed_accuracy = 4;  // zfp's numbers of its modes
+    constexpr int fixed_accuracy = 4;  // zfp's numbers for its modes
     constexpr int reversible = 5;
     return named("numcodecs.zfpy", {{"mode", codec.tolerance > 0 ? fixed_accuracy : reversible},
                                     {"tolerance", codec.tolerance > 0 ? codec.tolerance : -1.0},
@@ -53,7 +53,8 @@ struct JsonOf {
   Json operator()(const DeltaCodec& /*codec*/) const { return nullptr; }
 };
 
-// Reads members of a configuration; wrong ones are remembered, missing ones keep their default.
+// Reads members of a configuration. Records whether one is invalid; missing members keep their
+// default.
 class Configuration {
  public:
   explicit Configuration(const Json& json) : json_(json) {}
@@ -89,7 +90,7 @@ Json named(const char* name, Json configuration) {
   return {{"name", name}, {"configuration", std::move(configuration)}};
 }
 
-// The last one is of arrays that others made.
+// The last codec is only for arrays that other programs made.
 std::span<const std::string_view> zarr_codecs_read() { return known; }
 std::span<const std::string_view> zarr_codecs() { return std::span(known).first(known.size() - 1); }
 
@@ -119,7 +120,7 @@ std::optional<Codec> parse_zarr_codec(const std::string& name, const Json& confi
   if (name == "zstd") {
     ZstdCodec zstd;
     from.number("level", zstd.level);
-    // What this asks of libraries that Weir may not have is not in the file.
+    // Levels that Weir's library may not support are clamped. The level does not affect reading.
     zstd.level = std::clamp(zstd.level, -7, 22);
     const auto checksum = configuration.find("checksum");
     zstd.checksum = checksum != configuration.end() && *checksum == true;
@@ -135,7 +136,7 @@ std::optional<Codec> parse_zarr_codec(const std::string& name, const Json& confi
   } else if (name == "gzip" || name == zlib_name) {
     DeflateCodec deflate{.gzip = name == "gzip"};
     from.number("level", deflate.level);
-    // numcodecs' -1 is zlib's own choice.
+    // numcodecs' -1 stands for zlib's own choice.
     if (deflate.level == -1) deflate.level = DeflateCodec().level;
     codec = deflate;
   } else if (name == "crc32c") {

@@ -1,5 +1,5 @@
-// Codecs of bytes as Zarr's documents have them. Those whose names begin with numcodecs are
-// zarr-python's, not the specification's: zfp and shuffling.
+// Codecs of bytes in the form of Zarr's documents. Codecs whose names begin with numcodecs (zfp and
+// shuffling) are zarr-python's and not in the specification.
 #pragma once
 
 #include <optional>
@@ -13,21 +13,22 @@
 
 namespace weir::storage {
 
-// As Zarr writes what has a name and parameters.
+// Returns the form in which Zarr writes objects with a name and parameters.
 [[nodiscard]] Json named(const char* name, Json configuration);
 
-// The names of the codecs that a Zarr array may have.
+// Returns the names of the codecs that a Zarr array of Weir may have.
 [[nodiscard]] std::span<const std::string_view> zarr_codecs();
-// The names of the codecs that arrays of other programs may have besides.
+// Returns these names, and those of codecs that only arrays of other programs may have.
 [[nodiscard]] std::span<const std::string_view> zarr_codecs_read();
 
-// The type by NumPy's name, as "<f8"; nothing for what is none of numbers, or big-endian.
+// Returns the type by NumPy's name, such as "<f8"; nothing for big-endian types and types that are
+// not numbers.
 [[nodiscard]] std::optional<array::ElementType> numpy_element_type(std::string_view name);
 
-// A codec that is in zarr_codecs(), of an array of this type.
+// Returns the JSON form of a codec in zarr_codecs() for an array of this type.
 [[nodiscard]] Json zarr_codec(const Codec& codec, const array::ElementType& type);
 
-// Nothing for what is none of these, or has parameters that are none.
+// Parses a codec. Returns nothing if the codec is unknown or a parameter is invalid.
 [[nodiscard]] std::optional<Codec> parse_zarr_codec(const std::string& name,
                                                     const Json& configuration);
 

@@ -22,7 +22,7 @@ constexpr const char* utf32_name = "fixed_length_utf32";
 constexpr const char* instant_name = "numpy.datetime64";
 constexpr const char* span_name = "numpy.timedelta64";
 
-// NumPy's units of time that CF has, too.
+// NumPy's units of time that CF also has.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> units = {
     {{"D", "days"},
      {"h", "hours"},

@@ -1,4 +1,4 @@
-// Zarr's types of elements, to and from Weir's.
+// Conversion between Zarr's element types and Weir's.
 #pragma once
 
 #include <string>
@@ -11,18 +11,19 @@
 
 namespace weir::storage {
 
-// The "data_type" of a v3 document; the type is no record.
+// Returns the "data_type" of a v3 document. The type must not be a record.
 [[nodiscard]] Json zarr_data_type(const array::ElementType& type);
 
 struct ZarrDataType {
   array::ElementType type;
-  // What the type says of the numbers beyond their bytes: instants are whole numbers with CF's
-  // units and calendar.
+  // Properties of the type beyond its numbers. For example, times are integers with CF's units and
+  // calendar.
   std::vector<Attribute> attributes = {};  // NOLINT(readability-redundant-member-init)
-  bool is_text_of_any_length = false;      // `type` is then that of bytes
+  bool is_text_of_any_length = false;      // `type` is then the type of bytes
 };
 
-// The type by a v3 document's "data_type", or the reason why Weir has none; null: there is none.
+// Parses a v3 document's "data_type" (null: it is missing). Returns the type, or the reason why
+// Weir does not have it.
 [[nodiscard]] std::variant<ZarrDataType, std::string> parse_zarr_data_type(const Json* value);
 
 }  // namespace weir::storage

@@ -41,7 +41,7 @@ constexpr const char* delta_name = "numcodecs.delta";
 
 // ---- Reading ----------------------------------------------------------------------------------
 
-// The first thing found wrong stays the reason.
+// The first problem that is found becomes the reason.
 class Reader {
  public:
   explicit Reader(const Json& document) : document_(document) {}
@@ -71,7 +71,7 @@ class Reader {
     return numbers;
   }
 
-  // An extension point's name; its configuration through `configuration`.
+  // Returns an extension point's name, and its configuration in `configuration`.
   std::string extension(const Json* value, const Json*& configuration) {
     static const Json nothing = Json::object();
     configuration = &nothing;
@@ -343,7 +343,7 @@ std::variant<ZarrArray, std::string> parse_zarr_array(const Json& document, cons
   about.attributes = without_zarr_fill(about);
   about.grows = (own.growing.contains(name) || grows_as_before(document)) &&
                 about.order == array::Order::row_major;
-  // The rules are those for what Weir lays out: chunks and shards that fit the array.
+  // These are the rules for arrays that Weir lays out: chunks and shards must fit the array.
   const FormatAbilities anything = zarr_abilities(zarr_codecs_read());
   ArrayDescription bare = about;
   bare.attributes.clear();

@@ -19,7 +19,7 @@ using array::ElementKind;
 constexpr std::string_view characters =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 constexpr std::size_t bits_each = 6;
-// 64 bits take 11 characters, and one that fills the last group of four.
+// 64 bits take 11 characters, and one more completes the last group of four.
 constexpr std::size_t characters_of_real = 11;
 constexpr char filling = '=';
 
@@ -28,7 +28,8 @@ bool is_real(const array::ElementType& type) {
          type.kind() == ElementKind::float64;
 }
 
-// The bytes as one number, the first of them its highest: bits are counted from there.
+// Returns the number's bytes as an integer whose highest byte is the first, from where bits are
+// counted.
 std::uint64_t bits_of(double value) {
   return big_endian_at<std::uint64_t>(std::as_bytes(std::span(&value, 1)));
 }
@@ -50,14 +51,14 @@ std::optional<double> real_of_text(std::string_view text) {
   for (std::size_t i = 0; i < characters_of_real; ++i) {
     const std::size_t value = characters.find(text[i]);
     if (value == std::string_view::npos) return std::nullopt;
-    // The last character has two bits that are none of the number's.
+    // Two bits of the last character do not belong to the number.
     const bool is_last = i + 1 == characters_of_real;
     bits = is_last ? bits << 4U | value >> 2U : bits << bits_each | value;
   }
   return real_of_bits(bits);
 }
 
-// The one number of the attribute as a real one.
+// Returns the single number of the attribute, as a double.
 std::optional<double> real_of(const Attribute::Value& value) {
   const auto real = numbers_as(ElementKind::float64, value);
   if (!real || attribute_count(*real) != 1) return std::nullopt;
@@ -68,7 +69,7 @@ bool is_of_text(const array::ElementType& type) {
   return type.kind() == ElementKind::text || type.kind() == ElementKind::utf32;
 }
 
-// The element of a type that holds a value; nothing where none does.
+// Returns the element of a type that holds a value; nothing if the type cannot hold it.
 std::optional<std::vector<std::byte>> element_of(const Attribute::Value& value,
                                                  const array::ElementType& type) {
   const auto* const text = std::get_if<std::string>(&value);
@@ -125,11 +126,11 @@ std::vector<Attribute> without_zarr_fill(ArrayDescription array) {
     if (one.name != fill_attribute_name || text == nullptr || !is_real(array.type)) continue;
     const auto real = real_of_text(*text);
     if (!real) continue;
-    // An array of float16 has it as a float32, which attributes have.
+    // For an array of float16 the attribute is a float32, because attributes have no float16.
     const Attribute::Value wide = std::vector<double>{*real};
     one.value = numbers_as(ElementKind::float32, wide).value_or(wide);
   }
-  // The document's own fill value makes no attribute.
+  // The document's own fill value does not become an attribute.
   array.fill.clear();
   return with_fill_attribute(array);
 }

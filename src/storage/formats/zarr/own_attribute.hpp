@@ -1,10 +1,10 @@
-// What Weir keeps of a Zarr store beside the user's attributes: the attribute "_nc_weir" of the
-// root group, an object of
+// Data that Weir keeps in a Zarr store beside the user's attributes: the attribute "_nc_weir" of
+// the root group, an object with the members
 //
-//     "grows"  the arrays to which steps may be added, as in Zarr any array may be resized
-//     "types"  by array or group, then by attribute, the types that JSON does not tell
+//     "grows"  the arrays to which steps may be added (in Zarr any array may be resized)
+//     "types"  by array or group, then by attribute, the types that do not follow from the value
 //
-// xarray shows no attributes of groups that begin with "_nc", but all of arrays.
+// xarray hides attributes of groups that begin with "_nc", but shows all attributes of arrays.
 #pragma once
 
 #include <map>
@@ -18,24 +18,25 @@ namespace weir::storage {
 
 struct ZarrOwn {
   std::set<std::string> growing;
-  std::map<std::string, Json> types;  // each an object
+  std::map<std::string, Json> types;  // each value is an object
 
-  // Null where all types of the attributes are told by JSON.
+  // Returns the stored types of an owner's attributes; null if all types follow from the JSON
+  // values.
   [[nodiscard]] const Json* types_of(const std::string& owner) const {
     const auto found = types.find(owner);
     return found == types.end() ? nullptr : &found->second;
   }
 };
 
-// Puts the attribute into the root's document, where there is anything to keep: of the arrays and
-// groups of `file`, beside what it says of others.
+// Puts the attribute into the root's document, if there is anything to keep: entries for the arrays
+// and groups of `file`, in addition to existing entries for others.
 void put_zarr_own(const FileDescription& file, Json& root);
-// Reads what Weir keeps for itself in the root's document, which may be any JSON.
+// Reads the attribute from the root's document, which may be any JSON.
 [[nodiscard]] ZarrOwn parse_zarr_own(const Json& root);
 
-// Whether an attribute is Weir's and none of the user's.
+// Returns whether an attribute is Weir's own and not the user's.
 [[nodiscard]] bool is_zarr_own(const std::string& name);
-// Whether an array's document says that it is meant to grow as Weir's first stores did.
+// Returns whether an array's document marks it as growing in the way of Weir's first stores.
 [[nodiscard]] bool grows_as_before(const Json& array);
 
 }  // namespace weir::storage

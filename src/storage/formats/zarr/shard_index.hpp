@@ -1,5 +1,5 @@
 // The index of a shard file: (offset, bytes) per chunk in row-major order, little-endian, with all
-// bits set for chunks that are not there, and a CRC-32C.
+// bits set for absent chunks, and a CRC-32C.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct ShardIndexForm {
   bool at_end = true;
   bool summed = true;
 
-  // At most 2^20: checked when a map of shards is made.
+  // Returns the number of slots. It is at most 2^20, which is checked when a map of shards is made.
   [[nodiscard]] std::int64_t slots() const;
   [[nodiscard]] std::int64_t bytes() const;
 };
@@ -32,7 +32,7 @@ struct ShardEntry {
   std::uint64_t bytes = absent;
 
   [[nodiscard]] bool is_there() const { return offset != absent || bytes != absent; }
-  // Whether it lies in a file of so many bytes.
+  // Returns whether the chunk lies within a file of this length.
   [[nodiscard]] bool is_in(std::int64_t file_bytes) const {
     const auto all = static_cast<std::uint64_t>(file_bytes);
     return offset <= all && bytes <= all - offset;
@@ -40,11 +40,11 @@ struct ShardEntry {
 };
 
 struct ShardIndex {
-  std::vector<ShardEntry> entries;  // empty: there is no such file
+  std::vector<ShardEntry> entries;  // empty: the file does not exist
   std::int64_t file_bytes = 0;
 };
 
-// A reason where it cannot be read or does not have its checksum.
+// Reads an index. Returns a reason if it cannot be read or its checksum is wrong.
 [[nodiscard]] std::variant<ShardIndex, std::string> read_shard_index(const ShardIndexForm& form,
                                                                      const std::string& path);
 [[nodiscard]] std::variant<ShardIndex, std::string> read_shard_index(const ShardIndexForm& form,
@@ -52,14 +52,14 @@ struct ShardIndex {
 [[nodiscard]] std::vector<std::byte> shard_index_bytes(const ShardIndexForm& form,
                                                        const std::vector<ShardEntry>& entries);
 
-// The coordinates of the first chunk of a shard, and of the chunk in a slot of it, which may lie
-// outside the grid.
+// Return the coordinates of the first chunk of a shard, and of the chunk in a slot of the shard,
+// which may lie outside the grid.
 [[nodiscard]] array::Indices corner_of_shard(const array::Indices& chunks_per_shard,
                                              const array::Indices& shards, std::int64_t shard);
 [[nodiscard]] array::Indices chunk_in_slot(const array::Indices& chunks_per_shard,
                                            const array::Indices& corner, std::int64_t slot);
 
-// Calls visit(slot, chunk) for each slot of a shard; nothing in place of the number of a chunk that
+// Calls visit(slot, chunk) for each slot of a shard. `chunk` is the chunk's number; nothing if it
 // is not in the array.
 template <typename Visit>
 void for_each_slot(const array::ChunkGrid& grid, const array::Indices& chunks_per_shard,

@@ -19,7 +19,7 @@ namespace {
 constexpr std::int64_t most_shards = 65536;
 constexpr std::int64_t most_chunks_of_shard = std::int64_t{1} << 20;
 std::int64_t product(const array::Indices& extents) {
-  std::int64_t all = 1;  // of a shard's chunks or the shards: checked before
+  std::int64_t all = 1;  // number of chunks in a shard, or of shards; overflow was checked before
   for (const std::int64_t extent : extents) all *= extent;
   return all;
 }
@@ -28,7 +28,8 @@ ShardIndexForm index_form(const ZarrArray& array, const array::Indices& chunks_p
   return {chunks_per_shard, array.index_at_end, array.index_summed};
 }
 
-// Whether the chunk of a slot is in the array now, or once it has grown along dimension 0.
+// Returns whether the chunk of a slot is in the array now, or will be when it grows along dimension
+// 0.
 bool will_exist(const ZarrArray& array, const ChunkExtents& chunks, const ShardSlots& slots,
                 std::int64_t shard, std::int64_t slot) {
   for (int d = slots.shards.size() - 1; d >= 0; --d) {
@@ -42,7 +43,7 @@ bool will_exist(const ZarrArray& array, const ChunkExtents& chunks, const ShardS
   return true;
 }
 
-// Where the chunks of encoded shards are.
+// Reads the places of the chunks of encoded shards.
 std::optional<std::string> read_encoded_shards(const ZarrArray& array, ExtentMap& map,
                                                std::size_t most) {
   auto& chunks = std::get<EncodedChunks>(map.extents);
@@ -51,8 +52,8 @@ std::optional<std::string> read_encoded_shards(const ZarrArray& array, ExtentMap
   std::vector<EncodedTable::Entry> table;
   for (std::int64_t shard = 0; shard < map.files.files(); ++shard) {
     auto read = read_shard_index(form, map.files.path(shard));
-    // The other shards and chunks can be read. Whoever reads a chunk of this one, or one that lies
-    // outside its shard, reads the index again, and is told what is wrong with it (EncodedArray).
+    // The other shards and chunks can still be read. Reading a chunk of this shard, or one that
+    // lies outside its shard, reads the index again, and then reports the problem (EncodedArray).
     if (std::holds_alternative<std::string>(read)) continue;
     const ShardIndex& index = std::get<ShardIndex>(read);
     if (index.entries.empty()) continue;
@@ -73,8 +74,8 @@ std::optional<std::string> read_encoded_shards(const ZarrArray& array, ExtentMap
   return std::nullopt;
 }
 
-// Plain chunks as encoded by no codec: each is looked up in its shard's index when it is read, so
-// that those of the shards that are whole can be.
+// Treats plain chunks as encoded without a codec. Each chunk is then looked up in its shard's index
+// when it is read, so that chunks of intact shards can be read.
 void read_by_index(const ZarrArray& array, ExtentMap& map) {
   const auto& chunks = std::get<ChunkExtents>(map.extents);
   const auto& slots = std::get<ShardSlots>(chunks.places);

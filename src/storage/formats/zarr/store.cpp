@@ -95,8 +95,8 @@ Status announce_zarr_step(const std::string& path, const std::string& root_text)
   if (!file) return file.error();
   Status written = write_text(file.value(), root_text);
   if (written.ok()) written = file.value().close();
-  // Elements of the step may be durable at any time from here on, and only the announcement tells
-  // that they are to be removed.
+  // From here on, elements of the step may become durable at any time, and only the announcement
+  // shows that they have to be removed.
   return written.ok() ? sync_folder(zarr_folder(path, "")) : written;
 }
 
@@ -118,7 +118,8 @@ bool is_zarr_array(const ZarrJson& document) { return is_node(document, "array")
 
 namespace {
 
-// Takes the consolidated documents out of the root's. Nothing where it has none.
+// Removes the consolidated documents from the root's document and returns them; nothing if there
+// are none.
 std::optional<ZarrDocuments> take_consolidated(ZarrJson& root) {
   const auto found = root.find("consolidated_metadata");
   if (found == root.end()) return std::nullopt;
@@ -134,8 +135,8 @@ std::optional<ZarrDocuments> take_consolidated(ZarrJson& root) {
   return documents;
 }
 
-// The documents of the step that is being written, or that a killed run left; none where there is
-// no such step, or the commit is just writing them for the last time.
+// Returns the documents of the step that is being written, or that a killed run left; empty if
+// there is no such step, or if the commit is replacing the root's document at this moment.
 ZarrDocuments announced_documents(const std::string& path) {
   auto root =
       read_document(replacement_path(zarr_folder(path, "") + document_name), most_zarr_root_bytes);
@@ -143,19 +144,19 @@ ZarrDocuments announced_documents(const std::string& path) {
   return take_consolidated(root.value()).value_or(ZarrDocuments());
 }
 
-// A number that is NaN is not equal to itself.
+// NaN in documents is not equal to itself, so the texts are compared, too.
 bool are_alike(const ZarrJson& one, const ZarrJson& other) {
   return one == other || zarr_text(one) == zarr_text(other);
 }
 
-// The nodes whose own documents are not the consolidated ones, with what those say.
+// Returns the own documents that differ from the consolidated ones, by node.
 ZarrDocuments differing_documents(const std::string& path, const ZarrDocuments& consolidated) {
   ZarrDocuments differing;
   for (const auto& [name, document] : consolidated) {
-    if (!check_name(name).ok()) continue;  // it may lead out of the folder
+    if (!check_name(name).ok()) continue;  // it might lead out of the folder
     auto own = read_document(zarr_folder(path, name) + document_name, most_zarr_document_bytes);
     if (!own) {
-      // A store may have consolidated documents alone.
+      // A store may have only consolidated documents.
       if (own.error().system_error != ENOENT) differing[name] = own.error().text();
     } else if (!are_alike(own.value(), document)) {
       differing[name] = std::move(own).value();
@@ -167,7 +168,7 @@ ZarrDocuments differing_documents(const std::string& path, const ZarrDocuments& 
 }  // namespace
 
 Result<ZarrStore> read_zarr_store(const std::string& path, const ZarrLimits& limits) {
-  constexpr int most_attempts = 3;  // while another run commits steps
+  constexpr int most_attempts = 3;  // repeated while another run commits steps
   if (is_zarr_v2(path)) {
     auto documents = read_zarr_v2_documents(path, limits);
     if (!documents) return documents.error();
@@ -191,7 +192,7 @@ Result<ZarrStore> read_zarr_store(const std::string& path, const ZarrLimits& lim
     ZarrDocuments differing = differing_documents(path, *consolidated);
     if (!differing.empty()) {
       const ZarrDocuments announced = announced_documents(path);
-      // A commit that has come to its end meanwhile replaced the root's document.
+      // A commit that has ended meanwhile has replaced the root's document.
       auto again = read_document(file, most_zarr_root_bytes);
       if (!again) return again.error();
       ZarrJson now = again.value();

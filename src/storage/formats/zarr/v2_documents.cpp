@@ -13,11 +13,11 @@
 namespace weir::storage {
 namespace {
 
-// xarray's, by which it kept names of dimensions before Zarr had them.
+// xarray's attribute for names of dimensions, from before Zarr had them.
 constexpr const char* names_attribute = "_ARRAY_DIMENSIONS";
 constexpr const char* missing_attribute = "_FillValue";
 
-// Version 2 writes null for what an array does not have.
+// Returns a member. Version 2 writes null for what an array does not have.
 const Json* member(const Json& from, const char* name) {
   const Json* const found = json_member(from, name);
   return found == nullptr || found->is_null() ? nullptr : found;
@@ -25,7 +25,7 @@ const Json* member(const Json& from, const char* name) {
 
 // ---- Types ------------------------------------------------------------------------------------
 
-// NumPy's names of types: byte order, kind and bytes, and for times their unit in brackets.
+// NumPy's name of a type: byte order, kind and bytes, and for times their unit in brackets.
 struct NumpyType {
   char order = '|';
   char kind = ' ';
@@ -53,7 +53,7 @@ Json with_bytes(const char* name, std::int64_t bytes) {
   return named(name, {{"length_bytes", bytes}});
 }
 
-// A type of v3, or what v2 calls it.
+// Returns a v3 type, or the v2 name if there is no such type.
 Json v3_type(const NumpyType& type, const std::string& name) {
   const std::string bits = std::to_string(8 * type.bytes);
   switch (type.kind) {
@@ -80,7 +80,7 @@ Json v3_type(const NumpyType& type, const std::string& name) {
   }
 }
 
-// What elements have whose fill value v2 leaves open.
+// Returns the value of elements if v2 leaves the fill value open.
 Json open_fill(char kind) {
   switch (kind) {
     case 'b':
@@ -105,7 +105,7 @@ Json v3_blosc(const Json& codec, std::int64_t element_bytes) {
   const Json* const shuffle = member(codec, "shuffle");
   std::int64_t which =
       shuffle != nullptr && shuffle->is_number_integer() ? shuffle->get<std::int64_t>() : 1;
-  // -1: by bits where elements have one byte, by bytes elsewhere.
+  // The value -1 means bitshuffle for elements of one byte, and shuffling bytes for all others.
   if (which == -1) which = element_bytes == 1 ? 2 : 1;
   const bool is_known = which >= 0 && std::cmp_less(which, shuffles.size());
   configuration["shuffle"] =
@@ -113,7 +113,7 @@ Json v3_blosc(const Json& codec, std::int64_t element_bytes) {
   return named("blosc", std::move(configuration));
 }
 
-// A filter or compressor of numcodecs.
+// Converts a filter or compressor of numcodecs.
 Json v3_codec(const Json& codec, std::int64_t element_bytes) {
   const std::string id = json_text(member(codec, "id"));
   if (id == "blosc") return v3_blosc(codec, element_bytes);
@@ -123,7 +123,7 @@ Json v3_codec(const Json& codec, std::int64_t element_bytes) {
   return {{"name", is_in_v3 ? id : "numcodecs." + id}, {"configuration", std::move(configuration)}};
 }
 
-// Texts of any length are objects to NumPy, which a filter makes bytes of.
+// Texts of any length are objects in NumPy, which a filter converts to bytes.
 bool is_of_texts(const Json& array) {
   const Json* const filters = member(array, "filters");
   return json_text(member(array, "dtype")) == "|O" && filters != nullptr && filters->is_array() &&
@@ -138,7 +138,7 @@ Json v3_codecs(const Json& array, const NumpyType& type) {
     for (std::size_t d = shape->size(); d-- > 0;) order.push_back(d);
     codecs.push_back(named("transpose", {{"order", std::move(order)}}));
   }
-  // This filter is called as in v3, and is in the place of the bytes.
+  // This filter has the same name in v3, and takes the place of the codec "bytes".
   const bool of_texts = is_of_texts(array);
   if (of_texts) {
     codecs.push_back({{"name", "vlen-utf8"}});
@@ -168,7 +168,7 @@ Json v3_of_v2_group(const Json* attributes) {
 }
 
 Json v3_of_v2_array(const Json& array, const Json* attributes) {
-  // Apart from the document, whose members move when one is added.
+  // The notes are kept apart from the document, whose members move when a member is added.
   Json notes = attributes != nullptr ? *attributes : Json::object();
   Json document = v3_of_v2_group(nullptr);
   document["node_type"] = "array";
@@ -192,13 +192,13 @@ Json v3_of_v2_array(const Json& array, const Json* attributes) {
       document["dimension_names"] = *names;
       notes.erase(names_attribute);
     }
-    // To readers by CF's rules, v2's fill value says what is missing; 0 is what everything begins
-    // as.
+    // For readers that follow CF's rules, v2's fill value marks missing elements, except 0, with
+    // which everything begins.
     const bool says_missing = fill != nullptr && fill->is_number() && fill->get<double>() != 0;
     if (says_missing && notes.find(missing_attribute) == notes.end()) {
       notes[missing_attribute] = *fill;
     }
-    // Weir adds no steps to stores of v2.
+    // Weir does not add steps to v2 stores.
     notes.erase("_weir_grows");
   }
   document["attributes"] = std::move(notes);

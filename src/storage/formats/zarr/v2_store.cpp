@@ -19,7 +19,7 @@ constexpr const char* group_document = ".zgroup";
 constexpr const char* attributes_document = ".zattrs";
 constexpr const char* consolidated_document = ".zmetadata";
 
-// Reads a document; nothing where there is no such file.
+// Reads a document. Returns nothing if the file does not exist.
 Result<std::optional<Json>> read_if_there(const std::string& file, std::size_t most) {
   auto document = read_zarr_json(file, most);
   if (document) return std::optional(std::move(document).value());
@@ -27,7 +27,8 @@ Result<std::optional<Json>> read_if_there(const std::string& file, std::size_t m
   return document.error();
 }
 
-// A node's document of v3 from the three that it may have; nothing where it is none.
+// Returns a node's v3 document from the three documents that it may have; nothing if it is not a
+// node.
 std::optional<Json> node_of(const Json* array, const Json* group, const Json* attributes) {
   if (array != nullptr) return v3_of_v2_array(*array, attributes);
   if (group != nullptr) return v3_of_v2_group(attributes);
@@ -48,7 +49,8 @@ Result<std::optional<Json>> read_v2_node(const std::string& folder) {
   return node_of(there(0), there(1), there(2));
 }
 
-// "fields/density/.zarray": the node's name, and which of its documents it is.
+// The parts of a key such as "fields/density/.zarray": the node's name, and which of its documents
+// it is.
 struct Place {
   std::string node;
   std::string_view document;
@@ -66,11 +68,11 @@ struct Node {
   const Json* attributes = nullptr;
 };
 
-// A node's own documents are the truth where programs that changed them did not renew the copy.
-// Nodes that have none are what the copy says.
+// Replaces the copies of documents by the nodes' own documents, because programs that changed these
+// may not have renewed the copies. For nodes without own documents the copies are valid.
 Status take_own_documents(const std::string& path, ZarrDocuments& documents) {
   for (auto& [name, document] : documents) {
-    if (!name.empty() && !check_name(name).ok()) continue;  // it may lead out of the folder
+    if (!name.empty() && !check_name(name).ok()) continue;  // it might lead out of the folder
     auto own = read_v2_node(zarr_folder(path, name));
     if (!own) {
       if (name.empty()) return own.error();

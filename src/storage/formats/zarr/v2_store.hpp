@@ -1,4 +1,4 @@
-// Folders of Zarr v2, which Weir reads and does not write.
+// Folders of Zarr v2, which Weir can read but not write.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace weir::storage {
 
-// Whether a folder has documents of v2 and none of v3.
+// Returns whether a folder has documents of v2 and none of v3.
 [[nodiscard]] bool is_zarr_v2(const std::string& path);
 
-// All documents, consolidated or found in the folders of groups, as those of v3 would be
-// (v2_documents.hpp). Fails on what is beyond the limits.
+// Returns all documents, consolidated or found in the folders of groups, converted to v3
+// (v2_documents.hpp). Fails if a limit is exceeded.
 [[nodiscard]] Result<ZarrDocuments> read_zarr_v2_documents(const std::string& path,
                                                            const ZarrLimits& limits);
 

@@ -27,7 +27,7 @@
 namespace weir::storage {
 namespace {
 
-// Chunk by chunk a file; `folder` ends with '/'.
+// Returns the map of an array with one file per chunk. `folder` ends with '/'.
 ExtentMap chunk_file_map(const ZarrArray& array, const std::string& folder) {
   const ArrayDescription& about = array.description;
   const auto grid = array::ChunkGrid::create(about.shape, *about.chunk_extents).value();
@@ -83,7 +83,8 @@ Status check_for_zarr(const FileDescription& file) {
                       "\"_FillValue\", and Zarr has one of the two: give the same",
                       one.name));
     }
-    // A node's name is that of a folder, and its own document's and data's are in there.
+    // A node's name is the name of a folder, which must not collide with the files of its parent's
+    // folder.
     if (last_part(one.name).starts_with("__") || last_part(one.name) == "zarr.json") {
       return invalid_argument(fmt::format("\"{}\" is no name for an array in Zarr", one.name));
     }
@@ -114,11 +115,11 @@ Error no_steps_in_v2(const std::string& path) {
       path);
 }
 
-// The arrays of documents; `steps` many in those that grow, or as many as there are.
+// The arrays of documents.
 struct Opened {
   FileMap map;
-  std::vector<ZarrArray> arrays;  // those of map.arrays
-  // The arrays of map.refused whose documents are damaged.
+  std::vector<ZarrArray> arrays;  // in the order of map.arrays
+  // Those arrays of map.refused whose documents are damaged.
   std::vector<RefusedArray> damaged;
 };
 
@@ -168,7 +169,8 @@ Opened opened(const ZarrDocuments& documents, const std::string& path) {
   return found;
 }
 
-// Plain chunks that are looked up one by one, as an index is damaged: read_zarr_shards().
+// Fails if plain chunks are looked up one by one because an index is damaged: see
+// read_zarr_shards().
 Status check_shards_are_whole(const ArrayDescription& about, const ExtentMap& map,
                               const std::string& path) {
   if (map.encoded() == nullptr || !about.codecs.empty()) return {};
@@ -191,7 +193,7 @@ class ZarrFormat final : public Format {
     return attribute.value;
   }
 
-  // Readers such as xarray open no store in which a dimension has no name.
+  // Readers such as xarray cannot open a store in which a dimension has no name.
   Result<Room> lay_out(const FileDescription& given, const std::string& path) const override {
     const FileDescription description = with_dimension_names(given);
     if (Status fine = check_description(description, abilities(), name()); !fine.ok()) {
@@ -240,8 +242,9 @@ class ZarrFormat final : public Format {
     return opened(store.value().documents, path).map;
   }
 
-  // Chunk files are made by whoever writes them first; shards and their indices here. The update
-  // replaces the root's document last: who reads by that one sees all arrays' steps at once.
+  // Chunk files are made by the process that writes them first; shards and their indices are made
+  // here. The update replaces the root's document last, so readers of that document see all arrays'
+  // steps at once.
   Result<Room> make_room(const std::string& path, std::int64_t steps) const override {
     return room_for_steps(path, steps, std::nullopt);
   }
@@ -251,7 +254,8 @@ class ZarrFormat final : public Format {
     return room_for_steps(path, steps, known_steps);
   }
 
-  // The root's document is replaced last, as by a step: who reads by that one sees all at once.
+  // The root's document is replaced last, as for a step, so readers of that document see all at
+  // once.
   Result<HeaderUpdate> add(const std::string& path, const Additions& added) const override {
     auto cleared = cleared_store(path, std::nullopt);
     if (!cleared) return cleared.error();
@@ -292,7 +296,8 @@ class ZarrFormat final : public Format {
     return update;
   }
 
-  // The root's document is replaced first: who reads by that one sees fewer steps of all arrays.
+  // The root's document is replaced first, so readers of that document see fewer steps of all
+  // arrays.
   Result<HeaderUpdate> drop_steps(const std::string& path, std::int64_t steps,
                                   std::int64_t /*before*/) const override {
     if (is_zarr_v2(path)) return no_steps_in_v2(path);
@@ -323,9 +328,9 @@ class ZarrFormat final : public Format {
   Status clear_unfinished(const std::string& path, std::int64_t /*steps*/) const override {
     const auto store = read_zarr_store(path);
     if (!store) return store.error();
-    // Chunks of an array whose document cannot be read would stay, and show in the next step.
+    // Chunks of an array whose document cannot be read would stay, and appear in the next step.
     if (Status read = check_all_are_read(store.value().documents, path); !read.ok()) return read;
-    // Without the announcement they would be the truth.
+    // Without the announcement the nodes' own documents would be valid.
     if (Status restored = restore_documents(store.value(), path); !restored.ok()) return restored;
     Status cleared = clear_later_steps(opened(store.value().documents, path), path);
     return cleared.ok() ? withdraw_zarr_step(path) : cleared;
@@ -356,8 +361,8 @@ class ZarrFormat final : public Format {
   }
 
  private:
-  // Makes the shards of the steps that the file has, of arrays in shards that are not encoded;
-  // other files of chunks may be missing, which is the fill value.
+  // Makes the shards for the file's existing steps, for arrays in shards that are not encoded.
+  // Other files of chunks may be missing; their elements then have the fill value.
   static Status make_shards_of(const std::vector<ArrayDescription>& arrays, const std::string& path,
                                std::vector<std::string>& names) {
     std::vector<StoredArray> made;
@@ -379,8 +384,9 @@ class ZarrFormat final : public Format {
     Opened found;
   };
 
-  // What is committed, after what a killed run left has been removed. `known_steps`: what the
-  // caller knows each array that grows to have; nothing: it asks for whatever there is.
+  // Returns the committed store, after removing what a killed run left. `known_steps` is the number
+  // of steps that the caller knows each growing array to have; nothing: the caller accepts any
+  // number.
   static Result<ClearedStore> cleared_store(const std::string& path,
                                             std::optional<std::int64_t> known_steps) {
     if (is_zarr_v2(path)) return no_steps_in_v2(path);
@@ -388,7 +394,7 @@ class ZarrFormat final : public Format {
     if (!store) return store.error();
     ZarrDocuments& documents = store.value().documents;
     Opened found = opened(documents, path);
-    // The root's document would get a copy of what nobody knows.
+    // The root's document would otherwise get a copy of an unknown document.
     if (Status read = check_all_are_read(documents, path); !read.ok()) return read.error();
     for (std::size_t i = 0; i < found.arrays.size(); ++i) {
       const ZarrArray& array = found.arrays[i];
@@ -406,7 +412,7 @@ class ZarrFormat final : public Format {
     }
     if (zarr_step_announced(path)) {
       if (Status cleared = clear_later_steps(found, path); !cleared.ok()) return cleared.error();
-      found = opened(documents, path);  // shards may have other indices now
+      found = opened(documents, path);  // the indices of shards may have changed
     }
     if (store.value().root_is_older) {
       Status renewed = renew_zarr_text(zarr_folder(path, ""), zarr_root_text(documents));
@@ -415,7 +421,7 @@ class ZarrFormat final : public Format {
     return ClearedStore{std::move(documents), std::move(found)};
   }
 
-  // The nodes that are new or have other attributes, by their names.
+  // Names of nodes that are new or have changed attributes.
   using Nodes = std::set<std::string>;
 
   static Status enter_arrays(const FileDescription& added, const std::string& path,
@@ -424,7 +430,7 @@ class ZarrFormat final : public Format {
       if (documents.emplace(group, zarr_group_document({})).second) nodes.insert(group);
     }
     for (const ArrayDescription& one : added.arrays) {
-      // Elements that lie there would be those of the array.
+      // Existing elements in the folder would become elements of the array.
       if (is_on_disk(zarr_folder(path, one.name)) && has_elements(zarr_folder(path, one.name))) {
         return invalid_argument(
             fmt::format("there is a folder for the new array \"{}\" already, with files in it that "
@@ -458,7 +464,7 @@ class ZarrFormat final : public Format {
     }
   }
 
-  // `known_steps`: as in cleared_store().
+  // `known_steps` has the same meaning as in cleared_store().
   static Result<Room> room_for_steps(const std::string& path, std::int64_t steps,
                                      std::optional<std::int64_t> known_steps) {
     auto cleared = cleared_store(path, known_steps);
@@ -488,7 +494,8 @@ class ZarrFormat final : public Format {
       return invalid_argument("no array of this file grows", path);
     }
     room.map = std::move(found.map);
-    // By the announcement a reader knows whose the arrays' own documents are: it is there first.
+    // The announcement is made first, because it tells readers to which step the arrays' own
+    // documents belong.
     room.update.made.emplace_back("");
     room.update.made.push_back(zarr_announcement());
     room.update.changes.emplace_back(DurabilityPoint{});
@@ -498,7 +505,7 @@ class ZarrFormat final : public Format {
     return room;
   }
 
-  // The map of an array with more steps; its description has them from here on.
+  // Returns the map of an array with more steps, and changes its description accordingly.
   static Result<ExtentMap> extend(ZarrArray& array, std::int64_t steps, const std::string& folder) {
     ArrayDescription& about = array.description;
     const std::int64_t now = about.shape.extent(0);
@@ -525,7 +532,7 @@ class ZarrFormat final : public Format {
     return map;
   }
 
-  // What is left of dropped steps in shards that hold others has to be cleared.
+  // Fails unless leftovers of dropped steps can be cleared in shards that hold other steps.
   static Status check_first_steps(ZarrArray array, std::int64_t steps, const std::string& path) {
     ArrayDescription& about = array.description;
     if (!about.shard_extents || !about.codecs.empty()) return {};
@@ -540,12 +547,12 @@ class ZarrFormat final : public Format {
     return check_shards_are_whole(about, map.value(), path);
   }
 
-  // The row of shards that holds no step yet, when there are so many.
+  // Returns the first row of shards without steps, if there are this many steps.
   static std::int64_t new_shard_row(const ZarrArray& array, std::int64_t steps) {
     return array::divide_up(steps, (*array.description.shard_extents)[0]);
   }
 
-  // Files of chunks or shards of which no element is in the array, which a killed run left.
+  // Returns files of chunks or shards that have no element in the array, which a killed run left.
   static Result<std::vector<std::filesystem::path>> later_files(const ZarrArray& array,
                                                                 const std::string& folder) {
     const auto& about = array.description;
@@ -567,7 +574,8 @@ class ZarrFormat final : public Format {
     return later;
   }
 
-  // Nodes whose own documents are those of a step that is not committed get the committed ones.
+  // Restores the committed documents of nodes whose own documents belong to a step that is not
+  // committed.
   static Status restore_documents(const ZarrStore& store, const std::string& path) {
     for (const std::string& name : store.of_uncommitted_step) {
       Status restored =
@@ -577,7 +585,7 @@ class ZarrFormat final : public Format {
     return {};
   }
 
-  // Behind the committed steps of every array.
+  // Clears what lies behind the committed steps of every array.
   static Status clear_later_steps(const Opened& found, const std::string& path) {
     for (const ZarrArray& array : found.arrays) {
       if (!array.description.grows) continue;
@@ -589,7 +597,7 @@ class ZarrFormat final : public Format {
     return {};
   }
 
-  // What nobody writes has to have the fill value again.
+  // Removes these files, because elements that are not written must have the fill value again.
   static Status remove_later_files(const ZarrArray& array, const std::string& folder) {
     const auto later = later_files(array, folder);
     if (!later) return later.error();
@@ -601,8 +609,8 @@ class ZarrFormat final : public Format {
     return later.value().empty() ? Status() : sync_folder(folder);
   }
 
-  // In chunks and shards that hold committed steps, what a killed run wrote of the next ones. Files
-  // that are missing have the fill value anyway.
+  // Clears what a killed run wrote of later steps into chunks and shards that hold committed steps.
+  // Files that are missing have the fill value anyway.
   static Status clear_last_files(ZarrArray array, const std::string& folder) {
     ArrayDescription& about = array.description;
     const array::Indices& unit = about.shard_extents ? *about.shard_extents : *about.chunk_extents;
@@ -637,7 +645,7 @@ class ZarrFormat final : public Format {
     return cache.sync();
   }
 
-  // The names of shards below the file's path.
+  // Adds the names of shards, relative to the file's path.
   static void add_shards(const ExtentMap& map, std::int64_t first_row, const std::string& path,
                          std::vector<std::string>& names) {
     const auto& slots = std::get<ShardSlots>(map.chunks()->places);
@@ -648,7 +656,7 @@ class ZarrFormat final : public Format {
     }
   }
 
-  // In place of a document that cannot be read there is a text that says why.
+  // Fails if a document is a text, the reason why it could not be read.
   static Status check_all_are_read(const ZarrDocuments& documents, const std::string& path) {
     for (const auto& [name, document] : documents) {
       if (document.is_string()) return Error(ErrorCode::corrupt, document.get<std::string>(), path);

@@ -1,5 +1,5 @@
-// Zarr v3: a folder with a document per array and group, chunks or shards in files of their own,
-// and all documents again in that of the root ("consolidated metadata"). No compression.
+// Zarr v3: a folder with a document per array and group, and chunks or shards in files of their
+// own. The root's document contains all documents again ("consolidated metadata").
 #pragma once
 
 #include "storage/formats/format.hpp"
