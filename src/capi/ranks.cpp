@@ -78,7 +78,7 @@ Outcome Ranks::finish(const Status& begun, ranks::Pending& pending) {
 }
 
 void Ranks::tell_others(ErrorCode code, const std::string& reason) {
-  if (channel_ == nullptr) return;  // while the session is opened, each wait has its deadline
+  if (channel_ == nullptr) return;  // each wait while the session is opened has its own deadline
   Error error;
   error.code = code;
   error.message = reason;

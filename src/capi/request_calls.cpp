@@ -150,7 +150,7 @@ Outcome take(weir_request** request) {
   return outcome;
 }
 
-// Lets the request go on without the program's memory, and frees its handle.
+// Detaches the request, which then continues without the program's memory, and frees its handle.
 Outcome detach(weir_request** request) {
   weir_request* const taken = std::exchange(*request, nullptr);
   weir_session& session = *taken->session;

@@ -199,7 +199,7 @@ void weir_session_abandon_because(weir_session** session, const char* reason) {
   static_cast<void>(weir::capi::report_outcome_of([&]() -> weir::capi::Outcome {
     // After MPI_Finalize no rank can be reached; a session that is already broken has its reason.
     if (reason != nullptr && !abandoned.ranks.broken() && abandoned.ranks.check_mpi_runs().ok()) {
-      // As after a failure of MPI, no more messages come to or from this rank.
+      // No more messages come to or from this rank, as after a failure of MPI.
       abandoned.ranks.tell_others(weir::ErrorCode::communication,
                                   weir::capi::told_of_abandoning(abandoned, reason));
     }

@@ -34,8 +34,8 @@ struct PackedMemory {
   friend bool operator==(const PackedMemory&, const PackedMemory&) = default;
 };
 
-// What a request needs until it has ended, copied from the caller's structs. Successive transfers
-// mostly have the same distribution, section and layout, which are then kept once.
+// Data that a request needs until it has ended, copied from the caller's structs. Successive
+// transfers mostly have the same distribution, section and layout, which are then kept once.
 struct Content {
   std::vector<aggregation::ArrayPart> parts;
   std::vector<aggregation::MemoryPiece> pieces;  // pieces of all parts

@@ -1,22 +1,22 @@
-// A format: a header and an extent map per array.
+// A format of files. It consists of a header and an extent map per array, and of these operations:
 //
 //     lay out       one rank, once: header and room for all arrays    → Room
-//     (move bytes)  every rank, through the extent maps alone
+//     (move bytes)  every rank, only by the extent maps
 //     commit        one rank, when these bytes are written: the file gets its name
 //     make room     one rank, before steps are added                  → Room
 //     (move bytes)
 //     commit        one rank, when the bytes of these steps are written
-//     drop steps    one rank, in place of adding some                 → update to commit
+//     drop steps    one rank, instead of adding steps                 → update to commit
 //     add           one rank, between steps: arrays and attributes    → update to commit
-//     enter chunks  one rank, before commit, where encoded chunks got places in the file
-//     open          one process: a file of this format, whoever wrote it → FileMap
+//     enter chunks  one rank, before commit, if encoded chunks got places in the file
+//     open          one process: a file of this format, by any program   → FileMap
 //
 // commit() is the same for all formats: header_update.hpp. A run that is killed at any point leaves
-// the last committed file, and beside or behind it what was unfinished.
+// the last committed file, with unfinished parts beside it or behind its end.
 //
-// A format keeps nothing open between two calls. Files are untrusted: whatever is in one, open()
-// returns a value or an error, and allocates in proportion to the metadata that it read. The others
-// are for files that this program laid out or opened.
+// A format keeps nothing open between two calls. Files are untrusted: open() returns a value or an
+// error whatever a file contains, and allocates in proportion to the metadata that it read. All
+// other operations are for files that this program laid out or opened.
 #pragma once
 
 #include <cstdint>

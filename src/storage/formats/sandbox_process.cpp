@@ -69,8 +69,8 @@ constexpr int answers_in_program = 3;
 
 // ---- A fork -----------------------------------------------------------------------------------
 
-// Resets signal handlers: those that a launcher installed for crashes would print, or wait for the
-// job.
+// Resets signal handlers. Handlers that a launcher installed for crashes would print, or wait for
+// the job.
 [[noreturn]] void be_the_child(const ReadHeader& read, const SandboxLimits& limits, int answers) {
   for (const int signal :
        {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGXCPU, SIGTERM, SIGALRM, SIGPIPE}) {

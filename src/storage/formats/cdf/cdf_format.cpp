@@ -140,7 +140,7 @@ class CdfFormat final : public Format {
       return invalid_argument(fmt::format("{} steps for a file of CDF-{} that has {}", steps,
                                           header.version, now.value()));
     }
-    // What lies behind the last record was left by a killed run. After it is cut off, the place
+    // Bytes behind the last record were left by a killed run. After they are cut off, the place
     // reads as zeros.
     const auto committed = cdf_file_bytes(header, now.value());
     if (committed) {

@@ -21,7 +21,7 @@
 namespace weir::storage {
 namespace {
 
-// What the access properties pass to the driver's open(). The library copies it.
+// Data that the access properties pass to the driver's open(). The library copies them.
 struct DriverInformation {
   Hdf5Writing* writing = nullptr;
 };

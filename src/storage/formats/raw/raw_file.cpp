@@ -209,7 +209,7 @@ Status RawFile::set_steps(std::int64_t steps) {
     }
     one.first_step = steps;
   }
-  // Of the records that begin at one step, only the last have all arrays in them.
+  // Only the last of the records that begin at one step have all arrays in them.
   const auto is_last = [](const RawLaterRecords& a, const RawLaterRecords& b) {
     return a.first_step == b.first_step;
   };

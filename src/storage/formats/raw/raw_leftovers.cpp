@@ -23,7 +23,7 @@ namespace weir::storage {
 namespace {
 
 constexpr std::size_t longest_note = 64;
-constexpr std::size_t beginning = 1024;  // of a document
+constexpr std::size_t beginning = 1024;  // of a document, in bytes
 
 // Returns the text of PATH.json; "" if there is none, or if it cannot be a document of Weir.
 Result<std::string> document_beside(const std::string& path) {

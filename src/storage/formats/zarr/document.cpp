@@ -52,8 +52,6 @@ class Reader {
     if (!reason) reason = std::move(why);
   }
 
-  // Null where there is none, or `from` is no object.
-
   array::Indices indices(const Json* value, const char* what, std::int64_t least) {
     array::Indices numbers;
     if (value == nullptr || !value->is_array() || value->size() > array::max_dimensions) {

@@ -14,7 +14,6 @@ constexpr const char* growing_member = "grows";
 constexpr const char* types_member = "types";
 constexpr const char* earlier_attribute = "_weir_grows";
 
-// Null where there is none, or `from` is no object.
 }  // namespace
 
 void put_zarr_own(const FileDescription& file, Json& root) {
