@@ -118,7 +118,7 @@ typedef struct weir_session_options {
   int64_t ranks_per_node; /* treats this many consecutive ranks as a node, to test on one node what
                              happens between several; 0: a node is the ranks that share memory */
   const char* platform;   /* path of the platform's description, a file that `weir platform probe`
-                             writes and that only rank 0 reads: its rates decide which strategies and
+                             writes and only rank 0 reads: its rates decide which strategies and
                              chunks are cheapest. Null: the file that WEIR_PLATFORM names on rank 0.
                              "", or null with WEIR_PLATFORM unset: estimates for a small machine. */
   /* The next four fields describe the storage of the session's files. 0: as in the platform's
@@ -398,7 +398,7 @@ typedef struct weir_define_options {
                                          similar name if that is taken */
   const void* fill;  /* one element: the value that readers see where nothing was written, and treat
                         as missing. The array gets the attribute "_FillValue" (except for bool,
-                        complex numbers and records). Null: the format's default, and no attribute */
+                        complex numbers and records). Null: the format's own, and no attribute */
   const char* codec; /* codecs that each chunk passes before it is stored: "zstd:3",
                         "shuffle,zstd:1,crc32c", "blosc:lz4:5:byte", "zfp:0.001" (hdf5, zarr;
                         docs/formats.md). Null: none */
@@ -445,8 +445,8 @@ int weir_file_attribute_texts(weir_file* file, const char* owner, const char* na
 typedef struct weir_file_open_options {
   int32_t read_only;      /* not 0: nothing is written */
   int32_t rewrite;        /* not 0: arrays without steps that are already in the file can be written
-                             again, in place and outside any step; if a run is killed meanwhile, their
-                             elements are undefined */
+                             again, in place and outside any step; their elements are undefined if
+                             a run is killed meanwhile */
   const char* durability; /* as in weir_file_options */
   const char* checksum;   /* for the steps that are added, as in weir_file_options. Null: as in the
                              existing steps */
