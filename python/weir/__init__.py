@@ -1,8 +1,8 @@
 """Weir measures the I/O of parallel programs, and writes and reads their arrays.
 
-The command line is ``weir``. Programs with arrays use ``weir.Session``, which is loaded when it is
-first asked for, so that the command line starts without it. ``weir.open`` reads files of arrays
-without MPI.
+The command line is ``weir``. MPI programs use ``weir.Session``. ``weir.open`` reads files of
+arrays without MPI. Every name is imported at its first use, so the command line starts without
+the libraries.
 """
 
 from importlib import import_module

@@ -1,5 +1,5 @@
-"""The binding of Weir's C interface: libweir.so through ctypes, arrays through NumPy's addresses.
+"""Binds Weir's C interface: calls libweir.so through ctypes with the addresses of NumPy arrays.
 
-`library` finds and loads libweir.so and declares its functions; `arguments` turns Python's values
-into C's; `session` has the classes that `weir` shows.
+`library` finds and loads libweir.so and declares its functions. `arguments` converts Python values
+to C values. `session`, `array_handle` and `step_file` contain the classes that `weir` exports.
 """

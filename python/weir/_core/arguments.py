@@ -1,7 +1,7 @@
-"""From Python's values to the structs of weir.h.
+"""Converts Python values to the structs of weir.h.
 
-What is wrong with a value is not raised here: it is passed on such that the library refuses it on
-all ranks alike. A rank that raised by itself would leave the others waiting.
+This module does not raise an exception for an invalid value on one rank: that would leave the other
+ranks waiting. It passes the value on in a form that the library refuses on all ranks alike.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ ROW_MAJOR, COLUMN_MAJOR = 0, 1
 MAX_DIMENSIONS = 16
 
 SIZED = {"record": "V", "text": "S", "utf32": "U"}
-"""NumPy's letters for the element types whose names end with a size: ``text[8]``."""
+"""NumPy's type letters of the element types whose names contain a size, such as ``text[8]``."""
 
 TEXT_OF_ANY_LENGTH = "text[]"
-"""The element type of arrays that `weir.open` alone reads."""
+"""Element type of arrays of variable-length texts, which only `weir.open` reads."""
 
 HOST_DEVICES = {1, 3, 11}
-"""DLPack's devices whose memory a processor uses by itself: CPU, and pinned for CUDA or ROCm."""
+"""DLPack devices whose memory the CPU can access: CPU, and host memory pinned by CUDA or ROCm."""
 
 Data: TypeAlias = np.ndarray[Any, Any] | Sequence[np.ndarray[Any, Any]]
-"""A rank's part: an array; of a distribution by several boxes, an array for each.
+"""A rank's part in memory: one array, or a list with one array for each of the rank's boxes.
 
-An array is NumPy's or another one in the host's memory (`__array_interface__`, DLPack). A rank
+An array is a NumPy array or another array in host memory (`__array_interface__` or DLPack). A rank
 without elements may pass None.
 """
 SectionLike: TypeAlias = Sequence[slice] | None
-"""A slice for each dimension."""
+"""One slice for each dimension; None selects the whole array."""
 
 
 def numbers(values: Sequence[int] | None) -> Any:
-    """An array of int64 for C, or nothing."""
+    """Returns the values as a C array of int64, or None."""
     return None if values is None else (c_int64 * max(1, len(values)))(*values)
 
 
 def type_name(dtype: np.dtype[Any]) -> str:
-    """The element type of NumPy's `dtype`; one that there is not for others."""
+    """Returns Weir's name of `dtype`, or for an unsupported `dtype` a name that Weir refuses."""
     if dtype.kind in "mM":
         return dtype.str
     if not dtype.isnative:
@@ -64,13 +64,16 @@ def type_name(dtype: np.dtype[Any]) -> str:
 
 
 def problem_name(problems: Sequence[str], *, is_wrong_type: bool) -> bytes:
-    """What is wrong with data, as an element type that the library refuses on all ranks."""
+    """Returns the problems as the name of an element type, which the library refuses everywhere."""
     kind = WRONG_TYPE if is_wrong_type else WRONG_DATA
     return (kind + ", ".join(problems)).encode(errors="replace")
 
 
 def extents(name: str, values: Any) -> tuple[int, ...]:
-    """The argument `name` as whole numbers; one number is taken for one dimension."""
+    """Returns the argument `name` as integers; a single number stands for one dimension.
+
+    Raises TypeError if a value is not an integer.
+    """
     try:
         return tuple(operator.index(one) for one in np.atleast_1d(np.asarray(values, object)))
     except TypeError:
@@ -79,7 +82,7 @@ def extents(name: str, values: Any) -> tuple[int, ...]:
 
 
 def choice(name: str, value: Any, numbers_of: Mapping[str, int]) -> int:
-    """The number of the word that the argument `name` has."""
+    """Returns the number of the word `value`. Raises ValueError for an unknown word."""
     if value not in numbers_of:
         message = f"{name} is {value!r}: give {' or '.join(map(repr, numbers_of))}"
         raise ValueError(message)
@@ -87,14 +90,14 @@ def choice(name: str, value: Any, numbers_of: Mapping[str, int]) -> int:
 
 
 def whole_section(section: Any) -> Sequence[slice]:
-    """A section as a sequence; one slice is that of the first dimension."""
+    """Returns a section as a sequence; a single slice selects along the first dimension."""
     return (section,) if isinstance(section, slice) else section
 
 
 def dtype_of(name: str) -> np.dtype[Any]:
-    """NumPy's type for an element type; records are bytes that NumPy does not look into.
+    """Returns the NumPy type of an element type; a record is opaque bytes.
 
-    Texts of any length are objects, Python's texts.
+    Variable-length texts have the type object; each element is a Python str.
     """
     if name == TEXT_OF_ANY_LENGTH:
         return np.dtype(object)
@@ -105,10 +108,9 @@ def dtype_of(name: str) -> np.dtype[Any]:
 def section_numbers(
     section: Sequence[slice], shape: Sequence[int]
 ) -> tuple[list[int], list[int], list[int]]:
-    """Start, count and stride for each slice; as in NumPy, bounds beyond the array are cut.
+    """Returns start, count and stride for each slice; bounds are clipped to the array as in NumPy.
 
-    What has no meaning here (negative steps, missing dimensions) comes out such that the library
-    refuses it.
+    Negative steps and a wrong number of dimensions give numbers that the library refuses.
     """
     starts, counts, strides = [], [], []
     for number, part in enumerate(section):
@@ -122,20 +124,20 @@ def section_numbers(
 
 
 class UnusableMemoryError(TypeError):
-    """An array whose memory cannot be moved; the text says which, and what to give."""
+    """An array's memory cannot be read or written in place; the text says what to pass instead."""
 
 
 def is_one_array(data: Any) -> bool:
-    """Whether `data` is one array of this or another library, and not a list of them."""
+    """Returns whether `data` is one array, of NumPy or another library, and not a list."""
     protocols = ("__array_interface__", "__cuda_array_interface__", "__dlpack__", "__array__")
     return isinstance(data, np.ndarray) or any(hasattr(data, name) for name in protocols)
 
 
 def memory_of(data: Any) -> np.ndarray[Any, Any]:
-    """The memory of one array as NumPy sees it, never a copy. Raises UnusableMemoryError.
+    """Returns a NumPy view of the memory of one array, never a copy.
 
-    Arrays in the memory of a GPU, whose addresses a processor must not touch, are unusable, and so
-    are masked arrays, whose mask has no place in a file.
+    Raises UnusableMemoryError for arrays in GPU memory, which the CPU cannot access, for masked
+    arrays, whose mask no file can store, and for objects without an array protocol.
     """
     kind = f"{type(data).__module__}.{type(data).__name__}"
     if isinstance(data, np.ma.MaskedArray):
@@ -162,7 +164,7 @@ def memory_of(data: Any) -> np.ndarray[Any, Any]:
 
 
 def describe_memory(struct: Any, data: np.ndarray[Any, Any]) -> None:
-    """One array, wherever its elements lie: contiguous, a transpose, a view without ghosts."""
+    """Describes the memory of one array: contiguous, transposed, or a strided view."""
     struct.dimensions = data.ndim
     struct.data_shape = numbers(data.shape)
     struct.data = data.ctypes.data if data.size else None
@@ -176,9 +178,9 @@ def describe_memory(struct: Any, data: np.ndarray[Any, Any]) -> None:
 
 
 class RegionArguments:
-    """The struct for a rank's own region, and what keeps alive what it points to.
+    """The C struct of this rank's region, with references to the memory that it points to.
 
-    What is wrong is passed on as by `TransferArguments`.
+    It passes invalid values on to the library in the way of `TransferArguments`.
     """
 
     def __init__(
@@ -191,7 +193,7 @@ class RegionArguments:
     ) -> None:
         self.data: Any = None
         self.struct: Any = None
-        """None: the rank takes no part."""
+        """The struct, or None if the rank takes no part in the call."""
         if lower is None:
             return
         self.struct = c.Region()
@@ -211,7 +213,7 @@ class RegionArguments:
             self.struct.stride = numbers(stride)
             counts = {len(given) for given in (lower, stride) if given is not None}
             if counts != {self.data.ndim}:
-                self.struct.dimensions = -1  # is refused on all ranks together
+                self.struct.dimensions = -1  # The library refuses -1 on all ranks.
         except UnusableMemoryError as error:
             is_wrong_type = True
             problems.append(str(error))
@@ -220,7 +222,7 @@ class RegionArguments:
             problems.append(f"no region that can be used ({type(error).__name__}: {error})")
         if problems:
             self.struct.data_type = problem_name(problems, is_wrong_type=is_wrong_type)
-            # Looked at before the type: some that cannot be wrong.
+            # The library checks these fields before the type: give them values that are valid.
             self.struct.dimensions = 0
             zeros = numbers([0] * MAX_DIMENSIONS)
             self.struct.lower = self.struct.extent = zeros
@@ -232,11 +234,11 @@ class RegionArguments:
 
 
 class TransferArguments:
-    """The structs for one array of a request, and what keeps alive what they point to.
+    """The C structs of one array of a request, with references to the memory that they point to.
 
-    Nothing here raises what depends on one rank's data: a rank that raised by itself would leave
-    the others waiting. What is wrong becomes the name of an element type that there is not, which
-    the library refuses on all ranks together, with that name in its line.
+    An invalid value on one rank raises no exception here, because the other ranks would be left
+    waiting. Its description becomes the name of an element type that does not exist. The library
+    refuses this name on all ranks and quotes it in its error line.
     """
 
     def __init__(
@@ -254,7 +256,7 @@ class TransferArguments:
         self.is_wrong_type = False
         try:
             if array is None or distribution is None:
-                return  # the library refuses it
+                return  # The library refuses a null array or distribution.
             self.struct.array = array.handle
             self.struct.distribution = distribution.handle
             self.describe(distribution, data, is_read_into=is_read_into)
@@ -274,7 +276,7 @@ class TransferArguments:
         self, distribution: Distribution, data: Data | None, *, is_read_into: bool
     ) -> None:
         if data is None:
-            return  # the library refuses it where the rank has elements
+            return  # The library refuses null data if the rank has elements.
         if is_one_array(data):
             arrays = [memory_of(data)]
         elif isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
@@ -308,14 +310,14 @@ class TransferArguments:
         self.struct.section = ctypes.pointer(
             c.Section(start=numbers(start), count=numbers(count), stride=numbers(stride))
         )
-        # Another number of dimensions than the memory's is none at all.
+        # The library refuses -1: the section and the memory differ in their number of dimensions.
         told = self.struct.dimensions
         self.struct.dimensions = len(section) if told in (0, len(section)) else -1
 
     def describe_pieces(
         self, data: Sequence[np.ndarray[Any, Any]], distribution: Distribution
     ) -> None:
-        """An array for each piece, all packed in row-major order."""
+        """Describes one array for each piece; each must be packed in row-major order."""
         shapes = [distribution.piece_shape(number) for number in range(distribution.pieces)]
         if [piece.shape for piece in data] != shapes:
             given = [piece.shape for piece in data]
@@ -329,5 +331,5 @@ class TransferArguments:
 
 
 def transfer_structs(transfers: Sequence[TransferArguments]) -> Any:
-    """The structs in a row, as the library takes them."""
+    """Returns the structs as a contiguous C array."""
     return (c.Transfer * max(1, len(transfers)))(*(transfer.struct for transfer in transfers))

@@ -7,21 +7,23 @@ from typing import Any, TypeAlias
 import numpy as np
 
 GivenValue: TypeAlias = "str | int | float | bool | list[str] | Any"
-"""What a program gives: a text, texts, numbers, or what `numpy.asarray` makes of it."""
+"""Value that a program passes: a text, a list of texts, or what `numpy.asarray` accepts."""
 PlainValue: TypeAlias = "str | list[str] | np.ndarray[Any, Any]"
-"""A text, several of them, or a list of numbers of a type that files have."""
+"""A text, a list of texts, or a one-dimensional array of a type that files can store."""
 AttributeValue: TypeAlias = (
     "str | list[str] | int | float | bool | np.generic | np.ndarray[Any, Any]"
 )
-"""What a file has: one number by itself, Python's own for bool, int64 and float64."""
+"""Value that was read from a file. A single number is a scalar; it is a Python bool, int or float
+for the types bool, int64 and float64."""
 
 REALS = (np.dtype(np.float32), np.dtype(np.float64))
 
 
 def plain(name: str, value: GivenValue) -> PlainValue:
-    """The value of attribute `name` as files have it.
+    """Returns the value of the attribute `name` in a form that files can store.
 
-    Raises TypeError for a type that attributes have not, ValueError for several dimensions.
+    Raises TypeError for a type that attributes cannot have, and ValueError for more than one
+    dimension.
     """
     if isinstance(value, str):
         return str(value)
@@ -45,7 +47,7 @@ def plain(name: str, value: GivenValue) -> PlainValue:
 
 
 def one_or_all(values: np.ndarray[Any, Any]) -> AttributeValue:
-    """A single number by itself, in Python's own type where there is one of that size."""
+    """Returns a single number as a scalar, of Python's own type if that has the same size."""
     if values.size != 1:
         return values
     number: np.generic = values.reshape(-1)[0]

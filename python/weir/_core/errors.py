@@ -1,10 +1,10 @@
-"""What calls of Weir's libraries raise, on every rank alike."""
+"""The exceptions that calls of Weir's libraries raise, the same one on every rank."""
 
 from __future__ import annotations
 
 
 class Error(Exception):
-    """A call failed. The text says on which rank, what, where, and what to do."""
+    """A call failed. The text says which rank failed, what was wrong, where, and what to do."""
 
 
 class ArgumentError(Error, ValueError):
@@ -12,54 +12,54 @@ class ArgumentError(Error, ValueError):
 
 
 class ArgumentTypeError(ArgumentError, TypeError):
-    """An argument is of a type that cannot be, on one rank at least; raised on all."""
+    """An argument has an invalid type on at least one rank; raised on all ranks."""
 
 
 class MismatchError(Error, ValueError):
-    """Ranks made different calls, or passed different things."""
+    """Ranks made different calls, or passed different arguments where they must be the same."""
 
 
 class StorageError(Error, OSError):
-    """The system refused to open, read or write; or a file is not what it should be."""
+    """The system refused to open, read or write a file, or a file is damaged."""
 
 
 class MissingFileError(StorageError, FileNotFoundError):
-    """There is no such file, or no such folder."""
+    """The file or folder does not exist."""
 
 
 class ExistingFileError(StorageError, FileExistsError):
-    """There is such a file already."""
+    """The file exists already."""
 
 
 class ForbiddenError(StorageError, PermissionError):
-    """The system does not allow it."""
+    """The system denied permission."""
 
 
 class NotEnoughMemoryError(Error, MemoryError):
-    """There is not enough memory or disk."""
+    """There is not enough memory or disk space."""
 
 
 class UnsupportedError(Error, NotImplementedError):
-    """Neither this system nor this version of Weir can do that."""
+    """The system, or this version of Weir, does not support the operation."""
 
 
 class DeadlineError(Error, TimeoutError):
-    """A rank did not come in time; the session is broken and can only be closed."""
+    """A rank was silent for too long; the session is broken and can only be closed."""
 
 
 class BrokenError(DeadlineError):
     """MPI failed on a rank, a rank gave the session up, or an earlier call missed its deadline.
 
-    The session can only be closed.
-
-    A kind of DeadlineError, since what a program can do is the same after both.
+    The session can only be closed. The class derives from DeadlineError because a program can
+    respond to both in the same way.
     """
 
 
 class AbortedError(Error):
-    """A rank has given up the step that the call belongs to, for the reason that the text tells.
+    """A rank gave up the step that the call belongs to; the text contains the reason.
 
-    `File.step` gives it up on this rank, too; who calls `begin_step` calls `abort_step`.
+    `File.step` then gives the step up on this rank too. A program that called `begin_step` itself
+    must call `abort_step`.
     """
 
 

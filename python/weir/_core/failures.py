@@ -1,7 +1,7 @@
-"""From the library's lines to exceptions in Python's words.
+"""Turns the library's error lines into Python exceptions.
 
-The library says on all ranks alike what is wrong, by the names of ``weir.h``. Here these become the
-names that a Python program uses, and the line's kind becomes the exception's class.
+The library returns the same code and line on all ranks, with the names of ``weir.h``. This module
+replaces those names by the ones that a Python program uses, and selects the exception's class.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from weir._core.errors import (
 from weir._core.library import library
 
 WRONG_TYPE = "wrong type: "
-"""Before what `weir._core.arguments` finds wrong with the type of data; it comes back quoted."""
+"""Prefix that `weir._core.arguments` gives to a problem with the type of data; the library's error
+line quotes it."""
 WRONG_DATA = "wrong data: "
-"""The same of data whose type is right."""
+"""Prefix that it gives to any other problem with data."""
 
 CALLS = {
     "session_open": "Session",
@@ -67,7 +68,7 @@ CALLS = {
     "wait": "Request.wait",
     "test": "Request.test",
 }
-"""Python's name of each call of weir.h that is not the same without ``weir_``."""
+"""Python name of each call of weir.h for which removing ``weir_`` does not give the Python name."""
 
 SAID_OF_DATA = re.compile(
     r"(?:region\.)?data_type is '(?:wrong type|wrong data): (?P<problem>.*)': "
@@ -99,19 +100,19 @@ CLASS_OF_ERRNO = {
     errno.EROFS: ForbiddenError,
 }
 PACKAGE = str(Path(__file__).parent.parent) + os.sep
-"""Where this package's own sources are."""
+"""Folder of this package's own sources."""
 ERRNO_OF_REASON = {os.strerror(number): number for number in errno.errorcode}
 
 
 def checked(code: int) -> int:
-    """What a call of libweir.so gave, when that is no failure; otherwise raises the failure."""
+    """Returns the return value of a call of libweir.so; raises the failure if it is negative."""
     if code >= 0:
         return code
     raise failure(code, library().weir_last_error().decode(errors="replace"))
 
 
 def failure(code: int, line: str) -> Error:
-    """The exception for a call of the library that gave this code and this line."""
+    """Returns the exception for a call of the library that failed with this code and line."""
     text = in_python_words(line)
     kind = CLASSES.get(code, Error)
     if kind is ArgumentError and WRONG_TYPE in line:
@@ -126,7 +127,7 @@ def failure(code: int, line: str) -> Error:
 
 
 def line_of_exception(error: BaseException) -> str:
-    """An exception of the program's in one line, for the other ranks: what, and where raised."""
+    """Describes an exception of the program in one line for the other ranks: what and where."""
     line = type(error).__name__
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if not frame.filename.startswith(PACKAGE)]
@@ -137,7 +138,7 @@ def line_of_exception(error: BaseException) -> str:
 
 
 def in_python_words(line: str) -> str:
-    """A line of the library's with the names of this package."""
+    """Returns a line of the library with the names of weir.h replaced by those of this package."""
     said = SAID_OF_DATA.search(line)
     if said:
         line = f"{line[: said.start()]}data is {said['problem']}: {said['array']}"

@@ -1,4 +1,4 @@
-"""libweir_files.so: files of arrays, opened, read and made by one process without MPI."""
+"""Binds libweir_files.so: it opens, reads and makes files of arrays in one process without MPI."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ MOVE = [HANDLE, c_int64, NUMBERS, NUMBERS, NUMBERS, c_void_p, NUMBERS]
 
 
 class TextsStruct(Structure):
-    """The C interface's weir_files_texts."""
+    """``weir_files_texts``."""
 
     _fields_: ClassVar = [("count", c_int64), ("offsets", POINTER(c_int64)), ("bytes", c_void_p)]
 
 
 TEXTS = POINTER(TextsStruct)
 
-# What reads verify, by the numbers of weir_files_verify_reads.
+# Words for the checksummed blocks that reads verify, with the numbers of weir_files_verify_reads.
 VERIFIED = {"none": 0, "covered": 1, "touched": 2}
 
-# Result and arguments of each function that is used.
+# Result type and argument types of each function that is used.
 FUNCTIONS: Declarations = {
     "weir_files_version": (c_char_p, []),
     "weir_files_last_error": (c_char_p, []),
@@ -83,12 +83,12 @@ FUNCTIONS: Declarations = {
 
 @cache
 def library() -> CDLL:
-    """The library, loaded and declared. Raises LibraryError with a line that says what to do."""
+    """Loads libweir_files.so and declares its functions. Raises LibraryError with the remedy."""
     return load(LIBRARY, PATH_VARIABLE, FUNCTIONS)
 
 
 def checked(code: int) -> int:
-    """`code`, when it is none of a failure; otherwise raises the failure."""
+    """Returns `code`; raises the failure if it is negative."""
     if code >= 0:
         return code
     text = library().weir_files_last_error().decode(errors="replace")
@@ -96,12 +96,12 @@ def checked(code: int) -> int:
 
 
 def formats() -> list[str]:
-    """The formats that this build writes."""
+    """Returns the names of the formats that this build writes."""
     return str(library().weir_files_formats().decode()).split()
 
 
 def unfinished(path: str | os.PathLike[str]) -> list[str]:
-    """What killed runs left of a file and beside it, a line each."""
+    """Returns one line for each thing that killed runs left in or beside a file."""
     lines = library().weir_files_unfinished(os.fsencode(path))
     if lines is None:
         text = library().weir_files_last_error().decode(errors="replace")
@@ -110,7 +110,7 @@ def unfinished(path: str | os.PathLike[str]) -> list[str]:
 
 
 def drop_steps(path: str | os.PathLike[str], steps: int) -> None:
-    """Keeps the first `steps` steps of a file."""
+    """Keeps the first `steps` steps of a file and removes the others."""
     checked(library().weir_files_drop_steps(os.fsencode(path), steps))
 
 
@@ -120,20 +120,20 @@ def numbers(values: Sequence[int] | None) -> Any:
 
 @dataclass(frozen=True)
 class Missing:
-    """Parts of an array (chunks, or indices of its first dimension) that are in no file."""
+    """How many parts of an array (chunks, or indices of its first dimension) no file contains."""
 
     parts: int
     unwritten: int
-    """Chunks that have the fill value."""
+    """Number of chunks that were never written; they read as the fill value."""
     lost: int
     damage: str
-    """What took these; empty where none are lost."""
+    """The damage through which `lost` parts were lost; empty if none are."""
 
 
 class FileHandle:
-    """A file that is open, or being made; closed when nobody has it any more.
+    """A file that is open or being made; it is closed when the last reference to it disappears.
 
-    `read` and `write` may be called by several threads at once: they run without Python's lock.
+    Several threads may call `read` and `write` at once: ctypes releases Python's global lock.
     """
 
     def __init__(self, handle: c_void_p) -> None:
@@ -152,7 +152,7 @@ class FileHandle:
     def create(
         cls, path: str | os.PathLike[str], file_format: str, description: dict[str, Any]
     ) -> FileHandle:
-        """Lays a file out, under a temporary name until `commit`; without it, it is removed."""
+        """Lays out a file under a temporary name; `close` removes it unless `commit` was called."""
         handle = c_void_p()
         text = json.dumps(description).encode()
         checked(
@@ -163,12 +163,18 @@ class FileHandle:
         return cls(handle)
 
     def reload(self) -> None:
-        """Describes what is in the file now; as it was where that fails. No thread may use it."""
+        """Updates the description to the file's present content; a failure leaves the old one.
+
+        No other thread may use the file meanwhile.
+        """
         checked(library().weir_files_reload(byref(self._handle)))
         self.description = json.loads(library().weir_files_description(self._handle).decode())
 
     def close(self) -> None:
-        """Closes it, which no thread uses; what was being made and not committed is removed."""
+        """Closes the file, and removes it if it was being made and is not committed.
+
+        No other thread may use the file.
+        """
         if getattr(self, "_handle", None):
             library().weir_files_close(byref(self._handle))
 
@@ -182,13 +188,13 @@ class FileHandle:
         stride: Sequence[int],
         out: np.ndarray[Any, Any],
     ) -> None:
-        """Reads a section into `out`, of shape `count`, whose strides may be any."""
+        """Reads a section into `out`, which has the shape `count` and any strides."""
         checked(library().weir_files_read(*self._move(array, start, count, stride, out)))
 
     def read_texts(
         self, array: int, start: Sequence[int], count: Sequence[int], stride: Sequence[int]
     ) -> list[bytes]:
-        """The texts of a section of an array of texts of any length, in row-major order."""
+        """Returns a section of an array of variable-length texts, in row-major order."""
         read = TEXTS()
         checked(
             library().weir_files_read_texts(
@@ -211,19 +217,22 @@ class FileHandle:
         stride: Sequence[int],
         data: np.ndarray[Any, Any],
     ) -> None:
-        """Writes a section from `data`, of shape `count`, whose strides may be any."""
+        """Writes a section from `data`, which has the shape `count` and any strides."""
         checked(library().weir_files_write(*self._move(array, start, count, stride, data)))
 
     def verify_reads(self, blocks: str) -> None:
-        """Which blocks with checksums are verified when they are read: a name of `VERIFIED`."""
+        """Sets which blocks with checksums reads verify; `blocks` is a key of `VERIFIED`."""
         checked(library().weir_files_verify_reads(self._handle, VERIFIED[blocks]))
 
     def cache(self, size: int) -> None:
-        """The bytes of decoded chunks that reads keep for the next ones, at most; 0: none."""
+        """Sets how many bytes of decoded chunks reads keep for later reads at most; 0: none."""
         checked(library().weir_files_cache(self._handle, size))
 
     def missing(self, array: int, *, unwritten: bool = True) -> Missing:
-        """What of an array is in no file; `unwritten` is 0 where it is not asked for."""
+        """Counts the parts of an array that no file contains.
+
+        With `unwritten` False it does not count unwritten chunks: `Missing.unwritten` is 0.
+        """
         absent, lost, damage = c_int64(), c_int64(), c_char_p()
         counted = byref(absent) if unwritten else None
         parts = checked(
@@ -233,13 +242,17 @@ class FileHandle:
         return Missing(parts, absent.value, lost.value, text)
 
     def sums(self) -> tuple[int, int, str]:
-        """Parts to verify by checksums, their bytes, what is wrong with the checksums' own file."""
+        """Returns the number of parts that have checksums, and their size in bytes.
+
+        The third value says what is wrong with the file of checksums itself; it is empty if nothing
+        is.
+        """
         size, damage = c_int64(), c_char_p()
         parts = checked(library().weir_files_sums(self._handle, byref(size), byref(damage)))
         return parts, size.value, (damage.value or b"").decode(errors="replace")
 
     def verify(self, part: int) -> list[str]:
-        """A line for each block of the part that is not what was written."""
+        """Returns one line for each block of the part that differs from what was written."""
         lines = library().weir_files_verify(self._handle, part)
         if lines is None:
             text = library().weir_files_last_error().decode(errors="replace")
@@ -247,7 +260,7 @@ class FileHandle:
         return str(lines.decode(errors="replace")).splitlines()
 
     def commit(self) -> None:
-        """Makes durable what was written and gives the file its name."""
+        """Makes the written data durable and renames the file to its final name."""
         checked(library().weir_files_commit(self._handle))
 
     def _move(

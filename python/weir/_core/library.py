@@ -1,4 +1,4 @@
-"""Finding, loading and declaring libweir.so."""
+"""Finds and loads libweir.so and declares its functions."""
 
 from __future__ import annotations
 
@@ -213,12 +213,13 @@ class Region(ctypes.Structure):
 
 
 NUMBERS = POINTER(c_int64)
-PLACE = POINTER(c_void_p)  # where a handle goes
+PLACE = POINTER(c_void_p)  # The address at which a call stores a handle.
 REQUEST = [c_void_p, c_int32, POINTER(Transfer)]
 REGION = [c_void_p, POINTER(Region)]
-OWNED = [c_void_p, c_char_p, c_char_p]  # file, owner and name of an attribute
+OWNED = [c_void_p, c_char_p, c_char_p]  # File, owner and name of an attribute.
 
-# Result and arguments of each function; weir_session_open's depend on the MPI library.
+# Result type and argument types of each function. Those of weir_session_open depend on the MPI
+# library, so `Session` declares them.
 FUNCTIONS: Declarations = {
     "weir_version": (c_char_p, []),
     "weir_last_error": (c_char_p, []),
@@ -309,5 +310,5 @@ FUNCTIONS: Declarations = {
 
 @cache
 def library() -> CDLL:
-    """libweir.so, loaded and declared. Raises LibraryError with a line that says what to do."""
+    """Loads libweir.so and declares its functions. Raises LibraryError with the remedy."""
     return load(LIBRARY, PATH_VARIABLE, FUNCTIONS)

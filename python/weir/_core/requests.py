@@ -1,4 +1,4 @@
-"""The requests of a session that have not ended, and the memory that the library moves for them."""
+"""Keeps the requests of a session that have not ended, and the memory that they transfer."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from weir._core.failures import checked
 
 
 class UnderWay:
-    """One request, from its beginning to its end."""
+    """One request that has begun and not ended."""
 
     def __init__(self, handle: c_void_p, memory: Any) -> None:
         self.handle = handle
         self.memory = memory
         self.is_dropped = False
-        """Whether the program has let go of its `Request`."""
+        """Whether the program has dropped its `Request`."""
 
     def test(self) -> tuple[int, bool]:
-        """Moves on without waiting: the library's code, and whether the request has ended."""
+        """Progresses without waiting; returns the library's code and whether the request ended."""
         complete = c_int32()
         code = c.library().weir_test(byref(self.handle), byref(complete))
         return code, bool(complete.value) or not self.handle
 
 
 class Requests:
-    """Those of one session, in the order in which they began, which is that of their ends."""
+    """The requests of one session in the order in which they began; they end in the same order."""
 
     def __init__(self) -> None:
         self._under_way: list[UnderWay] = []
         self._first_failure: Exception | None = None
-        """Of a request that nobody waited for."""
+        """First failure of a request that the program did not wait for."""
 
     def add(self, handle: c_void_p, memory: Any) -> UnderWay:
         under_way = UnderWay(handle, memory)
@@ -42,10 +42,10 @@ class Requests:
         self._under_way.remove(under_way)
 
     def free_dropped(self) -> None:
-        """Lets go of the memory of requests that have ended and that the program has dropped.
+        """Frees the memory of requests that have ended and that the program has dropped.
 
-        What one of them failed with is kept for `end`: it is the same on all ranks, which drop
-        their requests at different times.
+        The first failure is kept for `end`, and not raised here: ranks drop their requests at
+        different times, and all of them must raise the failure in the same call.
         """
         for under_way in [one for one in self._under_way if one.is_dropped]:
             code, has_ended = under_way.test()
@@ -55,7 +55,7 @@ class Requests:
             self._keep_failure(code)
 
     def end(self) -> None:
-        """Waits for all of them, and raises the first failure that nobody was told."""
+        """Waits for all requests, and raises the first failure that was not raised before."""
         for under_way in self._under_way:
             self._keep_failure(c.library().weir_wait(byref(under_way.handle)))
         self._under_way = []

@@ -1,8 +1,8 @@
-"""Sessions, arrays, distributions and requests: what ``weir`` shows to a program.
+"""Sessions, distributions and requests, as ``weir`` exports them.
 
-The names and the rules are those of ``weir.h``; what each call does, which arguments must be alike
-on all ranks, and what every rank gets when one fails stands there. Memory is never copied: NumPy's
-arrays are written from and read into where they are, contiguous or not.
+Names and rules are those of ``weir.h``, which says what each call does, which arguments must be the
+same on all ranks, and what every rank gets when one fails. Data is written from and read into NumPy
+arrays in place, contiguous or not, without a copy.
 """
 
 from __future__ import annotations
@@ -46,11 +46,11 @@ Order: TypeAlias = Literal["C", "F"]
 TransferLike: TypeAlias = (
     "tuple[Array, Distribution, Data] | tuple[Array, Distribution, Data, SectionLike]"
 )
-"""Array, distribution, this rank's part in memory, and perhaps a section."""
+"""Array, distribution, this rank's part in memory, and optionally a section."""
 
 
 def communicator_for_c(communicator: MPI.Comm) -> Any:
-    """The MPI_Comm of an mpi4py communicator: a pointer in Open MPI, an integer in MPICH."""
+    """Returns the MPI_Comm of an mpi4py communicator: a pointer in Open MPI, an int in MPICH."""
     from mpi4py import MPI  # noqa: PLC0415 (only programs with arrays have it)
 
     kind = c_void_p if MPI._sizeof(MPI.Comm) == ctypes.sizeof(c_void_p) else c_int
@@ -58,12 +58,16 @@ def communicator_for_c(communicator: MPI.Comm) -> Any:
 
 
 def library_version() -> str:
-    """The version of libweir.so."""
+    """Returns the version of libweir.so, such as "0.1.0"."""
     return str(c.library().weir_version().decode())
 
 
 class Distribution:
-    """Which elements each rank holds in memory; made by `Session.distribution`."""
+    """Which elements of an array each rank holds in memory.
+
+    `Session.distribution` and `Session.distribution_from_boxes` return it. All its methods and
+    properties are local.
+    """
 
     def __init__(self, session: Session, handle: c_void_p, dimensions: int) -> None:
         self.session = session
@@ -71,37 +75,38 @@ class Distribution:
         self._handle = handle
 
     def __del__(self) -> None:
-        # Freeing is local, so it does not matter when each rank comes to it.
+        # Freeing is local, so ranks may do it at different times.
         if self.handle:
             c.library().weir_distribution_free(byref(self._handle))
 
     @property
     def handle(self) -> c_void_p | None:
-        """The handle, or None after the session."""
+        """The C handle, or None after the session was closed."""
         return self._handle if self.session.handle else None
 
     @property
     def elements(self) -> int:
-        """How many elements this rank holds."""
+        """Number of elements that this rank holds."""
         return checked(c.library().weir_distribution_elements(self.handle))
 
     @property
     def pieces(self) -> int:
-        """1; of a distribution by boxes, how many of them this rank has."""
+        """Number of this rank's boxes; 1 if the array is distributed by formats."""
         return checked(c.library().weir_distribution_pieces(self.handle))
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The extents of this rank's part, when it is one piece."""
+        """Extents, in elements, of this rank's part if it is one piece."""
         return self.piece_shape(0)
 
     def piece_shape(self, piece: int) -> tuple[int, ...]:
+        """Returns the extents, in elements, of one of this rank's pieces, numbered from 0."""
         extents = (c_int64 * self.dimensions)()
         checked(c.library().weir_distribution_piece_shape(self.handle, piece, extents))
         return tuple(extents)
 
     def global_index(self, local: Sequence[int], piece: int = 0) -> tuple[int, ...]:
-        """The index in the array of the element at index `local` of a piece."""
+        """Returns the index in the array of the element at index `local` of this rank's piece."""
         if len(local) != self.dimensions:
             message = f"local is {tuple(local)}: give {self.dimensions} indices"
             raise ValueError(message)
@@ -113,10 +118,10 @@ class Distribution:
 
 
 class Request:
-    """A write or read under way; its memory must not be changed before it has ended.
+    """A write or read in progress; the program must not change its memory before it has ended.
 
-    The session holds that memory until then, whatever becomes of this object: a request that nobody
-    waits for is carried out all the same, and `Session.close` raises what it failed with.
+    The session keeps that memory alive until then, even if this object is deleted. A request that
+    the program does not wait for is carried out too, and `Session.close` raises its failure.
     """
 
     def __init__(self, session: Session, under_way: UnderWay) -> None:
@@ -127,14 +132,21 @@ class Request:
         self._under_way.is_dropped = True
 
     def wait(self) -> None:
-        """Waits until the request has ended; raises what the blocking call would have raised."""
+        """Waits until the request has ended; raises what the blocking call would raise.
+
+        Every rank must end the request, by `wait` or `test`, in any order among its requests.
+        """
         if self.session.handle and self._under_way.handle:
             code = c.library().weir_wait(byref(self._under_way.handle))
             self.session.requests.remove(self._under_way)
             checked(code)
 
     def test(self) -> bool:
-        """Moves on without waiting; whether the request has ended. Raises when it failed."""
+        """Progresses without waiting and returns whether the request has ended.
+
+        Raises the failure of a request that has failed. A request progresses only inside calls of
+        Weir, so it can end only if every rank calls Weir.
+        """
         if not (self.session.handle and self._under_way.handle):
             return True
         code, complete = self._under_way.test()
@@ -144,11 +156,11 @@ class Request:
         return complete
 
     def detach(self) -> None:
-        """Gives the memory back at once, as to leave the request: it may change from here on.
+        """Gives the memory back to the program at once, without waiting for the request. Local.
 
-        What is still to be written is copied, what is read is lost, and the request goes on when
-        the session is used on; nobody is told how it ends. Local. A request that is merely dropped
-        keeps its memory until it has ended.
+        Data still to be written is copied; data that the request reads is discarded. The request
+        progresses in later calls of the session, and this rank does not learn how it ends. In
+        contrast, a request whose object is deleted keeps its memory until it has ended.
         """
         if self.session.handle and self._under_way.handle:
             code = c.library().weir_request_detach(byref(self._under_way.handle))
@@ -159,8 +171,15 @@ class Request:
 class Session:
     """The ranks of an mpi4py communicator that do I/O together; use it in a with statement.
 
-    Left by an exception, it is abandoned: other ranks may be elsewhere, and closing needs all.
-    Their calls end at once with a `BrokenError` that names this rank, its step and the exception.
+    The constructor is collective over the communicator, and so are all methods of the session
+    unless marked "Local": all ranks make the same calls in the same order. The options are the
+    fields of ``weir_session_options`` in ``weir.h`` and must be the same on every rank; the default
+    of each leaves the choice to the environment variables ``WEIR_...`` of rank 0 and then to Weir.
+    `platform` is the path of a platform description, which only rank 0 reads.
+
+    If an exception leaves the with statement, the session is abandoned, because closing needs all
+    ranks and some may be elsewhere. The calls of the other ranks end at once with a `BrokenError`
+    that names this rank, its step and the exception.
     """
 
     def __init__(
@@ -197,7 +216,7 @@ class Session:
         self.handle = c_void_p()
         self.requests = Requests()
         mpi_communicator = communicator_for_c(communicator)
-        # The argument's type is the MPI library's.
+        # The type of MPI_Comm depends on the MPI library.
         opening = c.library().weir_session_open
         opening.restype = c_int
         opening.argtypes = [type(mpi_communicator), ctypes.POINTER(c.SessionOptions), c.PLACE]
@@ -218,10 +237,10 @@ class Session:
             self.abandon(line_of_exception(error))
 
     def close(self) -> None:
-        """Closes the session and what is open in it. A second time it does nothing.
+        """Closes the session and the arrays open in it; does nothing if it is closed. Collective.
 
-        Ends the requests under way, and raises what the first of them failed with that nobody
-        waited for.
+        Waits for the requests in progress, and raises the first failure among the requests that
+        the program did not wait for.
         """
         if not self.handle:
             return
@@ -231,12 +250,12 @@ class Session:
             checked(c.library().weir_session_close(byref(self.handle)))
 
     def abandon(self, reason: str | None = None) -> None:
-        """Gives the session up without waiting for any other rank.
+        """Gives the session up without waiting for any other rank. Local.
 
-        With a `reason`, a line, the other ranks' calls end at once with a `BrokenError` that has
-        it.
+        If `reason`, one line, is given, the calls of the other ranks end at once with a
+        `BrokenError` that contains it.
         """
-        # The library does not touch the memory of its requests any more.
+        # After this call the library does not access the memory of the requests.
         told = None if reason is None else reason.encode(errors="replace")
         c.library().weir_session_abandon_because(byref(self.handle), told)
         self.requests = Requests()
@@ -249,13 +268,21 @@ class Session:
         grid: Sequence[int] | None = None,
         grid_order: Order = "C",
     ) -> Distribution:
-        """Distributes an array by formats: ``"BLOCK, *"``, or one text for each dimension."""
+        """Distributes an array of this shape (in elements) by formats.
+
+        `formats` is one text such as ``"BLOCK, CYCLIC(32), *"``, or a list with one text per
+        dimension; ``"*"`` leaves a dimension undistributed. `grid` is the number of ranks along
+        each dimension (1 along ``"*"``); by default all ranks are divided over the distributed
+        dimensions as evenly as possible. `grid_order` says along which dimension of the grid the
+        rank numbers run fastest: the last (``"C"``) or the first (``"F"``). All arguments are the
+        same on every rank.
+        """
         shape = extents("shape", shape)
         formats = formats if isinstance(formats, str) else texts("formats", formats)
         options = c.DistributionOptions(
             grid=numbers(grid), grid_order=choice("grid_order", grid_order, ORDERS)
         )
-        # A grid of another number of dimensions is refused by all ranks alike.
+        # If the grid has a wrong number of dimensions, 0 makes the library refuse it on all ranks.
         dimensions = len(shape) if grid is None or len(grid) == len(shape) else 0
         handle = c_void_p()
         checked(
@@ -273,7 +300,12 @@ class Session:
     def distribution_from_boxes(
         self, shape: Sequence[int], boxes: Sequence[tuple[Sequence[int], Sequence[int]]]
     ) -> Distribution:
-        """Distributes an array by boxes; `boxes` are this rank's lower corners and extents."""
+        """Distributes an array of this shape (in elements) by explicit boxes.
+
+        `boxes` are the lower corners and extents of this rank's boxes, 0 or more; they may differ
+        between ranks. `shape` is the same on every rank. If two boxes overlap, the distribution can
+        be used to read and not to write.
+        """
         fits = all(len(lower) == len(extent) == len(shape) for lower, extent in boxes)
         handle = c_void_p()
         checked(
@@ -308,12 +340,17 @@ class Session:
         first_target: int | None = None,
         pool: str | None = None,
     ) -> Array:
-        """Creates an array of an element type by Weir's name or NumPy's type.
+        """Creates an array at `path`, or replaces the one that is there. Collective.
 
-        Several files lie in the `directories` in turn, which are there already. How new files lie
-        on Lustre and CephFS: on `stripe_count` targets (-1: all), `stripe_bytes` at a time, from
-        the target of index `first_target` on, of a `pool`; what is left out is as the folder has
-        it.
+        All arguments are the same on every rank. `shape`, `chunks` and `typical_request` are in
+        elements; at most one of `chunks`, `natural_chunks` and `typical_request` may be given.
+        `element_type` is a NumPy type, or ``"record[BYTES]"``. Elements that were never written
+        read as 0.
+
+        Several files are placed round-robin in `directories`, which must exist. The last four
+        arguments apply to Lustre and CephFS: a new file is striped over `stripe_count` targets (-1:
+        all), in stripes of `stripe_bytes`, beginning at the target with index `first_target`, in a
+        `pool`. By default each is as the folder has it.
         """
         shape = extents("shape", shape)
         names = [str(directory).encode() for directory in directories]
@@ -337,7 +374,7 @@ class Session:
             name = element_type
         else:
             name = type_name(np.dtype(element_type))
-        # Extents of another number of dimensions are refused by all ranks alike.
+        # If the extents differ in length, 0 dimensions make the library refuse them on all ranks.
         sizes = {
             len(extents) for extents in (shape, chunks, typical_request) if extents is not None
         }
@@ -357,7 +394,10 @@ class Session:
         return Array(self, handle)
 
     def open(self, path: str, *, read_only: bool = False) -> Array:
-        """Opens an array that any number of ranks created."""
+        """Opens an array that this or any other number of ranks created. Collective.
+
+        The arguments are the same on every rank.
+        """
         options = c.OpenOptions(read_only=int(read_only))
         handle = c_void_p()
         checked(
@@ -382,17 +422,20 @@ class Session:
         pool: str | None = None,
         unwritten: step_file.Unwritten | None = None,
     ) -> step_file.File:
-        """Begins a file of a standard format, which its first step lays out. Local.
+        """Begins the definition of a file of a standard format; its first step lays it out. Local.
 
-        `format` is ``"hdf5"``, ``"cdf5"``, ``"cdf2"``, ``"cdf1"``, ``"zarr"`` or ``"raw"``; without
-        it, as the path ends. `durability` says when what was written outlives a crash of the
-        system. Arrays of at least `alignment_bytes` begin at a multiple of it; 0 leaves it open, 1
-        is anywhere.
-        `checksum` is what is kept of every block in PATH.sums: ``"crc32c"`` or ``"none"`` (unless
-        told). `stripe_count`, `stripe_bytes`, `first_target` and `pool` are as in `create`.
-        `unwritten` says what becomes of a step in which no rank wrote one of its arrays:
-        ``"fill"`` (unless told; `File.unwritten` has their names) or ``"error"``, with which
-        `File.end_step` raises and names them.
+        All arguments are the same on every rank. `format` is ``"hdf5"``, ``"cdf5"``, ``"cdf2"``,
+        ``"cdf1"``, ``"zarr"`` or ``"raw"``; by default the extension of the path decides.
+        `durability` says when written data survives a crash of the system: after each ``"step"``
+        (default), after each ``"operation"``, or when the system writes it (``"none"``). Arrays of
+        at least `alignment_bytes` begin at a multiple of it; 1 means anywhere, and 0 multiples of
+        up to 2 MiB.
+
+        `checksum` says which checksum of every block is kept in PATH.sums: ``"crc32c"`` or
+        ``"none"`` (default). `stripe_count`, `stripe_bytes`, `first_target` and `pool` are as in
+        `create`. `unwritten` says what happens in a step in which no rank wrote some array. With
+        ``"fill"`` (default) the array has its fill value, and `File.unwritten` contains its name.
+        With ``"error"`` `File.end_step` fails and names such arrays.
         """
         return step_file.create(
             self,
@@ -419,11 +462,12 @@ class Session:
         checksum: step_file.Checksum | None = None,
         unwritten: step_file.Unwritten | None = None,
     ) -> step_file.File:
-        """Opens a file of any of these formats, whoever wrote it.
+        """Opens a file of any format of `create_file`, written by any program. Collective.
 
-        With `rewrite` arrays without steps can be written again, in place and outside any step.
-        `checksum` is of the steps that are added; without it, as the steps have that are there.
-        `unwritten` is of the steps that are added, as in `create_file`.
+        All arguments are the same on every rank. With `rewrite`, arrays without steps can be
+        written again, in place and outside any step. `durability`, `checksum` and `unwritten` apply
+        to the steps that are added, as in `create_file`; by default `checksum` is that of the
+        existing steps.
         """
         return step_file.open_existing(
             self,
@@ -436,21 +480,27 @@ class Session:
         )
 
     def write_many(self, transfers: Sequence[TransferLike]) -> None:
-        """Writes several arrays under one plan."""
+        """Writes several arrays under one plan. Collective.
+
+        Arrays, distributions and sections are the same on every rank.
+        """
         given = transfer_arguments(transfers, is_read_into=False)
         checked(c.library().weir_write_many(self.handle, len(given), transfer_structs(given)))
 
     def read_many(self, transfers: Sequence[TransferLike]) -> None:
-        """Reads several arrays under one plan, into the memory given."""
+        """Reads several arrays under one plan into the given memory. Collective.
+
+        Arrays, distributions and sections are the same on every rank.
+        """
         given = transfer_arguments(transfers, is_read_into=True)
         checked(c.library().weir_read_many(self.handle, len(given), transfer_structs(given)))
 
     def write_begin(self, transfers: Sequence[TransferLike]) -> Request:
-        """Begins `write_many`."""
+        """Begins `write_many` and returns without waiting for other ranks. Collective."""
         return self._begin(c.library().weir_write_begin, transfers, is_read_into=False)
 
     def read_begin(self, transfers: Sequence[TransferLike]) -> Request:
-        """Begins `read_many`."""
+        """Begins `read_many` and returns without waiting for other ranks. Collective."""
         return self._begin(c.library().weir_read_begin, transfers, is_read_into=True)
 
     def _begin(
@@ -460,7 +510,7 @@ class Session:
         return self._begun(begin, (self.handle, len(given), transfer_structs(given)), given)
 
     def _begun(self, begin: Any, arguments: tuple[Any, ...], memory: Any) -> Request:
-        """The request that a call of the library begins, whose memory the session then holds."""
+        """Begins a request by a call of the library, and lets the session hold its memory."""
         self.requests.free_dropped()
         handle = c_void_p()
         checked(begin(*arguments, byref(handle)))
@@ -469,9 +519,9 @@ class Session:
     def explain(
         self, direction: Literal["write", "read"], transfers: Sequence[TransferLike]
     ) -> str:
-        """What `write_many` or `read_many` would do with these, and why: lines for people.
+        """Explains which strategy `write_many` or `read_many` would use and why, in several lines.
 
-        The same on every rank. Moves nothing, and is local.
+        The text is the same on every rank. The call moves no data. Local.
         """
         number = choice("direction", direction, DIRECTIONS)
         given = transfer_arguments(transfers, is_read_into=direction == "read")
@@ -484,7 +534,11 @@ class Session:
         return (text.value or b"").decode()
 
     def figures(self) -> dict[str, int | str]:
-        """Where the time of the latest request went on this rank, in ns, and what it moved."""
+        """Returns the times (ns) and bytes of the latest request that ended, on this rank. Local.
+
+        The keys are the fields of ``weir_figures``. Raises ArgumentError before the first request
+        has ended.
+        """
         figures = c.Figures()
         checked(c.library().weir_session_figures(self.handle, byref(figures)))
         names = [field[0] for field in c.Figures._fields_ if not field[0].startswith("reserved")]
@@ -495,7 +549,7 @@ class Session:
 
 
 def texts(name: str, values: Any) -> str:
-    """The argument `name`, a text for each dimension, as the library takes it."""
+    """Joins the argument `name`, one text per dimension, into one text for the library."""
     try:
         return ", ".join(values)
     except TypeError:
@@ -506,10 +560,10 @@ def texts(name: str, values: Any) -> str:
 def transfer_arguments(
     transfers: Sequence[TransferLike], *, is_read_into: bool
 ) -> list[TransferArguments]:
-    """The structs of a request's transfers."""
+    """Returns the structs of a request's transfers."""
     given = []
     for transfer in transfers:
-        # Too few or too many of them are refused on all ranks together, as of no array.
+        # A transfer of wrong length becomes one without an array, which all ranks refuse.
         fits = isinstance(transfer, Sequence) and len(transfer) in (3, 4)
         array, distribution, data, section = (*transfer, None)[:4] if fits else (None,) * 4
         given.append(

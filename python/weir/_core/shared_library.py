@@ -1,4 +1,4 @@
-"""Finding, loading and declaring the shared libraries of Weir."""
+"""Finds and loads Weir's shared libraries and declares their functions."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     Declarations = Mapping[str, tuple[Any, list[Any]]]
-    """Result and arguments of each function that is used."""
+    """Result type and argument types of each function that is used."""
 
 
 class LibraryError(ImportError):
-    """A library of Weir's is not there or not of this version; one line that says what to do."""
+    """A library of Weir is missing or has another version; the text is one line with the remedy."""
 
 
 def load(name: str, path_variable: str, functions: Declarations) -> CDLL:
-    """The library `name` with its `functions` declared.
+    """Loads the library `name` and declares its `functions`.
 
-    It is where the environment variable `path_variable` says; otherwise in the wheel, in the Python
-    environment, or where ld.so looks. Raises LibraryError.
+    The environment variable `path_variable` gives its path; if it is unset, the library is in the
+    wheel, in the Python environment, or where ld.so looks. Raises LibraryError.
     """
     reasons = []
     for path in _candidates(name, path_variable):
@@ -49,9 +49,9 @@ def load(name: str, path_variable: str, functions: Declarations) -> CDLL:
 
 
 def find(name: str, path_variable: str) -> str:
-    """Where the library `name` is, for LD_PRELOAD of another program; found as by load().
+    """Returns where `load` finds the library `name`, for LD_PRELOAD of another program.
 
-    A path, or the bare name where ld.so finds it. Raises LibraryError.
+    The result is a path, or the bare name if ld.so finds it. Raises LibraryError.
     """
     for path in _candidates(name, path_variable):
         if path == name and not _ld_so_finds(name):

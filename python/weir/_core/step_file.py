@@ -1,7 +1,7 @@
 """Files of standard formats (HDF5, NetCDF, Zarr) that all ranks write and read together, in steps.
 
-The order of calls, what is on disk when, and what a killed run leaves stand in ``weir.h``, "Files
-of standard formats", and in ``docs/formats.md``.
+``weir.h``, section "Files of standard formats", and ``docs/formats.md`` describe the order of
+calls, what is on disk at each point, and what a killed run leaves.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ Checksum: TypeAlias = Literal["none", "crc32c"]
 Unwritten: TypeAlias = Literal["fill", "error"]
 ORDERS = {"C": 0, "F": 1}
 SILENT_SECONDS = 5.0
-"""A rank that waits longer for the others to give up a step shows its exception meanwhile."""
+"""A rank that waits longer than this for the others to give up a step prints its exception."""
 
 
 class FileArray(Array):
-    """An array in a file: written and read like any other, and closed with its file."""
+    """An array in a `File`: it is written and read as other arrays, and closed with its file."""
 
     def __init__(self, file: File, handle: c_void_p) -> None:
         super().__init__(file.session, handle)
@@ -48,12 +48,12 @@ class FileArray(Array):
 
     @property
     def has_steps(self) -> bool:
-        """Whether the array has other values in each step; its shape is that of one."""
+        """Whether the array has separate values in each step; its shape is that of one step."""
         return bool(checked(c.library().weir_array_has_steps(self.handle)))
 
     @property
     def dimension_names(self) -> tuple[str, ...]:
-        """A name for each dimension, ``""`` for those that have none."""
+        """One name for each dimension, ``""`` for dimensions without a name."""
         names = []
         for dimension in range(len(self.shape)):
             name = c.library().weir_array_dimension_name(self.handle, dimension)
@@ -66,10 +66,11 @@ class FileArray(Array):
 
 
 class File:
-    """A file with arrays, attributes and steps; made by `Session.create_file` and `open_file`.
+    """A file with arrays, attributes and steps; `Session.create_file` and `open_file` return it.
 
-    In a with statement it is closed at the end; left by an exception, it is not, as other ranks
-    may be elsewhere.
+    Iterating over it yields the names of its arrays, and ``file[name]`` is an array. Methods are
+    collective unless marked "Local". A with statement closes the file at its end, but not if an
+    exception leaves it: closing is collective, and other ranks may be elsewhere.
     """
 
     def __init__(self, session: Session, handle: c_void_p) -> None:
@@ -108,14 +109,15 @@ class File:
     ) -> FileArray:
         """Defines an array, before the file's first step begins or between steps. Local.
 
-        Between steps of a file that may be written, the array is in the file from `extend` or the
-        next step on, with `fill` in the steps that there are.
+        Every rank makes the same call. An array that is defined between steps of a writable file is
+        in the file after `extend` or the beginning of the next step, with `fill` in earlier steps.
 
-        `name` has ``/`` between groups. `steps`: other values in each step, `shape` being that of
-        one. `chunks`, `typical_request` and `shards` are extents in elements. `fill` is what
-        readers see where nothing was written, and what those that follow NetCDF's conventions, as
-        xarray, take as missing: it is the attribute ``_FillValue`` too. `codec` is what is done to
-        the bytes of chunks, as ``"zstd:3"`` or ``"shuffle,zstd:1,crc32c"`` (hdf5 and zarr).
+        `name` has ``/`` between groups. With `steps` the array has separate values in each step,
+        and `shape` is that of one step. `shape`, `chunks`, `typical_request` and `shards` are
+        extents in elements. Readers see `fill` where nothing was written. It is also stored as the
+        attribute ``_FillValue``: readers that follow NetCDF's conventions, such as xarray, treat it
+        as missing. `codec` encodes the bytes of chunks, for example ``"zstd:3"`` or
+        ``"shuffle,zstd:1,crc32c"`` (hdf5 and zarr).
         """
         shape = extents("shape", shape)
         wanted = element_type if isinstance(element_type, str) else None
@@ -138,7 +140,7 @@ class File:
         if fill is not None:
             element = np.array(fill, np.dtype(named))
             options.fill = element.ctypes.data
-        # Extents of another number of dimensions are refused by all ranks alike.
+        # If extents have a wrong length, -1 makes the library refuse them on all ranks.
         given = [extents for extents in (chunks, typical_request, shards) if extents is not None]
         dimensions = len(shape) if all(len(one) == len(shape) for one in given) else -1
         handle = c_void_p()
@@ -161,12 +163,13 @@ class File:
     def set_attribute(self, name: str, value: GivenValue, *, owner: str = "") -> None:
         """Gives an array, a group or the file (`owner` ``""``) an attribute. Local.
 
-        Before the first step, or between steps: then it is in the file from `extend` or the next
-        step on.
+        Every rank makes the same call, before the first step or between steps. An attribute that is
+        set between steps is in the file after `extend` or the beginning of the next step.
 
-        A text, a list of texts (not in NetCDF's classic formats), or numbers, which keep the type
-        that NumPy gives them: ``numpy.float32(0.5)``, Python's own int64, float64 and bool. A unit
-        is the text ``units``. Raises TypeError for other types, ValueError for more dimensions.
+        The value is a text, a list of texts (not in NetCDF's classic formats), or numbers. Numbers
+        keep their NumPy type, such as ``numpy.float32(0.5)``; Python's int, float and bool become
+        int64, float64 and bool. The text ``units`` names a unit. Raises TypeError for other types,
+        and ValueError for more than one dimension.
         """
         library = c.library()
         whose = (self.handle, owner.encode(), name.encode())
@@ -182,7 +185,10 @@ class File:
             checked(library.weir_file_attribute_numbers(*whose, named, given.size, numbers_at))
 
     def attributes(self, owner: str = "") -> dict[str, PlainValue]:
-        """The attributes of an array, a group or the file: texts, lists of them, and arrays."""
+        """Returns the attributes of an array, a group or the file (`owner` ``""``). Local.
+
+        Values are texts, lists of texts, and one-dimensional NumPy arrays.
+        """
         library = c.library()
         found: dict[str, PlainValue] = {}
         for number in range(checked(library.weir_file_attributes(self.handle, owner.encode()))):
@@ -213,10 +219,10 @@ class File:
 
     @contextmanager
     def step(self) -> Iterator[None]:
-        """A step: what is written inside the with statement is in the file when it ends.
+        """A step as a with statement: what is written inside it is in the file after its end.
 
-        The first one lays the file out. Left by an exception, on all ranks or on one, the step is
-        given up on all of them (`abort_step`), and may be begun again.
+        Collective. The first step lays the file out. If an exception leaves the with statement, on
+        one rank or on all, the step is given up on all ranks (`abort_step`) and may be begun again.
         """
         self.begin_step()
         try:
@@ -228,45 +234,46 @@ class File:
             raise
 
     def begin_step(self) -> None:
-        """Begins a step: room for it in all arrays that have steps."""
+        """Begins a step: lays out a new file, and makes room in all arrays that have steps."""
         checked(c.library().weir_file_step_begin(self.handle))
 
     def end_step(self) -> None:
-        """Makes the step durable, as asked for when the file was made; then readers see it."""
+        """Makes the step durable, according to the file's `durability`; then readers see it."""
         checked(c.library().weir_file_step_end(self.handle))
 
     def abort_step(self, reason: str = "") -> None:
-        """Gives up the step that has begun: nothing of it is in the file, now or in the next step.
+        """Gives up the step that has begun: neither the file nor the next step contains any of it.
 
-        One rank may call it before the others know: these get an `AbortedError` with the reason
-        from whatever they call, and call this too.
+        One rank may call it before the others. Their collective calls then raise an `AbortedError`
+        with the reason until they call `abort_step` too. `reason` may differ between ranks.
         """
         checked(c.library().weir_file_step_abort(self.handle, reason.encode()))
 
     def extend(self) -> None:
-        """Adds what was defined since the file was laid out or opened: arrays and attributes.
+        """Adds the arrays and attributes that were defined since the file was laid out or opened.
 
-        At once, so that readers see all of it or none; the next step to begin does so by itself.
-        New arrays without steps are written in the next step. Raises UnsupportedError where the
-        format has no place for what was defined, which is then given up.
+        They are added at once: readers see all of them or none. The beginning of the next step does
+        the same by itself. New arrays without steps are written in the next step. Raises
+        UnsupportedError if the format cannot store the new definitions, which are then discarded.
         """
         checked(c.library().weir_file_extend(self.handle))
 
     @property
     def in_step(self) -> bool:
-        """Whether a step has begun and neither ended nor been given up. Local."""
+        """Whether a step has begun and has neither ended nor been given up. Local."""
         return bool(checked(c.library().weir_file_in_step(self.handle)))
 
     def drop_steps(self, steps: int) -> None:
-        """Keeps the first `steps` steps and takes the others away, between steps.
+        """Keeps the first `steps` steps and removes the others; call it between steps.
 
-        So a run starts again from an earlier checkpoint. Readers see the steps of before or of
-        after, whenever the run is killed; let those that have the file open open it again.
+        It serves to restart a run from an earlier checkpoint. `steps` is the same on every rank.
+        Readers see either all old steps or the remaining ones, even if the run is killed. Readers
+        that have the file open should open it again.
         """
         checked(c.library().weir_file_drop_steps(self.handle, steps))
 
     def _give_up_step(self, raised: BaseException) -> None:
-        """Gives up the step that an exception has left. The exception stays the one that counts."""
+        """Gives up the step that the exception `raised` left; a failure to do so becomes a note."""
         reason = " ".join("".join(traceback.format_exception_only(raised)).split())
         waits = threading.Timer(SILENT_SECONDS, say_why_ranks_are_awaited, [raised])
         waits.daemon = True
@@ -280,9 +287,9 @@ class File:
 
     @property
     def unwritten(self) -> tuple[str, ...]:
-        """The arrays that no rank wrote in the step that ended last, by their names. Local.
+        """Names of the arrays that no rank wrote in the step that ended last. Local.
 
-        They have their fill value in that step. Empty again when the next step begins.
+        These arrays have their fill value in that step. Empty again when the next step begins.
         """
         count = checked(c.library().weir_file_unwritten(self.handle))
         return tuple(
@@ -292,11 +299,14 @@ class File:
 
     @property
     def steps(self) -> int:
-        """Steps that have ended."""
+        """Number of steps that have ended; 1 if no array has steps. Local."""
         return checked(c.library().weir_file_steps(self.handle))
 
     def select_step(self, step: int) -> None:
-        """Reads move this step from now on, counted from 0; at first it is the last one. Local."""
+        """Selects the step, counted from 0, that later reads read; at first it is the last. Local.
+
+        All ranks must have selected the same step when they begin a read.
+        """
         checked(c.library().weir_file_select_step(self.handle, step))
 
     def __iter__(self) -> Iterator[str]:
@@ -314,20 +324,23 @@ class File:
         return next(name for name, known in self._arrays.items() if known is array)
 
     def close(self) -> None:
-        """Closes the file and its arrays. Raises when a step has not ended: it is not in it."""
+        """Closes the file and its arrays. Raises if a step has not ended: it is not in the file."""
         place = c_void_p(self.handle.value if self.handle else None)
         self._handle = c_void_p()
         checked(c.library().weir_file_close(byref(place)))
 
 
 def say_why_ranks_are_awaited(raised: BaseException) -> None:
-    """Shows an exception whose rank waits for others that do not come, perhaps for long."""
+    """Prints an exception while its rank waits, perhaps for long, for the other ranks."""
     shown = "".join(traceback.format_exception(raised))
     sys.stderr.write(f"{shown}weir: waiting for the other ranks to give up the step\n")
 
 
 def dimension_texts(names: Any, dimensions: int) -> list[bytes]:
-    """The argument `dimension_names` of an array of so many dimensions, as the library takes it."""
+    """Returns the argument `dimension_names` of an array with so many dimensions as bytes for C.
+
+    Raises TypeError or ValueError if it is not one text per dimension.
+    """
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
         message = f"dimension_names is {names!r}: give a text for each dimension"
         raise TypeError(message)
@@ -352,7 +365,7 @@ def create(
     pool: bytes | None,
     unwritten: Unwritten | None,
 ) -> File:
-    """`Session.create_file`."""
+    """Implements `Session.create_file`."""
     options = c.FileOptions(
         format=None if format is None else format.encode(),
         durability=None if durability is None else durability.encode(),
@@ -384,7 +397,7 @@ def open_existing(
     checksum: Checksum | None,
     unwritten: Unwritten | None,
 ) -> File:
-    """`Session.open_file`."""
+    """Implements `Session.open_file`."""
     options = c.FileOpenOptions(
         read_only=int(read_only),
         rewrite=int(rewrite),
