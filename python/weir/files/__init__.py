@@ -1,7 +1,7 @@
-"""Files of arrays as Python sees them without MPI: what `weir.open` gives.
+"""Reads files of arrays without MPI; this is what `weir.open` returns.
 
 `stored_file` has the file and its groups, `stored_array` the lazy arrays, `selection` NumPy's basic
-indexing, `xarray_backend` the engine of xarray.
+indexing, `gathered_selection` its advanced indexing, and `xarray_backend` the engine for xarray.
 """
 
 from weir.files.stored_array import StoredArray

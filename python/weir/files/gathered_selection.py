@@ -1,7 +1,7 @@
 """NumPy's advanced indexing of an array in a file: lists of indices, masks and new axes.
 
-The elements that are wanted are read as sections by basic indexing: those that differ in the last
-index alone and lie near each other by one read, which may take a few others between them.
+The selected elements are read as sections by basic indexing. One read covers elements that differ
+only in the last index and lie close together; it may also read a few elements between them.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ Indices: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 ReadSection: TypeAlias = Callable[[tuple[int | slice, ...]], np.ndarray[Any, Any]]
 
 MOST_READ_OF_WANTED = 4
-"""A read takes at most so many times the elements that are wanted of it."""
+"""A read covers at most this many times the number of its selected elements."""
 
 
 def is_basic(key: Any) -> bool:
-    """Whether the key has neither lists of indices nor masks nor new axes."""
+    """Returns whether the key has no lists of indices, no masks and no new axes."""
     parts = key if isinstance(key, tuple) else (key,)
     return all(
         part is Ellipsis
@@ -33,9 +33,10 @@ def is_basic(key: Any) -> bool:
 
 @dataclass(frozen=True)
 class _Part:
-    """What a key says of one dimension: a slice, or indices; or it makes a new axis.
+    """What a key specifies for one dimension: a slice or indices; or a new axis.
 
-    None of these: an ellipsis that stands for no dimension. It parts lists from each other.
+    A part with none of these is an ellipsis that stands for no dimension. It separates lists of
+    indices.
     """
 
     dimension: int | None = None
@@ -47,10 +48,10 @@ class _Part:
 def read_gathered(
     key: Any, shape: tuple[int, ...], dtype: np.dtype[Any], read: ReadSection
 ) -> np.ndarray[Any, Any]:
-    """What `key` selects of an array of this shape, as NumPy has it.
+    """Returns what `key` selects of an array of this shape, as NumPy would.
 
-    `read` gets a number or a slice for each dimension. Raises IndexError on what NumPy refuses, and
-    on a single truth value.
+    `read` receives an integer or a slice for each dimension. Raises IndexError for a key that NumPy
+    refuses, and for a single truth value.
     """
     parts = _parts(key, shape)
     lists = [part for part in parts if part.indices is not None]
@@ -59,7 +60,7 @@ def read_gathered(
     points = np.stack([one.ravel() for one in broadcast], axis=-1)
     found, place = np.unique(points, axis=0, return_inverse=True)
     basic: list[int | slice] = [0] * len(shape)
-    extents: list[int] = []  # of the result, without what the lists make
+    extents: list[int] = []  # Extents of the result, without the dimensions from lists.
     for part in parts:
         if part.taken is not None and part.dimension is not None:
             basic[part.dimension] = part.taken
@@ -104,13 +105,13 @@ def _parts(key: Any, shape: tuple[int, ...]) -> list[_Part]:
             continue
         dimension += 1
     if all(part.indices is None for part in parts):
-        # New axes alone: a list of one index that leaves no trace.
+        # The key has new axes only: add a list with one index, which adds no dimension.
         parts.insert(0, _Part(indices=np.zeros((), np.int64)))
     return parts
 
 
 def _as_given(part: Any) -> Any:
-    """An ellipsis, None, a slice, or an array of indices or truth values."""
+    """Returns an ellipsis, None, a slice, or an array of indices or truth values."""
     if part is None or part is Ellipsis or isinstance(part, slice):
         return part
     array = np.asarray(part)
@@ -134,7 +135,7 @@ def _dimensions_of(part: Any) -> int:
 def _of_dimensions(
     part: np.ndarray[Any, Any], shape: tuple[int, ...], first: int
 ) -> Iterator[Indices]:
-    """The indices along one dimension, or those of a mask along each of its dimensions."""
+    """Yields the indices along one dimension, or those of a mask along each of its dimensions."""
     if part.dtype.kind == "b":
         extents = shape[first : first + part.ndim]
         if part.shape != extents:
@@ -171,12 +172,14 @@ def _fill(
     basic: list[int | slice],
     read: ReadSection,
 ) -> None:
-    """Reads the parts of the points that were `found`, in ascending order, into `out`."""
-    if not dimensions:  # new axes alone
+    """Reads the parts of the points `found`, which are in ascending order, into `out`."""
+    if not dimensions:  # The key has new axes only.
         out[0] = read(tuple(basic))
         return
     last = dimensions[-1]
-    axis = sum(isinstance(one, slice) for one in basic[:last])  # of `last` in what is read
+    axis = sum(
+        isinstance(one, slice) for one in basic[:last]
+    )  # The axis of `last` in what is read.
     for first, end in _runs(found):
         for dimension, index in zip(dimensions, found[first], strict=True):
             basic[dimension] = int(index)
@@ -187,7 +190,7 @@ def _fill(
 
 
 def _runs(found: Indices) -> Iterator[tuple[int, int]]:
-    """First and end of the points that one read serves."""
+    """Yields the first and the end number of the points that each read covers."""
     first = 0
     for end in range(1, len(found) + 1):
         if end < len(found) and (found[end, :-1] == found[first, :-1]).all():
@@ -199,9 +202,9 @@ def _runs(found: Indices) -> Iterator[tuple[int, int]]:
 
 
 def _placed(result: np.ndarray[Any, Any], parts: list[_Part], listed: int) -> np.ndarray[Any, Any]:
-    """With the dimensions of the lists where NumPy has them.
+    """Moves the dimensions of the lists to where NumPy puts them.
 
-    That is in the place of the lists where these stand side by side, else in front.
+    They take the place of the lists if these are adjacent in the key, and come first otherwise.
     """
     places = [n for n, part in enumerate(parts) if part.indices is not None]
     if places[-1] - places[0] + 1 != len(places):

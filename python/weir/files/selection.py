@@ -14,28 +14,28 @@ Key: TypeAlias = (
 
 @dataclass(frozen=True)
 class Selection:
-    """A section of an array, ascending along each dimension, and how it is shown."""
+    """A section of an array, ascending along each dimension, and how it appears in the result."""
 
     start: tuple[int, ...]
     count: tuple[int, ...]
     stride: tuple[int, ...]
     reversed: tuple[bool, ...]
-    """Along these dimensions the elements are shown from the last to the first."""
+    """Dimensions along which the result has the elements in descending order."""
     dropped: tuple[bool, ...]
-    """These dimensions were indexed by a number and are not shown."""
+    """Dimensions that a number indexes; the result lacks them."""
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of what is shown."""
+        """Shape of the result."""
         return tuple(n for n, drop in zip(self.count, self.dropped, strict=True) if not drop)
 
 
 def select(key: Any, shape: tuple[int, ...]) -> Selection:
-    """The section that `key` selects of an array of this shape.
+    """Returns the section that `key` selects of an array of this shape.
 
-    Whole numbers, slices with any step and one ellipsis are understood, as by NumPy's basic
-    indexing. Raises IndexError on a number out of range, too many indices, and every other kind of
-    index; gathered_selection.py reads what lists, masks and new axes select.
+    It accepts integers, slices with any step and one ellipsis, as NumPy's basic indexing does.
+    Raises IndexError for a number out of range, too many indices, and any other kind of index;
+    gathered_selection.py handles lists, masks and new axes.
     """
     along = [_along(part, extent, d) for d, (part, extent) in enumerate(_expanded(key, shape))]
     if not along:
@@ -45,7 +45,7 @@ def select(key: Any, shape: tuple[int, ...]) -> Selection:
 
 
 def _expanded(key: Any, shape: tuple[int, ...]) -> list[tuple[Any, int]]:
-    """One index for each dimension, with its extent."""
+    """Returns one index for each dimension, with the extent of the dimension."""
     parts = list(key) if isinstance(key, tuple) else [key]
     ellipses = [number for number, part in enumerate(parts) if part is Ellipsis]
     if len(ellipses) > 1:
@@ -61,7 +61,7 @@ def _expanded(key: Any, shape: tuple[int, ...]) -> list[tuple[Any, int]]:
 
 
 def _along(part: Any, extent: int, dimension: int) -> tuple[int, int, int, bool, bool]:
-    """Start, count, stride, whether reversed, whether dropped."""
+    """Returns start, count, stride, whether reversed, and whether dropped."""
     if isinstance(part, slice):
         numbers = range(*part.indices(extent))
         if not numbers:
@@ -72,7 +72,7 @@ def _along(part: Any, extent: int, dimension: int) -> tuple[int, int, int, bool,
         return numbers.start, len(numbers), numbers.step, False, False
     try:
         if isinstance(part, bool):
-            raise TypeError  # a mask to NumPy
+            raise TypeError  # NumPy would treat a bool as a mask.
         index = operator.index(part)
     except TypeError:
         message = (

@@ -1,4 +1,4 @@
-"""An array in a file: its description, and its elements when they are asked for."""
+"""`StoredArray`: an array in a file, whose elements are read on demand."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 OTHER_BYTES = "surrogateescape"
-"""How texts of any length keep bytes that are not UTF-8, as Python's names of files do."""
+"""Error handler that preserves bytes of variable-length texts that are not UTF-8."""
 
 
 def attributes_of(described: list[dict[str, Any]]) -> Mapping[str, AttributeValue]:
-    """Names and values: texts, lists of texts, numbers, or arrays of several (or no) numbers."""
+    """Returns attributes by name: texts, lists of texts, single numbers, or arrays of numbers."""
     return MappingProxyType({one["name"]: _value(one) for one in described})
 
 
@@ -39,12 +39,14 @@ def _value(one: dict[str, Any]) -> AttributeValue:
 
 
 class StoredArray:
-    """An array in a file. Indexing it reads, and gives NumPy arrays; nothing is read before.
+    """An array in a file. Indexing it reads elements and returns NumPy arrays.
 
-    Indices are NumPy's: whole numbers, slices with steps of any sign, an ellipsis, new axes, lists
-    of indices and masks, of which only the elements that are wanted are read, and what lies between
-    near ones. Reads may be made by several threads at once. An array is a source for
-    ``dask.array.from_array``, which takes its chunks.
+    Indices are NumPy's: integers, slices with steps of any sign, an ellipsis, new axes, lists of
+    indices, and masks. For lists and masks only the selected elements are read, and those between
+    selected elements that are close together. Several threads may read at once.
+    ``dask.array.from_array`` accepts an array and uses its chunks.
+
+    Lengths and extents are in elements.
     """
 
     def __init__(self, file: StoredFile, number: int, described: dict[str, Any]) -> None:
@@ -52,37 +54,37 @@ class StoredArray:
         self.describe(number, described)
 
     def describe(self, number: int, described: dict[str, Any]) -> None:
-        """Makes it the array of this number in its file as it is open now."""
+        """Makes this object the array with this number in the file as it is open now."""
         self._number = number
         self.name: str = described["name"]
-        """The full name: ``fields/density``."""
+        """Full name, such as ``fields/density``."""
         self.shape: tuple[int, ...] = tuple(described["shape"])
-        """Extents in elements, the steps of a growing array first, as the file has them."""
+        """Extents in elements, in the file's order; the steps of a growing array are first."""
         self.dtype: np.dtype[Any] = dtype_of(described["type"])
-        """NumPy's type of the elements, in the machine's byte order; objects, which are Python's
-        texts, where texts have any length."""
+        """NumPy type of the elements, in the machine's byte order; object, with Python str
+        elements, for variable-length texts."""
         self.dimension_names: tuple[str, ...] = tuple(described["dimension_names"])
-        """One per dimension, or none."""
+        """One name per dimension, or empty."""
         self.attributes = attributes_of(described["attributes"])
-        """Texts and numbers, which have NumPy's types (Python's own for int64, float64 and bool
-        alone); the unit is ``attributes["units"]``, where there is one."""
+        """Texts and numbers. Numbers have NumPy types, except int64, float64 and bool, which become
+        Python's own. The unit, if there is one, is ``attributes["units"]``."""
         self.chunks: tuple[int, ...] | None = _tuple_or_none(described["chunks"])
-        """Extents of the chunks on disk, or None where the array is not chunked."""
+        """Extents of the chunks on disk in elements, or None if the array is not chunked."""
         self.shards: tuple[int, ...] | None = _tuple_or_none(described["shards"])
-        """Extents of the files of several chunks, in elements; None where there are none."""
+        """Extents, in elements, of the files with several chunks each; None without such files."""
         self.codecs: str | None = described["codecs"]
-        """What chunks are compressed and summed by, as "shuffle,zstd:1"; None: they are not."""
+        """Codecs that compress chunks and add checksums, such as "shuffle,zstd:1"; or None."""
         self.fill: np.generic | str | None = _fill(described["fill"], self.dtype)
-        """What elements have that were never written; None: 0."""
+        """Value of elements that were never written; None stands for 0."""
         self.grows: bool = described["grows"]
-        """Whether steps are added along the first dimension."""
+        """Whether the array grows along its first dimension, by steps."""
         self.order: str = "C" if described["order"] == "row-major" else "F"
-        """Which elements lie side by side on disk, in NumPy's letters."""
+        """Order of the elements on disk: "C" (row-major) or "F" (column-major)."""
         self.byte_order: str = described["byte_order"]
-        """Of the numbers on disk: "little" or "big". In memory they are as the machine has them."""
+        """Byte order of the numbers on disk, "little" or "big"; in memory it is the machine's."""
 
     def forget(self) -> None:
-        """The file has no such array any more."""
+        """Marks the array as no longer present in the file."""
         self._number = -1
 
     @property
@@ -91,12 +93,12 @@ class StoredArray:
 
     @property
     def size(self) -> int:
-        """Elements in all."""
+        """Number of elements."""
         return int(np.prod(self.shape, dtype=object))
 
     @property
     def nbytes(self) -> int:
-        """Bytes in memory when all of it is read; of texts of any length, what refers to them."""
+        """Bytes in memory when all of it is read; for variable-length texts, of the references."""
         return self.size * self.dtype.itemsize
 
     def __len__(self) -> int:
@@ -110,9 +112,9 @@ class StoredArray:
         return f"<weir.StoredArray {self.name!r}: {shape} {self.dtype} in {self.file.path}>"
 
     def __getitem__(self, key: Any) -> Any:
-        """Reads what `key` selects: an array, or a number where every dimension has an index.
+        """Reads what `key` selects: an array, or a scalar if every dimension has an index.
 
-        Raises IndexError for what cannot be selected, StorageError when the file cannot be read,
+        Raises IndexError for an invalid key, StorageError if the file cannot be read, and
         ValueError after the file was closed.
         """
         if not is_basic(key):
@@ -126,12 +128,12 @@ class StoredArray:
             out[...] = self._read_texts(chosen)
         elif out.size:
             ahead, backwards = slice(None), slice(None, None, -1)
-            # With the ellipsis it is a view, also where there are no dimensions.
+            # The ellipsis makes it a view, even without dimensions.
             view = out[(*(backwards if back else ahead for back in chosen.reversed), ...)]
             handle = self.file.handle
             handle.read(self._number, chosen.start, chosen.count, chosen.stride, view)
         if key is ...:
-            return out  # an array, also where there are no dimensions
+            return out  # An array, even without dimensions.
         return out[tuple(0 if drop else slice(None) for drop in chosen.dropped)]
 
     def _read_texts(self, chosen: Selection) -> np.ndarray[Any, Any]:
@@ -151,13 +153,14 @@ class StoredArray:
         return read if dtype is None else read.astype(dtype, copy=False)
 
     def __iter__(self) -> Iterator[Any]:
-        """The array's slices along the first dimension, read one after the other."""
+        """Iterates over the array's slices along the first dimension, reading one at a time."""
         return (self[number] for number in range(len(self)))
 
     def read_into(self, out: np.ndarray[Any, Any], key: Key = ...) -> None:
-        """Reads what `key` selects into `out`, whose elements may lie anywhere in memory.
+        """Reads what `key` selects into `out`, which may have any strides.
 
-        Raises ValueError when shape or type of `out` are not those of what is selected.
+        Raises ValueError if the shape or type of `out` differs from that of the selection, or if it
+        is read-only; and IndexError for lists of indices, masks and new axes.
         """
         chosen = select(key, self.shape)
         if out.shape != chosen.shape or out.dtype != self.dtype or not out.flags.writeable:
@@ -171,7 +174,7 @@ class StoredArray:
         if self.dtype.hasobject:
             out[...] = self._read_texts(chosen).reshape(out.shape)
             return
-        # The dimensions that were dropped come back with one index each.
+        # Restore each dropped dimension with extent 1.
         view = out[(*(np.newaxis if drop else slice(None) for drop in chosen.dropped), ...)]
         view = view[
             (*(slice(None, None, -1) if back else slice(None) for back in chosen.reversed), ...)
@@ -179,7 +182,7 @@ class StoredArray:
         self.file.handle.read(self._number, chosen.start, chosen.count, chosen.stride, view)
 
     def missing(self, *, unwritten: bool = True) -> Missing:
-        """What of the array is in no file; chunks that have the fill value, where asked for."""
+        """Counts the parts of the array that no file has; unwritten chunks only if requested."""
         return self.file.handle.missing(self._number, unwritten=unwritten)
 
     def __dask_tokenize__(self) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""A file of arrays, of any format, and the groups in it."""
+"""`open` and `StoredFile`: a file of arrays in any format, and its groups."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Verify: TypeAlias = Literal["none", "covered", "touched"]
 
 
 CACHE_BYTES = 64 << 20
-"""Of decoded chunks that are kept for later reads, where nobody says another number."""
+"""Default limit, in bytes, for decoded chunks that are kept for later reads."""
 
 
 def open(  # noqa: A001 (as gzip.open)
@@ -29,32 +29,32 @@ def open(  # noqa: A001 (as gzip.open)
     """Opens a file of arrays for reading, without MPI.
 
     `path` is an HDF5 file, a NetCDF file (CDF-1, CDF-2, CDF-5; NetCDF-4 is HDF5), a Zarr folder (v3
-    or v2), or a raw file or array (with or without the ``.json`` of its document), by whichever
-    program it was written; its content says which. Names, shapes, types, attributes are read,
-    elements are not.
+    or v2), or a raw file or array (with or without the ``.json`` of its document). Any program may
+    have written it; its content determines the format. Opening reads names, shapes, types and
+    attributes, but no elements.
 
-    Where the file has checksums beside it (``PATH.sums``), reading compares blocks of 1 MiB with
-    them, and raises StorageError, with array, step, file and offset, on one that is not what was
-    written. `verify` says which: "covered", those of which one read takes three quarters or more;
-    "touched", all of which it takes anything, by reading the whole block; "none".
+    If the file has checksums beside it (``PATH.sums``), reading compares blocks of 1 MiB with them.
+    On a block that differs it raises StorageError with array, step, file and offset. `verify` says
+    which blocks are compared: "covered", those of which one read takes at least three quarters;
+    "touched", all of which a read takes any part, which then reads the whole block; "none".
 
-    Compressed chunks of which a read takes a part are kept decoded for the next reads, those used
-    last, in at most `cache_bytes` of memory; 0 keeps none. A chunk is decoded anew where its file
-    was changed since.
+    Compressed chunks that a read takes in part stay decoded in memory for later reads, the most
+    recently used first, up to `cache_bytes` in total; 0 keeps none. A chunk is decoded again if its
+    file has changed since.
 
-    Raises StorageError when there is no such file or it is damaged, UnsupportedError when it is of
-    no known format, ValueError for another `verify` or a negative `cache_bytes`.
+    Raises StorageError if the file does not exist or is damaged, UnsupportedError if its format is
+    unknown, and ValueError for an invalid `verify` or a negative `cache_bytes`.
     """
     return StoredFile(path, verify=verify, cache_bytes=cache_bytes)
 
 
 class StoredGroup(Mapping[str, "StoredArray | StoredGroup"]):
-    """The arrays and groups in a group, by name; names may lead on: ``group["a/b"]``."""
+    """The arrays and groups in a group, by name; a name may be a path: ``group["a/b"]``."""
 
     def __init__(self, file: StoredFile, name: str) -> None:
         self.file = file
         self.name = name
-        """The full name; "" is that of the file itself."""
+        """Full name; "" is the file itself."""
 
     @property
     def attributes(self) -> Mapping[str, AttributeValue]:
@@ -64,7 +64,11 @@ class StoredGroup(Mapping[str, "StoredArray | StoredGroup"]):
         return f"{self.name}/{name}" if self.name else name
 
     def __getitem__(self, name: str) -> StoredArray | StoredGroup:
-        """The array or group. Raises UnsupportedError for an array that Weir cannot read."""
+        """Returns the array or group.
+
+        Raises UnsupportedError for an array that Weir cannot read, and KeyError for an unknown
+        name.
+        """
         full = self._full(name.strip("/"))
         if full in self.file.arrays:
             return self.file.arrays[full]
@@ -78,7 +82,7 @@ class StoredGroup(Mapping[str, "StoredArray | StoredGroup"]):
         raise KeyError(full)
 
     def __iter__(self) -> Iterator[str]:
-        """Names of the arrays here, then of the groups here."""
+        """Iterates over the names of the arrays in this group, then of the groups in it."""
         start = f"{self.name}/" if self.name else ""
         for names in (self.file.arrays, self.file.group_names):
             for name in names:
@@ -94,9 +98,9 @@ class StoredGroup(Mapping[str, "StoredArray | StoredGroup"]):
 
 
 class StoredFile(StoredGroup):
-    """A file of arrays, as `weir.open` gives it; use it in a with statement or close it.
+    """A file of arrays, as `weir.open` returns it; use it in a with statement or close it.
 
-    It is the mapping of the names at the top of the file; `arrays` has all of them.
+    As a mapping it contains the names at the top level of the file; `arrays` contains all arrays.
     """
 
     def __init__(
@@ -110,9 +114,9 @@ class StoredFile(StoredGroup):
             raise ValueError(message)
         self.path = Path(path)
         self.verify = verify
-        """Which blocks are compared with their checksums when they are read."""
+        """Which blocks reads compare with their checksums, as in `open`."""
         self.cache_bytes = cache_bytes
-        """Of decoded chunks that are kept for later reads, at most."""
+        """Limit, in bytes, for decoded chunks that are kept for later reads."""
         self._handle: FileHandle | None = None
         self.arrays: dict[str, StoredArray] = {}
         """All arrays by their full names."""
@@ -120,13 +124,13 @@ class StoredFile(StoredGroup):
         super().__init__(self, "")
 
     def _take(self, handle: FileHandle) -> None:
-        """Shows what an open file has. Arrays that were known before are the same objects."""
+        """Takes over the content of an open file; arrays known before stay the same objects."""
         handle.verify_reads(self.verify)
         handle.cache(min(self.cache_bytes, (1 << 63) - 1))
         described = handle.description
         self._handle = handle
         self.format: str = described["format"]
-        """"hdf5", "cdf5", "cdf2", "cdf1", "zarr" or "raw"."""
+        """Name of the format: "hdf5", "cdf5", "cdf2", "cdf1", "zarr" or "raw"."""
         known, self.arrays = self.arrays, {}
         for number, one in enumerate(described["arrays"]):
             array = known.pop(one["name"], None)
@@ -138,26 +142,26 @@ class StoredFile(StoredGroup):
         for gone in known.values():
             gone.forget()
         self.refused: dict[str, str] = {one["name"]: one["reason"] for one in described["refused"]}
-        """Arrays that are there and that Weir cannot read, with the reasons."""
+        """Names of the arrays in the file that Weir cannot read, with the reasons."""
         self.left_out: list[str] = [left_out_line(one) for one in described["left_out"]]
-        """A line for each attribute that is there and that Weir has no value for, as complex
-        numbers, with the reason."""
+        """One line, with the reason, for each attribute in the file that Weir cannot represent,
+        such as complex numbers."""
         self.described_left_out: list[dict[str, str]] = described["left_out"]
-        """The same, each as "owner", "name" and "reason"."""
+        """The entries of `left_out`, each as a dict of "owner", "name" and "reason"."""
         self._attributes = {
             one["name"]: attributes_of(one["attributes"]) for one in described["groups"]
         }
         self.group_names: list[str] = _with_those_above(
             [*self._attributes, *self.arrays], self.arrays
         )
-        """The full names of all groups, those above before those inside."""
+        """Full names of all groups; a group comes before the groups inside it."""
 
     def reload(self) -> None:
-        """Shows what is in the file now: steps that were added or dropped since it was opened.
+        """Updates this object to the file's present content, such as steps added or dropped since.
 
-        Arrays that the program holds are those of the file from then on, with another shape; one
-        that is gone raises StorageError when it is read. Also where another file has taken the
-        path. Not while other threads read. Raises as `open` does, and then nothing has changed.
+        Arrays that the program holds stay valid and get new shapes; an array that is gone raises
+        StorageError when it is read. It also works if another file has taken the path. No other
+        thread may read meanwhile. Raises as `open` does, and then nothing has changed.
         """
         if self._handle is None:
             message = f"{self.path} was closed"
@@ -167,17 +171,17 @@ class StoredFile(StoredGroup):
 
     @property
     def steps(self) -> int | None:
-        """The steps that all growing arrays have; None where no array grows."""
+        """Number of steps that all growing arrays have; None if no array grows."""
         return min((one.shape[0] for one in self.arrays.values() if one.grows), default=None)
 
     @property
     def checksum(self) -> str | None:
-        """The kind of the checksums beside the file, "crc32c"; None where none is known."""
+        """Kind of the checksums beside the file, "crc32c"; None without known checksums."""
         return "crc32c" if self.handle.sums()[0] else None
 
     @property
     def identity(self) -> tuple[str, int, int]:
-        """What names this content: where it is, when it was changed, how long it is."""
+        """Identifies the content: absolute path, time of the last change (ns), and size (bytes)."""
         path = self.path
         if self.format == "zarr" and (path / "zarr.json").exists():
             path /= "zarr.json"
@@ -188,7 +192,7 @@ class StoredFile(StoredGroup):
 
     @property
     def handle(self) -> FileHandle:
-        """The open file. Raises ValueError after `close`."""
+        """Handle of the open file. Raises ValueError after `close`."""
         if self._handle is None:
             message = f"{self.path} was closed"
             raise ValueError(message)
@@ -198,7 +202,7 @@ class StoredFile(StoredGroup):
         return self._attributes.get(name, {})
 
     def close(self) -> None:
-        """Closes the file; reads that other threads are making come to their end first."""
+        """Closes the file, after reads in other threads have ended."""
         self._handle = None
 
     def __enter__(self) -> Self:
@@ -220,7 +224,7 @@ class StoredFile(StoredGroup):
 
 
 def left_out_line(one: Mapping[str, str]) -> str:
-    """What says of an attribute that it is left out, and why."""
+    """Returns a line that says that an attribute is left out, and why."""
     owner = f"{one['owner']}: " if one["owner"] else ""
     attribute = f"attribute {one['name']!r} is left out: " if one["name"] else ""
     return f"{owner}{attribute}{one['reason']}"
@@ -231,7 +235,7 @@ def _opened_again(path: Path, verify: Verify, cache_bytes: int) -> StoredFile:
 
 
 def _with_those_above(names: list[str], arrays: Mapping[str, StoredArray]) -> list[str]:
-    """All groups that these names name or lie in, but not the file itself."""
+    """Returns all groups that these names name or lie in, except the file itself."""
     groups: dict[str, None] = {}
     for name in names:
         parts = name.split("/")

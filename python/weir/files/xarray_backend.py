@@ -1,8 +1,8 @@
 """xarray's engine "weir": ``xarray.open_dataset(path, engine="weir")``.
 
-Every file that `weir.open` opens. Arrays are read when they are asked for; what attributes mean by
-the CF conventions (scales, fill values, times) is decoded by xarray itself. Imported by xarray, or
-by who uses it: `weir` needs neither.
+It opens every file that `weir.open` opens. Arrays are read on demand. xarray itself decodes
+attributes by the CF conventions (scales, fill values, times). xarray imports this module, or the
+program that uses it does; `weir` itself imports neither.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class StoredBackendArray(BackendArray):
-    """A stored array behind xarray's lazy indexing; reads from any thread."""
+    """A stored array behind xarray's lazy indexing; any thread may read it."""
 
     def __init__(self, array: StoredArray) -> None:
         self.array = array
@@ -41,9 +41,10 @@ class StoredBackendArray(BackendArray):
 
 
 def dimension_names(array: StoredArray) -> tuple[str, ...]:
-    """The array's names, or those that Weir's own files get: by extent.
+    """Returns the array's dimension names, or, without any, names made from extents.
 
-    A second dimension of the same array with the same extent gets a number; steps are "step".
+    The names are those that Weir gives in its own files: "step" for steps, and "dim_EXTENT" for
+    other dimensions. A further dimension with the same extent gets a number.
     """
     if array.dimension_names:
         return array.dimension_names
@@ -59,7 +60,7 @@ def dimension_names(array: StoredArray) -> tuple[str, ...]:
 
 
 def variable(array: StoredArray) -> xr.Variable:
-    """The array as it is stored: lazy, not decoded."""
+    """Returns the array as it is stored: lazy and not decoded."""
     names = dimension_names(array)
     attributes: dict[str, Any] = dict(array.attributes)
     encoding: dict[str, Any] = {"source": str(array.file.path), "original_shape": array.shape}
@@ -71,7 +72,7 @@ def variable(array: StoredArray) -> xr.Variable:
 
 
 def dataset_of(group: StoredGroup, drop: set[str]) -> xr.Dataset:
-    """The arrays of a group, not decoded, with coordinates by the name of their dimension."""
+    """Returns the arrays of a group, not decoded; one named as its dimension is a coordinate."""
     variables = {}
     for name in group:
         found = group[name]
@@ -87,7 +88,7 @@ def dataset_of(group: StoredGroup, drop: set[str]) -> xr.Dataset:
 
 
 class WeirBackendEntrypoint(BackendEntrypoint):
-    """Opens HDF5, NetCDF, Zarr and raw files through Weir; ask for it by ``engine="weir"``."""
+    """Opens HDF5, NetCDF, Zarr and raw files through Weir; select it by ``engine="weir"``."""
 
     description = "HDF5, NetCDF (classic and 4), Zarr v3 and Weir's raw arrays, without MPI"
     url = ""
@@ -111,7 +112,10 @@ class WeirBackendEntrypoint(BackendEntrypoint):
         decode_timedelta: Any = None,
         verify: Verify = "covered",
     ) -> xr.Dataset:
-        """The arrays of the file, or of its group `group`, as a dataset; `verify`: as weir.open."""
+        """Returns the arrays of the file, or of its group `group`, as a dataset.
+
+        `verify` is that of `weir.open`. Raises ValueError if `group` names an array.
+        """
         drop = {drop_variables} if isinstance(drop_variables, str) else set(drop_variables or ())
         file = weir.open(filename_or_obj, verify=verify)
         found = file[group] if group and group.strip("/") else file
@@ -136,7 +140,7 @@ class WeirBackendEntrypoint(BackendEntrypoint):
         return decoded
 
     def open_groups_as_dict(self, filename_or_obj: Any, **options: Any) -> dict[str, xr.Dataset]:
-        """A dataset for each group, by its path."""
+        """Returns a dataset for each group, by the path of the group."""
         with weir.open(filename_or_obj) as file:
             names = ["", *file.group_names]
         return {
@@ -144,22 +148,22 @@ class WeirBackendEntrypoint(BackendEntrypoint):
         }
 
     def open_datatree(self, filename_or_obj: Any, **options: Any) -> xr.DataTree:
-        """The groups as a tree."""
+        """Returns the groups as a tree."""
         return xr.DataTree.from_dict(self.open_groups_as_dict(filename_or_obj, **options))
 
     def guess_can_open(self, filename_or_obj: Any) -> bool:  # noqa: ARG002
-        """False: other engines open these files too, and are not pushed aside."""
+        """Returns False: other engines open these files too and keep precedence."""
         return False
 
 
 def unlimited_dimensions(file: StoredFile) -> set[str]:
-    """Names of the dimensions along which arrays grow."""
+    """Returns the names of the dimensions along which arrays grow."""
     return {dimension_names(one)[0] for one in file.arrays.values() if one.grows}
 
 
 @xr.register_dataset_accessor("weir")  # type: ignore[no-untyped-call]
 class DatasetAccessor:
-    """``dataset.weir``, once this module is imported."""
+    """Implements ``dataset.weir``, which exists after this module is imported."""
 
     def __init__(self, dataset: xr.Dataset) -> None:
         self._dataset = dataset
