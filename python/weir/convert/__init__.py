@@ -1,7 +1,7 @@
-"""Converting files of arrays between formats, layouts and chunk shapes.
+"""Converts files of arrays between formats, layouts and chunk shapes.
 
-`target` says what the new file is to hold, `tiles` cuts arrays into parts that fit into memory,
-`copying` moves them by several threads.
+`target` describes the new file, `tiles` cuts arrays into parts that fit into memory, `copying`
+moves them with several threads, and `saving` writes arrays from memory.
 """
 
 from weir.convert.copying import Progress, convert

@@ -1,8 +1,8 @@
-"""Moving arrays from one file to a new one, by several threads in bounded memory.
+"""Copies arrays from one file to a new one, with several threads in bounded memory.
 
-The new file has a temporary name until all is written and durable. When anything fails, or the
-person interrupts, the threads end with the tile at hand and what was made is removed: there is the
-whole new file, or what was there before.
+The new file has a temporary name until everything is written and durable. After a failure or an
+interrupt the threads finish their present tile and the new file is removed. A reader therefore
+finds either the whole new file or what was there before.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ if TYPE_CHECKING:
     from weir.files import StoredArray, StoredFile
 
 LARGEST_TILE = 32 << 20
-"""Bytes: larger ones are not faster."""
+"""Limit for a tile in bytes; larger tiles are not faster."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a conversion is."""
+    """How far a conversion has come, in bytes."""
 
     bytes_done: int
     bytes_in_all: int
@@ -46,7 +46,7 @@ class Progress:
 
 @dataclass(frozen=True)
 class _Work:
-    """A tile of an array, by the array's number in the new file."""
+    """A tile of an array, with the array's number in the new file."""
 
     number: int
     array: StoredArray
@@ -68,17 +68,21 @@ def convert(
     tell: Callable[[Progress], None] | None = None,
     name_line: Callable[[str], None] | None = None,
 ) -> Progress:
-    """Writes the arrays of `source`, all or those named, into the new file `target`.
+    """Writes all arrays of `source`, or the named ones, into the new file `target`.
 
-    A file that is there is replaced, and a Zarr folder where `overwrite` is set.
-    Threads hold at most `memory_bytes` of elements together, or one chunk of the target each where
-    that is more; besides, each has two buffers of 4 MiB, or of one encoded chunk. `tell` is called
-    from this thread about ten times a second. Arrays that cannot be read, and attributes that
-    cannot be read or that the target's format cannot hold, are an error unless `skip_unreadable`
-    leaves them out. `name_line` is called with a line for each of these, and for each attribute
-    whose numbers are of another type in the target. A source that is opened with
-    ``verify="touched"`` is verified whole where it has checksums. Raises ConversionError, and
-    weir.Error where a file cannot be read or written; then the target is as it was.
+    An existing file is replaced; an existing Zarr folder only with `overwrite`. Threads together
+    hold at most `memory_bytes` of elements, or one chunk of the target each if that is more. In
+    addition each has two buffers of 4 MiB, or of the size of one encoded chunk. `tell` is called
+    from this thread about ten times a second.
+
+    Arrays that cannot be read, and attributes that cannot be read or that the target's format
+    cannot store, are an error unless `skip_unreadable` leaves them out. `name_line` is called with
+    a line for each thing left out, and for each attribute whose numbers have another type in the
+    target. A source that was opened with ``verify="touched"`` is verified completely if it has
+    checksums.
+
+    Raises ConversionError, and weir.Error if a file cannot be read or written; the target is then
+    as it was.
     """
     name = format_of(target, file_format)
     if target.exists() and target.samefile(source.path):
@@ -173,7 +177,7 @@ def _copy(
                 if tell:
                     tell(Progress(sum(done), in_all))
     finally:
-        # Ctrl-C may come while they are started: one that has not begun looks at `stop` first.
+        # Ctrl-C may arrive while threads start: a thread that has not begun checks `stop` first.
         stop.set()
         for thread in threads:
             if thread.ident is not None:
@@ -200,7 +204,7 @@ def _work(
 
 
 def _one_at_a_time(items: Iterator[_Work]) -> Callable[[], _Work | None]:
-    """The next item for whichever thread asks, None after the last."""
+    """Returns a function that gives the next item to any thread, and None after the last."""
     lock = threading.Lock()
 
     def following() -> _Work | None:

@@ -1,4 +1,4 @@
-"""Arrays in memory, or a dataset of xarray's, as a new file, made by one process."""
+"""`save`: writes arrays in memory, or an xarray dataset, to a new file from one process."""
 
 from __future__ import annotations
 
@@ -42,21 +42,24 @@ def save(
     file_format: str | None = None,
     overwrite: bool = False,
 ) -> None:
-    """Makes a file of arrays by one process, without MPI.
+    """Makes a file of arrays in one process, without MPI.
 
-    `arrays` has NumPy's arrays, or what `numpy.asarray` takes, by full names (``fields/density``);
-    or it is an xarray.Dataset, which brings names of dimensions, attributes, and from its encoding
-    chunks and fills, encoded by CF's rules as ``to_netcdf`` does. The format, "hdf5", "cdf5",
-    "cdf2", "cdf1", "zarr" or "raw", follows from the name's suffix where `file_format` is not
-    given. By the arrays' names: `dimensions`, a name for each dimension; `chunks`, extents of the
-    chunks; `fill`, what readers take for missing. `attributes`: by the name of an array or group,
-    "" for the file itself; texts, numbers and lists of numbers. `codec`: of all arrays, as
-    "shuffle,zstd:1". `checksum`: "crc32c" puts the file's checksums beside it.
+    `arrays` maps full names (``fields/density``) to NumPy arrays or to what `numpy.asarray`
+    accepts. It may also be an xarray.Dataset, which supplies dimension names, attributes, and, from
+    its encoding, chunks and fill values; it is encoded by the CF rules as in ``to_netcdf``.
+    `file_format` is "hdf5", "cdf5", "cdf2", "cdf1", "zarr" or "raw"; by default the suffix of the
+    path determines it.
 
-    The file appears when it is whole and durable; after an error there is what was there before.
-    Raises FileExistsError where there is a file and `overwrite` is not set, TypeError for elements
-    that files have no type for, ValueError for what does not fit the arrays or the format, and
-    weir.Error where the file cannot be made.
+    Three arguments map the names of arrays: `dimensions` to one name per dimension, `chunks` to the
+    extents of the chunks in elements, and `fill` to the value that readers treat as missing.
+    `attributes` maps the name of an array or group, or "" for the file, to its attributes: texts,
+    numbers and lists of numbers. `codec` applies to all arrays, for example "shuffle,zstd:1".
+    `checksum` "crc32c" stores checksums beside the file.
+
+    The file appears when it is complete and durable; after an error the path has what was there
+    before. Raises FileExistsError if the file exists and `overwrite` is not set, TypeError for
+    elements of a type that files cannot store, ValueError for arguments that do not fit the arrays
+    or the format, and weir.Error if the file cannot be made.
     """
     path = Path(path)
     if path.exists() and not overwrite:
@@ -125,7 +128,7 @@ def save(
 
 
 def _elements(key: str, value: Any) -> np.ndarray[Any, Any]:
-    """As the library takes them: in this machine's byte order."""
+    """Returns the elements as the library expects them: in this machine's byte order."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         message = f"array {key!r} is masked: give value.filled(…), and that number in fill"
         raise TypeError(message)
@@ -186,7 +189,7 @@ def _fill(
 
 
 def _missing(value: np.ndarray[Any, Any], fill: Any) -> dict[str, Any]:
-    """The attribute by which readers mask what is missing, in the array's type."""
+    """Returns the attribute by which readers mask missing elements, in the array's type."""
     if fill is None or value.dtype.kind not in "iuf":
         return {}
     kept = np.float32 if value.dtype == np.float16 else value.dtype
@@ -194,7 +197,7 @@ def _missing(value: np.ndarray[Any, Any], fill: Any) -> dict[str, Any]:
 
 
 class _Taken:
-    """What a dataset says of its arrays besides their elements."""
+    """What a dataset provides besides the elements of its arrays."""
 
     def __init__(self) -> None:
         self.dimensions: dict[str, Sequence[str]] = {}

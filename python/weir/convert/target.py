@@ -1,4 +1,4 @@
-"""What the new file is to hold: the source's arrays, groups and attributes, laid out as asked."""
+"""Describes the new file: the source's arrays, groups and attributes in the requested layout."""
 
 from __future__ import annotations
 
@@ -28,43 +28,47 @@ GROUPED = {"hdf5", "zarr", "raw"}
 COLUMN_MAJOR = {"zarr", "raw"}
 CHECKSUMS = ("crc32c", "none")
 ONLY_READ = {"delta"}
-"""Codecs that Weir makes no files with."""
+"""Codecs that Weir reads but does not write."""
 LONGEST_TEXT_FILL = 4096
-"""Bytes: documents of Zarr and of raw files have no longer ones."""
+"""Limit in bytes: the documents of Zarr and raw files contain no longer fill values."""
 FILL = "_FillValue"
-"""The attribute by which readers that follow NetCDF's conventions know missing elements."""
+"""Attribute that marks missing elements for readers that follow NetCDF's conventions."""
 NOT_UTF8 = "\N{REPLACEMENT CHARACTER}"
 
 
 class ConversionError(Exception):
-    """What was asked for cannot be converted; the text says what, and what to do."""
+    """The requested conversion is impossible; the text says why and what to do."""
 
     def __init__(self, message: str, lines: Sequence[str] = ()) -> None:
         super().__init__(message)
         self.lines = list(lines)
-        """A line for each array or attribute that cannot be kept."""
+        """One line for each array or attribute that cannot be kept."""
 
 
 @dataclass(frozen=True)
 class Layout:
-    """What is asked of the new file.
+    """The requested layout of the new file.
 
-    Extents are by an array's name, or by "" for all arrays of as many dimensions.
+    Extents are in elements, by an array's name, or by "" for all arrays with as many dimensions.
     """
 
     chunks: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     shards: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     codec: str | None = None
-    """"zstd:1": codecs, as docs/formats.md has them; "none". None: those of the source in a file of
-    the same format, or none."""
+    """Codecs as in docs/formats.md, such as "zstd:1", or "none". None: those of the source if the
+    new file has the same format, otherwise no codecs."""
     checksum: str | None = None
-    """"crc32c": of the new file's blocks, beside it; "none". None: as the source has it."""
+    """Checksums of the new file's blocks, kept beside it: "crc32c" or "none". None: as in the
+    source."""
     steps: tuple[str, ...] = ()
-    """Arrays whose first dimension is one of steps, besides those of which the source says so."""
+    """Further arrays whose first dimension counts steps, besides those that the source marks so."""
 
 
 def format_of(target: Path, told: str | None) -> str:
-    """The format by its name, or by the target's suffix."""
+    """Returns the format: by the name `told`, or by the target's suffix.
+
+    Raises ConversionError if neither gives a format of this build.
+    """
     known = formats()
     name = told or SUFFIXES.get(target.suffix.lower())
     if name is None:
@@ -80,7 +84,7 @@ def format_of(target: Path, told: str | None) -> str:
 
 
 def unreadable(source: StoredFile) -> dict[str, str]:
-    """Arrays that cannot be read, or not whole as a part of them is lost, with the reasons."""
+    """Returns the arrays that cannot be read completely, with the reasons."""
     found = {one.name: one.missing(unwritten=False).damage for one in source.arrays.values()}
     return {**source.refused, **{name: damage for name, damage in found.items() if damage}}
 
@@ -88,7 +92,10 @@ def unreadable(source: StoredFile) -> dict[str, str]:
 def chosen_arrays(
     source: StoredFile, names: Sequence[str], *, skip_unreadable: bool = False
 ) -> list[StoredArray]:
-    """The arrays named, or all; those that cannot be read only where they may be skipped."""
+    """Returns the named arrays, or all; unreadable ones are left out with `skip_unreadable`.
+
+    Raises ConversionError if an array cannot be converted, or if none can.
+    """
     if not names:
         left_out = unreadable(source)
         if left_out and not skip_unreadable:
@@ -119,7 +126,7 @@ def description(
     file_format: str,
     layout: Layout,
 ) -> dict[str, Any]:
-    """The new file, with arrays in these forms, as the library is told of it."""
+    """Returns the description of the new file for the library, with arrays in these forms."""
     arrays = [source.arrays[name] for name in forms]
     names = {one.name for one in arrays}
     unknown = [name for name in (*layout.chunks, *layout.shards) if name and name not in names]
@@ -166,7 +173,7 @@ def _array(
     if shards is None and asked is None:
         shards = array.shards
     if file_format not in CHUNKED:
-        # The source's chunks have no place there; chunks that were asked for are refused.
+        # The format has no chunks: drop the source's, and let the library refuse requested ones.
         chunks = asked
     for name, extents in (("chunks", chunks), ("shards", shards)):
         if extents is not None and len(extents) != array.ndim:
@@ -181,13 +188,13 @@ def _array(
             max(1, min(wanted, extent)) if not grows or d else max(1, wanted)
             for d, (wanted, extent) in enumerate(zip(chunks, array.shape, strict=True))
         )
-    # A NetCDF file would have it as the attribute, with which readers take its elements as missing.
+    # A NetCDF file would store the fill as an attribute by which readers mask elements as missing.
     is_unmarked = file_format.startswith("cdf") and FILL not in array.attributes
     return {
         "name": array.name,
         "shape": list(form.extents(array.shape)),
         "type": type_name(form.dtype),
-        # Others would turn the array around.
+        # Other formats would transpose the array.
         "order": (
             "column-major" if array.order == "F" and file_format in COLUMN_MAJOR else "row-major"
         ),
@@ -204,37 +211,41 @@ def _array(
 def _held_by(
     attributes: Mapping[str, AttributeValue], form: StoredForm
 ) -> Mapping[str, AttributeValue]:
-    """Without a fill value of several characters, where each of them becomes an element."""
+    """Drops the fill value of texts whose characters become separate elements."""
     if form.length is None:
         return attributes
     return {name: value for name, value in attributes.items() if name != FILL}
 
 
 def _loses_fill(array: StoredArray, file_format: str) -> bool:
-    """Whether texts that stand for what is missing have no place in the new file."""
+    """Returns whether the new file cannot store the text that marks missing elements."""
     if array.dtype.hasobject or stored_form(array.dtype, file_format).length is None:
         return False
     return FILL in array.attributes or bool(array.fill)
 
 
 def _fill(array: StoredArray, form: StoredForm) -> str | None:
-    """None, too, where elements of text become several: no one of these stands for their fill."""
+    """Returns the fill value in hexadecimal, or None without one.
+
+    It is None also if the characters of a text become separate elements: none of these stands for
+    the text's fill value.
+    """
     if array.fill is None or form.length is not None or is_fill_left_out(array, form):
         return None
-    # A NumPy text by itself is as long as what is in it.
+    # A scalar NumPy text has only the length of its content, so use an array of the full type.
     return form.elements(np.array([array.fill], array.dtype)).tobytes().hex()
 
 
 def _writable(codecs: str | None) -> str | None:
-    """Without those codecs that are only read."""
+    """Returns the codecs without those that Weir only reads."""
     kept = [one for one in (codecs or "").split(",") if one.partition(":")[0] not in ONLY_READ]
     return ",".join(kept) or None
 
 
 def is_fill_left_out(array: StoredArray, form: StoredForm) -> bool:
-    """Whether the fill value of texts of any length, all of which are written, would be too long.
+    """Returns whether the fill value of variable-length texts would be too long for the new file.
 
-    It is as long as the longest of them.
+    It may be left out because all texts are written. Its length would be that of the longest text.
     """
     too_long = form.dtype.itemsize > LONGEST_TEXT_FILL
     return array.dtype.hasobject and array.fill is not None and too_long
@@ -253,9 +264,10 @@ def _text(extents: Sequence[int]) -> str:
 def lost(
     source: StoredFile, arrays: Sequence[StoredArray], file_format: str, laid_out: Mapping[str, Any]
 ) -> list[str]:
-    """A line for each attribute of these arrays and their groups that the new file does not get.
+    """Returns one line for each attribute that the new file does not get.
 
-    `laid_out` is the new file's description.
+    The attributes are those of these arrays and of their groups; `laid_out` is the new file's
+    description.
     """
     groups = {
         name
@@ -311,7 +323,10 @@ def _kept(attributes: Mapping[str, AttributeValue]) -> list[dict[str, Any]]:
 
 
 def described_attributes(attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Attributes as the library is told of them. Raises TypeError for what files have not."""
+    """Returns attributes as the library expects them.
+
+    Raises TypeError for values that files cannot store.
+    """
     return [_attribute(name, value) for name, value in attributes.items()]
 
 
@@ -328,7 +343,7 @@ def _attribute(name: str, value: Any) -> dict[str, Any]:
 
 
 def _real(number: float) -> float | str:
-    """As the library's JSON has it."""
+    """Returns the number as the library's JSON represents it."""
     if np.isnan(number):
         return "NaN"
     if np.isinf(number):

@@ -1,8 +1,8 @@
-"""Elements of text, in the form that each format of files has for them.
+"""Converts elements of text to the form that each file format has for them.
 
-Zarr and raw files have NumPy's two kinds: bytes ("S") and characters ("U"). HDF5 has bytes, and
-characters become UTF-8 there. NetCDF's classic formats have single characters, so that a text is a
-row of them along one more dimension.
+Zarr and raw files have NumPy's two kinds: bytes ("S") and characters ("U"). HDF5 has bytes;
+characters become UTF-8 there. NetCDF's classic formats have single characters: a text is a row of
+characters along one more dimension.
 """
 
 from __future__ import annotations
@@ -21,35 +21,35 @@ if TYPE_CHECKING:
 
 WITH_CHARACTERS = {"zarr", "raw"}
 CHARACTER_BYTES = 4
-"""Of a character in NumPy's arrays, and at most of one in UTF-8."""
+"""Bytes of a character in NumPy's arrays, and the most that a character has in UTF-8."""
 TEXT_BYTES = 128
-"""What a text of any length is taken to need in memory, where none was read."""
+"""Estimated memory per variable-length text, in bytes, before any was read."""
 LARGEST_PART = 32 << 20
-"""Bytes of texts that are looked at together, by that measure."""
+"""Limit, in bytes by that estimate, for the texts that are examined at once."""
 
 
 @dataclass(frozen=True)
 class StoredForm:
-    """What elements of an array are in a file of another format."""
+    """The form of an array's elements in a file of another format."""
 
     dtype: np.dtype[Any]
     length: int | None = None
-    """The extent of one more dimension, the last one: characters of a text; None: there is none."""
+    """Extent of the additional last dimension, the characters of a text; None without one."""
 
     def extents(self, shape: Sequence[int]) -> tuple[int, ...]:
-        """Of an array or section with these extents."""
+        """Returns the extents in the file of an array or section with these extents."""
         return tuple(shape) if self.length is None else (*shape, self.length)
 
     def start(self, start: Sequence[int]) -> tuple[int, ...]:
-        """Where a section that begins there begins in the file."""
+        """Returns where a section that begins at `start` begins in the file."""
         return tuple(start) if self.length is None else (*start, 0)
 
     def names(self, names: Sequence[str]) -> tuple[str, ...]:
-        """Of the dimensions; none where the array has none."""
+        """Returns the names of the dimensions in the file; none if the array has none."""
         return (*names, f"string{self.length}") if self.length and names else tuple(names)
 
     def elements(self, values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """The values as they are written; the same memory where they lie so already."""
+        """Returns the values as they are written, without a copy if they have that form already."""
         if values.dtype.hasobject:
             values = self._of_one_length(values)
         if values.dtype.kind == "U" and self.dtype.kind == "S":
@@ -69,14 +69,14 @@ class StoredForm:
 
 @dataclass
 class LongestText:
-    """The longest of the texts that were looked at: what those of one length have to hold."""
+    """The longest text so far: the size that fixed-length texts need."""
 
     size: int = 1
-    """Bytes in UTF-8."""
+    """Longest size in bytes, in UTF-8."""
     characters: int = 1
     is_utf8: bool = True
     ends_with_zero: bool = False
-    """One does: the zeros behind a text of a fixed length are no part of it."""
+    """Whether a text ends with a zero; trailing zeros of a fixed-length text are not part of it."""
 
     def look_at(self, texts: np.ndarray[Any, Any]) -> None:
         for one in texts.flat:
@@ -90,14 +90,14 @@ class LongestText:
             self.ends_with_zero = self.ends_with_zero or one.endswith("\0")
 
     def dtype(self, file_format: str) -> np.dtype[Any]:
-        """Characters, where the format has them and all texts consist of some; else bytes."""
+        """Returns a type of characters if the format has one and all texts are UTF-8; or bytes."""
         if file_format in WITH_CHARACTERS and self.is_utf8:
             return np.dtype(f"U{self.characters}")
         return np.dtype(f"S{self.size}")
 
 
 def stored_form(dtype: np.dtype[Any], file_format: str) -> StoredForm:
-    """Of elements of this type in a file of the format; what is no text stays as it is."""
+    """Returns the form that elements of this type have in a file of the format."""
     if dtype.kind == "U" and file_format not in WITH_CHARACTERS:
         dtype = np.dtype(f"S{dtype.itemsize // np.dtype('U1').itemsize * CHARACTER_BYTES}")
     if dtype.kind == "S" and dtype.itemsize > 1 and file_format.startswith("cdf"):
@@ -106,10 +106,10 @@ def stored_form(dtype: np.dtype[Any], file_format: str) -> StoredForm:
 
 
 def stored_forms(arrays: Sequence[StoredArray], file_format: str) -> dict[str, StoredForm]:
-    """The forms of arrays, by their names, in a file of the format.
+    """Returns the forms that arrays have in a file of the format, by array name.
 
-    Arrays of texts of any length are read, a part at a time, to find the longest of each. Raises
-    ValueError for one that ends with zeros, which no text of a fixed length does.
+    Arrays of variable-length texts are read, a part at a time, to find the longest text of each.
+    Raises ValueError for a text that ends with a zero, which no fixed-length text can.
     """
     forms = {}
     for array in arrays:

@@ -1,8 +1,8 @@
-"""Cutting an array into parts that are read and written at once.
+"""Cuts an array into parts that are read and written at once.
 
-No two tiles share a chunk of the target, so threads write them side by side. Within the limit on
-memory tiles cover whole chunks of the source, which would be read, and perhaps decoded, again and
-again otherwise.
+No two tiles share a chunk of the target, so threads can write them concurrently. Within the memory
+limit a tile covers whole chunks of the source, which would otherwise be read, and perhaps decoded,
+several times.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Tile:
 
     @property
     def key(self) -> tuple[slice, ...]:
-        """As an index of NumPy's."""
+        """The box as a NumPy index."""
         return tuple(
             slice(start, start + extent)
             for start, extent in zip(self.start, self.shape, strict=True)
@@ -36,9 +36,10 @@ def tile_shape(
     source_chunks: Sequence[int] | None,
     most_bytes: int,
 ) -> tuple[int, ...]:
-    """Extents of a tile: multiples of `unit` (the target's chunks or shards; None: not chunked).
+    """Returns the extents of a tile in elements: multiples of `unit`.
 
-    At most `most_bytes`, or one unit where that is more.
+    `unit` is the extent of the target's chunks or shards, or None if it is not chunked. A tile has
+    at most `most_bytes`, or one unit if that is more.
     """
     step = [
         max(1, min(n, extent)) for n, extent in zip(unit or [1] * len(shape), shape, strict=True)
@@ -64,7 +65,7 @@ def tile_shape(
 
 
 def tiles(shape: Sequence[int], tile: Sequence[int]) -> Iterator[Tile]:
-    """The tiles of an array, in row-major order; none where it has no element."""
+    """Yields the tiles of an array in row-major order; none if the array has no element."""
     if 0 in shape:
         return
     starts = (range(0, extent, n) for extent, n in zip(shape, tile, strict=True))
