@@ -1,7 +1,7 @@
-"""Reading a file whole, by several threads in bounded memory, and naming what is wrong with it.
+"""Reads a file completely, with several threads in bounded memory, and reports what is wrong.
 
-Reading verifies the checksums of chunks where the format keeps some, and that every byte of an
-array is there. Those beside the file, in PATH.sums, are verified before: block by block.
+Reading verifies the checksums of chunks, if the format has any, and that every byte of an array
+exists. Before that, the checksums beside the file, in PATH.sums, are verified block by block.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from weir.files import StoredArray, StoredFile
 
 LARGEST_TILE = 8 << 20
-"""Bytes that a thread reads at once; one chunk where that is more."""
+"""Bytes that a thread reads at once; one chunk if that is more."""
 LINES_OF_AN_ARRAY = 8
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a check is."""
+    """How far a check has come."""
 
     bytes_done: int
     bytes_in_all: int
@@ -39,26 +39,26 @@ class Progress:
 
 @dataclass
 class Report:
-    """What a check found."""
+    """The results of a check."""
 
     findings: list[str] = field(default_factory=list)
-    """A line for each thing that is wrong."""
+    """One line for each thing that is wrong."""
     not_checked: list[str] = field(default_factory=list)
-    """A line for each array that Weir cannot read, and that is not damaged, with the reason."""
+    """One line, with the reason, for each array that Weir cannot read, but that is undamaged."""
     absent: list[str] = field(default_factory=list)
-    """A line for each array of which chunks are in no file, and read as its fill value."""
+    """One line for each array with chunks that no file contains; they read as its fill value."""
     without_sums: int = 0
-    """Arrays that were read and have no checksums: changed bytes cannot be seen in them."""
+    """Number of arrays that were read and have no checksums; changed bytes in them go unnoticed."""
     left_out: list[str] = field(default_factory=list)
-    """A line for each attribute that Weir has no value for; nothing is wrong with the file."""
+    """One line for each attribute that Weir cannot represent; the file is not damaged."""
     file_format: str | None = None
-    """None where the file does not open."""
+    """Name of the format; None if the file cannot be opened."""
     arrays: int = 0
     steps: int | None = None
-    """Committed steps; None where no array grows."""
+    """Number of committed steps; None if no array grows."""
     bytes_read: int = 0
     bytes_verified: int = 0
-    """By checksums beside the file."""
+    """Bytes verified by the checksums beside the file."""
 
 
 def check(
@@ -68,9 +68,9 @@ def check(
     workers: int = 2,
     tell: Callable[[Progress], None] | None = None,
 ) -> Report:
-    """Looks for what killed runs left and reads all arrays; whatever is wrong is in the report.
+    """Looks for what killed runs left and reads all arrays; the report contains all problems.
 
-    Each thread holds a tile of 8 MiB or one chunk, and a buffer of 4 MiB or one encoded chunk.
+    Each thread holds a tile of 8 MiB or one chunk, and a buffer of 4 MiB or of one encoded chunk.
     `tell` is called from this thread about ten times a second.
     """
     report = Report()
@@ -78,7 +78,8 @@ def check(
         report.findings += unfinished(path)
         if not path.exists() and report.findings:
             return report
-        # Blocks are verified once, before: an element's read would name the same one again.
+        # Blocks were verified before: verifying them again would report the same block for each
+        # element.
         with weir.open(path, verify="none") as file:
             report.file_format = file.format
             report.arrays = len(file.arrays)
@@ -132,7 +133,7 @@ def _read_all(
 
 
 class _Work:
-    """What the threads share: first the blocks that have checksums, then all elements."""
+    """The work that threads share: first the blocks that have checksums, then all elements."""
 
     def __init__(
         self, file: StoredFile, left: dict[str, int], report: Report, workers: int
@@ -151,8 +152,8 @@ class _Work:
         self.lock = threading.Lock()
         self.stop = threading.Event()
         self.read = [0] * workers
-        self.verified = [0] * workers  # parts
-        self.failed: Counter[str] = Counter()  # "": blocks
+        self.verified = [0] * workers  # In parts.
+        self.failed: Counter[str] = Counter()  # By array name; "" counts blocks.
         self.broken: list[BaseException] = []
 
     def progress(self) -> Progress:
@@ -214,13 +215,13 @@ class _Work:
 
 
 _SUMMING = {"crc32c", "fletcher32", "zstd"}
-"""Codecs whose decoding notices changed bytes."""
+"""Codecs whose decoder detects changed bytes."""
 
 
 def _look_for_missing(file: StoredFile, report: Report) -> dict[str, int]:
-    """Names what is in no file; by array, how many first indices of a file that was cut are left.
+    """Reports what no file contains; returns how many first indices of truncated arrays are left.
 
-    That chunks are missing is legal, and what removing some leaves, too.
+    Missing chunks are legal. A file from which some were removed is legal too.
     """
     left = {}
     for name, array in file.arrays.items():
@@ -247,7 +248,7 @@ def _items(file: StoredFile, left: dict[str, int]) -> Iterator[tuple[StoredArray
 
 
 def _left_of(array: StoredArray, left: dict[str, int]) -> tuple[int, ...]:
-    """The extents to read: what a cut file has lost would be an error for each tile."""
+    """Returns the extents to read; reading the lost part would give an error for each tile."""
     if array.name not in left:
         return array.shape
     return (left[array.name], *array.shape[1:]) if array.shape else (0,)
