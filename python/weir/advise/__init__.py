@@ -1,5 +1,6 @@
-"""What a centre's expert would say of an unchanged program's metadata operations.
+"""Gives the advice that a computing centre's expert would give on a program's metadata operations.
 
-`records` reads what the processes left (`src/adapters/calls/record.hpp`), `use` merges it over the
-ranks, `rules` finds what is wrong with it.
+The program runs unchanged. `records` reads what its processes left
+(`src/adapters/calls/record.hpp`), `use` merges this over the ranks, and `rules` finds what is
+wrong.
 """

@@ -1,4 +1,4 @@
-"""Running a command so that its processes leave records of what they ask the file system for."""
+"""Runs a command so that its processes record which operations they request of file systems."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FOLDER_VARIABLE = "WEIR_CALLS_FOLDER"
 
 
 def observe(command: Sequence[str], folder: Path) -> int:
-    """Run the command with records going to `folder`; its exit status, as a shell gives it.
+    """Runs the command with records written to `folder`; returns its exit status as a shell does.
 
     Raises LibraryError, and OSError when the command cannot be started.
     """
@@ -26,10 +26,11 @@ def observe(command: Sequence[str], folder: Path) -> int:
         "LD_PRELOAD": f"{library}:{already}" if already else str(library),
         FOLDER_VARIABLE: str(folder.resolve()),
     }
-    # A batch script has that of its node's first task; srun gives each task its own.
+    # In a batch script this is the number of the node's first task; srun sets it for each task
+    # anew.
     environment.pop("SLURM_PROCID", None)
-    # Ctrl-C is the command's: it ends, and what it did until then is still told. A handler, as the
-    # command would inherit that the signal is ignored.
+    # Ctrl-C ends the command, and Weir still reports what it did until then. A handler is set
+    # because the command would inherit an ignored signal.
     before = signal.signal(signal.SIGINT, lambda _number, _frame: None)
     try:
         status = subprocess.run(command, env=environment, check=False).returncode

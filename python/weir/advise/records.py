@@ -1,4 +1,4 @@
-"""What each process of an observed program left: a text file (src/adapters/calls/record.hpp)."""
+"""Reads the record of each process of an observed program (src/adapters/calls/record.hpp)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FIRST_LINE = "weir-calls 1"
 
 
 class RecordError(Exception):
-    """A record that cannot be read: which file, which line, why."""
+    """A record cannot be read; the text says which file, which line and why."""
 
 
 @dataclass
@@ -19,17 +19,18 @@ class FileRecord:
 
     path: str
     made: bool
-    """Opened so that it is made when it is missing, or made in another way."""
+    """Whether the process created it, by opening it with creation if missing or in another way."""
     wrote: bool
-    """Opened for writing."""
+    """Whether it was opened for writing."""
     bytes_read: int
     bytes_written: int
-    """By read, write and their kin; not through stdio."""
+    """Bytes moved by read, write and related calls, not through stdio."""
     first: float
     last: float
-    """Seconds since the process began; of opening, looking at and so on."""
+    """Seconds since the process began, of the last open, stat or similar operation; `first` is that
+    of the first."""
     counts: dict[str, int]
-    """By operation: open, close, stat …"""
+    """Number of operations by name: open, close, stat …"""
 
 
 @dataclass
@@ -43,30 +44,30 @@ class ProcessRecord:
     program: str
     counts: dict[str, int] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
-    """In metadata operations; of read and write it is not known."""
+    """Seconds in metadata operations, by name; the time of reads and writes is unknown."""
     files: list[FileRecord] = field(default_factory=list)
     folders: dict[str, int] = field(default_factory=dict)
-    """How many names were made in a folder."""
+    """Number of names that were created, by folder."""
     left_out: int = 0
-    """Operations on files that have no line."""
+    """Operations on files that have no line of their own."""
     duration: float | None = None
-    """Seconds; None when the process was killed, so that the counts are not known."""
+    """Seconds; None if the process was killed, which leaves the counts unknown."""
 
 
 def read_records(folder: Path) -> list[ProcessRecord]:
-    """All records in the folder."""
+    """Returns all records in the folder."""
     return [
         parse(path.read_text(errors="replace"), path) for path in sorted(folder.glob("*.calls"))
     ]
 
 
 def parse(text: str, path: Path) -> ProcessRecord:
-    """One record. Raises RecordError."""
-    lines = text.split("\n")[:-1]  # what follows the last was cut off
+    """Parses one record. Raises RecordError."""
+    lines = text.split("\n")[:-1]  # A last line without a newline was cut off.
     if not FIRST_LINE.startswith(text[: len(FIRST_LINE)]):
         message = f"{path}: is no record of a process's calls"
         raise RecordError(message)
-    if len(lines) < 2:  # killed before it was written
+    if len(lines) < 2:  # The process was killed before it wrote the record.
         return ProcessRecord(process=0, rank=None, ranks=None, host="", program="")
     number = 2
     try:

@@ -1,7 +1,8 @@
-"""What is wrong with a program's metadata operations, by thresholds that stand in one table.
+"""Finds what is wrong with a program's metadata operations, by a table of thresholds.
 
-The cases are those that users report to centres ("Parallel I/O in a Supercomputing Centre", PDSW
-2011): files that programs talk through, thousands of files, opens that grow with the ranks.
+The cases are those that users report to computing centres ("Parallel I/O in a Supercomputing
+Centre", PDSW 2011): files used for communication, thousands of files, and opens that grow with the
+number of ranks.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from pathlib import Path
 from weir.advise.use import LOOKING, FileUse, Use, ranks_text
 
 MOST_SHOWN = 3
-"""Files of a kind that are named; how many more there are is said."""
+"""Number of files of a kind that are named; for the others the text gives their number."""
 
 
 @dataclass(frozen=True)
 class Threshold:
-    """From which number on something is worth a word."""
+    """The number from which on something is reported."""
 
     name: str
     value: int
@@ -41,20 +42,20 @@ THRESHOLDS = (
 
 @dataclass(frozen=True)
 class Advice:
-    """One thing that is wrong."""
+    """One problem."""
 
     kind: str
     count: int
-    """Operations or files; what is worst comes first."""
+    """Number of operations or files; the largest comes first."""
     what: str
-    """With the count, the file, the ranks."""
+    """Text with the count, the file and the ranks."""
     to_do: str
 
 
 def advice_on(use: Use, thresholds: Mapping[str, int] | None = None) -> list[Advice]:
-    """All that is wrong, by kinds, the worst first.
+    """Returns all problems, by kind, the worst first.
 
-    `thresholds` by name, instead of those of the table.
+    `thresholds`, by name, replace those of the table.
     """
     limits = {one.name: one.value for one in THRESHOLDS} | dict(thresholds or {})
     found = [advice for rule in RULES for advice in rule(use, limits)]
@@ -73,7 +74,7 @@ def _who(use: Use, ranks: list[int]) -> str:
 def _worst(
     found: list[tuple[int, FileUse]], kind: str, to_do: str, text: Callable[[FileUse, int], str]
 ) -> Iterator[Advice]:
-    """A line for each of the worst files; the last says how many more there are."""
+    """Yields one line for each of the worst files; the last says how many more there are."""
     found.sort(key=lambda one: (-one[0], one[1].path))
     for number, (count, file) in enumerate(found[:MOST_SHOWN], start=1):
         more = len(found) - MOST_SHOWN
@@ -134,7 +135,7 @@ def _polled(use: Use, limits: Mapping[str, int]) -> Iterator[Advice]:
             rank
             for rank in file.ranks_with(least, *LOOKING)
             if not file.ranks[rank].wrote
-            # Programs that start look at some files often, but not for long.
+            # Programs look at some files often while they start, but not for long.
             and (file.ranks[rank].span >= 1 or file.ranks[rank].count(*LOOKING) >= 20 * least)
         ]
 
@@ -214,7 +215,7 @@ def _small_files(use: Use, limits: Mapping[str, int]) -> Iterator[Advice]:
 
 
 def _size(file: FileUse) -> int | None:
-    """Of a file that was made: as it is now, or by what was written to it."""
+    """Returns the bytes of a file that was created: its present size, or what was written to it."""
     try:
         status = Path(file.path).stat()
     except OSError:

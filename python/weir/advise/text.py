@@ -1,4 +1,4 @@
-"""What `weir run --advise` prints."""
+"""Formats what `weir run --advise` prints."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from weir.advise.use import MOVING, Use
 
 
 def advice_text(use: Use, advice: Sequence[Advice]) -> Iterator[str]:
-    """Lines: what was counted, what is missing from it, what is wrong and what to do."""
+    """Yields lines: what was counted, what the records lack, what is wrong and what to do."""
     yield _summary(use)
     yield from _missing(use)
     rows = [

@@ -1,4 +1,4 @@
-"""What all ranks of a program did with each file, from the records of its processes."""
+"""Merges the records of a program's processes to what all its ranks did with each file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ LAUNCHERS = {
     "hydra_pmi_proxy", "mpiexec", "mpirun", "orted", "orterun", "prted", "prterun", "slurmstepd",
     "srun",
 }  # fmt: skip
-"""Programs that may have a number of their own in the environment and are no ranks."""
+"""Programs that may find a rank number in their environment although they are not ranks."""
 
 
 @dataclass
@@ -48,7 +48,7 @@ class FileUse:
     bytes_written: int = 0
 
     def ranks_with(self, least: int, *operations: str) -> list[int]:
-        """The ranks with at least so many of these operations."""
+        """Returns the ranks with at least this many of these operations."""
         return sorted(rank for rank, use in self.ranks.items() if use.count(*operations) >= least)
 
     def count(self, *operations: str) -> int:
@@ -59,22 +59,23 @@ class FileUse:
 class Use:
     """What a program did.
 
-    A rank's processes count together. Of a program without ranks each process is one, in the order
-    in which they began; of one with ranks those without, as its launcher, are left out.
+    The processes of a rank count together. In a program without ranks each process counts as one,
+    in the order in which they began. In a program with ranks, processes without one, such as its
+    launcher, are left out.
     """
 
     has_ranks: bool
     ranks: int
-    """Seen, by a record that was ended."""
+    """Number of ranks with a complete record."""
     ranks_told: int | None
-    """That the launcher said there are."""
+    """Number of ranks according to the launcher."""
     killed: int
-    """Processes that were killed, so that what they did is not known."""
+    """Number of processes that were killed, so that their operations are unknown."""
     left_out: int
     counts: dict[str, dict[int, int]]
-    """By operation and rank."""
+    """Number of operations by name and rank."""
     seconds: dict[int, float]
-    """In metadata operations, by rank."""
+    """Seconds in metadata operations by rank."""
     duration: float
     """Seconds of the longest process."""
     files: list[FileUse]
@@ -88,10 +89,10 @@ class Use:
 
 
 def merge(records: Sequence[ProcessRecord]) -> Use:
-    """Of the records of all processes."""
+    """Merges the records of all processes."""
     records = [one for one in records if one.program.rpartition("/")[2] not in LAUNCHERS]
     has_ranks = any(one.rank is not None for one in records)
-    # What a process was that was killed as it began is not known.
+    # It is unknown what a process was if it was killed while it began, so it is kept.
     kept = [one for one in records if one.rank is not None or not has_ranks or not one.program]
     ended = [one for one in kept if one.duration is not None]
     numbers = {id(one): i if one.rank is None else one.rank for i, one in enumerate(kept)}
@@ -131,7 +132,7 @@ def merge(records: Sequence[ProcessRecord]) -> Use:
 
 
 def ranks_text(ranks: Iterable[int]) -> str:
-    """Of sorted numbers: "0 to 3, 7"."""
+    """Formats sorted numbers: "0 to 3, 7"."""
     parts: list[list[int]] = []
     for rank in ranks:
         if parts and rank == parts[-1][-1] + 1:
