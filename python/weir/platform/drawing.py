@@ -1,4 +1,4 @@
-"""A platform description at the terminal: stages with bars, limits, costs, topology, fits."""
+"""Draws a platform description at the terminal: stages with bars, limits, costs, topology, fits."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TARGET_COLOUR = "yellow"
 
 
 def draw_platform(console: Console, platform: Platform) -> None:
-    """Everything, the path first."""
+    """Draws everything, the path first."""
     when = f", measured {platform.measured_utc}" if platform.measured_utc else ", not measured"
     took = f" in {seconds_text(platform.seconds)}" if platform.seconds else ""
     console.print(f"[bold]{escape(platform.name)}[/bold]{when}{took}", highlight=False)
@@ -41,7 +41,7 @@ def draw_platform(console: Console, platform: Platform) -> None:
 
 
 def draw_stages(console: Console, platform: Platform) -> None:
-    """One line per stage in the byte's order; bars on one logarithmic scale."""
+    """Draws one line per stage in the order of the path; bars share one logarithmic scale."""
     all_rows = rows(platform)
     scale = [row.total for row in all_rows if row.total > 0]
     if not scale:
@@ -76,7 +76,7 @@ def draw_stages(console: Console, platform: Platform) -> None:
 
 
 OPEN_ABOVE = 10.0
-"""An upper end that is over so many times the value above it bounds nothing."""
+"""An upper end of an interval more than this many times the value is not a useful bound."""
 
 
 def bar(value: float, low: float, high: float, cells: int = BAR_CELLS) -> str:
@@ -88,7 +88,7 @@ def bar(value: float, low: float, high: float, cells: int = BAR_CELLS) -> str:
 
 
 def interval_text(quantity: Quantity) -> str:
-    """Low and high as percentages of the value; nothing where none is known."""
+    """Returns low and high as percentages of the value; empty without an interval."""
     if quantity.low == quantity.value == quantity.high or quantity.value <= 0:
         return ""
     low, high = quantity.low / quantity.value - 1, quantity.high / quantity.value - 1
@@ -97,7 +97,7 @@ def interval_text(quantity: Quantity) -> str:
 
 
 def fit_text(platform: Platform, row: Row) -> str:
-    """The median error on samples that were held out."""
+    """Returns the median error on held-out samples."""
     fit = fit_of(platform, row)
     if fit is None:
         return ""
@@ -106,7 +106,7 @@ def fit_text(platform: Platform, row: Row) -> str:
 
 
 def draw_limits(console: Console, platform: Platform) -> None:
-    """Which stage large and small transfers of all ranks wait for."""
+    """Draws the stage that limits large and small transfers of all ranks."""
     for limit in limits(platform):
         console.print(
             f"{limit.what} of {size_text(limit.operation_bytes)} by all ranks: limited by "
@@ -116,7 +116,7 @@ def draw_limits(console: Console, platform: Platform) -> None:
 
 
 def draw_costs(console: Console, platform: Platform) -> None:
-    """What single operations cost that move few bytes or none."""
+    """Draws the costs of single operations that move few bytes or none."""
     costs = [
         f"{name} {seconds_text(quantity.value)}"
         for name, quantity in platform.latencies_seconds.items()
@@ -132,7 +132,7 @@ def draw_costs(console: Console, platform: Platform) -> None:
 
 
 def draw_metadata(console: Console, platform: Platform) -> None:
-    """Operations on names per second, with one client and with all, and those of the device."""
+    """Draws operations on names per second, with one client and with all, and the device's."""
     for target in platform.metadata:
         table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
         table.add_column(f"on names, per second{_of(target.directory)}", no_wrap=True)
@@ -161,7 +161,7 @@ def _per_second(rate: Quantity) -> str:
 
 
 def draw_doubts(console: Console, platform: Platform) -> None:
-    """What the probe had to leave out, and fits that do not hold."""
+    """Draws what the probe had to leave out, and fits that are poor."""
     warnings = platform.conditions.get("warnings")
     told: Sequence[str] = [str(one) for one in warnings] if isinstance(warnings, list) else []
     for text in told:

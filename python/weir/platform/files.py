@@ -1,8 +1,8 @@
-"""Where platform descriptions lie, and what becomes of an older one of the same name.
+"""Says where platform descriptions are, and keeps older ones of the same name.
 
 platforms/HOST.toml          the description
 platforms/HOST.probe.json    the samples that it was fitted to
-platforms/HOST.1.toml ...    the one before, and those before that
+platforms/HOST.1.toml ...    earlier descriptions, the latest first
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ KEPT = 9
 
 
 def default_path(host: str) -> Path:
-    """``platforms/HOST.toml`` below the current directory, for the host's short name."""
+    """Returns ``platforms/HOST.toml`` below the current directory, for the host's short name."""
     name = re.sub(r"[^A-Za-z0-9_-]", "-", host.partition(".")[0]) or "platform"
     return FOLDER / f"{name}{SUFFIX}"
 
 
 def probe_path(description: Path) -> Path:
-    """Where the samples of a description lie."""
+    """Returns the path of a description's samples."""
     return description.with_suffix(".probe.json")
 
 
 def check_output(path: Path) -> None:
-    """Refuse what cannot be written, before a minute of measuring."""
+    """Refuses a path that cannot be written, before a minute of measuring."""
     if path.suffix != SUFFIX:
         raise BenchError(f"--output {path}: name a file that ends in {SUFFIX}", USAGE)
     if path.is_dir():
@@ -44,9 +44,9 @@ def check_output(path: Path) -> None:
 
 
 def keep_older(path: Path) -> Path | None:
-    """Move a description and its samples out of the way; returns where the description went.
+    """Renames a description and its samples to a numbered name; returns the description's new path.
 
-    The most recent one gets the number 1; of more than nine, the oldest is given up.
+    The most recent one gets the number 1. If there are more than nine, the oldest is deleted.
     """
     if not path.exists():
         return None
@@ -57,7 +57,11 @@ def keep_older(path: Path) -> Path | None:
 
 
 def find_description(given: str | None) -> Path:
-    """The description meant by a file, a name below ``platforms/``, or nothing if there is one."""
+    """Returns the description that `given` names: a file, or a name below ``platforms/``.
+
+    Without `given` it is the only description below ``platforms/``. Raises ResultError if there is
+    no such description, or, without `given`, more than one.
+    """
     if given is not None:
         for candidate in (Path(given), FOLDER / given, FOLDER / f"{given}{SUFFIX}"):
             if candidate.is_file():

@@ -1,9 +1,9 @@
-"""A platform description as one picture: the path from the ranks to the targets.
+"""Draws a platform description as one picture: the path from the ranks to the targets.
 
-A page that stands alone: SVG without scripts or fonts of its own. From left to right go the places
-of a byte's path; each stage is a bar, on one logarithmic scale for all, with the rate of all units,
-a mark for each unit that differs, and its interval. Below stand the limits, the costs of single
-operations and what is where.
+The page is self-contained: SVG without scripts or fonts of its own. The places of a byte's path go
+from left to right. Each stage is a bar, on one logarithmic scale for all, with the rate of all
+units, a mark for each unit that differs, and its interval. Below are the limits, the costs of
+single operations, and the topology.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ ROW = 30
 UNIT_ROW = 22
 LINE = 20
 MOST_CHARACTERS = 140
-"""On one line of text in the picture."""
+"""Characters per line of text in the picture at most."""
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 MARKS = [float(10**decade * 1024**power) for power in range(len(UNITS)) for decade in range(3)]
-"""Rates of the axis, in the units of the labels."""
+"""Rates at which the axis has marks, in the units of the labels."""
 INK, SOFT, GRID, PAPER = "#1b2733", "#5b6b7a", "#dfe5ea", "#ffffff"
 COLOURS = {
     "rank": "#2a6f97",
@@ -56,7 +56,7 @@ PLACES = {
 
 
 def write_picture(path: Path, platform: Platform) -> Path:
-    """Write the picture: SVG, or the same in a page of HTML, by the file's ending."""
+    """Writes the picture: as SVG, or as HTML containing it, according to the file's suffix."""
     drawing = draw_picture(platform)
     if path.suffix == ".html":
         text = "<!doctype html>\n" + element(
@@ -72,7 +72,7 @@ def write_picture(path: Path, platform: Platform) -> Path:
 
 
 def draw_picture(platform: Platform) -> Markup:
-    """The whole picture as one ``svg`` element."""
+    """Returns the whole picture as one ``svg`` element."""
     parts: list[Markup] = [_heading(platform)]
     y = 108.0
     all_rows = [row for row in rows(platform) if row.total > 0]
@@ -116,7 +116,7 @@ def _heading(platform: Platform) -> Markup:
 
 def _chart(platform: Platform, all_rows: list[Row], top: float) -> tuple[Markup, float]:
     fastest = max(row.total for row in all_rows)
-    # An interval without an upper end would leave no room for the bars.
+    # An infinite upper end of an interval would leave no room for the bars.
     widest = max(min(row.rate.high * row.units, 10 * fastest) for row in all_rows)
     slowest = min(row.total for row in all_rows)
     low = max((mark for mark in MARKS[:-1] if mark <= slowest), default=MARKS[0])
@@ -223,7 +223,7 @@ def _texts(platform: Platform) -> list[tuple[str, list[str]]]:
 
 
 def _metadata(target: MetadataRates) -> list[str]:
-    """A line for each way of asking, and one for the device."""
+    """Returns one line for each number of clients, and one for the device."""
     ways = {
         "one client": "one_client",
         f"{target.clients} clients": "all_clients",

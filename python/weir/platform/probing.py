@@ -1,4 +1,4 @@
-"""Runs ``weir-bench probe`` under the launcher and leaves no test files, however it ends."""
+"""Runs ``weir-bench probe`` under the launcher; it leaves no test files, however it ends."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from weir.results.probe import Probe
 FOLDERS_LIST = "folders.json"
 OWN_PREFIX = "weir-probe-"
 ALLOWANCE_SECONDS = 300.0
-"""Beyond ``--seconds``: the start of the ranks, and very slow storage."""
+"""Seconds beyond ``--seconds`` for the start of the ranks and for very slow storage."""
 
 
 def run_probe(
@@ -32,7 +32,7 @@ def run_probe(
     on_progress: Callable[[Progress], None],
     tell: Callable[[str], None],
 ) -> Probe:
-    """Measure; afterwards ``output`` holds probe.json.
+    """Runs the probe; afterwards ``output`` contains probe.json.
 
     Raises ``BenchError`` when the job failed or was interrupted. No test files are left then.
     """
@@ -55,7 +55,7 @@ def run_probe(
 
 
 def load_probe(path: Path) -> Probe:
-    """A probe.json, checked; raises ``ResultError`` with the fault's place."""
+    """Reads and validates a probe.json; raises ``ResultError`` that says where the fault is."""
     try:
         return Probe.model_validate_json(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -65,9 +65,9 @@ def load_probe(path: Path) -> Probe:
 
 
 def remove_leftovers(output: Path) -> list[Path]:
-    """Remove what a broken probe left: test folders that it listed, and its own unfinished one.
+    """Removes what an interrupted probe left: the test folders in its list, and its output folder.
 
-    Only folders whose name begins with ``weir-probe-`` are touched: a damaged list must not remove
+    Only folders whose name begins with ``weir-probe-`` are removed, so a damaged list cannot remove
     anything else.
     """
     unfinished = output.with_name(f"{output.name}.unfinished")

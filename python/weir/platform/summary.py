@@ -1,4 +1,4 @@
-"""What a platform description says, in the order of a byte's path, ready to be drawn."""
+"""Prepares a platform description for drawing, in the order of a byte's path."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SMALL = 4096
 
 @dataclass(frozen=True)
 class Row:
-    """A stage, or one of its units where they differ."""
+    """A stage, or one of its units if they differ."""
 
     name: str
     kind: StageKind
@@ -37,7 +37,7 @@ class Row:
 
 
 def rows(platform: Platform) -> list[Row]:
-    """Stages from the application to the device, each followed by its units where they differ."""
+    """Returns the stages from the application to the device, each followed by units that differ."""
     made: list[Row] = []
     for stage in sorted(platform.stages, key=lambda one: ORDER.index(one.kind)):
         made.append(
@@ -66,7 +66,7 @@ def rows(platform: Platform) -> list[Row]:
 
 
 def units(platform: Platform, stage: PlatformStage) -> int:
-    """How many there are in the whole platform: kinds rank and node count per rank and host."""
+    """Returns the number of units in the platform: rank and node stages count per rank and host."""
     if stage.kind == "rank":
         return stage.units * platform.hosts * platform.ranks_per_host
     if stage.kind in ("node", "node link"):
@@ -76,7 +76,7 @@ def units(platform: Platform, stage: PlatformStage) -> int:
 
 @dataclass(frozen=True)
 class Limit:
-    """Which stage a transfer of all ranks waits for, at operations of one size."""
+    """The stage that limits a transfer of all ranks with operations of one size."""
 
     what: str
     operation_bytes: int
@@ -85,7 +85,7 @@ class Limit:
 
 
 def limits(platform: Platform) -> list[Limit]:
-    """For large and for 4 KiB operations, written durably and read from storage, all ranks."""
+    """Returns the limits of large and 4 KiB writes (durable) and reads (storage) by all ranks."""
     wanted: list[tuple[str, Direction, tuple[Route, ...]]] = [
         ("write", "write", ("durable", "direct")),
         ("read", "read", ("dropped", "direct")),
@@ -102,7 +102,7 @@ def limits(platform: Platform) -> list[Limit]:
 def limit_of(
     platform: Platform, what: str, direction: Direction, routes: tuple[Route, ...], size: int
 ) -> Limit | None:
-    """The slowest stage on the first of the routes that the platform knows."""
+    """Returns the slowest stage on the first of the routes that the platform knows."""
     for route in routes:
         passed = [
             one
@@ -117,10 +117,10 @@ def limit_of(
 
 
 def rate_at(platform: Platform, stage: PlatformStage, size: int) -> float:
-    """Bytes per second of all ranks through the stage: its rate, less the fixed cost of operations.
+    """Estimates the bytes per second of all ranks through the stage, with fixed costs included.
 
-    A drawing's estimate: every rank has one operation under way at a time. The path model
-    (``weir.model``) does this with all that it knows.
+    The estimate is for drawings: every rank has one operation in progress at a time. The path model
+    (``weir.model``) uses everything that it knows.
     """
     ranks = platform.hosts * platform.ranks_per_host
     if stage.different_units:
@@ -133,7 +133,7 @@ def rate_at(platform: Platform, stage: PlatformStage, size: int) -> float:
 
 
 def device_texts(target: MetadataRates) -> list[str]:
-    """What the device does without the file system, where it is known."""
+    """Returns what the device does without the file system, as far as it is known."""
     known = {"reads": target.device_reads_per_second, "writes": target.device_writes_per_second}
     told = [
         f"{significant(rate.value)} {what} for {clients} client{'s' if clients > 1 else ''}"
@@ -145,5 +145,5 @@ def device_texts(target: MetadataRates) -> list[str]:
 
 
 def fit_of(platform: Platform, row: Row) -> Fit | None:
-    """How well a stage, or a unit of it, was fitted."""
+    """Returns how well a stage, or a unit of it, was fitted."""
     return next((one for one in platform.fits if one.stage == row.name), None)

@@ -1,4 +1,4 @@
-"""A platform's hosts, processors, memory and targets as a tree of one-line texts."""
+"""Returns a platform's hosts, processors, memory and targets as a tree of one-line texts."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from weir.results.quantities import size_text
 
 @dataclass
 class Branch:
-    """A line and what belongs to it."""
+    """A line, and the lines below it."""
 
     text: str
     children: list[Branch] = field(default_factory=list)
 
 
 def topology_tree(platform: Platform) -> Branch:
-    """What is where, as far as the description tells; what is unknown is left out."""
+    """Returns the topology in the description; what is unknown is left out."""
     hosts = "host" if platform.hosts == 1 else "hosts"
     tree = Branch(
         f"{platform.name}: {platform.hosts} {hosts}, {platform.ranks_per_host} ranks each"
