@@ -1,1 +1,1 @@
-"""Run folders: their types, reading and writing them, and finding them again by SQL."""
+"""Defines, reads and writes run folders, and finds them by SQL."""

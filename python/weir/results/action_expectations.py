@@ -1,4 +1,4 @@
-"""What ``run.json`` expects of the actions of the workload metadata, and how it judges them."""
+"""The part of ``run.json`` with expectations and verdicts of the workload metadata's actions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``run.json`` holds of the workload metadata: its actions, planned and measured."""
+"""The part of ``run.json`` about the workload metadata: its actions, planned and measured."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from weir.results.record import Count, Latencies, NonNegative, Record, Spread
 OperationMetric = Literal["barrier", "span", "slowest_rank", "sum_of_ranks"]
 """How a rate of operations over many ranks is formed.
 
-``barrier``: operations over the longest time of a rank from the first barrier to the end of the
-last, as mdtest has it. ``span``: operations over the time from the first rank's start to the last
-rank's end. ``sum_of_ranks``: the sum of each rank's own rate. ``slowest_rank``: operations over the
-longest time of a rank, in results of earlier versions; where ranks run one after the other, it is a
-rate that nothing reached.
+``barrier``: operations over the longest time of any rank from the first barrier to the end of the
+last, as in mdtest. ``span``: operations over the time from the first rank's start to the last
+rank's end. ``sum_of_ranks``: the sum of the ranks' own rates. ``slowest_rank``: operations over the
+longest time of any rank; only results of earlier versions have it. If ranks run one after another,
+it is a rate that was never reached.
 """
 
 

@@ -1,7 +1,7 @@
 """``calibration.json``: what ``weir-bench calibrate`` measures in a few seconds.
 
-Every rate is over all ranks of the job together unless the name says ``one_rank``; every figure
-keeps its single trials, so that an expectation can carry an interval.
+Every rate is that of all ranks of the job together unless its name contains ``one_rank``. Every
+figure keeps its single trials, so that an expectation can have an interval.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""``campaign.json``: what a campaign consists of, written once when it begins.
+"""``campaign.json``: the runs of a campaign, written once when it begins.
 
-A campaign's folder holds ``campaign.toml`` (as it was given), ``campaign.json``, one or more
-``journal*.jsonl`` that say what is done, ``runs/NNNN/`` as ``weir bench`` leaves them, and
-``report.html``. Everything that a report needs is in ``campaign.json`` and the run folders.
+A campaign's folder contains ``campaign.toml`` (as it was given), ``campaign.json``, one or more
+``journal*.jsonl`` that record what is done, ``runs/NNNN/`` as ``weir bench`` leaves them, and
+``report.html``. A report needs only ``campaign.json`` and the run folders.
 """
 
 from __future__ import annotations
@@ -20,15 +20,16 @@ from weir.results.schema import Direction, Run
 CAMPAIGN_FILE = "campaign.json"
 CURVES_FILE = "curves.json"
 CurveKind = Literal["buffer", "transfer", "tasks"]
-"""What a curve is over: Uselton's equations 1 and 2, 3, and 4."""
+"""What a curve is a function of; the fits are Uselton's equations 1 and 2 (buffer), 3 (transfer)
+and 4 (tasks)."""
 RUNS_FOLDER = "runs"
 
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
-"""The level of a factor or the value of a setting; sizes are integers, in bytes."""
+"""The level of a factor or the value of a setting; sizes are integers in bytes."""
 
 
 class CampaignFactor(Record):
-    """What is varied. Several names change together: each level has a value for every name."""
+    """A factor that is varied. Its names change together: each level has a value for every name."""
 
     names: list[str]
     levels: list[list[Value]] = Field(description="per level, a value for each name, after scaling")
@@ -65,7 +66,7 @@ class Campaign(Record):
 
 
 class Curve(Record):
-    """A curve fitted to what a campaign measured over a factor."""
+    """A curve fitted to a campaign's measurements over a factor."""
 
     name: str
     factor: str
@@ -78,7 +79,7 @@ class Curve(Record):
 
 
 class Curves(Record):
-    """``curves.json``, beside ``campaign.json``; written anew with every report."""
+    """``curves.json``, beside ``campaign.json``; every report rewrites it."""
 
     format: Literal["weir-curves"]
     format_version: Literal[1]
@@ -86,31 +87,31 @@ class Curves(Record):
 
 
 def load_curves(path: Path) -> list[Curve]:
-    """The fitted curves of the campaign in ``path``; none where there is no such file."""
+    """Returns the fitted curves of the campaign in ``path``; none without the file."""
     file = path / CURVES_FILE
     return load_record(file, Curves).curves if file.is_file() else []
 
 
 def is_campaign(path: Path) -> bool:
-    """Whether a folder is a campaign's."""
+    """Returns whether a folder is that of a campaign."""
     return (path / CAMPAIGN_FILE).is_file()
 
 
 def load_campaign(path: Path) -> Campaign:
-    """The ``campaign.json`` of a campaign's folder, checked; raises ``ResultError``."""
+    """Reads and validates a campaign's ``campaign.json``; raises ``ResultError``."""
     return load_record(path / CAMPAIGN_FILE, Campaign)
 
 
 def run_output(path: Path, number: int) -> Path:
-    """The folder of a run of the campaign in ``path``: ``runs/0001``."""
+    """Returns the folder of a run of the campaign in ``path``, such as ``runs/0001``."""
     return path / RUNS_FOLDER / f"{number:04d}"
 
 
 def finished_runs(path: Path, campaign: Campaign) -> dict[int, list[tuple[Path, Run]]]:
-    """By run number, the run folders there are and what they say; half-done runs are left out.
+    """Returns the complete run folders and their records, by run number.
 
-    A run holds one folder per configuration of its job. Raises ``ResultError`` for one that cannot
-    be read, such as one that a newer Weir wrote.
+    A run has one folder per configuration of its job. Raises ``ResultError`` for a folder that
+    cannot be read, such as one written by a newer Weir.
     """
     found: dict[int, list[tuple[Path, Run]]] = {}
     for planned in campaign.runs:
@@ -124,7 +125,7 @@ def finished_runs(path: Path, campaign: Campaign) -> dict[int, list[tuple[Path, 
 
 
 def campaign_of(path: Path) -> Campaign | None:
-    """The campaign in ``path``, or nothing when the folder is none."""
+    """Returns the campaign in ``path``, or None if the folder is not a campaign's."""
     if not path.is_dir():
         raise ResultError(f"{path} is no folder: give one that holds {CAMPAIGN_FILE} or {RUN_FILE}")
     return load_campaign(path) if is_campaign(path) else None

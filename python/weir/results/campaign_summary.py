@@ -1,8 +1,9 @@
-"""The results of a campaign by combination: medians, intervals, expectations, verdicts.
+"""Summarizes a campaign by combination: medians, intervals, expectations, verdicts.
 
 A combination that was run once has its run's median and interval. One that was run several times
-has the median of its runs' medians, with an interval by order statistics over the runs: repetitions
-within a run share the run's moment, so they do not count as replications.
+has the median of its runs' medians, with an interval by order statistics over the runs. Repetitions
+within a run are subject to the same conditions of that moment, so they do not count as
+replications.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from weir.results.statistics import MedianInterval, median_interval
 
 @dataclass(frozen=True)
 class Expected:
-    """What a combination should have reached, bytes per second; medians over its runs."""
+    """What a combination should have reached in bytes per second; medians over its runs."""
 
     rate: float
     low: float
@@ -65,7 +66,7 @@ Runs = Mapping[int, Sequence[tuple[Path, Run]]]
 
 
 def cells_of(campaign: Campaign, finished: Runs) -> list[Cell]:
-    """Every combination's headline rates, in the order of the combinations."""
+    """Returns every combination's headline rates, in the order of the combinations."""
     grouped: dict[tuple[int, str, Direction, Metric], list[tuple[Run, Rate]]] = {}
     for combination, run in _complete(campaign, finished):
         for rate in run.rates:
@@ -76,7 +77,7 @@ def cells_of(campaign: Campaign, finished: Runs) -> list[Cell]:
 
 
 def effective_of(campaign: Campaign, finished: Runs) -> list[Effective]:
-    """Every combination's EAAR with its synchronous bounds, where runs state them."""
+    """Returns every combination's EAAR with its synchronous bounds, for runs that have them."""
     grouped: dict[tuple[int, str, Direction], list[tuple[Run, EffectiveRate]]] = {}
     for combination, run in _complete(campaign, finished):
         for entry in run.effective:
@@ -166,7 +167,7 @@ def _expected(runs: Sequence[Run], direction: Direction, metric: Metric) -> Expe
 
 
 def _verdict(runs: Sequence[Run], direction: Direction, metric: Metric) -> str:
-    """The word on which all runs agree, else the worst with how many say so."""
+    """Returns the word on which all runs agree, else the worst word and how many runs have it."""
     words = Counter(
         rate.verdict
         for run in runs

@@ -1,4 +1,4 @@
-"""Two runs side by side: medians, their ratio, whether their intervals overlap, what differed."""
+"""Compares two runs: medians, their ratio, whether their intervals overlap, what differed."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ class RateComparison:
 
     @property
     def ratio(self) -> float | None:
-        """Second median over first; none when the first is zero."""
+        """Second median over the first; None if the first is zero."""
         return self.second.median / self.first.median if self.first.median else None
 
     @property
     def intervals_overlap(self) -> bool:
-        """Whether the two medians' intervals share a value: then a difference is not shown."""
+        """Whether the intervals of the two medians overlap, so that no difference is proven."""
         return self.first.low <= self.second.high and self.second.low <= self.first.high
 
 
 @dataclass(frozen=True)
 class ParameterDifference:
-    """A parameter, the number of ranks included, that is not the same in both runs."""
+    """A parameter, or the number of ranks, that differs between the runs."""
 
     name: str
     first: str
@@ -69,9 +69,9 @@ def compare(first: Run, second: Run) -> Comparison:
 def pair_by_label(
     first: Sequence[Run], second: Sequence[Run]
 ) -> tuple[list[tuple[Run, Run]], list[str]]:
-    """Pairs of runs with the same workload and label, and the labels that only one side has.
+    """Returns pairs of runs with the same workload and label, and the labels of one side only.
 
-    One run on each side is a pair whatever their labels.
+    If each side has one run, these are a pair whatever their labels.
     """
     if len(first) == 1 and len(second) == 1:
         return [(first[0], second[0])], []

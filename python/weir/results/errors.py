@@ -1,7 +1,7 @@
-"""The one error of ``weir.results``: something about a result folder that a person can mend."""
+"""The only error of ``weir.results``: a problem with a result folder that the user can correct."""
 
 from __future__ import annotations
 
 
 class ResultError(Exception):
-    """One line: what was wrong, in which file, what to do."""
+    """One line that says what was wrong, in which file, and what to do."""

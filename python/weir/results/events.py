@@ -1,7 +1,7 @@
 """The events of a run: every operation of every rank.
 
-``weir-bench`` leaves ``events/``, one NumPy file per column. Finalizing turns them into one file
-``events.parquet``, which is what everything else reads. Row order is kept.
+``weir-bench`` leaves ``events/``, one NumPy file per column. Finalizing turns them into the file
+``events.parquet``, which all other parts of Weir read. Row order is kept.
 
 ====================  ========  ==================================================================
 column                type      meaning
@@ -103,9 +103,9 @@ def map_event_columns(folder: Path) -> dict[str, Column]:
 def finalize_events(folder: Path) -> Path:
     """Turn ``folder/events/`` into ``folder/events.parquet`` in bounded memory, then remove it.
 
-    The Parquet file appears under its name only when whole, so an interruption leaves either the
-    columns or both, and finalizing again completes it. A folder whose events are finalized is
-    left as it is.
+    The Parquet file gets its name only when it is complete. An interruption therefore leaves either
+    the columns or both, and finalizing again completes it. A folder with finalized events remains
+    unchanged.
     """
     parquet = folder / PARQUET_FILE
     if not (folder / COLUMNS_FOLDER).is_dir():
@@ -119,7 +119,7 @@ def finalize_events(folder: Path) -> Path:
     unfinished = folder / ".events-finalizing.parquet"
     scratch.unlink(missing_ok=True)
     try:
-        # What is one slice stays in memory: for it a file takes longer than all the rest.
+        # Columns of at most one slice stay in memory: a file would take longer than all the rest.
         fits = len(columns["rank"]) <= ROWS_AT_A_TIME
         with duckdb.connect(":memory:" if fits else str(scratch)) as connection:
             connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")

@@ -1,13 +1,13 @@
-"""Finalizing: what is done once to every finished run folder, in this order.
+"""Finalizes every finished run folder once, in these steps.
 
 1. ``run.json`` is checked, and its rates against its repetitions. A run that is still running is
    not touched.
 2. ``events/`` becomes ``events.parquet``.
 3. The verdict is put into ``run.json``, which is checked again and replaced atomically.
 
-Each step leaves the folder valid and is skipped or repeated safely, so finalizing again after an
-interruption completes it. How runs are judged is given by the caller: this folder of the source
-knows no path model.
+Each step leaves the folder valid and can be skipped or repeated safely, so finalizing again after
+an interruption completes it. The caller passes the function that judges runs, because this package
+does not depend on the path model.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from weir.results.recomputed import contradictions
 from weir.results.schema import Failure, Run, Verdict
 
 LOST_RANK = "lost_rank"
-"""The cause that ``weir-bench`` gives where a process of the job is gone."""
+"""Cause that ``weir-bench`` records if a process of the job is gone."""
 INTERRUPTED = "interrupted"
-"""The cause that it gives where a signal ended the job."""
+"""Cause that ``weir-bench`` records if a signal ended the job."""
 
 Judge = Callable[[Run, Sequence[Run]], Verdict | None]
 """Judges a complete run, given its siblings: the runs of the same job."""
@@ -33,7 +33,7 @@ Judge = Callable[[Run, Sequence[Run]], Verdict | None]
 
 @dataclass(frozen=True)
 class FinalizedRun:
-    """A finalized run folder and what its ``run.json`` now says."""
+    """A finalized run folder and its updated ``run.json``."""
 
     folder: Path
     run: Run
@@ -112,12 +112,12 @@ def mark_unfinished_as_failed(path: Path, cause: str) -> list[Path]:
 
 
 def mark_as_interrupted(path: Path, cause: str) -> list[Path]:
-    """Mark the runs below ``path`` that the user ended: of a job that was asked to end and is over.
+    """Marks the runs below ``path`` that the user ended: the job was asked to end and is over.
 
-    They are those that say ``running``, those that a signal ended, and those that lost a rank. A
-    launcher passes SIGTERM on to its ranks whatever it was sent itself, so ``cause`` replaces what
-    the ranks say of their signal. It also kills the ranks that are slow to end, and what is left of
-    the job sees these as lost. Returns the folders that were changed.
+    These are the runs that say ``running``, that a signal ended, or that lost a rank. A launcher
+    passes SIGTERM on to its ranks whatever signal it received itself, so ``cause`` replaces the
+    signal that the ranks recorded. It also kills ranks that are slow to end, and the remaining
+    ranks see these as lost. Returns the folders that were changed.
     """
     changed = []
     for folder in find_run_folders(path):

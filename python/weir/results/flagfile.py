@@ -1,4 +1,4 @@
-"""What pollers cost the others: the runs of the workload flagfile beside that without pollers."""
+"""What pollers cost other ranks: runs of the workload flagfile beside the run without pollers."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from weir.results.schema import Run
 
 @dataclass(frozen=True)
 class PolledLine:
-    """One run; rates are operations per second of all ranks that did them."""
+    """One run; rates are operations per second of all ranks that did the operations."""
 
     label: str
     pollers: int
     others_rate: float
     share: float | None
-    """Of the rate without pollers; None where no run is without."""
+    """Fraction of the rate without pollers; None if no run is without pollers."""
     polls_rate: float | None
     notice_seconds: float | None
 
 
 def polled_lines(runs: Sequence[Run]) -> list[PolledLine]:
-    """By the number of pollers, of complete runs; empty for other workloads."""
+    """Returns the complete runs, by number of pollers; empty for other workloads."""
     found = [(run.flag, run) for run in runs if run.flag is not None and run.status == "complete"]
     found.sort(key=lambda one: one[0].pollers)
     alone = next((_rate(run, "stat") for flag, run in found if flag.pollers == 0), None)

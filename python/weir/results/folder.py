@@ -1,6 +1,6 @@
-"""Reading and writing run folders.
+"""Reads and writes run folders.
 
-A run folder holds ``run.json``, the run's events (``events/`` as left by ``weir-bench``,
+A run folder contains ``run.json``, the run's events (``events/`` as left by ``weir-bench``,
 ``events.parquet`` once finalized) and ``report.html``. A job with several configurations leaves one
 folder with a run folder for each.
 """
@@ -26,17 +26,17 @@ Model = TypeVar("Model", bound=BaseModel)
 
 
 def load_run(path: Path) -> Run:
-    """The run of a run folder (or of its ``run.json``), checked against the schema."""
+    """Reads the run of a run folder (or of its ``run.json``) and checks it against the schema."""
     return load_record(path / RUN_FILE if path.is_dir() else path, Run)
 
 
 def load_calibration(file: Path) -> Calibration:
-    """A ``calibration.json``, checked against its types."""
+    """Reads a ``calibration.json`` and checks its types."""
     return load_record(file, Calibration)
 
 
 def load_record(file: Path, model: type[Model]) -> Model:
-    """A JSON file as a checked record; raises ``ResultError`` with the first fault's place."""
+    """Reads a JSON file as a checked record; raises ``ResultError`` with the place of a fault."""
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -51,10 +51,10 @@ def load_record(file: Path, model: type[Model]) -> Model:
 
 
 def refuse_newer(file: Path, text: str | bytes, known: int | None) -> None:
-    """Raise ``ResultError`` if a record says a format version beyond the one that is known.
+    """Raises ``ResultError`` if the format version of a record is newer than the known one.
 
-    Called when a record could not be read, so that a folder from a newer Weir is not taken for a
-    damaged one.
+    Called when a record could not be read, so that a folder from a newer Weir is not reported as
+    damaged.
     """
     try:
         record = json.loads(text)
@@ -69,14 +69,14 @@ def refuse_newer(file: Path, text: str | bytes, known: int | None) -> None:
 
 
 def _known_version(model: type[BaseModel]) -> int | None:
-    """The format version that a record's type names, if it has one."""
+    """Returns the format version that a record's type names, or None."""
     field = model.model_fields.get("format_version")
     versions = get_args(field.annotation) if field is not None else ()
     return max((one for one in versions if isinstance(one, int)), default=None)
 
 
 def describe_validation(error: ValidationError) -> str:
-    """The first fault of a record on one line, with its place and the number of further ones."""
+    """Describes the first fault of a record in one line, with its place and the number of more."""
     faults = error.errors(include_url=False)
     first = faults[0]
     place = ""
@@ -114,7 +114,7 @@ def write_atomically(file: Path, text: str) -> Path:
 
 
 def find_run_folders(root: Path) -> list[Path]:
-    """Every folder at or below ``root`` that holds a ``run.json``, in order of path."""
+    """Returns every folder at or below ``root`` that contains a ``run.json``, in order of path."""
     if not root.is_dir():
         raise ResultError(f"{root} is no folder: give one that holds run folders")
     found = []

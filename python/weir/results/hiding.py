@@ -1,11 +1,11 @@
-"""From which busy-work exponent on I/O hides behind computation (Borrill et al., section 5).
+"""Finds the busy-work exponent from which I/O hides behind computation (Borrill et al., section 5).
 
-An asynchronous run can hide all transfers of a function but one of NBIN, so of the time T that
-synchronous transfers take, (1 - 1/NBIN) T can be hidden at most. What a run hides is T less the
-foreground time that it was blocked in I/O. I/O is said to hide where at least ``ENOUGH`` of what
-can be hidden is. Rates stand for times here, as both move the same bytes: with the synchronous rate
-s and EAAR e, the hidden share is (1/s - 1/e) / ((1 - 1/NBIN) / s) = (1 - s/e) / (1 - s/c), where
-c = NBIN s is the ceiling.
+An asynchronous run can hide all transfers of a function except one of NBIN. Of the time T of
+synchronous transfers, at most (1 - 1/NBIN) T can therefore be hidden. A run hides T less the
+foreground time in which it was blocked in I/O. I/O counts as hidden if at least the share
+``ENOUGH`` of what can be hidden is hidden. The formulas use rates instead of times, because both
+kinds of runs move the same bytes: with the synchronous rate s and EAAR e, the hidden share is (1/s
+- 1/e) / ((1 - 1/NBIN) / s) = (1 - s/e) / (1 - s/c), where c = NBIN s is the ceiling.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ENOUGH = 0.8
 
 @dataclass(frozen=True)
 class AtExponent:
-    """EAAR, its interval, and its synchronous bounds at one exponent, bytes per second."""
+    """EAAR, its interval, and its synchronous bounds at one exponent, in bytes per second."""
 
     exponent: float
     rate: float
@@ -32,10 +32,10 @@ class AtExponent:
 
 @dataclass(frozen=True)
 class Hides:
-    """Where I/O begins to hide. ``low`` and ``high`` are by the ends of EAAR's intervals.
+    """The exponent from which I/O hides; ``low`` and ``high`` are by the ends of EAAR's intervals.
 
-    ``exponent`` is ``None`` when I/O does not hide at any exponent that was run; an end is
-    ``None`` when that end of the intervals never gets there.
+    ``exponent`` is ``None`` if I/O does not hide at any exponent that was run. ``low`` or ``high``
+    is ``None`` if that end of the intervals never reaches the share.
     """
 
     exponent: float | None
@@ -46,7 +46,7 @@ class Hides:
     largest_share: float
 
     def text(self) -> str:
-        """One clause: ``hides from 1.32 on (1.30 to 1.35)``."""
+        """Returns one clause: ``hides from 1.32 on (1.30 to 1.35)``."""
         if self.exponent is None:
             return f"does not hide up to {self.last:g}: {percent_text(self.largest_share)} at most"
         if self.exponent <= self.first:
@@ -57,15 +57,15 @@ class Hides:
 
 
 def hidden_share(rate: float, synchronous: float, ceiling: float) -> float:
-    """What is hidden of what can be; below 0 where asynchronous I/O is slower."""
+    """Returns the hidden share of what can be hidden; below 0 if asynchronous I/O is slower."""
     possible = 1 - synchronous / ceiling
     return (1 - synchronous / rate) / possible if possible > 0 else 0.0
 
 
 def where_it_hides(points: Sequence[AtExponent]) -> Hides:
-    """Interpolated between the exponents; ``points`` are one configuration's, at least one.
+    """Interpolates between the exponents; ``points`` are those of one configuration, at least one.
 
-    The synchronous rate and the ceiling of each exponent are its own, from the same job.
+    Each exponent has its own synchronous rate and ceiling, from the same job.
     """
     ordered = sorted(points, key=lambda point: point.exponent)
 
@@ -87,7 +87,7 @@ def where_it_hides(points: Sequence[AtExponent]) -> Hides:
 
 
 def _reached(shares: Sequence[tuple[float, float]]) -> float | None:
-    """From where on the share stays at ``ENOUGH``, linear between the exponents."""
+    """Returns the exponent from which the share stays at ``ENOUGH``, linear between exponents."""
     reached: float | None = None
     before: tuple[float, float] | None = None
     for exponent, share in shares:

@@ -1,8 +1,8 @@
-"""An embedded database over all run folders below a root, for SQL.
+"""An in-memory database over all run folders below a root, for SQL.
 
-It is built in memory from the folders each time it is opened, so it can never be stale, needs no
-lock on a parallel file system and works on folders that one may only read. Reading a ``run.json``
-takes a few milliseconds; events are read from their Parquet files only by queries that use them.
+It is built from the folders each time it is opened. It is therefore never stale, needs no lock on a
+parallel file system, and works on read-only folders. Reading a ``run.json`` takes a few
+milliseconds; only queries that use events read their Parquet files.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ ROWS_PER_INSERT = 100_000
 
 @dataclass(frozen=True)
 class Answer:
-    """What a query returned: column names and rows of Python values."""
+    """The result of a query: column names and rows of Python values."""
 
     columns: list[str]
     rows: list[tuple[Any, ...]]
 
 
 def open_index(root: Path, warn: Callable[[str], None]) -> duckdb.DuckDBPyConnection:
-    """A connection to an in-memory database with the tables of ``TABLES`` and the view ``events``.
+    """Returns a connection to the database with the tables of ``TABLES`` and the view ``events``.
 
-    A folder whose ``run.json`` is invalid, and a second folder with an id that was seen, are left
-    out and named through ``warn``, one line each.
+    A folder with an invalid ``run.json``, and any further folder with the same id, are left out;
+    ``warn`` is called with one line for each.
     """
     import duckdb  # noqa: PLC0415 (a fifth of the start of a command that needs none)
 

@@ -1,9 +1,9 @@
-"""What answered a look-up: this node's memory, or what lies behind it.
+"""Judges what answered a look-up: this node's memory, or the storage or servers behind it.
 
-Where the client of a network file system counts what it asks of servers, its counters decide.
-Elsewhere it is judged by the kind of file system and by latency class: no disk and no server
-answers as fast as the kernel's cache of names. The share of look-ups below that bound is exact;
-that the slower ones went further is only likely, as a rank that waits for a processor is slow, too.
+If the client of a network file system counts its requests to servers, these counters decide.
+Otherwise the kind of file system and the latencies decide: no disk and no server answers as fast as
+the kernel's cache of names. The share of look-ups below that bound is exact. That the slower ones
+went further is only likely, because a rank that waits for a processor is slow too.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from weir.results.record import Latencies
 from weir.results.schema import Run
 
 BEYOND_THE_CALL = ("io_uring", "MPIIO")
-"""Interfaces whose latencies hold more than the system's call."""
+"""Interfaces whose latencies include more than the system call."""
 LOOK_UPS = ("stat", "lstat", "directory-stat", "open", "readlink", "getxattr")
 
 Answer = Literal["memory", "storage", "server", "mixed", "unknown"]
 
 FASTEST_NS = {"local": 20_000, "network": 10_000}
-"""By how far a file system reaches: below this only memory answers. A flash disk takes 20 µs and
-more, a round trip through a network and a server's own work 10 µs and more."""
+"""By the reach of a file system: only memory answers in less than this many ns. A flash disk takes
+20 µs or more; a round trip through a network and the server's work take 10 µs or more."""
 FURTHER: dict[str, Answer] = {"local": "storage", "network": "server"}
 MOSTLY = 0.9
 MOST_NAMED = 3
@@ -33,7 +33,7 @@ MOST_NAMED = 3
 
 @dataclass(frozen=True)
 class LookUpVerdict:
-    """What answered, and how that is known."""
+    """What answered, and the evidence for it."""
 
     answer: Answer
     text: str
@@ -42,7 +42,10 @@ class LookUpVerdict:
 def judge_look_ups(
     action: str, reach: str, file_system: str, latencies: Latencies
 ) -> LookUpVerdict | None:
-    """Nothing for what is no look-up. ``reach``: memory, local or network, as recorded."""
+    """Judges one action by its latencies; returns None if it is not a look-up.
+
+    ``reach`` is memory, local or network, as recorded.
+    """
     if action.removeprefix(MIX_PART) not in LOOK_UPS:
         return None
     if reach == "memory":
@@ -62,7 +65,7 @@ def judge_look_ups(
 
 
 def judge_look_ups_of(run: Run, result: ActionResult) -> LookUpVerdict | None:
-    """The same of what a run recorded; nothing where it has no environment."""
+    """Judges one action of a recorded run; None if not a look-up or without an environment."""
     if run.environment is None or result.action.removeprefix(MIX_PART) not in LOOK_UPS:
         return None
     asked = server_calls_of(run, result.action)
@@ -82,7 +85,10 @@ def judge_look_ups_of(run: Run, result: ActionResult) -> LookUpVerdict | None:
 
 
 def server_calls_of(run: Run, action: str) -> tuple[dict[str, int], int] | None:
-    """What clients asked of servers in an action's measured repetitions, and its operations."""
+    """Returns the clients' requests to servers by name, and the operations that caused them.
+
+    They are those of an action's measured repetitions. None if a phase has no counters.
+    """
     phases = [
         phase
         for repetition in run.repetitions

@@ -1,4 +1,4 @@
-"""Rates of metadata operations in a platform description: with one client and with all."""
+"""Rates of metadata operations in a platform description, with one client and with all."""
 
 from __future__ import annotations
 
@@ -21,15 +21,16 @@ ItemOperation = Literal[
     "mkdir",
     "rmdir",
 ]
-"""What is done to empty files, and by ``mkdir`` and ``rmdir`` to empty directories.
+"""Operations on empty files; ``mkdir`` and ``rmdir`` are on empty directories.
 
-``create``: open, with O_CREAT, and close. ``open_close``: of a file that is there. ``utime`` sets
-both times. ``rename`` stays in the directory. ``readdir`` lists a whole directory, and
-``readdir_attributes`` asks for the attributes of each entry besides: an operation is an entry.
+``create``: open, with O_CREAT, and close. ``open_close``: open and close an existing file.
+``utime`` sets both times. ``rename`` stays in the directory. ``readdir`` lists a whole directory,
+and ``readdir_attributes`` also requests the attributes of each entry; one entry counts as one
+operation.
 """
 
 NAMES_ONLY: tuple[ItemOperation, ...] = ("stat", "open_close", "readdir", "readdir_attributes")
-"""They change nothing, so that no storage has to be written."""
+"""Operations that change nothing, so that storage need not be written."""
 
 
 def _in_order(rate: Quantity) -> Quantity:
@@ -51,7 +52,7 @@ class OperationRates(Record):
     )
 
     def known(self) -> list[Quantity]:
-        """The rates that were probed."""
+        """Rates that were probed."""
         return [
             rate
             for rate in (self.one_client, self.all_clients, self.one_directory)
@@ -75,6 +76,6 @@ class MetadataRates(Record):
 
 
 def rates_in(described: Sequence[MetadataRates], directory: str | None) -> MetadataRates | None:
-    """Those of the directory, as ``targets`` names it; else those of any."""
+    """Returns the rates of the directory, as ``targets`` names it; else those for any directory."""
     by_directory = {one.directory: one for one in reversed(described)}
     return by_directory.get(directory) or by_directory.get(None)

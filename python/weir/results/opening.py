@@ -1,15 +1,15 @@
-"""How the operations of a step of the workload open are worded."""
+"""Formats the number of operations of a step of the workload open."""
 
 from __future__ import annotations
 
 from weir.results.opening_records import StepOperations
 
 VISIBLE = 5e-4
-"""Less than this of an operation is what fitting leaves of none."""
+"""A smaller part of an operation is an artefact of the fit and counts as none."""
 
 
 def growth_text(operations: StepOperations) -> str:
-    """How the operations grow: "2 + 3 n", by nodes, or that there are too few counts to tell."""
+    """Returns how operations grow, such as "2 + 3 n", by nodes; or says that counts are too few."""
     nodes = operations.nodes
     if nodes is not None:
         first, further = nodes.first_node, _number(nodes.further_node)

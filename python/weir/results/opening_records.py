@@ -1,4 +1,4 @@
-"""What ``run.json`` holds of the workloads open and flagfile: steps, and what they asked for."""
+"""The parts of ``run.json`` about the workloads open and flagfile: steps and their operations."""
 
 from __future__ import annotations
 

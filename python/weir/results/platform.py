@@ -1,7 +1,8 @@
 """``platforms/NAME.toml``: a machine's path as stages in series, each with units in parallel.
 
-``weir platform probe`` writes one, ``weir.model`` makes expectations of it, and people write them
-by hand for machines that do not exist yet. Rates are bytes per second of one unit, times seconds.
+``weir platform probe`` writes one, and ``weir.model`` makes expectations from it. One can be
+written by hand for a machine that does not exist yet. Rates are bytes per second of one unit; times
+are seconds.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from weir.results.record import Count, NonNegative, Quantity, Record
 from weir.results.schema import Direction
 
 StageKind = Literal["rank", "node", "node link", "server", "device link", "target", "device cache"]
-"""The place on the byte's path, in its order from the application to the device."""
+"""Place of a stage on the byte's path, in the order from the application to the device."""
 
 Route = Literal["memory", "cached", "durable", "dropped", "direct", "network"]
-"""Which transfers pass: ``cached`` ends in (or comes from) the page cache, ``durable`` are writes
-with a sync, ``dropped`` are reads of pages that are not resident, ``direct`` is O_DIRECT,
+"""Transfers that pass a stage: ``cached`` ends in (or comes from) the page cache, ``durable`` are
+writes with a sync, ``dropped`` are reads of pages that are not resident, ``direct`` is O_DIRECT,
 ``network`` are bytes that change hosts, ``memory`` is every copy between buffers."""
 
 

@@ -1,4 +1,4 @@
-"""Reading and writing ``platforms/NAME.toml``."""
+"""Reads and writes ``platforms/NAME.toml``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from weir.results.platform import Platform
 
 VERSION = 1
 DIGITS = 6
-"""Significant digits of a figure in the file: far more than any measurement has."""
+"""Significant digits of a figure in the file, far more than the precision of any measurement."""
 
 HEAD = """\
 # A platform description: the path of a byte as stages in series, each with units in parallel.
@@ -27,7 +27,7 @@ HEAD = """\
 
 
 def load_platform(path: Path) -> Platform:
-    """A platform description, checked; raises ``ResultError`` with the fault's place."""
+    """Reads and checks a platform description; raises ``ResultError`` with the place of a fault."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -52,7 +52,7 @@ def load_platform(path: Path) -> Platform:
 
 
 def write_platform(path: Path, platform: Platform) -> Path:
-    """Write a description atomically; folders above it are made."""
+    """Writes a description atomically and creates the folders above it."""
     record = platform.model_dump(exclude_none=True, exclude_defaults=True)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -70,7 +70,7 @@ def _finite(value: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """What TOML can hold: no nulls, and figures without meaningless digits."""
+    """Returns what TOML can represent: without nulls and without meaningless digits."""
     if isinstance(value, dict):
         return {str(key): _plain(one) for key, one in value.items() if one is not None}
     if isinstance(value, list | tuple):

@@ -1,8 +1,8 @@
-"""``probe.json``: what ``weir-bench probe`` measures of a machine's path, single trials kept.
+"""``probe.json``: what ``weir-bench probe`` measures of a machine's path, as single trials.
 
-Every sample is of one form: that many ranks made that many operations of that size each, all at
-the same time, and from the first start to the last end it took that many seconds. Rates and fixed
-costs are for the path model to find (``weir.model``); nothing is fitted here.
+Every sample has the same form: so many ranks made so many operations of this size each, all at the
+same time, and the time from the first start to the last end was so many seconds. The path model
+(``weir.model``) derives rates and fixed costs; nothing is fitted here.
 """
 
 from __future__ import annotations
@@ -33,19 +33,21 @@ Operation = Literal[
     "busy_work",
     ItemOperation,
 ]
-"""What was done; of every operation on data, ``ranks * operations * operation_bytes / seconds`` is
-the rate of all ranks together.
+"""Kinds of samples.
 
-``memory_copy``: between buffers beyond the processor's caches. ``run_copy``: the same in runs of 64
-bytes, packed on one side and far apart on the other. ``cache_write``, ``cache_read``: by the page
-cache, nothing made durable, pages resident. ``storage_write``: write and ``fsync``, after every
-operation. ``storage_read``: after dropping the pages. ``direct_*``: O_DIRECT. ``call``: 8 bytes of
-a resident page. ``shared_write``: 512 bytes into one file of all ranks of a host, which take turns
-row by row, nothing made durable. ``fsync``: after 4 KiB more, whose write is not in the seconds
-(those are then of the slowest rank). ``barrier``: of all ranks. ``latency``: messages of 8 bytes to
-and fro, each one counted; seconds over operations is half a round trip. ``bandwidth``: messages of
-one direction; ``ranks`` are the senders, each with a receiver of its own. ``busy_work``:
-multiply-adds, as MADbench2's. Those on names: ``weir.results.metadata_rates``.
+For every operation on data, ``ranks * operations * operation_bytes / seconds`` is the rate of all
+ranks together.
+
+``memory_copy``: between buffers larger than the processor's caches. ``run_copy``: the same in runs
+of 64 bytes, packed on one side and far apart on the other. ``cache_write``, ``cache_read``: through
+the page cache, nothing made durable, pages resident. ``storage_write``: write and ``fsync`` after
+every operation. ``storage_read``: after dropping the pages. ``direct_*``: O_DIRECT. ``call``: 8
+bytes of a resident page. ``shared_write``: 512 bytes into one file of all ranks of a host, which
+take turns row by row, nothing made durable. ``fsync``: after 4 KiB more; the seconds, those of the
+slowest rank, do not include that write. ``barrier``: of all ranks. ``latency``: messages of 8 bytes
+to and fro, each one counted; seconds over operations is half a round trip. ``bandwidth``: messages
+in one direction; ``ranks`` are the senders, each with a receiver of its own. ``busy_work``:
+multiply-adds as in MADbench2. For operations on names see ``weir.results.metadata_rates``.
 """
 
 

@@ -1,4 +1,4 @@
-"""Numbers with their units for people to read. Rates and sizes in powers of 1024."""
+"""Formats numbers with their units for people. Rates and sizes use powers of 1024."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """A number with that many significant digits and no exponent: ``1.42``, ``23.0``, ``988``."""
+    """Formats a number with significant digits and no exponent: ``1.42``, ``23.0``, ``988``."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
@@ -19,7 +19,7 @@ def significant(value: float, digits: int = 3) -> str:
 
 
 def size_text(size_bytes: float) -> str:
-    """A size: ``7.63 MiB``, ``512 bytes``."""
+    """Formats a size: ``7.63 MiB``, ``512 bytes``."""
     for scale, name in _SIZES:
         if abs(size_bytes) >= scale * 0.9995:
             return f"{significant(size_bytes / scale)} {name}"
@@ -27,7 +27,7 @@ def size_text(size_bytes: float) -> str:
 
 
 def rate_text(bytes_per_second: float | None) -> str:
-    """A rate in MiB/s or larger: ``1.42 GiB/s``; ``not measured`` for none."""
+    """Formats a rate in MiB/s or larger: ``1.42 GiB/s``; ``not measured`` for None."""
     if bytes_per_second is None:
         return "not measured"
     for scale, name in _SIZES[:2]:
@@ -37,12 +37,12 @@ def rate_text(bytes_per_second: float | None) -> str:
 
 
 def range_text(low: float, high: float) -> str:
-    """Two rates: ``1.31 GiB/s to 1.50 GiB/s``."""
+    """Formats two rates: ``1.31 GiB/s to 1.50 GiB/s``."""
     return f"{rate_text(low)} to {rate_text(high)}"
 
 
 def seconds_text(seconds: float) -> str:
-    """A time: ``38 ms``, ``1.20 s``."""
+    """Formats a time: ``38 ms``, ``1.20 s``."""
     for scale, name in _TIMES:
         if abs(seconds) >= scale * 0.9995:
             return f"{significant(seconds / scale)} {name}"
@@ -50,14 +50,14 @@ def seconds_text(seconds: float) -> str:
 
 
 def percent_text(fraction: float, decimals: int = 0) -> str:
-    """A share of one: ``34 %``."""
+    """Formats a fraction of 1: ``34 %``."""
     return f"{100 * fraction:.{decimals}f} %"
 
 
 MIX_PART = "mix/"
-"""With what the name of an operation of a mix begins (workload metadata), beside the mix itself."""
+"""Prefix of the names of operations of a mix (workload metadata), beside the mix itself."""
 
 
 def phase_name(function: str, direction: str) -> str:
-    """How a phase is called: ``S write``, or ``read`` where the function is named so."""
+    """Returns the name of a phase: ``S write``, or ``read`` if the function has the same name."""
     return direction if function == direction else f"{function} {direction}"

@@ -1,8 +1,8 @@
-"""Whether a run's rates are what its own repetitions come to.
+"""Checks whether a run's rates follow from its own repetitions.
 
 ``weir-bench`` writes both at the end of a run. A figure that was changed afterwards, by hand or by
-a program, contradicts the times beside it, unless these were changed as well: this finds mistakes
-and careless changes, and proves nothing against somebody who takes care.
+a program, contradicts the times beside it unless these were changed too. The check finds mistakes
+and careless changes; it proves nothing against careful manipulation.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from weir.results.quantities import rate_text
 from weir.results.schema import Metric, Phase, Rate, Repetition, Run
 
 TOLERANCE = 1e-6
-"""Of a figure: far more than sums in another order differ by."""
+"""Relative tolerance of a figure, far more than the difference between sums in another order."""
 
 
 def contradictions(run: Run) -> Iterator[str]:
-    """A line for each rate that is not the median of what the repetitions come to."""
+    """Yields one line for each rate that is not the median of its repetitions."""
     measured = [one for one in run.repetitions if not one.warmup]
     for rate in run.rates:
         values = [value for one in measured if (value := _value(one, rate)) is not None]
         if len(values) != len(rate.values_bytes_per_second) or not values:
-            continue  # Of a job that was ended early not every repetition may be there.
+            continue  # A job that was ended early may lack repetitions.
         median = statistics.median(values)
         if not math.isclose(median, rate.median_bytes_per_second, rel_tol=TOLERANCE):
             yield (
@@ -35,7 +35,7 @@ def contradictions(run: Run) -> Iterator[str]:
 
 
 def _value(repetition: Repetition, rate: Rate) -> float | None:
-    """All bytes of a direction over all its phases' times; none where a time is not known."""
+    """Returns a direction's bytes over the sum of its phases' times; None if a time is unknown."""
     phases = [phase for phase in repetition.phases if phase.direction == rate.direction]
     moved = sum(phase.bytes for phase in phases)
     seconds = 0.0
@@ -48,7 +48,7 @@ def _value(repetition: Repetition, rate: Rate) -> float | None:
 
 
 def _rate(phase: Phase, metric: Metric) -> float | None:
-    """The phase's rate, by the times of its ranks where these are stored."""
+    """Returns the phase's rate, by the times of its ranks if these are stored."""
     if metric == "slowest_rank" and phase.io_seconds.max > 0:
         return phase.bytes / phase.io_seconds.max
     if metric == "foreground" and phase.foreground_seconds.max > 0:

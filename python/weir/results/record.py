@@ -1,6 +1,6 @@
-"""What every record of a run folder is made of.
+"""Base types of the records of a run folder.
 
-Quantities carry their unit in their name, but for those that are of several kinds.
+The names of quantities contain their unit, except for quantities of several kinds.
 """
 
 from __future__ import annotations

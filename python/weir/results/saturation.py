@@ -1,14 +1,14 @@
-"""How the rate of operations grows with the clients that ask: to a plateau, or to a wall.
+"""Fits how the rate of operations grows with the number of clients: to a plateau or to a wall.
 
 The form is Gunther's universal scalability law. With one client's rate ``r``, n clients reach
 
     rate(n) = r n / (1 + contention (n - 1) + exchange n (n - 1))
 
-Contention is the share of an operation that only one client can have at a time: it alone makes a
-plateau of ``r / contention``. Exchange is what clients cost each other in pairs (locks that wander,
-a directory block that all change): beyond its peak the rate falls. With contention from 0 to 1, and
-no exchange, the rate never falls; above 1 each client more costs more than it brings, and one alone
-reaches the most.
+Contention is the share of an operation that only one client can execute at a time. By itself it
+leads to a plateau at ``r / contention``. Exchange is the cost of interference between pairs of
+clients (locks that migrate, a directory block that all change): beyond a peak the rate falls.
+Without exchange and with contention from 0 to 1 the rate never falls. With contention above 1 each
+further client costs more than it contributes, and one client alone reaches the highest rate.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from numpy.typing import NDArray
 Values = NDArray[np.float64]
 
 LEAST_LEVELS = 3
-"""Three parameters: with fewer levels nothing is said."""
+"""The curve has three parameters; with fewer levels there is no fit."""
 WORST_ERROR = 0.3
-"""Where a level is off by more, the curve says nothing."""
+"""The curve is not used if it is off by more than this relative error at any level."""
 ROUNDS = 10
 NEGLIGIBLE = 1e-9
-"""By how much another term must lessen the sum of squares to be taken."""
+"""A further term is used only if it reduces the sum of squares by more than this."""
 MOST_WEIGHT = 20.0
 NOTABLE_FALL = 0.05
-"""The rate must fall by so much within what was measured for a wall to be spoken of."""
+"""A wall is reported only if the rate falls by this share within the measured levels."""
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ class Saturation:
     contention: float
     exchange: float
     largest_error: float
-    """Of a level, relative to what was measured."""
+    """Largest error at a level, relative to the measured rate."""
     most_clients: float
-    """The largest level that was measured."""
+    """Largest number of clients that was measured."""
 
     def rate(self, clients: float) -> float:
         others = clients - 1
@@ -58,7 +58,7 @@ class Saturation:
 
     @property
     def peak_clients(self) -> float:
-        """Where the rate is largest; infinite where it never falls."""
+        """Number of clients at which the rate is largest; infinite if it never falls."""
         if self.contention > 1:
             return 1.0
         if self.exchange == 0:
@@ -67,24 +67,24 @@ class Saturation:
 
     @property
     def plateau(self) -> float:
-        """The rate that no number of clients exceeds; infinite where each adds its own."""
+        """Rate that no number of clients exceeds; infinite if each client adds its full rate."""
         if math.isfinite(self.peak_clients):
             return self.rate(self.peak_clients)
         return self.one_client / self.contention if self.contention > 0 else math.inf
 
     @property
     def has_wall(self) -> bool:
-        """Whether the rate fell within what was measured."""
+        """Whether the rate fell within the measured levels."""
         if self.peak_clients >= self.most_clients:
             return False
         return self.rate(self.most_clients) < (1 - NOTABLE_FALL) * self.plateau
 
 
 def fit_saturation(clients: Sequence[float], rates: Sequence[float]) -> Saturation | None:
-    """The curve with the least errors of logarithms; nothing for fewer than three levels.
+    """Fits the curve with the least squared errors of logarithms; None for fewer than three levels.
 
-    ``n / rate(n)`` is linear in the three coefficients. None of them may be negative: of the fits
-    with some of them zero, the best that has none below zero is taken.
+    ``n / rate(n)`` is linear in the three coefficients, none of which may be negative. Fits with
+    some of them zero are made too, and the best one without a negative coefficient is taken.
     """
     measured = [(n, rate) for n, rate in zip(clients, rates, strict=True) if n >= 1 and rate > 0]
     if len({n for n, _ in measured}) < LEAST_LEVELS:
@@ -92,7 +92,7 @@ def fit_saturation(clients: Sequence[float], rates: Sequence[float]) -> Saturati
     n = np.array([level for level, _ in measured], dtype=float)
     rate = np.array([value for _, value in measured], dtype=float)
     terms = np.stack([np.ones_like(n), n - 1, n * (n - 1)], axis=1)
-    # What the curve says of n / rate over what was measured, which should be 1.
+    # Each row gives the curve's n / rate(n) over the measured one, which should be 1.
     relative = terms * (rate / n)[:, None]
     best: tuple[float, Values] | None = None
     for used in ((0, *others) for count in range(3) for others in combinations((1, 2), count)):
@@ -116,7 +116,10 @@ def fit_saturation(clients: Sequence[float], rates: Sequence[float]) -> Saturati
 
 
 def _fitted(relative: Values, used: list[int]) -> Values:
-    """Coefficients of the used terms; weighted anew until too high counts as much as too low."""
+    """Fits the coefficients of the used terms by least squares with iterated weights.
+
+    The iteration makes rates that are too high count as much as rates that are too low.
+    """
     weights = np.ones(len(relative))
     coefficients = np.zeros(relative.shape[1])
     for _ in range(ROUNDS):

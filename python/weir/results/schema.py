@@ -1,4 +1,4 @@
-"""What a run folder holds: the types of ``run.json``.
+"""The types of ``run.json``.
 
 ``weir-bench`` writes ``run.json``; ``weir`` checks it against these types whenever it reads or
 finalizes one, and ``docs/schema/run.schema.json`` is generated from them (``./dev docs``). Every
@@ -26,8 +26,8 @@ Metric = Literal["span", "slowest_rank", "sum_of_ranks", "foreground"]
 
 ``span``: bytes over the time from the first rank's start to the last rank's end, operation by
 operation. ``slowest_rank``: bytes over the largest I/O time of any rank. ``sum_of_ranks``: the sum
-of each rank's own rate. ``foreground``: bytes over the slowest rank's time blocked in I/O, the
-EAAR of Borrill et al., section 5.
+of the ranks' own rates. ``foreground``: bytes over the slowest rank's time blocked in I/O, the EAAR
+of Borrill et al., section 5.
 """
 
 CacheVerdict = Literal["storage", "memory", "mixed", "unknown"]

@@ -1,4 +1,4 @@
-"""Whether storage or memory served the bytes of one direction, in one word."""
+"""Says in one word whether storage or memory served the bytes of one direction."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ from weir.results.schema import CacheVerdict, Direction, Run
 
 
 def served_by(run: Run, direction: Direction) -> CacheVerdict | None:
-    """What all measured phases agree on, else mixed; unknown if one of several is unknown.
+    """Returns the verdict on which all measured phases agree.
 
-    None where no phase of this direction was measured.
+    It is "mixed" if they differ, "unknown" if one of several is unknown, and None if no phase of
+    this direction was measured.
     """
     found = {
         phase.cache.verdict

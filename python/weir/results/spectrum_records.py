@@ -1,4 +1,4 @@
-"""What ``run.json`` holds of a spectrum: of MADbench2 in full, and of MADCAP."""
+"""The part of ``run.json`` about a spectrum, of MADbench2 in full or of MADCAP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Order statistics of repetitions: no distribution is assumed."""
+"""Order statistics of repetitions, which assume no distribution."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class MedianInterval(NamedTuple):
 
 
 def median_interval(values: Sequence[float], confidence: float = 0.95) -> MedianInterval:
-    """The median and the narrowest symmetric pair of order statistics that covers it.
+    """Returns the median and the narrowest symmetric pair of order statistics that covers it.
 
-    The pair (k, n + 1 - k) covers the true median with probability 1 - 2 P(B < k), B binomial with
-    n trials of 1/2. Where even the whole range has less than ``confidence`` (n < 6 at 95 %), the
-    whole range is given with the coverage it has, 1 - 2^(1 - n). Needs at least one value.
+    The pair (k, n + 1 - k) covers the true median with probability 1 - 2 P(B < k), where B is
+    binomial with n trials of 1/2. If even the whole range has less than ``confidence`` (n < 6 at 95
+    %), the result is the whole range with its coverage, 1 - 2^(1 - n). Needs at least one value.
     """
     ordered = sorted(values)
     count = len(ordered)

@@ -1,8 +1,8 @@
-"""The tables in which SQL finds runs again: their columns, and a run as rows of them.
+"""The tables in which SQL finds runs: their columns, and the rows of a run.
 
-``folder`` names the run folder relative to the root that was asked for; ``run_id`` joins the
-tables; a parameter is ``parameters->>'no_pix'``. ``events`` is a view over the finalized
-``events.parquet`` files (see ``weir.results.events``) with ``run_id`` in front.
+``folder`` is the path of the run folder relative to the given root; ``run_id`` joins the tables; a
+parameter is ``parameters->>'no_pix'``. ``events`` is a view over the finalized ``events.parquet``
+files (see ``weir.results.events``) with the column ``run_id`` in front.
 """
 
 from __future__ import annotations
@@ -113,11 +113,11 @@ TABLES: dict[str, dict[str, str]] = {
 }
 
 LONG_COLUMNS = frozenset({"parameters", "command", "environment"})
-"""Columns of ``runs`` with pages of text in a cell."""
+"""Columns of ``runs`` whose cells contain pages of text."""
 
 
 def rows_of(run: Run, folder: str) -> dict[str, list[Row]]:
-    """The rows of one run, by table."""
+    """Returns the rows of one run, by table."""
     return {
         "runs": [_run_row(run, folder)],
         "repetitions": [

@@ -1,4 +1,4 @@
-"""What a run's expectation was measured by, as one clause for its verdict."""
+"""Says which measurement a run's expectation is based on, as one clause for its verdict."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ CALIBRATED = "as calibrated just before"
 
 
 def yardstick_text(expectation: Expectation) -> str:
-    """``as calibrated just before``, or ``as platform vm was measured on 2026-11-22``."""
+    """Returns ``as calibrated just before``, or ``as platform vm was measured on 2026-11-22``."""
     if expectation.calibration:
         return CALIBRATED
     platform = expectation.platform
