@@ -1,1 +1,1 @@
-"""The path model: what a run should reach, from its plan and a calibration. Pure functions."""
+"""The path model: pure functions from a run's plan and a platform to the expected rates."""

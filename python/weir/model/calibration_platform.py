@@ -1,15 +1,16 @@
-"""A calibration as a platform of few stages, so that there is one path model.
+"""Represents a calibration as a platform with few stages, so that there is only one path model.
 
-A calibration knows one size of transfer and one number of ranks. Fixed costs come from its
+A calibration measures one size of transfer and one number of ranks. Fixed costs come from its
 latencies: with t0 the calibrated time of one operation by all ranks and f its fixed cost, the rate
 of a stage is bytes / (t0 - f), so that at the calibrated size the stage takes exactly t0 (Uselton's
-equation 3 solved for r). The fixed cost is taken to be at most nine tenths of t0. The interval is
-that of the trials (``weir.model.interval``), of the whole time and not of its parts.
+equation 3 solved for r). The fixed cost is limited to nine tenths of t0. The interval is that of
+the trials (``weir.model.interval``), for the whole time and not for its parts.
 
-Durable writes are measured twice, because a small transfer with a sync says nothing of the rate:
-with T the time of S bytes of each of n ranks and one sync, r = n S / (T - sync), and the fixed cost
-of one sync is what the transfer with a sync of its own takes longer than its bytes need at that
-rate. So a run that syncs each transfer is expected to take t0 for each, and one that syncs once T.
+Durable writes are measured in two ways, because a small transfer with a sync does not determine the
+rate. Let T be the time in which each of n ranks writes S bytes with one sync: then
+r = n S / (T - sync). The fixed cost of one sync is the time of a transfer with its own sync, less
+the time of its bytes at that rate. Thus a run that syncs each transfer is expected to take t0 for
+each, and a run that syncs once to take T.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ MOST_FIXED = 0.9
 
 
 def platform_of_calibration(calibration: Calibration) -> Platform:
-    """The calibration's figures as stages; they hold for its number of ranks only."""
+    """Returns the calibration's figures as stages; they hold for its number of ranks only."""
     call = calibration.call_seconds.median
 
     def stage(
@@ -155,7 +156,7 @@ def _stage(
     fixed: float,
     how: str,
 ) -> PlatformStage:
-    # Units of kind node are the hosts; the one with most ranks takes as long as all did.
+    # The units of the kind "node" are hosts; the one with most ranks takes as long as all did.
     users = calibration.ranks
     seconds = calibration.transfer_bytes * users / trials.median
     if kind == "node":

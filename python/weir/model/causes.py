@@ -1,8 +1,8 @@
-"""Where to look when a rate misses its expectation, by the evidence that the run itself holds.
+"""Finds the likely cause when a rate misses its expectation, by the evidence in the run itself.
 
-Each function returns one clause for the verdict, or none when its evidence is absent. The order in
-which they are asked is the order in which they would mislead: doubts about the measurement first,
-then one slow rank, then the layer in which this run differs from a faster sibling, then the path.
+Each function returns one clause for the verdict, or None without evidence. They are called in the
+order in which their causes would mislead: first doubts about the measurement, then a single slow
+rank, then the layer in which this run differs from a faster sibling, then the path.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ LAYERS = {
     "pnetcdf": "the PnetCDF layer",
     "weir": "the layer of Weir's library",
 }
-"""Interfaces that lie above the system's calls, by what they are called up to a hyphen."""
+"""Names of interfaces above system calls, by the part of the interface's name before a hyphen."""
 
 STRAGGLER_FACTOR = 1.3
-"""A rank is named as slow when its I/O time is that many times the mean of all ranks."""
+"""A rank is named as slow if its I/O time is at least this many times the mean of all ranks."""
 
 
 OVERLAP_FACTOR = 1.5
-"""Transfers are taken as hidden up to that many times the share that cannot be hidden."""
+"""Transfers count as hidden up to this many times the share that cannot be hidden."""
 
 
 def limiting_stage_name(expected: ExpectedRate) -> str:
-    """The stage that limits, also where a unit of it or its fixed cost is what is named."""
+    """Returns the limiting stage, also if the expectation names a unit of it or its fixed cost."""
     marked = (stage.name for stage in expected.stages if stage.limiting)
     return next(marked, expected.limiting_stage)
 
 
 def why_below(run: Run, expected: ExpectedRate, measured: Rate, siblings: Sequence[Run]) -> str:
-    """Name what to look at when a rate stayed below its interval."""
+    """Returns what to examine when a rate is below its interval."""
     told = [
         _doubtful_clocks(run, expected, measured),
         _slow_target(run, expected),
@@ -61,7 +61,7 @@ def why_below(run: Run, expected: ExpectedRate, measured: Rate, siblings: Sequen
 
 
 def why_above(run: Run, expected: ExpectedRate, measured: Rate) -> str | None:
-    """Name the likely cause of a rate above its interval, if the run tells one."""
+    """Returns the likely cause of a rate above its interval, or None if the run has no evidence."""
     told = [
         _doubtful_clocks(run, expected, measured),
         _served_from_memory(run, expected),
@@ -81,7 +81,7 @@ def _measured(run: Run, direction: Direction) -> list[Phase]:
 
 
 def _doubtful_clocks(run: Run, expected: ExpectedRate, measured: Rate) -> str | None:
-    """Named only where their error is large enough to explain the whole difference."""
+    """Blames the clocks only if their error is large enough to explain the whole difference."""
     if run.clocks is None or not run.clocks.flagged or expected.metric != "span":
         return None
     fraction = run.clocks.error_fraction_of_span
@@ -96,9 +96,9 @@ def _doubtful_clocks(run: Run, expected: ExpectedRate, measured: Rate) -> str | 
 
 
 def _slow_rank(run: Run, expected: ExpectedRate, measured: Rate) -> str | None:
-    """The rank that was slowest in most phases, if its time is far from the mean of all ranks.
+    """Returns the rank that was slowest in most phases, if its time is far from the ranks' mean.
 
-    In synchronous runs only if that explains the whole shortfall.
+    In synchronous runs it does so only if that explains the whole shortfall.
     """
     phases = _measured(run, expected.direction)
     if run.plan.ranks == 1 or not phases:
@@ -114,7 +114,7 @@ def _slow_rank(run: Run, expected: ExpectedRate, measured: Rate) -> str | None:
         return None
     reachable = measured.high_bytes_per_second * total / mean
     if not blocked and reachable < expected.low_bytes_per_second:
-        return None  # all ranks are slow, and this one a little more
+        return None  # All ranks are slow, and this one is only a little slower.
     took = "which was blocked for" if blocked else "whose I/O took"
     if len(run.nodes) > 1 and any(node.host == host and len(node.ranks) == 1 for node in run.nodes):
         return _slow_host(run, expected)
@@ -122,7 +122,7 @@ def _slow_rank(run: Run, expected: ExpectedRate, measured: Rate) -> str | None:
 
 
 def _slow_target(run: Run, expected: ExpectedRate) -> str | None:
-    """The target whose bytes took far longer than those of the others."""
+    """Returns the target whose bytes took far longer than those of the others."""
     shares = {target.directory: target.phases for target in run.targets}
     found = _far_above_the_others(shares, expected.direction)
     return (
@@ -133,7 +133,7 @@ def _slow_target(run: Run, expected: ExpectedRate) -> str | None:
 
 
 def _slow_host(run: Run, expected: ExpectedRate) -> str | None:
-    """The host whose ranks took far longer than those of the others, whichever of its ranks did."""
+    """Returns the host whose ranks took far longer than those of others, by its slowest ranks."""
     found = _far_above_the_others(
         {node.host: node.phases for node in run.nodes}, expected.direction
     )
@@ -148,10 +148,10 @@ def _slow_host(run: Run, expected: ExpectedRate) -> str | None:
 def _far_above_the_others(
     shares: Mapping[str, Sequence[NodePhase]], direction: Direction
 ) -> tuple[str, float] | None:
-    """Who took longest for its bytes, if that is ``STRAGGLER_FACTOR`` times the others' mean.
+    """Returns the slowest per byte, if it takes ``STRAGGLER_FACTOR`` times the others' mean.
 
-    Seconds of the slowest rank over the bytes of all: with files distributed unevenly, more bytes
-    are no sign of a slow unit.
+    The time per byte is that of the slowest rank over the bytes of all ranks: when files are
+    distributed unevenly, a larger number of bytes does not indicate a slow unit.
     """
     per_byte: dict[str, float] = {}
     for name, phases in shares.items():
@@ -172,10 +172,11 @@ def _far_above_the_others(
 def _slower_layer(
     run: Run, expected: ExpectedRate, measured: Rate, siblings: Sequence[Run]
 ) -> str | None:
-    """The interface or the shared file, where a sibling without it was faster or none was run.
+    """Names the interface or the shared file if a sibling without it was faster or was not run.
 
-    Expectations are of plain calls of the system on a file for each rank. Without a sibling none is
-    suspected where a link should be the limit: that is nearer to the cause than what a layer costs.
+    Expectations are for plain system calls on one file per rank. Without a sibling no layer is
+    suspected if the expected limit is a link: the link is then a likelier cause than the overhead
+    of a layer.
     """
     layer, shared = _layer(run), _shares_a_file(run)
     reasons: tuple[tuple[str | None, Callable[[Run], bool]], ...] = (
@@ -202,18 +203,18 @@ def _slower_layer(
 
 
 def _layer(run: Run) -> str | None:
-    """What lies between the program and the system's calls; none for plain calls."""
+    """Returns what is between the program and the system calls; None for plain calls."""
     interface = _parameter(run, "iomethod") or _parameter(run, "api")
     return LAYERS.get(interface.partition("-")[0])
 
 
 def _shares_a_file(run: Run) -> bool:
-    """Whether all ranks move their bytes to or from one file, where each could have its own."""
+    """Returns whether all ranks share a file although each could have its own."""
     return _parameter(run, "filetype") == "shared" or _parameter(run, "file_per_rank") == "false"
 
 
 def _work(run: Run) -> tuple[object, ...]:
-    """What a repetition moves, and whether behind computation: the same in runs that compare."""
+    """Returns what a repetition moves, and whether behind computation; equal in comparable runs."""
     moved = [
         (phase.function, phase.direction, phase.bytes_per_operation, phase.bytes_total)
         for phase in run.plan.phases
@@ -244,7 +245,7 @@ def _cold_pages(run: Run, expected: ExpectedRate) -> str | None:
 
 
 def _not_hidden(run: Run, expected: ExpectedRate) -> str | None:
-    """Whether an asynchronous run was held up by waiting, or by transfers that took longer."""
+    """Returns whether an asynchronous run was held up by waiting, or by slower transfers."""
     if expected.metric != "foreground":
         return None
     phases = _measured(run, expected.direction)

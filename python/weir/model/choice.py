@@ -1,16 +1,16 @@
-"""Choosing among forms by samples that were not used, and how far the chosen one can be trusted.
+"""Chooses among forms by held-out samples, and estimates how far the chosen one can be trusted.
 
-1. Every form is fitted without one group of samples and predicts it, for each group (a group is
-   what was measured under the same conditions; beyond ``FOLDS`` of them several are held out at a
-   time).
+1. For each group of samples, every form is fitted without the group and predicts it. A group
+   contains the samples that were measured under the same conditions; if there are more than
+   ``FOLDS`` groups, several are held out at a time.
 2. From simple to complex, a form replaces the best so far only if its held-out errors are smaller
-   by more than ``STANDARD_ERRORS`` of the difference, and by more than ``WORTHWHILE``. So a
-   parameter is added when samples that the fit has not seen ask for it, and not for the sake of
-   one or two of them: beside a step, which side a sample is on is chance.
+   by more than ``STANDARD_ERRORS`` of the difference, and by more than ``WORTHWHILE``. A parameter
+   is therefore added only if held-out samples require it, and not for one or two of them: beside a
+   step, it is chance on which side a sample lies.
 3. The chosen form is fitted to all samples. Intervals come from ``RESAMPLES`` fits to bootstrapped
-   residuals (drawn with replacement, widened for the parameters used up), from a fixed seed.
-4. It is said to fit when the held-out error's median is at most ``MEDIAN_LIMIT`` and its 90th
-   percentile at most ``P90_LIMIT``; otherwise the text says that it does not.
+   residuals (drawn with replacement, widened for the number of parameters), with a fixed seed.
+4. The form counts as fitting if the held-out error's median is at most ``MEDIAN_LIMIT`` and its
+   90th percentile at most ``P90_LIMIT``; otherwise the text says that it does not fit.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ WORTHWHILE = 0.005
 MEDIAN_LIMIT = 0.20
 P90_LIMIT = 0.50
 GREATEST_ERROR = 2.0
-"""Held-out logarithmic errors beyond this count as this when forms are compared."""
+"""Larger held-out logarithmic errors count as this value when forms are compared."""
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """A form with its parameters, and how well it describes samples that it has not seen."""
+    """A form with its parameters, and how well it describes samples that its fit did not use."""
 
     form: Form
     values: list[float]
@@ -53,7 +53,7 @@ class Fitted:
 
     @property
     def held_out(self) -> Values:
-        """Relative errors of predicted times, samples in the order they were given."""
+        """Relative errors of the predicted times, in the order of the samples."""
         relative: Values = np.abs(np.expm1(self.held_out_logs))
         return relative
 
@@ -73,7 +73,7 @@ class Fitted:
         return self.form.seconds(self.values, columns)
 
     def as_fit(self, stage: str) -> Fit:
-        """For a platform description. Errors are relative to the measured times."""
+        """Returns the fit for a platform description. Errors are relative to the measured times."""
         told = (
             f"{self.form.name}: held-out error {percent_text(self.median_error, 1)} in the median, "
             f"{percent_text(self.p90_error, 1)} at the 90th percentile"
@@ -92,7 +92,7 @@ class Fitted:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Forms by their held-out errors, log(predicted / observed) of every sample."""
+    """Forms with their held-out errors, log(predicted / observed) of every sample."""
 
     best: Form
     errors: dict[str, Values]
@@ -101,9 +101,9 @@ class Comparison:
 def choose(
     forms: Sequence[Form], columns: Columns, observed: Values, groups: Sequence[object], seed: int
 ) -> Fitted:
-    """The form among ``forms`` that predicts held-out ``observed`` seconds best, fitted to all.
+    """Returns the form that predicts held-out ``observed`` seconds best, fitted to all samples.
 
-    Raises ``ValueError`` when nothing can be held out, or too little is left.
+    Raises ``ValueError`` if nothing can be held out, or if too few samples remain.
     """
     return settle(compare(forms, columns, observed, groups, seed), columns, observed, seed)
 
@@ -111,7 +111,7 @@ def choose(
 def compare(
     forms: Sequence[Form], columns: Columns, observed: Values, groups: Sequence[object], seed: int
 ) -> Comparison:
-    """Steps 1 and 2. Raises ``ValueError`` as ``choose`` does."""
+    """Does steps 1 and 2. Raises ``ValueError`` as ``choose`` does."""
     folds = _folds(groups, seed)
     if len(folds) < 2:
         raise ValueError("a fit needs at least two groups of samples, to hold one out")
@@ -131,7 +131,7 @@ def compare(
 
 
 def settle(comparison: Comparison, columns: Columns, observed: Values, seed: int) -> Fitted:
-    """Step 3, and the errors on which step 4 decides."""
+    """Does step 3, and computes the errors that decide step 4."""
     best = comparison.best
     values = solve(best, columns, observed)
     rejected = {
@@ -153,7 +153,7 @@ def settle(comparison: Comparison, columns: Columns, observed: Values, seed: int
 def held_out_errors(
     form: Form, columns: Columns, observed: Values, folds: Sequence[Mask]
 ) -> Values:
-    """log(predicted / observed) of every sample, by a fit that has not seen its fold."""
+    """Returns log(predicted / observed) of every sample, by a fit that did not use its fold."""
     errors = np.empty(len(observed))
     fitted = solve_parts(form, columns, observed, ~np.array(folds))
     for held, row in zip(folds, fitted, strict=True):
@@ -164,7 +164,7 @@ def held_out_errors(
 
 
 def _folds(groups: Sequence[object], seed: int) -> list[Mask]:
-    """Masks of the samples to hold out together, one for each fold."""
+    """Returns one mask of held-out samples for each fold."""
     distinct = list(dict.fromkeys(groups))
     order = np.random.default_rng(seed).permutation(len(distinct))
     fold_of = {distinct[place]: number % FOLDS for number, place in enumerate(order)}

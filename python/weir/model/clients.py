@@ -1,11 +1,11 @@
-"""The rate of some clients, from the rates with one and with all.
+"""Interpolates the rate of a number of clients from the rates with one and with all.
 
 The law is that of ``weir.results.saturation`` with contention alone, which two points determine:
 
     rate(n) = r n / (1 + contention (n - 1))
 
-With two points the form is not known, so the interval reaches to a power of n through both as
-well, and up to what is commonest: n times one client's rate, until the most that is known.
+Two points do not determine the form. The interval therefore also includes a power of n through both
+points, and the commonest behaviour: n times the rate of one client, up to the largest known rate.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from weir.results.record import Quantity
 def rate_of_clients(
     clients: int, one: Quantity | None, most: Quantity | None, all_: int
 ) -> Quantity | None:
-    """The rate of so many clients, where it lies between what was probed."""
+    """Returns the rate of so many clients, or None outside the probed numbers of clients."""
     if clients == 1 and one is not None:
         return one
     if clients == all_ and most is not None:

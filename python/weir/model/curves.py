@@ -1,8 +1,8 @@
-"""Rates as curves of one factor: over the buffer, the transfer or the number of tasks.
+"""Fits rates as curves of one factor: the size of the buffer or transfer, or the number of tasks.
 
-What campaigns vary one at a time is described by the paper's forms, chosen and fitted as all laws
-are (``weir.model.choice``): by held-out samples, with intervals, and with plain words where none
-of them fits.
+The curves have the forms of Uselton's paper. They are chosen and fitted like all laws
+(``weir.model.choice``): by held-out samples, with intervals, and with a plain statement if none of
+them fits.
 
     rate_over_buffer     one rate · step (equation 1, without its sum) · sigmoid (equation 2) ·
                          two caches, by steps or smooth
@@ -31,7 +31,7 @@ MOST = 1e18
 
 @dataclass(frozen=True)
 class Curve:
-    """A fitted curve of a rate. ``fit`` has its form, held-out errors and words."""
+    """A fitted curve of a rate. ``fit`` has its form, held-out errors and a summary in words."""
 
     factor: str
     fitted: Fitted
@@ -50,13 +50,13 @@ class Curve:
         return {free.name: free.unit for free in self.fitted.form.parameters}
 
     def rate(self, values: Sequence[float] | Values) -> Values:
-        """Bytes per second at other values of the factor."""
+        """Returns the rates in bytes per second at other values of the factor."""
         columns = {self.factor: np.asarray(values, dtype=float)}
         return seconds_per_byte(self.fitted.seconds(columns))
 
 
 def rate_over_buffer(buffer_bytes: Sequence[float], rates: Sequence[float], seed: int = 1) -> Curve:
-    """The rate of one write by the size of its buffer (Uselton, section 2)."""
+    """Fits the rate of one write as a function of its buffer's size (Uselton, section 2)."""
     levels = [_levels("one rate", 0, smooth=False)]
     levels += [
         _levels(f"{name} by {how}", caches, smooth=smooth)
@@ -69,7 +69,7 @@ def rate_over_buffer(buffer_bytes: Sequence[float], rates: Sequence[float], seed
 def rate_over_transfer(
     transfer_bytes: Sequence[float], rates: Sequence[float], seed: int = 1
 ) -> Curve:
-    """The rate of many writes by the size of each (Uselton, equation 3)."""
+    """Fits the rate of many writes as a function of the size of each (Uselton, equation 3)."""
 
     def seconds(values: Parameters, columns: Columns) -> Values:
         fixed = values[1] if len(values) > 1 else 0.0
@@ -88,7 +88,7 @@ def rate_over_transfer(
 
 
 def rate_over_tasks(tasks: Sequence[float], rates: Sequence[float], seed: int = 1) -> Curve:
-    """The rate of all tasks together by their number (Uselton, equation 4)."""
+    """Fits the rate of all tasks together as a function of their number (Uselton, equation 4)."""
     one = Free("one_task", *RATE)
     units = Free("units", "tasks", 1.0, MOST)
     crowded = Free("crowded", *RATE)
@@ -134,7 +134,7 @@ def rate_over_tasks(tasks: Sequence[float], rates: Sequence[float], seed: int = 
 
 
 def _levels(name: str, caches: int, *, smooth: bool) -> Form:
-    """A rate for each cache and one beyond them, with transitions between."""
+    """Returns a form with one rate per cache and one beyond them, with transitions between."""
     parameters = [Free("rate", *RATE)]
     for number in range(1, caches + 1):
         which = str(number) if caches > 1 else ""
@@ -198,4 +198,4 @@ CURVES: dict[str, Fitter] = {
     "transfer": rate_over_transfer,
     "tasks": rate_over_tasks,
 }
-"""By the factor that was varied."""
+"""Functions that fit a curve, by the factor that was varied."""

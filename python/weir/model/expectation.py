@@ -5,11 +5,12 @@ exercise" (Uselton, section 1). Each phase of the plan is a flow (``flow_of_plan
 every stage of its path comes from the platform (``stage``, ``path_time``). For each direction the
 stages' times are summed over its phases; the slowest stage is the limit and gives the rate.
 
-The interval is what the stages reach with all their quantities at the slow and at the fast end. It
-is never narrower than the held-out error of the limiting stage's fit at the 90th percentile, nor
-than ``FLOOR``: a platform knows nothing of the drift between its measurement and the run.
+The ends of the interval are the rates with all quantities of the stages at their slow and at their
+fast ends. The interval is never narrower than the 90th percentile of the held-out error of the
+limiting stage's fit, nor than ``FLOOR``, because a platform contains nothing of the drift between
+its measurement and the run.
 
-With RMOD or WMOD above 1, one rank in so many moves data at a time: the flow of one turn is
+With RMOD or WMOD above 1, only one in so many ranks moves data at a time: the flow of one turn is
 repeated.
 """
 
@@ -57,11 +58,11 @@ def expect(
     directory: str | None = None,
     places: Mapping[str, str] | None = None,
 ) -> Expectation:
-    """The expected rate of each direction that the plan moves bytes in, and of each action.
+    """Returns the expected rate of each direction with bytes in the plan, and of each action.
 
     The metric is ``foreground`` (EAAR) for asynchronous runs and ``span`` for synchronous ones.
-    ``directory`` is the job's, ``places`` gives the platform's target of each planned directory.
-    Raises ``ValueError`` when the platform does not describe what the run needs.
+    ``directory`` is the job's; ``places`` gives the platform's target of each planned directory.
+    Raises ``ValueError`` if the platform does not describe what the run needs.
     """
     if platform.ranks is not None and platform.ranks != plan.ranks:
         raise ValueError(
@@ -89,7 +90,7 @@ def expect(
 
 
 def _computed_with(platform: Platform) -> dict[str, Any]:
-    """The description without the inventory of the machine, which the run records itself."""
+    """Returns the description without the machine's inventory, which the run records itself."""
     return platform.model_dump(
         mode="json", exclude={"topology"}, exclude_none=True, exclude_defaults=True
     )
@@ -97,7 +98,7 @@ def _computed_with(platform: Platform) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class _Expected:
-    """One direction of one plan; holds what every step of the estimate needs."""
+    """One direction of one plan, with everything that the steps of the estimate need."""
 
     direction: Direction
     flows: list[Planned]
@@ -127,12 +128,12 @@ class _Expected:
         return [one for one in self.flows if one.phase.direction == self.direction]
 
     def _totals(self, case: Case) -> list[StageTime]:
-        """Each stage's time over all phases of this direction, from application to device."""
+        """Returns each stage's time over this direction's phases, from application to device."""
         each = [self._times(planned, case) for planned in self._own]
         return [_sum(times) for times in zip(*each, strict=True)]
 
     def _times(self, planned: Planned, case: Case) -> list[StageTime]:
-        """Each stage's time for all operations of a phase."""
+        """Returns each stage's time for all operations of a phase."""
         stages = stages_of(self.platform, planned.flow)
         if not stages:
             raise ValueError(
@@ -146,8 +147,9 @@ class _Expected:
         contains = self._page_cache(planned.flow.direction)
         if stage.routes != ["memory"] or contains is None:
             return time
-        # Copies are measured between buffers beyond the processor's caches. Small transfers stay in
-        # those caches; then the page cache's rate is the better bound for the copy it contains.
+        # Copies are measured between buffers larger than the processor's caches. Small transfers
+        # stay in those caches, and then the page cache's rate is the better bound for the copy that
+        # it contains.
         bound = stage_time(contains, planned.flow, case)
         if time.seconds < bound.seconds * (1 - 1e-9):
             return time
@@ -177,21 +179,21 @@ class _Expected:
         return _slowest(self._totals("expected"))
 
     def _least_share_kept(self) -> float:
-        """How much slower a link may be because the aggregators' places are not known.
+        """Returns how much slower a link may be because the aggregators' places are unknown.
 
-        The expectation has one on each of H hosts, so (H - 1)/H of a host's bytes leave it; all
-        of them leave a host that has none.
+        The expectation assumes one aggregator on each of H hosts, so that (H - 1)/H of a host's
+        bytes leave it. All bytes leave a host without an aggregator.
         """
         crossing = [one.flow.network_fraction for one in self._own if one.flow.network_fraction > 0]
         return min(crossing, default=1.0) if self._limit.stage.kind == "node link" else 1.0
 
     def _held_out_error(self) -> float:
-        """The 90th percentile of the limiting stage's fit, the worst of its units."""
+        """Returns the 90th percentile of the limiting stage's fit, the worst of its units."""
         fits = self._fits_of(self._limit.stage.name)
         return max((fit.held_out_p90_error for fit in fits), default=0.0)
 
     def _fits_of(self, stage: str) -> list[Fit]:
-        """The fits of a stage, or of its units, which are called ``stage, unit``."""
+        """Returns the fits of a stage, or of its units, which are named ``stage, unit``."""
         return [
             fit
             for fit in self.platform.fits
@@ -215,9 +217,9 @@ class _Expected:
         ]
 
     def _rate_at(self, case: Case, *, all_hidden: bool = False) -> float:
-        """The rate by the headline metric.
+        """Returns the rate by the headline metric.
 
-        With ``all_hidden``, asynchronous transfers are blocked on only where they are exposed.
+        With ``all_hidden``, asynchronous transfers block a rank only where they are exposed.
         """
         moved = sum(planned.phase.bytes_total for planned in self._own)
         if not self.asynchronous:
@@ -229,7 +231,7 @@ class _Expected:
         return moved / blocked
 
     def _blocked_seconds(self, planned: Planned, case: Case) -> float:
-        """Seconds that one rank is blocked by a phase; the expected ones are a mean."""
+        """Returns the seconds for which a phase blocks one rank; the expected ones are a mean."""
         others = [
             other
             for other in self.flows
@@ -303,7 +305,7 @@ class _Expected:
 
 
 def _slowest(times: list[StageTime]) -> StageTime:
-    """Of stages that are equal the one nearer to the device, which contains the others."""
+    """Returns the slowest stage; of equal ones the nearest to the device, which contains others."""
     return max(enumerate(times), key=lambda placed: (placed[1].seconds, placed[0]))[1]
 
 
@@ -318,7 +320,7 @@ def _repeated(time: StageTime, turns: int) -> StageTime:
 
 
 def _sum(times: tuple[StageTime, ...]) -> StageTime:
-    """One stage over several phases; the unit is the slowest phase's."""
+    """Adds one stage's times over several phases; the unit is that of the slowest phase."""
     slowest = max(times, key=lambda time: time.seconds)
     return StageTime(
         times[0].stage,

@@ -1,7 +1,7 @@
-"""A workload as the path sees it: how many bytes, in which operations, through which units.
+"""Describes a workload to the path model: how many bytes, in which operations, to which units.
 
-A flow is what one phase of a run does in one direction. It knows no workload and no parameter by
-name; ``weir.model.flow_of_plan`` makes flows of plans.
+A flow is what one phase of a run does in one direction. It depends on no workload and no parameter
+by name; ``weir.model.flow_of_plan`` makes flows from plans.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from weir.results.schema import Direction
 class Flow:
     """All ranks make ``operations`` operations of ``operation_bytes`` each, at the same time.
 
-    ``ranks_by_host`` and ``ranks_by_target`` say how many ranks use each host and each directory;
-    the latter is empty where nothing is known. ``durable_operations`` is how many times a rank
-    makes its bytes durable, none: after every operation. ``footprint_bytes`` is what all ranks
-    together touch, which a cache would have to hold; none: all that moves. ``whole_files``: a
-    rank's bytes stay on one unit instead of being distributed evenly to all. ``in_flight``
-    operations of a rank are under way at a time and pay their fixed costs together.
-    ``network_fraction`` is the share of the bytes that changes hosts before it reaches a file
-    (collective I/O).
+    ``ranks_by_host`` and ``ranks_by_target`` give the number of ranks that use each host and each
+    directory; the latter is empty if it is unknown. ``durable_operations`` is the number of times
+    that a rank makes its bytes durable; None means after every operation. ``footprint_bytes`` are
+    the bytes that all ranks together touch, which a cache would have to hold; None means all bytes
+    moved. With ``whole_files`` a rank's bytes stay on one unit instead of being distributed evenly
+    over all. ``in_flight`` operations of a rank are in progress at a time and share their fixed
+    costs. ``network_fraction`` is the share of the bytes that changes hosts before it reaches a
+    file (collective I/O).
     """
 
     direction: Direction
@@ -55,5 +55,5 @@ class Flow:
 def flow_on_one_host(
     direction: Direction, route: Route, ranks: int, operations: float, operation_bytes: float
 ) -> Flow:
-    """The simplest flow: that many ranks of one host."""
+    """Returns the simplest flow, in which all ranks are on one host."""
     return Flow(direction, route, operations, operation_bytes, {"host0": ranks})

@@ -1,4 +1,4 @@
-"""From a plan and its parameters to flows: the one place where workloads' settings have names.
+"""Makes flows from a plan and its parameters; only this module uses the names of parameters.
 
     write   durable     a durable sync is inside the timing (sync: fsync, fdatasync)
     write   cached      sync is none: storage comes later
@@ -8,9 +8,9 @@
 
 MPI-IO and shared files have the same flow as POSIX with a file per rank. For large contiguous
 transfers Borrill et al. found "trivial differentiation" between the interfaces (section 4) and say
-that one can, and should, expect a shared file to match separate files (section 6). A shortfall is
-therefore a finding. Collective calls over several hosts differ in one thing: with H hosts the share
-(H - 1)/H of the bytes changes hosts on its way to the ranks that write.
+that a shared file can, and should, be expected to match separate files (section 6). A shortfall is
+therefore a finding. Collective calls over several hosts differ in one respect: with H hosts the
+share (H - 1)/H of the bytes changes hosts on its way to the ranks that write.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ COLLECTIVE_APIS = ("mpiio", "mpi", "hdf5", "pnetcdf")
 
 @dataclass(frozen=True)
 class Planned:
-    """A phase's flow, and why it goes this way.
+    """A phase's flow, and the reason for its route.
 
-    Where only one rank in ``turns`` moves data at a time, the flow is that of one turn.
+    If only one rank in ``turns`` moves data at a time, the flow is that of one turn.
     """
 
     phase: PlannedPhase
@@ -42,7 +42,7 @@ class Planned:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a plan does not know: the platform it runs on, and where its directories lie there.
+    """What a plan does not contain: its platform, and the places of its directories there.
 
     ``places`` gives the platform's name of the target behind a planned directory; ``directory`` is
     the job's own.
@@ -56,11 +56,11 @@ class Surroundings:
 def planned_flow(
     phase: PlannedPhase, plan: Plan, parameters: Mapping[str, Parameter], where: Surroundings
 ) -> Planned:
-    """One phase of a plan as a flow.
+    """Returns one phase of a plan as a flow.
 
-    A parameter that is absent has the value that costs most: sync after every operation, and for
-    reads dropped pages. Raises ``ValueError`` for a switch that is neither on nor off, and for
-    more ranks than the platform has.
+    An absent parameter has the value that costs most: a sync after every operation, and for reads
+    dropped pages. Raises ``ValueError`` for a switch that is neither on nor off, and for more ranks
+    than the platform has.
     """
     hosts = ranks_by_host(where.platform, plan.ranks)
     route, reason = _route(phase.direction, plan, parameters, where.platform, len(hosts))
@@ -86,7 +86,7 @@ def planned_flow(
 
 
 def ranks_by_host(platform: Platform, ranks: int) -> dict[str, int]:
-    """Hosts filled one after the other, as launchers do, with the names that the platform knows."""
+    """Fills hosts one after the other, as launchers do, with the names in the platform."""
     known = platform.topology.get("ranks_by_host")
     names = list(known) if isinstance(known, Mapping) else []
     names += [f"host{place}" for place in range(len(names), platform.hosts)]
@@ -107,13 +107,13 @@ def ranks_by_host(platform: Platform, ranks: int) -> dict[str, int]:
 
 
 def _bytes_per_operation(phase: PlannedPhase, plan: Plan) -> float:
-    """Of a rank, so that all operations together are the phase's bytes."""
+    """Returns a rank's bytes per operation such that all operations add up to the phase's bytes."""
     operations = phase.operations_per_rank * plan.ranks
     return phase.bytes_total / operations if operations else float(phase.bytes_per_operation)
 
 
 def _one_turn(users: Mapping[str, int], turns: int) -> dict[str, int]:
-    """Who moves data at the same time when one in ``turns`` consecutive ranks does."""
+    """Returns the ranks that move data concurrently if one in ``turns`` consecutive ranks does."""
     if turns == 1:
         return dict(users)
     left = max(1, sum(users.values()) // turns)
@@ -178,7 +178,7 @@ def _read_route(
 
 
 def _durable_operations(phase: PlannedPhase, parameters: Mapping[str, Parameter]) -> float | None:
-    """One where a workload syncs at a phase's end; none where after every operation.
+    """Returns 1 if a workload syncs at a phase's end, and None if after every operation.
 
     A workload that can do either says which by ``sync_each``.
     """
@@ -208,7 +208,7 @@ def _given(parameters: Mapping[str, Parameter], name: str) -> bool:
 
 
 def setting(parameters: Mapping[str, Parameter], name: str, default: str) -> str:
-    """A parameter as lower-case text; dashes and underscores in its name are the same."""
+    """Returns a parameter as lower-case text; dashes and underscores in its name are equivalent."""
     for key in (name, name.replace("_", "-")):
         if key in parameters:
             return str(parameters[key].value).lower()
@@ -216,7 +216,7 @@ def setting(parameters: Mapping[str, Parameter], name: str, default: str) -> str
 
 
 def flag(parameters: Mapping[str, Parameter], name: str, *, default: bool) -> bool:
-    """A parameter that is on or off; raises ``ValueError`` for anything else."""
+    """Returns a parameter that is on or off; raises ``ValueError`` for anything else."""
     text = setting(parameters, name, str(default).lower())
     if text in ("true", "on", "yes", "1"):
         return True

@@ -1,10 +1,11 @@
-"""An interval for a calibrated figure, from the few trials that there are.
+"""Estimates an interval for a calibrated figure from the few trials that it has.
 
 The trials' whole range covers their true median with probability 1 - 2^(1 - n): 75 % with three
-trials, 94 % with five. A calibration follows itself within seconds and knows nothing of the drift
-between it and the run, so the range is widened by 15 % either way and is never narrower than that.
-The 15 % is a choice, not a measurement. So the interval is rough, and one wild trial makes it wide:
-a file system that gave such a trial may give another during the run.
+trials, 94 % with five. The trials of a calibration follow each other within seconds and contain
+nothing of the drift until the run. The range is therefore widened by 15 % in both directions, and
+the interval is never narrower than that. The 15 % is a choice, not a measurement. The interval is
+thus rough, and one extreme trial makes it wide: a file system that produced such a trial may
+produce another during the run.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ SINGLE_TRIAL_FACTOR = 2.0
 
 
 class Factors(NamedTuple):
-    """An interval as factors of the median, ``low`` < 1 < ``high``, and how it came about."""
+    """An interval as factors of the median, ``low`` < 1 < ``high``, and how it was obtained."""
 
     low: float
     high: float
@@ -30,7 +31,7 @@ class Factors(NamedTuple):
 
 
 def interval_factors(trials: Trials) -> Factors:
-    """The interval of a figure, relative to its trials' median. Rates of zero are left out."""
+    """Returns the interval of a figure relative to its trials' median; ignores rates of zero."""
     values = [value for value in trials.values if value > 0]
     if len(values) <= 1:
         factor = SINGLE_TRIAL_FACTOR
@@ -47,7 +48,7 @@ def interval_factors(trials: Trials) -> Factors:
 
 
 def quantity_of_trials(values: Sequence[float]) -> Quantity:
-    """A median with the interval that its few trials allow (``interval_factors``)."""
+    """Returns a median with the interval that its few trials allow (``interval_factors``)."""
     median = statistics.median(values)
     trials = Trials(median=median, low=min(values), high=max(values), values=list(values))
     factors = interval_factors(trials)

@@ -1,9 +1,10 @@
 """The elementary laws of the path model, for numbers and NumPy arrays alike.
 
 A stage (``weir.model.stage``), the paper's equations (``weir.model.uselton``) and every fit
-(``weir.model.forms``) are made of these, so that what is fitted is what is evaluated. Rates are
-in bytes per second, times in seconds. Times per byte are used wherever rates meet, because times
-add up and are what is averaged; a rate of infinity costs nothing.
+(``weir.model.stage_forms``, ``weir.model.curves``) use these functions, so that a fit and its
+evaluation use the same formulas. Rates are in bytes per second, times in seconds. Wherever rates
+are combined, times per byte are used, because times add up and can be averaged; an infinite rate
+costs nothing.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ Values = NDArray[np.float64]
 def share_before(
     x: float | Values, at: float | Values, width: float | Values
 ) -> NDArray[np.float64]:
-    """The share, 1 to 0, that still behaves as before a transition at ``at``.
+    """Returns the share, 1 to 0, that still behaves as before a transition at ``at``.
 
-    ``width`` 0 is the unit step of Uselton's equation 1, with x = at still before it; otherwise
-    the logistic function 1 / (1 + exp((x - at) / width)) of equations 2 and 4.
+    With ``width`` 0 it is the unit step of Uselton's equation 1, with x = at still before it;
+    otherwise the logistic function 1 / (1 + exp((x - at) / width)) of equations 2 and 4.
     """
     x, at, width = np.broadcast_arrays(
         np.asarray(x, dtype=float), np.asarray(at, dtype=float), np.asarray(width, dtype=float)
@@ -38,9 +39,9 @@ def share_before(
 def blended_seconds(
     before: float | Values, after: float | Values, share: float | Values
 ) -> NDArray[np.float64]:
-    """Seconds per byte when ``share`` of the bytes cost ``before`` and the others ``after``.
+    """Returns seconds per byte if ``share`` of the bytes cost ``before`` and the rest ``after``.
 
-    A share of zero takes no part, even where what it would cost is infinite.
+    A share of zero contributes nothing, even if its cost is infinite.
     """
     before, after, share = np.broadcast_arrays(
         np.asarray(before, dtype=float),
@@ -54,7 +55,7 @@ def blended_seconds(
 
 
 def seconds_per_byte(rate: float | Values) -> NDArray[np.float64]:
-    """1 over a rate: 0 for an infinite rate, infinite for a rate of 0."""
+    """Returns 1 over a rate: 0 for an infinite rate, infinity for a rate of 0."""
     with np.errstate(divide="ignore"):
         return np.asarray(1.0 / np.asarray(rate, dtype=float))
 
@@ -65,10 +66,10 @@ def shared_rate(
     one_user: float | Values | None,
     sharing: Sharing,
 ) -> NDArray[np.float64]:
-    """What that many users together draw of one unit.
+    """Returns the rate that so many users together draw from one unit.
 
-    ``saturating``: min(users · one_user, rate); without ``one_user`` one draws all of it.
-    ``linear``: users · one_user (of the rate itself where no ``one_user`` is given), no limit.
+    ``saturating``: min(users · one_user, rate); without ``one_user`` a single user draws all of it.
+    ``linear``: users · one_user without a limit, where ``one_user`` is by default the rate.
     """
     users = np.asarray(users, dtype=float)
     full = np.asarray(rate, dtype=float)

@@ -1,9 +1,9 @@
 """Robust least squares on logarithms of times, with bounds.
 
-Times spread over orders of magnitude and their errors are relative, so the residual is
-log(predicted) - log(observed). The loss is soft L1: residuals beyond about ``SCALE`` count by their
-size and no longer by its square, so a few disturbed samples do not move the fit. Parameters are
-positive and are searched for by their logarithms, between bounds in their own unit.
+Times span orders of magnitude and their errors are relative, so the residual is log(predicted) -
+log(observed). The loss is soft L1: residuals beyond about ``SCALE`` count linearly and not
+quadratically, so that a few disturbed samples do not move the fit. Parameters are positive; the
+search uses their logarithms, between bounds in the parameter's own unit.
 """
 
 from __future__ import annotations
@@ -20,24 +20,26 @@ SCALE = 0.1
 EVALUATIONS = 50
 TOLERANCE = 1e-5
 DIFFERENCE = 1e-6
-"""Of a logarithm, for slopes."""
+"""Step in a parameter's logarithm for difference quotients."""
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e-8, 1e6
-"""Never so little that it vanishes beside 1: two parameters that do the same make no odds alone."""
+"""The least damping still counts beside 1: the normal matrix of two parameters with the same effect
+would otherwise be singular."""
 LEAST_CURVATURE = 1e-9
-"""Where a parameter does nothing, as the place of a step between two samples."""
+"""Lower bound of the damped diagonal, for a parameter without effect, such as the place of a step
+between two samples."""
 SEARCHED = 3
 
 Parameters = Sequence[float | Values]
 Columns = Mapping[str, Values]
-"""What was varied: one array per factor, one element per sample."""
+"""What was varied: one array per factor, with one element per sample."""
 
 
 @dataclass(frozen=True)
 class Free:
-    """A parameter to be found, with its unit and bounds (both above 0).
+    """A parameter to be fitted, with its unit and bounds (both above 0).
 
-    ``step_in`` names the column in which it is the place of a step: that place is only known to
-    lie between two samples, and its interval says so.
+    ``step_in`` names the column in which the parameter is the place of a step. Samples determine
+    such a place only to the gap between two of them, and its interval covers that gap.
     """
 
     name: str
@@ -51,10 +53,11 @@ class Free:
 class Form:
     """One form that a law may have.
 
-    ``seconds(parameters, columns)`` gives a time for every sample. Parameters are numbers, or
-    arrays (points, 1) for many points at a time: then it gives (points, samples).
-    ``starts(columns, seconds)`` gives points to begin the search from, as a step has no slope that
-    a search could follow. The ``SEARCHED`` best of them are followed, and the best end is taken.
+    ``seconds(parameters, columns)`` returns a time for every sample. Parameters are numbers, or
+    arrays (points, 1) for many points at a time: then it returns (points, samples).
+    ``starts(columns, seconds)`` returns points from which to begin the search, because a step has
+    no slope that a search could follow. The search continues from the ``SEARCHED`` best of them,
+    and the best result is taken.
     """
 
     name: str
@@ -64,13 +67,13 @@ class Form:
 
 
 def solve(form: Form, columns: Columns, observed: Values) -> list[float]:
-    """The parameters of ``form`` that describe ``observed`` seconds best."""
+    """Returns the parameters of ``form`` that describe ``observed`` seconds best."""
     everything = np.ones((1, len(observed)), dtype=bool)
     return [float(value) for value in solve_parts(form, columns, observed, everything)[0]]
 
 
 def solve_parts(form: Form, columns: Columns, observed: Values, parts: NDArray[np.bool_]) -> Values:
-    """For each of ``parts`` (parts, samples), the parameters that describe its samples best.
+    """Returns, for each of ``parts`` (parts, samples), the parameters that fit its samples best.
 
     All searches are made at the same time. Returns (parts, parameters).
     """
@@ -93,7 +96,7 @@ def solve_parts(form: Form, columns: Columns, observed: Values, parts: NDArray[n
 
 
 def solve_from(form: Form, columns: Columns, observed: Values, start: Sequence[float]) -> Values:
-    """For each row of ``observed`` (rows, samples), the best parameters near ``start``.
+    """Returns, for each row of ``observed`` (rows, samples), the best parameters near ``start``.
 
     All searches are made at the same time. Returns (rows, parameters).
     """
@@ -106,10 +109,10 @@ def solve_from(form: Form, columns: Columns, observed: Values, start: Sequence[f
 def _search(
     form: Form, columns: Columns, observed: Values, points: Values, parts: NDArray[np.bool_]
 ) -> tuple[Values, Values]:
-    """Levenberg-Marquardt from each point by itself, with weights renewed for the soft loss.
+    """Runs Levenberg-Marquardt from each point separately, reweighted for the soft loss.
 
-    Returns the ends (points, parameters), as logarithms, and their costs. The weight of a residual
-    r is the loss's slope, 1 / sqrt(1 + (r / SCALE)^2).
+    Returns the end points (points, parameters), as logarithms, and their costs. The weight of a
+    residual r is the loss's slope, 1 / sqrt(1 + (r / SCALE)^2).
     """
     points = points.copy()
     observed = np.broadcast_to(observed, parts.shape)
@@ -162,7 +165,7 @@ def _inside(form: Form, logarithms: Values) -> Values:
 
 
 def _residuals(form: Form, columns: Columns, observed: Values, logarithms: Values) -> Values:
-    """(points, samples) for points (points, parameters)."""
+    """Returns (points, samples) for points (points, parameters)."""
     values = list(np.exp(logarithms).T[:, :, None])
     predicted = form.seconds(values, columns)
     return np.asarray(np.log(np.maximum(predicted, 1e-300)) - np.log(observed))
@@ -174,5 +177,5 @@ def _costs(residuals: Values, parts: NDArray[np.bool_]) -> Values:
 
 
 def taken(columns: Columns, chosen: NDArray[np.bool_]) -> dict[str, Values]:
-    """The columns of the chosen samples alone."""
+    """Returns the columns restricted to the chosen samples."""
     return {name: values[chosen] for name, values in columns.items()}

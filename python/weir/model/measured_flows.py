@@ -1,12 +1,13 @@
-"""Finished runs as samples of the path: each phase's flow and the time it took.
+"""Turns finished runs into samples of the path: each phase's flow and the time it took.
 
-A sample is one phase of one run: the median over its measured repetitions of the time from the
-first rank's start to the last rank's end, and the flow that the plan says. Runs that share a
-configuration share ``configuration``, so that a fit is never tested on what it has seen.
+A sample is one phase of one run: the flow according to the plan, and the median over the measured
+repetitions of the time from the first rank's start to the last rank's end. Runs with the same
+configuration have the same ``configuration``, so that a fit is never tested on a configuration that
+it used.
 
-Left out, and counted with the reason: asynchronous runs, whose transfers share their time with
-computation; runs that did not complete; files in several directories; and phases whose bytes came
-from elsewhere than the flow supposes, by the run's own evidence.
+Left out, and counted with the reason, are asynchronous runs, whose transfers share their time with
+computation; runs that did not complete; files in several directories; and phases whose bytes, by
+the run's own evidence, took another route than the flow assumes.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ OF_NO_CONSEQUENCE = (
 
 @dataclass(frozen=True)
 class Measured:
-    """One phase of one run. ``seconds`` are of all its operations, the median repetition."""
+    """One phase of one run. ``seconds`` is the median repetition's time for all operations."""
 
     job: str
     label: str
@@ -58,14 +59,17 @@ class Measured:
 
 @dataclass(frozen=True)
 class Samples:
-    """What was found in finished runs, and what was left out with the number of phases."""
+    """Samples from finished runs, and the number of phases left out for each reason."""
 
     measured: list[Measured]
     left_out: dict[str, int]
 
 
 def samples_of_runs(runs: Sequence[tuple[Path, Run]]) -> Samples:
-    """The samples of run folders. Raises ``ValueError`` for a switch that is neither on nor off."""
+    """Returns the samples of run folders.
+
+    Raises ``ValueError`` for a switch that is neither on nor off.
+    """
     measured: list[Measured] = []
     left_out: Counter[str] = Counter()
     for folder, run in runs:
@@ -135,7 +139,7 @@ def _planned(run: Run, phase: PlannedPhase) -> Planned:
 
 
 def _came_from_there(planned: Planned, phases: Sequence[Phase]) -> bool:
-    """Whether the evidence speaks against the flow's route; unknown speaks for nothing."""
+    """Returns whether the evidence is compatible with the flow's route; unknown evidence is."""
     verdicts = {phase.cache.verdict for phase in phases}
     if planned.flow.route == "cached" and planned.flow.direction == "read":
         return "storage" not in verdicts

@@ -1,10 +1,10 @@
 """Expectation of metadata operations before a run: (plan, parameters, platform) -> rates.
 
-A platform has each operation's rate with one client and with all of them, in directories of their
-own and in one; between them ``weir.model.clients`` interpolates. Beyond the clients that were
-probed nothing is expected, nor of operations that were not probed.
+A platform has each operation's rate with one client and with all of them, both in directories of
+their own and in one; ``weir.model.clients`` interpolates in between. There is no expectation for
+more clients than were probed, or for operations that were not probed.
 
-A mix takes as long as its operations one after the other would, each at its rate.
+The time of a mix is the sum of its operations' times, each at its own rate.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ PROBED_AS: dict[str, ItemOperation] = {
     "unlink": "remove",
     "tree-remove": "rmdir",
 }
-"""Which of the probe's operations makes the calls of an action; of files without content."""
+"""The probed operation that makes the calls of an action, on files without content."""
 
 WITH_CONTENT = ("create", "write", "read", "unlink")
 MAKING = ("tree-create", "mkdir", "create")
 PLAIN_CALLS = ("posix", "at")
 LEAST_OPERATIONS = 100
-"""Of one client: the rate of fewer is that of the first ones."""
+"""Least number of operations per client; fewer would only show the rate of the first ones."""
 NOTABLE = 0.9
-"""What keeps more than this share of a rate does not limit it."""
+"""A further limit counts only if its rate is below this share of the limit before it."""
 
 
 def expect_actions(
@@ -65,7 +65,10 @@ def expect_actions(
     platform: Platform,
     target: str | None,
 ) -> list[ExpectedAction]:
-    """One for each planned action. ``target``: the platform's name of the run's directory."""
+    """Returns one expectation per planned action.
+
+    ``target`` is the platform's name of the run's directory.
+    """
     rates = rates_in(platform.metadata, target)
     if rates is None:
         why = "the platform has no rates of operations on names: weir platform probe measures them"
@@ -85,14 +88,15 @@ def _nothing(action: str, why: str) -> ExpectedAction:
 
 
 def _why_nothing(job: MetadataJob, planned: PlannedAction, clients: int) -> str | None:
-    """The first thing that sets an action apart from what was probed."""
+    """Returns the first respect in which an action differs from what was probed, or None."""
     action = planned.action.removeprefix(MIX_PART)
     interface = job.text("api", "posix")
     probed = PROBED_AS.get(action)
-    # As result_parameters() of weir-bench calls --bytes and --read-bytes.
+    # These are the names that result_parameters() of weir-bench gives to --bytes and --read-bytes.
     reads_nothing = action == "read" and job.text("read_bytes_bytes", "") == "0"
     has_content = job.number("bytes_bytes", 0) > 0 and not reads_nothing
-    # The operations of a mix are all on what the rank itself has made, and those of rank 0 alone.
+    # The operations of a mix act on items that the rank itself has made; those of rank 0 alone
+    # also.
     of_others = job.hands_on and action == planned.action and clients > 1
     reasons = {
         f"the probe makes plain calls, and this run goes through {interface}": (
@@ -133,7 +137,7 @@ def _of_action(job: MetadataJob, planned: PlannedAction) -> ExpectedAction:
     if apart is None or (not alone and together is None):
         return _nothing(planned.action, _not_so_many(operation, clients, job.rates.clients))
     busiest = job.directories_of_busiest(planned.action)
-    # At worst the others' end leaves the busiest rank as fast as it was.
+    # In the worst case the busiest rank is not faster after the others have ended.
     evenness = 1.0 if busiest is None else job.holders / (busiest * clients)
     limits = _limits(job, clients, operation, apart, None if alone else together)
     expected = _widened(_between(job, apart, None if alone else together))
@@ -170,7 +174,7 @@ def _not_so_many(operation: OperationRates, clients: int, most: int) -> str:
 
 
 def _between(job: MetadataJob, apart: Quantity, together: Quantity | None) -> Quantity:
-    """In several directories that all ranks share, anything from the one to the other."""
+    """Returns the rate; for several directories shared by all ranks it lies between the two."""
     if together is None:
         return apart
     if job.holders == 1:
@@ -185,7 +189,7 @@ def _between(job: MetadataJob, apart: Quantity, together: Quantity | None) -> Qu
 
 
 def _widened(rate: Quantity) -> Quantity:
-    """A platform knows nothing of the drift between its measurement and the run."""
+    """Widens the interval, because the platform knows no drift between probe and run."""
     return Quantity(
         value=rate.value,
         low=min(rate.low, rate.value * (1 - FLOOR)),
@@ -200,7 +204,7 @@ def _limits(
     apart: Quantity,
     together: Quantity | None,
 ) -> list[ActionLimit]:
-    """From the ranks to what they share; the limit is what takes a notable part of the rate."""
+    """Returns limits from the ranks to what they share, the last notable one marked as limiting."""
     limits = []
     one = operation.one_client
     freely = None
@@ -255,7 +259,7 @@ def _how(
 
 
 def _of_mix(job: MetadataJob) -> list[ExpectedAction]:
-    """The mix, and its operations over the whole mix's time, as they are measured."""
+    """Returns the mix, and its operations over the whole mix's time, as they are measured."""
     whole = next(one for one in job.plan.metadata if not one.action.startswith(MIX_PART))
     parts = [one for one in job.plan.metadata if one.action.startswith(MIX_PART)]
     each = [_of_action(job, part) for part in parts]

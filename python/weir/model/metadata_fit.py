@@ -1,7 +1,7 @@
-"""A probe's samples of operations on names turned into a platform's rates.
+"""Turns a probe's samples of operations on names into a platform's rates.
 
-A rate is that of all ranks at work together, and its interval is of the trials: a law over clients
-is for those who know how many there are (``weir.model.metadata_expectation``).
+A rate is that of all working ranks together; its interval is that of the trials. The law over the
+number of clients is applied in ``weir.model.metadata_expectation``, which has that number.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from weir.results.record import Quantity
 
 DEVICE_OPERATION_BYTES = 4096
 LEAST_OPERATIONS = 16
-"""Of one rank in a trial: the rate of fewer is that of the first ones."""
+"""Least number of operations per rank in a trial; fewer would only show the first ones' rate."""
 IN_MEMORY = ("tmpfs", "ramfs")
 
 
 def fit_metadata(probe: Probe) -> list[MetadataRates]:
-    """One for each target that has such samples."""
+    """Returns the rates of each target that has such samples."""
     found = []
     for target in probe.targets:
         samples = [
@@ -40,7 +40,7 @@ def fit_metadata(probe: Probe) -> list[MetadataRates]:
                 )
         if not operations:
             continue
-        # Linux lets O_DIRECT through to file systems that have no device.
+        # On Linux, file systems without a device also accept O_DIRECT.
         device = [] if target.file_system in IN_MEMORY else samples
         reads, writes = _by_clients(device, "direct_read"), _by_clients(device, "direct_write")
         found.append(
@@ -60,7 +60,7 @@ def fit_metadata(probe: Probe) -> list[MetadataRates]:
 
 
 def warnings_of(probe: Probe) -> list[str]:
-    """What keeps the rates of operations on names from being taken at their word."""
+    """Yields the reasons to doubt the rates of operations on names."""
     told = []
     for target in probe.targets:
         samples = [
@@ -94,7 +94,7 @@ def _rate(samples: Sequence[Sample], ranks: int, *, shared: bool) -> Quantity | 
 
 
 def _by_clients(samples: Sequence[Sample], operation: Operation) -> dict[int, Quantity]:
-    """How many of the smallest requests in a second, by how many ranks at once."""
+    """Returns how many of the smallest requests complete per second, by the number of ranks."""
     small = [
         one
         for one in samples

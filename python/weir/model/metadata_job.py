@@ -1,4 +1,4 @@
-"""What all metadata actions of a run share: the settings, and how many ranks are at work."""
+"""What all metadata actions of a run share: the settings, and the number of working ranks."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ BY_ONE_CREATOR = ("create", "mkdir", "unlink", "rmdir")
 
 @dataclass(frozen=True)
 class MetadataJob:
-    """A plan, and the rates of the platform that it is held against."""
+    """A plan, and the rates of the platform with which it is compared."""
 
     plan: Plan
     parameters: Mapping[str, Parameter]
@@ -31,7 +31,7 @@ class MetadataJob:
         return int(float(text)) if text else default
 
     def operation(self, probed: ItemOperation) -> OperationRates:
-        """Where all clients are one, the rate of all is that of one."""
+        """Returns the operation's rates; if all clients are one, the rate of all is that of one."""
         found = self.rates.operations[probed]
         if self.rates.clients > 1 or found.one_client is not None:
             return found
@@ -43,27 +43,27 @@ class MetadataJob:
 
     @property
     def hands_on(self) -> bool:
-        """Whether a node's ranks handle in later phases what another node's have made."""
+        """Whether a node's ranks handle, in later phases, what another node's ranks made."""
         shift = self.parameters.get("rank_shift")
         kept = shift is not None and shift.origin != "default" and shift.value == 0
         return self.hosts > 1 and not kept
 
     @property
     def directories(self) -> int:
-        """Of one tree, with its root."""
+        """Number of directories of one tree, with its root."""
         branching = self.number("branching", 1)
         levels = range(self.number("depth", 0) + 1)
         return sum(int(branching**level) for level in levels)
 
     @property
     def holders(self) -> int:
-        """Directories of one tree that hold items."""
+        """Number of directories of one tree that contain items."""
         if flag(self.parameters, "leaf_only", default=False):
             return int(self.number("branching", 1) ** self.number("depth", 0))
         return self.directories
 
     def clients(self, action: str) -> int:
-        """How many ranks are at work."""
+        """Returns how many ranks work on the action."""
         ranks = self.plan.ranks
         each_its_own = self.sharing == "per-rank"
         if action in ON_TREES:
@@ -75,7 +75,10 @@ class MetadataJob:
         return ranks
 
     def directories_of_busiest(self, action: str) -> int | None:
-        """Where ranks list directories of one tree, which they take round-robin: if unevenly."""
+        """Returns the most directories that a rank lists, if ranks list unequal numbers.
+
+        This happens if ranks take the directories of one tree round-robin.
+        """
         if action not in LISTINGS or self.sharing == "per-rank":
             return None
         each, left = divmod(self.holders, self.plan.ranks)

@@ -1,11 +1,11 @@
-"""Rates of metadata operations against their expectation, and the share of them that is software.
+"""Compares rates of metadata operations with their expectation, and finds the software's share.
 
-A solid-state disk does far more operations in a second than a file system makes of it. Where the
-device's own figure is known, the time of one of its operations is taken from the time of one of the
-file system's: what is left is the software's. This counts one operation of the device for each of
-the file system's. A journal gathers many into one, and a cache of names needs none. The device's
-figure is that for as many clients at once: of one client's time no device that serves eight at once
-takes an eighth.
+A solid-state disk does far more operations per second than a file system makes use of. If the
+device's own rate is known, the time of one device operation is subtracted from the time of one
+operation of the file system: the rest is the software's share. This assumes one device operation
+per file system operation. In fact a journal combines many into one, and a cache of names needs
+none. The device's rate is that for as many concurrent clients as the run has: a device that serves
+eight clients at once does not take an eighth of one client's time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from weir.results.schema import Run
 
 
 def judge_actions(run: Run) -> list[ActionVerdict]:
-    """One for each action, if an expectation was made before the run."""
+    """Returns one verdict for each action, if an expectation was made before the run."""
     if run.expectation is None or not run.expectation.metadata:
         return []
     expected = {one.action: one for one in run.expectation.metadata}
@@ -69,7 +69,7 @@ def _compared(
 
 
 def not_decided(side: str, interval: str) -> str:
-    """What a verdict says where the median lies outside and only its interval reaches in."""
+    """Returns the verdict if the median lies outside and only its interval reaches in."""
     return (
         f"not decided: the median is {side} {interval}, and its interval reaches into it; repeat "
         "more often (--repetitions) or on a quieter machine"

@@ -1,20 +1,20 @@
 """Foreground time of transfers that run behind computation, one buffer ahead.
 
-Given enough work, all but the first read and the last write of a loop can be hidden (Borrill et
-al., section 5). The effective aggregate asynchronous rate, EAAR, is the bytes moved over the
-foreground I/O time; with everything hidden but one transfer of NBIN it is NBIN times the
-synchronous rate.
+Given enough computation, all transfers except the first read and the last write of a loop can be
+hidden (Borrill et al., section 5). The effective aggregate asynchronous rate, EAAR, is the bytes
+moved over the foreground I/O time. If all but one of NBIN transfers are hidden, it is NBIN times
+the synchronous rate.
 
-Function W reads one matrix and writes another behind the same computation. Where both are limited
-by the same component they need the sum of their times, and what computation hides is divided among
-them in proportion to those times. Where one moves through memory and the other waits for storage,
-each has the whole computation to hide behind.
+Function W reads one matrix and writes another behind the same computation. If the same component
+limits both, they need the sum of their times, and the hidden time is divided between them in
+proportion to those times. If one moves through memory and the other waits for storage, each can
+hide behind the whole computation.
 
-Transfers do not all take the same time. Where a slow one sticks out of the computation its rank
-waits, and fast ones give nothing back, so what is blocked on average is more than what an average
-transfer would block. The expectation is the mean over transfers at the slow end, in the middle and
-at the fast end, weighed as in a three-point estimate (1, 4, 1) and scaled to the expected time, so
-that without computation an asynchronous run is expected to be as fast as a synchronous one.
+Transfers take different times. A rank waits for a slow transfer that outlasts the computation, and
+a fast one does not compensate for it, so the mean blocked time exceeds the blocked time of a mean
+transfer. The expectation is the mean over transfers at the slow end, in the middle and at the fast
+end, weighted as in a three-point estimate (1, 4, 1). It is scaled to the expected time, so that
+without computation an asynchronous run is expected to be as fast as a synchronous one.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ Component = Literal["memory", "storage"]
 
 @dataclass(frozen=True)
 class PhaseTime:
-    """One function in one direction, per rank: times are of one operation, in seconds.
+    """One function in one direction on one rank; times are of one operation, in seconds.
 
-    ``component`` limits the transfer. ``posting_seconds`` is what starting and finding a hidden
-    transfer complete costs at least.
+    ``component`` limits the transfer. ``posting_seconds`` is the least cost of starting a hidden
+    transfer and finding it complete.
     """
 
     function: str
@@ -48,15 +48,15 @@ class PhaseTime:
 
 
 def exposed_seconds(phase: PhaseTime) -> float:
-    """Seconds that one rank is blocked by the transfers that nothing hides: their whole time."""
+    """Returns the seconds for which exposed transfers block one rank: their whole time."""
     return min(phase.exposed, phase.operations) * phase.transfer_seconds
 
 
 def hidden_seconds(phase: PhaseTime, others: Sequence[PhaseTime]) -> float:
-    """Seconds that one rank is blocked by the transfers that run behind computation.
+    """Returns the seconds for which transfers that run behind computation block one rank.
 
-    Each pays max(0, transfer - computation), and at least the posting. ``others`` are the other
-    phases of the same function.
+    Each blocks for max(0, transfer - computation), and at least for the posting. ``others`` are the
+    other phases of the same function.
     """
     together = phase.transfer_seconds + sum(
         other.transfer_seconds
@@ -69,7 +69,7 @@ def hidden_seconds(phase: PhaseTime, others: Sequence[PhaseTime]) -> float:
 
 
 def spread(cases: Mapping[Case, PhaseTime]) -> dict[Case, PhaseTime]:
-    """The cases' transfers, scaled so that their weighed mean is the expected time."""
+    """Returns the cases' transfers, scaled so that their weighted mean is the expected time."""
     mean = sum(WEIGHTS[case] * time.transfer_seconds for case, time in cases.items())
     expected = cases["expected"].transfer_seconds
     scale = expected / mean if mean > 0 else 1.0
@@ -82,7 +82,7 @@ def spread(cases: Mapping[Case, PhaseTime]) -> dict[Case, PhaseTime]:
 def mean_hidden_seconds(
     phase: Mapping[Case, PhaseTime], others: Sequence[Mapping[Case, PhaseTime]]
 ) -> float:
-    """The mean of ``hidden_seconds`` over transfers that are spread between slow and fast."""
+    """Returns the mean of ``hidden_seconds`` over transfers spread between slow and fast."""
     around = [spread(other) for other in others]
     return sum(
         WEIGHTS[case] * hidden_seconds(time, [other[case] for other in around])
@@ -91,11 +91,11 @@ def mean_hidden_seconds(
 
 
 def all_hidden_seconds(phase: PhaseTime) -> float:
-    """The least that one rank is blocked: by the exposed operations, and by posting the others.
+    """Returns the least time for which one rank is blocked: exposed operations, and posting others.
 
-    It is the bound of what an asynchronous run can reach. Computation is not all that hides
-    transfers: they also go on while ranks wait for each other, and a computation that has to share
-    its processor with their copies lasts longer and hides more.
+    It bounds what an asynchronous run can reach. Computation is not all that hides transfers: they
+    also progress while ranks wait for each other, and a computation that has to share its processor
+    with their copies lasts longer and hides more.
     """
     return exposed_seconds(phase) + _hidden(phase) * phase.posting_seconds
 

@@ -1,12 +1,12 @@
-"""A flow through all stages of its path: which stages, how long in each, and which is the limit.
+"""The time of a flow in all stages of its path, and the stage that limits it.
 
 "The I/O path must traverse all these components in turn, so the slowest one in any given test will
 act as the limiting factor" (Uselton, section 3.3): stages work on different bytes at the same time.
-Where a byte has to leave one stage before it enters the next and nothing else moves meanwhile, as
-in the paper's equation 1, their times add up; ``in_turn`` says so.
+If a byte must leave one stage before it enters the next and nothing else moves meanwhile, as in the
+paper's equation 1, the times of the stages add up; ``in_turn`` selects this.
 
-A stage that a probe or a calibration measured from the application's buffer holds the share of
-those before it already, so its time is compared with theirs and not added.
+The rate of a stage that was measured from the application's buffer already includes the stages
+before it, so the stages' times are compared and not added.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from weir.results.platform import Platform, PlatformStage
 
 @dataclass(frozen=True)
 class PathTime:
-    """Times of all stages of one flow, from the application to the device."""
+    """The times of all stages of one flow, from the application to the device."""
 
     stages: tuple[StageTime, ...]
     in_turn: bool
@@ -40,9 +40,10 @@ class PathTime:
 
     @property
     def limit(self) -> StageTime:
-        """The slowest stage; of two that are equal the one nearer to the device.
+        """The slowest stage; of two equal ones, that nearer to the device.
 
-        Where a copy is only known to be as fast as the stage that contains it, that stage limits.
+        If a copy is only known to be as fast as the stage that contains it, that stage is the
+        limit.
         """
         return max(enumerate(self.stages), key=lambda placed: (placed[1].seconds, placed[0]))[1]
 
@@ -54,7 +55,7 @@ def path_time(
     *,
     in_turn: bool = False,
 ) -> PathTime:
-    """The times of ``flow`` in ``stages``. Raises ``ValueError`` where there is no stage."""
+    """Returns the times of ``flow`` in ``stages``. Raises ``ValueError`` if there is no stage."""
     if not stages:
         raise ValueError(f"no stage for {flow.direction} by the route {flow.route}")
     times = tuple(stage_time(stage, flow, case) for stage in stages)
@@ -62,10 +63,10 @@ def path_time(
 
 
 def stages_of(platform: Platform, flow: Flow) -> list[PlatformStage]:
-    """The platform's stages that a flow passes, in the order of the path.
+    """Returns the platform's stages that a flow passes, in the order of the path.
 
-    A stage is passed by its direction (none: both) and routes. ``memory`` is passed by all but
-    O_DIRECT, ``network`` by what changes hosts.
+    A flow passes a stage of its direction (None: both) and route. All flows except O_DIRECT pass
+    ``memory``; those whose bytes change hosts pass ``network``.
     """
     return [
         stage

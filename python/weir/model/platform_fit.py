@@ -1,4 +1,4 @@
-"""A probe's samples turned into a platform description: one stage per kind of sample.
+"""Turns a probe's samples into a platform description: one stage per kind of sample.
 
     memory_copy                  memory copy        node        what every copy passes
     cache_write, cache_read      page cache ...     node        what ends in, or comes from, memory
@@ -6,10 +6,10 @@
     direct_write, direct_read    direct ...         target      O_DIRECT
     bandwidth between hosts      node link          node link   what changes hosts
 
-Each is one law of (users of a unit, bytes of an operation), chosen and fitted by
-``weir.model.stage_forms`` to the medians of the samples' trials. Where several directories or
-hosts were probed, each is fitted alone and becomes a named unit. A law that does not predict
-held-out samples is kept, with ``fits`` false and the reason.
+Each stage is one law of (users of a unit, bytes of an operation), which ``weir.model.stage_forms``
+chooses and fits to the medians of the samples' trials. If several directories or hosts were probed,
+each is fitted alone and becomes a named unit. A law that does not predict held-out samples is kept,
+with ``fits`` false and the reason.
 """
 
 from __future__ import annotations
@@ -30,16 +30,18 @@ from weir.results.record import Quantity
 from weir.results.schema import Direction
 
 ENOUGH_SAMPLES = 4
-"""With fewer, single trials are held out instead of whole samples."""
+"""With fewer samples, single trials are held out instead of whole samples."""
 FASTER_IN_SMALL = 1.2
-"""Small requests that are faster per byte by more than this have not met a unit's limit."""
+"""Small requests that are faster per byte than large ones by more than this factor have not met the
+unit's limit."""
 UNKNOWN_ERROR = 1.0
-"""Assumed where nothing could be held out, as for a single trial (``weir.model.interval``)."""
+"""Relative error that is assumed if nothing could be held out, as for a single trial
+(``weir.model.interval``)."""
 
 
 @dataclass(frozen=True)
 class StageOf:
-    """Which stage the samples of an operation make."""
+    """The stage to which the samples of an operation belong."""
 
     operation: Operation
     name: str
@@ -81,9 +83,9 @@ LATENCIES: dict[Operation, str] = {
 
 
 def fit_platform(probe: Probe, name: str) -> Platform:
-    """The platform that the probe's samples describe. Deterministic: every draw is seeded.
+    """Returns the platform that the probe's samples describe. Deterministic: draws are seeded.
 
-    Raises ``ValueError`` when the probe holds nothing that a stage could be made of.
+    Raises ``ValueError`` if the probe has no samples from which a stage can be made.
     """
     stages: list[PlatformStage] = []
     fits: list[Fit] = []
@@ -165,7 +167,7 @@ def _stage(
 def _of_units(
     wanted: StageOf, alone: dict[str, tuple[PlatformStage, list[Fit]]]
 ) -> tuple[PlatformStage, list[Fit]]:
-    """One stage with named units from the stages that each unit would make alone."""
+    """Combines the stages that each unit would make alone into one stage with named units."""
     units = [unit for stage, _ in alone.values() for unit in stage.different_units]
     middle = sorted(units, key=lambda unit: unit.rate_bytes_per_second.value)[len(units) // 2]
     stage = next(iter(alone.values()))[0].model_copy(
@@ -186,7 +188,7 @@ def _of_units(
 def _one_law(
     wanted: StageOf, samples: Sequence[Sample], hosts: int, unit: str | None = None
 ) -> tuple[PlatformStage, list[Fit]]:
-    """A stage of one law; with ``unit`` also as that one unit among others."""
+    """Returns a stage with one law; with ``unit``, as that named unit among others."""
     told = wanted.name if unit is None else f"{wanted.name}, {unit}"
     try:
         fitted = _fitted(samples, hosts, one_of_several=unit is not None)
@@ -226,10 +228,10 @@ def _as_unit(stage: PlatformStage, unit: str | None) -> PlatformStage:
 
 
 def _at_the_limit(samples: Sequence[Sample]) -> list[Sample]:
-    """Without those of small requests that were faster per byte than large ones of as many ranks.
+    """Drops samples of small requests faster per byte than large ones of as many ranks.
 
-    No law of a unit has such rates. They come about where a device lets something pass before its
-    limit shows, or reads ahead, and few small requests are over by then.
+    No law of a unit has such rates. They occur if a device accepts some requests before its limit
+    takes effect, or reads ahead, and few small requests are finished by then.
     """
 
     def seconds_per_byte(sample: Sample) -> float:
@@ -268,7 +270,7 @@ def _fitted(samples: Sequence[Sample], hosts: int, *, one_of_several: bool) -> F
 
 
 def _users(sample: Sample, hosts: int) -> float:
-    """Ranks on the unit that has most: a sample's ranks are distributed over the hosts."""
+    """Returns the ranks on the busiest unit; a sample's ranks are distributed over the hosts."""
     return float(math.ceil(sample.ranks / hosts))
 
 
@@ -294,10 +296,10 @@ def _unfitted(wanted: StageOf, samples: Sequence[Sample], hosts: int) -> Platfor
 
 
 def _node_link(probe: Probe) -> tuple[PlatformStage, list[Fit]] | None:
-    """Links between hosts: a host's link is at least as fast as its fastest pair.
+    """Fits links between hosts: a host's link is at least as fast as its fastest pair.
 
-    A pair is as fast as the slower of its two links, so a link is known from the fastest pair that
-    it takes part in.
+    A pair is as fast as the slower of its two links, so the fastest pair of a host gives the best
+    estimate of its link.
     """
     pairs: dict[tuple[str, ...], list[Sample]] = {}
     for sample in _usable(probe, "bandwidth"):
@@ -345,7 +347,7 @@ def _latencies(probe: Probe) -> dict[str, Quantity]:
 
 
 def _shared_writes(probe: Probe) -> dict[str, Quantity]:
-    """What a host takes for one of its ranks' writes into one file: all at it, and one alone."""
+    """Returns a host's time per write into one file, if all its ranks write and if one does."""
     samples = [sample for sample in probe.samples if sample.operation == "shared_write"]
     hosts = len(probe.ranks_by_host)
     found = {}
@@ -366,7 +368,7 @@ def _shared_writes(probe: Probe) -> dict[str, Quantity]:
 
 
 def _run_copy(probe: Probe) -> Quantity | None:
-    """What a short run of a copy takes besides its bytes at the rate of one rank's long copies."""
+    """Returns a short copy's time less that of its bytes at the rate of one rank's long copies."""
     short = [sample for sample in probe.samples if sample.operation == "run_copy"]
     long = [
         sample
@@ -395,7 +397,7 @@ def _busy_work(probe: Probe) -> Quantity | None:
 
 
 def _per_operation(probe: Probe, operation: Operation) -> list[float]:
-    """Seconds of one operation in each trial, with as many ranks at work as were tried."""
+    """Returns the seconds of one operation in each trial with the largest number of ranks."""
     samples = [sample for sample in probe.samples if sample.operation == operation]
     most = max((sample.ranks for sample in samples), default=0)
     return [

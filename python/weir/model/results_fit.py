@@ -1,14 +1,15 @@
-"""Finished runs refine a platform: the loop from measurements to the model and back.
+"""Refines a platform with finished runs: the loop from measurements to the model and back.
 
-For every kind of flow (direction and route) the runs' phases are samples of one stage: the one that
-limits such a flow on a single path. Its law is chosen and fitted as a probe's is
-(``stage_forms``), with whole configurations held out, so the error is that on configurations which
-the fit has not seen. Interface and file type are no factors of the model (``flow_of_plan`` says
-why); where they matter, the errors by configuration show it.
+For every kind of flow (direction and route) the runs' phases are samples of one stage: the stage
+that limits such a flow on a single path. Its law is chosen and fitted as in a probe
+(``stage_forms``). Whole configurations are held out, so the error is that on configurations that
+the fit has not used. Interface and file type are not factors of the model (``flow_of_plan``
+explains why); if they matter, the errors by configuration show it.
 
-The machine's drift is not modelled. A level for each day or job would have to be measured before
-it could be used in an expectation, so it would flatter the error without helping the next run;
-campaigns run their configurations in random order instead, which makes drift part of the error.
+The machine's drift is not modelled. A level for each day or job would have to be measured before it
+could be used in an expectation, so it would improve the error without improving the next
+prediction. Campaigns run their configurations in random order instead, so that drift becomes part
+of the error.
 """
 
 from __future__ import annotations
@@ -34,12 +35,12 @@ STAGES: dict[tuple[Direction, Route], tuple[str, StageKind]] = {
     ("read", "direct"): ("direct read", "target"),
 }
 ALSO: dict[str, list[Route]] = {"page cache write": ["durable"]}
-"""Further routes that pass the stage, besides the one whose time it was fitted to."""
+"""Further routes that pass the stage, besides the one whose times it was fitted to."""
 
 
 @dataclass(frozen=True)
 class Prediction:
-    """One sample beside what a fit predicts that has not seen its configuration."""
+    """One sample, and the prediction for it by a fit that did not use its configuration."""
 
     measured: Measured
     stage: str
@@ -52,7 +53,7 @@ class Prediction:
 
 @dataclass(frozen=True)
 class ResultsFit:
-    """The stages fitted, the held-out predictions, and which kinds of flow had too few samples."""
+    """The fitted stages, the held-out predictions, and the kinds of flow with too few samples."""
 
     stages: list[PlatformStage]
     fits: list[Fit]
@@ -69,7 +70,7 @@ class ResultsFit:
 
 
 def fit_results(samples: Sequence[Measured]) -> ResultsFit:
-    """Fit a stage to each kind of flow. Raises ``ValueError`` when none has enough samples."""
+    """Fits a stage to each kind of flow. Raises ``ValueError`` when none has enough samples."""
     stages, fits, predictions = [], [], []
     too_few: dict[str, str] = {}
     for (direction, route), (name, kind) in STAGES.items():
@@ -108,7 +109,7 @@ def fit_results(samples: Sequence[Measured]) -> ResultsFit:
 
 
 def refined(platform: Platform, fit: ResultsFit) -> Platform:
-    """The platform with its stages of the same names replaced, the others kept."""
+    """Returns the platform with the stages of the same names replaced and the others kept."""
     new = {stage.name: stage for stage in fit.stages}
     kept = [new.pop(stage.name, stage) for stage in platform.stages]
     named = {stage.name for stage in fit.stages}

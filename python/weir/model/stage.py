@@ -1,14 +1,14 @@
-"""The time of a flow in one stage of a platform: transfer time and fixed cost, apart.
+"""The time of a flow in one stage of a platform, separately for transfer and fixed costs.
 
 For each unit with its load:
 
-    rate        crowding, then the sharing rule: what the unit's users together draw
+    rate        crowding, then the sharing rule: the rate of the unit's users together
     per byte    1 / rate, blended with the rates of small operations and of the cache
     transfer    bytes · per byte
     fixed       operations of one user · (fixed cost / operations in flight + users · turn)
 
 The stage takes as long as its slowest unit (Uselton, section 3.6: "the slowest task determines the
-reported data rate"). Fixed costs of different ranks pass at the same time, turns one by one.
+reported data rate"). Fixed costs of different ranks elapse concurrently; turns are serialized.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from weir.results.platform import Cache, PlatformStage
 from weir.results.record import Quantity
 
 Case = Literal["expected", "slow", "fast"]
-"""Which end of the quantities' intervals: ``slow`` has low rates and high fixed costs."""
+"""The end of the quantities' intervals to use: ``slow`` has low rates and high fixed costs."""
 
 UNEQUAL = 1.1
-"""A unit is named as the slowest when it takes that many times the median of all units."""
+"""A unit is named as the slowest if it takes at least this many times the median of all units."""
 
 
 @dataclass(frozen=True)
 class StageTime:
-    """One stage: seconds of its slowest unit, in transfer and in fixed costs."""
+    """One stage's time: that of its slowest unit in seconds, transfer and fixed costs apart."""
 
     stage: PlatformStage
     transfer_seconds: float
@@ -53,7 +53,7 @@ class StageTime:
 
     @property
     def limit_name(self) -> str:
-        """What to look at if this stage is the limit: a unit, the fixed cost, or the stage."""
+        """What to examine if this stage is the limit: a unit, the fixed cost, or the stage."""
         name = self.stage.name
         if self.unit is not None:
             kind = "node link of" if self.stage.kind == "node link" else self.stage.kind
@@ -64,7 +64,7 @@ class StageTime:
 
 
 def stage_time(stage: PlatformStage, flow: Flow, case: Case = "expected") -> StageTime:
-    """The time of ``flow`` in ``stage``. Infinite where a rate is zero."""
+    """Returns the time of ``flow`` in ``stage``; infinite if a rate is zero."""
     times = [(*_unit_seconds(stage, load, case), load.name) for load in loads_of(stage, flow)]
     if not times:
         return StageTime(stage, 0.0, 0.0, flow.total_bytes, None)
@@ -78,7 +78,7 @@ def stage_time(stage: PlatformStage, flow: Flow, case: Case = "expected") -> Sta
 def _alone_among_different(
     stage: PlatformStage, times: list[tuple[float, float, str | None]]
 ) -> bool:
-    """Whether a flow uses one single unit of a stage that names several."""
+    """Returns whether a flow uses only one unit of a stage that names several."""
     return len(times) == 1 and len(stage.different_units) > 1
 
 
@@ -96,7 +96,7 @@ def _seconds_per_byte(stage: PlatformStage, load: Load, case: Case) -> float:
     per_byte = float(seconds_per_byte(rate_in(case, own.rate_bytes_per_second)))
     crowding = stage.crowding
     if crowding is not None and load.users > 1:
-        # A single user's requests stream, whatever the transition's width.
+        # Requests of a single user stream, whatever the transition's width.
         share = share_before(load.users, crowding.users, crowding.width_users)
         crowded = float(seconds_per_byte(rate_in(case, crowding.rate_bytes_per_second)))
         per_byte = float(blended_seconds(per_byte, crowded, share))
@@ -116,7 +116,7 @@ def _through(cache: Cache | None, size: float, per_byte: float, case: Case) -> f
     if cache is None:
         return per_byte
     share = share_before(size, cache.bytes, cache.width_bytes)
-    # What many users draw without it can be more than its rate: a cache never slows them down.
+    # Without the cache many users may draw more than its rate: a cache never slows them down.
     held = min(float(seconds_per_byte(rate_in(case, cache.rate_bytes_per_second))), per_byte)
     return float(blended_seconds(held, per_byte, share))
 

@@ -1,8 +1,8 @@
-"""The forms that a stage's law may have, and the stage that a fitted form makes.
+"""The forms that a stage's law may have, and the stage that results from a fitted form.
 
-Samples have the columns ``users`` (of one unit) and ``bytes`` (of one operation), and where it is
-not 1 ``in_flight`` (operations of a user at a time); the time is that of one operation of every
-user, at the same time. Forms differ in three ways:
+Samples have the columns ``users`` (of one unit), ``bytes`` (of one operation) and, if it is not 1,
+``in_flight`` (concurrent operations of a user). Their time is that of one operation of every user,
+all at the same time. Forms differ in three ways:
 
     sharing    one draws all · saturating · linear
     cost       none · fixed (all users' at the same time) · in turn (one after the other) · both
@@ -45,7 +45,7 @@ NEGLIGIBLE = Quantity(value=0, low=0, high=0)
 
 @dataclass(frozen=True)
 class StageForm:
-    """One combination, with the names of its parameters in their order."""
+    """One combination, with the names of its parameters in order."""
 
     sharing: SharingForm
     cost: CostForm
@@ -138,7 +138,7 @@ class FittedStage:
         units: int = 1,
         how: str = "",
     ) -> PlatformStage:
-        """The stage that computes what the form does."""
+        """Returns the stage that computes the same times as the form."""
         named = self.fitted.parameters
         small = None
         if "small_rate" in named:
@@ -177,11 +177,11 @@ def fit_stage(
     one_of_several: bool = False,
     seed: int = 1,
 ) -> FittedStage:
-    """The law of one unit: seconds of one operation of ``size`` bytes by each of ``users``.
+    """Fits the law of one unit: seconds of one operation of ``size`` bytes by each of ``users``.
 
     First sharing and fixed costs are chosen with one rate, then whether the rate depends on the
     operation's size. With ``one_of_several`` only the forms that a ``Unit`` has are considered.
-    Raises ``ValueError`` where there are too few samples.
+    Raises ``ValueError`` if there are too few samples.
     """
     columns = {"users": users, "bytes": size}
     if in_flight is not None:
@@ -208,7 +208,7 @@ def fit_stage(
 
 
 def _forms_of(columns: Columns) -> Iterator[StageForm]:
-    """The forms that the samples can tell apart."""
+    """Yields the forms that the samples can distinguish."""
     several_users = len(np.unique(columns["users"])) > 1
     several_sizes = len(np.unique(columns["bytes"])) > 1
     sharings: list[SharingForm] = ["one draws all"]

@@ -1,13 +1,13 @@
-"""Which units of a stage a flow uses, and how much of it goes through each.
+"""Determines which units of a stage a flow uses, and how much of it goes through each.
 
     rank                    one unit per rank
     node, node link         one unit per host, used by the host's ranks
     target                  by name, where the stage names its units and the flow its directories
-    everything else         ``units`` units: distributed evenly, or whole files in turn
+    everything else         ``units`` units: distributed evenly, or whole files round-robin
 
 Bytes of striped files are distributed evenly: each of the min(ranks, units) units in use gets the
-same. Whole files are distributed round-robin, so one unit can have a file more than the others, and
-that unit ends last: with 21 files on 20 servers one server has two.
+same amount. Whole files are distributed round-robin, so a unit can have one file more than others
+and then finishes last: with 21 files on 20 servers, one server has two.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from weir.model.flow import Flow
 from weir.results.platform import PlatformStage, StageKind, Unit
 
 STORAGE_KINDS: tuple[StageKind, ...] = ("server", "device link", "target", "device cache")
-"""What lies behind the file system: here durable operations are counted, not calls."""
+"""Kinds of stages behind the file system; they count durable operations instead of calls."""
 
 
 @dataclass(frozen=True)
 class Load:
-    """What goes through one unit, or through each of several units that are alike.
+    """The load of one unit, or of each of several equal units.
 
-    ``bytes`` of all its users together; ``operations`` of one user, each of ``operation_bytes``.
+    ``bytes`` are those of all its users together; ``operations`` are those of one user, each of
+    ``operation_bytes``.
     """
 
     unit: Unit | None
@@ -40,9 +41,9 @@ class Load:
 
 
 def loads_of(stage: PlatformStage, flow: Flow) -> list[Load]:
-    """The loads of a stage's units; units that get nothing are left out.
+    """Returns the loads of a stage's units; units without load are left out.
 
-    Raises ``ValueError`` where the flow uses a directory that the stage's units do not name.
+    Raises ``ValueError`` if the flow uses a directory that the stage's units do not name.
     """
     if flow.ranks == 0:
         return []
@@ -84,7 +85,7 @@ def _loads_of_targets(stage: PlatformStage, flow: Flow) -> list[Load]:
 
 
 def unit_of_directory(stage: PlatformStage, directory: str) -> Unit | None:
-    """The unit whose directory is the given one or lies above it; the longest such name."""
+    """Returns the unit with the longest directory name that equals the given one or is above it."""
     path = PurePosixPath(directory)
     above = [unit for unit in stage.different_units if path.is_relative_to(unit.name)]
     return max(above, key=lambda unit: len(unit.name), default=None)
@@ -100,7 +101,7 @@ def _loads_distributed(stage: PlatformStage, flow: Flow) -> list[Load]:
     else:
         users = []
     if different:
-        # Where each file lies is not known: every unit may be among those in use.
+        # The places of files are unknown: each unit may be among those in use.
         many = max(users) if users else flow.ranks / used
         return [_load(stage, flow, unit, unit.name, many, many / flow.ranks) for unit in different]
     if users:

@@ -1,10 +1,10 @@
 """Equations 1 to 4 of A. Uselton, "Parallel File System Benchmarking Made Easy" (draft, 2008).
 
-Each equation stands here twice: as the paper prints it, and as an instance of the path model
-(``weir.model.stage``, ``weir.model.path``), which is what Weir uses. Tests hold the two together.
-Any unit of bytes may be used as long as it is the same one everywhere; the paper's is the MB.
+Each equation is implemented twice: as the paper prints it, and as an instance of the path model
+(``weir.model.stage``, ``weir.model.path_time``), which Weir uses. Tests compare the two. Any unit
+of bytes may be used as long as it is the same everywhere; the paper uses the MB.
 
-What checking the equations' limits showed (docs/path-model.md has the arithmetic):
+A check of the equations' limits gave these results (docs/path-model.md has the arithmetic):
 
 1. The text gives N as the rate "in the limit of large B". Equation 1 adds the times of two stages,
    so its limit is M N / (M + N), for the laptop 44.4 MB/s and not 50.
@@ -14,8 +14,8 @@ What checking the equations' limits showed (docs/path-model.md has the arithmeti
    ``exp^(...)`` is a slip of notation for the exponential function of that exponent.
 3. In equation 3 half of the rate is lost at s = f r_B, with the paper's figures 43 bytes. The
    paper says 16 bytes; there 73 % is lost. 16 bytes would go with f = 0.37 us.
-4. Both branches of equation 4 claim n = O and differ there, before the adjustment by 1.0 %
-   (15,360 and 15,212 MB/s), because the logistic function has begun to fall already.
+4. Both branches of equation 4 include n = O. There they differ by 1.0 % (15,360 and 15,212 MB/s)
+   before the adjustment, because the logistic function has already begun to fall.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def equation_4(n: float, o: int, r_s: float, r_r: float, t: float, tau: float) -
 
 
 def exactly(value: float) -> Quantity:
-    """A quantity that is known without an interval."""
+    """Returns a quantity that is known without an interval."""
     return Quantity(value=value, low=value, high=value)
 
 
@@ -66,7 +66,7 @@ def stage(
     kind: StageKind = "target",
     units: int = 1,
 ) -> PlatformStage:
-    """A stage with one rate and one fixed cost, for a flow that writes to storage directly."""
+    """Returns a stage with a rate and a fixed cost, for a flow that writes to storage directly."""
     return PlatformStage(
         name=name,
         kind=kind,
@@ -78,7 +78,7 @@ def stage(
 
 
 def laptop_step(m: float, n: float, b: float) -> list[PlatformStage]:
-    """Equation 1: memory, then a disk behind a cache that takes up to ``b`` bytes in no time.
+    """Equation 1: memory, then a disk behind a cache that absorbs up to ``b`` bytes in no time.
 
     The stages are passed in turn (``path_time(..., in_turn=True)``).
     """
@@ -98,10 +98,10 @@ def laptop_transfers(r_b: float, f: float) -> PlatformStage:
 
 
 def franklin(o: int, r_s: float, r_r: float, t: float, tau: float) -> PlatformStage:
-    """Equation 4: ``o`` targets that are slower once many tasks share each of them.
+    """Equation 4: ``o`` targets that become slower when many tasks share each of them.
 
-    The paper counts tasks, the stage counts users of one unit: T/O and tau/O. A target that one
-    task has to itself streams, so at n = O the stage takes the first branch, n r_S.
+    The paper counts tasks; the stage counts users of one unit: T/O and tau/O. The requests of a
+    task that has a target to itself stream, so at n = O the stage takes the first branch, n r_S.
     """
     crowding = Crowding(users=t / o, width_users=tau / o, rate_bytes_per_second=exactly(r_r))
     return stage("LUN", r_s, units=o).model_copy(update={"crowding": crowding})

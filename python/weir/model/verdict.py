@@ -1,13 +1,14 @@
-"""The verdict: measured rates against the expectation that was made before the run.
+"""Compares measured rates with the expectation that was made before the run.
 
 The measured median and its interval are compared with the interval of the expectation. *as
 expected*: the median lies in it. *not decided: repeat ...*: only the measured interval reaches into
-it, so a wide scatter never makes a verdict good; or the median lies in an interval so wide that no
-measurement could have missed it (``WIDEST``). *below: look at ...*: the whole measured interval
-lies under the expected one, and the clause names the limiting stage or what the run's own evidence
-points at. *above: the model or the measurement is wrong*: it lies over it; no component can be
-faster than itself, so such a rate is never good news before it is explained (Uselton, section 1).
-A verdict that is good says by what it was judged: a calibration is made on the run's own storage.
+it, so that a wide scatter never leads to a good verdict; or the median lies in an interval so wide
+that no measurement could have missed it (``WIDEST``). *below: look at ...*: the whole measured
+interval lies below the expected one, and the clause names the limiting stage or what the run's own
+evidence suggests. *above: the model or the measurement is wrong*: the measured interval lies above;
+no component can be faster than itself, so such a rate is not good news until it is explained
+(Uselton, section 1). A good verdict names what it is based on, because a calibration is made on the
+run's own storage.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ from weir.results.served_by import served_by
 from weir.results.yardstick import yardstick_text
 
 WIDEST = 4.0
-"""Upper over lower end of an expected interval that still says something."""
+"""An expected interval whose upper end is more than this many times its lower end is useless."""
 
 
 def verdict(run: Run, siblings: Sequence[Run] = ()) -> Verdict:
-    """Judge every headline rate of a run; ``siblings`` are the runs of the same job.
+    """Judges every headline rate of a run; ``siblings`` are the runs of the same job.
 
-    Siblings only sharpen the clause behind *below*: what they reached tells which layer is slow.
+    Siblings only refine the clause after *below*: their rates show which layer is slow.
     """
     expected = {
         (rate.direction, rate.metric): rate
@@ -44,7 +45,7 @@ def verdict(run: Run, siblings: Sequence[Run] = ()) -> Verdict:
             judged.append(_without_expectation(rate))
     actions = judge_actions(run)
     words = {rate.verdict for rate in judged}
-    # An action of which nothing can be expected says nothing against the others.
+    # An action without an expectation does not affect the overall verdict.
     words |= {one.verdict for one in actions if one.expected_per_second is not None}
     overall = next((word for word in WORST_FIRST if word in words), "no expectation")
     return Verdict(overall=overall, rates=judged, metadata=actions)
