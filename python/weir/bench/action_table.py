@@ -1,4 +1,4 @@
-"""What ``weir bench metadata`` prints: each action's expected rate, and what it reached of it."""
+"""Prints the table of ``weir bench metadata``: each action's expected rate and the rate reached."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from weir.results.schema import Run
 def show_expected_actions(
     console: Console, expected: Sequence[ExpectedAction], labels: Sequence[str]
 ) -> None:
-    """A line per action; those of which nothing is expected say why."""
+    """Prints a line per action; for an action without an expectation it says why."""
     console.print(
         f"\n[bold]Expected operations per second[/bold] for {escape(', '.join(labels))}",
         highlight=False,
@@ -40,9 +40,9 @@ def show_expected_actions(
 def add_verdict_rows(
     table: Table, run: Run, colours: Mapping[VerdictWord, str], between: Sequence[str]
 ) -> list[tuple[str, str]]:
-    """The rows of a run's actions; returns what is to be said of their software's share.
+    """Adds the rows of a run's actions; returns the texts about their software's share.
 
-    ``between`` are the cells before the verdict in columns that actions have nothing for.
+    ``between`` are the cells before the verdict, in columns that do not apply to actions.
     """
     judged = {one.action: one for one in run.verdict.metadata} if run.verdict else {}
     said = []
@@ -65,14 +65,14 @@ def _judged(verdict: ActionVerdict, colours: Mapping[VerdictWord, str]) -> list[
 
 
 def software_text(verdict: ActionVerdict) -> str:
-    """``74 % software: …``, or why no share can be told."""
+    """Returns ``74 % software: …``, or why the share is unknown."""
     if verdict.software_fraction is None:
         return f"software's share not known: {verdict.software}"
     return f"{percent_text(verdict.software_fraction)} software: {verdict.software}"
 
 
 def show_software(console: Console, said: Mapping[str, Sequence[tuple[str, str]]]) -> None:
-    """For each run, the share of each action's time that is software."""
+    """Prints, for each run, the share of each action's time that is software."""
     for label, actions in said.items():
         if not actions:
             continue

@@ -1,4 +1,4 @@
-"""How a run was started: kept in its ``run.json``, so that it can be started again from there."""
+"""Keeps how a run was started in its ``run.json``, so that it can be started again from there."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ KEPT = re.compile(
     r"(OMPI_(MCA|ALLOW)|PMIX_MCA|PRTE_MCA|UCX|MPICH|MPIR_CVAR|I_MPI|FI|ROMIO|HDF5|PNETCDF|WEIR)_"
     r"|OMP_NUM_THREADS$|LD_(PRELOAD|LIBRARY_PATH)$"
 )
-"""Variables that decide how MPI, the I/O libraries and Weir work; no others are written down."""
+"""Variables that control MPI, the I/O libraries and Weir; no others are recorded."""
 SECRET = re.compile(r"(?i)secret|token|password|credential|(^|_)key(_|$)")
 
 
 def kept_variables(environment: Mapping[str, str]) -> dict[str, str]:
-    """The variables that a result keeps: by the allow-list, never one that may be a secret."""
+    """Returns the variables that a result keeps: those on an allow-list, but no possible secret."""
     return {
         name: value
         for name, value in sorted(environment.items())
@@ -29,13 +29,13 @@ def kept_variables(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def record_start(output: Path, start: Start) -> None:
-    """Put into every run below ``output`` how its job was started."""
+    """Records in every run below ``output`` how its job was started."""
     for folder in find_run_folders(output):
         write_run(folder, load_run(folder).model_copy(update={"start": start}))
 
 
 def start_again(run: Run) -> Start:
-    """What starts the run again, its seed among the arguments."""
+    """Returns what starts the run again, with its seed among the arguments."""
     if run.start is None:
         raise BenchError(
             f"run {run.id} does not say how it was started (no weir bench, or an older one); "
@@ -49,7 +49,7 @@ def start_again(run: Run) -> Start:
 
 
 def enter(start: Start) -> None:
-    """Make this process's directory and variables those that the run was started with."""
+    """Gives this process the working directory and the variables with which the run was started."""
     try:
         os.chdir(start.directory)
     except OSError as error:

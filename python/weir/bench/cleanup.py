@@ -1,8 +1,8 @@
-"""After a job that broke off: its runs are marked failed and its test files removed.
+"""Cleans up after an interrupted job: marks its runs as failed and removes its test files.
 
-``weir-bench`` does both itself when it can. It cannot when a rank or the launcher is killed; then
-the result folder still says ``running``, and ``files.json``, written before the first test file
-was made, tells which files to remove.
+``weir-bench`` does both itself if it can. It cannot if a rank or the launcher is killed. Then the
+result folder still says ``running``, and ``files.json``, which is written before the first test
+file, lists the files to remove.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ TREE_PREFIX = "weir-tree"
 def finish_broken_job(
     output: Path, cause: str, *, interrupted: bool = False
 ) -> tuple[list[Path], list[Path]]:
-    """Mark what still says ``running`` and remove leftover test files.
+    """Marks runs that still say ``running``, and removes leftover test files.
 
-    ``interrupted``: the job was asked to end, so its runs were interrupted and have not failed.
+    ``interrupted``: the job was asked to end, so its runs were interrupted and did not fail.
 
     Returns the run folders that were marked and the files that were removed.
     """
@@ -37,15 +37,15 @@ def finish_broken_job(
 
 
 def remove_test_files(list_file: Path) -> list[Path]:
-    """Remove the test files of a list: files, or the folder that was made for them.
+    """Removes the test files of a list: files, or the folder that was made for them.
 
     The list is ``{"directory": PATH}`` or ``[PATH, ...]``, with absolute paths.
 
-    Only regular files are touched whose own name, or whose folder's name, begins with ``weir-``: a
-    damaged list must not remove anything else. Folders of that name go when they are empty then;
-    those called ``weir-tree`` in them, of the workload metadata, with all that they hold.
-    Without a list nothing is removed. The broken job's own removal may still be running: what
-    it takes away meanwhile is no error.
+    Only regular files are removed whose own name, or whose folder's name, begins with ``weir-``, so
+    a damaged list cannot remove anything else. Folders with such a name are removed if they are
+    then empty; folders called ``weir-tree`` in them, of the workload metadata, with everything in
+    them. Without a list nothing is removed. The job's own removal may still be running: files that
+    it removes meanwhile are not errors.
     """
     if not list_file.is_file():
         return []

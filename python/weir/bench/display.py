@@ -1,4 +1,4 @@
-"""What ``weir bench`` shows: the plan, the expectation before the run, progress, the verdicts."""
+"""Displays ``weir bench``: plan, expectation before the run, progress, verdicts."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ METRIC_NAMES = {
 
 
 def show_plan(console: Console, planned: PlannedJob, command: Sequence[str]) -> None:
-    """How much will be moved, where, and how weir-bench is started."""
+    """Prints how much will be moved, where, and how weir-bench is started."""
     largest = max(planned.configurations, key=lambda one: one.plan.disk_bytes_total)
     plan = largest.plan
     count = len(planned.configurations)
@@ -53,7 +53,7 @@ def show_plan(console: Console, planned: PlannedJob, command: Sequence[str]) -> 
     )
     for note in planned.notes:
         console.print(f"Note: {escape(note)}", highlight=False)
-    # One line, so that it can be copied.
+    # Print one line, so that it can be copied.
     start = f"Start: {escape(' '.join(command))}"
     console.print(start, style="dim", highlight=False, soft_wrap=True)
 
@@ -64,7 +64,7 @@ def show_expectations(
     source: Calibration | Platform,
     made: Mapping[str, Expectation],
 ) -> None:
-    """The expected rates with one line per stage; configurations with equal ones stand together."""
+    """Prints expected rates with one line per stage, once for configurations with equal ones."""
     console.print(_describe_source(source), highlight=False)
     groups: dict[str, tuple[ExpectedRate, list[str]]] = {}
     for one in planned.configurations:
@@ -121,7 +121,7 @@ def _show_rate(console: Console, rate: ExpectedRate, labels: Sequence[str]) -> N
 
 
 def _describe_times(stage: Stage) -> str:
-    """Where the stage's time goes, such as ``1.20 s + 38 ms fixed``."""
+    """Returns how the stage's time is divided, such as ``1.20 s + 38 ms fixed``."""
     if stage.transfer_seconds is None or stage.fixed_seconds is None:
         return ""
     moving = seconds_text(stage.transfer_seconds)
@@ -131,7 +131,7 @@ def _describe_times(stage: Stage) -> str:
 
 @contextmanager
 def progress_display(console: Console) -> Iterator[Callable[[Progress], None]]:
-    """A bar on a terminal, one plain line per repetition elsewhere."""
+    """Shows a bar on a terminal, and prints one plain line per repetition elsewhere."""
     if not console.is_terminal:
         last: list[Progress] = []
 
@@ -173,7 +173,7 @@ def _describe_place(step: Progress) -> str:
 
 
 def _describe(step: Progress) -> str:
-    """How far the job is; before its end the number of repetitions may only be known in bounds."""
+    """Returns how far the job is; the number of repetitions may be known only in bounds."""
     if step.ended:
         return f"{step.repetitions_done} of {step.repetitions_done} done"
     number = f"{step.repetitions_planned}"
@@ -183,7 +183,7 @@ def _describe(step: Progress) -> str:
 
 
 def _add_unfinished_rows(table: Table, run: Run) -> None:
-    """The rates of the repetitions that were finished; they are shown and not judged."""
+    """Adds the rates of the finished repetitions, without a verdict."""
     for rate in run.rates:
         if rate.headline:
             number = len(rate.values_bytes_per_second)
@@ -198,13 +198,13 @@ def _add_unfinished_rows(table: Table, run: Run) -> None:
 
 
 def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
-    """One line per headline rate, with its verdict; what runs have in common is said once."""
+    """Prints one line per headline rate with its verdict, and common facts of runs once."""
     table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
     table.add_column("run", no_wrap=True)
     table.add_column("", no_wrap=True)
     for name in ("measured", "expected", "ratio"):
         table.add_column(name, justify="right", no_wrap=True)
-    # A rate of bytes says what served it; operations on names have another answer (show_software).
+    # A rate of bytes names what served it; operations on names have show_software instead.
     none_served = [""] if any(run.rates for run in runs) else []
     if none_served:
         table.add_column("served by", no_wrap=True)
@@ -218,7 +218,7 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
             remarks.setdefault(f"{run.status}: {reason}", []).append(run.label)
             _add_unfinished_rows(table, run)
         elif run.opening or run.flag is not None:
-            pass  # they have a table of their own
+            pass  # These workloads have a table of their own.
         elif run.metadata:
             software[run.label] = add_verdict_rows(table, run, COLOURS, none_served)
         elif not run.rates:

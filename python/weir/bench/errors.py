@@ -1,4 +1,4 @@
-"""Errors of running weir-bench, each one line for the person at the terminal."""
+"""Errors of running weir-bench, each one line for the user."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ INTERRUPTED = 130
 
 
 class BenchError(Exception):
-    """What was wrong, where, and what to do; ``exit_status`` is weir's own exit status.
+    """Says what was wrong, where, and what to do; ``exit_status`` is weir's own exit status.
 
-    The message is empty where weir-bench has told the person already.
+    The message is empty if weir-bench has already informed the user.
     """
 
     def __init__(self, message: str, exit_status: int = FAILED) -> None:

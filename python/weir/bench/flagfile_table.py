@@ -1,4 +1,4 @@
-"""What ``weir bench flagfile`` shows at its end: how the others fare by the number of pollers."""
+"""Prints the table of ``weir bench flagfile``: rates of other ranks by the number of pollers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from weir.results.schema import Run
 
 
 def show_flagfile(console: Console, runs: Sequence[Run]) -> None:
-    """A line for every complete run; nothing for other workloads."""
+    """Prints a line for every complete run; nothing for other workloads."""
     lines = polled_lines(runs)
     if not lines:
         return

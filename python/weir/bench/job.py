@@ -1,14 +1,14 @@
-"""The five steps of ``weir bench``, each a function that the next one takes its input from.
+"""The five steps of ``weir bench``: each is a function, and its result is the next one's input.
 
-1. ``plan_job`` (program.py)   what would run; a user's mistakes end here, before any MPI start
-2. ``calibrate``               rates of this file system and machine, once for all configurations;
-                            left out where a platform description is given (``platforms.py``)
-3. ``expectations``            the path model's rates, before the run
-4. ``run_job``                 the MPI job; leaves a run folder per configuration
-5. ``finalize`` (weir.results)     events to Parquet, verdicts; then the report
+1. ``plan_job`` (program.py)    what would run; reports a user's mistakes before any MPI start
+2. ``calibrate``                rates of this file system and machine, once for all configurations;
+                                omitted with a platform description (``platforms.py``)
+3. ``expectations``             the path model's rates, before the run
+4. ``run_job``                  the MPI job, which leaves a run folder per configuration
+5. ``finalize`` (weir.results)  events to Parquet, verdicts; then the report
 
-Files that steps 2 and 3 make lie in a folder beside the output folder, because compute nodes must
-see them and weir-bench makes the output folder itself. They move into it after step 4.
+Steps 2 and 3 write files to a folder beside the output folder, because compute nodes must see them
+and weir-bench creates the output folder itself. They are moved into it after step 4.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ DEFAULT_TIMEOUT_SECONDS = 3600.0
 
 @dataclass(frozen=True)
 class Job:
-    """What starts weir-bench here."""
+    """How weir-bench is started here."""
 
     program: Path
     launcher: Launcher
     inherited: tuple[int, ...] = ()
-    """Open files that the launcher inherits, such as a lock that is to outlive weir with it."""
+    """Open files that the launcher inherits, such as a lock that must outlive weir with it."""
 
     def command(self, arguments: Sequence[str]) -> list[str]:
         return [*self.launcher.command, str(self.program), *arguments]
@@ -71,12 +71,12 @@ def utc_text(moment: datetime.datetime) -> str:
 
 
 def default_output(workload: str, moment: datetime.datetime) -> Path:
-    """``weir-results/<UTC stamp>-<workload>`` below the current directory."""
+    """Returns ``weir-results/<UTC stamp>-<workload>`` below the current directory."""
     return Path("weir-results") / f"{moment.strftime('%Y%m%dT%H%M%SZ')}-{workload}"
 
 
 def check_arguments(arguments: Sequence[str]) -> None:
-    """Refuse options of weir-bench that weir gives itself."""
+    """Refuses options of weir-bench that weir sets itself."""
     for word in arguments:
         name = word.partition("=")[0]
         if name in OWN_OPTIONS:
@@ -84,14 +84,14 @@ def check_arguments(arguments: Sequence[str]) -> None:
 
 
 def check_output(output: Path) -> None:
-    """Refuse an output folder that exists: results are never mixed."""
+    """Refuses an existing output folder, so that results are never mixed."""
     if output.exists():
         raise BenchError(f"--output {output} exists; name a folder that does not", USAGE)
 
 
 @contextmanager
 def preparation_folder(output: Path) -> Iterator[Path]:
-    """A folder beside ``output``, on the same file system, removed at the end."""
+    """Makes a folder beside ``output``, on the same file system, and removes it at the end."""
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=f".preparing-{output.name}-", dir=output.parent))
@@ -106,22 +106,22 @@ def preparation_folder(output: Path) -> Iterator[Path]:
 
 
 def moves_bytes(planned: PlannedJob) -> bool:
-    """Whether any configuration transfers anything; if not, there is nothing to expect."""
+    """Returns whether any configuration transfers bytes; without bytes there are no rates."""
     return any(phase.bytes_total for one in planned.configurations for phase in one.plan.phases)
 
 
 def can_be_expected(planned: PlannedJob, platform: Platform | None) -> bool:
-    """Whether there is anything to expect, and something to expect it by."""
+    """Returns whether the job can have an expectation, and there is a basis for it."""
     return moves_bytes(planned) or (platform is not None and acts_on_names(planned))
 
 
 def acts_on_names(planned: PlannedJob) -> bool:
-    """Whether a platform that was probed for it says what the job's actions should reach."""
+    """Returns whether any configuration has actions on names (workload metadata)."""
     return any(one.plan.metadata for one in planned.configurations)
 
 
 def why_nothing(planned: PlannedJob) -> str:
-    """Why a job that moves no bytes has no expectation."""
+    """Returns why a job that moves no bytes has no expectation."""
     if acts_on_names(planned):
         known = known_platforms()
         here = f"; {FOLDER}/ has {', '.join(known)}" if known else ""
@@ -135,7 +135,7 @@ def why_nothing(planned: PlannedJob) -> str:
 def calibrate(
     job: Job, planned: PlannedJob, folder: Path, tell: Callable[[str], None]
 ) -> Calibration:
-    """Measure the rates that expectations are made from; the result stays in ``folder``."""
+    """Measures the rates for expectations; the result stays in ``folder``."""
     file = folder / CALIBRATION_FILE
     arguments = ["calibrate", "--directory", planned.directory]
     arguments += ["--transfer-bytes", str(planned.transfer_bytes), "--output", str(file)]
@@ -162,7 +162,7 @@ def expectations(
     source: Calibration | Platform,
     places: Mapping[str, str] | None = None,
 ) -> dict[str, Expectation]:
-    """The expectation of every configuration, by its slug.
+    """Returns the expectation of every configuration, by its slug.
 
     ``source`` is a calibration on the job's ranks or a platform description; ``places`` gives the
     platform's target of each planned directory (``weir.bench.platforms``).
@@ -193,9 +193,9 @@ def expectations(
 
 
 def timeout_of(planned: PlannedJob, asked: float | None) -> float:
-    """The job's deadline: as asked, else an hour, or four times ``--time-limit`` if that is more.
+    """Returns the job's deadline: the given one, else an hour or four ``--time-limit``, if more.
 
-    weir-bench begins no repetition after its time limit, and finishes those that it has begun.
+    After its time limit weir-bench begins no repetition but finishes those that have begun.
     """
     if asked is not None:
         return asked
@@ -219,10 +219,10 @@ def run_job(
     on_progress: Callable[[Progress], None],
     tell: Callable[[str], None],
 ) -> None:
-    """Run the workload; afterwards ``output`` holds a run folder per configuration.
+    """Runs the workload; afterwards ``output`` contains a run folder per configuration.
 
-    Raises ``BenchError`` when the job failed or was interrupted. The folder then says so too, and
-    no test files are left.
+    Raises ``BenchError`` if the job failed or was interrupted. The folder then says so too, and no
+    test files are left.
     """
     expectation = preparation / EXPECTATION_FILE
     write_json(expectation, {slug: one.model_dump(mode="json") for slug, one in made.items()})
@@ -258,7 +258,7 @@ def run_job(
 
 
 def _failure(what: str, ending: Ending, said: StandardError) -> BenchError:
-    """The error that ends weir; its line repeats nothing that weir-bench has said already."""
+    """Returns the error that ends weir; its line repeats nothing that weir-bench has printed."""
     if ending.asked_by is not None:
         return BenchError(f"{what} was interrupted: {ending.describe()}", INTERRUPTED)
     status = USAGE if ending.status == USAGE else FAILED

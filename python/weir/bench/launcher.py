@@ -1,4 +1,4 @@
-"""The command that starts an MPI job here: mpirun, mpiexec or srun, or what the person gave."""
+"""Finds the command that starts an MPI job: mpirun, mpiexec, srun, or the user's own."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ _WORDS_OF_FAMILIES = {
     MPICH: ("MPICH", "HYDRA", "MVAPICH", "Intel(R) MPI"),
 }
 _NAMES_BESIDE = {OPEN_MPI: "openmpi", MPICH: "mpich"}
-"""How Debian's launchers end where several are installed: mpirun.mpich."""
+"""Suffixes of Debian's launchers if several are installed, as in mpirun.mpich."""
 _COUNT_OPTIONS = ("-n", "-np", "--n", "--np", "--ntasks")
 
 
 @dataclass(frozen=True)
 class Launcher:
-    """The start of the command line, the number of ranks, and variables that the launcher needs."""
+    """The start of the command line, the number of ranks, and the launcher's variables."""
 
     command: tuple[str, ...]
     ranks: int
@@ -35,10 +35,10 @@ class Launcher:
 
 
 def given_launcher(text: str, ranks: int | None, mpi: str = "") -> Launcher:
-    """A launcher in the person's own words, such as ``srun -n 4096``; it is used as it stands.
+    """Returns a launcher in the user's own words, such as ``srun -n 4096``, unchanged.
 
-    The number of ranks is read from it. Where it has none, ``ranks`` is added as ``-n RANKS``.
-    ``mpi`` is what weir-bench says of its MPI: an mpirun or mpiexec of another one is refused.
+    The number of ranks is read from it. If it has none, ``-n RANKS`` with ``ranks`` is added.
+    ``mpi`` is weir-bench's description of its MPI: an mpirun or mpiexec of another one is refused.
     """
     try:
         words = shlex.split(text)
@@ -65,16 +65,16 @@ def given_launcher(text: str, ranks: int | None, mpi: str = "") -> Launcher:
 
 
 def found_launcher(ranks: int, environment: Mapping[str, str], mpi: str = "") -> Launcher:
-    """The launcher of this machine for that many ranks.
+    """Returns the launcher of this machine for that many ranks.
 
-    Inside a Slurm allocation srun comes first, elsewhere mpirun and mpiexec. ``mpi`` is what
-    weir-bench says of its MPI: launchers of another one are passed over, because each rank that
-    they start would take itself for rank 0 of 1.
+    Inside a Slurm allocation srun has precedence, elsewhere mpirun and mpiexec. ``mpi`` is
+    weir-bench's description of its MPI. Launchers of another MPI are skipped, because each rank
+    that they start would consider itself rank 0 of 1.
 
-    Open MPI on a machine without an allocation may start more ranks than cores: it is told so, to
-    yield while it waits (otherwise a barrier takes the scheduler's time slice) and not to bind
-    ranks to cores, where threads that move data in the background would have to share the rank's
-    core.
+    On a machine without an allocation Open MPI may start more ranks than there are cores. It is
+    then configured to yield while it waits, since otherwise a barrier takes the scheduler's time
+    slice, and not to bind ranks to cores, since background threads that move data would share the
+    rank's core.
     """
     family = mpi_family(mpi)
     names = ["mpirun", "mpiexec"]
@@ -101,7 +101,7 @@ def found_launcher(ranks: int, environment: Mapping[str, str], mpi: str = "") ->
 
 
 def mpi_family(text: str) -> str | None:
-    """The family of MPI libraries that a version's text names; ranks of one family start alike."""
+    """Returns the family of MPI libraries in a version's text; ranks of a family start alike."""
     for family, words in _WORDS_OF_FAMILIES.items():
         if any(word in text for word in words):
             return family

@@ -1,8 +1,8 @@
-"""What weir-bench and its launcher say on standard error while they run.
+"""Parses what weir-bench and its launcher print on standard error while they run.
 
-weir-bench writes progress as one JSON object per line and everything for people as plain lines
-that begin with its name. Launchers add notices of their own, framed by lines of dashes. Those are
-kept, and shown only when the job failed and weir-bench itself gave no reason.
+weir-bench writes progress as one JSON object per line, and messages for people as plain lines that
+begin with its name. Launchers add notices of their own, framed by lines of dashes. These are kept,
+and shown only if the job failed and weir-bench itself gave no reason.
 """
 
 from __future__ import annotations
@@ -19,50 +19,50 @@ LINES_KEPT = 2000
 
 
 class Progress(Record):
-    """One step of the job's repetitions."""
+    """Progress through the job's repetitions."""
 
     label: str
     repetition: int
     warmup: bool
     repetitions_done: int
     repetitions_planned: int
-    """At least so many; more where the median is not known then."""
+    """Least number of repetitions; more are made if the median is not precise enough then."""
     repetitions_most: int = 0
-    """At most so many; 0 where that is not told."""
+    """Greatest number of repetitions; 0 if unknown."""
     ended: bool = False
-    """After the last repetition."""
+    """Whether the last repetition has ended."""
     text: str
 
 
 class ProgressLine(Record):
-    """A line of progress as weir-bench writes it."""
+    """A line of progress in weir-bench's format."""
 
     progress: Progress
 
 
 @dataclass
 class StandardError:
-    """Sorts the lines of one job's standard error."""
+    """Sorts the lines of one job's standard error by origin."""
 
     on_progress: Callable[[Progress], None]
     on_line: Callable[[str], None]
     told: list[str] = field(default_factory=list)
-    """What weir-bench said for people, without its name in front."""
+    """Messages of weir-bench for people, without its name in front."""
     notices: list[str] = field(default_factory=list)
-    """What the launcher said, or a program that it started, outside weir-bench's own lines."""
+    """Messages of the launcher, or of programs that it started, other than weir-bench's."""
     framed: list[str] = field(default_factory=list)
-    """Of the notices those between lines of dashes."""
+    """The subset of the notices that was between lines of dashes."""
     in_frame: bool = False
 
     def line(self, text: str) -> None:
-        """Take one line."""
+        """Processes one line."""
         if text.startswith('{"progress"'):
             try:
                 self.on_progress(ProgressLine.model_validate_json(text).progress)
             except ValidationError:
                 self._tell(text)
         elif text.startswith(f"{PROGRAM}: results in "):
-            return  # weir says so itself, when it has finalized them
+            return  # weir prints this itself after finalizing the runs.
         elif text.startswith(f"{PROGRAM}: "):
             self._tell(text.removeprefix(f"{PROGRAM}: "))
         elif text.startswith("-----"):
@@ -84,5 +84,5 @@ class StandardError:
         return next(iter([*of_signals, *self.framed, *self.notices]), None)
 
     def text(self) -> str:
-        """Everything but progress, for a file."""
+        """Returns everything but progress, for a file."""
         return "".join(f"{line}\n" for line in [*self.told, *self.notices])

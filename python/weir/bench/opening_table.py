@@ -1,4 +1,4 @@
-"""What ``weir bench open`` shows at its end: times, operations, and these on more ranks."""
+"""Prints the table of ``weir bench open``: times, operations, and operations on more ranks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from weir.results.schema import Run
 
 
 def show_opening(console: Console, runs: Sequence[Run]) -> None:
-    """A line for every step of every complete run; nothing for other workloads."""
+    """Prints a line for every step of every complete run; nothing for other workloads."""
     opened = [run for run in runs if run.opening and run.status == "complete"]
     if not opened:
         return

@@ -1,9 +1,9 @@
-"""Descriptions of the machine that contradict a calibration.
+"""Finds descriptions of the machine that contradict a calibration.
 
-A calibration is made on the run's own storage seconds before it. Storage that has become slow as a
-whole is slow in both, and the run is as expected; only what was measured earlier can tell. So where
-``platforms/`` has a description of the run's directories, what it expects is compared, and a
-difference is said before the run.
+A calibration is made on the run's own storage seconds before the run. If the whole storage has
+become slow, both are slow, and the run is as expected; only an earlier measurement can show the
+change. If ``platforms/`` has a description of the run's directories, its expectation is therefore
+compared with the calibration's, and a difference is reported before the run.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from weir.results.schema import Expectation, ExpectedRate
 
 
 def contradictions(planned: PlannedJob, calibrated: Mapping[str, Expectation]) -> Iterator[str]:
-    """A line for each description and direction whose expected interval lies elsewhere."""
+    """Yields a line for each description and direction with a different expected interval."""
     for name in known_platforms():
         try:
             described = find_platform(name)
             made = expectations(planned, described, places_of(described, planned))
         except BenchError:
-            continue  # It is damaged, of another storage, or of fewer ranks.
+            continue  # The description is damaged, or is about other storage or fewer ranks.
         told = set()
         for slug, expectation in made.items():
             now = {(rate.direction, rate.metric): rate for rate in calibrated[slug].rates}

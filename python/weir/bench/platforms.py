@@ -1,7 +1,7 @@
-"""Finding the platform description that a run is to be judged by, and whether it is about the run.
+"""Finds the platform description for judging a run, and checks that it is about that run's path.
 
 ``--platform`` takes a file or a name; ``NAME`` is ``platforms/NAME.toml`` below the current
-directory. A description that was measured elsewhere is refused: expectations from it would be
+directory. A description that was measured elsewhere is refused, because its expectations would be
 about another path.
 """
 
@@ -23,7 +23,7 @@ FOLDER = Path("platforms")
 
 
 def find_platform(named: str) -> Platform:
-    """The description of that file or name; a mistake is a usage error of one line."""
+    """Returns the description of that file or name; a mistake is a usage error of one line."""
     path = Path(named)
     if path.suffix != ".toml" and not path.is_file():
         path = FOLDER / f"{named}.toml"
@@ -41,12 +41,12 @@ def find_platform(named: str) -> Platform:
 
 
 def known_platforms() -> list[str]:
-    """Names that ``--platform`` takes here."""
+    """Returns the names that ``--platform`` accepts here."""
     return sorted(file.stem for file in FOLDER.glob("*.toml"))
 
 
 def places_of(platform: Platform, planned: PlannedJob) -> dict[str, str]:
-    """The platform's target behind every directory of the job.
+    """Returns the platform's target behind every directory of the job.
 
     Empty for a description that names no directories. Raises ``BenchError`` for a directory that
     was not probed.
@@ -67,9 +67,10 @@ def places_of(platform: Platform, planned: PlannedJob) -> dict[str, str]:
 def with_operations_rate(
     arguments: Sequence[str], platform: str | None, planned: PlannedJob
 ) -> list[str]:
-    """The words of the workload open with the most files that clients create in its directory.
+    """Adds the highest probed rate of creating files in its directory to the workload open.
 
-    Unchanged for other workloads, where the rate was given, and where nothing was probed.
+    The arguments are unchanged for other workloads, if the rate was given, and if no rate was
+    probed.
     """
     option = "--operations-per-second"
     given = any(word.partition("=")[0] == option for word in arguments)
@@ -85,7 +86,7 @@ def with_operations_rate(
 
 
 def target_of(targets: Sequence[Target], directory: str, platform: str) -> str:
-    """The probed directory on the same mounted file system; the nearest above, if several are."""
+    """Returns the probed directory on the same mounted file system, the nearest one above."""
     path = Path(directory).resolve()
     mount = mount_of(path)
     alike = [
@@ -105,7 +106,7 @@ def target_of(targets: Sequence[Target], directory: str, platform: str) -> str:
 
 
 def mount_of(path: Path) -> Path:
-    """The mount point above a path, of which not all folders have to exist yet."""
+    """Returns the mount point above a path, some of whose folders may not exist yet."""
     return next(
         (above for above in (path, *path.parents) if os.path.ismount(above)), Path(path.anchor)
     )

@@ -1,16 +1,16 @@
-"""One child process with a deadline: its lines, its signals, its end.
+"""Runs one child process with a deadline, and handles its output, its signals and its end.
 
-1. The child leads a session of its own, so a Ctrl-C at the terminal reaches weir alone.
+1. The child leads its own session, so a Ctrl-C at the terminal reaches only weir.
 2. While the child runs, SIGINT, SIGTERM and SIGHUP that reach weir are forwarded to it.
-3. A child that was asked to end, by a signal or by the deadline passing, has ``grace_seconds``.
-   Then SIGTERM, the same grace, and SIGKILL for every process of its session: ranks that a
-   launcher left behind are in it.
-4. Lines of its output are handed over as they come. Streams that processes left behind hold open
-   are given ``STREAMS_SECONDS`` after the child has gone.
-5. Where util-linux's setpriv is found, the kernel sends the child SIGTERM when weir is killed:
-   no job goes on, and leaves its test files, without anyone who waits for it.
+3. At the deadline, or ``grace_seconds`` after a forwarded signal, the child gets SIGTERM. After the
+   same time again every process of its session gets SIGKILL; the session includes ranks that a
+   launcher left behind.
+4. Lines of its output are passed on as they arrive. Streams that are kept open by processes left
+   behind are read for ``STREAMS_SECONDS`` after the child has ended.
+5. If util-linux's setpriv is found, the kernel sends the child SIGTERM when weir is killed, so that
+   no job continues, and leaves its test files, without a parent that waits for it.
 
-Signals are taken over in the main thread only; elsewhere the child runs without forwarding.
+Signals are handled in the main thread only; in other threads the child runs without forwarding.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Ending:
         return self.status == 0 and self.asked_by is None and not self.timed_out
 
     def describe(self) -> str:
-        """One clause that says why it ended."""
+        """Returns one clause that says why it ended."""
         if self.timed_out:
             return f"the deadline of {self.seconds:.0f} s passed (--timeout)"
         if self.asked_by is not None:
@@ -77,7 +77,7 @@ def run_child(
     grace_seconds: float = GRACE_SECONDS,
     inherited: Sequence[int] = (),
 ) -> Ending:
-    """Run a command until it ends or has been ended; see the top of this file.
+    """Runs a command until it ends or is ended, as described at the top of this file.
 
     The child inherits the open files ``inherited`` besides its standard streams.
     """
@@ -110,15 +110,15 @@ def run_child(
 
 
 def _ended_with_parent(program: str) -> list[str]:
-    """The start of a command line whose program gets SIGTERM when its parent is killed."""
+    """Returns the start of a command line that makes the kernel end a child with its parent."""
     found = shutil.which("setpriv")
     if found is None or "busybox" in os.path.realpath(found) or shutil.which(program) is None:
-        return []  # a program that is not there is left to Popen, which says so
+        return []  # Popen reports a missing program.
     return [found, "--pdeathsig", "TERM", "--"]
 
 
 class _Lines:
-    """Reads streams in threads and hands their lines over in the thread that asks for them."""
+    """Reads streams in threads and passes their lines on in the thread that calls `hand_over`."""
 
     def __init__(self) -> None:
         self._queue: queue.Queue[tuple[LineHandler, str] | None] = queue.Queue()
@@ -139,7 +139,7 @@ class _Lines:
         return self._open == 0
 
     def hand_over(self, seconds: float) -> None:
-        """Handle what is there, waiting up to ``seconds`` for a first line."""
+        """Passes available lines on, waiting up to ``seconds`` for the first one."""
         try:
             item = self._queue.get(timeout=seconds)
             while True:
@@ -191,7 +191,7 @@ def _watch(
 
 @dataclass
 class _Asked:
-    """The first signal that asked for the end."""
+    """The first signal that requested the end, if any."""
 
     by: signal.Signals | None = None
 
@@ -217,12 +217,12 @@ def _forwarding(child: subprocess.Popen[str]) -> Iterator[_Asked]:
 
 
 def _kill_session(child: subprocess.Popen[str]) -> None:
-    """SIGKILL to what is left of the child's session: a launcher gives its ranks other groups."""
+    """Sends SIGKILL to the child's session: a launcher puts its ranks into other groups."""
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         try:
-            # Fields after the name, which may hold spaces: state, parent, group, session.
+            # After the name, which may contain spaces, come state, parent, group and session.
             fields = (entry / "stat").read_text().rpartition(")")[2].split()
             if int(fields[3]) == child.pid and fields[0] != "Z":
                 os.kill(int(entry.name), signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Finding weir-bench and asking it things that need no MPI job: its help, and what it would run."""
+"""Finds weir-bench and queries it without an MPI job: its help, and its plan."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ class PlannedConfiguration(Record):
 
 
 class PlannedJob(Record):
-    """All configurations of the job, and what its calibration has to use."""
+    """All configurations of the job, and the parameters of its calibration."""
 
     configurations: list[PlannedConfiguration]
     directory: str
     striping: list[str]
-    """Options that say how the test files are striped; empty: as the directory has it."""
+    """Options for the striping of the test files; empty: as the directory has it."""
     transfer_bytes: int
     notes: list[str] = Field(default_factory=list)
-    """How the command line was taken, where that may not be what its user expects."""
+    """How weir-bench interpreted the command line, if its user may expect otherwise."""
 
 
 def find_program(environment: Mapping[str, str]) -> Path:
-    """Find weir-bench: WEIR_BENCH, beside the command weir, a clone's release build, PATH."""
+    """Finds weir-bench: WEIR_BENCH, beside the command weir, a clone's release build, PATH."""
     named = environment.get("WEIR_BENCH")
     if named:
         if os.access(named, os.X_OK) and Path(named).is_file():
@@ -68,7 +68,10 @@ def find_program(environment: Mapping[str, str]) -> Path:
 
 
 def plan_job(program: Path, arguments: Sequence[str], ranks: int) -> PlannedJob:
-    """What ``weir-bench ARGUMENTS`` would run on that many ranks; a user's error keeps its line."""
+    """Returns what ``weir-bench ARGUMENTS`` would run on that many ranks.
+
+    Raises ``BenchError`` with weir-bench's own line for a user's error.
+    """
     answer = _ask(program, [*arguments, "--plan", "--ranks", str(ranks)])
     if answer.returncode != 0:
         raise BenchError(_last_line(answer), USAGE if answer.returncode == USAGE else FAILED)
@@ -82,7 +85,7 @@ def plan_job(program: Path, arguments: Sequence[str], ranks: int) -> PlannedJob:
 
 
 def help_text(program: Path, arguments: Sequence[str]) -> str:
-    """The text of ``weir-bench ARGUMENTS --help``."""
+    """Returns the text of ``weir-bench ARGUMENTS --help``."""
     answer = _ask(program, [*arguments, "--help"])
     if answer.returncode != 0:
         raise BenchError(_last_line(answer), USAGE)
@@ -90,7 +93,7 @@ def help_text(program: Path, arguments: Sequence[str]) -> str:
 
 
 def mpi_of(program: Path) -> str:
-    """What weir-bench says of the MPI library that it is linked with; "" where it says nothing."""
+    """Returns weir-bench's description of the MPI library that it is linked with, or ""."""
     answer = _ask(program, ["--version"])
     told = (line.partition("MPI: ") for line in answer.stdout.splitlines())
     return next((text for before, found, text in told if found and not before), "")
@@ -115,7 +118,7 @@ def _ask(program: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess
 
 
 def _last_line(answer: subprocess.CompletedProcess[str]) -> str:
-    """The line that weir-bench gave for its failure, without its name in front."""
+    """Returns the line that weir-bench printed for its failure, without its name in front."""
     lines = [line.strip() for line in answer.stderr.splitlines() if line.strip()]
     named = [line for line in lines if line.startswith(f"{PROGRAM}: ")]
     if named:
