@@ -1,1 +1,1 @@
-"""Campaigns: planned sets of runs, in randomised order, resumable."""
+"""Campaigns: planned sets of runs in randomized order, which can be resumed."""

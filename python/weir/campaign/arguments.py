@@ -1,4 +1,4 @@
-"""A combination as the words of a weir-bench command line."""
+"""Converts a combination to the words of a weir-bench command line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from weir.results.campaign import Value
 
 
 def settings_of(file: CampaignFile, combination: Combination, scale: float) -> dict[str, Value]:
-    """The fixed settings, scaled, and those of the combination, by weir-bench's names."""
+    """Returns the fixed settings, scaled, and those of the combination, by weir-bench's names."""
     grains = {setting_name(file.workload, name): grain for name, grain in file.scaled.items()}
     settings: dict[str, Value] = {}
     for given, value in file.fixed.items():
@@ -24,7 +24,7 @@ def settings_of(file: CampaignFile, combination: Combination, scale: float) -> d
 
 
 def arguments_of(file: CampaignFile, settings: Mapping[str, Value]) -> list[str]:
-    """The workload, the file's own words, and ``--name=value`` for each setting but the ranks."""
+    """Returns the workload, the file's words, and ``--name=value`` for each setting but ranks."""
     words = [file.workload, *file.arguments]
     for name, value in settings.items():
         if name == RANKS:
@@ -37,7 +37,7 @@ def arguments_of(file: CampaignFile, settings: Mapping[str, Value]) -> list[str]
 
 
 def ranks_of(settings: Mapping[str, Value], otherwise: int | None) -> int | None:
-    """The number of ranks: of the combination or [fixed], else ``-n``; nothing if none says."""
+    """Returns the number of ranks: of the combination or [fixed], else ``-n``; or None."""
     given = settings.get(RANKS)
     if given is None:
         return otherwise
@@ -48,5 +48,5 @@ def ranks_of(settings: Mapping[str, Value], otherwise: int | None) -> int | None
 
 
 def name_of(combination: Combination) -> str:
-    """A combination for people: ``ranks=4, filetype=UNIQUE``."""
+    """Formats a combination: ``ranks=4, filetype=UNIQUE``."""
     return ", ".join(f"{name}={value}" for name, value in combination.items()) or "the one run"

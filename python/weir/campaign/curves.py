@@ -1,7 +1,7 @@
-"""A curve of the model fitted to what a campaign measured over its first factor.
+"""Fits a curve of the model to a campaign's measurements over its first factor.
 
-The model chooses the form by held-out samples (``weir.model.curves``). Fitted after the fact, the
-curve describes the runs and is no expectation of them.
+The model chooses the form by held-out samples (``weir.model.curves``). The curve is fitted after
+the runs: it describes them and is not an expectation.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ POINTS_PER_CURVE = 120
 
 
 def write_curves(path: Path, campaign: Campaign, cells: Sequence[Cell]) -> Path | None:
-    """Fit the campaign's curve and write ``curves.json``; nothing if it asks for none."""
+    """Fits the campaign's curve and writes ``curves.json``; returns None if it requests none."""
     if campaign.curve is None or not campaign.factors:
         return None
     name = campaign.factors[0].names[0]
@@ -50,7 +50,7 @@ def write_curves(path: Path, campaign: Campaign, cells: Sequence[Cell]) -> Path 
 def fit_curve(
     kind: CurveKind, factor: str, direction: Direction, measured: Sequence[tuple[float, float]]
 ) -> Curve | None:
-    """The curve and how well it holds; nothing where there are fewer than four levels."""
+    """Returns the curve and how well it fits; None for fewer than four levels."""
     points = sorted(measured)
     levels = [level for level, _ in points]
     if len(set(levels)) < LEAST_LEVELS:

@@ -1,10 +1,10 @@
-"""From factors to runs: levels, scaling, exclusions, blocks, and the order by a seed.
+"""Turns factors into runs: levels, scaling, exclusions, blocks, and a seeded random order.
 
 1. Every factor's levels are expanded and scaled.
-2. The combinations are all levels against all levels, in the order of the file; those that an
-   ``[[exclude]]`` describes are left out.
-3. A block holds every combination once, in an order of its own; there are as many blocks as
-   replications. Slow drifts of a machine then fall on all combinations alike.
+2. The combinations are the Cartesian product of all levels, in the order of the file, without those
+   that an ``[[exclude]]`` describes.
+3. A block contains every combination once, in its own order; there are as many blocks as
+   replications. Slow drifts of a machine thus affect all combinations equally.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ALIASES: dict[str, dict[str, str]] = {
         "wmod": "write-modulus",
     },
 }
-"""Other names of settings, as papers call them, by workload."""
+"""Aliases of settings, as papers call them, by workload."""
 
 _COMPARED = re.compile(r"\s*(<=|>=|!=|<|>|=)\s*(.+)")
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
@@ -47,13 +47,13 @@ _OPERATORS: dict[str, Callable[[float, float], bool]] = {
 
 
 def setting_name(workload: str, name: str) -> str:
-    """A setting as weir-bench spells it: ``file_per_rank`` is ``file-per-rank``."""
+    """Returns a setting's name as weir-bench spells it: ``file_per_rank`` is ``file-per-rank``."""
     known = ALIASES.get(workload, {}).get(name.lower())
     return known or name.replace("_", "-")
 
 
 def factors_of(file: CampaignFile, scale: float) -> list[CampaignFactor]:
-    """The factors with their levels after scaling; raises ``BenchError`` for impossible ones."""
+    """Returns the factors with their scaled levels; raises ``BenchError`` for impossible ones."""
     grains = {setting_name(file.workload, name): grain for name, grain in file.scaled.items()}
     fixed = {setting_name(file.workload, name) for name in file.fixed}
     factors: list[CampaignFactor] = []
@@ -81,7 +81,7 @@ def factors_of(file: CampaignFile, scale: float) -> list[CampaignFactor]:
 
 
 def scaled(name: str, value: Value, grain: int, scale: float) -> Value:
-    """A size times ``scale``, in whole multiples of ``grain`` and at least one of them."""
+    """Returns a size times ``scale``, in whole multiples of ``grain`` and at least one of them."""
     number = read_number(value)
     if scale == 1:
         return number
@@ -111,7 +111,7 @@ def _scaled_rows(
 def _fewer_ranks(
     rows: list[list[Value]], place: int, least: int, scale: float
 ) -> list[list[Value]]:
-    """Levels up to ``scale`` times the largest: a smaller machine has the same first ranks."""
+    """Returns levels up to ``scale`` times the largest: a smaller machine omits large levels."""
     counts = [value for row in rows if isinstance(value := row[place], int)]
     if len(counts) != len(rows):
         raise BenchError("factor ranks: its levels must be whole numbers", USAGE)
@@ -125,7 +125,7 @@ def _fewer_ranks(
 def combinations_of(
     file: CampaignFile, factors: Sequence[CampaignFactor]
 ) -> tuple[list[Combination], int]:
-    """What is to be run, and how many combinations were excluded."""
+    """Returns the combinations to run, and the number of excluded ones."""
     names = {name for factor in factors for name in factor.names}
     exclusions = []
     for table in file.exclude:
@@ -168,7 +168,7 @@ def _holds(level: Value, wanted: Value | list[Value]) -> bool:
 
 
 def runs_of(count: int, replication: int, blocks: str, seed: int) -> list[CampaignRun]:
-    """The runs of ``count`` combinations in their order; the same seed gives the same order."""
+    """Returns the runs of ``count`` combinations in order; the same seed gives the same order."""
     generator = random.Random(seed)
     order: list[tuple[int, int]] = []
     for block in range(1, replication + 1):
@@ -183,7 +183,7 @@ def runs_of(count: int, replication: int, blocks: str, seed: int) -> list[Campai
 
 
 def _shuffled(items: list[tuple[int, int]], generator: random.Random) -> list[tuple[int, int]]:
-    # Fisher and Yates's shuffle by random(), whose sequence Python guarantees for a seed; that of
+    # Fisher-Yates shuffle with random(), whose sequence for a seed Python guarantees; the result of
     # shuffle() may change between versions.
     items = list(items)
     for last in range(len(items) - 1, 0, -1):

@@ -1,4 +1,4 @@
-"""What a campaign shows: the design, the estimate, progress, and the table at the end."""
+"""Displays a campaign: the design, the estimate, progress, and the table at the end."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MOST_LEVELS_SHOWN = 12
 
 
 def duration_text(seconds: float) -> str:
-    """A time for planning: ``40 s``, ``12 min``, ``3 h 20 min``."""
+    """Formats a time for planning: ``40 s``, ``12 min``, ``3 h 20 min``."""
     if seconds < 100:
         return f"{seconds:.0f} s"
     minutes = round(seconds / 60)
@@ -32,7 +32,7 @@ def duration_text(seconds: float) -> str:
 
 
 def show_design(console: Console, setup: Setup, moved: Mapping[str, int], done: int) -> None:
-    """What is varied, how often, and how much it moves."""
+    """Prints what is varied, the number of replications, and the bytes moved."""
     campaign = setup.campaign
     count = len(campaign.combinations)
     blocks = len({run.block for run in campaign.runs})
@@ -70,7 +70,7 @@ def _factor_text(factor: CampaignFactor) -> str:
 
 
 def show_order(console: Console, setup: Setup, seconds: Callable[[int], float]) -> None:
-    """Every run in its order, with what it is expected to take."""
+    """Prints every run in order, with its estimated time."""
     table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
     for name, justify in (("run", "right"), ("block", "right"), ("what", "left")):
         table.add_column(name, justify="right" if justify == "right" else "left")
@@ -90,7 +90,7 @@ def show_order(console: Console, setup: Setup, seconds: Callable[[int], float]) 
 
 @contextmanager
 def progress_display(console: Console) -> Iterator[Callable[[Step], None]]:
-    """A bar on a terminal; elsewhere a line when a run begins."""
+    """Shows a bar on a terminal; elsewhere prints a line when a run begins."""
     if not console.is_terminal:
         begun: set[int] = set()
 
@@ -131,7 +131,7 @@ def progress_display(console: Console) -> Iterator[Callable[[Step], None]]:
 
 
 def show_finished(console: Console, step: Step, rates: Sequence[str]) -> None:
-    """One line about a run that has just finished."""
+    """Prints one line about a run that has just finished."""
     console.print(
         f"  run {step.run.number} done: {step.name}: {'; '.join(rates)}",
         highlight=False,
@@ -141,7 +141,7 @@ def show_finished(console: Console, step: Step, rates: Sequence[str]) -> None:
 
 
 def show_summary(console: Console, campaign: Campaign, cells: Sequence[Cell]) -> None:
-    """One line per combination, configuration and direction."""
+    """Prints one line per combination, configuration and direction."""
     labels = {cell.label for cell in cells}
     metrics = {cell.metric for cell in cells}
     table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)

@@ -1,8 +1,9 @@
-"""How long runs will take: from what is planned at first, from finished runs as they come.
+"""Estimates how long runs take, first from their plans and then from finished runs.
 
-Before a run, its time is set-up plus repetitions times (bytes over the expected rate, plus the
-busy work between transfers). A combination that has run before takes about what it took; else the
-estimate is corrected by the median of what finished runs took over what was estimated for them.
+The estimate for a run is its set-up time plus, for each repetition, bytes over the expected rate
+and the busy work between transfers. The estimate for a combination that has run is the median of
+its times. Other estimates are multiplied by the median of actual over planned times of finished
+runs.
 """
 
 from __future__ import annotations
@@ -19,12 +20,12 @@ SETUP_SECONDS_PER_RANK = 0.05
 CALIBRATION_SECONDS = 4.0
 WORK_PER_SECOND = 1e9
 MARGIN = 1.25
-"""A run is begun before a time limit if the limit leaves this much more than its estimate."""
+"""A run begins before a time limit only if the remaining time is this many times its estimate."""
 
 
 @dataclass(frozen=True)
 class Rates:
-    """What an estimate divides by. ``how`` says where the rates are from."""
+    """The rates that an estimate uses. ``how`` gives their source."""
 
     bytes_per_second: Mapping[Direction, float]
     work_per_second: float
@@ -32,7 +33,7 @@ class Rates:
 
 
 def assumed_rates(bytes_per_second: float) -> Rates:
-    """Before anything is measured: what the file says, for both directions."""
+    """Returns rates before any measurement: the value in the file, for both directions."""
     both: dict[Direction, float] = {"read": bytes_per_second, "write": bytes_per_second}
     return Rates(both, WORK_PER_SECOND, f"an assumed {bytes_per_second / 2**20:.0f} MiB/s")
 
@@ -40,7 +41,7 @@ def assumed_rates(bytes_per_second: float) -> Rates:
 def expected_rates(
     made: Mapping[str, Expectation], work_per_second: float, otherwise: Rates, how: str
 ) -> Rates:
-    """The median expected rate of each direction over the configurations of a job."""
+    """Returns the median expected rate of each direction over the configurations of a job."""
     rates = dict(otherwise.bytes_per_second)
     for direction in rates:
         found = [
@@ -55,7 +56,7 @@ def expected_rates(
 
 
 def planned_seconds(planned: PlannedJob, ranks: int, rates: Rates) -> float:
-    """Set-up and all repetitions of all configurations of one job."""
+    """Returns the time of set-up and all repetitions of all configurations of one job."""
     setup = SETUP_SECONDS + SETUP_SECONDS_PER_RANK * ranks
     return setup + sum(_configuration_seconds(one, rates) for one in planned.configurations)
 
@@ -72,7 +73,7 @@ def _configuration_seconds(one: PlannedConfiguration, rates: Rates) -> float:
 
 
 def _repetitions(parameters: Mapping[str, Parameter]) -> float:
-    """Warm-ups and the least number of counted repetitions; more are made where rates vary."""
+    """Returns the warm-ups plus the fewest counted repetitions; more are made if rates vary."""
     by_name = {name.replace("_", "-"): parameter.value for name, parameter in parameters.items()}
     counts = [by_name.get(name) for name in ("warmups", "repetitions")]
     return sum(float(count) for count in counts if isinstance(count, int | float)) or 1.0
@@ -80,27 +81,27 @@ def _repetitions(parameters: Mapping[str, Parameter]) -> float:
 
 @dataclass
 class Estimator:
-    """Seconds of every combination, refined by what finished runs took."""
+    """Seconds of every combination, refined by the times of finished runs."""
 
     planned: list[float]
-    """By combination, before anything ran."""
+    """Estimated seconds by combination, before any run."""
     taken: dict[int, list[float]] = field(default_factory=dict)
     ratios: list[float] = field(default_factory=list)
 
     def learn(self, combination: int, seconds: float) -> None:
-        """Take a finished run into account."""
+        """Takes the time of a finished run into account."""
         self.taken.setdefault(combination, []).append(seconds)
         if self.planned[combination] > 0:
             self.ratios.append(seconds / self.planned[combination])
 
     def seconds(self, combination: int) -> float:
-        """What the next run of a combination is expected to take."""
+        """Returns the estimated time of the next run of a combination."""
         if combination in self.taken:
             return statistics.median(self.taken[combination])
         correction = statistics.median(self.ratios) if self.ratios else 1.0
         return self.planned[combination] * correction
 
     def cautious_seconds(self, combination: int) -> float:
-        """With a margin, and no less than the longest such run took: for time limits."""
+        """Returns an estimate for time limits: with a margin, and at least the longest such run."""
         longest = max(self.taken.get(combination, [0.0]))
         return max(MARGIN * self.seconds(combination), longest)

@@ -1,15 +1,15 @@
-"""Runs a campaign: one run after the other, each whole on disk before the journal says so.
+"""Runs a campaign: one run after the other, each complete on disk before the journal says so.
 
-For each run, in the design's order:
+These steps are done for each run, in the design's order:
 
-1. done already by the journal: nothing
-2. a time limit that it is not expected to keep: the campaign ends, unfinished
-3. ``begin`` in the journal; what a broken earlier attempt left is cleared
-4. calibrate, unless a platform description serves, once per block, directory, striping, ranks and
-   transfer; expect; run; finalize; report: the functions of ``weir.bench.job``
-5. all files of the run on disk, then ``done`` in the journal
+1. If the journal says that the run is done, skip it.
+2. If it is not expected to end before the time limit, end the campaign, unfinished.
+3. Write ``begin`` to the journal, and clear what an interrupted earlier attempt left.
+4. Calibrate (unless there is a platform description) once per block, directory, striping, ranks
+   and transfer; then expect, run, finalize and report, by the functions of ``weir.bench.job``.
+5. Flush all files of the run to disk, then write ``done`` to the journal.
 
-So a crash, a signal or a job's end between any two instructions loses at most one run.
+A crash, a signal or the end of a job between any two instructions thus loses at most one run.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from weir.results.errors import ResultError
 from weir.results.finalize import FinalizedRun, finalize
 
 MOST_FAILURES = 3
-"""So many runs failing one after the other end a campaign: something is wrong with all of them."""
+"""A campaign ends after this many consecutive failures, because all its runs seem affected."""
 NO_SPACE = ("No space left on device", "ENOSPC", "Disk quota exceeded")
 
 Outcome = Literal["complete", "time limit", "interrupted", "failures"]
@@ -51,7 +51,7 @@ Outcome = Literal["complete", "time limit", "interrupted", "failures"]
 
 @dataclass(frozen=True)
 class Step:
-    """Where a campaign is, for who watches it."""
+    """Where a campaign is, for display."""
 
     run: CampaignRun
     name: str
@@ -63,7 +63,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Watch:
-    """What is called while a campaign runs."""
+    """Functions that are called while a campaign runs."""
 
     on_step: Callable[[Step], None]
     on_finished: Callable[[Step, list[FinalizedRun]], None]
@@ -73,7 +73,7 @@ class Watch:
 
 @dataclass
 class Result:
-    """How it ended, and why."""
+    """How a campaign ended, and why."""
 
     outcome: Outcome
     done: int
@@ -83,7 +83,7 @@ class Result:
 
 @dataclass
 class Execution:
-    """One session of a campaign: from its start, or from where it stood, to its end."""
+    """One session of a campaign: from its start, or where the last session ended, to its end."""
 
     setup: Setup
     output: Path
@@ -95,7 +95,7 @@ class Execution:
     inherited: tuple[int, ...]
     run_timeout: float | None
     deadline: float | None
-    """By time.monotonic(): no run is begun that is not expected to end before."""
+    """By time.monotonic(): no run begins unless it is expected to end before this time."""
     watch: Watch
     only: frozenset[int] | None = None
 
@@ -104,13 +104,13 @@ class Execution:
         self.learn()
 
     def learn(self) -> None:
-        """Tell the estimator of every run that is done."""
+        """Passes the times of all runs that are done to the estimator."""
         for run in self.setup.campaign.runs:
             if run.number in self.done:
                 self.estimator.learn(run.combination, self.done[run.number].seconds)
 
     def waiting(self) -> list[CampaignRun]:
-        """The runs that this session is to make, in order."""
+        """Returns the runs that this session must make, in order."""
         return [
             run
             for run in self.setup.campaign.runs
@@ -118,11 +118,11 @@ class Execution:
         ]
 
     def seconds_left(self) -> float:
-        """What all runs of this session that wait are expected to take."""
+        """Returns the estimated time of all remaining runs of this session."""
         return sum(self.estimator.seconds(run.combination) for run in self.waiting())
 
     def run(self) -> Result:
-        """Make every run that is not done."""
+        """Makes every run that is not done."""
         result = Result("complete", len(self.done))
         in_a_row = 0
         for run in self.waiting():
@@ -232,7 +232,7 @@ class Execution:
                     tell=tell,
                 )
             except BenchError as error:
-                # weir-bench's own lines were kept back here, so that they stand in the journal.
+                # weir-bench's own lines were withheld here, so they go into the journal.
                 reason = str(error) or "; ".join(said)
                 raise BenchError(reason, error.exit_status) from None
         finalized = finalize(output, verdict)
@@ -249,7 +249,7 @@ class Execution:
 
 
 def planned_bytes(setup: Setup) -> Mapping[str, int]:
-    """Bytes that one repetition of every run writes and reads, over the campaign."""
+    """Returns the bytes that all runs write and read in one repetition each."""
     totals = {"write": 0, "read": 0}
     for run in setup.campaign.runs:
         for one in setup.combinations[run.combination].planned.configurations:

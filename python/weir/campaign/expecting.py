@@ -1,7 +1,7 @@
-"""Expectations of a campaign's runs: from a platform description, or from calibrations.
+"""Makes expectations of a campaign's runs, from a platform description or from calibrations.
 
-A calibration holds for a directory, a number of ranks and a transfer size, and for one block: a
-machine drifts, and blocks are there to follow it. A campaign that goes on calibrates anew.
+A calibration is valid for a directory, a number of ranks, a transfer size, and one block: machines
+drift, and blocks follow the drift. A resumed campaign calibrates anew.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Key = tuple[int, str, tuple[str, ...], int, int]
 
 @dataclass
 class Expecting:
-    """Makes expectations, and calibrates where there is none for them yet."""
+    """Makes expectations, and calibrates first if there is no calibration for them yet."""
 
     tell: Callable[[str], None]
     platform: Platform | None = None
@@ -32,7 +32,7 @@ class Expecting:
     def expect(
         self, job: Job, planned: PlannedJob, block: int, folder: Path
     ) -> dict[str, Expectation]:
-        """By slug; a calibration used is left in ``folder``, as ``weir bench`` leaves it."""
+        """Returns expectations by slug; leaves a calibration that it uses in ``folder``."""
         if self.platform is not None:
             return expectations(planned, self.platform, places_of(self.platform, planned))
         key = (
@@ -49,7 +49,7 @@ class Expecting:
         return expectations(planned, calibration)
 
     def work_per_second(self) -> float | None:
-        """Busy work of a rank, from the platform or the last calibration."""
+        """Returns a rank's busy-work operations per second, by the platform or last calibration."""
         if self.platform is not None:
             known = self.platform.busy_work_operations_per_second
             return known.value if known is not None else None

@@ -1,4 +1,4 @@
-"""A campaign's TOML file: its types, and reading it so that a mistake is one clear line."""
+"""Types and parser of a campaign's TOML file; every mistake is reported as one clear line."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|d)?")
 
 
 def read_duration(text: object) -> object:
-    """Seconds from a number, ``90s``, ``10m``, ``2h``, ``1h 30m`` or Slurm's ``HH:MM:SS``."""
+    """Parses seconds: a number, ``90s``, ``10m``, ``2h``, ``1h 30m`` or Slurm's ``HH:MM:SS``."""
     if not isinstance(text, str):
         return text
     clock = re.fullmatch(r"(\d+):(\d\d):(\d\d)", text.strip())
@@ -36,7 +36,7 @@ def read_duration(text: object) -> object:
 
 
 def read_size(text: object) -> object:
-    """Bytes from a number or a size such as ``4m``."""
+    """Returns bytes from a number or a size such as ``4m``."""
     if not isinstance(text, str):
         return text
     number = number_in(text)
@@ -54,7 +54,7 @@ def _as_words(given: object) -> object:
 
 
 class Part(BaseModel):
-    """Base of the file's tables: what is not known is refused by name."""
+    """Base of the file's tables, which refuses unknown names."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -70,7 +70,7 @@ class FactorTable(Part):
         return [self.name] if self.name is not None else self.names
 
     def rows(self) -> list[list[Value]]:
-        """Per level, a value for each name. One value for several names is that of all of them."""
+        """Returns, per level, a value for each name; a single value applies to all names."""
         names = self.all_names()
         if isinstance(self.levels, str):
             return [[value] * len(names) for value in read_levels(self.levels)]
@@ -87,7 +87,7 @@ class FactorTable(Part):
 
 
 class PlatformTable(Part):
-    """``[platform]``: the description to expect from, named as for ``--platform``."""
+    """``[platform]``: the platform description for expectations, named as for ``--platform``."""
 
     file: str
 
@@ -115,14 +115,14 @@ class CampaignFile(Part):
 
 
 def read_number(value: Value) -> Value:
-    """A value as it is, or the number of bytes where it is a text such as ``4m``."""
+    """Returns a value unchanged, or the number of bytes if it is a text such as ``4m``."""
     if isinstance(value, str) and number_in(value) is not None:
         return read_value(value)
     return value
 
 
 def load_campaign_file(path: Path) -> CampaignFile:
-    """The file, checked; every mistake ends as a ``BenchError`` of one line."""
+    """Reads and checks the file; every mistake ends as a ``BenchError`` of one line."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -132,7 +132,7 @@ def load_campaign_file(path: Path) -> CampaignFile:
 
 
 def parse_campaign_file(text: str, where: str, stem: str) -> CampaignFile:
-    """The file from its text; ``where`` names it in messages, ``stem`` is the default name."""
+    """Parses the file's text; ``where`` names it in messages, ``stem`` is the default name."""
     try:
         table: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -152,7 +152,7 @@ def parse_campaign_file(text: str, where: str, stem: str) -> CampaignFile:
 
 
 def first_difference(before: str, after: str) -> str | None:
-    """What the second of two files says otherwise, or nothing; comments do not count."""
+    """Returns the first difference of two files, or None; comments do not count."""
     found = _difference(tomllib.loads(before), tomllib.loads(after), "")
     return next(iter(found), None)
 

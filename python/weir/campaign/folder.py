@@ -1,4 +1,4 @@
-"""A campaign's folder: begun anew, or gone on with when it is the same campaign."""
+"""A campaign's folder, new or resumed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COPY = "campaign.toml"
 
 
 def existing_campaign(output: Path, *, resume: bool) -> Campaign | None:
-    """The campaign in ``output`` that is to be gone on with; nothing where a new one begins."""
+    """Returns the campaign in ``output`` to resume, or None if a new one begins."""
     if not output.exists():
         return None
     begun = (output / CAMPAIGN_FILE).is_file()
@@ -34,7 +34,7 @@ def existing_campaign(output: Path, *, resume: bool) -> Campaign | None:
 def check_unchanged(
     output: Path, begun: Campaign, text: str, given: Mapping[str, Value], platform: str | None
 ) -> None:
-    """Refuse to go on with a campaign under another file or another command line."""
+    """Refuses to resume a campaign with a different file or command line."""
     copy = output / COPY
     try:
         before = copy.read_text(encoding="utf-8")
@@ -56,7 +56,7 @@ def check_unchanged(
 
 
 def begin_folder(output: Path, campaign: Campaign, text: str) -> None:
-    """Make the folder with the copy of the file and the design; ``campaign.json`` comes last."""
+    """Makes the folder with a copy of the file, and the design; writes ``campaign.json`` last."""
     try:
         (output / RUNS_FOLDER).mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -66,10 +66,10 @@ def begin_folder(output: Path, campaign: Campaign, text: str) -> None:
 
 
 def clear_unfinished(output: Path) -> Path | None:
-    """Make room for a run that is to be made again; returns where what was there went, if kept.
+    """Clears the folder of a run to be repeated; returns where a kept run was moved, or None.
 
-    A half-done run is removed, with the test files that it left. One that is complete, or failed
-    with a reason, holds something to look at and is set aside.
+    A half-done run is removed, with the test files that it left. A run that is complete, or that
+    failed with a reason, is worth examining and is set aside.
     """
     if not output.exists():
         return None
@@ -90,24 +90,27 @@ def clear_unfinished(output: Path) -> Path | None:
 
 
 def _tells(folder: Path) -> bool:
-    """Whether a run says why it failed: more than that it or its campaign was ended."""
+    """Returns whether a run has a reason of its own for its failure.
+
+    The end of its job or of the campaign is not such a reason.
+    """
     try:
         run = load_run(folder)
     except ResultError:
-        return True  # what cannot be read is not ours to remove
+        return True  # A folder that cannot be read is kept.
     if run.status != "failed" or run.failure is None:
         return False
     return run.failure.operation != "job"
 
 
 def clear_preparations(output: Path) -> None:
-    """Remove the working folders that a killed weir left beside the runs."""
+    """Removes the working folders that a killed weir left beside the runs."""
     for folder in (output / RUNS_FOLDER).glob(".preparing-*"):
         shutil.rmtree(folder)
 
 
 def flush_tree(output: Path) -> None:
-    """Wait until every file and folder of a run is on disk."""
+    """Waits until every file and folder of a run is on disk."""
     for folder, _, files in os.walk(output):
         for name in [*files, "."]:
             descriptor = os.open(Path(folder) / name, os.O_RDONLY | os.O_NOFOLLOW)

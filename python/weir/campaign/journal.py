@@ -1,12 +1,12 @@
-"""The journal: one JSON object per line, only ever appended, on disk before work goes on.
+"""The journal: one JSON object per line, appended, and flushed to disk before work continues.
 
-``begin`` is written before a run is started, ``done`` after its folder is whole and on disk,
-``failed`` when it ended otherwise. A run counts as done by its ``done`` line alone, so that a crash
-at any point loses at most the run that was going on. A line that a crash or a disk damaged is
-skipped with a message: the run it was about is then made again.
+``begin`` is written before a run starts, ``done`` after its folder is complete and on disk,
+``failed`` when it ended otherwise. Only its ``done`` line makes a run count as done, so that a
+crash at any point loses at most the current run. A line that a crash or a disk damaged is skipped
+with a message, and the run to which it belonged is repeated.
 
-Tasks of a job array write a journal each, so that no two machines append to one file; readers take
-all ``journal*.jsonl`` together.
+Each task of a job array writes its own journal, so that no two machines append to one file; readers
+merge all ``journal*.jsonl``.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ JOURNALS = "journal*.jsonl"
 
 
 class Entry(Record):
-    """One line."""
+    """One line of a journal."""
 
     format_version: Literal[1] = 1
     event: Literal["begin", "done", "failed"]
@@ -42,7 +42,7 @@ class Entry(Record):
 
 
 def read_journals(folder: Path, tell: Callable[[str], None]) -> list[Entry]:
-    """All entries of all journals, in the order of their times; damaged lines are told of."""
+    """Returns all entries of all journals, ordered by time; reports damaged lines to ``tell``."""
     entries: list[Entry] = []
     for file in sorted(folder.glob(JOURNALS)):
         try:
@@ -61,12 +61,12 @@ def read_journals(folder: Path, tell: Callable[[str], None]) -> list[Entry]:
 
 
 def done_runs(entries: list[Entry]) -> dict[int, Entry]:
-    """The last ``done`` entry of every run that has one."""
+    """Returns the last ``done`` entry of every run that has one."""
     return {entry.run: entry for entry in entries if entry.event == "done"}
 
 
 class Journal:
-    """Appends to one journal, which no other process appends to meanwhile."""
+    """Appends to one journal; no other process may append to it meanwhile."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -78,7 +78,7 @@ class Journal:
             fcntl.flock(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             size = os.fstat(self._descriptor).st_size
             if size and os.pread(self._descriptor, 1, size - 1) != b"\n":
-                # A crash cut the last line; what follows must not be joined to it.
+                # A crash truncated the last line; the next one must not be joined to it.
                 os.write(self._descriptor, b"\n")
         except BlockingIOError:
             self._close()
@@ -99,7 +99,7 @@ class Journal:
         self._close()
 
     def append(self, entry: Entry) -> None:
-        """Write one line and wait until it is on disk."""
+        """Writes one line and waits until it is on disk."""
         line = json.dumps(entry.model_dump(mode="json"), ensure_ascii=False).encode() + b"\n"
         try:
             written = os.write(self._descriptor, line)

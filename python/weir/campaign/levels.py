@@ -1,14 +1,14 @@
-"""The levels of a factor, as people write them.
+"""Parses the levels of a factor.
 
-    [1, 4, 9, 16]          a list, as it stands
-    "1:16"                 1 to 16 by one
-    "1.0:1.5:0.05"         by a step; the end is a level when a step falls on it
-    "1:16384:*2"           by a factor: powers of two here
-    "16m:2g:*2"            sizes, in powers of 1024 bytes
-    "1, 4, 9, 16"          several in one text, as on a command line
+    [1, 4, 9, 16]            a list
+    "1:16"                   1 to 16 in steps of 1
+    "1.0:1.5:0.05"           with a step; the end is a level if a step meets it
+    "1:16384:*2"             with a factor, here powers of two
+    "16m:2g:*2"              sizes, in powers of 1024 bytes
+    "1, 4, 9, 16"            several in one text, as on a command line
     ["1:64", "128:8192:*2"]  ranges as parts of a list
 
-Ranges are counted in decimal arithmetic, so 1.0:1.5:0.05 holds 1.15 and ends at 1.5 exactly.
+Ranges use decimal arithmetic, so 1.0:1.5:0.05 contains 1.15 and ends exactly at 1.5.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ _POWER = {"k": 1, "m": 2, "g": 3, "t": 4}
 
 
 class LevelError(ValueError):
-    """Levels that cannot be read; the message says which and why."""
+    """Levels that cannot be parsed; the message says which and why."""
 
 
 def number_in(text: str) -> Decimal | None:
-    """The number that a text is, sizes such as ``4m`` in bytes; nothing when it is none."""
+    """Returns the number in a text, with sizes such as ``4m`` in bytes; None if it is no number."""
     sized = _SIZE.fullmatch(text.strip())
     if sized:
         return Decimal(sized.group(1)) * Decimal(1024) ** _POWER[sized.group(2).lower()]
@@ -41,7 +41,7 @@ def number_in(text: str) -> Decimal | None:
 
 
 def value_of(number: Decimal) -> int | float:
-    """An integer where the number is one and was written as one, else a float."""
+    """Returns an int if the number is an integer and was written as one, else a float."""
     whole = number.to_integral_value()
     exponent = number.as_tuple().exponent
     written_whole = isinstance(exponent, int) and exponent >= 0
@@ -49,7 +49,7 @@ def value_of(number: Decimal) -> int | float:
 
 
 def read_value(text: str) -> Value:
-    """A level from text: a number or a size where it is one, else the text."""
+    """Parses a level: a number or a size if possible, else the text."""
     number = number_in(text)
     if number is None:
         return text.strip()
@@ -59,7 +59,7 @@ def read_value(text: str) -> Value:
 
 
 def read_levels(given: str | Sequence[Value]) -> list[Value]:
-    """All levels in the order in which they are given; raises ``LevelError``."""
+    """Returns all levels in the given order; raises ``LevelError``."""
     if isinstance(given, str):
         parts: list[Value] = [part for part in given.split(",") if part.strip()]
         levels = [level for part in parts for level in _levels_of(part, as_number=True)]
@@ -76,7 +76,7 @@ def read_levels(given: str | Sequence[Value]) -> list[Value]:
 
 
 def is_flag(value: Value) -> bool:
-    """Whether a level is true or false; Python takes those for 1 and 0."""
+    """Returns whether a level is true or false, which Python treats as 1 and 0."""
     return isinstance(value, bool)
 
 
@@ -99,7 +99,7 @@ def _range(text: str, start: str, stop: str, star: str | None, step: str | None)
         raise LevelError(f"{text} never comes to its end")
     levels: list[Value] = []
     at = first
-    # Counted from the start: no rounding adds up, and decimal steps are exact.
+    # Counting from the start accumulates no rounding errors, and decimal steps are exact.
     while at <= last if by > 0 else at >= last:
         levels.append(_as_written(at, first, by))
         at = at * by if star else at + by
@@ -120,6 +120,6 @@ def _term(text: str) -> Decimal:
 
 
 def _as_written(number: Decimal, first: Decimal, by: Decimal) -> int | float:
-    """Integers where start and step are integers; 1.0:1.5:0.5 gives floats throughout."""
+    """Returns integers if start and step are integers; 1.0:1.5:0.5 gives only floats."""
     whole = all(isinstance(value_of(part), int) for part in (first, by))
     return int(number) if whole else float(number)

@@ -1,10 +1,10 @@
-"""One campaign at a time on a machine: a lock on a file that all users of the machine share.
+"""Limits a machine to one campaign at a time, by a lock on a file that all its users share.
 
-The kernel holds the lock (flock) and lets it go when the last process that has the file open is
-gone, however it ended; the file itself stays and says who took it last. The launcher of a run
-inherits the open file, so the lock outlives a killed ``weir`` for as long as its run goes on.
+The kernel holds the lock (flock) and releases it when the last process that has the file open is
+gone, however it ended. The file itself remains and names its last holder. The launcher of a run
+inherits the open file, so the lock outlives a killed ``weir`` until its run ends.
 
-A lock on a file that others own needs no right to write it; only the note of who holds it does.
+A lock on another user's file needs no write permission; only the note of its holder does.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ POLL_SECONDS = 0.2
 
 
 def lock_file() -> Path:
-    """The machine's lock: in WEIR_LOCK_DIRECTORY, /run/lock or /tmp, the first that there is."""
+    """Returns the lock file: in WEIR_LOCK_DIRECTORY, /run/lock or /tmp, the first that exists."""
     named = os.environ.get("WEIR_LOCK_DIRECTORY")
     places = [named] if named else PLACES
     for place in places:
@@ -44,11 +44,11 @@ def lock_file() -> Path:
 def machine_lock(
     campaign: str, tell: Callable[[str], None], *, side_by_side: bool = False
 ) -> Iterator[int]:
-    """Hold the lock; gives the descriptor that children are to inherit.
+    """Holds the lock; yields the descriptor that children must inherit.
 
-    ``side_by_side`` shares it with other tasks that ask for the same. Raises ``BenchError`` that
-    says who holds the lock. If the process that took it is gone and only its run still ends, that
-    is waited for, a minute at most.
+    With ``side_by_side`` other tasks that pass it share the lock. Raises ``BenchError`` that names
+    the holder. If the process that took the lock is gone and only its run is still ending, the
+    function waits for at most a minute.
     """
     file = lock_file()
     descriptor = _open(file)
@@ -73,7 +73,7 @@ def machine_lock(
 
 
 def holder_of_machine() -> str | None:
-    """Who runs a campaign on this machine now, in words; nothing when no one does."""
+    """Describes the campaign that runs on this machine now; None if there is none."""
     try:
         descriptor = os.open(lock_file(), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except (OSError, BenchError):
@@ -85,7 +85,7 @@ def holder_of_machine() -> str | None:
 
 
 def describe(holder: dict[str, object] | None) -> str:
-    """The note of a holder as a clause."""
+    """Formats the note of a holder as a clause."""
     if holder is None:
         return "its holder left no note"
     return (
@@ -95,10 +95,10 @@ def describe(holder: dict[str, object] | None) -> str:
 
 
 def _open(file: Path) -> int:
-    """The lock file, made if need be; not through a link, and only a regular file."""
+    """Opens the lock file or creates it; refuses links and files that are not regular."""
     flags = os.O_CLOEXEC | os.O_NOFOLLOW
-    # In a folder that all may write to, opening another user's file with O_CREAT is refused
-    # (fs.protected_regular), so making it and opening it are separate steps.
+    # In a folder that all users may write to, opening another user's file with O_CREAT fails
+    # (fs.protected_regular), so creating and opening the file are separate steps.
     for attempt in (os.O_RDWR, os.O_RDONLY, os.O_RDWR | os.O_CREAT | os.O_EXCL, os.O_RDONLY):
         try:
             descriptor = os.open(file, flags | attempt, 0o666)
@@ -110,7 +110,7 @@ def _open(file: Path) -> int:
             os.close(descriptor)
             raise BenchError(f"the machine's lock {file} is no regular file; remove it")
         with contextlib.suppress(PermissionError):
-            os.fchmod(descriptor, 0o666)  # the umask took rights that other users need
+            os.fchmod(descriptor, 0o666)  # The umask removed permissions that other users need.
         return descriptor
     raise BenchError(f"the machine's lock {file} cannot be made or opened")
 
@@ -138,7 +138,7 @@ def _write_note(descriptor: int, campaign: str) -> None:
     try:
         os.pwrite(descriptor, text.ljust(LONGEST_NOTE)[: max(len(text), 512)], 0)
     except OSError:
-        return  # the file is another user's, opened for reading: the lock holds without a note
+        return  # The file is another user's and open for reading: the lock holds without a note.
 
 
 def _note(descriptor: int) -> dict[str, object] | None:

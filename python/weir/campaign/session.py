@@ -1,4 +1,4 @@
-"""One session of a campaign: lock, journal, estimate, runs, and how it ended."""
+"""One session of a campaign: lock, journal, estimate, runs, and its end."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ from weir.results.quantities import rate_text, seconds_text, significant
 from weir.results.schema import Run
 
 SHOWN_STEPS = ("create", "open")
-"""Of the workload open, in the line about a run."""
+"""Steps of the workload open that the line about a run shows."""
 UNFINISHED = 75
-"""Exit status of a campaign that is to be gone on with (EX_TEMPFAIL of sysexits.h)."""
+"""Exit status of a campaign that must be resumed (EX_TEMPFAIL of sysexits.h)."""
 
 
 @dataclass(frozen=True)
 class Session:
-    """What a session is asked to do, besides the campaign itself."""
+    """The options of a session, besides the campaign itself."""
 
     output: Path
     job_of: JobOf
@@ -61,7 +61,7 @@ class Session:
 
 
 def first_estimator(setup: Setup, rates: Rates, *, calibrates: bool) -> Estimator:
-    """An estimator from the plans alone."""
+    """Returns an estimator that uses only the plans."""
     keys = {
         (
             one.ranks,
@@ -78,7 +78,7 @@ def first_estimator(setup: Setup, rates: Rates, *, calibrates: bool) -> Estimato
 
 
 def run_session(setup: Setup, session: Session) -> Result:
-    """Make the runs that wait; returns how it ended. The campaign's folder is there already."""
+    """Makes the remaining runs and returns how it ended; the campaign's folder exists."""
     started = time.monotonic()
     with ExitStack() as held:
         held.enter_context(_ended_by_signals())
@@ -121,7 +121,7 @@ def run_session(setup: Setup, session: Session) -> Result:
 
 
 def _first_rates(setup: Setup, execution: Execution, session: Session, assumed: Rates) -> Rates:
-    """Rates for the estimate from the first run's expectation, which is needed anyway."""
+    """Returns rates for the estimate from the first run's expectation, which is needed anyway."""
     run = execution.waiting()[0]
     prepared = setup.combinations[run.combination]
     if not moves_bytes(prepared.planned):
@@ -149,7 +149,7 @@ def _say_estimate(session: Session, execution: Execution, rates: Rates) -> None:
 def _journal_file(session: Session) -> Path:
     if session.only is None:
         return session.output / JOURNAL_FILE
-    # A task of a job array: no two machines append to one file.
+    # This is a task of a job array: no two machines append to one file.
     first = min(session.only)
     return session.output / f"journal-from-{first:04d}.jsonl"
 
@@ -159,7 +159,7 @@ def _silent(session: Session) -> Watch:
 
 
 def _without_bytes(run: Run) -> list[str]:
-    """What a run says whose rates are not of bytes: of metadata, flagfile and open."""
+    """Returns the results of runs whose rates are not of bytes: metadata, flagfile and open."""
     judged = {one.action: one for one in run.verdict.metadata} if run.verdict else {}
     said = []
     for action in run.metadata:
@@ -191,9 +191,9 @@ def _watch(session: Session, on_step: Callable[[Step], None]) -> Watch:
 
 @contextmanager
 def _ended_by_signals() -> Iterator[None]:
-    """Between runs SIGTERM and SIGHUP end a campaign in order, as Ctrl-C does.
+    """Lets SIGTERM and SIGHUP between runs end a campaign in order, as Ctrl-C does.
 
-    During a run ``weir.bench.process`` takes the signals over and ends the run's job first.
+    During a run ``weir.bench.process`` handles the signals and ends the run's job first.
     """
 
     def interrupt(_number: int, _frame: FrameType | None) -> None:
@@ -210,7 +210,7 @@ def _ended_by_signals() -> Iterator[None]:
 
 
 def ending_error(result: Result, total: int, again: str) -> BenchError | None:
-    """The line and the exit status that a session ends with; nothing when all runs are done."""
+    """Returns the line and exit status with which a session ends; None if all runs are done."""
     state = f"{result.done} of {total} runs are done"
     if result.outcome == "interrupted":
         text = f"interrupted, {state} ({result.reason}); go on with: {again}"

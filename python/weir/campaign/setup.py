@@ -1,7 +1,7 @@
-"""A campaign before its first run: everything planned and checked, so that mistakes come first.
+"""Plans and checks a whole campaign before its first run, so that mistakes show first.
 
-Each combination is planned by ``weir-bench ... --plan``: unknown settings, levels that the
-workload refuses and disks that are too small end here, with the combination named.
+Each combination is planned by ``weir-bench ... --plan``. Unknown settings, levels that the workload
+refuses, and disks that are too small are reported here, with the combination.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from weir.campaign.file import CampaignFile
 from weir.results.campaign import Campaign, Value
 
 JobOf = Callable[[int], Job]
-"""weir-bench under its launcher, for a number of ranks."""
+"""Returns weir-bench under its launcher, for a number of ranks."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """One combination: what weir-bench is given, on how many ranks, and what that means."""
+    """One combination: weir-bench's arguments, the number of ranks, and the resulting plan."""
 
     arguments: list[str]
     ranks: int
@@ -33,7 +33,7 @@ class Prepared:
 
 @dataclass(frozen=True)
 class Setup:
-    """A whole campaign, ready to begin."""
+    """A whole campaign that is ready to begin."""
 
     campaign: Campaign
     combinations: list[Prepared]
@@ -48,10 +48,10 @@ def design_campaign(
     given: Mapping[str, Value],
     seed: int | None = None,
 ) -> tuple[Campaign, int]:
-    """The design of a file, and how many combinations were excluded.
+    """Returns the design of a file, and the number of excluded combinations.
 
-    ``given`` is what the command line added, ``seed`` that of a campaign which goes on; else the
-    file's, else a new one.
+    ``given`` are the settings on the command line. ``seed`` is that of a resumed campaign; without
+    it the file's seed is used, or else a new one.
     """
     chosen = scale if scale is not None else file.scale
     factors = factors_of(file, chosen)
@@ -81,7 +81,7 @@ def design_campaign(
 def prepare_campaign(
     file: CampaignFile, campaign: Campaign, excluded: int, job_of: JobOf, ranks: int | None
 ) -> Setup:
-    """Plan every combination; raises ``BenchError`` for the first that cannot be run."""
+    """Plans every combination; raises ``BenchError`` for the first that cannot be run."""
     prepared = []
     for combination in campaign.combinations:
         settings = settings_of(file, combination, campaign.scale)
@@ -101,7 +101,7 @@ def prepare_campaign(
 
 
 def _check_own(arguments: list[str]) -> None:
-    """Refuse options that a campaign gives weir-bench itself."""
+    """Refuses options of weir-bench that a campaign sets itself."""
     check_arguments(arguments)
     if any(word.partition("=")[0] == "--output" for word in arguments):
         raise BenchError(

@@ -1,10 +1,10 @@
-"""A campaign as Slurm array jobs: one script per number of ranks, and one that submits them.
+"""Turns a campaign into Slurm array jobs: a script per number of ranks, and one that submits them.
 
-Runs with unlike numbers of ranks need allocations of unlike sizes, so each number has an array of
-its own. A task makes one run, or a chunk of them; what is done already is not made again, so a task
-that was cut off is submitted again by its index. All arrays bear one name and wait for one another
-(``--dependency=singleton``), and ``%THROTTLE`` limits how many tasks of one are on at a time: runs
-that share a file system would measure each other.
+Runs with different numbers of ranks need allocations of different sizes, so each number of ranks
+has its own array. A task makes one run or a chunk of them. It does not repeat runs that are done,
+so an interrupted task can be submitted again by its index. All arrays have the same name and wait
+for one another (``--dependency=singleton``), and ``%THROTTLE`` limits how many tasks of an array
+run at a time, because concurrent runs on one file system would measure each other.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SAFETY = 2.0
 
 @dataclass(frozen=True)
 class ArrayJob:
-    """One array: the ranks of its tasks, the runs of each task, and the time one may take."""
+    """One array: the ranks of its tasks, the runs of each task, and a task's time limit."""
 
     ranks: int
     tasks: list[list[int]]
@@ -37,7 +37,7 @@ class ArrayJob:
 def array_jobs(
     setup: Setup, estimator: Estimator, chunk: int, done: frozenset[int]
 ) -> list[ArrayJob]:
-    """The arrays for the runs that wait, with ``chunk`` runs per task, in the design's order."""
+    """Returns the arrays for the remaining runs, ``chunk`` runs per task, in the design's order."""
     by_ranks: dict[int, list[tuple[int, float]]] = {}
     for run in setup.campaign.runs:
         if run.number not in done:
@@ -54,7 +54,7 @@ def array_jobs(
 
 
 def script_of(job: ArrayJob, name: str, output: Path, command: Sequence[str], throttle: int) -> str:
-    """The text of one array's script; ``command`` is the ``weir campaign`` that a task runs."""
+    """Returns the text of an array's script; a task runs ``command``, a ``weir campaign``."""
     runs = "\n".join(f'  "{",".join(str(run) for run in task)}"' for task in job.tasks)
     last = len(job.tasks) - 1
     margin = min(60.0, 0.1 * job.seconds)
@@ -83,12 +83,12 @@ exec {shlex.join([*command, *own])} --only "${{tasks[index]:?there is no task $i
 
 
 def script_name(job: ArrayJob) -> str:
-    """The file name of an array's script."""
+    """Returns the file name of an array's script."""
     return f"ranks-{job.ranks:05d}.sh"
 
 
 def slurm_time(seconds: float) -> str:
-    """``HH:MM:SS``, rounded up to minutes."""
+    """Formats ``HH:MM:SS``, rounded up to minutes."""
     minutes = math.ceil(seconds / 60)
     return f"{minutes // 60:02d}:{minutes % 60:02d}:00"
 

@@ -1,8 +1,8 @@
 """``weir bench ... --sweep NAME=LEVELS``: a small campaign from a command line.
 
-Two sweeps of MADbench2 have a figure in its paper, and get what that figure shows unless the
-command line says otherwise: over the busy-work exponent synchronous and asynchronous runs in one
-job (Borrill et al., figure 7), over the ranks unique and shared files (figure 5).
+MADbench2's paper has figures for two sweeps. These get the settings of the figure unless the
+command line has others: over the busy-work exponent, synchronous and asynchronous runs in one job
+(Borrill et al., figure 7); over the ranks, unique and shared files (figure 5).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ SHOWN_WITH = {
     ("madbench", "busy-work-exponent"): ("iomode", "SYNC,ASYNC"),
     ("madbench", RANKS): ("filetype", "UNIQUE,SHARED"),
 }
-"""What is added to a sweep of a workload's setting: another setting and its value."""
+"""Setting and value that are added to a sweep, by workload and swept setting."""
 OF_THE_JOB = ("output", "expectation", "progress", "plan", "settings", RANKS)
 
 
 def read_sweep(workload: str, text: str) -> tuple[str, str]:
-    """A ``--sweep``'s setting, by weir-bench's name, and its levels as they stand."""
+    """Returns a ``--sweep``'s setting, by weir-bench's name, and its levels as given."""
     name, separator, levels = text.partition("=")
     if not separator or not name.strip() or not levels.strip():
         raise BenchError(
@@ -39,9 +39,9 @@ def read_sweep(workload: str, text: str) -> tuple[str, str]:
 
 
 def sweep_file(arguments: Sequence[str], sweeps: Sequence[str], ranks: int | None) -> str:
-    """The TOML text of the campaign that a sweep is.
+    """Returns the TOML text of the campaign that a sweep stands for.
 
-    ``arguments`` are the workload and its words, without a value for what is swept.
+    ``arguments`` are the workload and its words, without a value for the swept settings.
     """
     workload = arguments[0]
     swept = [read_sweep(workload, text) for text in sweeps]
@@ -66,10 +66,10 @@ def sweep_file(arguments: Sequence[str], sweeps: Sequence[str], ranks: int | Non
 
 
 def without_swept(arguments: Sequence[str], planned: PlannedJob, swept: Sequence[str]) -> list[str]:
-    """The arguments with what is swept taken out, also where it was given by its position.
+    """Removes swept settings from the arguments, also if they were given by position.
 
-    The plan knows which settings the command line gave, and their values; all are then given by
-    their names. Words are left as they stand where nothing that is swept was given.
+    The plan contains the settings of the command line and their values; the result passes all of
+    them by name. If no swept setting was given, the words are unchanged.
     """
     values: dict[str, list[Value]] = {}
     for one in planned.configurations:
@@ -92,7 +92,7 @@ def without_swept(arguments: Sequence[str], planned: PlannedJob, swept: Sequence
 
 
 def _settings_file(arguments: Sequence[str]) -> list[str]:
-    """``--settings FILE`` as it was given: what the file says is not of the command line."""
+    """Returns ``--settings FILE`` as given: the file's settings are not the command line's."""
     for place, word in enumerate(arguments):
         if word == "--settings":
             return list(arguments[place : place + 2])
