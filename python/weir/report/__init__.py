@@ -1,9 +1,9 @@
-"""Reports: run folders in, one self-contained ``report.html`` out.
+"""Writes reports: reads run folders, and writes one self-contained ``report.html``.
 
-A report reads results and nothing else. ``write_report`` is all that other packages use; the
-modules follow the page: ``sources`` reads the runs, ``page`` puts the parts in order, and one
-module forms each part (``headline``, ``comparison``, ``trace``, ``rates``, ``latency``, ``ranks``,
-``overlap``, ``expectation``, ``trust``, ``environment``).
+A report reads only results. Other packages use only ``write_report``. The modules follow the page:
+``sources`` reads the runs, ``page`` puts the parts in order, and one module forms each part
+(``headline``, ``comparison``, ``trace``, ``rates``, ``latency``, ``ranks``, ``overlap``,
+``expectation``, ``trust``, ``environment``).
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ __all__ = ["MOST_WITHIN_A_PAGE", "REPORT_FILE", "write_report"]
 
 
 def write_report(path: Path) -> Path:
-    """Write ``path/report.html`` and return it.
+    """Writes ``path/report.html`` and returns its path.
 
-    ``path`` is a run folder (``run.json``, with or without events, of a finished or a failed run)
-    or a folder of run folders, which are then compared, or a campaign's folder. The same folders
-    give the same bytes.
+    ``path`` is a run folder (``run.json``, with or without events, of a finished or a failed run),
+    a folder of run folders, which are then compared, or a campaign's folder. The same folders give
+    the same bytes.
 
-    Raises ``ResultError`` when there is no run at ``path``, a run cannot be read, or the file
-    cannot be written.
+    Raises ``ResultError`` if there is no run at ``path``, a run cannot be read, or the file cannot
+    be written.
     """
     if is_campaign(path):
         page = render_campaign(path, load_campaign(path))

@@ -1,4 +1,4 @@
-"""Rates of metadata operations beside what was expected of them, and what the device would do."""
+"""Rates of metadata operations beside their expectation and the rate of the device."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXPLANATION = (
 
 
 def lead(run: Run) -> Markup | None:
-    """How many actions are as expected, which are not, and how much is software."""
+    """Returns how many actions are as expected, which are not, and the share of software."""
     judged = _judged(run)
     if not judged:
         return None
@@ -45,13 +45,13 @@ def lead(run: Run) -> Markup | None:
 
 
 def _judged(run: Run) -> list[ActionVerdict]:
-    """Those of which something was expected."""
+    """Returns the verdicts of actions with an expectation."""
     actions = run.verdict.metadata if run.verdict is not None else []
     return [one for one in actions if one.expected_per_second is not None]
 
 
 def render(run: Run) -> Markup | None:
-    """One row per action; nothing where nothing was expected."""
+    """Returns one row per action; None without expectations."""
     if run.expectation is None or not run.expectation.metadata:
         return None
     judged = {one.action: one for one in run.verdict.metadata} if run.verdict is not None else {}
@@ -100,7 +100,7 @@ def _row(expected: ExpectedAction, verdict: ActionVerdict | None) -> list[Child]
 
 
 def _said(title: str, texts: list[tuple[str, str]]) -> Markup | None:
-    """A line for each text, with the actions of which it is true."""
+    """Returns a line for each text, with the actions to which it applies."""
     grouped: dict[str, list[str]] = {}
     for action, text in texts:
         grouped.setdefault(text, []).append(action)
@@ -114,7 +114,7 @@ def _said(title: str, texts: list[tuple[str, str]]) -> Markup | None:
 
 
 def _limits(actions: list[ExpectedAction]) -> Markup | None:
-    """What each action could not exceed, of which the expectation is made."""
+    """Returns the limits of each action on which its expectation is based."""
     rows: list[list[Child]] = [
         [
             one.action,

@@ -1,4 +1,4 @@
-"""What all ranks together do over time: one strip per kind, none left out at any size."""
+"""Draws what all ranks together do over time, with one strip per kind, for any number of ranks."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CSS = ("read", "write", "sync", "compute", "remap", "wait", "wait", "blocked")
 
 
 def shares(events: Events, intervals: Intervals) -> tuple[Floats, dict[int, Floats]]:
-    """Column edges in seconds and, by kind, the mean share of ranks that were in it."""
+    """Returns column edges in seconds and, by kind, the mean share of ranks in that kind."""
     origin = int(intervals.start_ns.min())
     edges = np.linspace(0.0, float(intervals.end_ns.max() - origin) * 1e-9, COLUMNS + 1)
     ranks = len(np.unique(events.rank))
@@ -85,7 +85,7 @@ def render(events: Events, intervals: Intervals) -> Markup:
 
 
 def _area(edges: Floats, share: Floats, base: float, scale: LinearScale, css: str) -> Markup:
-    """A stepped area; columns of equal height are joined."""
+    """Draws a stepped area; adjacent columns of equal height are joined."""
     parts = [f"M{coordinate(scale(float(edges[0])))} {coordinate(base)}"]
     heights = np.round(base - share * STRIP, 1)
     cuts = [0, *(np.flatnonzero(np.diff(heights)) + 1).tolist()]

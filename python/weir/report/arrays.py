@@ -1,4 +1,4 @@
-"""What the workload array cost: share of the peak, load of the aggregators, bytes moved, times."""
+"""Costs of the workload array: share of the peak, load of aggregators, bytes moved, times."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ from weir.results.schema import ArrayCosts, Direction, Phase, Run
 LEFT, RIGHT, TOP = 58.0, 20.0, 6.0
 ROW = 30.0
 PEAK = "contiguous"
-"""The label of the run that the others are held against."""
+"""Label of the run with which the others are compared."""
 UNEVEN = 1.1
-"""From here on the busiest rank's load is said to be uneven."""
+"""The busiest rank's load counts as uneven from this multiple of the mean on."""
 
 KINDS = (
     ("planning", "blocked"),
@@ -48,12 +48,12 @@ KINDS = (
     ("waiting", "compute"),
     ("the rest", "sync"),
 )
-"""Where a rank's time goes, in the order of the bar, and the mark of each."""
+"""Kinds of a rank's time, in the order of the bar, with the mark of each."""
 
 
 @dataclass(frozen=True)
 class Cost:
-    """One direction; medians over the measured repetitions."""
+    """Costs of one direction; medians over the measured repetitions."""
 
     direction: Direction
     share_of_peak: float | None
@@ -63,18 +63,18 @@ class Cost:
     movers: int | None
     aggregators: int | None
     balance: float | None
-    transfer_seconds: float  # mean over ranks
-    kind_seconds: tuple[float, ...]  # of planning, gathering, storage, waiting; or none
+    transfer_seconds: float  # Mean over ranks.
+    kind_seconds: tuple[float, ...]  # Planning, gathering, storage, waiting; or empty.
     slowest_seconds: tuple[float, ...]
 
     @property
     def parts(self) -> list[float]:
-        """Seconds of each of ``KINDS``; what is left of the transfer is the last."""
+        """Seconds of each of ``KINDS``; the last is the rest of the transfer."""
         return [*self.kind_seconds, max(0.0, self.transfer_seconds - sum(self.kind_seconds))]
 
 
 def costs_of(run: Run) -> list[Cost]:
-    """Empty for other workloads, and where no repetition was measured."""
+    """Returns the costs; none for other workloads and without a measured repetition."""
     found = []
     for direction in directions(run):
         phases = [
@@ -115,7 +115,7 @@ def _cost(run: Run, direction: Direction, phases: Sequence[Phase]) -> Cost:
 
 
 def _spreads(cost: ArrayCosts) -> list[Spread]:
-    """Of planning, gathering, storage and waiting; none where the interface does not tell."""
+    """Returns planning, gathering, storage and waiting; none if the interface lacks them."""
     found = [
         cost.planning_seconds,
         cost.gathering_seconds,
@@ -131,7 +131,7 @@ def _median(values: Sequence[float]) -> float | None:
 
 
 def render(source: Source) -> Markup | None:
-    """Only for runs of the workload array with measured repetitions."""
+    """Renders the costs, only for runs of the workload array with measured repetitions."""
     costs = costs_of(source.run)
     if not costs:
         return None

@@ -1,4 +1,4 @@
-"""Measured against expected in one small drawing: bar, interval, and the mark to be reached."""
+"""A small drawing of measured against expected: bar, interval, and the mark to be reached."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ HEIGHT = 26.0
 
 
 def scale_end(runs: list[Run], direction: Direction) -> float:
-    """The end of a common scale, bytes per second.
+    """Returns the end of a common scale, in bytes per second.
 
-    Medians and expected intervals fit. A measured interval may be cut at half as much again, or one
-    lucky repetition would shrink all bars to nothing.
+    Medians and expected intervals fit into the scale. A measured interval may be cut off at 1.5
+    times these, because otherwise one lucky repetition would make all bars very short.
     """
     fitting, reaching = [0.0], [0.0]
     for run in runs:
@@ -30,7 +30,7 @@ def scale_end(runs: list[Run], direction: Direction) -> float:
 
 
 def _whisker(low: float, high: float, end: float, middle: float) -> list[Markup]:
-    """The interval, in pixels; an arrow where it goes on beyond the scale."""
+    """Draws the interval, in pixels, with an arrow if it continues beyond the scale."""
     shown = min(high, end)
     parts = [
         line(low, middle, shown, middle, "whisker"),
@@ -45,7 +45,7 @@ def _whisker(low: float, high: float, end: float, middle: float) -> list[Markup]
 
 
 def bullet(run: Run, direction: Direction, end: float, width: float) -> Markup:
-    """The bar of the measured median with its interval; behind it what was expected."""
+    """Draws the measured median as a bar with its interval; the expectation is behind it."""
     scale = LinearScale(0.0, end or 1.0, 0.0, width - 2)
     headline, expected = headline_rate(run, direction), expected_rate(run, direction)
     middle = HEIGHT / 2
@@ -77,7 +77,7 @@ def bullet(run: Run, direction: Direction, end: float, width: float) -> Markup:
 
 
 def bullet_legend() -> Markup:
-    """How to read the bars, once per page part that uses them."""
+    """Explains how to read the bars, once per page part that uses them."""
     return element(
         "p",
         "Bar: measured median, thin line its interval. Grey band: expected interval, "

@@ -32,7 +32,7 @@ Section = tuple[str, str, Markup]
 
 
 def render_campaign(path: Path, campaign: Campaign) -> str:
-    """The whole file for the campaign in ``path``; runs that are not done yet are left out."""
+    """Renders the file for the campaign in ``path``; runs that are not done are left out."""
     finished = finished_runs(path, campaign)
     cells = cells_of(campaign, finished)
     sections = _sections(path, campaign, finished, cells)
@@ -99,7 +99,7 @@ def _lead(campaign: Campaign, finished: Runs) -> Markup:
 
 
 def _from_memory(finished: Runs, direction: Direction) -> str | None:
-    """In how many runs the rates are not rates of the storage, or nothing if they all are."""
+    """Returns in how many runs the rates are not those of the storage; None if in no run."""
     verdicts = [served_by(run, direction) for runs in finished.values() for _, run in runs]
     known = [verdict for verdict in verdicts if verdict is not None]
     number = sum(verdict in ("memory", "mixed") for verdict in known)
@@ -127,7 +127,7 @@ def _sections(
         for factor in campaign.factors:
             shown = cells
             if hides is not None and hiding.EXPONENT in factor.names:
-                # The sweep's effective rates are drawn above already, with their bounds.
+                # The sweep's effective rates are drawn above, with their bounds.
                 shown = [cell for cell in cells if cell.metric != "foreground"]
             if len(factor.levels) > 1 and shown:
                 title = f"Rates over {factor_charts.factor_title(factor)}"
@@ -151,7 +151,7 @@ def render_combinations(campaign: Campaign, cells: Sequence[Cell]) -> Markup:
         element("p", f"{sentence_case(METRIC_NAME[m])}: {METRIC_TEXT[m]}.", class_="note")
         for m in metrics
     ]
-    # Where each combination has one configuration, its factors' levels tell it.
+    # If each combination has one configuration, its factors' levels identify it.
     several = len({(cell.combination, cell.label) for cell in cells}) > len(
         {cell.combination for cell in cells}
     )
@@ -180,7 +180,7 @@ def render_combinations(campaign: Campaign, cells: Sequence[Cell]) -> Markup:
 
 
 def _verdict(text: str) -> Markup:
-    """The badge of a verdict, with how many runs gave it where they do not agree."""
+    """Returns a verdict's badge, with the number of runs that gave it if runs disagree."""
     word, separator, count = text.partition(" in ")
     return join(badge(word), f" in {count}" if separator else None)
 

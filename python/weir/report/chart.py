@@ -1,8 +1,8 @@
-"""The parts every drawing shares: scales, axes, the frame of a figure, tables.
+"""Parts that all drawings share: scales, axes, the frame of a figure, tables.
 
 A drawing is SVG in CSS pixels at its full width. Colours are CSS classes (``style.css``), so that
-one drawing serves light, dark and print. What a mark stands for is in its ``data-value`` (exact,
-in base units) and ``data-tip`` (the text that shows when a pointer rests on it).
+one drawing serves light and dark pages and print. The meaning of a mark is in its ``data-value``
+(exact, in base units) and ``data-tip`` (the text that appears when a pointer rests on it).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class LinearScale:
         return [index * step for index in range(first, last + 1)]
 
     def ticks_in(self, unit: Unit, about: int = 5) -> list[tuple[float, str]]:
-        """Places of ticks that are round in ``unit``, and their labels without the unit."""
+        """Returns places of ticks that are round in ``unit``, and their labels without the unit."""
         scaled = LinearScale(self.low / unit.size, self.high / unit.size, 0, 1)
         return [(value * unit.size, f"{value:.10g}") for value in scaled.ticks(about)]
 
@@ -62,7 +62,7 @@ class LogScale:
         return self.start + share * (self.end - self.start)
 
     def ticks(self) -> list[float]:
-        """Powers of ten, with 2 and 5 times these where few fall on the scale; else round steps."""
+        """Returns powers of ten, with 2 and 5 times these if few fit; else round steps."""
         powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
         for factors in ((1,), (1, 2, 5)):
             found = [factor * 10.0**power for power in powers for factor in factors]
@@ -73,7 +73,7 @@ class LogScale:
 
 
 def round_step(raw: float) -> float:
-    """The least of 1, 2, 5 times a power of ten that is not below ``raw``."""
+    """Returns the smallest of 1, 2, 5 times a power of ten that is at least ``raw``."""
     if raw <= 0:
         return 0.0
     power = 10.0 ** math.floor(math.log10(raw))
@@ -95,7 +95,7 @@ def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
 def bar(
     x: float, y: float, width: float, height: float, class_: str, *, tip: str, value: float
 ) -> Markup:
-    """A filled rectangle that stands for ``value``, exact in base units."""
+    """Draws a filled rectangle for ``value``, exact in base units."""
     return element(
         "rect",
         x=x,
@@ -116,7 +116,7 @@ def bottom_axis(
     *,
     top: float | None = None,
 ) -> Markup:
-    """Tick labels under ``y``, grid lines up to ``top``, and the axis title at the right end."""
+    """Draws tick labels under ``y``, grid lines up to ``top``, and the axis title at the right."""
     marks: list[Markup] = []
     for value, label in labels:
         x = scale(value)
@@ -129,7 +129,7 @@ def bottom_axis(
 
 
 def drawing(width: float, height: float, description: str, *content: Child) -> Markup:
-    """An image with its description in words for those who do not see it."""
+    """Returns an image with a description in words for people who cannot see it."""
     return element(
         "svg",
         *content,
@@ -144,7 +144,7 @@ def drawing(width: float, height: float, description: str, *content: Child) -> M
 
 @dataclass(frozen=True)
 class Legend:
-    """Class of a mark and what it stands for."""
+    """Class of a mark, and its meaning."""
 
     entries: Sequence[tuple[str, str]]
 
@@ -175,7 +175,7 @@ def figure(
     table: Markup | None = None,
     width: float = FULL_WIDTH,
 ) -> Markup:
-    """A figure named ``name`` for programs, its caption above, its data as a table to open."""
+    """Returns a figure with ``name`` for programs, a caption above, and a table of its data."""
     wide = width > HALF_WIDTH
     scroll = element(
         "div",
@@ -208,9 +208,9 @@ def table(
     class_: str | None = None,
     titled: bool = False,
 ) -> Markup:
-    """A table; the first cell of a row is its header, columns from ``numeric_from`` on are numbers.
+    """Returns a table; a row's first cell is its header, columns from ``numeric_from`` are numbers.
 
-    The caption is for those who do not see the page, unless it is the table's title (``titled``).
+    The caption is for people who cannot see the page, unless it is the table's title (``titled``).
     """
 
     def aligned(index: int) -> str | None:

@@ -1,4 +1,4 @@
-"""Rates of metadata operations over the number of ranks: where more clients stop helping."""
+"""Draws rates of metadata operations over the number of ranks: where more clients stop helping."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ class Curve:
     points: list[Point]
     fit: Saturation | None
     expected: list[Point]
-    """Made before the runs; none where nothing could be expected."""
+    """Expectations made before the runs; empty if there were none."""
 
 
 def curves_of(campaign: Campaign, finished: Runs) -> list[Curve]:
-    """By action and configuration, where there are several numbers of ranks."""
+    """Returns curves by action and configuration, if there are several numbers of ranks."""
     combination_of = {planned.number: planned.combination for planned in campaign.runs}
     found: dict[tuple[str, str], dict[int, list[Point]]] = defaultdict(lambda: defaultdict(list))
     promised: dict[tuple[str, str], dict[int, Point]] = defaultdict(dict)
@@ -92,7 +92,7 @@ def _expected(run: Run, action: str) -> Point | None:
 
 
 def _together(runs: Sequence[Point]) -> Point:
-    """Of several runs of one combination."""
+    """Combines several runs of one combination."""
     return Point(
         runs[0].level,
         median(one.value for one in runs),
@@ -102,7 +102,7 @@ def _together(runs: Sequence[Point]) -> Point:
 
 
 def sentence_of(fit: Saturation) -> str:
-    """What the fitted curve says, and how well it holds."""
+    """Describes the fitted curve, and how well it fits."""
     if not fit.holds:
         return f"no curve fits: the best is off by up to {percent_text(fit.largest_error)}"
     off = f"the curve is off by up to {percent_text(fit.largest_error)}"
@@ -131,14 +131,14 @@ def _ranks(number: float) -> str:
 
 
 def text_of(curve: Curve) -> str:
-    """One line for a terminal."""
+    """Returns one line for a terminal."""
     points = ", ".join(f"{significant(p.value)}/s with {p.level}" for p in curve.points)
     said = f"; {sentence_of(curve.fit)}" if curve.fit is not None else ""
     return f"{curve.action} over ranks, {curve.configuration}: {points}{said}"
 
 
 def render(campaign: Campaign, finished: Runs) -> Markup | None:
-    """A figure for each action; nothing without a sweep over ranks of this workload."""
+    """Returns a figure for each action; None without a sweep over ranks of this workload."""
     curves = curves_of(campaign, finished)
     if not curves:
         return None
@@ -160,7 +160,7 @@ def render(campaign: Campaign, finished: Runs) -> Markup | None:
 
 
 def _figure(action: str, curves: Sequence[Curve], first: int) -> Markup:
-    """The figure of an action, or of its curves from the ``first`` on, where they are many."""
+    """Draws the figure of an action, or of its curves from ``first`` on if there are many."""
     colour_of = colours(len(curves))
     series = [
         Series(curve.configuration, COLOUR, place, curve.points, curve.expected, colour_of[place])

@@ -1,4 +1,4 @@
-"""Several runs on one page: one line and one verdict each, measured beside expected."""
+"""Compares several runs on one page: one line and one verdict each, measured beside expected."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ ORDER = (
 
 
 def render(sources: list[Source]) -> Markup:
-    """The count of verdicts, then one table per kind of headline rate."""
+    """Renders the count of verdicts, then one table per kind of headline rate."""
     groups = grouped_by_metric(sources)
     if not any(_has_rate_or_verdict(source) for source in sources):
-        # What they measured is in tables of their own kind.
+        # Their measurements are in tables of their own kind.
         return element("div", element("p", f"{plural(len(sources), 'run')}."), class_="lead")
     return join(
         _summary(sources),
@@ -59,7 +59,7 @@ def _has_rate_or_verdict(source: Source) -> bool:
 
 
 def grouped_by_metric(sources: list[Source]) -> list[tuple[Metric | None, list[Source]]]:
-    """Runs whose headline rate means the same, so that they may share a scale."""
+    """Groups runs whose headline rates have the same meaning, so that they can share a scale."""
     groups: dict[Metric | None, list[Source]] = {metric: [] for metric in (*METRIC_NAME, None)}
     for source in sources:
         groups[_headline_metric(source)].append(source)
@@ -89,7 +89,7 @@ def _summary(sources: list[Source]) -> Markup:
 
 
 def _from_memory(sources: list[Source], direction: Direction) -> str | None:
-    """Which rates are not rates of the storage, or nothing if all are."""
+    """Returns which rates are not those of the storage; None if all are."""
     verdicts = {source.run.label: served_by(source.run, direction) for source in sources}
     runs = [label for label, verdict in verdicts.items() if verdict in ("memory", "mixed")]
     if not runs:
@@ -104,7 +104,7 @@ def _from_memory(sources: list[Source], direction: Direction) -> str | None:
 
 
 def _failures(sources: list[Source]) -> list[Markup]:
-    """Why runs did not finish, each cause once with the runs that it ended."""
+    """Returns why runs did not finish: each cause once, with the runs that it ended."""
     causes: dict[str, list[str]] = {}
     for source in sources:
         if source.run.failure is not None:
@@ -121,7 +121,7 @@ def _failures(sources: list[Source]) -> list[Markup]:
 
 
 def _unquiet(sources: list[Source]) -> list[Markup]:
-    """What else went on while runs were made, each finding once with the runs that it is about."""
+    """Returns other activity during the runs: each finding once, with the runs concerned."""
     found: dict[str, list[str]] = {}
     for source in sources:
         environment = source.run.environment
@@ -139,7 +139,7 @@ def _unquiet(sources: list[Source]) -> list[Markup]:
 
 
 def _extremes(sources: list[Source], direction: Direction) -> Markup | None:
-    """The fastest and the slowest of runs whose rates are formed alike."""
+    """Returns the fastest and the slowest of runs whose rates are formed in the same way."""
     rated = [
         (headline.median_bytes_per_second, source.run.label, headline)
         for source in sources

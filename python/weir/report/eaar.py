@@ -1,9 +1,10 @@
-"""EAAR beside the synchronous rate and its NBIN multiple.
+"""Draws EAAR beside the synchronous rate and its NBIN multiple.
 
 EAAR (effective aggregate asynchronous rate; Borrill et al., section 5) is the data moved over the
-foreground I/O time. With enough computation all but the first read and the last write of a
-function can be hidden, so the ceiling is the synchronous rate times the number of bins (NBIN).
-The synchronous rate is formed alike: over the time the slowest rank was blocked in I/O.
+foreground I/O time. With enough computation, all transfers of a function except the first read and
+the last write can be hidden, so the ceiling is the synchronous rate times the number of bins
+(NBIN). The synchronous rate is formed in the same way, over the time in which the slowest rank was
+blocked in I/O.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ ROW, GROUP_GAP = 22.0, 26.0
 
 @dataclass(frozen=True)
 class Bounds:
-    """Rates of one direction, bytes per second; what is not known is ``None``."""
+    """Rates of one direction in bytes per second; unknown rates are ``None``."""
 
     direction: Direction
     effective: float
@@ -33,7 +34,7 @@ class Bounds:
 
 
 def number_of_bins(run: Run) -> int | None:
-    """NBIN as the run states it, else the parameter by any spelling (no_bin, NO_BIN, bins)."""
+    """Returns the run's NBIN, else the parameter in any spelling (no_bin, NO_BIN, bins)."""
     if run.effective:
         return run.effective[0].bins
     for name, setting in run.parameters.items():
@@ -43,7 +44,7 @@ def number_of_bins(run: Run) -> int | None:
 
 
 def median_rate(run: Run, direction: Direction, metric: Metric) -> float | None:
-    """Bytes per second, or nothing when the run has no such rate."""
+    """Returns bytes per second, or None if the run has no such rate."""
     for candidate in run.rates:
         if (candidate.direction, candidate.metric) == (direction, metric):
             return candidate.median_bytes_per_second
@@ -51,10 +52,10 @@ def median_rate(run: Run, direction: Direction, metric: Metric) -> float | None:
 
 
 def bounds_of(source: Source) -> list[Bounds]:
-    """EAAR, the synchronous rate and its NBIN multiple, by direction.
+    """Returns EAAR, the synchronous rate and its NBIN multiple, by direction.
 
-    ``run.json`` states them for runs of one job. Where it has no synchronous rate, the synchronous
-    sibling beside the run serves, which may be of another job.
+    ``run.json`` has them for runs of one job. If it has no synchronous rate, that of the
+    synchronous sibling beside the run is used, which may belong to another job.
     """
     stated = {entry.direction: entry for entry in source.run.effective}
     found = []
@@ -87,7 +88,7 @@ def _beside_sibling(source: Source, direction: Direction) -> Bounds | None:
 
 
 def _rows(bound: Bounds, bins: int | None) -> list[tuple[str, float, str]]:
-    """Name, rate and style of each bar of one direction."""
+    """Returns name, rate and style of each bar of one direction."""
     rows = [("EAAR", bound.effective, "")]
     if bound.synchronous is not None:
         rows.append(("synchronous", bound.synchronous, " soft"))
@@ -97,7 +98,7 @@ def _rows(bound: Bounds, bins: int | None) -> list[tuple[str, float, str]]:
 
 
 def render(source: Source) -> Markup | None:
-    """Each direction on a scale of its own: rates from memory would dwarf those of storage."""
+    """Draws each direction on its own scale: rates from memory would dwarf those of storage."""
     bounds = bounds_of(source)
     if not bounds:
         return None

@@ -1,4 +1,4 @@
-"""Provenance (Uselton, section 4): what the run ran on, with which parameters, and how quiet."""
+"""Provenance (Uselton, section 4): the run's machine, its parameters, and how quiet it was."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from weir.results.schema import Environment, Run
 
 
 def render(source: Source, *, machine: bool = True) -> Markup:
-    """Everything of one run; without the machine where the page shows it once for all runs."""
+    """Renders one run; without the machine if the page shows it once for all runs."""
     run = source.run
     return join(
         element(
@@ -31,14 +31,14 @@ def render(source: Source, *, machine: bool = True) -> Markup:
 
 
 def typed(run: Run) -> Markup:
-    """What a person typed; where it is not known, the command of weir-bench."""
+    """Returns what a person typed; if that is unknown, the command of weir-bench."""
     words = run.command if run.start is None else run.start.command_by_user
     name = "Command " if run.start is None else "Typed "
     return element("p", name, element("code", shlex.join(words)), class_="note command")
 
 
 def shared_machine(sources: list[Source]) -> Markup | None:
-    """The machine, if all runs were made on the same one with the same software."""
+    """Returns the machine, if all runs were made on the same one with the same software."""
     found = [source.run.environment for source in sources]
     first = found[0]
     if first is None:

@@ -1,4 +1,4 @@
-"""Reading the events of one run, a repetition at a time, so that memory stays bounded."""
+"""Reads the events of one run, one repetition at a time, so that memory stays bounded."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ TRANSFERS = ("read", "write", "sync")
 
 @dataclass(frozen=True)
 class Events:
-    """The events of one repetition as columns of one length, sorted by rank and start.
+    """The events of one repetition as columns of equal length, sorted by rank and start.
 
     ``operation`` and ``function`` are codes into ``OPERATION_NAMES`` and ``FUNCTION_NAMES``.
     """
@@ -47,7 +47,7 @@ class Events:
 
 @dataclass(frozen=True)
 class RankTimes:
-    """Seconds of each rank per repetition, the median over the measured repetitions."""
+    """Seconds of each rank per repetition; medians over the measured repetitions."""
 
     rank: NDArray[np.int32]
     read: NDArray[np.float64]
@@ -64,14 +64,14 @@ class RankTimes:
 
 @functools.cache
 def _database() -> duckdb.DuckDBPyConnection:
-    """One database in memory for all runs: making one takes longer than reading a small run."""
+    """Returns one in-memory database for all runs: creating one takes longer than a small run."""
     connection = duckdb.connect()
     connection.execute("SET enable_progress_bar = false")
     return connection
 
 
 class EventStore:
-    """``events.parquet``, or ``events/`` of a run that is not finalized, behind SQL."""
+    """``events.parquet``, or ``events/`` of a run that is not finalized, as an SQL table."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection, origin: Path) -> None:
         self._connection = connection
@@ -80,7 +80,7 @@ class EventStore:
 
     @classmethod
     def open(cls, folder: Path) -> EventStore | None:
-        """The events in a run folder; ``None`` when it has none, or none were written."""
+        """Opens the events in a run folder; ``None`` if it has none, or none were written."""
         connection = _database().cursor()
         parquet = folder / PARQUET_FILE
         if (folder / COLUMNS_FOLDER).is_dir():
@@ -110,7 +110,7 @@ class EventStore:
             raise ResultError(f"{self._origin}: cannot be read as events: {reason}") from None
 
     def repetitions(self) -> dict[int, int]:
-        """Number of events by index of repetition."""
+        """Returns the number of events by index of repetition."""
         if self._repetitions is None:
             rows = self._run(
                 "SELECT repetition, count(*) FROM events GROUP BY repetition ORDER BY repetition"
@@ -119,7 +119,7 @@ class EventStore:
         return self._repetitions
 
     def load(self, repetition: int) -> Events:
-        """All events of one repetition."""
+        """Returns all events of one repetition."""
         columns = self._run(
             """SELECT rank, function_code::TINYINT AS function,
             operation_code::TINYINT AS operation, bin, start_ns, end_ns, foreground_ns, bytes,
@@ -130,7 +130,7 @@ class EventStore:
         return Events(**{name: np.asarray(column) for name, column in columns.items()})
 
     def rank_times(self, repetitions: list[int]) -> RankTimes:
-        """Each rank's time by kind: summed over a repetition, then the median over them."""
+        """Returns each rank's time by kind: summed over a repetition, then the median over them."""
         sums = ", ".join(
             f"sum(CASE WHEN operation_code = {OPERATION_NAMES.index(name)} "
             f"THEN end_ns - start_ns ELSE 0 END) * 1e-9 AS {name}_s"

@@ -1,4 +1,4 @@
-"""How the expectation came about: the stages of the path and the one that limits it."""
+"""Explains the expectation: the stages of the path, and the stage that limits it."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _panel(source: Source, expected: ExpectedRate) -> Markup:
 
 
 def _limits(stage: Stage, expected: ExpectedRate) -> bool:
-    """What limits may be named by its unit or its fixed cost; then the stage is marked."""
+    """Returns whether the stage is the limit, which may be named by its unit or fixed cost."""
     return stage.limiting or stage.name == expected.limiting_stage
 
 
@@ -111,7 +111,7 @@ def _seconds(value: float | None) -> Markup | str:
 
 
 def _how(how: str) -> Markup:
-    """How the figure came about, clause by clause."""
+    """Returns how the figure was obtained, clause by clause."""
     clauses = [clause for clause in how.split("; ") if clause]
     return element("ul", *(element("li", clause) for clause in clauses), class_="how")
 

@@ -1,4 +1,4 @@
-"""Rates over each factor's levels, with intervals and the expectation drawn in."""
+"""Charts of rates over each factor's levels, with intervals and expectations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from weir.results.schema import Direction, Metric
 
 SMALL_WIDTH, SMALL_HEIGHT = FULL_WIDTH / 2 - 10, 210.0
 TOO_UNLIKE = 4.0
-"""Directions whose rates differ by more than this factor stand in a drawing each."""
+"""Directions whose rates differ by more than this factor have separate drawings."""
 
 
 def render_factor(
@@ -36,7 +36,7 @@ def render_factor(
     cells: Sequence[Cell],
     curves: Sequence[Curve] = (),
 ) -> Markup:
-    """The figures of one factor: one per kind of rate, and per direction where these are unlike."""
+    """Returns a factor's figures, per kind of rate, and per direction if these differ much."""
     figures = []
     for metric in dict.fromkeys(cell.metric for cell in cells):
         mine = [cell for cell in cells if cell.metric == metric]
@@ -51,7 +51,7 @@ def render_factor(
                 and curve.direction in directions
             ]
             if len(series) > MOST_SERIES and len(directions) > 1:
-                # A colour for each series: the directions' are not free for that.
+                # Series need the colours, so they are not available for the directions.
                 parts = [[direction] for direction in directions]
             else:
                 parts = [directions]
@@ -103,7 +103,7 @@ def _series(campaign: Campaign, factor: CampaignFactor, cells: Sequence[Cell]) -
 
 
 def _place(campaign: Campaign, factor: CampaignFactor, cell: Cell) -> list[int]:
-    """The cell's levels of the other factors by their order in the design."""
+    """Returns the positions of the cell's levels of the other factors in the design."""
     combination = campaign.combinations[cell.combination]
     return [
         other.levels.index([combination[name] for name in other.names])
@@ -113,10 +113,10 @@ def _place(campaign: Campaign, factor: CampaignFactor, cell: Cell) -> list[int]:
 
 
 def others_text(campaign: Campaign, factor: CampaignFactor, cell: Cell, labels: set[str]) -> str:
-    """What tells a cell from those of other series: the other factors and the configuration.
+    """Returns what distinguishes a cell from other series: other factors and the configuration.
 
     ``labels`` are those of the cell's own combination: a label may name the level itself, which
-    tells no series apart.
+    does not distinguish series.
     """
     combination = campaign.combinations[cell.combination]
     parts = [_short(name, value) for name, value in combination.items() if name not in factor.names]
@@ -132,7 +132,7 @@ def _short(name: str, value: Value) -> str:
 
 
 def factor_title(factor: CampaignFactor) -> str:
-    """The factor's name for people; linked ones name all."""
+    """Returns the factor's name for people; linked factors have all their names."""
     return " and ".join(name.replace("-", " ") for name in factor.names)
 
 
@@ -184,7 +184,7 @@ def _figure(
 
 
 def _small_multiples(name: str, title: str, series: Sequence[Series]) -> Markup:
-    """A small drawing for each series, all to one scale: so many lines cannot be told apart."""
+    """Returns small drawings on one scale, one per series: many lines are indistinguishable."""
     top = largest(series, [])
     drawings = [
         line_chart(

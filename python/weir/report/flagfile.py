@@ -1,4 +1,4 @@
-"""What ranks that poll a file do to everyone else's look-ups."""
+"""What ranks that poll a file cost the look-ups of other ranks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOTE = (
 
 
 def compare(sources: Sequence[Source]) -> Markup | None:
-    """One row per number of pollers; nothing for other workloads."""
+    """Returns one row per number of pollers; None for other workloads."""
     lines = polled_lines([source.run for source in sources])
     if not lines:
         return None
@@ -32,7 +32,7 @@ def compare(sources: Sequence[Source]) -> Markup | None:
 
 
 def _lead(lines: Sequence[PolledLine]) -> Markup | None:
-    """What the run says in one sentence."""
+    """Returns the result of the run in one sentence."""
     shares = [(line.share, line.label) for line in lines if line.share is not None]
     if len(shares) < 2:
         return None

@@ -1,4 +1,4 @@
-"""The top of a run: what was measured, what was expected, and what to make of it."""
+"""The top of a run's page: what was measured, what was expected, and how to interpret it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def render(source: Source) -> Markup:
 
 
 def lead(source: Source) -> Markup:
-    """One sentence per direction, and what must be known to read it rightly."""
+    """Returns one sentence per direction, and what a reader must know to interpret it."""
     run = source.run
     sentences = []
     for direction in directions(run):
@@ -72,7 +72,7 @@ def lead(source: Source) -> Markup:
 
 
 def _judged_by_itself(run: Run) -> bool:
-    """Whether a good verdict rests on a calibration alone."""
+    """Returns whether a good verdict is based only on a calibration."""
     good = run.verdict is not None and run.verdict.overall == "as expected"
     return good and run.expectation is not None and bool(run.expectation.calibration)
 
@@ -118,16 +118,16 @@ def _tile(source: Source, direction: Direction) -> Markup:
 
 
 def _speaks_for_itself(judged: RateVerdict, expected: ExpectedRate) -> bool:
-    """As expected, and the median within the expected interval, as the drawing shows.
+    """Returns whether the verdict is "as expected" and the median is inside, as the drawing shows.
 
-    Runs that were finalized before there was *not decided* may have their median outside.
+    Runs that were finalized before *not decided* existed may have their median outside.
     """
     low, high = expected.low_bytes_per_second, expected.high_bytes_per_second
     return judged.verdict == "as expected" and low <= judged.measured_bytes_per_second <= high
 
 
 def shared_facts(sources: list[Source]) -> Markup:
-    """One line under the title of several runs: what all have in common, and when they began."""
+    """Returns a line under the title of several runs: what they share, and when they began."""
     ranks = {source.run.plan.ranks for source in sources}
     nodes = {len(source.run.nodes) for source in sources if source.run.nodes}
     moments = sorted({source.run.started_utc for source in sources})
@@ -141,7 +141,7 @@ def shared_facts(sources: list[Source]) -> Markup:
 
 
 def facts(source: Source) -> Markup:
-    """One line under the title: workload, size, repetitions, time."""
+    """Returns a line under the title: workload, size, repetitions, time."""
     run = source.run
     warmups = len(run.repetitions) - len(measured(run))
     moved = sum(phase.bytes_total for phase in run.plan.phases)
@@ -170,7 +170,7 @@ def facts(source: Source) -> Markup:
 
 
 def failure_banner(source: Source) -> Markup | None:
-    """For a run that did not finish: where and why, above everything else."""
+    """Returns, for a run that did not finish, where and why; it is above everything else."""
     run = source.run
     if run.status == "complete":
         return None
@@ -218,7 +218,7 @@ def _failure_details(failure: Failure) -> Markup:
 
 
 def warnings(source: Source) -> Markup | None:
-    """What the run itself warns of."""
+    """Returns the warnings of the run itself."""
     if not source.run.warnings:
         return None
     items = [element("li", warning) for warning in source.run.warnings]

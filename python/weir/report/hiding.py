@@ -1,4 +1,4 @@
-"""EAAR over the busy-work exponent, with the synchronous bounds (Borrill et al., figure 7)."""
+"""Draws EAAR over the busy-work exponent, with synchronous bounds (Borrill et al., figure 7)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from weir.results.schema import Direction
 
 EXPONENT = "busy-work-exponent"
 Found = dict[Direction, tuple[Hides, list[Effective]]]
-"""Of one configuration, by direction: where its I/O hides, and its rates."""
+"""For one configuration, by direction: the exponent from which its I/O hides, and its rates."""
 
 
 def exponent_factor(campaign: Campaign) -> CampaignFactor | None:
-    """The factor that varies the busy work, if there is one with more than one level."""
+    """Returns the factor that varies the busy work and has more than one level, or None."""
     return next(
         (f for f in campaign.factors if EXPONENT in f.names and len(f.levels) > 1),
         None,
@@ -30,7 +30,7 @@ def exponent_factor(campaign: Campaign) -> CampaignFactor | None:
 def hiding_of(
     campaign: Campaign, effective: Sequence[Effective]
 ) -> dict[tuple[str, Direction], tuple[Hides, list[Effective]]]:
-    """By configuration and direction: where I/O hides, and the rates that say so."""
+    """Returns, by configuration and direction, where I/O hides, and the rates that show it."""
     groups: dict[tuple[str, Direction], list[Effective]] = {}
     for entry in effective:
         combination = campaign.combinations[entry.combination]
@@ -53,7 +53,7 @@ def _at(campaign: Campaign, entry: Effective) -> AtExponent:
 
 
 def render(campaign: Campaign, effective: Sequence[Effective]) -> Markup | None:
-    """One figure per configuration, reads and writes in it; nothing without such a factor."""
+    """Returns one figure per configuration with reads and writes; None without such a factor."""
     if exponent_factor(campaign) is None:
         return None
     found = hiding_of(campaign, effective)
@@ -77,7 +77,7 @@ def render(campaign: Campaign, effective: Sequence[Effective]) -> Markup | None:
 
 
 def _panels(found: Found) -> list[Found]:
-    """Both directions in one drawing, or one each where rates of memory would dwarf the other."""
+    """Splits directions into two drawings if rates of memory would dwarf those of the other."""
     tops = {
         direction: max(e.ceiling or e.rate for e in entries)
         for direction, (_, entries) in found.items()

@@ -13,11 +13,11 @@ from weir.report.quantities import NO_VALUE, grouped, rate, seconds, significant
 LONGEST_LIST = 32
 GROUP_FROM = 10_000
 UNITS = ("bytes_per_second", "operations_per_second", "bytes", "seconds", "percent")
-"""Endings of a key that name the unit of the numbers below it."""
+"""Suffixes of a key that name the unit of the numbers below it."""
 
 
 def key_value_table(record: Mapping[str, Any], caption: str, *, titled: bool = False) -> Markup:
-    """One row per leaf; nested keys are joined, the unit in a key moves to the value."""
+    """Returns one row per leaf; nested keys are joined, and a key's unit moves to the value."""
     rows = [[_label(path, value), _value(path, value)] for path, value in _leaves(record, ())]
     return table(["", ""], rows, caption=caption, numeric_from=2, class_="keyed", titled=titled)
 
@@ -34,7 +34,7 @@ def _leaves(value: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...]
 
 
 def unit_of(path: tuple[str, ...]) -> str | None:
-    """The unit that the innermost key with one names: ``storage_bytes_per_second > median``."""
+    """Returns the unit in the innermost key with a unit: ``storage_bytes_per_second > median``."""
     for key in reversed(path):
         for unit in UNITS:
             if key == unit or key.endswith(f"_{unit}") or f"_{unit}_" in key:

@@ -1,4 +1,4 @@
-"""Latency distributions from the merged histograms: log x, percentiles named."""
+"""Draws latency distributions from the merged histograms: logarithmic axis, named percentiles."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ LABEL_ROW = 14.0
 BINS_ACROSS = 36
 MOST_PER_DECADE = 128
 GLYPH = 6.3
-"""Mean width of a label's glyph in pixels; only used to keep labels apart."""
+"""Mean width of a label's glyph in pixels, used only to keep labels apart."""
 
 
 LOOKS = ("stat", "open", "close", "read", "getxattr")
-"""With what the names of actions end, or begin, that change nothing."""
+"""Prefixes or suffixes of the names of actions that change nothing."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class Distribution:
 
 @dataclass(frozen=True)
 class Bin:
-    """How many operations took from ``low_ns`` to below ``high_ns``."""
+    """Number of operations that took from ``low_ns`` to below ``high_ns``."""
 
     low_ns: float
     high_ns: float
@@ -63,7 +63,7 @@ class Bin:
 
 
 def percentiles(histogram: Latencies) -> list[tuple[str, int]]:
-    """Name and latency in ns, ascending."""
+    """Returns names and latencies in ns, ascending."""
     return [
         ("p50", histogram.p50_ns),
         ("p90", histogram.p90_ns),
@@ -75,9 +75,9 @@ def percentiles(histogram: Latencies) -> list[tuple[str, int]]:
 
 
 def bins_per_decade(histograms: list[Latencies]) -> int:
-    """A power of two that gives some ``BINS_ACROSS`` bins over all the histograms together.
+    """Returns a power of two that gives about ``BINS_ACROSS`` bins over all histograms.
 
-    No more than the buckets can fill: bins narrower than buckets would show gaps that are none.
+    Bins are not narrower than buckets, because they would show gaps that do not exist.
     """
     lows = [bucket[0] for histogram in histograms for bucket in histogram.buckets]
     highs = [bucket[1] for histogram in histograms for bucket in histogram.buckets]
@@ -90,9 +90,9 @@ def bins_per_decade(histograms: list[Latencies]) -> int:
 
 
 def equal_bins(histogram: Latencies, per_decade: int) -> list[Bin]:
-    """The buckets gathered into bins of equal width on a logarithmic axis; counts are kept.
+    """Collects the buckets into bins of equal width on a logarithmic axis; counts are kept.
 
-    A bucket goes whole into the bin that holds its geometric middle.
+    A whole bucket goes into the bin that contains its geometric mean.
     """
     gathered: dict[int, int] = {}
     for low, high, number in histogram.buckets:
@@ -106,7 +106,7 @@ def equal_bins(histogram: Latencies, per_decade: int) -> list[Bin]:
 
 
 def render(source: Source) -> Markup | None:
-    """One panel per phase, or action, on a common axis."""
+    """Draws one panel per phase or action, on a common axis."""
     found = distributions(source.run)
     if not found:
         return None
@@ -120,7 +120,7 @@ def render(source: Source) -> Markup | None:
 
 
 def distributions(run: Run) -> list[Distribution]:
-    """Of phases, then of the actions of the workload metadata; empty ones left out."""
+    """Returns those of phases, then of actions of the workload metadata, without empty ones."""
     phases = [
         Distribution(
             phase_name(one.function, one.direction),
@@ -143,7 +143,7 @@ def distributions(run: Run) -> list[Distribution]:
 
 
 def merged_labels(histogram: Latencies) -> list[tuple[str, int]]:
-    """Percentiles for the drawing: those that read the same share one label."""
+    """Returns percentiles for the drawing; those with the same text share one label."""
     merged: list[tuple[str, int]] = []
     for name, value in percentiles(histogram):
         if merged and nanoseconds_text(merged[-1][1]) == nanoseconds_text(value):
@@ -210,7 +210,7 @@ def _panel(shown: Distribution, bins: list[Bin], low: float, high: float) -> Mar
 
 
 def tick_text(nanoseconds: float) -> str:
-    """A round latency without trailing zeros."""
+    """Formats a round latency without trailing zeros."""
     unit = time_unit(nanoseconds * 1e-9)
     return f"{nanoseconds * 1e-9 / unit.size:.10g} {unit.name}"
 
@@ -220,7 +220,7 @@ def _label(name: str, value: int) -> str:
 
 
 def _label_extent(name: str, value: int, scale: LogScale) -> tuple[float, float]:
-    """From where to where a label reaches: right of its line, or left of it near the right edge."""
+    """Returns the ends of a label: right of its line, or left of it near the right edge."""
     width = GLYPH * len(_label(name, value))
     x = scale(value)
     if x + 3 + width > HALF_WIDTH:
@@ -238,7 +238,7 @@ def _label_text(name: str, value: int, y: float, scale: LogScale) -> Markup:
 def _percentile_marks(
     labels: list[tuple[str, int]], scale: LogScale
 ) -> tuple[dict[str, tuple[int, float]], int]:
-    """For each label its latency and baseline, in as few rows as keep labels apart."""
+    """Returns each label's latency and baseline, in as few rows as keep labels apart."""
     taken: list[list[tuple[float, float]]] = []
     placed: dict[str, tuple[int, int]] = {}
     for name, value in labels:

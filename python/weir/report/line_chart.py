@@ -1,4 +1,4 @@
-"""A measured quantity over the levels of a factor: points with intervals, expectations as bands."""
+"""Draws a quantity over a factor's levels: points with intervals, expectations as bands."""
 
 from __future__ import annotations
 
@@ -17,18 +17,19 @@ MOST_LABELS = 14
 LOG_FROM_RATIO = 8.0
 MARKERS = ("disc", "square", "triangle", "diamond")
 OTHER_COLOURS = ("remap", "sync", "blocked")
-"""Of the style sheet, beside a direction's own: told apart in grey and by the colour-blind."""
+"""Colours of the style sheet besides those of the directions; they can be distinguished in grey and
+by the colour-blind."""
 MOST_SERIES = 1 + len(OTHER_COLOURS)
-"""In one drawing; more stand in drawings of their own."""
+"""Number of series in one drawing; further series have their own drawings."""
 LABEL_WIDTH = 150.0
-"""Beside the last points, for the names of the series."""
+"""Width beside the last points for the names of the series."""
 LABEL_HEIGHT = 14.0
 SIZE_NAMES = ("block", "transfer", "size", "bytes", "stripe")
 
 
 @dataclass(frozen=True)
 class Point:
-    """A measurement at a level, or an expectation; rates in bytes per second."""
+    """A measurement or an expectation at a level; rates in bytes per second."""
 
     level: Value
     value: float
@@ -38,16 +39,16 @@ class Point:
 
 @dataclass(frozen=True)
 class Series:
-    """Points that belong together, and what was expected of them."""
+    """Points of one series, and their expectations."""
 
     name: str
     direction: str
-    """read or write."""
+    """"read" or "write"."""
     marker: int
     points: list[Point]
     expected: list[Point] = field(default_factory=list)
     own_colour: str | None = None
-    """Of the style sheet, where the direction's is not its own; see `colours`."""
+    """Colour of the style sheet if it is not that of the direction; see `colours`."""
 
     @property
     def colour(self) -> str:
@@ -62,7 +63,7 @@ class Rule:
     direction: str
     points: Sequence[tuple[Value, float]]
     style: str = "dotted"
-    """dotted, dash-dotted or solid"""
+    """"dotted", "dash-dotted" or "solid"."""
 
 
 @dataclass(frozen=True)
@@ -78,12 +79,12 @@ class Mark:
 
 @dataclass(frozen=True)
 class Frame:
-    """The size of a drawing, and what it shares with others beside it."""
+    """The size of a drawing, and what it shares with adjacent drawings."""
 
     width: float = FULL_WIDTH
     height: float = HEIGHT
     top: float | None = None
-    """The largest value of the vertical axis; None: of what is drawn."""
+    """Largest value of the vertical axis; None: that of the drawn values."""
     has_labels: bool = False
     """Whether the name of each series stands at its last point."""
     heading: str | None = None
@@ -98,7 +99,7 @@ class Frame:
 
 
 def colours(count: int) -> list[str | None]:
-    """A colour for each of so many series of one direction; None is the direction's own."""
+    """Returns a colour for each of so many series of one direction; None is the direction's own."""
     return [None, *OTHER_COLOURS][:count]
 
 
@@ -106,22 +107,22 @@ WHOLE = Frame()
 
 
 def level_text(name: str, level: Value) -> str:
-    """A level as people read it; sizes with their unit."""
+    """Formats a level for people; sizes have their unit."""
     if isinstance(level, int) and not isinstance(level, bool) and is_size(name):
         return size_text(level)
     return f"{level:g}" if isinstance(level, float) else str(level)
 
 
 def is_size(name: str) -> bool:
-    """Whether a setting's numbers are bytes, by its name."""
+    """Returns whether a setting's numbers are bytes, judging by its name."""
     return any(word in SIZE_NAMES for word in name.split("-")) and name != "scalapack-block"
 
 
 class Axis:
-    """Places levels: numbers by value or logarithm, anything else side by side."""
+    """Places levels on an axis: numbers by value or logarithm, other levels side by side."""
 
     def __init__(self, name: str, levels: Sequence[Value], width: float) -> None:
-        """``width``: up to the right end of the axis."""
+        """``width`` reaches to the right end of the axis."""
         self.name = name
         self.levels = list(levels)
         start, end = LEFT + 14, width - 14
@@ -145,7 +146,7 @@ class Axis:
         return self._scale(self.levels.index(level))
 
     def labels(self) -> list[tuple[float, str]]:
-        """Where a level is named; where they are many, those that do not run into each other."""
+        """Returns the labelled levels and their places; of many only those that do not overlap."""
         wanted = [(self(level), level_text(self.name, level)) for level in self.levels]
         chosen: list[tuple[float, str]] = []
         for x, label in sorted(wanted):
@@ -175,7 +176,7 @@ def line_chart(
     units: Sequence[Unit] = RATE_UNITS,
     frame: Frame = WHOLE,
 ) -> Markup:
-    """The drawing; ``title`` stands at the horizontal axis, the fitting unit at the other."""
+    """Returns the drawing; ``title`` labels the horizontal axis, the fitting unit the other."""
     levels = _levels(series)
     axis = Axis(factor, levels, frame.right)
     top = frame.top or largest(series, rules)
@@ -197,7 +198,7 @@ def line_chart(
     how = ", logarithmic" if axis.logarithmic else ""
     parts.append(text(frame.right, base + 36, title + how, class_="tick", anchor="end"))
     parts += [_mark(mark, axis, base, place) for place, mark in enumerate(marks)]
-    # Series that were expected alike share one band.
+    # Series with equal expectations share one band.
     parts += dict.fromkeys(_band(one, axis, scale) for one in series)
     shifts = _shifts(axis, len(series), frame.right)
     parts += [_expected(one, axis, scale, dx) for one, dx in zip(series, shifts, strict=True)]
@@ -212,7 +213,7 @@ def line_chart(
 
 
 def _labels(series: Sequence[Series], axis: Axis, scale: LinearScale, frame: Frame) -> list[Markup]:
-    """The name of each series beside its last point, moved apart where they would overlap."""
+    """Draws the name of each series beside its last point, moved if names would overlap."""
     ends = sorted((scale(_ordered(one.points, axis)[-1].value), one.name, one) for one in series)
     places: list[float] = []
     for wanted, _, _ in ends:
@@ -239,7 +240,7 @@ def _levels(series: Sequence[Series]) -> list[Value]:
 
 
 def largest(series: Sequence[Series], rules: Sequence[Rule]) -> float:
-    """Of what must be seen; an expectation's upper end may leave the drawing."""
+    """Returns the largest value that must be visible; an expectation's upper end may be cut off."""
     seen = [point.high for one in series for point in one.points]
     seen += [point.value for one in series for point in one.expected]
     seen += [value for rule in rules for _, value in rule.points]
@@ -255,7 +256,7 @@ def _ordered(points: Sequence[Point], axis: Axis) -> list[Point]:
 
 
 def _band(one: Series, axis: Axis, scale: LinearScale) -> Markup:
-    """The expectation's interval, cut off at the top of the drawing."""
+    """Draws the expectation's interval, cut off at the top of the drawing."""
     points = _ordered(one.expected, axis)
     if len(points) < 2 or not axis.numeric:
         return join()
@@ -269,7 +270,7 @@ def _band(one: Series, axis: Axis, scale: LinearScale) -> Markup:
 
 
 def _shifts(axis: Axis, count: int, right: float) -> list[float]:
-    """How far each series stands beside its level: side by side where levels are no numbers."""
+    """Returns each series' distance from its level: side by side if levels are not numbers."""
     if axis.numeric:
         return [0.0] * count
     step = min(36.0, (right - LEFT) / (len(axis.levels) * (count + 1)))
@@ -293,7 +294,7 @@ def _rule(rule: Rule, axis: Axis, scale: LinearScale) -> Markup:
 
 def _mark(mark: Mark, axis: Axis, base: float, place: int) -> Markup:
     x = axis(mark.at)
-    height = TOP - 8 + 15 * place  # labels of neighbours stand below each other
+    height = TOP - 8 + 15 * place  # Labels of neighbours are below each other.
     anchor = "end" if x > FULL_WIDTH / 2 else "start"
     parts: list[Markup] = []
     if mark.low is not None and mark.high is not None and mark.high > mark.low:
@@ -344,7 +345,7 @@ def _measured(
 def marker(
     x: float, y: float, kind: int, direction: str, *, tip: str | None = None, value: float = 0.0
 ) -> Markup:
-    """One of four shapes, every other hollow, so that series are told apart without colour too."""
+    """Draws one of four shapes, every other one hollow: series differ also without colour."""
     shape = MARKERS[kind % len(MARKERS)]
     outlines = {
         "disc": f"M{x - 4.5:.2f} {y:.2f}a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0Z",
@@ -362,7 +363,7 @@ def marker(
 
 
 def legend(series: Sequence[Series], rules: Sequence[Rule], *, names_series: bool = True) -> Markup:
-    """Each series with its line and marker, then what the other marks mean."""
+    """Returns each series with its line and marker, then the meanings of the other marks."""
     entries = [
         (
             join(

@@ -1,4 +1,4 @@
-"""Quantities over numbers of ranks, both by their logarithm: straight lines are powers."""
+"""Draws quantities over numbers of ranks on two logarithmic axes: powers are straight lines."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from weir.report.quantities import grouped
 LEFT, RIGHT, TOP, BOTTOM = 72.0, 36.0, 22.0, 48.0
 HEIGHT = 360.0
 MOST_LEVELS = 8
-"""So many numbers of ranks have a place on the axis each; of more, powers of ten."""
+"""Up to this many numbers of ranks are labelled on the axis; with more, powers of ten."""
 STYLES = ("write", "read", "sync", "remap", "blocked")
-"""Classes of colours, in the order in which curves get them."""
+"""Classes of colours, in the order of the curves."""
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Points (ranks, value) that belong together; a value of 0 has no place and is left out."""
+    """Points (ranks, value) of one curve; a value of 0 cannot be drawn and is left out."""
 
     name: str
     style: str
-    """The class of its colour, one of ``STYLES``."""
+    """Class of its colour, one of ``STYLES``."""
     shape: int
     measured: list[tuple[int, float]]
     expected: list[tuple[int, float]] = field(default_factory=list)
-    """Where it goes on; drawn with dashes from the last measured point."""
+    """Expected continuation, drawn with dashes from the last measured point."""
 
 
 def has_points(curves: Sequence[Curve]) -> bool:
@@ -42,7 +42,7 @@ def log_chart(
     say: Callable[[float], str],
     description: str,
 ) -> Markup:
-    """The drawing; ``say`` words a value. At least one curve has a point (``has_points``)."""
+    """Returns the drawing; ``say`` formats a value. A curve must have a point (``has_points``)."""
     values = [v for curve in curves for _, v in [*curve.measured, *curve.expected] if v > 0]
     ranks = [r for curve in curves for r, v in [*curve.measured, *curve.expected] if v > 0]
     levels = sorted(set(ranks))
@@ -107,7 +107,7 @@ def curve_legend(curves: Sequence[Curve]) -> Markup:
 
 
 def _across(levels: Sequence[int]) -> LogScale:
-    """From the least to the most ranks where these are named, otherwise over whole decades."""
+    """Returns a scale from the fewest to the most ranks if labelled, else whole decades."""
     ends = _decades(levels[0], levels[-1])
     if 1 < len(levels) <= MOST_LEVELS:
         ends = float(levels[0]), float(levels[-1])
@@ -115,7 +115,7 @@ def _across(levels: Sequence[int]) -> LogScale:
 
 
 def _decades(low: float, high: float) -> tuple[float, float]:
-    """Whole powers of ten around both, at least one of them."""
+    """Returns the enclosing whole powers of ten, which differ."""
     first = math.floor(math.log10(low) + 1e-9)
     last = math.ceil(math.log10(high) - 1e-9)
     return 10.0**first, 10.0 ** max(last, first + 1)

@@ -1,8 +1,7 @@
 """HTML and SVG as values: every string is escaped unless it is ``Markup`` already.
 
-All text of a report comes from result files, and with them from host names, paths and messages of
-other programs. ``element`` is the only way in which the report forms a tag, so that no such text
-can become markup.
+All text of a report comes from result files, and thus from host names, paths and messages of other
+programs. The report forms tags only with ``element``, so that no such text can become markup.
 """
 
 from __future__ import annotations
@@ -30,14 +29,14 @@ Attribute = str | float | bool | None
 
 
 def escape(text: str) -> Markup:
-    """Escape for element content and for quoted attributes; control characters become U+FFFD."""
-    if not _ESCAPED_CHARACTERS.search(text):  # as nearly all texts: a page has thousands
+    """Escapes element content and quoted attributes; control characters become U+FFFD."""
+    if not _ESCAPED_CHARACTERS.search(text):  # True of nearly all of a page's thousands of texts
         return Markup(text)
     return Markup(html.escape(_CONTROL_CHARACTERS.sub("\ufffd", text), quote=True))
 
 
 def join(*children: Child) -> Markup:
-    """Children in order, escaped where they are plain strings; ``None`` leaves nothing."""
+    """Joins children in order, escaped if they are plain strings; ``None`` adds nothing."""
     rendered: list[str] = []
     _render(children, rendered)
     return Markup("".join(rendered))
@@ -56,10 +55,10 @@ def _render(children: Iterable[Child], into: list[str]) -> None:
 
 
 def element(tag: str, *children: Child, **attributes: Attribute) -> Markup:
-    """One element. ``class_`` gives ``class`` and ``data_value`` gives ``data-value``.
+    """Returns one element. ``class_`` gives ``class`` and ``data_value`` gives ``data-value``.
 
-    Numbers in attributes are coordinates and keep two decimals; an exact number is passed as a
-    string. ``None`` and ``False`` leave the attribute out, ``True`` writes it without a value.
+    Numbers in attributes are coordinates and keep two decimals; pass an exact number as a string.
+    ``None`` and ``False`` leave the attribute out; ``True`` writes it without a value.
     """
     parts = [_checked(tag)]
     for name, value in attributes.items():
@@ -77,7 +76,7 @@ def element(tag: str, *children: Child, **attributes: Attribute) -> Markup:
     return Markup(f"<{opening}>{join(*children)}</{tag}>")
 
 
-@functools.cache  # the names stand in this package: few
+@functools.cache  # The names are those in this package, thus few.
 def _attribute(name: str) -> str:
     return _checked(name.rstrip("_").replace("_", "-"))
 
@@ -90,7 +89,7 @@ def _checked(name: str) -> str:
 
 
 def coordinate(value: float) -> str:
-    """A length in a drawing: two decimals, no trailing zeros, so that drawings stay small."""
+    """Formats a length with two decimals and no trailing zeros, which keeps drawings small."""
     text = f"{value:.2f}"
     if "." in text:
         text = text.rstrip("0").rstrip(".")

@@ -1,4 +1,4 @@
-"""What each action of the workload metadata reached: rates, latencies, and the slowest rank."""
+"""Results of each action of the workload metadata: rates, latencies, and the slowest rank."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from weir.results.record import Spread
 from weir.results.schema import Run
 
 UNEVEN = 1.25
-"""From here on the slowest rank's time over the mean of all is said."""
+"""The slowest rank is named if its time is at least this many times the mean of all ranks."""
 
 EXPLANATION = (
     "Operations per second: from the first rank's start to the last one's end, with the 95 % "
@@ -27,7 +27,7 @@ EXPLANATION = (
 
 @dataclass(frozen=True)
 class Straggler:
-    """The rank whose time in a phase is furthest above the mean, of all measured repetitions."""
+    """The rank whose time in a phase is furthest above the mean, in all measured repetitions."""
 
     rank: int
     host: str
@@ -35,7 +35,7 @@ class Straggler:
 
 
 def straggler_of(run: Run, action: str) -> Straggler | None:
-    """Nothing where the ranks' times are even, or there is one rank."""
+    """Returns None if the ranks' times are even, or if there is only one rank."""
     spreads = [
         phase.elapsed_seconds
         for repetition in measured(run)
@@ -60,12 +60,12 @@ def rate_of(result: ActionResult, metric: OperationMetric) -> OperationRate | No
 
 
 def headline_of(result: ActionResult) -> OperationRate | None:
-    """The rate that is compared with the expectation."""
+    """Returns the rate that is compared with the expectation."""
     return next((rate for rate in result.rates if rate.headline), None)
 
 
 def render(source: Source) -> Markup | None:
-    """One row per action; nothing for other workloads."""
+    """Returns one row per action; None for other workloads."""
     run = source.run
     if not run.metadata:
         return None
@@ -118,7 +118,7 @@ def _row(run: Run, result: ActionResult) -> list[Child]:
 
 
 def _operations(run: Run, action: str) -> int:
-    """Of the last measured repetition: a mix may end before what was planned."""
+    """Returns the last measured repetition's operations: a mix may end before its plan does."""
     return next(
         (
             phase.operations
@@ -145,7 +145,7 @@ def _interval(rate: OperationRate | None) -> Child:
 
 
 def _answer(run: Run, result: ActionResult) -> Child:
-    """Of look-ups; how it is known stands in the tooltip."""
+    """Returns what answered look-ups; the tooltip has the evidence."""
     judged = judge_look_ups_of(run, result)
     return None if judged is None else element("span", judged.answer, title=judged.text)
 

@@ -1,4 +1,4 @@
-"""Rates and I/O times by node, the slowest node of each phase marked."""
+"""Rates and I/O times by node, with the slowest node of each phase marked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PhaseName = tuple[str, str]
 
 
 def render(run: Run) -> Markup | None:
-    """One row per node; of very many nodes the slowest."""
+    """Returns one row per node; if there are very many, only of the slowest nodes."""
     if not any(node.phases for node in run.nodes):
         return None
     names = list(dict.fromkeys((p.function, p.direction) for n in run.nodes for p in n.phases))
@@ -49,7 +49,7 @@ def _table(nodes: list[Node], names: Sequence[PhaseName], slowest: dict[PhaseNam
 
 
 def slowest_nodes(nodes: list[Node], names: Sequence[PhaseName]) -> dict[PhaseName, str]:
-    """Host with the longest I/O time, by phase."""
+    """Returns the host with the longest I/O time, by phase."""
     found: dict[PhaseName, str] = {}
     for name in names:
         timed = [(p.io_seconds_max, n.host) for n in nodes if (p := _phase(n, name)) is not None]

@@ -1,4 +1,4 @@
-"""What creating and opening a file took, and what it asked the file system for."""
+"""Times and file system operations of creating and opening a file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ COLOURS = {
     "open": ("read", 2),
     "close-read": ("read", 3),
 }
-"""The steps that are drawn, with colour and shape."""
+"""The steps that are drawn, with their colours and shapes."""
 COMPARED = ("create", "close-written", "open", "close-read")
 
 TIMES = (
@@ -34,7 +34,7 @@ COUNTS = (
 
 
 def render(source: Source) -> Markup | None:
-    """One row per step, and how the operations grow; nothing for other workloads."""
+    """Returns one row per step, and how the operations grow; None for other workloads."""
     run = source.run
     if not run.opening:
         return None
@@ -51,7 +51,7 @@ def render(source: Source) -> Markup | None:
 
 
 def _calls(run: Run) -> Markup | None:
-    """What the operations were, a line for each step that had any."""
+    """Returns the names of the operations, a line for each step with operations."""
     lines = [
         element("li", f"{step.step}: ", _called(step.operations))
         for step in run.opening
@@ -68,7 +68,7 @@ def _called(operations: StepOperations) -> str:
 
 
 def _beyond(run: Run) -> Markup | None:
-    """How the operations grow, and what they come to on more ranks."""
+    """Returns how the operations grow, and their number on more ranks."""
     counted = [(step.step, step.operations) for step in run.opening if step.operations]
     if not counted or not counted[0][1].expected:
         return None
@@ -129,7 +129,7 @@ def _number(value: float) -> str:
 
 
 def compare(sources: Sequence[Source]) -> Markup | None:
-    """What every interface took and asked for, one row each; nothing for other workloads."""
+    """Returns times and operations of every interface, one row each; None for other workloads."""
     runs = [source.run for source in sources if source.run.opening]
     if not runs:
         return None
@@ -146,7 +146,7 @@ def compare(sources: Sequence[Source]) -> Markup | None:
 
 
 def _extremes(runs: Sequence[Run], name: str) -> Markup | None:
-    """Which interface took least for a step and which most."""
+    """Returns which interface was fastest in a step, and which slowest."""
     timed = [(run, step) for run in runs for step in run.opening if step.step == name]
     if len(timed) < 2:
         return None
@@ -178,7 +178,7 @@ def _compared(run: Run) -> list[Child]:
 
 
 def over_ranks(runs: Sequence[Run]) -> Markup | None:
-    """Times of creating and opening over the ranks of a campaign's runs, by configuration."""
+    """Draws times of creating and opening over a campaign's numbers of ranks, by configuration."""
     labels = list(dict.fromkeys(run.label for run in runs if run.opening))
     figures = [_over_ranks(runs, labels, step) for step in ("create", "open")]
     return join(*(one for one in figures if one is not None)) if any(figures) else None

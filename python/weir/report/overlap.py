@@ -1,4 +1,4 @@
-"""What an asynchronous run hid: foreground time against transfer time."""
+"""Shows how much an asynchronous run hid: foreground time against transfer time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROW = 26.0
 
 @dataclass(frozen=True)
 class Hidden:
-    """Seconds of one phase, mean over ranks, median over measured repetitions."""
+    """Seconds of one phase: means over ranks, medians over measured repetitions."""
 
     function: str
     direction: Direction
@@ -62,7 +62,7 @@ def hidden_phases(run: Run) -> list[Hidden]:
 
 
 def render(source: Source) -> Markup | None:
-    """Only for asynchronous runs with measured repetitions."""
+    """Renders asynchronous runs with measured repetitions only."""
     phases = hidden_phases(source.run)
     if not is_asynchronous(source.run) or not phases:
         return None

@@ -1,9 +1,9 @@
-"""The page: one self-contained HTML file with its style and script, no network, no random ids.
+"""The page: one self-contained HTML file with style and script, no network, and no random ids.
 
-Drawings are SVG written here rather than plots of a JavaScript library. Plotly's script alone is
-4.8 MB per file, a hundred times the data of a run; its charts draw late, print as they happen to
-stand on the screen, and keep their colours when the page goes dark. SVG is there without a script,
-prints as vectors, takes its colours from the style sheet, and each mark carries its exact value.
+Drawings are SVG made here rather than plots of a JavaScript library. Plotly's script alone takes
+4.8 MB per file, a hundred times the data of a run. Its charts appear late, print in their present
+screen size, and keep their colours when the page becomes dark. SVG needs no script, prints as
+vectors, takes its colours from the style sheet, and each mark has its exact value.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ HATCH = Markup(
 
 
 def render_page(sources: list[Source]) -> str:
-    """The whole file; sources are one run, or several to be compared."""
+    """Returns the whole file; sources are one run, or several runs to be compared."""
     title = _title(sources)
     machine = environment.shared_machine(sources) if len(sources) > 1 else None
     shown = [source for source in sources if source.is_within]
@@ -60,7 +60,7 @@ def render_page(sources: list[Source]) -> str:
 
 
 def document(title: str, navigation: Markup, main: Markup) -> str:
-    """A whole file around its navigation and its main part."""
+    """Returns a whole file with its navigation and its main part."""
     style = _resource("style.css")
     script = _resource("page.js")
     policy = (
@@ -112,12 +112,12 @@ def _masthead() -> Markup:
 
 
 def _has_transfers(source: Source) -> bool:
-    """Runs that move no bytes have no events, and no times of them by rank."""
+    """Returns whether the run moves bytes; otherwise it has no events and no times by rank."""
     return source.events is not None or bool(source.run.plan.phases)
 
 
 def _sections(source: Source, with_machine: bool) -> list[Section]:
-    """Anchor, title and content of each part of a run; parts without data are left out."""
+    """Returns anchor, title and content of each part of a run, without parts that have no data."""
     run = source.run
     parts: list[tuple[str, str, Markup | None]] = [
         ("spectrum", "What was computed", spectrum.render(source)),
@@ -146,7 +146,7 @@ def _sections(source: Source, with_machine: bool) -> list[Section]:
 
 
 def _run_content(source: Source, sections: list[Section], heading: str) -> Markup:
-    """Failure first, then the headline, then every section under a heading of that level."""
+    """Returns the failure first, then the headline, then sections with headings of that level."""
     blocks = [
         element(
             "section",
@@ -203,7 +203,7 @@ def _main(
 
 
 def _ordered_within(sources: list[Source]) -> list[Source]:
-    """The runs that the page holds, in the order of the tables that compare them."""
+    """Returns the runs within the page, in the order of the tables that compare them."""
     groups = comparison.grouped_by_metric(sources)
     return [source for _, group in groups for source in group if source.is_within]
 
@@ -216,7 +216,7 @@ def _machine_section(machine: Markup) -> Markup:
 
 
 def _folded_run(source: Source, sections: list[Section]) -> Markup:
-    """A run to open; printing and links to its parts open it."""
+    """Returns a run that can be opened; printing and links to its parts open it."""
     summary = element(
         "summary",
         element("h3", element("bdi", source.run.label)),

@@ -1,6 +1,6 @@
-"""Numbers with their units, as text and as ``<data>`` elements that keep the exact value.
+"""Formats numbers with units, as text and as ``<data>`` elements that keep the exact value.
 
-Rates and sizes are scaled by powers of 1024 (MiB/s, GiB/s); the exact number of bytes stands in the
+Rates and sizes are scaled by powers of 1024 (MiB/s, GiB/s); the exact number of bytes is in the
 element's ``value`` and in its tooltip.
 """
 
@@ -20,7 +20,7 @@ KIBI, MEBI, GIBI, TEBI = 2.0**10, 2.0**20, 2.0**30, 2.0**40
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit and how many base units (bytes, bytes per second, seconds) it holds."""
+    """A unit, and the number of base units (bytes, bytes per second, seconds) in it."""
 
     name: str
     size: float
@@ -44,28 +44,28 @@ TIME_UNITS = (Unit("ns", 1e-9), Unit("µs", 1e-6), Unit("ms", 1e-3), Unit("s", 1
 
 
 def fitting_unit(units: Sequence[Unit], value: float) -> Unit:
-    """The largest of the ascending units that the value holds once; otherwise the smallest."""
+    """Returns the largest of the ascending units that is at most the value, else the smallest."""
     size = abs(value)
     return next((unit for unit in reversed(units) if size >= unit.size * 0.9995), units[0])
 
 
 def rate_unit(largest: float) -> Unit:
-    """The unit in which rates up to ``largest`` bytes per second are best read."""
+    """Returns the most readable unit for rates up to ``largest`` bytes per second."""
     return fitting_unit(RATE_UNITS, largest)
 
 
 def time_unit(largest: float) -> Unit:
-    """The unit in which times up to ``largest`` seconds are best read."""
+    """Returns the most readable unit for times up to ``largest`` seconds."""
     return fitting_unit(TIME_UNITS, largest)
 
 
 def grouped(value: int) -> str:
-    """An integer with its digits in groups of three."""
+    """Formats an integer with its digits in groups of three."""
     return f"{value:,}".replace(",", THIN_SPACE)
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """A number with that many significant digits and no exponent."""
+    """Formats a number with this many significant digits and no exponent."""
     if not math.isfinite(value):
         return NO_VALUE
     if value == 0:
@@ -106,7 +106,7 @@ def percent_text(fraction: float) -> str:
 
 
 def rate_range_text(low: float, high: float) -> str:
-    """``1.30 to 1.72 GiB/s``, or ``332 MiB/s to 1.10 GiB/s`` where the ends read best so."""
+    """Formats ``1.30 to 1.72 GiB/s``, or ``332 MiB/s to 1.10 GiB/s`` if that is more readable."""
     unit = rate_unit(high)
     if rate_unit(low) != unit:
         return f"{rate_text(low)} to {rate_text(high)}"
@@ -114,7 +114,7 @@ def rate_range_text(low: float, high: float) -> str:
 
 
 def rate(bytes_per_second: float | None, unit: Unit | None = None) -> Markup:
-    """A rate; its exact value in bytes per second is in ``value`` and in the tooltip."""
+    """Formats a rate; its exact value in bytes per second is in ``value`` and in the tooltip."""
     if bytes_per_second is None:
         return element("span", NO_VALUE, class_="none", title="not measured")
     text = (unit or rate_unit(bytes_per_second)).text(bytes_per_second)
@@ -142,12 +142,12 @@ def count(value: int) -> Markup:
 
 
 def plural(number: int, singular: str, several: str | None = None) -> str:
-    """``1 run``, ``8 runs``."""
+    """Formats ``1 run``, ``8 runs``."""
     return f"{grouped(number)} {singular if number == 1 else several or singular + 's'}"
 
 
 def ranks_text(ranks: Sequence[int]) -> str:
-    """Rank numbers with consecutive ones joined: ``0-15, 20`` (with an en dash)."""
+    """Formats rank numbers with consecutive ones joined: ``0-15, 20`` (with an en dash)."""
     runs: list[list[int]] = []
     for rank in sorted(ranks):
         if runs and rank == runs[-1][1] + 1:

@@ -1,7 +1,7 @@
-"""Bars by rank: sideways with names for few ranks, upright columns for many.
+"""Draws bars by rank: horizontal with names for few ranks, columns for many.
 
-All panels of a drawing share one scale in seconds, so that I/O time and waits can be compared by
-eye.
+All panels of a drawing share one scale in seconds, so that I/O times and waits can be compared
+visually.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Series:
-    """One kind of time, seconds by rank."""
+    """One kind of time, in seconds by rank."""
 
     css: str
     name: str
@@ -45,7 +45,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """Kinds of time that are stacked on one another."""
+    """Kinds of time that are stacked on each other."""
 
     title: str
     series: Sequence[Series]
@@ -63,7 +63,7 @@ def render(
     hosts: dict[int, str],
     description: str,
 ) -> tuple[Markup, str]:
-    """The drawing, and what the caption must add about how it was made."""
+    """Returns the drawing, and a note for the caption on how it was made."""
     if len(ranks) <= SIDEWAYS_LIMIT:
         return _sideways(ranks, panels, slowest, hosts, description), ""
     return _columns(ranks, panels, slowest, description)
@@ -116,7 +116,7 @@ def _sideways(
 
 
 def _panel_widths(panels: list[Panel], largest: list[float]) -> tuple[float, list[float]]:
-    """Pixels per second, and the width of each panel with room for its title and its figures."""
+    """Returns pixels per second, and each panel's width with room for its title and figures."""
     titles = [len(panel.title) * GLYPH + 12 for panel in panels]
     room = FULL_WIDTH - LEFT - PANEL_GAP * len(panels)
     per_second = room / (sum(largest) or 1.0)
@@ -213,7 +213,7 @@ def _column_panel(
     unit: Unit,
     most: float,
 ) -> list[Markup]:
-    """One path per kind: a report of a thousand ranks stays small."""
+    """Draws one path per kind, so that a report of a thousand ranks stays small."""
     width = scale(1) - scale(0)
     gap = 1.0 if width >= LEAST_GAPPED else 0.0
     floor = np.zeros(len(chosen))

@@ -1,4 +1,4 @@
-"""I/O time of every rank beside its waits, the slowest named."""
+"""I/O time of every rank beside its waits, with the slowest rank named."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TABLE_ROWS = 64
 
 @dataclass(frozen=True)
 class Slowest:
-    """The rank with the most I/O time, and the rank in the middle to hold it against."""
+    """The rank with the most I/O time, and the median rank for comparison."""
 
     rank: int
     host: str
@@ -30,7 +30,7 @@ class Slowest:
 
 
 def times_of(run: Run, store: EventStore) -> tuple[RankTimes, str]:
-    """Times by rank and what they are formed over."""
+    """Returns times by rank, and what they are formed over."""
     available = store.repetitions()
     complete = [r.index for r in measured(run) if r.index in available]
     if complete:
@@ -49,7 +49,7 @@ def slowest_of(run: Run, times: RankTimes) -> Slowest:
 
 
 def panels_of(times: RankTimes, asynchronous: bool) -> list[Panel]:
-    """I/O first, then (asynchronous) the part that blocked the rank, then the waits."""
+    """Returns I/O first, then (asynchronous) the part that blocked the rank, then the waits."""
     moving = [
         Series("write", "write", times.write),
         Series("sync", "durable sync", times.sync),
@@ -143,7 +143,7 @@ def _table(times: RankTimes, slowest: int, hosts: dict[int, str]) -> Markup:
 
 
 def _from_spread(run: Run) -> Markup:
-    """Without events the spread in ``run.json`` still names the slowest rank."""
+    """Returns the spread in ``run.json``, which names the slowest rank also without events."""
     repetitions = measured(run)
     if not repetitions:
         return element("p", "No times by rank were recorded.", class_="none")

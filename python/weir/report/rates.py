@@ -1,4 +1,4 @@
-"""Rates per function and direction: every repetition a point, with median and interval."""
+"""Draws rates per function and direction: a point per repetition, with median and interval."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ JITTER = (-6.0, 0.0, 6.0)
 
 @dataclass(frozen=True)
 class Point:
-    """One repetition, bytes per second."""
+    """The rate of one repetition in bytes per second."""
 
     repetition: int
     value: float
@@ -46,13 +46,13 @@ class Row:
 
 
 def phase_rate(phase: Phase, metric: str) -> float | None:
-    """A phase's rate by the metric's name in ``run.json``."""
+    """Returns a phase's rate by the metric's name in ``run.json``."""
     value: float | None = getattr(phase, f"rate_{metric}_bytes_per_second")
     return value
 
 
 def rows_of(run: Run, direction: Direction, headline: Rate) -> list[Row]:
-    """All functions together as ``run.json`` states them, then each function on its own."""
+    """Returns all functions together as in ``run.json``, then each function separately."""
     repetitions = measured(run)
     values = headline.values_bytes_per_second
     if len(values) == len(repetitions):
@@ -78,13 +78,13 @@ def rows_of(run: Run, direction: Direction, headline: Rate) -> list[Row]:
                 by_function.setdefault(phase.function, []).append(point)
     for function, points in by_function.items():
         if function == direction and len(by_function) == 1:
-            continue  # it is all there is
+            continue  # The row of all functions is the same.
         rows.append(Row(function, points, median_interval([point.value for point in points])))
     return rows
 
 
 def render(source: Source) -> Markup | None:
-    """One panel per direction that was measured."""
+    """Draws one panel per measured direction."""
     panels = []
     for direction in directions(source.run):
         headline = headline_rate(source.run, direction)
@@ -146,7 +146,7 @@ def _panel(
 
 
 def axis_range(values: list[float]) -> tuple[float, float]:
-    """From zero unless the values are so close together that their spread would not be seen."""
+    """Returns a range from zero, unless values are so close that their spread would not show."""
     least, most = min(values), max(values)
     if least < CLOSE * most or most <= 0:
         return 0.0, most * 1.02 or 1.0

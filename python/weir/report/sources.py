@@ -1,4 +1,4 @@
-"""What a report is made from: the run folders at a path, read and checked."""
+"""Reads and checks the run folders from which a report is made."""
 
 from __future__ import annotations
 
@@ -15,33 +15,34 @@ from weir.results.schema import Direction, Rate, Repetition, Run
 
 IO_MODES = ("SYNC", "ASYNC", "NONE")
 NOT_OF_THE_IO = ("expectation", "output", "plan", "progress")
-"""Parameters that say where results go and how they are shown."""
+"""Parameters of where results go and how they are shown."""
 MOST_WITHIN_A_PAGE = 24
-"""A page over more runs has a line for each, which leads to the run's own page."""
+"""Up to this many runs are complete within a page; a page over more runs has one line for each,
+with a link to the run's own page."""
 
 
 @dataclass(frozen=True)
 class Source:
-    """One run, its events where there are any, and the anchor of its part of the page."""
+    """One run, its events if there are any, and the anchor of its part of the page."""
 
     run: Run
     events: EventStore | None
     anchor: str
     synchronous_sibling: Run | None = None
-    """The run that differs from this one only in being synchronous, when it is in reach."""
+    """The run that differs from this one only in being synchronous, if it is known."""
     place: str = ""
-    """The run's folder, from the page's."""
+    """The run's folder, relative to the page's."""
     is_within: bool = True
-    """Whether the page holds all of the run's own page."""
+    """Whether the page contains everything of the run's own page."""
 
     page: str | None = None
-    """The link to the run's own page, where the run is not within this one and has one."""
+    """Link to the run's own page, if the run is not within this page and has its own."""
 
 
 def read_sources(path: Path) -> list[Source]:
-    """The run in ``path``, or the runs below it in the order of their folders' names.
+    """Returns the run in ``path``, or the runs below it in the order of their folders' names.
 
-    Of more than ``MOST_WITHIN_A_PAGE`` the events are left out.
+    If there are more than ``MOST_WITHIN_A_PAGE``, events are left out.
     """
     folders = find_run_folders(path)
     if not folders:
@@ -75,7 +76,7 @@ def _page_of(folder: Path, path: Path) -> str | None:
 
 
 def _neighbours_of(path: Path) -> dict[Path, Run]:
-    """The runs beside one, to compare it with; those that cannot be read are left out."""
+    """Returns the runs beside a run, for comparison; runs that cannot be read are left out."""
     found = {}
     for file in sorted(path.absolute().parent.glob(f"*/{RUN_FILE}")):
         with contextlib.suppress(ResultError):
@@ -94,9 +95,9 @@ def _anchor(run: Run, taken: set[str]) -> str:
 
 
 def io_mode(run: Run) -> str | None:
-    """SYNC, ASYNC or NONE: what the run's label says, else its parameter of that name.
+    """Returns SYNC, ASYNC or NONE: from the run's label, else from its parameter of that name.
 
-    The parameters are those of the job, which may name several modes for several runs.
+    The parameters are those of the job, which may have several modes for several runs.
     """
     for word in run.label.upper().split():
         if word in IO_MODES:
@@ -112,7 +113,7 @@ def _is_io_mode(name: str) -> bool:
 
 
 def is_asynchronous(run: Run) -> bool:
-    """Whether the run's transfers go on behind its computation."""
+    """Returns whether the run's transfers go on behind its computation."""
     return io_mode(run) == "ASYNC"
 
 
@@ -143,18 +144,18 @@ def _moved(run: Run) -> list[tuple[str, Direction, int]]:
 
 
 def measured(run: Run) -> list[Repetition]:
-    """The repetitions that count: all but the warm-ups."""
+    """Returns all repetitions except warm-ups."""
     return [repetition for repetition in run.repetitions if not repetition.warmup]
 
 
 def headline_rate(run: Run, direction: Direction) -> Rate | None:
-    """The rate that is compared with the expectation, or the only one there is."""
+    """Returns the rate that is compared with the expectation, or the only rate."""
     rates = [rate for rate in run.rates if rate.direction == direction]
     return next((rate for rate in rates if rate.headline), rates[0] if rates else None)
 
 
 def directions(run: Run) -> list[Direction]:
-    """Write before read, those that this run has or plans."""
+    """Returns the directions that this run has or plans, write before read."""
     present = {phase.direction for phase in run.plan.phases} | {r.direction for r in run.rates}
     ordered: list[Direction] = ["write", "read"]
     return [direction for direction in ordered if direction in present]

@@ -1,4 +1,4 @@
-"""The spectrum that a run computed: where it was simulated, against what it should have found."""
+"""Draws the spectrum that a run computed; a simulated one beside the power of its simulation."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from weir.results.spectrum_records import Spectrum, SpectrumBin
 LEFT, RIGHT, TOP, PLOT = 46.0, 16.0, 12.0, 190.0
 BAR_END = 4.0
 LEAST_CORRECTION = 1e-16
-"""Below the rounding of a step; keeps a correction of zero on the logarithmic axis."""
+"""Least size of a drawn correction, below a step's rounding: zero has no place on the axis."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Power:
 
 
 def power_of(entry: SpectrumBin) -> Power | None:
-    """The bin in the units of the figure; nothing where it has no estimate."""
+    """Returns the bin in the units of the figure; None without an estimate."""
     if entry.estimate is None or entry.error is None or entry.truth is None:
         return None
     middle = (entry.first_multipole + entry.last_multipole) / 2
@@ -58,7 +58,7 @@ def power_of(entry: SpectrumBin) -> Power | None:
 
 
 def render(source: Source) -> Markup | None:
-    """The spectrum with its convergence, or the corrections alone where nothing was iterated."""
+    """Returns the spectrum with its convergence, or only the corrections without iterations."""
     spectrum = source.run.spectrum
     if spectrum is None or not spectrum.bins:
         return None
@@ -72,7 +72,7 @@ def render(source: Source) -> Markup | None:
 
 
 def _corrections(spectrum: Spectrum) -> Markup:
-    """Each bin's dC: of MADbench2 in full, whose data are ones and no map."""
+    """Draws each bin's dC, for MADbench2 in full, whose data are ones and no map."""
     rows = [[_multipoles(entry), f"{entry.correction:.5e}"] for entry in spectrum.bins]
     caption = "Correction of the spectrum by one step, the result of the calculation"
     return table(["Multipoles", "dC"], rows, caption=caption, titled=True)
@@ -169,7 +169,7 @@ def _table(spectrum: Spectrum) -> Markup:
 def _convergence_panel(spectrum: Spectrum) -> Markup:
     steps = spectrum.iterations
     sizes = [max(step.largest_correction, LEAST_CORRECTION) for step in steps]
-    # Whole powers of ten, so that the axis has its ends labelled.
+    # The limits are whole powers of ten, so that the ends of the axis have labels.
     low = 10.0 ** math.floor(math.log10(min(sizes)))
     high = 10.0 ** math.ceil(math.log10(max(*sizes, low * 10)))
     across = LinearScale(0.5, len(steps) + 0.5, LEFT, HALF_WIDTH - RIGHT)

@@ -1,4 +1,4 @@
-"""The trace by rank and time: one row per rank, as figure 3 of Borrill et al."""
+"""Draws the trace by rank and time, one row per rank, as in figure 3 of Borrill et al."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ UNTIMED_SAID = 0.02
 
 @dataclass(frozen=True)
 class Rows:
-    """Where each drawn rank stands: its row, and the two lanes of a row in asynchronous runs."""
+    """Position of each drawn rank: its row, and in asynchronous runs the two lanes of a row."""
 
     ranks: list[int]
     height: float
@@ -85,7 +85,7 @@ class Rows:
         return TOP + self.ranks.index(rank) * (self.height + self.gap) + self.gap / 2
 
     def lane(self, kind: int) -> tuple[float, float]:
-        """Offset in the row and height of a mark; transfers run below the computation."""
+        """Returns offset in the row and height of a mark; transfers are below the computation."""
         if not self.asynchronous:
             return 0.0, self.height
         half = self.height / 2
@@ -98,7 +98,7 @@ def rows_for(ranks: list[int], asynchronous: bool) -> Rows:
 
 
 def render_traces(source: Source) -> list[Markup]:
-    """The figures of the typical and, when clearly slower, of the slowest repetition."""
+    """Returns the figures of the typical and, if clearly slower, of the slowest repetition."""
     if source.events is None:
         return [element("p", "No events are recorded in this run folder: no trace.", class_="none")]
     drawn: list[Markup] = []

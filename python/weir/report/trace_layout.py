@@ -1,9 +1,10 @@
-"""What the trace shows: which repetition, which ranks, and every interval to draw.
+"""Determines what the trace shows: which repetition, which ranks, and every interval.
 
-Figure 3 of Borrill et al. (section 2.3) has one row per rank and every operation. That holds here
-up to ``ROWS_LIMIT`` ranks and ``EXACT_LIMIT`` intervals. Beyond the first, rows are chosen: the
-slowest and the fastest ranks and others at even distances. Beyond the second, each row is cut into
-columns and each column takes what filled most of it. Both are said in the caption.
+Figure 3 of Borrill et al. (section 2.3) has one row per rank and shows every operation. The trace
+does the same up to ``ROWS_LIMIT`` ranks and ``EXACT_LIMIT`` intervals. Beyond the first limit, rows
+are chosen: the slowest and the fastest ranks, and others at equal distances. Beyond the second,
+each row is divided into columns, and each column shows the kind that fills most of it. The caption
+states both.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Choice:
-    """A repetition to draw and why this one."""
+    """A repetition to draw, and the reason for choosing it."""
 
     repetition: int
     reason: str
@@ -44,7 +45,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Intervals:
-    """What each rank did when: columns of one length. ``event`` is -1 for a merged interval."""
+    """Intervals of all ranks: columns of equal length. ``event`` is -1 for a merged interval."""
 
     rank: Integers
     kind: Integers
@@ -66,9 +67,9 @@ class Intervals:
 
 
 def choose_repetitions(run: Run, available: dict[int, int]) -> list[Choice]:
-    """The repetition of median duration and, when clearly slower, the slowest one.
+    """Returns the repetition of median duration and, if clearly slower, the slowest one.
 
-    A run that did not finish shows the last repetition of which there are events.
+    For a run that did not finish it is the last repetition with events.
     """
     if run.status != "complete" and available:
         last = max(available)
@@ -90,7 +91,7 @@ def choose_repetitions(run: Run, available: dict[int, int]) -> list[Choice]:
 
 
 def io_seconds_by_rank(events: Events) -> tuple[Integers, Floats]:
-    """Ranks, ascending, and the time of each in read, write and sync."""
+    """Returns the ranks, ascending, and the time of each in read, write and sync."""
     ranks, index = np.unique(events.rank, return_inverse=True)
     moving = np.isin(events.operation, TRANSFER_CODES)
     took = np.where(moving, events.end_ns - events.start_ns, 0).astype(np.float64) * 1e-9
@@ -99,7 +100,7 @@ def io_seconds_by_rank(events: Events) -> tuple[Integers, Floats]:
 
 
 def choose_ranks(ranks: Integers, io_seconds: Floats, limit: int = ROWS_LIMIT) -> list[int]:
-    """All ranks, or the slowest and fastest ones and others at even distances, in rank order."""
+    """Returns all ranks, or the slowest, the fastest and equidistant others, in rank order."""
     if len(ranks) <= limit:
         return [int(rank) for rank in ranks]
     by_time = np.argsort(-io_seconds, kind="stable")
@@ -111,10 +112,10 @@ def choose_ranks(ranks: Integers, io_seconds: Floats, limit: int = ROWS_LIMIT) -
 
 
 def intervals_of(events: Events, asynchronous: bool = False) -> Intervals:
-    """Every operation, the wait for a token before it, and the wait at a barrier after it.
+    """Returns every operation, the token wait before it, and the barrier wait after it.
 
-    In asynchronous runs a transfer and the time its rank was blocked by it differ: the block is an
-    interval of its own.
+    In asynchronous runs a transfer and the time for which it blocked its rank differ: the blocked
+    time is a separate interval.
     """
     number = np.arange(len(events), dtype=np.int64)
     everything = np.ones(len(events), dtype=np.bool_)
@@ -146,7 +147,7 @@ def intervals_of(events: Events, asynchronous: bool = False) -> Intervals:
 
 
 def untimed_share(intervals: Intervals, asynchronous: bool) -> float:
-    """Share of the ranks' time in which a rank itself was in none of the kinds, 0 to 1."""
+    """Returns the share of the ranks' time, 0 to 1, in which a rank was in none of the kinds."""
     own = intervals
     if asynchronous:
         own = intervals.of(~np.isin(intervals.kind, TRANSFER_CODES))
@@ -156,10 +157,10 @@ def untimed_share(intervals: Intervals, asynchronous: bool) -> float:
 
 
 def barrier_start(events: Events) -> Integers:
-    """When the wait at the barrier after each operation began: at its end.
+    """Returns when the barrier wait after each operation began: at the operation's end.
 
-    A durable sync belongs to its write. Where the wait is recorded with the write and the sync was
-    made before it, the wait began when the sync had ended.
+    A durable sync belongs to its write. If the wait is recorded with the write and the sync was
+    made before the wait, the wait began when the sync had ended.
     """
     write, sync = OPERATION_NAMES.index("write"), OPERATION_NAMES.index("sync")
     start = events.end_ns.copy()
@@ -176,11 +177,11 @@ def barrier_start(events: Events) -> Integers:
 
 
 def blocked_start(events: Events) -> Integers:
-    """When each operation began to block its rank; it did so for ``foreground_ns``.
+    """Returns when each operation began to block its rank; it did so for ``foreground_ns``.
 
-    A rank is blocked when it waits for a transfer's end or when starting one does not return at
-    once. Events hold the sum; as a rank cannot compute while blocked, the place that overlaps less
-    with its computation is taken: the end of the transfer, or its start.
+    A rank is blocked while it waits for a transfer's end, or while starting one does not return at
+    once. Events have only the sum. Because a rank cannot compute while blocked, the place that
+    overlaps less with its computation is chosen: the end of the transfer, or its start.
     """
     at_end = events.end_ns - events.foreground_ns
     place = at_end.copy()
@@ -204,10 +205,10 @@ def blocked_start(events: Events) -> Integers:
 
 
 def coverage(start: Floats, end: Floats, edges: Floats) -> Floats:
-    """Time covered by the intervals within each column between two edges, overlaps counted twice.
+    """Returns the time that intervals cover within each column; overlaps count twice.
 
-    The time covered up to t is the sum of (t - start) over the intervals begun less the sum of
-    (t - end) over those ended; with sorted ends both are prefix sums.
+    The time covered up to t is the sum of (t - start) over the intervals begun less the sum of (t -
+    end) over those ended; with sorted ends both are prefix sums.
     """
 
     def begun(points: Floats) -> Floats:
@@ -221,7 +222,7 @@ def coverage(start: Floats, end: Floats, edges: Floats) -> Floats:
 
 
 def in_columns(intervals: Intervals, lanes: list[set[int]]) -> Intervals:
-    """Intervals merged by column: each column of a rank's lane takes what fills most of it."""
+    """Merges intervals by column: a column of a rank's lane gets the kind that fills most of it."""
     origin = int(intervals.start_ns.min())
     ranks = np.unique(intervals.rank)
     columns = max(100, min(MOST_COLUMNS, COLUMN_LIMIT // (len(ranks) * len(lanes))))

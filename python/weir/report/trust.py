@@ -1,4 +1,4 @@
-"""Whether the figures may be relied on: payload, storage or memory, clocks, spread, quiet."""
+"""Whether the figures are reliable: payload, storage or memory, clocks, spread, quiet."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def _payload_errors(errors: list[PayloadError]) -> Markup | None:
 
 
 def _evidence(run: Run) -> Markup | None:
-    """Per phase the verdicts of all repetitions and the evidence of the typical one."""
+    """Returns, per phase, the verdicts of all repetitions and the evidence of the typical one."""
     repetitions = measured(run)
     if not repetitions:
         return None

@@ -1,4 +1,4 @@
-"""Names of things as people read them, and the sentences that say how a run went."""
+"""Names of things for people, and the sentences that describe how a run went."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ CACHE_TEXT: dict[CacheVerdict, str] = {
 
 
 def sentence_case(text: str) -> str:
-    """With a capital first letter; the others keep theirs."""
+    """Capitalizes the first letter and leaves the others unchanged."""
     return text[:1].upper() + text[1:]
 
 
 def moment(utc: str) -> Markup:
-    """A point in time as people write it; what is no ISO 8601 time is shown as it is."""
+    """Formats a point in time for people; text that is not an ISO 8601 time is unchanged."""
     try:
         parsed = datetime.fromisoformat(utc).astimezone(UTC)
     except ValueError:
@@ -69,14 +69,14 @@ def moment(utc: str) -> Markup:
 
 
 def badge(word: str, *, sign_only: bool = False) -> Markup:
-    """A verdict as a word with its sign; the colour only repeats it."""
+    """Returns a verdict as a word with its sign; the colour only repeats it."""
     icon = element("span", VERDICT_ICON.get(word, "\u25cb"), aria_hidden="true")
     said = element("span", word, class_="visually-hidden") if sign_only else word
     return element("span", icon, " ", said, class_="badge", data_verdict=word)
 
 
 def overall_word(run: Run) -> str:
-    """One word for a run: its state when it did not finish, else its verdict."""
+    """Returns one word for a run: its state if it did not finish, else its verdict."""
     if run.status != "complete":
         return run.status
     if run.verdict is not None:
@@ -85,7 +85,7 @@ def overall_word(run: Run) -> str:
 
 
 def expected_rate(run: Run, direction: Direction) -> ExpectedRate | None:
-    """What was expected of the headline rate in this direction."""
+    """Returns the expectation of the headline rate in this direction."""
     if run.expectation is None:
         return None
     rates = [rate for rate in run.expectation.rates if rate.direction == direction]
@@ -104,7 +104,7 @@ def rate_verdict(run: Run, direction: Direction) -> RateVerdict | None:
 
 
 def verdict_word(run: Run, direction: Direction) -> str:
-    """The verdict in one direction, or why there is none."""
+    """Returns the verdict in one direction, or why there is none."""
     judged = rate_verdict(run, direction)
     if judged is not None:
         return judged.verdict
@@ -112,7 +112,7 @@ def verdict_word(run: Run, direction: Direction) -> str:
 
 
 def outcome_sentence(run: Run, direction: Direction) -> Markup:
-    """One sentence: Writing reached 1.42 GiB/s, 94 % of the 1.51 GiB/s expected: below."""
+    """Returns one sentence: Writing reached 1.42 GiB/s, 94 % of the 1.51 GiB/s expected: below."""
     noun = DIRECTION_NOUN[direction]
     headline = headline_rate(run, direction)
     expected = expected_rate(run, direction)
@@ -136,7 +136,7 @@ def outcome_sentence(run: Run, direction: Direction) -> Markup:
 
 
 def cache_sentence(run: Run, direction: Direction) -> str | None:
-    """What must be known to read the rate rightly, or nothing when storage served it all."""
+    """Returns what a reader must know about a rate, or None if storage served all of it."""
     verdict = served_by(run, direction)
     where = "went to" if direction == "write" else "came from"
     if verdict == "memory":
@@ -149,7 +149,7 @@ def cache_sentence(run: Run, direction: Direction) -> str | None:
 
 
 def spread_text(source: Source, direction: Direction) -> str:
-    """How the headline figure was formed from the repetitions."""
+    """Describes how the headline figure was formed from the repetitions."""
     headline = headline_rate(source.run, direction)
     if headline is None:
         return ""
