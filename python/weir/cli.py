@@ -16,8 +16,8 @@ from weir.bench.errors import FAILED, INTERRUPTED, BenchError
 from weir.commands.terminal import warn
 from weir.results.errors import ResultError
 
-# Typer carries a Click of its own or imports the installed one, by version: its classes are
-# reached through what Typer exports in every version.
+# Some versions of Typer contain their own Click and others import the installed one. Its classes
+# are therefore reached through names that Typer exports in every version.
 _USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
 
 _MODULES = {
@@ -34,12 +34,12 @@ _MODULES = {
     "results": "results",
     "platform": "platform",
 }
-"""Where each command is declared, below ``weir.commands``. All modules take a second to load."""
+"""Module below ``weir.commands`` that declares each command. Importing all takes a second."""
 _LISTS_COMMANDS = {"manual"}
 
 
 def application(words: Sequence[str] = ()) -> typer.Typer:
-    """The command line: of the command alone that stands first in the words, or of all."""
+    """Returns the command line with the command that the first word names, or with all."""
     app = typer.Typer(
         invoke_without_command=True,
         add_completion=True,
@@ -69,7 +69,7 @@ def weir(
 
 
 def main() -> None:
-    """Run the command line; every error a person can cause ends as one line."""
+    """Runs the command line; every error that a user can cause ends as one line."""
     sys.exit(_run())
 
 
@@ -87,7 +87,7 @@ def _run() -> int:
         warn("interrupted")
         return INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output has gone; what is still buffered has nowhere to go either.
+        # The reader of our output has gone; what is still buffered cannot be written either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return FAILED
     except _USAGE_ERROR as error:

@@ -1,4 +1,4 @@
-"""``weir bench`` and ``weir predict``: the steps of ``weir.bench.job``, shown as they are done."""
+"""``weir bench`` and ``weir predict``: carries out and displays the steps of ``weir.bench.job``."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ from weir.results.folder import write_json
 from weir.results.schema import Expectation, Start
 
 PASSING = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
-"""Everything that is not an option of weir goes to weir-bench as it stands."""
+"""Passes everything that is not an option of weir unchanged to weir-bench."""
 
 HELP = """\
 weir {command} WORKLOAD [ARGUMENTS AND OPTIONS OF weir-bench] -n RANKS
@@ -101,7 +101,7 @@ Help = Annotated[bool, typer.Option("-h", "--help")]
 
 @dataclass(frozen=True)
 class Prepared:
-    """Steps 1 to 3 done: what will run, and what it should reach."""
+    """The result of steps 1 to 3: what will run, and its expectations."""
 
     job: Job
     planned: PlannedJob
@@ -125,7 +125,7 @@ def bench_command(
     arguments = list(context.args)
     typed = ["weir", *sys.argv[1:]]
     if again is not None and not show_help:
-        # Variables such as WEIR_LAUNCHER give way to what the run was started with.
+        # Variables such as WEIR_LAUNCHER yield to the settings with which the run was started.
         others = ("ranks", "launcher", "platform", "sweep", "resume")
         if arguments or any(_is_typed(context, name) for name in others):
             raise BenchError(
@@ -143,7 +143,7 @@ def bench_command(
         return
     check_arguments(arguments)
     if sweep:
-        # Imported here: it builds on this module, and a single run has not to wait for it.
+        # Imported here because it imports this module, and a single run does not need it.
         from weir.commands.sweep import run_sweep  # noqa: PLC0415
 
         run_sweep(arguments, sweep, ranks, launcher, platform, output, timeout, resume=resume)
@@ -204,7 +204,7 @@ def _is_typed(context: typer.Context, name: str) -> bool:
 
 
 def _start_of(text: str) -> Start:
-    # Imported here: what lists and compares runs is not needed to make one.
+    # Imported here because making a run does not need the modules that list and compare runs.
     from weir.commands.results import find_runs  # noqa: PLC0415
 
     return start_again(find_runs(text, None)[0])
@@ -218,7 +218,7 @@ def _show_results(
     with_report: bool,
     failure: BenchError | None,
 ) -> None:
-    """Finalize and show; after a failure only what there is, so that its own line comes last.
+    """Finalizes and shows the runs; after a failure only what exists, so that its line comes last.
 
     ``order`` is the order of the run folders' names in which the runs were planned.
     """
@@ -270,7 +270,7 @@ def prepare(
     preparation: Path,
     platform: str | None = None,
 ) -> Prepared:
-    """Show the plan, calibrate or read the platform's description, and show the expectations."""
+    """Shows the plan, calibrates or reads a platform description, and shows the expectations."""
     described = None if platform is None else find_platform(platform)
     places = {} if described is None else places_of(described, planned)
     display.show_plan(console, planned, job.command(arguments))
@@ -287,7 +287,7 @@ def prepare(
 
 
 def find_job(ranks: int | None, launcher: str | None) -> Job:
-    """weir-bench and the launcher for it."""
+    """Returns weir-bench and its launcher."""
     program = find_program(os.environ)
     return Job(program, _find_launcher(ranks, launcher, mpi_of(program)))
 
@@ -304,20 +304,20 @@ def _find_launcher(ranks: int | None, launcher: str | None, mpi: str) -> Launche
 
 
 def help_of(command: str) -> str:
-    """What the help of bench or predict says of weir's own options."""
+    """Returns the help of bench or predict on weir's own options."""
     return HELP.format(
         command=command, about=ABOUT[command], output=OUTPUT[command], more=MORE[command]
     )
 
 
 def explain(command: str, arguments: list[str]) -> None:
-    """Print weir's options, then what weir-bench says about its own."""
+    """Prints weir's options, then weir-bench's help on its own."""
     typer.echo(help_of(command))
     workload = [word for word in arguments[:1] if not word.startswith("-")]
     typer.echo(help_text(find_program(os.environ), workload).rstrip())
 
 
 def add_to(app: typer.Typer) -> None:
-    """Enter the commands of this module."""
+    """Adds the commands of this module."""
     app.command("bench", cls=PassingCommand, context_settings=PASSING)(bench_command)
     app.command("predict", cls=PassingCommand, context_settings=PASSING)(predict_command)

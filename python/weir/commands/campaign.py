@@ -1,4 +1,4 @@
-"""``weir campaign``: a planned set of runs, in randomised order, resumable."""
+"""``weir campaign``: runs a planned set of runs in randomized order, which can be resumed."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ from weir.results.errors import ResultError
 
 @dataclass(frozen=True)
 class Asked:
-    """What the command line says besides the file."""
+    """The options of the command line, besides the file."""
 
     output: Path
     command: list[str]
-    """How to call this again, without --resume."""
+    """Command that repeats this call, without --resume."""
     ranks: int | None = None
     launcher: str | None = None
     scale: float | None = None
@@ -54,7 +54,7 @@ class Asked:
     side_by_side: bool = False
 
     def given(self) -> dict[str, Value]:
-        """What changes the runs themselves: it must be the same when a campaign goes on."""
+        """Returns options that change the runs themselves; a resumed campaign needs the same."""
         named: dict[str, Value | None] = {"ranks": self.ranks, "scale": self.scale}
         return {name: value for name, value in named.items() if value is not None}
 
@@ -131,7 +131,7 @@ def campaign_command(
 
 
 def run_campaign(file: CampaignFile, text: str, asked: Asked) -> None:
-    """Everything that ``weir campaign`` does, for a file that is read already."""
+    """Does everything that ``weir campaign`` does, for a file that is already parsed."""
     console = output_console()
     output = asked.output
     begun = existing_campaign(output, resume=asked.resume or asked.dry_run)
@@ -181,13 +181,13 @@ def run_campaign(file: CampaignFile, text: str, asked: Asked) -> None:
     again = shlex.join([*asked.command, "--resume"])
     error = ending_error(result, len(campaign.runs), again)
     if asked.only is not None and result.outcome == "complete" and not result.failed:
-        error = None  # the others are other tasks' runs
+        error = None  # The other runs belong to other tasks.
     try:
         _show_results(setup, output)
     except ResultError as unreadable:
         if error is None:
             raise
-        # How the campaign ended is said last, whatever its results can be used for.
+        # The end of the campaign is reported last, even if no report can be written.
         warn(f"no report: {unreadable}")
     if error is not None:
         raise error
@@ -228,7 +228,7 @@ def _job(ranks: int, launcher: str | None) -> Job:
 
 
 def _estimator(setup: Setup, file: CampaignFile, begun: Path | None) -> Estimator:
-    """From the plans at the file's assumed rate, and from the runs that are done already."""
+    """Returns an estimator from plans at the file's assumed rate, and from runs already done."""
     calibrates = setup.campaign.platform is None
     estimator = first_estimator(setup, assumed_rates(file.assumed_rate), calibrates=calibrates)
     if begun is not None:
@@ -305,5 +305,5 @@ def _check_only(only: frozenset[int] | None, setup: Setup) -> None:
 
 
 def add_to(app: typer.Typer) -> None:
-    """Enter the commands of this module."""
+    """Adds the commands of this module."""
     app.command("campaign")(campaign_command)

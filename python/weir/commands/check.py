@@ -1,4 +1,4 @@
-"""``weir check``: whether files of arrays are whole, and what killed runs left."""
+"""``weir check``: reports damage in files of arrays, and what killed runs left."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def check_command(
     counts the committed steps, and reads every element, which verifies checksums where there are
     some. The exit status is 1 when something was found.
     """
-    # The command line starts without it.
+    # Imported here so that the command line starts without it.
     from weir.check import Progress, check  # noqa: PLC0415
 
     output, console = output_console(), message_console()
@@ -79,5 +79,5 @@ def check_command(
 
 
 def add_to(app: typer.Typer) -> None:
-    """Enter the commands of this module."""
+    """Adds the commands of this module."""
     app.command("check")(check_command)

@@ -1,7 +1,8 @@
-"""What a shell proposes behind ``weir bench`` and ``weir predict``: workloads, then their options.
+"""Shell completion for ``weir bench`` and ``weir predict``: workloads, then their options.
 
-Options of weir's own come from Typer's declarations, those of weir-bench from its ``--help``, which
-comes from the declarations of its settings. ``weir --install-completion`` installs completion.
+Weir's own options come from Typer's declarations. Those of weir-bench come from its ``--help``,
+which is made from the declarations of its settings. ``weir --install-completion`` installs
+completion.
 """
 
 from __future__ import annotations
@@ -20,12 +21,12 @@ OPTION = re.compile(r"^  (?:-\w,)?(--[\w-]+)(?:,(--[\w-]+)\{\w+\})?(?: [A-Z|%]+)
 
 
 def workloads(text: str) -> dict[str, str]:
-    """Name and description of each workload in the help of weir-bench."""
+    """Returns the name and description of each workload in the help of weir-bench."""
     return dict(WORKLOAD.findall(text))
 
 
 def options(text: str) -> dict[str, str]:
-    """Each long option in the help of a workload, with what is said beside it or below."""
+    """Returns each long option in a workload's help, with the description beside it or below."""
     found: dict[str, str] = {}
     lines = text.splitlines()
     for line, following in zip(lines, [*lines[1:], ""], strict=True):
@@ -41,7 +42,7 @@ def options(text: str) -> dict[str, str]:
 
 
 class PassingCommand(TyperCommand):
-    """A command that passes what it does not know to weir-bench, whose words it proposes too."""
+    """A command that passes unknown words to weir-bench, and also completes weir-bench's words."""
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
         own = super().shell_complete(ctx, incomplete)

@@ -1,4 +1,4 @@
-"""``weir convert``: files of arrays between formats, layouts and chunk shapes."""
+"""``weir convert``: converts files of arrays between formats, layouts and chunk shapes."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def convert_command(
 
     The target appears when it is whole and durable; after a failure it is as it was before.
     """
-    # The command line starts without them.
+    # Imported here so that the command line starts without them.
     import weir  # noqa: PLC0415
     from weir.convert import ConversionError, Layout, Progress, convert  # noqa: PLC0415
 
@@ -125,7 +125,7 @@ def convert_command(
 
 
 def _extents(option: str, given: list[str] | None) -> dict[str, tuple[int, ...]]:
-    """By an array's name, "" for all: from "64,64" and "NAME=64,64"."""
+    """Parses "64,64" and "NAME=64,64" to extents by an array's name, "" for all."""
     found = {}
     for text in given or ():
         name, _, extents = text.rpartition("=")
@@ -141,5 +141,5 @@ def _extents(option: str, given: list[str] | None) -> dict[str, tuple[int, ...]]
 
 
 def add_to(app: typer.Typer) -> None:
-    """Enter the commands of this module."""
+    """Adds the commands of this module."""
     app.command("convert")(convert_command)

@@ -1,4 +1,4 @@
-"""``weir ls``: what is in files of arrays, as h5ls, ncdump -h and bpls say it of theirs."""
+"""``weir ls``: lists the contents of files of arrays, as h5ls, ncdump -h and bpls do for theirs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from weir.files import StoredArray, StoredFile
 
 LONGEST_VALUE = 200
-"""Characters of an attribute's value on the terminal; --json has all of them."""
+"""Longest value of an attribute on the terminal, in characters; --json prints all of it."""
 
 
 def list_command(
@@ -42,7 +42,7 @@ def list_command(
     Each array has a line. Sizes are those of all elements in memory. Arrays and attributes that
     Weir cannot read are named with the reason.
     """
-    # The command line starts without it.
+    # Imported here so that the command line starts without it.
     import weir  # noqa: PLC0415
 
     try:
@@ -57,10 +57,10 @@ def list_command(
 
 
 class _Listing:
-    """The arrays and groups of a file that were asked for."""
+    """The requested arrays and groups of a file."""
 
     def __init__(self, file: StoredFile, names: list[str]) -> None:
-        """Raises BenchError for a name that the file has not got."""
+        """Raises BenchError for a name that is not in the file."""
         self.file = file
         self.names = [name.strip("/") for name in names]
         known = {*file.arrays, *file.group_names, *file.refused}
@@ -130,7 +130,7 @@ def _extents(extents: tuple[int, ...] | None) -> str:
 
 
 def _table(arrays: list[StoredArray]) -> Table:
-    """Columns in which no array has anything are left out."""
+    """Returns a table without the columns that are empty for all arrays."""
     columns = {
         "array": [one.name or "/" for one in arrays],
         "type": [_type_text(one.dtype) for one in arrays],
@@ -194,7 +194,7 @@ def _plain(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _plain_value(value: Any) -> Any:
-    """As JSON has it: lists of numbers; NaN, infinities, complex numbers and bytes as texts."""
+    """Returns the value for JSON; NaN, infinities, complex numbers and bytes become texts."""
     if isinstance(value, np.ndarray | list | tuple):
         return [_plain_value(one) for one in np.asarray(value, object).ravel().tolist()]
     if isinstance(value, np.generic):
@@ -207,5 +207,5 @@ def _plain_value(value: Any) -> Any:
 
 
 def add_to(app: typer.Typer) -> None:
-    """Enter the commands of this module."""
+    """Adds the commands of this module."""
     app.command("ls")(list_command)

@@ -1,4 +1,4 @@
-"""``weir manual``: man pages from what ``--help`` says, which comes from the declarations."""
+"""``weir manual``: makes man pages from the text of ``--help``, which comes from declarations."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from weir.commands.terminal import output_console
 
 DEFAULT_FOLDER = Path.home() / ".local" / "share" / "man" / "man1"
 PASSING = ("bench", "predict")
-"""Commands whose help is a text of its own."""
+"""Commands that print their own help text."""
 
 
 def manual_command(
@@ -40,7 +40,7 @@ def manual_command(
 
 
 def manual_pages(root: Any) -> dict[str, str]:
-    """Every page by its name, without ``.1``."""
+    """Returns every page by its name, without ``.1``."""
     pages: dict[str, str] = {}
     _add_command(pages, root, ["weir"], None)
     try:
@@ -52,7 +52,7 @@ def manual_pages(root: Any) -> dict[str, str]:
         name = f"weir-bench-{workload}"
         pages[name] = page(name, said, help_text(program, [workload]), ["weir-bench", "weir"])
     beside = ["weir", *(f"weir-bench-{workload}" for workload in names)]
-    # `weir bench` and the program weir-bench would have one page's name: it holds both.
+    # The pages of `weir bench` and of the program weir-bench have the same name, so one has both.
     of_program = page("weir-bench", "", help_text(program, []), beside)
     pages["weir-bench"] += ".SH THE PROGRAM WEIR-BENCH" + of_program.partition(".SH DESCRIPTION")[2]
     return pages
@@ -73,7 +73,7 @@ def _add_command(pages: dict[str, str], command: Any, words: list[str], parent: 
 
 
 def page(name: str, said: str, text: str, beside: list[str]) -> str:
-    """One page in the macros of man(7); the help stands as it is printed."""
+    """Returns one page in the macros of man(7), with the help as it is printed."""
     return "\n".join(
         [
             f'.TH "{name.upper()}" 1 "" "Weir {__version__}" "Weir"',
@@ -91,11 +91,11 @@ def page(name: str, said: str, text: str, beside: list[str]) -> str:
 
 
 def escaped(text: str) -> str:
-    """Text in which roff sees no request and no escape."""
+    """Returns the text with all roff requests and escapes quoted."""
     text = text.replace("\\", "\\e").replace("-", "\\-")
     return re.sub(r"^(?=[.'])", r"\\&", text, flags=re.MULTILINE)
 
 
 def add_to(app: typer.Typer) -> None:
-    """Enter the commands of this module."""
+    """Adds the commands of this module."""
     app.command("manual")(manual_command)

@@ -1,4 +1,4 @@
-"""``weir platform``: measure this machine's path, and draw descriptions of paths."""
+"""``weir platform``: measures this machine's path, and draws descriptions of paths."""
 
 from __future__ import annotations
 
@@ -103,14 +103,14 @@ def _run(
     fresh: Path,
     on_progress: Callable[[Progress], None],
 ) -> Probe:
-    # Imported here, as all that only this command needs.
+    # Imported here like everything that only this command needs.
     from weir.platform.probing import run_probe  # noqa: PLC0415
 
     return run_probe(job, directories, seconds, fresh, on_progress=on_progress, tell=warn)
 
 
 def _finish(console: Console, probe: Probe, fresh: Path, target: Path, name: str) -> None:
-    """Fit, keep what was there, write, show."""
+    """Fits the probe, keeps an older description, writes and shows the new one."""
     from weir.model.platform_fit import fit_platform  # noqa: PLC0415
     from weir.platform.drawing import draw_platform  # noqa: PLC0415
 
@@ -176,7 +176,7 @@ def _find_job(ranks: int | None, launcher: str | None) -> Job:
 
 @contextmanager
 def _progress_display(console: Console, seconds: float) -> Iterator[Callable[[Progress], None]]:
-    """A bar on a terminal; elsewhere a line for each phase and round."""
+    """Shows a bar on a terminal, and prints a line for each phase and round elsewhere."""
     if not console.is_terminal:
         said: list[str] = []
 
@@ -204,5 +204,5 @@ platform_app.command("fit")(fit_command)
 
 
 def add_to(app: typer.Typer) -> None:
-    """Enter the commands of this module."""
+    """Adds the commands of this module."""
     app.add_typer(platform_app, name="platform")

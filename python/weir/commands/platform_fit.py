@@ -1,4 +1,4 @@
-"""``weir platform fit``: finished runs make or refine a platform description."""
+"""``weir platform fit``: makes or refines a platform description from finished runs."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def _tell_left_out(samples: Samples) -> None:
 
 
 def _without_description(runs: Sequence[tuple[Path, Run]], name: str | None) -> Platform:
-    """A description without stages: hosts, and the latencies of the runs' last calibration."""
+    """Returns a description without stages: hosts, and latencies of the runs' last calibration."""
     hosts: dict[str, int] = {}
     for _, run in runs:
         for node in run.nodes:
@@ -152,7 +152,7 @@ def _show_stages(console: Console, fit: ResultsFit) -> None:
 
 
 def _show_configurations(console: Console, fit: ResultsFit) -> None:
-    """Each configuration's held-out prediction beside its measurement, stage by stage."""
+    """Prints each configuration's held-out prediction beside its measurement, stage by stage."""
     by_configuration: dict[tuple[str, str, str], list[Prediction]] = {}
     for one in fit.predictions:
         key = (one.measured.job, one.measured.label, one.stage)
@@ -181,7 +181,7 @@ def _show_configurations(console: Console, fit: ResultsFit) -> None:
 
 
 def _show_factors(console: Console, fit: ResultsFit) -> None:
-    """Median ratios by what the model takes for no factor, so that it is seen where it is one."""
+    """Prints median ratios by quantities that are no factors of the model, in case they matter."""
     ratios: dict[tuple[str, str], list[float]] = {}
     for one in fit.predictions:
         ratio = one.predicted_seconds / one.measured.seconds

@@ -1,4 +1,4 @@
-"""``weir report``: finalize run folders and write their reports, as ``weir bench`` does itself."""
+"""``weir report``: finalizes run folders and writes reports, as ``weir bench`` does itself."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from weir.results.finalize import finalize, mark_unfinished_as_failed
 from weir.results.folder import REPORT_FILE, RUN_FILE, find_run_folders
 
 PAGES_OF_A_PROCESS = 12
-"""Fewer are written before another process has loaded what it needs."""
+"""Another process is started only for this many pages; fewer are written before it is ready."""
 
 
 def report_command(
@@ -43,7 +43,7 @@ def report_command(
 
 
 def finalize_all(path: Path) -> None:
-    """Finalize what is at ``path``; of a campaign's folder the runs that are finished."""
+    """Finalizes the runs at ``path``; in a campaign's folder those that are finished."""
     campaign = campaign_of(path)
     if campaign is None:
         finalize(path, verdict)
@@ -53,12 +53,13 @@ def finalize_all(path: Path) -> None:
 
 
 def write_reports(path: Path) -> Path:
-    """Write ``report.html`` for every run below ``path``, then one over all; returns the last.
+    """Writes ``report.html`` for every run below ``path``, then one for all; returns the last.
 
-    For a campaign's folder: for the folder of each finished run, then the campaign's. Where there
-    are more runs than a page holds, the pages of runs that have not changed since are left.
+    In a campaign's folder it writes one for the folder of each finished run, then the campaign's.
+    If there are more runs than a page can contain, pages of runs that have not changed since
+    remain.
     """
-    # Imported here: no other command has to wait for the report's modules.
+    # Imported here because other commands do not need the report's modules.
     from weir.report import MOST_WITHIN_A_PAGE, write_report  # noqa: PLC0415
 
     campaign = campaign_of(path)
@@ -74,7 +75,7 @@ def write_reports(path: Path) -> Path:
 
 
 def _has_its_report(folder: Path) -> bool:
-    """Whether the run's own page is there and not older than its results."""
+    """Returns whether the run has its own page, and it is not older than the results."""
     try:
         return (folder / REPORT_FILE).stat().st_mtime_ns >= (folder / RUN_FILE).stat().st_mtime_ns
     except OSError:
@@ -82,18 +83,18 @@ def _has_its_report(folder: Path) -> bool:
 
 
 def _in_processes(write: Callable[[Path], Path], folders: Sequence[Path]) -> None:
-    """Write the pages of many runs by as many processes as may run at a time."""
+    """Writes the pages of many runs with as many processes as may run at a time."""
     number = min(len(os.sched_getaffinity(0)), len(folders) // PAGES_OF_A_PROCESS)
     if number < 2:
         for folder in folders:
             write(folder)
         return
-    # A fork would copy the locks of threads that run; a fresh process has none.
+    # A fork would copy the locks of running threads; a new process has none.
     with ProcessPoolExecutor(number, multiprocessing.get_context("spawn")) as pool:
         for _ in pool.map(write, folders, chunksize=4):
             pass
 
 
 def add_to(app: typer.Typer) -> None:
-    """Enter the commands of this module."""
+    """Adds the commands of this module."""
     app.command("report")(report_command)

@@ -1,4 +1,4 @@
-"""``weir results``: find runs again by SQL, show one, compare two."""
+"""``weir results``: finds runs by SQL, shows one, compares two."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from weir.results.tables import LONG_COLUMNS
 DEFAULT_ROOT = Path("weir-results")
 MOST_LISTED = 20
 LAST = "last"
-"""In place of a run's id: the job that was started last."""
+"""Stands for a run's id: the job that was started last."""
 
 
 class ResultsGroup(TyperGroup):
-    """Commands, and what needs none: a word for a run is shown, a statement of SQL is run."""
+    """Also accepts arguments without a command: shows a run, or executes an SQL statement."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         word = args[0]
@@ -146,7 +146,7 @@ def _root(root: Path | None) -> Path:
 
 
 def find_runs(text: str, root: Path | None) -> list[Run]:
-    """The runs that a person's word means: those of a folder, or the one with that id."""
+    """Returns the runs that a user's word names: those of a folder, or that with this id."""
     path = Path(text)
     if path.is_file() and path.name == RUN_FILE:
         return [load_run(path)]
@@ -169,7 +169,7 @@ def find_runs(text: str, root: Path | None) -> list[Run]:
 
 
 def _runs_below(root: Path) -> Iterator[tuple[Path, Run]]:
-    """Run folders that can be read, the newest last; the others are named."""
+    """Yields readable run folders, the newest last, and reports the others."""
     readable = []
     for folder in find_run_folders(root):
         try:
@@ -180,7 +180,7 @@ def _runs_below(root: Path) -> Iterator[tuple[Path, Run]]:
 
 
 def _newest_job(root: Path) -> list[Run]:
-    """The runs of the job that was started last."""
+    """Returns the runs of the job that was started last."""
     runs = list(_runs_below(root))
     if not runs:
         raise ResultError(f"below {root} there is no run that can be read; name another --root")
@@ -193,7 +193,7 @@ def _is_of_one_job(folder: Path, run: Run, other_folder: Path, other: Run) -> bo
 
 
 def _without_long_columns(answer: Answer, sql: str) -> Answer:
-    """What ``*`` gave, without the columns that would bury the others; named ones stay."""
+    """Removes from the result of ``*`` the columns with pages of text; named columns remain."""
     if not re.search(r"(?i)(select|,|\.)\s*\*", sql):
         return answer
     left_out = {name for name in answer.columns if name in LONG_COLUMNS and name not in sql}
@@ -230,7 +230,7 @@ def _print_table(answer: Answer) -> None:
 
 
 def _print_upright(answer: Answer, console: Console) -> None:
-    """One line for each cell, where the terminal is narrower than the table."""
+    """Prints one line for each cell, if the terminal is narrower than the table."""
     longest = max(len(name) for name in answer.columns)
     for number, row in enumerate(answer.rows, 1):
         console.print(f"-- row {number}", style="bold", markup=False, highlight=False)
@@ -248,5 +248,5 @@ def _cell(value: Any) -> str:
 
 
 def add_to(app: typer.Typer) -> None:
-    """Enter the commands of this module."""
+    """Adds the commands of this module."""
     app.add_typer(results_app, name="results")

@@ -1,4 +1,4 @@
-"""``weir run``: an unchanged program, observed."""
+"""``weir run``: runs an unchanged program and observes it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def run_command(
     that are linked statically and io_uring are not seen. What is wrong goes to standard error when
     the program has ended; the exit status is the program's.
     """
-    # The command line starts without them.
+    # Imported here so that the command line starts without them.
     from weir.advise.observe import observe  # noqa: PLC0415
     from weir.advise.records import RecordError, read_records  # noqa: PLC0415
     from weir.advise.rules import advice_on  # noqa: PLC0415
@@ -96,5 +96,5 @@ def _thresholds(given: list[str]) -> dict[str, int]:
 
 
 def add_to(app: typer.Typer) -> None:
-    """Enter the commands of this module."""
+    """Adds the commands of this module."""
     app.command("run", epilog=THRESHOLDS_TEXT)(run_command)

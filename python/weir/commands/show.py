@@ -1,4 +1,4 @@
-"""How one run, and a comparison of two, look at the terminal."""
+"""Prints one run, or a comparison of two, at the terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from weir.results.schema import Phase, Run
 
 
 def show_run(console: Console, run: Run) -> None:
-    """Everything of a run that decides whether to believe it, most important first."""
+    """Prints what determines whether to trust a run, the most important first."""
 
     def line(text: str) -> None:
         console.print(text, highlight=False, markup=False)
@@ -73,7 +73,7 @@ def show_run(console: Console, run: Run) -> None:
 
 
 def show_list(console: Console, runs: Sequence[tuple[str, Run]]) -> None:
-    """One line per run: when, where, what, how it ended, and its headline rates."""
+    """Prints one line per run: when, where, what, how it ended, and its headline rates."""
     table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
     for name in ("started", "folder", "ranks", "write", "read", "verdict"):
         table.add_column(
@@ -140,7 +140,7 @@ def _median(values: list[float | None]) -> float | None:
 
 
 def show_comparison(console: Console, comparison: Comparison) -> None:
-    """Medians side by side; a difference counts where the intervals do not overlap."""
+    """Prints medians side by side; a difference counts if the intervals do not overlap."""
     first, second = comparison.first, comparison.second
     for name, run in (("A", first), ("B", second)):
         text = f"[bold]{name}: {escape(run.label)}[/bold]  {run.id}, started {run.started_utc}"

@@ -1,4 +1,4 @@
-"""``weir bench ... --sweep``: the campaign that it is, run as ``weir campaign`` runs one."""
+"""``weir bench ... --sweep``: runs a sweep as the campaign for which it stands."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def run_sweep(
     *,
     resume: bool,
 ) -> None:
-    """Run or go on with a sweep; its folder is a campaign's."""
+    """Starts or resumes a sweep; its folder is a campaign's."""
     if resume and output is None:
         raise BenchError("--resume needs the sweep's folder: --output FOLDER", USAGE)
     workload = arguments[0]
@@ -55,7 +55,7 @@ def run_sweep(
 
 
 def _without_swept(arguments: Sequence[str], swept: dict[str, str], ranks: int | None) -> list[str]:
-    """The words without what is swept. What cannot be planned yet is left to the campaign."""
+    """Returns the words without swept settings; unchanged if they cannot be planned yet."""
     first = read_levels(swept[RANKS])[0] if RANKS in swept else ranks
     if not isinstance(first, int) or set(swept) == {RANKS}:
         return list(arguments)

@@ -1,4 +1,4 @@
-"""Where commands write: results to standard output, everything else to standard error."""
+"""Consoles of commands: results to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ WIDEST = 100_000
 
 
 def output_console() -> Console:
-    """Standard output."""
+    """Returns the console for standard output."""
     return _console(sys.stdout)
 
 
 def message_console() -> Console:
-    """Standard error: progress and notices."""
+    """Returns the console for standard error: progress and notices."""
     return _console(sys.stderr)
 
 
 def warn(text: str) -> None:
-    """One line on standard error."""
+    """Prints one line on standard error."""
     message_console().print(f"weir: {text}", markup=False, highlight=False, soft_wrap=True)
 
 
@@ -35,17 +35,17 @@ def _console(stream: TextIO) -> Console:
 
 
 def natural_width(console: Console, shown: object) -> int:
-    """How wide a table is that nothing has to be folded in; 0 for anything else."""
+    """Returns the width of a table without folded cells; 0 for anything else."""
     if not isinstance(shown, Table):
         return 0
     return Measurement.get(console, console.options.update(width=WIDEST), shown).maximum
 
 
 class _Pipe(Console):
-    """A pipe or a file, which has no width of its own, with text of a width that people read.
+    """A console for a pipe or a file, which has no width, with text of a readable width.
 
-    Text is wrapped at ``COLUMNS``, or at ``WIDTH_OF_TEXT`` where that is not set. A table is as
-    wide as its cells, so that programs find each row on one line.
+    Text is wrapped at ``COLUMNS``, or at ``WIDTH_OF_TEXT`` if that is not set. A table is as wide
+    as its cells, so that programs find each row on one line.
     """
 
     def __init__(self, stream: TextIO) -> None:

@@ -1,4 +1,4 @@
-"""``weir truncate``: a file without its last steps."""
+"""``weir truncate``: removes the last steps of a file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def truncate_command(
     So a run starts again from an earlier checkpoint. Whenever this is killed, the file has the
     steps of before or of after. It is refused where another program writes to the file.
     """
-    # The command line starts without it.
+    # Imported here so that the command line starts without it.
     import weir  # noqa: PLC0415
     from weir._core.files import drop_steps  # noqa: PLC0415
 
@@ -30,5 +30,5 @@ def truncate_command(
 
 
 def add_to(app: typer.Typer) -> None:
-    """Enter the commands of this module."""
+    """Adds the commands of this module."""
     app.command("truncate")(truncate_command)
