@@ -2,9 +2,9 @@
 
 usage: check_folders.py [CLONE]
 
-The rules stand first, as data; the checks follow. Each violation is one line: file, line number,
-what was found and the rule it breaks. The exit status is 1 when there is one. Rules are about
-the folders that exist; a new folder below ``src/`` must be entered in ``MAY_INCLUDE`` first.
+The rules come first, as data; the checks follow. Each violation is printed as one line: file, line
+number, what was found and the rule that it violates. The exit status is 1 if there is a violation.
+Rules apply to existing folders; a new folder below ``src/`` must be added to ``MAY_INCLUDE`` first.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 # ---- The rules ----------------------------------------------------------------------------------
 
 VALUES = {"src/array", "src/topology", "src/plan"}
-"""What flows along the byte's path as data: pure, so any folder on the path may name them."""
+"""Folders of pure data that passes along the byte's path: any folder on the path may use them."""
 
 MAY_INCLUDE: dict[str, set[str]] = {
     "src/common": set(),
@@ -58,26 +58,25 @@ MAY_CALL_MPI = ("src/ranks", "src/aggregation", "src/transport", "src/capi", "sr
 
 MAY_MOVE_MESSAGES = ("src/ranks/", "src/fortran/", "src/adapters/",
                      "src/aggregation/engines/mpiio_engine")  # fmt: skip
-"""Folders, or beginnings of file names, below ``src/``. Others begin, test and wait for messages by
-``src/ranks/messages.hpp``, where errors and lengths are checked."""
+"""Folders, or prefixes of file names, below ``src/``. Other code begins, tests and waits for
+messages through ``src/ranks/messages.hpp``, which checks errors and lengths."""
 
 PURE = ("src/array", "src/plan", "src/topology")
-"""No MPI, no file, no clock."""
+"""These folders use no MPI, no files and no clock."""
 
 MAY_CALL_FILE_SYSTEM = ("src/storage", "src/stager/journal", "src/adapters/calls",
                         "src/ranks/process")  # fmt: skip
-"""Besides, the functions of ``src/adapters/calls`` stand before libc's, which they call, and
-``src/ranks/process`` asks the system for processes, by files of /proc.
-
-Folders, or beginnings of file names, below ``src/``. Outside ``src/`` there is no such rule."""
+"""Folders, or prefixes of file names, below ``src/``; code outside ``src/`` has no such rule. The
+functions of ``src/adapters/calls`` interpose libc's functions and call them, and
+``src/ranks/process`` queries the system about processes through files of /proc."""
 MAY_READ_ONE_FILE = "src/common/settings.cpp"
 
 MAY_MAKE_FILES_DURABLE = ("src/storage/engines/file.cpp", "src/storage/engines/uninterrupted.hpp",
                           "src/storage/engines/shared_memory.cpp",
                           "src/storage/formats/hdf5/write_driver.cpp",
                           "src/adapters/calls")  # fmt: skip
-"""Below ``src/``: others lengthen files and make them durable by ``storage::File``, which makes
-calls again that a signal interrupted."""
+"""Prefixes of file names below ``src/``. Other code extends files and makes them durable through
+``storage::File``, which repeats calls that a signal interrupted."""
 
 MAY_SLEEP = (
     "src/ranks/waiting.cpp",
@@ -85,9 +84,9 @@ MAY_SLEEP = (
     "src/ranks/wake_up",
     "src/ranks/channel.cpp",
 )
-"""Beginnings of file names below ``MAY_CALL_MPI`` in ``src/``: others wait by
-``src/ranks/progress.hpp`` and ``src/ranks/waiting.hpp``, which keep MPI and other sessions moving
-and have deadlines."""
+"""Prefixes of file names below ``MAY_CALL_MPI`` in ``src/``. Other code waits through
+``src/ranks/progress.hpp`` and ``src/ranks/waiting.hpp``, which progress MPI and other sessions and
+have deadlines."""
 
 FILE_SYSTEM_RULE = (
     f"below src/ only {', '.join(MAY_CALL_FILE_SYSTEM)} call the file system, and "
@@ -125,7 +124,7 @@ PYTHON_MAY_IMPORT = {
     "python/weir/report": {"weir.report", "weir.results"},
     "python/weir/model": {"weir.model", "weir.results"},
 }
-"""The parts of weir that a part may import; the other parts may import any."""
+"""The parts of weir that a part may import; parts that are not listed may import any."""
 PYTHON_TO_NATIVE = {"ctypes", "cffi", "cppyy", "mpi4py"}
 PYTHON_BINDING = "python/weir/_core"
 
@@ -145,7 +144,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*("[^"]+"|<[^>]+>)')
 
 
 def without_comments(text: str) -> str:
-    """C++ source without comments, and with strings emptied except in #include lines."""
+    """Returns C++ source without comments, and with strings emptied except in #include lines."""
 
     def shorten(match: re.Match[str]) -> str:
         found = match.group()
@@ -159,18 +158,18 @@ def without_comments(text: str) -> str:
 
 
 def folder_of(path: str, folders: Iterator[str] | dict[str, set[str]]) -> str | None:
-    """The longest of `folders` that `path` lies in."""
+    """Returns the longest of `folders` that contains `path`."""
     inside = [folder for folder in folders if path.startswith(folder + "/")]
     return max(inside, key=len, default=None)
 
 
 def check_include(clone: Path, path: str, included: str) -> str | None:
-    """What an ``#include "..."`` in `path` breaks, or nothing."""
+    """Returns the rule that an ``#include "..."`` in `path` violates, or None."""
     roots = [clone / root for root in INCLUDE_ROOTS] + [(clone / path).parent]
     found = next((root / included for root in roots if (root / included).is_file()), None)
     if found is None:
         if any((root / f"{included}.in").is_file() for root in roots):
-            return None  # the build writes it from a template that lies in the right place
+            return None  # The build generates it from a template in that folder.
         return f'includes "{included}", which is no file of this clone; use <> for libraries'
     target = found.resolve().relative_to(clone.resolve()).as_posix()
     own = folder_of(path, MAY_INCLUDE)
@@ -184,7 +183,7 @@ def check_include(clone: Path, path: str, included: str) -> str | None:
 
 
 def check_cpp(clone: Path, path: str) -> Iterator[tuple[int, str]]:
-    """Violations in one C++ file: line number and text."""
+    """Yields the violations in one C++ file: line number and text."""
     is_test = path.endswith("_test.cpp")
     if path.startswith("src/") and folder_of(path, MAY_INCLUDE) is None:
         yield 1, "is in a folder that tools/check_folders.py does not know; enter what it may do"
@@ -220,7 +219,7 @@ def check_cpp(clone: Path, path: str) -> Iterator[tuple[int, str]]:
 
 
 def check_listed(clone: Path, path: str) -> str | None:
-    """Whether a C++ source is listed in the nearest CMakeLists.txt above it."""
+    """Returns the violation if a C++ source is missing in the nearest CMakeLists.txt above it."""
     for folder in (clone / path).parents:
         lists = folder / "CMakeLists.txt"
         if lists.is_file():
@@ -238,7 +237,7 @@ def check_listed(clone: Path, path: str) -> str | None:
 
 
 def imported_modules(tree: ast.Module) -> Iterator[tuple[int, str]]:
-    """Line and full name of each module that a Python file imports."""
+    """Yields line and full name of each module that a Python file imports."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for name in node.names:
@@ -254,7 +253,7 @@ def imported_modules(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def check_python(clone: Path, path: str) -> Iterator[tuple[int, str]]:
-    """Violations in one file of the package weir."""
+    """Yields the violations in one file of the package weir."""
     part = next((part for part in PYTHON_MAY_IMPORT if path.startswith(part + "/")), None)
     for number, module in imported_modules(ast.parse((clone / path).read_text(), path)):
         top = module.split(".")[0]
@@ -274,7 +273,7 @@ QUOTED = re.compile(r"`([^`\s]+)`|\]\(([^)#\s]+)")
 
 
 def check_paths(clone: Path, path: str) -> Iterator[tuple[int, str]]:
-    """Paths that a text quotes and that do not exist."""
+    """Yields quoted paths in a text that do not exist."""
     for number, line in enumerate((clone / path).read_text().split("\n"), 1):
         for quoted, linked in QUOTED.findall(line):
             name = linked or quoted.partition(":")[0]
@@ -284,7 +283,7 @@ def check_paths(clone: Path, path: str) -> Iterator[tuple[int, str]]:
             claims = linked or (
                 "/" in name and ((clone / first).exists() or name.endswith(SOURCE_SUFFIXES))
             )
-            # Capitals stand for something to fill in, as in docs/schema/NAME.schema.json.
+            # Capitals are placeholders, as in docs/schema/NAME.schema.json.
             if not linked and re.search(r"(?:^|/)[A-Z_]{3,}(?![a-z.])", name):
                 continue
             if claims and not (clone / name).exists():
@@ -295,7 +294,7 @@ def check_paths(clone: Path, path: str) -> Iterator[tuple[int, str]]:
 
 
 def violations(clone: Path) -> Iterator[str]:
-    """Every violation in the clone as one line, in the order of paths."""
+    """Yields every violation in the clone as one line, in the order of paths."""
 
     def files(folder: str, *suffixes: str) -> list[str]:
         found = (f for f in (clone / folder).rglob("*") if f.suffix in suffixes and f.is_file())

@@ -2,9 +2,9 @@
 
 usage: generate_schema.py [--check]
 
-``docs/schema/NAME.schema.json`` says what a file must hold to be read: every field with its type,
-its unit (in the name or the description) and whether it may be left out. With ``--check`` nothing
-is written; the exit status is 1 when a file is not what would be written.
+``docs/schema/NAME.schema.json`` says what a file must contain to be read: every field with its
+type, its unit (in the name or the description) and whether it is optional. With ``--check`` nothing
+is written, and the exit status is 1 if a file differs from what would be written.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ RECORDS: dict[str, type[BaseModel]] = {
 
 
 def schema_text(record: type[BaseModel]) -> str:
-    """The JSON Schema (draft 2020-12) of one file, as the text that is committed."""
+    """Returns the JSON Schema (draft 2020-12) of one file, as the committed text."""
     schema = {"$schema": "https://json-schema.org/draft/2020-12/schema"}
     schema |= record.model_json_schema(mode="validation")
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"

@@ -2,16 +2,18 @@
 
 usage: run_clang_tidy.py BUILD_FOLDER
 
-A source passes for good with the same .clang-tidy files, the same compile command and the same
-contents of itself and of every header of this clone that it includes, directly or not. What passed
-is kept in build/cache/clang-tidy, one small file a source. As many run at once as there are cores.
+A source that passed is not checked again while these remain the same: the .clang-tidy files, the
+compile command, and the contents of the source and of every header of this clone that it includes,
+directly or not. build/cache/clang-tidy has one small file for each source that passed. As many
+checks run at once as there are cores.
 
-Most of the time goes into headers. So up to sixteen sources of a target are looked at as one that
-includes them all, which takes a third of the time. Where something is said of them, be it only that
-two use a name for different things, each half is looked at, and so on: what is said of a source by
-itself is what counts. A variable that has the name of something in another source shadows it only
-here, and is passed over. What is said of the main file only is lost in between: namespace aliases
-that nothing uses, and globals that are set and never read.
+Headers take most of the time. Up to sixteen sources of a target are therefore checked as one source
+that includes them all, which takes a third of the time. If there is any finding, be it only that
+two sources use a name for different things, each half is checked, and so on, until each source with
+findings has been checked by itself; only those findings count. A variable with the name of
+something in another source shadows it only in such a combination, which is ignored. Findings that
+clang-tidy reports only for the main file are lost: unused namespace aliases, and globals that are
+set but never read.
 """
 
 from __future__ import annotations
@@ -30,10 +32,10 @@ from pathlib import Path
 
 CLONE = Path(__file__).resolve().parent.parent
 PASSED = CLONE / "build" / "cache" / "clang-tidy"
-CLANG_TIDY = Path(sys.executable).with_name("clang-tidy")  # of uv.lock
+CLANG_TIDY = Path(sys.executable).with_name("clang-tidy")  # The clang-tidy of uv.lock.
 DEADLINE_SECONDS = 600
 FORTRAN = CLONE / "src" / "fortran"
-"""Its C sources include a header of the Fortran compiler, which clang has not."""
+"""Its C sources include a header of the Fortran compiler that clang lacks."""
 QUOTED_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 INCLUDE_ROOTS = (CLONE / "src", CLONE / "bench")
 BATCH = 16
@@ -56,12 +58,12 @@ class Source:
 
     @property
     def flags(self) -> str:
-        """Its compile command without what names this file."""
+        """Its compile command without the words that name this file."""
         return OF_ONE_FILE.sub("", self.command)
 
     @property
     def target(self) -> str:
-        """The folder of the objects of its target; the source's own name where there is none."""
+        """The folder of its target's objects, or the source's own name if there is none."""
         found = OF_ONE_FILE.search(self.command)
         return found[1] if found else self.name
 
@@ -71,7 +73,7 @@ class Source:
 
 
 def sources_of(build_folder: Path) -> list[Source]:
-    """The clone's own C and C++ sources in the compilation database."""
+    """Returns the clone's own C and C++ sources in the compilation database."""
     entries = json.loads((build_folder / "compile_commands.json").read_text())
     build = CLONE / "build"
     sources = [Source(Path(entry["file"]), entry["command"]) for entry in entries]
@@ -87,7 +89,7 @@ def sources_of(build_folder: Path) -> list[Source]:
 
 
 def included_files(path: Path) -> set[Path]:
-    """`path` and the clone's headers that it includes, directly or not."""
+    """Returns `path` and the clone's headers that it includes, directly or not."""
     found: set[Path] = set()
     waiting = [path]
     while waiting:
@@ -102,13 +104,13 @@ def included_files(path: Path) -> set[Path]:
 
 
 def settings_of(path: Path) -> set[Path]:
-    """The .clang-tidy files that clang-tidy reads for a source: of its folder and those above."""
+    """Returns the .clang-tidy files for a source: those of its folder and of folders above."""
     folders = [folder for folder in path.parents if folder.is_relative_to(CLONE)]
     return {folder / ".clang-tidy" for folder in folders if (folder / ".clang-tidy").is_file()}
 
 
 def state_of(source: Source, version: bytes) -> str:
-    """A checksum of everything that clang-tidy's answer depends on."""
+    """Returns a checksum of everything on which clang-tidy's result depends."""
     checksum = hashlib.sha256(version + source.command.encode())
     for path in sorted(included_files(source.path) | settings_of(source.path)):
         checksum.update(str(path).encode() + path.read_bytes())
@@ -116,7 +118,7 @@ def state_of(source: Source, version: bytes) -> str:
 
 
 def clang_tidy(*words: str | Path) -> subprocess.CompletedProcess[str]:
-    """Run clang-tidy; its exit status is 124 when it does not end."""
+    """Runs clang-tidy; the exit status is 124 if it does not end."""
     command = [str(CLANG_TIDY), "--quiet", *map(str, words)]
     try:
         return subprocess.run(
@@ -128,17 +130,17 @@ def clang_tidy(*words: str | Path) -> subprocess.CompletedProcess[str]:
 
 
 def check(source: Source, build_folder: Path) -> bool:
-    """Run clang-tidy on one source; print what it says. True when it says nothing."""
+    """Runs clang-tidy on one source and prints its findings; returns whether there are none."""
     done = clang_tidy("-p", build_folder, source.path)
     if done.returncode != 0:
-        # Standard error counts the warnings suppressed in system headers; it matters only where
-        # clang-tidy itself failed and said nothing else.
+        # Standard error counts the warnings suppressed in system headers. It matters only if
+        # clang-tidy itself failed and printed nothing else.
         print((done.stdout or done.stderr).rstrip(), flush=True)
     return done.returncode == 0
 
 
 def check_together(sources: list[Source], build_folder: Path) -> bool:
-    """Whether clang-tidy says nothing of these, compiled as one with the flags of the first."""
+    """Returns whether these, compiled as one with the flags of the first, have no findings."""
     _compiler, *flags = shlex.split(sources[0].flags)
     folder = build_folder / "batches"
     folder.mkdir(exist_ok=True)
@@ -149,7 +151,7 @@ def check_together(sources: list[Source], build_folder: Path) -> bool:
 
 
 def only_shadows_neighbours(told: str, sources: list[Source]) -> bool:
-    """Whether all findings are variables that shadow something of another one of the sources."""
+    """Returns whether all findings are variables that shadow a name of another of the sources."""
     said = SAID.findall(told)
     files = {str(source.path) for source in sources}
     findings = [place for place, (_, kind, _) in enumerate(said) if kind != "note"]
@@ -163,7 +165,7 @@ def only_shadows_neighbours(told: str, sources: list[Source]) -> bool:
 
 
 def check_batch(sources: list[Source], build_folder: Path) -> list[Source]:
-    """Those of `sources` that pass."""
+    """Returns those of `sources` that pass."""
     if len(sources) == 1:
         return [source for source in sources if check(source, build_folder)]
     if check_together(sources, build_folder):
@@ -173,7 +175,7 @@ def check_batch(sources: list[Source], build_folder: Path) -> list[Source]:
 
 
 def batches_of(sources: list[Source]) -> list[list[Source]]:
-    """Sources that may be looked at together, in the order given; C sources each alone."""
+    """Groups sources that may be checked together, in the given order; a C source is alone."""
     alike: dict[tuple[str, str], list[Source]] = {}
     for source in sources:
         alone = source.path.suffix != ".cpp"

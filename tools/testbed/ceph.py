@@ -1,9 +1,9 @@
 """CephFS on one machine: a monitor, a manager, OSDs, a metadata server, mounted by ceph-fuse.
 
-Steps: the monitor's database is made from a map of one; monitor and manager start; each OSD gets a
-number, a store and a start; two pools become a file system; the metadata server takes it; the
-client mounts it. There is one copy of each object and no authentication: the servers can be
-reached from their own network namespace only.
+These are the steps. The monitor's database is made from a map with one monitor. Monitor and manager
+start. Each OSD gets a number and a store, and starts. Two pools become a file system, which the
+metadata server takes over, and the client mounts it. There is one copy of each object and no
+authentication, because the servers can be reached only from their own network namespace.
 
 An OSD keeps its objects in memory (``memstore``), in a file in memory (``bluestore``), or in a file
 on a target of set speed.
@@ -27,10 +27,10 @@ PART = "ceph"
 STORES = ("memstore", "bluestore")
 MOST_OSDS = 16
 STATE_BYTES = 1 << 30
-"""Room for the monitor's database and logs beside the objects; taken only as it fills."""
+"""Room for the monitor's database and logs beside the objects; allocated only as it fills."""
 SMALLEST_OSD = {"memstore": 64 << 20, "bluestore": 512 << 20}
 TARGET_SHARE = 0.8
-"""Of a target, what an OSD's file takes."""
+"""The fraction of a target that an OSD's file takes."""
 SYSTEM_FOLDERS = {"/var/lib/ceph": "lib", "/var/log/ceph": "log", "/run/ceph": "run"}
 COMMAND_SECONDS = 60.0
 
@@ -82,7 +82,7 @@ class Ceph:
 
 
 def require() -> None:
-    """An error that names what this machine lacks."""
+    """Raises an error that names the programs missing on this machine."""
     programs = ["ceph", "ceph-mon", "ceph-mgr", "ceph-osd", "ceph-mds", "ceph-fuse", "monmaptool"]
     servers.require(programs)
 
@@ -154,7 +154,7 @@ class _Cluster:
             (surroundings.data / name).mkdir()
 
     def start(self) -> None:
-        """Starts every server, in the order in which they need each other."""
+        """Starts every server, in the order of their dependencies."""
         self._start_monitor()
         self._start("mgr", "x")
         for number, folder in enumerate(self._osd_folders):
@@ -228,5 +228,5 @@ def _has_active_mds(dump: Any) -> bool:
 
 
 def from_facts(facts: dict[str, Any]) -> Ceph:
-    """The file system that the journal tells of."""
+    """Returns the file system that the journal describes."""
     return Ceph(**facts)

@@ -38,7 +38,7 @@ def _up(arguments: argparse.Namespace) -> None:
 
 
 def described(made: Ceph) -> str:
-    """One line: mount point, store, OSDs."""
+    """Returns one line: mount point, store, OSDs."""
     return (
         f"{made.directory}  CephFS, {len(made.osds)} OSDs of {made.osd_bytes >> 20} MiB "
         f"({made.store}) in {' '.join(made.osds)}; ask it with: "

@@ -39,7 +39,7 @@ PARTS: dict[str, tuple[str, Callable[..., None]]] = {
 
 
 def parser() -> argparse.ArgumentParser:
-    """All commands with their options."""
+    """Returns a parser for all commands with their options."""
     top = argparse.ArgumentParser(prog="testbed", description=DESCRIPTION)
     top.add_argument(
         "--wait", type=float, default=0.0, metavar="SECONDS",
@@ -62,7 +62,7 @@ def parser() -> argparse.ArgumentParser:
     status.set_defaults(act=_status)
     down = commands.add_parser("down", help="take every trace away, also after a crash")
     _add_kill(down)
-    # What a killed command had started may still run for a moment.
+    # Processes that a killed command started may still run for a moment.
     down.set_defaults(act=_down, least_wait=30.0)
     return top
 

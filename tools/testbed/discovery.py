@@ -1,7 +1,8 @@
-"""Finds what the test bed made by its names alone, for when the journal is lost.
+"""Finds what the test bed made by names alone, in case the journal is lost.
 
-Only what bears a name of the test bed is found: another's loop devices, mounts and namespaces are
-never taken for ours. Resources come in the order in which they must be removed.
+Only names of the test bed are searched for, so loop devices, mounts and namespaces of other
+programs are never taken for its own. Resources are found in the order in which they must be
+removed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ SERVER_PARTS = ("gluster", "ceph")
 
 
 def found_resources() -> Iterator[Resource]:
-    """Everything with a name of the test bed."""
+    """Yields everything with a name of the test bed."""
     yield from _found_clients()
     yield from _found_locks()
     yield from _found_namespaces()

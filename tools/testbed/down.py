@@ -1,4 +1,4 @@
-"""Takes the test bed away: first what the journal names, in reverse, then what names give away."""
+"""Removes the test bed: first the journal's resources in reverse, then those found by name."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from testbed.removal import remove
 
 
 def part_down(journal: Journal, part: str, *, end_users: bool = False) -> list[str]:
-    """Takes one part away; returns what could not be removed, as lines.
+    """Removes one part; returns one line for each resource that could not be removed.
 
-    What is left stays in the journal. A folder that is not empty keeps nothing else; anything else
-    that cannot be removed carries what was made before it, so the rest waits for the next call.
+    These resources remain in the journal. A directory that is not empty does not stop the removal.
+    Any other failure does, because the resource depends on those made before it; they wait for the
+    next call.
     """
     failures = []
     for resource in reversed(journal.resources(part)):
@@ -30,11 +31,11 @@ def part_down(journal: Journal, part: str, *, end_users: bool = False) -> list[s
 
 
 def everything_down(*, end_users: bool = False) -> None:
-    """Takes every part away, and whatever bears a name of the test bed beyond the journal.
+    """Removes every part, and everything with a name of the test bed that the journal lacks.
 
-    Something that the journal does not know can stand in the way of what it knows, such as a mount
-    in its folder. So the names are gone through even where the journal's pass left something, and
-    then the journal once more.
+    Resources that the journal lacks can block the removal of those that it has, such as a mount in
+    one of its folders. Therefore the names are searched even if the first pass over the journal
+    left something, and then the journal is processed again.
     """
     journal = Journal()
     left = _journal_down(journal, end_users=end_users)
@@ -53,7 +54,7 @@ def _journal_down(journal: Journal, *, end_users: bool) -> list[str]:
 
 
 def _names_down(*, end_users: bool) -> list[str]:
-    """Stops at the first that cannot be removed: it carries those that come after it."""
+    """Stops at the first resource that cannot be removed, because it depends on those after it."""
     for resource in found_resources():
         try:
             remove(resource, end_users=end_users)
@@ -63,6 +64,6 @@ def _names_down(*, end_users: bool) -> list[str]:
 
 
 def raise_failures(failures: list[str]) -> None:
-    """One error of several lines' contents; nothing when there are none."""
+    """Raises one error that contains all lines; does nothing without lines."""
     if failures:
         raise TestbedError("; ".join(failures))

@@ -1,4 +1,4 @@
-"""The one exception of the test bed: a line for the person, and the exit status."""
+"""The only exception of the test bed: one line for the user, and the exit status."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ USAGE = 2
 
 
 class TestbedError(Exception):
-    """What was wrong, where, and what to do, in one line."""
+    """Says in one line what was wrong, where, and what to do."""
 
     __test__ = False  # pytest: not a test class
 

@@ -1,8 +1,8 @@
 """GlusterFS on one machine: bricks, one management server, one mounted volume.
 
-A volume of kind ``distribute`` puts each file whole on one brick, chosen by its name's hash; one of
-kind ``shard`` cuts files into pieces that are distributed. Bricks are folders in memory, or on
-targets of set speed.
+A volume of kind ``distribute`` stores each whole file on one brick, which the hash of its name
+selects. A volume of kind ``shard`` divides files into pieces and distributes these. Bricks are
+folders in memory, or on targets of set speed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Gluster:
 
 
 def require() -> None:
-    """An error that names what this machine lacks."""
+    """Raises an error that names the programs missing on this machine."""
     servers.require(["glusterd", "gluster", "glusterfs"])
 
 
@@ -113,5 +113,5 @@ def up(
 
 
 def from_facts(facts: dict[str, Any]) -> Gluster:
-    """The volume that the journal tells of."""
+    """Returns the volume that the journal describes."""
     return Gluster(**facts)

@@ -39,7 +39,7 @@ def _up(arguments: argparse.Namespace) -> None:
 
 
 def described(volume: Gluster) -> str:
-    """One line: mount point, kind, bricks."""
+    """Returns one line: mount point, kind, bricks."""
     kind = volume.kind
     if volume.shard_bytes is not None:
         kind += f" of {volume.shard_bytes >> 10} KiB"

@@ -98,7 +98,7 @@ def _run(arguments: argparse.Namespace) -> None:
 
 
 def show(made: list[Host], as_json: bool) -> None:
-    """The hosts and how to start ranks on them, for a person or as JSON."""
+    """Prints the hosts and how to start ranks on them, for a person or as JSON."""
     example = launcher(len(made), 2 * len(made))
     if as_json:
         print_json(
@@ -116,5 +116,5 @@ def show(made: list[Host], as_json: bool) -> None:
 
 
 def described(host: Host) -> str:
-    """One line: name, address, link."""
+    """Returns one line: name, address, link."""
     return f"{host.name}  {host.address}, link {show_bit_rate(host.link)} each way"

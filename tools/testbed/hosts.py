@@ -1,18 +1,19 @@
-"""Hosts: network namespaces on one switch, joined by links of set speed, with names of their own.
+"""Hosts: network namespaces with their own names, joined to one switch by links of set speed.
 
     weir-host0 ── eth0 ══ port0 ──┐
     weir-host1 ── eth0 ══ port1 ──┤ bridge `switch` in the namespace weir-switch
     ...                           │
     weir-hostN ── eth0 ══ portN ──┘
 
-A link is a veth pair, slowed by a token bucket at each end: what a host sends at its ``eth0``, what
-it receives at the switch's port. All hosts see the same files. An MPI launcher starts ranks on them
-through ``launching.py``. Nothing is added to the machine's own network: pairs are made inside the
-namespaces, and go with them.
+A link is a veth pair with a token bucket at each end: that at the host's ``eth0`` limits what the
+host sends, that at the switch's port what it receives. All hosts see the same files. An MPI
+launcher starts ranks on them through ``launching.py``. Nothing is added to the machine's own
+network: pairs are made inside the namespaces and disappear with them.
 
-TCP controls congestion by Reno on every host, so that figures from several systems can be compared.
+TCP uses Reno for congestion control on every host, so that figures from different systems are
+comparable.
 
-Addresses are of 198.18.0.0/15, which RFC 2544 sets aside for measuring networks.
+Addresses are in 198.18.0.0/15, which RFC 2544 reserves for measuring networks.
 """
 
 from __future__ import annotations
@@ -34,13 +35,13 @@ MOST_HOSTS = 64
 
 BURST_SECONDS = 0.008
 SMALLEST_BURST = 128 << 10
-"""A bucket holds one large segment of 64 KiB at least, or the kernel cuts segments up."""
+"""A bucket holds at least one large segment of 64 KiB; otherwise the kernel divides segments."""
 QUEUE_SECONDS = 0.05
 
 
 @dataclass(frozen=True)
 class Host:
-    """A host that is up; the link's rate is in bits per second, each way."""
+    """A host that is up; the link's rate is in bits per second, in each direction."""
 
     name: str
     address: str
@@ -48,7 +49,7 @@ class Host:
 
 
 def require() -> None:
-    """An error that names what this machine lacks for hosts."""
+    """Raises an error that names what this machine lacks for hosts."""
     require_programs(["ip", "tc", "unshare"])
     if not Path("/proc/self/ns/net").exists() or not Path("/proc/self/ns/uts").exists():
         raise TestbedError("this kernel has no namespaces for networks and host names")
@@ -82,8 +83,8 @@ def _namespace_up(journal: Journal, name: str) -> None:
     journal.enter(PART, Resource("namespace", name))
     run(["ip", "netns", "add", name])
     run(["ip", "-n", name, "link", "set", "lo", "up"])
-    # A system's own choice may be another (some virtual machines have BBR), and links that several
-    # senders share carry less or more by it. Reno may be chosen in every namespace.
+    # Systems have other defaults (some virtual machines use BBR), with which links shared by
+    # several senders carry more or less data. Every namespace may select Reno.
     run(["ip", "netns", "exec", name, "sysctl", "-qw", "net.ipv4.tcp_congestion_control=reno"])
 
 
@@ -113,13 +114,13 @@ def _slow_link(host: Host, port: str) -> None:
 
 
 def listed(journal: Journal) -> list[Host]:
-    """The hosts that are up; none when the part is not."""
+    """Returns the hosts that are up; none if the part is not."""
     facts = journal.facts(PART) or {"hosts": []}
     return [Host(**entry) for entry in facts["hosts"]]
 
 
 def find(journal: Journal, name: str) -> Host:
-    """The host of that name, or an error."""
+    """Returns the host of that name, or raises an error."""
     hosts = listed(journal)
     for host in hosts:
         if host.name == name:
@@ -140,9 +141,9 @@ def set_link(journal: Journal, name: str, link: int) -> Host:
 
 
 def unplug(journal: Journal, name: str) -> None:
-    """Takes a host's cable out of the switch: all packets to and from it are lost in silence.
+    """Disconnects a host's cable from the switch: packets to and from it are lost silently.
 
-    Its own end still looks connected, as behind a switch or a firewall that drops packets.
+    The host's own end still appears connected, as behind a switch or a firewall that drops packets.
     """
     _port_of(journal, name, "nomaster")
 

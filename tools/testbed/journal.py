@@ -1,11 +1,11 @@
-"""What the test bed has made, entered before each act, and the lock of its commands.
+"""The journal of what the test bed has made, written before each act, and the commands' lock.
 
-Invariant: whatever of the kinds in ``removal.py`` exists through a command of the test bed stands
-in the journal from before it was made until after it is gone. An entry may speak of something that
-was never made (a command was killed in between); removing what does not exist is no error.
+Invariant: every resource of the kinds in ``removal.py`` that a command of the test bed made is in
+the journal from before it was made until after it is gone. The journal may contain a resource that
+was never made, if a command was killed in between; removing what does not exist is not an error.
 
 The file is replaced as a whole by rename, so a killed command leaves the old or the new one. The
-lock is an abstract socket: the kernel drops it with the process, and it leaves no file behind.
+lock is an abstract socket: the kernel releases it when the process ends, and it leaves no file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from testbed.errors import TestbedError
 from testbed.programs import HELD
 
 FOLDER = Path("/run/weir-testbed")
-"""Holds the journal, the images and, unless told otherwise, the mount points."""
+"""Folder of the journal, the images and, by default, the mount points."""
 
 JOURNAL = FOLDER / "journal.json"
 LOCK_NAME = "\0weir-testbed"
@@ -34,7 +34,7 @@ PARTS = ("targets", "hosts", "gluster", "ceph", "locks")
 
 @dataclass(frozen=True)
 class Resource:
-    """One thing made: its kind (see ``removal.py``), its name there, and what tells it apart."""
+    """A resource that was made: its kind and name (see ``removal.py``), and what identifies it."""
 
     kind: str
     name: str
@@ -42,7 +42,7 @@ class Resource:
 
 
 class Journal:
-    """The parts that are up or half made: resources in the order of making, and facts to show."""
+    """The parts that are up or partly made, with resources in the order of making, and facts."""
 
     def __init__(self) -> None:
         self._boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
@@ -58,20 +58,20 @@ class Journal:
         self.is_of_this_boot = stored.get("boot", self._boot) == self._boot
 
     def parts(self) -> list[str]:
-        """The parts that have entries, in the order of ``PARTS``."""
+        """Returns the parts that have entries, in the order of ``PARTS``."""
         return [part for part in PARTS if part in self._parts]
 
     def resources(self, part: str) -> list[Resource]:
-        """What the part made or was about to make, in that order."""
+        """Returns the resources that the part made or was about to make, in that order."""
         return [Resource(*entry) for entry in self._parts.get(part, {}).get("made", [])]
 
     def facts(self, part: str) -> dict[str, Any] | None:
-        """What a complete part is like; None for one that is not up or only half made."""
+        """Returns the facts of a complete part; None for one that is not up or only partly made."""
         facts: dict[str, Any] | None = self._parts.get(part, {}).get("facts")
         return facts
 
     def begin(self, part: str) -> None:
-        """Opens a part; an error when it is up already, or was left half made."""
+        """Opens a part; raises an error if it is up already, or was left partly made."""
         if self.facts(part) is not None:
             raise TestbedError(f"{part} are up already; take them away with: testbed {part} down")
         if part in self._parts:
@@ -80,22 +80,22 @@ class Journal:
         self._store()
 
     def enter(self, part: str, resource: Resource) -> None:
-        """Call before the resource is made."""
+        """Records a resource; call this before the resource is made."""
         self._parts[part]["made"].append([resource.kind, resource.name, resource.detail])
         self._store()
 
     def strike(self, part: str, resource: Resource) -> None:
-        """Call after the resource is gone."""
+        """Removes a resource from the journal; call this after the resource is gone."""
         self._parts[part]["made"].remove([resource.kind, resource.name, resource.detail])
         self._store()
 
     def set_facts(self, part: str, facts: dict[str, Any]) -> None:
-        """Declares the part complete, or changes what it is like."""
+        """Declares the part complete with these facts, or changes its facts."""
         self._parts[part]["facts"] = facts
         self._store()
 
     def end(self, part: str) -> None:
-        """Closes a part whose resources are gone; the last one takes the journal with it."""
+        """Closes a part whose resources are gone; after the last part it removes the journal."""
         self._parts.pop(part, None)
         if self._parts:
             self._store()
@@ -114,7 +114,7 @@ class Journal:
 
 @contextmanager
 def locked(seconds: float = 0.0) -> Iterator[None]:
-    """Keeps other commands of the test bed out; waits up to `seconds` for the one that runs."""
+    """Excludes other commands of the test bed; waits up to `seconds` for a running one."""
     end = time.monotonic() + seconds
     with socket.socket(socket.AF_UNIX) as lock:
         while True:
@@ -136,7 +136,7 @@ def locked(seconds: float = 0.0) -> Iterator[None]:
 
 
 def _holder() -> str:
-    """`` (process N)`` for the process that has the lock, if it can be told."""
+    """Returns `` (process N)`` for the process that has the lock, if it can be determined."""
     with socket.socket(socket.AF_UNIX) as question:
         question.settimeout(1.0)
         try:

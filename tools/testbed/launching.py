@@ -1,10 +1,10 @@
-"""Files by which programs are started on hosts, and Open MPI starts ranks on several of them.
+"""Writes files that start programs on hosts, and with which Open MPI starts ranks on several hosts.
 
-``enter HOST COMMAND``  runs a command on a host: in its network, under its name, and with a client
-                        of its own of the file system of ``locks.py``, where that is up.
-``agent HOST WORDS``    is what Open MPI takes for ssh.
-``hosts.env``           the environment that Open MPI needs for these hosts, to be sourced.
-``mpirun OPTIONS``      is mpirun with that environment, started on the first host. mpirun opens
+``enter HOST COMMAND``  runs a command on a host: in its network, under its name, and, if the file
+                        system of ``locks.py`` is up, with its own client of that file system.
+``agent HOST WORDS``    serves Open MPI instead of ssh.
+``hosts.env``           has the environment that Open MPI needs for these hosts, to be sourced.
+``mpirun OPTIONS``      starts mpirun with that environment on the first host. mpirun opens
                         connections to its ranks, so it must itself be on the hosts' network.
 """
 
@@ -54,7 +54,7 @@ MCA = {
     "rmaps_base_oversubscribe": "1",
     "mpi_yield_when_idle": "1",
 }
-"""Open MPI's parameters; the last three because all hosts share this machine's processors."""
+"""Open MPI's parameters; the last three are needed because all hosts share the processors."""
 
 
 def write_launcher(journal: Journal, part: str, hosts: list[str]) -> None:
@@ -77,11 +77,11 @@ def write_launcher(journal: Journal, part: str, hosts: list[str]) -> None:
 
 
 def launcher(hosts: int, ranks: int) -> list[str]:
-    """The words that start `ranks` ranks, distributed to the hosts in equal blocks."""
+    """Returns the words that start `ranks` ranks, distributed to the hosts in equal blocks."""
     per_host = -(-ranks // hosts)
     return [str(MPIRUN), "-n", str(ranks), "--map-by", f"ppr:{per_host}:node"]
 
 
 def entering(host: str, command: list[str]) -> list[str | Path]:
-    """The words that run a command on a host."""
+    """Returns the words that run a command on a host."""
     return [ENTER, host, *command]

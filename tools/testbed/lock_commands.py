@@ -63,7 +63,7 @@ def _clear(_arguments: argparse.Namespace) -> None:
 
 
 def described(made: Locks) -> str:
-    """One line for each client, and one that says where hosts have theirs."""
+    """Returns one line for each client, and one that says where hosts have theirs."""
     lines = [f"{client}  extents of {made.extent_bytes >> 10} KiB" for client in made.clients]
     lines.append(f"on each host its own client:  {made.own}")
     return "\n".join(lines)

@@ -1,15 +1,16 @@
-"""A shared file system that counts changes of ownership, as a lock manager would see them.
+"""A shared file system that counts changes of lock ownership, as a lock manager would see them.
 
     /run/weir-testbed/locks-data          tmpfs: the program, its counts, and the files themselves
     /run/weir-testbed/locks/client0 …     the same files through one client each
     /run/weir-testbed/locks/own           on a host of the test bed: that host's own client
 
 Parallel file systems let one client at a time write into an extent of a file: Lustre by extent
-locks, GPFS by tokens. ``extent_locks.c`` passes all calls on and counts how often an extent that
-one client had written is written by another. Ranks on host i use client i modulo the clients.
+locks, GPFS by tokens. ``extent_locks.c`` passes all calls on and counts how often a client writes
+an extent that another client wrote last. Ranks on host i use client i modulo the number of clients.
 
-Told a type, each client keeps pages of its own, written back at fsync and close and read anew when
-a file is opened, as NFS's clients do (``client_pages.h``); the file system's type is fuse.TYPE.
+If a type is given, each client keeps its own pages. They are written back at fsync and close, and
+read again when a file is opened, as by NFS clients (``client_pages.h``); the file system's type is
+fuse.TYPE.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ FUSE_SOURCE = "weir-testbed-locks"
 MOST_CLIENTS = 64
 SLOTS = 1 << 20
 HEAD = struct.Struct("=QQQQQ")
-"""Begins the counts: bytes of an extent, slots, calls that wrote, extents claimed, changes."""
+"""Head of the counts: bytes per extent, slots, calls that wrote, extents claimed, changes."""
 MOUNT_SECONDS = 30.0
 
 
@@ -50,7 +51,7 @@ class Locks:
 
 @dataclass(frozen=True)
 class Counts:
-    """What the clients did so far, or since ``clear``."""
+    """What the clients have done so far, or since ``clear``."""
 
     writes: int
     extents: int
@@ -58,7 +59,7 @@ class Counts:
 
 
 def require() -> None:
-    """An error that names what this machine lacks."""
+    """Raises an error that names what this machine lacks."""
     require_programs(["cc", "pkg-config", "mount", "umount"])
     if not Path("/dev/fuse").exists():
         raise TestbedError("this kernel has no FUSE: /dev/fuse does not exist")
@@ -73,9 +74,9 @@ def require() -> None:
 def up(
     journal: Journal, clients: int, extent_bytes: int, size_bytes: int, pages_of: str | None = None
 ) -> Locks:
-    """Mounts the file system once for each client; the files take up to `size_bytes` of memory.
+    """Mounts the file system once for each client; the files may use `size_bytes` of memory.
 
-    With `pages_of` clients keep pages, and the type of the file system is fuse.`pages_of`.
+    With `pages_of` clients keep pages, and the file system's type is fuse.`pages_of`.
     """
     require()
     if not 1 <= clients <= MOST_CLIENTS:
@@ -110,7 +111,7 @@ def up(
 
 
 def counted(journal: Journal) -> Counts:
-    """What the clients did; an error when the file system is not up."""
+    """Returns what the clients have done; raises an error if the file system is not up."""
     _require_up(journal)
     with _counts().open("rb") as file:
         _, _, writes, claims, changes = HEAD.unpack(file.read(HEAD.size))
@@ -118,15 +119,15 @@ def counted(journal: Journal) -> Counts:
 
 
 def clear(journal: Journal) -> None:
-    """Forgets owners and counts. No client writes meanwhile."""
+    """Resets owners and counts; no client may write meanwhile."""
     locks = _require_up(journal)
-    # In place: the clients have the file mapped.
+    # Write in place, because the clients have mapped the file.
     with _counts().open("r+b") as file:
         file.write(HEAD.pack(locks.extent_bytes, SLOTS, 0, 0, 0) + bytes(8 * SLOTS))
 
 
 def from_facts(facts: dict[str, Any]) -> Locks:
-    """The file system that the journal tells of."""
+    """Returns the file system that the journal describes."""
     return Locks(facts["clients"], facts["own"], facts["extent"])
 
 

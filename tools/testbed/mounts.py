@@ -1,4 +1,4 @@
-"""What is mounted, which loop device holds which image, and who keeps a mount busy."""
+"""Finds mounts, the loop device of an image, and the processes that keep a mount busy."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Mounted:
 
 
 def mounted() -> list[Mounted]:
-    """What this process sees mounted, in the order of mounting."""
+    """Returns the mounts that this process sees, in the order of mounting."""
     found = []
     for line in Path("/proc/self/mountinfo").read_text().splitlines():
         first, _, second = line.partition(" - ")
@@ -33,41 +33,41 @@ def mounted() -> list[Mounted]:
 
 
 def is_mounted(point: Path) -> bool:
-    """Whether something is mounted on the folder itself."""
+    """Returns whether something is mounted on the folder itself."""
     return any(mount.point == point for mount in mounted())
 
 
 def loops() -> dict[str, Path]:
-    """Loop devices in use (``loop0``) and the image that each holds."""
+    """Returns the loop devices in use (``loop0``) and their images."""
     found = {}
     for folder in sorted(Path("/sys/block").glob("loop*/loop")):
         try:
             image = (folder / "backing_file").read_text().rstrip("\n")
         except OSError:
-            continue  # let go in this moment
+            continue  # It was released at this moment.
         found[folder.parent.name] = Path(image.removesuffix(DELETED))
     return found
 
 
 def loop_of(image: Path) -> str | None:
-    """The loop device that holds the image, as ``loop0``."""
+    """Returns the loop device of the image, as ``loop0``."""
     return next((loop for loop, held in loops().items() if held == image), None)
 
 
 def device_number(loop: str) -> str:
-    """A block device's MAJOR:MINOR."""
+    """Returns MAJOR:MINOR of a block device."""
     return Path(f"/sys/block/{loop}/dev").read_text().strip()
 
 
 def processes() -> Iterator[Path]:
-    """The /proc folders of all processes but this one."""
+    """Yields the /proc folders of all processes except this one."""
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit() and int(folder.name) != os.getpid():
             yield folder
 
 
 def command_of(process: Path) -> str:
-    """A process as ``1234 (dd)``."""
+    """Returns a process as ``1234 (dd)``."""
     try:
         name = (process / "comm").read_text().strip()
     except OSError:
@@ -76,12 +76,12 @@ def command_of(process: Path) -> str:
 
 
 def users_of(point: Path) -> list[Path]:
-    """The processes that have a file below `point` open, or work in a folder there."""
+    """Returns the processes with an open file or their working directory below `point`."""
     return [process for process in processes() if _uses(process, point)]
 
 
 def _uses(process: Path, point: Path) -> bool:
-    # Links are read and not followed: a file system that hangs must not hang this.
+    # Links are read but not followed, because a file system that hangs must not block this.
     try:
         links = [process / name for name in ("cwd", "root", "exe")]
         links += [*(process / "fd").iterdir(), *(process / "map_files").iterdir()]

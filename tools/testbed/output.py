@@ -1,4 +1,4 @@
-"""What commands print for machines."""
+"""Prints output of commands for programs."""
 
 from __future__ import annotations
 
@@ -7,5 +7,5 @@ from typing import Any
 
 
 def print_json(value: dict[str, Any]) -> None:
-    """One JSON object on standard output."""
+    """Prints one JSON object on standard output."""
     print(json.dumps(value, indent=1))

@@ -1,4 +1,4 @@
-"""Runs the system's programs, each under a deadline; names the package of a missing one."""
+"""Runs the system's programs with deadlines; names the package of a missing program."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from testbed.errors import TestbedError
 
 SECONDS = 60.0
-"""The deadline of a command that should take moments."""
+"""Default deadline in seconds, for commands that should take moments."""
 
 PACKAGES = {
     "ip": "iproute2",
@@ -39,25 +39,25 @@ PACKAGES = {
 """The Debian package of each program that the test bed starts."""
 
 HELD: list[int] = []
-"""Files that commands inherit: the lock. A command that outlives a killed testbed holds it on, so
-that ``down`` cannot begin while something may still be made."""
+"""Files that commands inherit: the lock. A command that outlives a killed testbed keeps the lock,
+so that ``down`` cannot begin while something may still be made."""
 
 SYSTEM_FOLDERS = "/usr/local/sbin:/usr/sbin:/sbin"
-"""Where administrators' programs are; a person's PATH may lack them."""
+"""Folders of administrators' programs, which a user's PATH may lack."""
 
 
 def search_path() -> str:
-    """PATH with the folders of administrators' programs."""
+    """Returns PATH with the folders of administrators' programs."""
     return f"{os.environ.get('PATH', '/usr/bin:/bin')}:{SYSTEM_FOLDERS}"
 
 
 def missing_programs(names: Sequence[str]) -> list[str]:
-    """Those of the programs that are not installed."""
+    """Returns the programs that are not installed."""
     return [name for name in names if shutil.which(name, path=search_path()) is None]
 
 
 def require_programs(names: Sequence[str]) -> None:
-    """An error that names the packages of what is missing."""
+    """Raises an error that names the packages of missing programs."""
     missing = missing_programs(names)
     if missing:
         packages = sorted({PACKAGES.get(name, name) for name in missing})
@@ -73,7 +73,7 @@ def run(
     text: str | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> str:
-    """The standard output of a command that must succeed within `seconds`."""
+    """Returns the standard output of a command, which must succeed within `seconds`."""
     words = [str(word) for word in command]
     given = dict(os.environ if environment is None else environment)
     given["PATH"] = search_path()
@@ -94,7 +94,7 @@ def run(
 
 
 def start(command: Sequence[str | Path], output: int) -> None:
-    """Starts a process that outlives this command; what it prints goes to the open file `output`.
+    """Starts a process that outlives this command; its output goes to the open file `output`.
 
     It does not hold the lock of the test bed's commands.
     """
@@ -102,11 +102,11 @@ def start(command: Sequence[str | Path], output: int) -> None:
         [str(word) for word in command], stdin=subprocess.DEVNULL, stdout=output, stderr=output,
         env={**os.environ, "PATH": search_path()}, cwd="/", start_new_session=True,
     )  # fmt: skip
-    process.returncode = 0  # not waited for: no warning at its deletion
+    process.returncode = 0  # Nothing waits for it; this avoids a warning at deletion.
 
 
 def wait_for(what: str, seconds: float, is_so: Callable[[], bool], every: float = 0.1) -> None:
-    """Returns when `is_so` holds; an error when it does not within `seconds`."""
+    """Returns when `is_so` returns true; raises an error if that takes more than `seconds`."""
     end = time.monotonic() + seconds
     while not is_so():
         if time.monotonic() > end:

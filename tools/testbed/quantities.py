@@ -1,6 +1,6 @@
-"""Sizes, rates and counts as a person writes them; one unit may serve a whole list.
+"""Parses and formats sizes, rates and counts; one unit may apply to a whole list.
 
-``M`` is 10^6 and ``Mi`` is 2^20; a byte is ``B``, a bit is ``bit``. ``none`` is no limit.
+``M`` is 10^6 and ``Mi`` is 2^20; a byte is ``B``, a bit is ``bit``. ``none`` means no limit.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ def _parse(text: str, what: str, factors: dict[str, int], example: str) -> int:
 
 
 def parse_bytes(text: str) -> int:
-    """A size in bytes: ``512MiB``, ``1GB``, ``4096``."""
+    """Parses a size in bytes: ``512MiB``, ``1GB``, ``4096``."""
     factors = {prefix + "B": factor for prefix, factor in FACTORS.items()}
     return _parse(text, "size", {**FACTORS, **factors}, "512MiB")
 
 
 def parse_rate(text: str) -> int | None:
-    """A rate in bytes per second: ``50MB/s``, ``64MiB/s``; None for ``none``."""
+    """Parses a rate in bytes per second: ``50MB/s``, ``64MiB/s``; None for ``none``."""
     if text.strip() == NO_LIMIT:
         return None
     factors = {prefix + "B/s": factor for prefix, factor in FACTORS.items()}
@@ -56,19 +56,19 @@ def parse_rate(text: str) -> int | None:
 
 
 def parse_count(text: str) -> int | None:
-    """A number of operations per second: ``200``, ``2k``; None for ``none``."""
+    """Parses a number of operations per second: ``200``, ``2k``; None for ``none``."""
     if text.strip() == NO_LIMIT:
         return None
     return _parse(text, "operations per second", FACTORS, "200")
 
 
 def parse_bit_rate(text: str) -> int:
-    """A link's rate in bits per second: ``1gbit``, ``100mbit``."""
+    """Parses a link's rate in bits per second: ``1gbit``, ``100mbit``."""
     return _parse(text.lower(), "link rate", BITS, "1gbit")
 
 
 def parse_list(text: str, parse: Callable[[str], Value]) -> list[Value]:
-    """Values between commas; a bare number takes the unit of the list's last value."""
+    """Parses values between commas; a number without unit has the unit of the list's last value."""
     items = [item.strip() for item in text.split(",")]
     last = _NUMBER.match(items[-1])
     unit = last["unit"] if last else ""
@@ -76,15 +76,15 @@ def parse_list(text: str, parse: Callable[[str], Value]) -> list[Value]:
 
 
 def show_rate(rate: int | None) -> str:
-    """A rate in bytes per second as ``50 MB/s``, or ``no limit``."""
+    """Formats a rate in bytes per second as ``50 MB/s``, or ``no limit``."""
     return "no limit" if rate is None else f"{rate / 1e6:g} MB/s"
 
 
 def show_count(count: int | None) -> str:
-    """Operations per second as ``200/s``, or ``no limit``."""
+    """Formats operations per second as ``200/s``, or ``no limit``."""
     return "no limit" if count is None else f"{count}/s"
 
 
 def show_bit_rate(rate: int) -> str:
-    """A link's rate as ``1000 Mbit/s``."""
+    """Formats a link's rate as ``1000 Mbit/s``."""
     return f"{rate / 1e6:g} Mbit/s"

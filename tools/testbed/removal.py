@@ -1,15 +1,15 @@
-"""Takes away one resource of each kind; what does not exist is gone already.
+"""Removes resources, by their kinds; a resource that does not exist counts as removed.
 
 | kind             | name                                                        |
 |------------------|-------------------------------------------------------------|
 | limit            | MAJOR:MINOR                                                 |
 | mount            | mount point                                                 |
-| loop             | image that it holds                                         |
+| loop             | image of the loop device                                    |
 | file             | path                                                        |
 | directory        | path, removed if empty                                      |
 | namespace        | network namespace; the processes in it are ended            |
-| processor group  | path of a cgroup; processes in it go on unslowed            |
-| namespace folder | where ``ip netns`` keeps namespaces; removed if empty       |
+| processor group  | path of a cgroup; its processes continue at full speed      |
+| namespace folder | folder of namespaces of ``ip netns``; removed if empty      |
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from testbed.slow import remove_group
 
 NAMESPACES = Path("/run/netns")
 BUSY_SECONDS = 3.0
-"""How long a mount may stay busy before its users are named."""
+"""Seconds for which a mount may stay busy before its users are named."""
 FLUSH_SECONDS = 120.0
-"""How long unmounting may take to write back what is in the page cache."""
+"""Seconds that unmounting may need to write back the page cache."""
 END_SECONDS = 10.0
-"""How long a process may take to end after a signal."""
+"""Seconds in which a process must end after a signal."""
 
 
 def remove(resource: Resource, *, of_this_boot: bool = True, end_users: bool = False) -> None:
-    """Takes the resource away.
+    """Removes the resource.
 
-    `of_this_boot` is false for an entry of a journal that outlived the kernel it speaks of. With
-    `end_users` processes that keep a mount busy are ended; without, they are named in an error.
+    `of_this_boot` is false for an entry of a journal that was written under an earlier boot. With
+    `end_users` processes that keep a mount busy are ended; otherwise the error names them.
     """
     if resource.kind not in _REMOVE:
         raise TestbedError(f"the journal names a resource of unknown kind {resource.kind!r}")
@@ -98,7 +98,7 @@ def _remove_directory(resource: Resource, end_users: bool) -> None:
                 raise TestbedError(
                     f"{resource.name} is left: {error.strerror}; look what is in it"
                 ) from None
-            # A mount that was interrupted may have come to its end meanwhile.
+            # A mount that was interrupted may have completed meanwhile.
             _remove_mount(resource, end_users)
             time.sleep(0.1)
         else:
@@ -111,14 +111,14 @@ def _remove_processor_group(resource: Resource, _end_users: bool) -> None:
 
 def _remove_namespace(resource: Resource, _end_users: bool) -> None:
     if (NAMESPACES / resource.name).exists():
-        # A namespace that processes are in lives on without a name: they must end first.
+        # A namespace with processes continues to exist without a name, so they must end first.
         pids = run(["ip", "netns", "pids", resource.name]).split()
         end_processes([int(pid) for pid in pids])
         run(["ip", "netns", "delete", resource.name])
 
 
 def _remove_namespace_folder(resource: Resource, end_users: bool) -> None:
-    # `ip netns add` makes the folder and mounts it on itself.
+    # `ip netns add` creates the folder and mounts it on itself.
     folder = Path(resource.name)
     if folder.is_dir() and not any(folder.iterdir()):
         _remove_mount(resource, end_users)
@@ -156,7 +156,7 @@ def end_processes(pids: list[int]) -> None:
 
 
 def is_running(pid: int) -> bool:
-    """Whether the process exists and is not merely waited for by its parent."""
+    """Returns whether the process exists and is not a zombie."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text()
     except OSError:

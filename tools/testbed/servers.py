@@ -1,15 +1,15 @@
-"""What the servers of a distributed file system run in: a network and folders of their own.
+"""The environment of a distributed file system's servers: their own network and folders.
 
 A part called NAME has
 
-- the network namespace ``weir-NAME`` with the address 198.19.0.1 on its loopback. Servers and
-  client all run in it, so nothing of them is seen on the machine's network, no port can clash, and
-  ending what runs in the namespace ends every one of them, however it was started;
+- the network namespace ``weir-NAME`` with the address 198.19.0.1 on its loopback. All servers and
+  the client run in it, so they are invisible on the machine's network, no port can conflict, and
+  ending all processes in the namespace ends each of them, however it was started;
 - a tmpfs on ``/run/weir-testbed/NAME-data`` for data, state, sockets and logs;
-- for each server a mount namespace, in which folders of that tmpfs lie over the system's own, so
-  that programs with fixed paths leave nothing in ``/var``;
-- the mount point ``/run/weir-testbed/NAME``. The client joins the network alone: its mount is seen
-  by everybody.
+- for each server a mount namespace, in which folders of that tmpfs cover the system's own, so that
+  programs with fixed paths leave nothing in ``/var``;
+- the mount point ``/run/weir-testbed/NAME``. The client joins only the network namespace, so all
+  processes see its mount.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOUNT_SECONDS = 30.0
 
 
 class Servers:
-    """The surroundings of one distributed file system, being made."""
+    """The environment of the servers of one distributed file system, while it is made."""
 
     def __init__(self, journal: Journal, part: str) -> None:
         self._journal = journal
@@ -38,7 +38,7 @@ class Servers:
         self.mount_point = mount_point(part)
 
     def make(self, size_bytes: int) -> None:
-        """Makes network and folders, with room for so many bytes."""
+        """Makes the network and the folders, with room for `size_bytes` bytes."""
         folder_of_namespaces = Resource("namespace folder", str(NAMESPACES))
         self._journal.enter(self._part, folder_of_namespaces)
         if (NAMESPACES / self.namespace).exists():
@@ -55,19 +55,19 @@ class Servers:
         run(["ip", "-n", self.namespace, "address", "add", f"{ADDRESS}/32", "dev", "lo"])
 
     def on_network(self, *command: str | Path) -> list[str]:
-        """The words that run a command on the servers' network."""
+        """Returns the words that run a command on the servers' network."""
         network = f"--net={NAMESPACES / self.namespace}"
         return ["nsenter", network, *(str(word) for word in command)]
 
     def start(self, name: str, *command: str | Path, over: dict[str, str]) -> None:
         """Starts a server that stays in the foreground.
 
-        `over` says which folder of the system is covered by which folder of ``data``.
+        `over` maps folders of the system to the folders of ``data`` that cover them.
         """
         script = ["set -e", "mount --make-rprivate /"]
         for system, own in over.items():
             (self.data / own).mkdir(parents=True, exist_ok=True)
-            # A folder that the package would make at first start may be missing.
+            # Folders that the package creates at its first start may be missing.
             script.append(f"if [ -d {system} ]; then mount --bind {self.data / own} {system}; fi")
         script.append('exec "$@"')
         words = ["unshare", "--mount", "sh", "-c", "\n".join(script), name, *command]
@@ -75,7 +75,7 @@ class Servers:
             start(self.on_network(*words), output.fileno())
 
     def mount(self, *command: str | Path) -> None:
-        """Mounts the file system by a client that goes into the background."""
+        """Mounts the file system with a client that goes into the background."""
         self._journal.enter(self._part, Resource("directory", str(self.mount_point)))
         self.mount_point.mkdir()
         self._journal.enter(self._part, Resource("mount", str(self.mount_point)))
@@ -88,28 +88,28 @@ class Servers:
         self.mount_point.chmod(0o1777)
 
     def last_words(self, name: str) -> str:
-        """The last line that a server printed."""
+        """Returns the last line that a server printed."""
         lines = (self.data / f"{name}.output").read_text(errors="replace").strip().splitlines()
         return f"{name} said: {lines[-1] if lines else 'nothing'}"
 
 
 def require(programs: list[str]) -> None:
-    """An error that names what is missing for servers with these programs."""
+    """Raises an error that names what is missing for servers with these programs."""
     require_programs([*programs, "ip", "nsenter", "unshare", "mount", "umount"])
     if not Path("/dev/fuse").exists():
         raise TestbedError("this kernel has no FUSE: /dev/fuse does not exist")
 
 
 def data_folder(part: str) -> Path:
-    """Where a part's servers keep everything."""
+    """Returns the folder with all data of a part's servers."""
     return FOLDER / f"{part}-data"
 
 
 def mount_point(part: str) -> Path:
-    """Where a part's file system is mounted."""
+    """Returns the folder on which a part's file system is mounted."""
     return FOLDER / part
 
 
 def tmpfs_source(part: str) -> str:
-    """The name that a part's tmpfs bears among the mounts."""
+    """Returns the source name of a part's tmpfs in the list of mounts."""
     return f"weir-testbed-{part}"

@@ -1,8 +1,8 @@
-"""Runs a command slowed on purpose: with less of the processors, or with slower I/O calls.
+"""Runs a command that is slowed intentionally: with less processor time, or slower I/O calls.
 
-Both slow one command and what it starts, such as an MPI job, and leave the machine as it is. What
-they make bears this process's number in its name, goes away at the command's end, and is found by
-``down`` should this process be killed.
+Both slow one command and the processes that it starts, such as an MPI job, and leave the machine
+unchanged. Resources that they make have this process's number in their names and are removed when
+the command ends; ``down`` finds them if this process is killed.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ LIBRARY_PATTERN = "slow-calls-*.so"
 SOURCE = Path(__file__).parent / "slow_calls.c"
 
 PERIOD_MICROSECONDS = 10_000
-"""A group that has used up its share waits for the next period: short, so that it waits evenly."""
+"""A group that has used its share waits for the next period; a short one slows it evenly."""
 SMALLEST_QUOTA = 1000
 MOST_MICROSECONDS = 10_000_000
 
 
 def processor_groups() -> Path:
-    """The root of the cpu controller; an error where this kernel cannot limit processor time."""
+    """Returns the root of the cpu controller; raises an error if the kernel cannot limit time."""
     for mount in mounted():
         if mount.kind == "cgroup" and "cpu" in mount.options:
             if (mount.point / "cpu.cfs_quota_us").exists():
@@ -44,7 +44,7 @@ def processor_groups() -> Path:
 
 
 def slow_processors(percent: float, command: list[str]) -> int:
-    """Runs the command with that part of the processors' time, all together; its exit status."""
+    """Runs the command with that percentage of all processors' time; returns its exit status."""
     processors = len(os.sched_getaffinity(0))
     quota = round(percent / 100 * processors * PERIOD_MICROSECONDS)
     if not 0 < percent <= 100 or quota < SMALLEST_QUOTA:
@@ -68,7 +68,7 @@ def _group(quota: int) -> Iterator[Path]:
 
 
 def remove_group(group: Path) -> None:
-    """Removes a group; processes that are still in it go on at full speed, in the group above."""
+    """Removes a group; processes in it continue at full speed in the group above."""
     for _ in range(100):
         try:
             for pid in (group / "cgroup.procs").read_text().split():
@@ -78,13 +78,13 @@ def remove_group(group: Path) -> None:
         except FileNotFoundError:
             return
         except OSError:
-            continue  # a process was started in between
+            continue  # A process was started meanwhile.
         return
     raise TestbedError(f"{group} cannot be removed: processes in it keep starting others")
 
 
 def slow_calls(microseconds: float, command: list[str]) -> int:
-    """Runs the command with so much time added to each call on a file; its exit status."""
+    """Runs the command with this time added to each call on a file; returns its exit status."""
     if not 0 < microseconds <= MOST_MICROSECONDS:
         most = f"{MOST_MICROSECONDS:,}"
         raise TestbedError(f"--microseconds {microseconds:g} must be from 0 to {most}", USAGE)
@@ -99,11 +99,11 @@ def slow_calls(microseconds: float, command: list[str]) -> int:
     finally:
         library.unlink(missing_ok=True)
         with suppress(OSError):
-            FOLDER.rmdir()  # stays where other parts of the test bed are up
+            FOLDER.rmdir()  # Fails, and is ignored, if other parts of the test bed are up.
 
 
 def _run(command: list[str], variables: dict[str, str]) -> int:
-    """The command's exit status, or 128 and its signal; SIGTERM and SIGHUP are passed on to it."""
+    """Returns the command's exit status, or 128 plus its signal; passes SIGTERM and SIGHUP on."""
     environment = {**os.environ, "PATH": search_path(), **variables}
     started: list[subprocess.Popen[bytes]] = []
 
@@ -111,7 +111,7 @@ def _run(command: list[str], variables: dict[str, str]) -> int:
         for child in started:
             child.send_signal(number)
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to the command as well
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # A terminal sends it to the command as well.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, pass_on)
     try:

@@ -41,7 +41,7 @@ def _slow_calls(arguments: argparse.Namespace) -> int:
 
 
 def command_of(arguments: argparse.Namespace) -> list[str]:
-    """The command after ``--``; an error when there is none."""
+    """Returns the command after ``--``; raises an error if there is none."""
     command = [word for number, word in enumerate(arguments.command) if number or word != "--"]
     if not command:
         raise TestbedError("no command given; write it after --", USAGE)

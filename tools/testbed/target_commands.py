@@ -30,7 +30,7 @@ LISTS = {
     "read_iops": ("read_iops",),
     "write_iops": ("write_iops",),
 }
-"""Which limits an option of ``targets up`` sets; later ones go before earlier ones."""
+"""Limits that an option of ``targets up`` sets; later options override earlier ones."""
 
 
 def add(parsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -86,7 +86,7 @@ def _set(arguments: argparse.Namespace) -> None:
 
 
 def limits_of(arguments: argparse.Namespace) -> list[Limits]:
-    """The limits of each target that ``targets up`` was asked for."""
+    """Returns the limits of each target that ``targets up`` must make."""
     values: dict[str, list[int | None]] = {}
     for option, names in LISTS.items():
         text = getattr(arguments, option)
@@ -110,7 +110,7 @@ def _spread(column: list[Value], count: int) -> list[Value]:
 
 
 def show(made: list[Target], as_json: bool) -> None:
-    """The targets for a person, mount point first, or as JSON."""
+    """Prints the targets for a person, mount point first, or as JSON."""
     if as_json:
         print_json({"targets": [asdict(target) for target in made]})
         return
@@ -119,7 +119,7 @@ def show(made: list[Target], as_json: bool) -> None:
 
 
 def described(target: Target) -> str:
-    """One line: mount point, device, size, limits."""
+    """Returns one line: mount point, device, size, limits."""
     limits = target.limits
     line = (
         f"{target.directory}  {target.file_system} on {target.device}, "

@@ -1,8 +1,8 @@
 """Targets: mounted file systems of set speed, on loop devices over images in memory.
 
-An image lies in a tmpfs and has all its memory from the start, so that no write ever waits for new
-pages. The file system is made complete at once (no lazy initialisation) and without discard:
-nothing moves on a target but what is asked of it. The limits are those of ``throttle.py``.
+An image is in a tmpfs, and all its memory is allocated at the start, so that no write waits for new
+pages. The file system is initialized completely at once (no lazy initialization) and without
+discard: a target does no I/O besides what programs request. ``throttle.py`` sets the limits.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ FILE_SYSTEMS = {
 SMALLEST = {"ext4": 16 << 20, "xfs": 300 << 20}
 MOST_TARGETS = 64
 MEMORY_SHARE = 0.75
-"""The part of the available memory that images may take."""
+"""Fraction of the available memory that images may take."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """Bytes and operations per second; None is no limit."""
+    """Bytes and operations per second; None means no limit."""
 
     read_rate: int | None = None
     write_rate: int | None = None
@@ -46,7 +46,7 @@ class Limits:
     write_iops: int | None = None
 
     def by_kind(self) -> dict[str, int | None]:
-        """The values under the names that ``throttle.set_limit`` takes."""
+        """The values by the names that ``throttle.set_limit`` takes."""
         return {
             "read_bps": self.read_rate,
             "write_bps": self.write_rate,
@@ -79,7 +79,7 @@ def up(
     journal.enter(PART, Resource("directory", str(IMAGES)))
     IMAGES.mkdir(mode=0o700)
     journal.enter(PART, Resource("mount", str(IMAGES)))
-    # Two pages more for each image: tmpfs counts its own index pages too.
+    # Add room for index pages, which tmpfs counts too.
     room = len(limits) * (size_bytes + (1 << 20))
     run(["mount", "-t", "tmpfs", "-o", f"size={room},mode=700", TMPFS_SOURCE, IMAGES])
     targets = [
@@ -91,7 +91,7 @@ def up(
 
 
 def require(file_system: str) -> None:
-    """An error that names what this machine lacks for targets."""
+    """Raises an error that names what this machine lacks for targets."""
     require_programs([FILE_SYSTEMS[file_system][0], "losetup", "mount", "umount"])
     known = Path("/proc/filesystems").read_text().split()
     if file_system not in known:
@@ -145,9 +145,9 @@ def _target_up(
 
 
 def _attach(image: Path) -> bool:
-    """Puts the image on a loop device, which passes the page cache by where the kernel can.
+    """Attaches the image to a loop device, which bypasses the page cache if the kernel can do that.
 
-    Kernels before 6.6 have no direct I/O on tmpfs. The image is in memory either way.
+    Kernels before 6.6 have no direct I/O on tmpfs. The image is in memory in both cases.
     """
     try:
         run(["losetup", "--find", "--direct-io=on", image])
@@ -168,13 +168,13 @@ def limited(target: Target, limits: Limits) -> Target:
 
 
 def listed(journal: Journal) -> list[Target]:
-    """The targets that are up; none when the part is not."""
+    """Returns the targets that are up; none if the part is not."""
     facts = journal.facts(PART) or {"targets": []}
     return [_from_facts(entry) for entry in facts["targets"]]
 
 
 def set_limits(journal: Journal, name: str, changes: Mapping[str, int | None]) -> Target:
-    """Changes some limits of a target that is up; `changes` has names of ``Limits``."""
+    """Changes some limits of a target that is up; the keys of `changes` are names of ``Limits``."""
     targets = listed(journal)
     chosen = next((target for target in targets if name in (target.name, target.directory)), None)
     if chosen is None:
@@ -190,7 +190,7 @@ def _from_facts(entry: dict[str, Any]) -> Target:
 
 
 def require_memory(needed: int) -> None:
-    """An error when so many bytes would take too much of the machine's memory."""
+    """Raises an error if so many bytes would take too much of the machine's memory."""
     available = available_memory()
     if needed > MEMORY_SHARE * available:
         raise TestbedError(
@@ -200,7 +200,7 @@ def require_memory(needed: int) -> None:
 
 
 def available_memory() -> int:
-    """Bytes that new pages may take, by the kernel's own estimate."""
+    """Returns the bytes that new pages may take, by the kernel's own estimate."""
     for line in Path("/proc/meminfo").read_text().splitlines():
         if line.startswith("MemAvailable:"):
             return int(line.split()[1]) << 10

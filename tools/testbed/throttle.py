@@ -1,12 +1,12 @@
-"""Limits on block devices by the kernel's block throttling, cgroup version 1.
+"""Limits block devices by the kernel's block throttling, cgroup version 1.
 
-Limits are set in the root group, where they hold for every process of that group, for O_DIRECT and
-for buffered data alike: what the kernel's own threads write back belongs to the root group too.
-Version 2 has no limits on its root group; a limit on a child there lets other processes' data pass,
-so it is not used. A process in a child group of version 1 is not caught; ``require`` refuses to go
-on from such a process.
+Limits are set in the root group. They apply to every process of that group, to O_DIRECT and to
+buffered data, because data that the kernel's own threads write back belongs to the root group too.
+Version 2 has no limits on its root group, and a limit on a child group there does not apply to
+other processes' data, so it is not used. Limits do not apply to processes in child groups of
+version 1; ``require`` refuses to continue from such a process.
 
-The kernel accounts in slices of 20 or 100 ms: over some seconds a rate holds within about 2 %.
+The kernel accounts in slices of 20 or 100 ms: over some seconds a rate is accurate to about 2 %.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from testbed.errors import TestbedError
 from testbed.mounts import mounted
 
 KINDS = ("read_bps", "write_bps", "read_iops", "write_iops")
-"""Bytes per second, and operations per second: requests as they reach the device."""
+"""Bytes per second, and operations per second: requests that reach the device."""
 
 
 def folder() -> Path:
-    """The root group of block throttling; an error where the kernel has none."""
+    """Returns the root group of block throttling; raises an error if the kernel has none."""
     for mount in mounted():
         if mount.kind == "cgroup" and "blkio" in mount.options:
             if (mount.point / "blkio.throttle.write_bps_device").exists():
@@ -34,7 +34,7 @@ def folder() -> Path:
 
 
 def require() -> None:
-    """An error where limits cannot be set, or would not hold for what this shell starts."""
+    """Raises an error if limits cannot be set, or would not apply to what this shell starts."""
     folder()
     for line in Path("/proc/self/cgroup").read_text().splitlines():
         _, controllers, path = line.split(":", 2)
@@ -46,25 +46,25 @@ def require() -> None:
 
 
 def set_limit(device: str, kind: str, value: int | None) -> None:
-    """Limits a device, given as MAJOR:MINOR; None lifts the limit."""
+    """Limits a device, given as MAJOR:MINOR; None removes the limit."""
     path = folder() / f"blkio.throttle.{kind}_device"
     try:
         path.write_text(f"{device} {value or 0}\n")
     except OSError as error:
         if value is None and device not in limited_devices():
-            return  # the device itself is gone, and its limits with it
+            return  # The device itself is gone, and its limits with it.
         raise TestbedError(f"{path}: {device} {value}: {error.strerror}") from None
 
 
 def lift(device: str) -> None:
-    """Lifts every limit of a device."""
+    """Removes every limit of a device."""
     if device in limited_devices():
         for kind in KINDS:
             set_limit(device, kind, None)
 
 
 def limited_devices() -> set[str]:
-    """The devices, as MAJOR:MINOR, that have a limit in the root group."""
+    """Returns the devices, as MAJOR:MINOR, that have a limit in the root group."""
     lines = [
         line
         for kind in KINDS

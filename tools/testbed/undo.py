@@ -1,4 +1,4 @@
-"""Signals become errors, and an error while a part is made takes the half-made part away."""
+"""Turns signals into errors, and removes a part if making it fails."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Interrupted(BaseException):
-    """A signal asked the command to end."""
+    """A signal requested the end of the command."""
 
     def __init__(self, number: int) -> None:
         super().__init__(number)
@@ -24,19 +24,19 @@ class Interrupted(BaseException):
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:
     for each in SIGNALS:
-        signal.signal(each, signal.SIG_IGN)  # cleaning up is not to be interrupted
+        signal.signal(each, signal.SIG_IGN)  # Cleaning up must not be interrupted.
     raise Interrupted(number)
 
 
 def raise_signals() -> None:
-    """From now on a signal that ends a command raises ``Interrupted``."""
+    """Makes signals that end a command raise ``Interrupted`` from now on."""
     for each in SIGNALS:
         signal.signal(each, _interrupt)
 
 
 @contextmanager
 def making(journal: Journal, part: str) -> Iterator[None]:
-    """Takes the part away again if making it fails or is interrupted."""
+    """Removes the part if making it fails or is interrupted."""
     was_there = part in journal.parts()
     try:
         yield
