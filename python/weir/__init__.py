@@ -16,7 +16,6 @@ if TYPE_CHECKING:
         ArgumentTypeError,
         BrokenError,
         DeadlineError,
-        Error,
         ExistingFileError,
         ForbiddenError,
         MismatchError,
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from weir._core.session import Distribution, Request, Session, library_version
     from weir._core.step_file import File, FileArray
     from weir.convert.saving import save
+    from weir.errors import Error
     from weir.files import StoredArray, StoredFile, StoredGroup, open  # noqa: A004
 
     __version__: str
@@ -72,7 +72,9 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         message = f"module 'weir' has no attribute {name!r}"
         raise AttributeError(message)
-    if name.endswith("Error"):
+    if name == "Error":
+        module = "weir.errors"
+    elif name.endswith("Error"):
         module = "weir._core.errors"
     elif name == "open" or name.startswith("Stored"):
         module = "weir.files"

@@ -11,10 +11,9 @@ from typing import Annotated
 import typer
 
 from weir import __version__
-from weir._core.shared_library import LibraryError
 from weir.bench.errors import FAILED, INTERRUPTED, BenchError
 from weir.commands.terminal import warn
-from weir.results.errors import ResultError
+from weir.errors import Error
 
 # Some versions of Typer contain their own Click and others import the installed one. Its classes
 # are therefore reached through names that Typer exports in every version.
@@ -80,7 +79,7 @@ def _run() -> int:
         if str(error):
             warn(str(error))
         return error.exit_status
-    except (ResultError, LibraryError) as error:
+    except Error as error:
         warn(str(error))
         return FAILED
     except (KeyboardInterrupt, typer.Abort):

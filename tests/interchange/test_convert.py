@@ -17,7 +17,6 @@ from h5py_programs import run_h5py
 from stored_cases import FORMATS, SUFFIXES, TITLE, cases
 
 import weir
-from weir.bench.errors import BenchError
 from weir.check import check
 from weir.commands.convert import convert_command
 from weir.convert import ConversionError, Layout, convert
@@ -211,9 +210,9 @@ def test_the_command(weir_files: dict[str, Path], tmp_path: Path) -> None:
         ((weir_files["cdf5"], tmp_path / "other"), "give --format"),
         ((tmp_path / "nothing", tmp_path / "other.zarr"), "No such file"),
     ):
-        with pytest.raises(BenchError, match=message):
+        with pytest.raises(weir.Error, match=message):
             convert_command(*wrong)
-    with pytest.raises(BenchError, match="whole numbers from 1"):
+    with pytest.raises(weir.Error, match="whole numbers from 1"):
         convert_command(weir_files["cdf5"], tmp_path / "other.zarr", chunks=["4,0"])
 
 

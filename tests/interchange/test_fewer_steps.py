@@ -14,7 +14,6 @@ import zarr
 from stored_cases import FORMATS
 
 import weir
-from weir.bench.errors import BenchError
 from weir.check import check
 from weir.cli import application
 
@@ -64,7 +63,7 @@ def test_later_steps_are_gone_for_all_readers(
             # What the program holds shows it, too.
             assert {array.shape[0] for array in growing} == {steps}
             assert steps_seen_elsewhere(path, name, growing[0].name) in (steps, None)
-        with pytest.raises(BenchError, match="2 steps are to be kept of 1: give 0 to 1"):
+        with pytest.raises(weir.Error, match="2 steps are to be kept of 1: give 0 to 1"):
             truncate(path, 2)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import zarr
 
-from weir.bench.errors import BenchError
+import weir
 from weir.cli import application
 
 Said = Callable[..., str]
@@ -61,7 +61,7 @@ def test_names_choose_arrays_and_whole_groups(hdf5: Path, said: Said) -> None:
     assert 'fields/density:units = "kg m-3"' in text
     assert 'fields/density:range = [0.0, "inf"]' in text
     assert "history" not in text
-    with pytest.raises(BenchError, match="has no array or group 'field'"):
+    with pytest.raises(weir.Error, match="has no array or group 'field'"):
         said(hdf5, "field")
 
 
@@ -94,5 +94,5 @@ def test_steps_dimensions_and_shards(tmp_path: Path, said: Said) -> None:
 
 
 def test_what_is_no_file_is_one_line(tmp_path: Path, said: Said) -> None:
-    with pytest.raises(BenchError, match="No such file or directory"):
+    with pytest.raises(weir.Error, match="No such file or directory"):
         said(tmp_path / "nothing.h5")

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from weir.analysis.hiding import AtExponent, hidden_share, where_it_hides
 from weir.bench.errors import BenchError
 from weir.campaign.estimate import Estimator
 from weir.campaign.file import parse_campaign_file
 from weir.campaign.slurm import ArrayJob, slurm_time, write_scripts
 from weir.campaign.sweep import sweep_file
-from weir.results.hiding import AtExponent, hidden_share, where_it_hides
 
 JOBS = [ArrayJob(4, [[1, 3], [4]], 600.0), ArrayJob(16, [[2]], 300.0)]
 

@@ -11,8 +11,8 @@ import pytest
 from weir_process import WeirProcess
 
 from report_reader import read_report
+from weir.analysis.campaign_summary import cells_of, effective_of
 from weir.results.campaign import finished_runs, load_campaign
-from weir.results.campaign_summary import cells_of, effective_of
 
 DEADLINE_SECONDS = 150
 FILE = """

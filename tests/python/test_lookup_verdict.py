@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from test_report_metadata import metadata_run
-from weir.results.lookup_verdict import judge_look_ups, judge_look_ups_of, server_calls_of
+from weir.analysis.lookup_verdict import judge_look_ups, judge_look_ups_of, server_calls_of
 from weir.results.record import Latencies
 from weir.results.schema import Run
 

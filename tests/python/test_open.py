@@ -11,11 +11,11 @@ from rich.console import Console
 from report_reader import parse, read_report
 from synthetic import make_run
 from test_cli_real import weir
+from weir.analysis.opening import growth_text
 from weir.bench.opening_table import show_opening
 from weir.report import opening
 from weir.report.sources import Source
 from weir.results.folder import find_run_folders, load_run
-from weir.results.opening import growth_text
 from weir.results.opening_records import ExpectedOperations, StepOperations
 from weir.results.schema import Run
 

@@ -9,9 +9,9 @@ import pytest
 
 from report_reader import parse
 from test_report_metadata import metadata_run
+from weir.analysis.saturation import Saturation
 from weir.report.clients import curves_of, render, sentence_of, text_of
 from weir.results.campaign import Campaign, CampaignRun, Value
-from weir.results.saturation import Saturation
 from weir.results.schema import Run
 
 LEVELS = (1, 2, 4, 8, 16)

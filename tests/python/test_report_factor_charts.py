@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from report_reader import Element, parse
+from weir.analysis.campaign_summary import Cell, Expected
 from weir.report.campaign import render_combinations
 from weir.report.factor_charts import render_factor
 from weir.report.line_chart import MOST_SERIES
 from weir.results.campaign import Campaign, CampaignFactor, CampaignRun, Value
-from weir.results.campaign_summary import Cell, Expected
 from weir.results.schema import Direction
 
 RANKS = (1, 2, 4)

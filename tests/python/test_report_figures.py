@@ -11,13 +11,13 @@ import pytest
 
 from report_reader import Element, parse, read_report
 from synthetic import make_events, make_run, write_run_folder
+from weir.analysis.statistics import median_interval
 from weir.report import bullet, latency, nodes, write_report
 from weir.report.eaar import bounds_of
 from weir.report.event_store import EventStore
 from weir.report.overlap import hidden_phases
 from weir.report.sources import read_sources
 from weir.results.schema import Run
-from weir.results.statistics import median_interval
 
 ASYNC = "POSIX UNIQUE ASYNC"
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from synthetic import make_events, make_run, write_run_folder
+from weir.analysis.compare import RateComparison, compare, pair_by_label
 from weir.model.verdict import verdict
-from weir.results.compare import RateComparison, compare, pair_by_label
 from weir.results.errors import ResultError
 from weir.results.finalize import finalize
 from weir.results.index import query

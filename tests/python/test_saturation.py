@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from weir.results.saturation import Saturation, fit_saturation
+from weir.analysis.saturation import Saturation, fit_saturation
 
 CLIENTS = (1, 2, 4, 8, 16, 32, 64)
 

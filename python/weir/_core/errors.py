@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-
-class Error(Exception):
-    """A call failed. The text says which rank failed, what was wrong, where, and what to do."""
+from weir.errors import Error
 
 
 class ArgumentError(Error, ValueError):

@@ -16,13 +16,13 @@ from weir._core.errors import (
     CLASSES,
     ArgumentError,
     ArgumentTypeError,
-    Error,
     ExistingFileError,
     ForbiddenError,
     MissingFileError,
     StorageError,
 )
 from weir._core.library import library
+from weir.errors import Error
 
 WRONG_TYPE = "wrong type: "
 """Prefix that `weir._core.arguments` gives to a problem with the type of data; the library's error

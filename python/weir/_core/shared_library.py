@@ -8,6 +8,8 @@ from ctypes import CDLL
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from weir.errors import Error
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     """Result type and argument types of each function that is used."""
 
 
-class LibraryError(ImportError):
+class LibraryError(Error, ImportError):
     """A library of Weir is missing or has another version; the text is one line with the remedy."""
 
 

@@ -20,8 +20,8 @@ from weir._core import library as c
 from weir._core.arguments import choice, extents, numbers, type_name
 from weir._core.array_handle import Array
 from weir._core.attribute_values import GivenValue, PlainValue, plain
-from weir._core.errors import Error
 from weir._core.failures import checked
+from weir.errors import Error
 
 if TYPE_CHECKING:
     from weir._core.session import Distribution, Order, Session

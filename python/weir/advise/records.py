@@ -6,10 +6,12 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from weir.errors import Error
+
 FIRST_LINE = "weir-calls 1"
 
 
-class RecordError(Exception):
+class RecordError(Error):
     """A record cannot be read; the text says which file, which line and why."""
 
 

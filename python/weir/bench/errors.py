@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from weir.errors import Error
+
 USAGE = 2
 FAILED = 1
 INTERRUPTED = 130
 
 
-class BenchError(Exception):
+class BenchError(Error):
     """Says what was wrong, where, and what to do; ``exit_status`` is weir's own exit status.
 
     The message is empty if weir-bench has already informed the user.

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from weir.results.flagfile import polled_lines
+from weir.analysis.flagfile import polled_lines
 from weir.results.quantities import percent_text, seconds_text
 from weir.results.schema import Run
 

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from weir.results.opening import growth_text
+from weir.analysis.opening import growth_text
 from weir.results.opening_records import ExpectedOperations
 from weir.results.quantities import seconds_text
 from weir.results.schema import Run

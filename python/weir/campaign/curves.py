@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
+from weir.analysis.campaign_summary import Cell
 from weir.model.curves import Curve as FittedCurve
 from weir.model.curves import rate_over_buffer, rate_over_tasks, rate_over_transfer
 from weir.results.campaign import CURVES_FILE, Campaign, Curve, CurveKind, Curves
-from weir.results.campaign_summary import Cell
 from weir.results.folder import write_atomically
 from weir.results.schema import Direction
 

@@ -10,12 +10,12 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from weir.analysis.campaign_summary import Cell
 from weir.bench.display import COLOURS, METRIC_NAMES
 from weir.campaign.arguments import name_of
 from weir.campaign.execution import Step
 from weir.campaign.setup import Setup
 from weir.results.campaign import Campaign, CampaignFactor
-from weir.results.campaign_summary import Cell
 from weir.results.quantities import percent_text, range_text, rate_text, size_text
 
 MOST_LEVELS_SHOWN = 12

@@ -17,6 +17,7 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
+from weir.errors import Error
 from weir.results.campaign import Value
 
 MOST_LEVELS = 100_000
@@ -28,7 +29,7 @@ _RANGE = re.compile(rf"({_TERM}):({_TERM})(?::\s*(\*?)({_TERM}))?")
 _POWER = {"k": 1, "m": 2, "g": 3, "t": 4}
 
 
-class LevelError(ValueError):
+class LevelError(Error, ValueError):
     """Levels that cannot be parsed; the message says which and why."""
 
 

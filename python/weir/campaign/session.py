@@ -39,7 +39,7 @@ from weir.results.schema import Run
 SHOWN_STEPS = ("create", "open")
 """Steps of the workload open that the line about a run shows."""
 UNFINISHED = 75
-"""Exit status of a campaign that must be resumed (EX_TEMPFAIL of sysexits.h)."""
+"""Exit status of an unfinished campaign, which can be resumed (EX_TEMPFAIL of sysexits.h)."""
 
 
 @dataclass(frozen=True)

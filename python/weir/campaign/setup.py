@@ -19,7 +19,7 @@ from weir.campaign.file import CampaignFile
 from weir.results.campaign import Campaign, Value
 
 JobOf = Callable[[int], Job]
-"""Returns weir-bench under its launcher, for a number of ranks."""
+"""Function that returns weir-bench under its launcher, for a number of ranks."""
 
 
 @dataclass(frozen=True)

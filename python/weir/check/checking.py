@@ -18,6 +18,7 @@ import numpy as np
 
 import weir
 from weir._core.files import unfinished
+from weir._core.shared_library import LibraryError
 from weir.convert.text import TEXT_BYTES
 from weir.convert.tiles import Tile, tile_shape, tiles
 
@@ -93,6 +94,8 @@ def check(
             report.left_out = file.left_out
             if read:
                 _read_all(file, left, workers, report, tell)
+    except LibraryError:
+        raise  # is no fault of the file
     except weir.Error as error:
         report.findings.append(str(error))
     return report

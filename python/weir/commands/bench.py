@@ -30,12 +30,12 @@ from weir.bench.job import (
     utc_now,
     why_nothing,
 )
-from weir.bench.launcher import Launcher, found_launcher, given_launcher
 from weir.bench.other_yardsticks import contradictions
 from weir.bench.platforms import find_platform, places_of, with_operations_rate
-from weir.bench.program import PlannedJob, find_program, help_text, mpi_of, plan_job
+from weir.bench.program import PlannedJob, find_program, help_text, plan_job
 from weir.campaign.lock import holder_of_machine
 from weir.commands.completion import PassingCommand
+from weir.commands.job_options import LauncherText, PlatformText, Ranks, find_job
 from weir.commands.report import write_reports
 from weir.commands.terminal import message_console, output_console, warn
 from weir.model.verdict import verdict
@@ -93,9 +93,6 @@ MORE = {
     "predict": "",
 }
 
-Ranks = Annotated[int | None, typer.Option("-n", "--ranks", min=1, envvar="WEIR_RANKS")]
-LauncherText = Annotated[str | None, typer.Option("--launcher", envvar="WEIR_LAUNCHER")]
-PlatformText = Annotated[str | None, typer.Option("--platform", envvar="WEIR_PLATFORM")]
 Help = Annotated[bool, typer.Option("-h", "--help")]
 
 
@@ -143,7 +140,7 @@ def bench_command(
         return
     check_arguments(arguments)
     if sweep:
-        # Imported here because it imports this module, and a single run does not need it.
+        # Imported here: a single run starts without campaigns.
         from weir.commands.sweep import run_sweep  # noqa: PLC0415
 
         run_sweep(arguments, sweep, ranks, launcher, platform, output, timeout, resume=resume)
@@ -284,23 +281,6 @@ def prepare(
         for line in contradictions(planned, expected):
             console.print(f"Note: {escape(line)}", highlight=False)
     return Prepared(job, planned, expected)
-
-
-def find_job(ranks: int | None, launcher: str | None) -> Job:
-    """Returns weir-bench and its launcher."""
-    program = find_program(os.environ)
-    return Job(program, _find_launcher(ranks, launcher, mpi_of(program)))
-
-
-def _find_launcher(ranks: int | None, launcher: str | None, mpi: str) -> Launcher:
-    if launcher is not None:
-        return given_launcher(launcher, ranks, mpi)
-    allocated = os.environ.get("SLURM_NTASKS", "")
-    if ranks is None and allocated.isdigit():
-        ranks = int(allocated)
-    if ranks is None:
-        raise BenchError("say on how many ranks to run, for example -n 4", USAGE)
-    return found_launcher(ranks, os.environ, mpi)
 
 
 def help_of(command: str) -> str:

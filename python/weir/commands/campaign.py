@@ -11,8 +11,8 @@ from typing import Annotated
 
 import typer
 
+from weir.analysis.campaign_summary import cells_of, effective_of
 from weir.bench.errors import USAGE, BenchError
-from weir.bench.job import Job
 from weir.bench.platforms import find_platform
 from weir.campaign import display
 from weir.campaign.curves import write_curves
@@ -25,11 +25,10 @@ from weir.campaign.levels import LevelError, read_levels
 from weir.campaign.session import Session, ending_error, first_estimator, run_session
 from weir.campaign.setup import Setup, design_campaign, prepare_campaign
 from weir.campaign.slurm import array_jobs, write_scripts
-from weir.commands.bench import LauncherText, PlatformText, Ranks, find_job
+from weir.commands.job_options import LauncherText, PlatformText, Ranks, find_job
 from weir.commands.terminal import message_console, output_console, warn
 from weir.report.clients import curves_of, text_of
 from weir.results.campaign import Value, finished_runs, load_curves
-from weir.results.campaign_summary import cells_of, effective_of
 from weir.results.errors import ResultError
 
 
@@ -145,7 +144,7 @@ def run_campaign(file: CampaignFile, text: str, asked: Asked) -> None:
         seed=begun.seed if begun else None,
     )
     campaign = begun or campaign
-    job_of = functools.cache(lambda count: _job(count, asked.launcher))
+    job_of = functools.cache(lambda count: find_job(count, asked.launcher))
     setup = prepare_campaign(file, campaign, excluded, job_of, asked.ranks)
     described = find_platform(campaign.platform) if campaign.platform else None
     _check_only(asked.only, setup)
@@ -221,10 +220,6 @@ def _report_of_run(output: Path) -> None:
     from weir.report import write_report  # noqa: PLC0415
 
     write_report(output)
-
-
-def _job(ranks: int, launcher: str | None) -> Job:
-    return find_job(ranks, launcher)
 
 
 def _estimator(setup: Setup, file: CampaignFile, begun: Path | None) -> Estimator:

@@ -11,7 +11,7 @@ import typer
 from rich.progress import BarColumn, DownloadColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.progress import Progress as Bar
 
-from weir.bench.errors import FAILED, USAGE, BenchError
+from weir.bench.errors import USAGE, BenchError
 from weir.commands.terminal import message_console, output_console
 from weir.results.quantities import size_text
 
@@ -115,8 +115,6 @@ def convert_command(
         for line in error.lines:
             name_line(line)
         raise BenchError(str(error), USAGE) from None
-    except weir.Error as error:
-        raise BenchError(str(error), FAILED) from None
     seconds = time.monotonic() - started
     output_console().print(
         f"{target}: {size_text(done.bytes_done)} of elements in {seconds:.1f} s",

@@ -45,15 +45,12 @@ def list_command(
     # Imported here so that the command line starts without it.
     import weir  # noqa: PLC0415
 
-    try:
-        with weir.open(path) as file:
-            listing = _Listing(file, names or [])
-            if as_json:
-                typer.echo(json.dumps(listing.described(), indent=1))
-            else:
-                listing.show(attributes)
-    except (weir.StorageError, weir.UnsupportedError) as error:
-        raise BenchError(str(error), FAILED) from error
+    with weir.open(path) as file:
+        listing = _Listing(file, names or [])
+        if as_json:
+            typer.echo(json.dumps(listing.described(), indent=1))
+        else:
+            listing.show(attributes)
 
 
 class _Listing:

@@ -17,9 +17,8 @@ from rich.progress import Progress as Bar
 
 from weir.bench.errors import FAILED, USAGE, BenchError
 from weir.bench.job import Job
-from weir.bench.launcher import found_launcher, given_launcher
 from weir.bench.messages import Progress
-from weir.bench.program import find_program, mpi_of
+from weir.commands.job_options import find_job
 from weir.commands.platform_fit import fit_command
 from weir.commands.terminal import message_console, output_console, warn
 from weir.platform.files import (
@@ -87,7 +86,7 @@ def probe_command(
     for one in directories:
         if not Path(one).is_dir():
             raise BenchError(f"--directory {one!r} is no directory; make it first", USAGE)
-    job = _find_job(ranks, launcher)
+    job = find_job(ranks, launcher, default_ranks=len(os.sched_getaffinity(0)))
     check_output(target)
     fresh = target.with_name(f".{target.stem}.probe.json")
     with _progress_display(message_console(), seconds) as on_progress:
@@ -161,17 +160,6 @@ def show_command(
 
         write_picture(picture, description)
         console.print(f"Picture: {picture}", highlight=False, markup=False, soft_wrap=True)
-
-
-def _find_job(ranks: int | None, launcher: str | None) -> Job:
-    program = find_program(os.environ)
-    if launcher is not None:
-        return Job(program, given_launcher(launcher, ranks, mpi_of(program)))
-    allocated = os.environ.get("SLURM_NTASKS", "")
-    if ranks is None and allocated.isdigit():
-        ranks = int(allocated)
-    ranks = ranks or len(os.sched_getaffinity(0))
-    return Job(program, found_launcher(ranks, os.environ, mpi_of(program)))
 
 
 @contextmanager

@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.table import Table
 from typer.core import TyperGroup
 
+from weir.analysis.compare import compare, pair_by_label
 from weir.commands.show import show_comparison, show_list, show_run
 from weir.commands.terminal import natural_width, output_console, warn
-from weir.results.compare import compare, pair_by_label
 from weir.results.errors import ResultError
 from weir.results.folder import RUN_FILE, find_run_folders, load_run
 from weir.results.index import Answer, query

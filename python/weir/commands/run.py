@@ -44,7 +44,7 @@ def run_command(
     """
     # Imported here so that the command line starts without them.
     from weir.advise.observe import observe  # noqa: PLC0415
-    from weir.advise.records import RecordError, read_records  # noqa: PLC0415
+    from weir.advise.records import read_records  # noqa: PLC0415
     from weir.advise.rules import advice_on  # noqa: PLC0415
     from weir.advise.text import advice_text  # noqa: PLC0415
     from weir.advise.use import merge  # noqa: PLC0415
@@ -64,10 +64,7 @@ def run_command(
         except OSError as error:
             message = f"{command[0]} cannot be run: {error.strerror}"
             raise BenchError(message) from error
-        try:
-            use = merge(read_records(folder))
-        except RecordError as error:
-            raise BenchError(str(error)) from error
+        use = merge(read_records(folder))
     finally:
         if records is None:
             shutil.rmtree(folder, ignore_errors=True)

@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from weir.analysis.compare import Comparison
 from weir.bench.display import show_verdicts
 from weir.report.quantities import plural
-from weir.results.compare import Comparison
 from weir.results.quantities import percent_text, phase_name, rate_text, seconds_text, size_text
 from weir.results.recomputed import contradictions
 from weir.results.schema import Phase, Run

@@ -13,6 +13,7 @@ from weir._core.arguments import type_name
 from weir._core.attribute_values import plain
 from weir._core.files import formats
 from weir.convert.text import StoredForm, stored_form
+from weir.errors import Error
 from weir.files.stored_file import left_out_line
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ FILL = "_FillValue"
 NOT_UTF8 = "\N{REPLACEMENT CHARACTER}"
 
 
-class ConversionError(Exception):
+class ConversionError(Error):
     """The requested conversion is impossible; the text says why and what to do."""
 
     def __init__(self, message: str, lines: Sequence[str] = ()) -> None:

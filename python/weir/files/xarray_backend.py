@@ -2,7 +2,7 @@
 
 It opens every file that `weir.open` opens. Arrays are read on demand. xarray itself decodes
 attributes by the CF conventions (scales, fill values, times). xarray imports this module, or the
-program that uses it does; `weir` itself imports neither.
+program that uses it does; `weir` itself needs neither xarray nor this module.
 """
 
 from __future__ import annotations

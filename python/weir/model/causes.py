@@ -245,7 +245,7 @@ def _cold_pages(run: Run, expected: ExpectedRate) -> str | None:
 
 
 def _not_hidden(run: Run, expected: ExpectedRate) -> str | None:
-    """Returns whether an asynchronous run was held up by waiting, or by slower transfers."""
+    """Says whether an asynchronous run was held up by waiting or by slower transfers."""
     if expected.metric != "foreground":
         return None
     phases = _measured(run, expected.direction)

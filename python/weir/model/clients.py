@@ -1,6 +1,6 @@
 """Interpolates the rate of a number of clients from the rates with one and with all.
 
-The law is that of ``weir.results.saturation`` with contention alone, which two points determine:
+The law is that of ``weir.analysis.saturation`` with contention alone, which two points determine:
 
     rate(n) = r n / (1 + contention (n - 1))
 

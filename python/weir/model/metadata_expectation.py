@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from weir.analysis.lookup_verdict import LOOK_UPS
 from weir.model.clients import rate_of_clients
 from weir.model.flow_of_plan import flag, ranks_by_host
 from weir.model.interval import FLOOR
 from weir.model.metadata_job import LISTINGS, ON_TREES, MetadataJob
 from weir.results.action_expectations import ActionLimit, ExpectedAction
 from weir.results.action_records import PlannedAction
-from weir.results.lookup_verdict import LOOK_UPS
 from weir.results.metadata_rates import (
     NAMES_ONLY,
     ItemOperation,

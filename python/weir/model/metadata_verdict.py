@@ -10,9 +10,9 @@ eight clients at once does not take an eighth of one client's time.
 
 from __future__ import annotations
 
+from weir.analysis.lookup_verdict import judge_look_ups_of
 from weir.results.action_expectations import ActionVerdict, ExpectedAction
 from weir.results.action_records import ActionResult, OperationRate
-from weir.results.lookup_verdict import judge_look_ups_of
 from weir.results.quantities import MIX_PART, significant
 from weir.results.record import VerdictWord
 from weir.results.schema import Run

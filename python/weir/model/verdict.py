@@ -15,13 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from weir.analysis.yardstick import yardstick_text
 from weir.model.causes import why_above, why_below
 from weir.model.metadata_verdict import judge_actions, not_decided
 from weir.results.quantities import range_text
 from weir.results.record import WORST_FIRST, VerdictWord
 from weir.results.schema import ExpectedRate, Rate, RateVerdict, Run, Verdict
 from weir.results.served_by import served_by
-from weir.results.yardstick import yardstick_text
 
 WIDEST = 4.0
 """An expected interval whose upper end is more than this many times its lower end is useless."""

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from weir.analysis.campaign_summary import Cell, cells_of, effective_of
 from weir.report import clients, factor_charts, hiding, opening
 from weir.report.chart import table
 from weir.report.comparison import ORDER
@@ -23,7 +24,6 @@ from weir.report.wording import (
     sentence_case,
 )
 from weir.results.campaign import Campaign, finished_runs, load_curves, run_output
-from weir.results.campaign_summary import Cell, cells_of, effective_of
 from weir.results.schema import Direction, Run
 from weir.results.served_by import served_by
 

@@ -11,6 +11,7 @@ from statistics import median
 
 import numpy as np
 
+from weir.analysis.saturation import Saturation, fit_saturation
 from weir.report.chart import figure, table
 from weir.report.line_chart import (
     MOST_SERIES,
@@ -26,7 +27,6 @@ from weir.report.markup import Child, Markup, element, join
 from weir.report.metadata import headline_of
 from weir.report.quantities import NO_VALUE, Unit, count, percent_text, significant
 from weir.results.campaign import Campaign
-from weir.results.saturation import Saturation, fit_saturation
 from weir.results.schema import Direction, Run
 
 Runs = Mapping[int, Sequence[tuple[Path, Run]]]

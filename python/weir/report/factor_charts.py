@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from weir.analysis.campaign_summary import Cell
 from weir.report.chart import FULL_WIDTH, figure, table
 from weir.report.line_chart import (
     MOST_SERIES,
@@ -22,7 +23,6 @@ from weir.report.markup import Markup, element, join
 from weir.report.quantities import NO_VALUE, rate, rate_range_text
 from weir.report.wording import METRIC_NAME, sentence_case
 from weir.results.campaign import Campaign, CampaignFactor, Curve, Value
-from weir.results.campaign_summary import Cell
 from weir.results.schema import Direction, Metric
 
 SMALL_WIDTH, SMALL_HEIGHT = FULL_WIDTH / 2 - 10, 210.0

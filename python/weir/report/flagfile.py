@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from weir.analysis.flagfile import PolledLine, polled_lines
 from weir.report.chart import table
 from weir.report.markup import Child, Markup, element, join
 from weir.report.quantities import percent_text, seconds, significant
 from weir.report.sources import Source
-from weir.results.flagfile import PolledLine, polled_lines
 
 NOTE = (
     "The same ranks called stat on files of their own in all runs; what differs is how many others "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from weir.analysis.yardstick import yardstick_text
 from weir.report import action_expectation
 from weir.report.bullet import bullet, bullet_legend, scale_end
 from weir.report.markup import Markup, element, join
@@ -21,7 +22,6 @@ from weir.report.wording import (
 )
 from weir.results.quantities import MIX_PART
 from weir.results.schema import Direction, ExpectedRate, Failure, RateVerdict, Run
-from weir.results.yardstick import yardstick_text
 
 BULLET_WIDTH = 396.0
 SAME_STORAGE = (

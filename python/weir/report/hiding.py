@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from weir.analysis.campaign_summary import Effective
+from weir.analysis.hiding import ENOUGH, AtExponent, Hides, hidden_share, where_it_hides
 from weir.report.chart import FULL_WIDTH, figure, table
 from weir.report.factor_charts import TOO_UNLIKE
 from weir.report.line_chart import Mark, Point, Rule, Series, legend, line_chart
 from weir.report.markup import Markup, element, join
 from weir.report.quantities import NO_VALUE, percent_text, rate, rate_range_text
 from weir.results.campaign import Campaign, CampaignFactor
-from weir.results.campaign_summary import Effective
-from weir.results.hiding import ENOUGH, AtExponent, Hides, hidden_share, where_it_hides
 from weir.results.schema import Direction
 
 EXPONENT = "busy-work-exponent"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from statistics import median
 
+from weir.analysis.lookup_verdict import judge_look_ups_of
 from weir.report.chart import table
 from weir.report.markup import Child, Markup, element, join
 from weir.report.quantities import count, nanoseconds, percent_text, significant
 from weir.report.sources import Source, measured
 from weir.results.action_records import ActionResult, OperationMetric, OperationRate
-from weir.results.lookup_verdict import judge_look_ups_of
 from weir.results.record import Spread
 from weir.results.schema import Run
 

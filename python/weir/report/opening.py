@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from weir.analysis.opening import growth_text
 from weir.report.chart import figure, table
 from weir.report.log_chart import STYLES, Curve, curve_legend, has_points, log_chart
 from weir.report.markup import Child, Markup, element, join
 from weir.report.quantities import count, grouped, plural, seconds, seconds_text
 from weir.report.sources import Source
-from weir.results.opening import growth_text
 from weir.results.opening_records import ExpectedOperations, OpeningStep, StepOperations
 from weir.results.schema import Run
 

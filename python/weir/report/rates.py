@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from weir.analysis.statistics import MedianInterval, median_interval
 from weir.report.chart import (
     HALF_WIDTH,
     LinearScale,
@@ -20,7 +21,6 @@ from weir.report.quantities import Unit, rate, rate_range_text, rate_text, rate_
 from weir.report.sources import Source, directions, headline_rate, measured
 from weir.report.wording import FUNCTION_TEXT, METRIC_TEXT, expected_rate
 from weir.results.schema import Direction, ExpectedRate, Phase, Rate, Run
-from weir.results.statistics import MedianInterval, median_interval
 
 LEFT, RIGHT, TOP, ROW = 44.0, 84.0, 8.0, 40.0
 CLOSE = 0.6

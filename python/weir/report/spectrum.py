@@ -1,4 +1,4 @@
-"""Draws the spectrum that a run computed; a simulated one beside the power of its simulation."""
+"""Draws the spectrum that a run computed, beside the true one if its map was simulated."""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from weir.errors import Error
 
-class ResultError(Exception):
-    """One line that says what was wrong, in which file, and what to do."""
+
+class ResultError(Error):
+    """One line: what was wrong, in which file, what to do."""

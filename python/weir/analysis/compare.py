@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from weir.analysis.statistics import MedianInterval, median_interval
 from weir.results.errors import ResultError
 from weir.results.schema import Phase, Run
-from weir.results.statistics import MedianInterval, median_interval
 
 
 @dataclass(frozen=True)

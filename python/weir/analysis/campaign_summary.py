@@ -14,10 +14,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from weir.analysis.statistics import MedianInterval, median_interval
 from weir.results.campaign import Campaign
 from weir.results.record import WORST_FIRST
 from weir.results.schema import Direction, EffectiveRate, ExpectedRate, Metric, Rate, Run
-from weir.results.statistics import MedianInterval, median_interval
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Derives figures and verdicts from results, for the model, the report and the command line."""
