@@ -86,7 +86,7 @@ if(WEIR_WITH_HDF5 AND weir_hdf5_found
 endif()
 
 # HDF5's shared library may load forty others for the sake of files in clouds. The program that reads
-# headers (src/storage/CMakeLists.txt) starts in a third of the time with the static ones, where they
+# headers (src/formats/CMakeLists.txt) starts in a third of the time with the static ones, where they
 # are there and can be linked with what is found of their own libraries.
 set(WEIR_HDF5_ARCHIVES "")
 if(WEIR_HDF5_TARGET)

@@ -3,8 +3,9 @@
 #   find_package(weir): weir::weir, which is libweir.so, for C and C++; with MPI. weir::files, which
 #       is libweir_files.so, for C and C++; without MPI. For Fortran weir::fortran, the module weir,
 #       where it was built. With COMPONENTS parts, for C++, also the static libraries inside:
-#       weir::common, weir::array, weir::topology, weir::plan, weir::storage and, with MPI,
-#       weir::aggregation, weir::capi
+#       weir::common, weir::array, weir::topology, weir::plan, weir::system, weir::engines,
+#       weir::codecs, weir::stored, weir::checksums, weir::sections, weir::formats and,
+#       with MPI, weir::aggregation, weir::capi
 #   pkg-config weir: libweir.so; weir-files: libweir_files.so; weir-fortran: the module weir;
 #       weir-parts: the static libraries (those with MPI are linked by
 #       MPI's compiler)
@@ -16,7 +17,8 @@ include(CMakePackageConfigHelpers)
 set(weir_package_folder "${CMAKE_INSTALL_LIBDIR}/cmake/weir")
 set(weir_archives "")       # in link order: who needs comes before who is needed
 set(weir_linked "")
-set(weir_libraries files_calls storage plan topology array common)
+set(weir_libraries files_calls formats sections checksums stored codecs engines system
+    plan topology array common)
 if(TARGET weir_aggregation)
   list(PREPEND weir_libraries capi aggregation ranks)
 endif()

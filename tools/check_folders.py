@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import graphlib
 import re
 import sys
 from collections.abc import Iterator
@@ -21,40 +22,54 @@ from pathlib import Path
 VALUES = {"src/array", "src/topology", "src/plan"}
 """Folders of pure data that passes along the byte's path: any folder on the path may use them."""
 
+FILES = {
+    "src/system",
+    "src/engines",
+    "src/codecs",
+    "src/stored",
+    "src/checksums",
+    "src/sections",
+    "src/formats",
+}
+"""One process needs these to read and write files of arrays."""
+
 MAY_INCLUDE: dict[str, set[str]] = {
     "src/common": set(),
     "src/array": set(),
     "src/topology": set(),
     "src/plan": {"src/array", "src/topology"},
-    "src/storage": VALUES,
-    "src/files": VALUES | {"src/storage"},
-    "src/stager": VALUES | {"src/storage"},
-    "src/transport": VALUES | {"src/stager", "src/storage"},
+    "src/system": {"src/topology"},
+    "src/engines": {"src/system"},
+    "src/codecs": {"src/array"},
+    "src/stored": {"src/array", "src/codecs", "src/engines", "src/system"},
+    "src/checksums": {"src/array", "src/stored", "src/codecs", "src/engines", "src/system"},
+    "src/sections": {"src/array"} | FILES - {"src/formats", "src/sections"},
+    "src/formats": {"src/array"} | FILES - {"src/formats"},
+    "src/files": {"src/array"} | FILES,
     "src/ranks": set(),
-    "src/aggregation": VALUES | {"src/ranks", "src/transport", "src/stager", "src/storage"},
-    "src/capi": VALUES
-    | {"src/aggregation", "src/ranks", "src/transport", "src/stager", "src/storage"},
+    "src/aggregation": VALUES | FILES | {"src/ranks"},
+    "src/capi": VALUES | FILES | {"src/aggregation", "src/ranks"},
     "src/fortran": {"src/capi"},
-    "src/adapters": VALUES | {"src/capi", "src/aggregation", "src/storage"},
     "src/adapters/calls": set(),
-    "bench/measurement": {"src/ranks", "src/storage"},
+    "bench/transfers": {"src/system"},
+    "bench/measurement": {"bench/transfers", "src/ranks", "src/system"},
     "bench/interfaces": set(),
     "bench/workloads": VALUES
+    | FILES
     | {
         "bench/interfaces",
         "bench/measurement",
-        "src/storage",
+        "bench/transfers",
         "src/aggregation",
         "src/adapters/calls",
     },
-    "bench": VALUES | {"bench/workloads", "bench/measurement", "src/storage", "src/aggregation"},
+    "bench": VALUES | {"bench/workloads", "bench/measurement"},
 }
 """The folders whose headers a folder may include, besides its own and ``src/common``."""
 
 INCLUDE_ROOTS = ("src", "bench", "include")
 
-MAY_CALL_MPI = ("src/ranks", "src/aggregation", "src/transport", "src/capi", "src/fortran",
-                "src/adapters", "bench")  # fmt: skip
+MAY_CALL_MPI = ("src/ranks", "src/aggregation", "src/capi", "src/fortran", "src/adapters", "bench")
 
 MAY_MOVE_MESSAGES = ("src/ranks/", "src/fortran/", "src/adapters/",
                      "src/aggregation/engines/mpiio_engine")  # fmt: skip
@@ -64,16 +79,17 @@ messages through ``src/ranks/messages.hpp``, which checks errors and lengths."""
 PURE = ("src/array", "src/plan", "src/topology")
 """These folders use no MPI, no files and no clock."""
 
-MAY_CALL_FILE_SYSTEM = ("src/storage", "src/stager/journal", "src/adapters/calls",
+MAY_CALL_FILE_SYSTEM = ("src/system", "src/engines", "src/checksums", "src/sections", "src/formats",
+                        "src/stored/extent_map", "src/adapters/calls",
                         "src/ranks/process")  # fmt: skip
 """Folders, or prefixes of file names, below ``src/``; code outside ``src/`` has no such rule. The
 functions of ``src/adapters/calls`` interpose libc's functions and call them, and
 ``src/ranks/process`` queries the system about processes through files of /proc."""
 MAY_READ_ONE_FILE = "src/common/settings.cpp"
 
-MAY_MAKE_FILES_DURABLE = ("src/storage/engines/file.cpp", "src/storage/engines/uninterrupted.hpp",
-                          "src/storage/engines/shared_memory.cpp",
-                          "src/storage/formats/hdf5/write_driver.cpp",
+MAY_MAKE_FILES_DURABLE = ("src/system/file.cpp", "src/system/uninterrupted.hpp",
+                          "src/system/shared_memory.cpp",
+                          "src/formats/hdf5/write_driver.cpp",
                           "src/adapters/calls")  # fmt: skip
 """Prefixes of file names below ``src/``. Other code extends files and makes them durable through
 ``storage::File``, which repeats calls that a signal interrupted."""
@@ -120,9 +136,10 @@ CLOCK = re.compile(
 )
 
 PYTHON_MAY_IMPORT = {
-    "python/weir/results": {"weir.results"},
-    "python/weir/report": {"weir.report", "weir.results"},
-    "python/weir/model": {"weir.model", "weir.results"},
+    "python/weir/results": {"weir.results", "weir.errors"},
+    "python/weir/analysis": {"weir.analysis", "weir.results"},
+    "python/weir/report": {"weir.report", "weir.analysis", "weir.results"},
+    "python/weir/model": {"weir.model", "weir.analysis", "weir.results"},
 }
 """The parts of weir that a part may import; parts that are not listed may import any."""
 PYTHON_TO_NATIVE = {"ctypes", "cffi", "cppyy", "mpi4py"}
@@ -207,7 +224,7 @@ def check_cpp(clone: Path, path: str) -> Iterator[tuple[int, str]]:
         if message_rule and not is_test and (use := MESSAGES.search(line)):
             yield number, f"uses {use[0]}; messages move by src/ranks/messages.hpp"
         if durable_rule and (use := DURABLE.search(line)):
-            yield number, f"uses {use[0].strip(' (')}; src/storage/engines/file.hpp has it"
+            yield number, f"uses {use[0].strip(' (')}; src/system/file.hpp has it"
         if sleep_rule and (use := SLEEP.search(line)):
             yield number, f"uses {use[0].strip(' (')}; ranks wait by src/ranks/progress.hpp"
         if file_rule and not is_test and (use := FILE_SYSTEM.search(line)):
@@ -267,6 +284,47 @@ def check_python(clone: Path, path: str) -> Iterator[tuple[int, str]]:
                 yield number, f"imports {module}; {part} imports of weir only {', '.join(may)}"
 
 
+def without_type_checking(tree: ast.Module) -> ast.Module:
+    """The module without the blocks that only type checkers read."""
+
+    class Remover(ast.NodeTransformer):
+        def visit_If(self, node: ast.If) -> ast.AST | None:
+            is_for_types = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+            return None if is_for_types else self.generic_visit(node)
+
+    removed: ast.Module = Remover().visit(tree)
+    return removed
+
+
+def circle_of(uses: dict[str, set[str]]) -> str | None:
+    """Returns a circle of names that use each other, or nothing."""
+    try:
+        graphlib.TopologicalSorter(uses).prepare()
+    except graphlib.CycleError as error:
+        return " <- ".join(error.args[1])
+    return None
+
+
+def check_circles(clone: Path, paths: list[str]) -> str | None:
+    """A circle of modules that import each other when they run, also inside of functions."""
+    modules = {
+        path.removeprefix("python/")[: -len(".py")].replace("/", "."): path for path in paths
+    }
+    modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
+    imports: dict[str, set[str]] = {}
+    for name, path in modules.items():
+        imports[name] = set()
+        for node in ast.walk(without_type_checking(ast.parse((clone / path).read_text(), path))):
+            if isinstance(node, ast.Import):
+                imports[name].update(one.name for one in node.names)
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                full = {f"{node.module}.{one.name}" for one in node.names}
+                imports[name].update(one if one in modules else node.module for one in full)
+        imports[name] &= modules.keys() - {name}
+    circle = circle_of(imports)
+    return f"imports in a circle: {circle}" if circle else None
+
+
 # ---- Texts --------------------------------------------------------------------------------------
 
 QUOTED = re.compile(r"`([^`\s]+)`|\]\(([^)#\s]+)")
@@ -293,6 +351,15 @@ def check_paths(clone: Path, path: str) -> Iterator[tuple[int, str]]:
 # ---- All of them --------------------------------------------------------------------------------
 
 
+def python_violations(clone: Path, paths: list[str]) -> Iterator[str]:
+    """Yields every violation in the package weir as one line."""
+    for path in paths:
+        for number, text in check_python(clone, path):
+            yield f"{path}:{number}: {text}"
+    if problem := check_circles(clone, paths):
+        yield f"python/weir:1: {problem}"
+
+
 def violations(clone: Path) -> Iterator[str]:
     """Yields every violation in the clone as one line, in the order of paths."""
 
@@ -300,6 +367,8 @@ def violations(clone: Path) -> Iterator[str]:
         found = (f for f in (clone / folder).rglob("*") if f.suffix in suffixes and f.is_file())
         return sorted(f.relative_to(clone).as_posix() for f in found)
 
+    if circle := circle_of(MAY_INCLUDE):
+        yield f"tools/check_folders.py:1: MAY_INCLUDE has a circle: {circle}"
     for top in ("src", "bench"):
         for path in files(top, ".cpp", ".hpp", ".c", ".h"):
             for number, text in check_cpp(clone, path):
@@ -308,9 +377,7 @@ def violations(clone: Path) -> Iterator[str]:
         for path in files(top, ".cpp", ".c"):
             if problem := check_listed(clone, path):
                 yield f"{path}:1: {problem}"
-    for path in files("python/weir", ".py"):
-        for number, text in check_python(clone, path):
-            yield f"{path}:{number}: {text}"
+    yield from python_violations(clone, files("python/weir", ".py"))
     for path in TEXTS_WITH_PATHS:
         if (clone / path).is_file():
             for number, text in check_paths(clone, path):

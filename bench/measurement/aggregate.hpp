@@ -14,7 +14,7 @@
 #include "measurement/events.hpp"
 #include "measurement/histogram.hpp"
 #include "measurement/job.hpp"
-#include "storage/engines/transfer.hpp"
+#include "transfers/transfer.hpp"
 
 namespace weir::bench {
 

@@ -8,8 +8,8 @@
 #include "common/settings.hpp"
 #include "common/status.hpp"
 #include "measurement/repetition.hpp"
-#include "storage/engines/transfer.hpp"
-#include "storage/striping.hpp"
+#include "system/striping.hpp"
+#include "transfers/transfer.hpp"
 
 namespace weir::bench {
 

@@ -4,8 +4,8 @@
 
 #include <set>
 
-#include "storage/engines/file.hpp"
-#include "storage/page_cache.hpp"
+#include "system/file.hpp"
+#include "transfers/page_cache.hpp"
 
 namespace weir::bench {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/engines/transfer.hpp"
+#include "transfers/transfer.hpp"
 
 namespace weir::bench {
 

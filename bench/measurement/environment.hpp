@@ -6,7 +6,7 @@
 // left out. Numbers are in the unit that their name gives.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

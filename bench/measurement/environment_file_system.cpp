@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -13,7 +14,7 @@
 #include "measurement/environment.hpp"
 #include "measurement/mount_table.hpp"
 #include "measurement/system_text.hpp"
-#include "storage/lustre_layout.hpp"
+#include "system/lustre_layout.hpp"
 
 namespace weir::bench {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "common/status.hpp"
-#include "storage/striping.hpp"
+#include "system/striping.hpp"
 
 namespace weir::bench {
 

@@ -1,5 +1,5 @@
 // Moves data with MPI-IO behind the interface of the storage engines
-// (storage/engines/transfer.hpp).
+// (transfers/transfer.hpp).
 #pragma once
 
 #include <mpi.h>
@@ -9,7 +9,7 @@
 
 #include "common/status.hpp"
 #include "ranks/mpi_error.hpp"
-#include "storage/engines/transfer.hpp"
+#include "transfers/transfer.hpp"
 
 namespace weir::bench {
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "common/checked.hpp"
-#include "storage/available_memory.hpp"
+#include "system/available_memory.hpp"
 
 namespace weir::bench {
 namespace {

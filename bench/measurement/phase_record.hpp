@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,7 +11,7 @@
 #include "measurement/events.hpp"
 #include "measurement/histogram.hpp"
 #include "measurement/payload.hpp"
-#include "storage/engines/transfer.hpp"
+#include "transfers/transfer.hpp"
 
 namespace weir::bench {
 

@@ -1,6 +1,7 @@
 #include "measurement/result.hpp"
 
 #include <array>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 namespace weir::bench {

@@ -1,7 +1,7 @@
 // Converts figures to the records of run.json (docs/schema/run.schema.json). Used on rank 0.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <vector>

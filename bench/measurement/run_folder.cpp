@@ -10,12 +10,13 @@
 #include <filesystem>
 #include <fstream>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <system_error>
 
 #include "common/clock.hpp"
 #include "measurement/failure.hpp"
-#include "storage/striping.hpp"
+#include "system/striping.hpp"
 
 namespace weir::bench {
 namespace {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <system_error>
 
-#include "storage/striped_system.hpp"
+#include "system/striped_system.hpp"
 
 namespace weir::bench {
 namespace {

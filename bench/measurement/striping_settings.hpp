@@ -8,7 +8,7 @@
 
 #include "common/settings.hpp"
 #include "common/status.hpp"
-#include "storage/striping.hpp"
+#include "system/striping.hpp"
 
 namespace weir::bench {
 

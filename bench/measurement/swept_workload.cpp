@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "measurement/sweep.hpp"

@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "adapters/calls/counted_path.hpp"

@@ -14,13 +14,13 @@
 #include "aggregation/collective.hpp"
 #include "aggregation/engines/engine_set.hpp"
 #include "aggregation/step_image.hpp"
-#include "storage/encoded/decoded_engine.hpp"
-#include "storage/formats/extent_map.hpp"
-#include "storage/formats/format.hpp"
-#include "storage/formats/writer_lock.hpp"
-#include "storage/serial/data_file_cache.hpp"
-#include "storage/stored_files.hpp"
-#include "storage/sums/array_sums.hpp"
+#include "checksums/array_sums.hpp"
+#include "engines/data_file_cache.hpp"
+#include "formats/format.hpp"
+#include "formats/writer_lock.hpp"
+#include "sections/decoded_engine.hpp"
+#include "stored/extent_map.hpp"
+#include "stored/stored_files.hpp"
 #include "topology/topology.hpp"
 
 namespace weir::aggregation {
@@ -206,7 +206,7 @@ class OpenArray {
                              });
   }
   // Returns the encoded chunks, which only a request that supports them may write; null if there
-  // are none. map() is then that of a virtual file (storage/encoded/decoded_engine.hpp).
+  // are none. map() is then that of a virtual file (sections/decoded_engine.hpp).
   [[nodiscard]] const storage::EncodedChunks* encoded() const {
     return stored_ ? stored_->encoded() : nullptr;
   }

@@ -10,7 +10,7 @@
 #include "array/fingerprint.hpp"
 #include "array/section.hpp"
 #include "plan/request.hpp"
-#include "storage/formats/file_description.hpp"
+#include "stored/file_description.hpp"
 
 namespace weir::aggregation {
 

@@ -18,12 +18,12 @@
 #include "aggregation/request.hpp"
 #include "aggregation/shared_boxes.hpp"
 #include "aggregation/step_file.hpp"
+#include "formats/open_any.hpp"
+#include "formats/raw_files.hpp"
+#include "formats/writer_lock.hpp"
 #include "plan/choice.hpp"
 #include "ranks/messages.hpp"
 #include "ranks/waiting.hpp"
-#include "storage/formats/raw_files.hpp"
-#include "storage/formats/writer_lock.hpp"
-#include "storage/serial/open_any.hpp"
 
 namespace weir::aggregation {
 

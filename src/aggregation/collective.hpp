@@ -29,19 +29,19 @@
 #include "array/box_list.hpp"
 #include "array/layout.hpp"
 #include "array/section.hpp"
+#include "checksums/checksum.hpp"
 #include "common/status.hpp"
+#include "engines/engine.hpp"
+#include "formats/additions.hpp"
+#include "formats/format.hpp"
+#include "formats/raw_array.hpp"
+#include "formats/writer_lock.hpp"
 #include "plan/engine.hpp"
 #include "plan/parameters.hpp"
 #include "plan/platform_rates.hpp"
 #include "plan/request.hpp"
 #include "ranks/channel.hpp"
-#include "storage/engines/engine.hpp"
-#include "storage/formats/additions.hpp"
-#include "storage/formats/format.hpp"
-#include "storage/formats/raw_array.hpp"
-#include "storage/formats/writer_lock.hpp"
-#include "storage/step_durability.hpp"
-#include "storage/sums/checksum.hpp"
+#include "system/step_durability.hpp"
 #include "topology/topology.hpp"
 
 namespace weir::aggregation {
@@ -205,7 +205,7 @@ class Collective {
   Result<std::unique_ptr<OpenArray>> open_array(const std::string& path, bool writable,
                                                 const Asked* asked = nullptr);
 
-  // Collective. Lays out a file (see storage/formats/format.hpp) and begins its first step; arrays
+  // Collective. Lays out a file (see formats/format.hpp) and begins its first step; arrays
   // that grow are described with one step. An existing file stays until that step has ended.
   Result<std::unique_ptr<StepFile>> create_file(const std::string& path,
                                                 const storage::FileDescription& description,
@@ -226,7 +226,7 @@ class Collective {
   // steps.
   Status drop_steps(StepFile& file, std::int64_t steps);
   // Collective. Adds arrays, which become the last ones of the file, and attributes, between steps
-  // (storage/formats/additions.hpp). Arrays without steps are written in the next step. The file is
+  // (formats/additions.hpp). Arrays without steps are written in the next step. The file is
   // unchanged on failure.
   Status extend_file(StepFile& file, const storage::Additions& added, const Asked* asked = nullptr);
   // Collective. Fails if a step has not ended; that step is not committed. The object remains.

@@ -16,8 +16,8 @@
 #include "aggregation/node_group.hpp"
 #include "aggregation/region_tables.hpp"
 #include "aggregation/store_choice.hpp"
+#include "formats/writer_lock.hpp"
 #include "plan/planner.hpp"
-#include "storage/formats/writer_lock.hpp"
 
 namespace weir::aggregation {
 

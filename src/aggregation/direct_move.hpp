@@ -9,9 +9,9 @@
 
 #include "aggregation/move.hpp"
 #include "array/copy.hpp"
+#include "engines/engine.hpp"
 #include "plan/rank_pieces.hpp"
-#include "storage/engines/engine.hpp"
-#include "storage/engines/slices.hpp"
+#include "system/slices.hpp"
 
 namespace weir::aggregation {
 

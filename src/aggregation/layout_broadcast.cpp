@@ -8,9 +8,9 @@
 #include <string_view>
 #include <utility>
 
-#include "storage/file_targets.hpp"
-#include "storage/formats/file_map_message.hpp"
-#include "storage/serial/open_any.hpp"
+#include "formats/file_map_message.hpp"
+#include "formats/open_any.hpp"
+#include "system/file_targets.hpp"
 
 namespace weir::aggregation {
 namespace {

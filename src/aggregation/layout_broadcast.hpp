@@ -10,9 +10,9 @@
 
 #include "aggregation/collective_state.hpp"
 #include "common/status.hpp"
-#include "storage/formats/array_change.hpp"
-#include "storage/formats/format.hpp"
-#include "storage/known_file.hpp"
+#include "formats/format.hpp"
+#include "stored/array_change.hpp"
+#include "system/known_file.hpp"
 #include "topology/topology.hpp"
 
 namespace weir::aggregation {

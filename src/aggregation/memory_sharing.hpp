@@ -16,7 +16,7 @@
 
 #include "aggregation/node_descriptors.hpp"
 #include "common/status.hpp"
-#include "storage/engines/shared_memory.hpp"
+#include "system/shared_memory.hpp"
 
 namespace weir::aggregation {
 

@@ -32,11 +32,11 @@
 #include <vector>
 
 #include "aggregation/node_memory.hpp"
+#include "engines/open_files.hpp"
 #include "ranks/life_signs.hpp"
 #include "ranks/revocation.hpp"
-#include "storage/engines/descriptor_socket.hpp"
-#include "storage/engines/descriptor_source.hpp"
-#include "storage/open_files.hpp"
+#include "system/descriptor_socket.hpp"
+#include "system/descriptor_source.hpp"
 
 namespace weir::aggregation {
 

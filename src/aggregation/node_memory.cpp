@@ -9,7 +9,7 @@
 #include "ranks/messages.hpp"
 #include "ranks/progress.hpp"
 #include "ranks/waiting.hpp"
-#include "storage/available_memory.hpp"
+#include "system/available_memory.hpp"
 
 namespace weir::aggregation {
 namespace {

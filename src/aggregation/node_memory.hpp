@@ -2,7 +2,7 @@
 // other files.
 //
 // The first rank creates the memory and passes it to the others
-// (storage/engines/shared_memory.hpp). Each rank then reserves its own part, so that these pages
+// (system/shared_memory.hpp). Each rank then reserves its own part, so that these pages
 // are near its processor and none can be missing later. All MPI calls made meanwhile have a
 // deadline. Waits end when `opening` is revoked, and an MPI error revokes it.
 #pragma once
@@ -15,8 +15,8 @@
 
 #include "common/status.hpp"
 #include "ranks/revocation.hpp"
-#include "storage/engines/descriptor_socket.hpp"
-#include "storage/engines/shared_memory.hpp"
+#include "system/descriptor_socket.hpp"
+#include "system/shared_memory.hpp"
 
 namespace weir::aggregation {
 

@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "storage/serial/read_section.hpp"
-#include "storage/serial/write_section.hpp"
+#include "sections/read_section.hpp"
+#include "sections/write_section.hpp"
 
 namespace weir::aggregation {
 namespace {

@@ -18,7 +18,7 @@
 #include <memory>
 #include <vector>
 
-#include "storage/engines/shared_memory.hpp"
+#include "system/shared_memory.hpp"
 
 namespace weir::aggregation {
 

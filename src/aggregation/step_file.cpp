@@ -9,10 +9,10 @@
 
 #include "aggregation/layout_broadcast.hpp"
 #include "aggregation/unwritten_arrays.hpp"
-#include "storage/formats/drop_steps.hpp"
-#include "storage/formats/incomplete.hpp"
-#include "storage/serial/open_any.hpp"
-#include "storage/sums/sums_file.hpp"
+#include "checksums/sums_file.hpp"
+#include "formats/drop_steps.hpp"
+#include "formats/open_any.hpp"
+#include "system/incomplete.hpp"
 
 namespace weir::aggregation {
 namespace {

@@ -27,12 +27,12 @@
 #include "aggregation/collective.hpp"
 #include "aggregation/collective_state.hpp"
 #include "aggregation/layout_broadcast.hpp"
-#include "storage/formats/file_version.hpp"
-#include "storage/formats/format.hpp"
-#include "storage/formats/writer_lock.hpp"
-#include "storage/sums/block_sums.hpp"
-#include "storage/sums/file_state.hpp"
-#include "storage/sums/sum_book.hpp"
+#include "checksums/block_sums.hpp"
+#include "checksums/file_state.hpp"
+#include "checksums/sum_book.hpp"
+#include "formats/file_version.hpp"
+#include "formats/format.hpp"
+#include "formats/writer_lock.hpp"
 
 namespace weir::aggregation {
 
@@ -41,7 +41,7 @@ namespace weir::aggregation {
 [[nodiscard]] storage::EncodedTable* chunk_table_of(storage::ExtentMap& map);
 
 // Returns how many parts of blocks a rank keeps, in addition to one for each block, in order to
-// merge them with the parts of other ranks (storage/sums/block_sums.hpp).
+// merge them with the parts of other ranks (checksums/block_sums.hpp).
 [[nodiscard]] std::int64_t loose_parts_of_each(int ranks);
 
 // Must not outlive its Collective; its arrays must not outlive it.

@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "aggregation/step_file.hpp"
-#include "storage/formats/additions.hpp"
-#include "storage/formats/drop_steps.hpp"
-#include "storage/formats/format.hpp"
-#include "storage/serial/open_any.hpp"
+#include "formats/additions.hpp"
+#include "formats/drop_steps.hpp"
+#include "formats/format.hpp"
+#include "formats/open_any.hpp"
 
 namespace weir::aggregation {
 

@@ -10,8 +10,8 @@
 
 #include "aggregation/step_file.hpp"
 #include "array/section.hpp"
-#include "storage/serial/data_file_cache.hpp"
-#include "storage/serial/write_section.hpp"
+#include "engines/data_file_cache.hpp"
+#include "sections/write_section.hpp"
 
 namespace weir::aggregation {
 namespace {

@@ -1,4 +1,4 @@
-// Checksums of a file with steps, stored next to it in PATH.sums (storage/sums/sums_file.hpp). Each
+// Checksums of a file with steps, stored next to it in PATH.sums (checksums/sums_file.hpp). Each
 // rank computes checksums of what it writes. At the end of a step, rank 0 merges the checksums of
 // all ranks, four bytes per MiB, and writes them before the commit. Blocks whose parts do not fit
 // together, because they were written twice or in very many parts, are read again, each by one
@@ -10,10 +10,10 @@
 #include <utility>
 
 #include "aggregation/step_file.hpp"
-#include "storage/formats/incomplete.hpp"
-#include "storage/sums/block_owner.hpp"
-#include "storage/sums/sum_again.hpp"
-#include "storage/sums/sums_file.hpp"
+#include "checksums/block_owner.hpp"
+#include "checksums/sum_again.hpp"
+#include "checksums/sums_file.hpp"
+#include "system/incomplete.hpp"
 
 namespace weir::aggregation {
 namespace {

@@ -9,7 +9,7 @@
 #include "array/shape.hpp"
 #include "common/status.hpp"
 #include "plan/image.hpp"
-#include "storage/formats/extent_map.hpp"
+#include "stored/extent_map.hpp"
 
 namespace weir::aggregation {
 

@@ -10,7 +10,7 @@
 #include "capi/extents_argument.hpp"
 #include "capi/session.hpp"
 #include "capi/striping_argument.hpp"
-#include "storage/formats/raw_array.hpp"
+#include "formats/raw_array.hpp"
 
 namespace weir::capi {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "capi/extents_argument.hpp"
 #include "capi/session.hpp"
-#include "storage/formats/fill_attribute.hpp"
+#include "formats/fill_attribute.hpp"
 
 namespace weir::capi {
 namespace {

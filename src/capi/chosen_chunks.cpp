@@ -9,8 +9,8 @@
 #include "array/chunk_grid.hpp"
 #include "array/number_theory.hpp"
 #include "array/suitable_chunks.hpp"
-#include "storage/formats/extent_map.hpp"
-#include "storage/formats/format.hpp"
+#include "formats/format.hpp"
+#include "stored/extent_map.hpp"
 
 namespace weir::capi {
 namespace {

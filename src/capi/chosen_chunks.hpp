@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "capi/session.hpp"
-#include "storage/formats/file_description.hpp"
+#include "stored/file_description.hpp"
 
 namespace weir::capi {
 

@@ -13,10 +13,10 @@
 #include "capi/extents_argument.hpp"
 #include "capi/session.hpp"
 #include "capi/striping_argument.hpp"
-#include "storage/codecs/codec.hpp"
-#include "storage/formats/dimension_names.hpp"
-#include "storage/formats/fill_attribute.hpp"
-#include "storage/formats/format.hpp"
+#include "codecs/codec.hpp"
+#include "formats/dimension_names.hpp"
+#include "formats/fill_attribute.hpp"
+#include "formats/format.hpp"
 
 namespace weir::capi {
 namespace {

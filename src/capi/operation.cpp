@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "storage/child_process.hpp"
+#include "system/child_process.hpp"
 
 namespace weir::capi {
 

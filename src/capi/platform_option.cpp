@@ -3,7 +3,7 @@
 #include <string>
 
 #include "common/settings.hpp"
-#include "storage/text_file.hpp"
+#include "system/text_file.hpp"
 
 namespace weir::capi {
 

@@ -16,12 +16,12 @@
 #include "capi/operation.hpp"
 #include "capi/outcome.hpp"
 #include "capi/ranks.hpp"
+#include "checksums/checksum.hpp"
+#include "formats/additions.hpp"
 #include "plan/platform_description.hpp"
 #include "plan/request.hpp"
-#include "storage/formats/additions.hpp"
-#include "storage/formats/file_description.hpp"
-#include "storage/step_durability.hpp"
-#include "storage/sums/checksum.hpp"
+#include "stored/file_description.hpp"
+#include "system/step_durability.hpp"
 #include "weir/weir.h"
 
 // These names are part of the C interface; programs know the types only by address.

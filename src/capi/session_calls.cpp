@@ -13,7 +13,7 @@
 #include "capi/session.hpp"
 #include "capi/session_options.hpp"
 #include "capi/version.hpp"
-#include "storage/formats/file_description.hpp"
+#include "stored/file_description.hpp"
 
 namespace weir::capi {
 namespace {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "capi/outcome.hpp"
-#include "storage/striping.hpp"
+#include "system/striping.hpp"
 
 namespace weir::capi {
 

@@ -16,7 +16,7 @@
 #include <variant>
 #include <vector>
 
-#include "storage/codecs/codec.hpp"
+#include "codecs/codec.hpp"
 
 namespace weir::files {
 namespace {

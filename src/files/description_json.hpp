@@ -6,10 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "checksums/checksum.hpp"
 #include "common/status.hpp"
-#include "storage/formats/file_description.hpp"
-#include "storage/formats/format.hpp"
-#include "storage/sums/checksum.hpp"
+#include "formats/format.hpp"
+#include "stored/file_description.hpp"
 
 namespace weir::files {
 

@@ -8,13 +8,13 @@
 
 #include "files/file_handle.hpp"
 #include "files/version.hpp"
-#include "storage/check/missing_parts.hpp"
-#include "storage/check/unfinished.hpp"
-#include "storage/formats/drop_steps.hpp"
-#include "storage/formats/writer_lock.hpp"
-#include "storage/serial/open_any.hpp"
-#include "storage/serial/read_section.hpp"
-#include "storage/texts/read_texts.hpp"
+#include "formats/drop_steps.hpp"
+#include "formats/missing_parts.hpp"
+#include "formats/open_any.hpp"
+#include "formats/unfinished.hpp"
+#include "formats/writer_lock.hpp"
+#include "sections/read_section.hpp"
+#include "sections/read_texts.hpp"
 
 using weir::Status;
 using weir::files::about_array;

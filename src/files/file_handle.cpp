@@ -5,9 +5,9 @@
 #include <span>
 #include <utility>
 
+#include "checksums/sums_file.hpp"
 #include "files/description_json.hpp"
-#include "storage/formats/incomplete.hpp"
-#include "storage/sums/sums_file.hpp"
+#include "system/incomplete.hpp"
 
 weir_files::weir_files(std::string opened_path, std::string_view format_name,
                        weir::storage::FileMap opened, weir::storage::DataFileCache::Use use)

@@ -9,16 +9,16 @@
 #include <variant>
 #include <vector>
 
+#include "checksums/sums_file.hpp"
 #include "files/description_json.hpp"
 #include "files/file_handle.hpp"
-#include "storage/encoded/encoded_section.hpp"
-#include "storage/encoded/encoded_writer.hpp"
-#include "storage/formats/incomplete.hpp"
-#include "storage/formats/stored_attributes.hpp"
-#include "storage/formats/zarr/replace_store.hpp"
-#include "storage/serial/open_any.hpp"
-#include "storage/serial/write_section.hpp"
-#include "storage/sums/sums_file.hpp"
+#include "formats/open_any.hpp"
+#include "formats/stored_attributes.hpp"
+#include "formats/zarr/replace_store.hpp"
+#include "sections/encoded_section.hpp"
+#include "sections/encoded_writer.hpp"
+#include "sections/write_section.hpp"
+#include "system/incomplete.hpp"
 
 using weir::Result;
 using weir::Status;

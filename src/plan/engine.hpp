@@ -1,5 +1,5 @@
 // The choice of an engine, which moves bytes between memory and files; the engines themselves are
-// in src/storage/engines and src/aggregation/engines.
+// in src/engines and src/aggregation/engines.
 #pragma once
 
 #include <array>

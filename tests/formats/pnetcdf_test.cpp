@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "storage/formats/cdf/cdf_format.hpp"
-#include "storage/formats/test_transfer.hpp"
-#include "storage/test_folder.hpp"
+#include "formats/cdf/cdf_format.hpp"
+#include "formats/test_transfer.hpp"
+#include "system/test_folder.hpp"
 
 namespace weir::storage {
 namespace {

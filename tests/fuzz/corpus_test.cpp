@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "readers.hpp"
-#include "storage/test_folder.hpp"
+#include "system/test_folder.hpp"
 
 namespace {
 

@@ -14,8 +14,8 @@
 #include <fstream>
 #include <string_view>
 
+#include "formats/format.hpp"
 #include "readers.hpp"
-#include "storage/formats/format.hpp"
 
 namespace {
 

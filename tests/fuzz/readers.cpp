@@ -10,20 +10,20 @@
 #include <utility>
 
 #include "array/section.hpp"
+#include "codecs/chunk_coder.hpp"
+#include "codecs/codec.hpp"
+#include "formats/cdf/cdf_layout.hpp"
+#include "formats/cdf/header.hpp"
+#include "formats/format.hpp"
+#include "formats/raw/raw_document.hpp"
+#include "formats/raw_array.hpp"
+#include "formats/test_description.hpp"
+#include "formats/zarr/document.hpp"
+#include "formats/zarr/shards.hpp"
+#include "sections/chunk_texts.hpp"
+#include "sections/read_section.hpp"
+#include "sections/read_texts.hpp"
 #include "seeds.hpp"
-#include "storage/codecs/chunk_coder.hpp"
-#include "storage/codecs/codec.hpp"
-#include "storage/formats/cdf/cdf_layout.hpp"
-#include "storage/formats/cdf/header.hpp"
-#include "storage/formats/format.hpp"
-#include "storage/formats/raw/raw_document.hpp"
-#include "storage/formats/raw_array.hpp"
-#include "storage/formats/test_description.hpp"
-#include "storage/formats/zarr/document.hpp"
-#include "storage/formats/zarr/shards.hpp"
-#include "storage/serial/read_section.hpp"
-#include "storage/texts/chunk_texts.hpp"
-#include "storage/texts/read_texts.hpp"
 
 namespace weir::fuzz {
 namespace {

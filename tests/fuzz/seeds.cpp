@@ -11,12 +11,12 @@
 #include <string>
 #include <utility>
 
-#include "storage/codecs/chunk_coder.hpp"
-#include "storage/formats/additions.hpp"
-#include "storage/formats/format.hpp"
-#include "storage/formats/raw_array.hpp"
-#include "storage/formats/test_description.hpp"
-#include "storage/formats/zarr/document.hpp"
+#include "codecs/chunk_coder.hpp"
+#include "formats/additions.hpp"
+#include "formats/format.hpp"
+#include "formats/raw_array.hpp"
+#include "formats/test_description.hpp"
+#include "formats/zarr/document.hpp"
 
 namespace weir::fuzz {
 namespace {

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "codecs/codec.hpp"
 #include "readers.hpp"
-#include "storage/codecs/codec.hpp"
-#include "storage/formats/file_description.hpp"
+#include "stored/file_description.hpp"
 
 namespace weir::fuzz {
 

@@ -103,10 +103,10 @@ run(${CMAKE_COMMAND} -S ${CONSUMER}/consumer -B ${FOLDER}/consumer/parts -G Ninj
     -D CMAKE_CXX_FLAGS=${sanitizer} -D CMAKE_C_FLAGS=${sanitizer})
 run(${CMAKE_COMMAND} --build ${FOLDER}/consumer/parts)
 run(${FOLDER}/consumer/parts/consumer ${FOLDER}/consumer)
-expect_output("7 of 7 bytes through posix")
+expect_output("7 of 7 bytes in 1 call")
 run(${PKG_CONFIG} --cflags --libs weir-parts)
 separate_arguments(flags UNIX_COMMAND "${output}")
 run(${CXX} -std=c++20 ${sanitizer} ${CONSUMER}/consumer/main.cpp
     -o ${FOLDER}/consumer/by_pkg_config ${flags})
 run(${FOLDER}/consumer/by_pkg_config ${FOLDER}/consumer)
-expect_output("7 of 7 bytes through posix")
+expect_output("7 of 7 bytes in 1 call")

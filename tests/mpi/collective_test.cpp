@@ -37,9 +37,9 @@
 #include "aggregation/step_file.hpp"
 #include "array/linear_range.hpp"
 #include "array/test_random.hpp"
+#include "codecs/codec.hpp"
+#include "engines/test_faulty_engine.hpp"
 #include "rank_checks.hpp"
-#include "storage/codecs/codec.hpp"
-#include "storage/engines/faulty_engine.hpp"
 
 namespace {
 

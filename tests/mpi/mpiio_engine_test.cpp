@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
-#include "storage/engines/test_engines.hpp"
+#include "engines/test_engines.hpp"
 
 namespace weir::storage {
 

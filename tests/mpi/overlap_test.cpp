@@ -17,8 +17,8 @@
 
 #include "aggregation/array_file.hpp"
 #include "aggregation/collective.hpp"
+#include "engines/engine.hpp"
 #include "rank_checks.hpp"
-#include "storage/engines/engine.hpp"
 
 namespace {
 

@@ -14,7 +14,7 @@ TOOL = CLONE / "tools" / "check_folders.py"
 # A tree that keeps every rule; each case below changes one file of it.
 TREE = {
     "src/CMakeLists.txt": "weir_add_library(weir_all SOURCES common/status.cpp common/settings.cpp"
-    " common/clock.cpp plan/schedule.cpp plan/schedule_test.cpp storage/posix.cpp)\n",
+    " common/clock.cpp plan/schedule.cpp plan/schedule_test.cpp engines/posix.cpp)\n",
     "src/common/status.hpp": "// A comment may speak of MPI_Send, open(2) and std::filesystem.\n",
     "src/common/status.cpp": '#include "common/status.hpp"\nauto t = "<fstream> MPI_Init";\n',
     "src/common/settings.cpp": "#include <fstream>\nstd::ifstream stream(name);\n",
@@ -24,10 +24,10 @@ TREE = {
     "src/plan/schedule.hpp": '#include "array/shape.hpp"\n#include "common/status.hpp"\n',
     "src/plan/schedule.cpp": '#include "plan/schedule.hpp"\nint read(int); int x = file.open(3);\n',
     "src/plan/schedule_test.cpp": '#include "plan/schedule.hpp"\n#include <fstream>\n',
-    "src/storage/posix.hpp": '#include "common/status.hpp"\n',
-    "src/storage/posix.cpp": "#include <fcntl.h>\nint f() { return ::open(name, O_RDONLY); }\n",
+    "src/engines/posix.hpp": '#include "common/status.hpp"\n',
+    "src/engines/posix.cpp": "#include <fcntl.h>\nint f() { return ::open(name, O_RDONLY); }\n",
     "bench/CMakeLists.txt": "weir_add_program(weir-bench SOURCES main.cpp measurement/job.cpp)\n",
-    "bench/main.cpp": '#include "measurement/job.hpp"\n#include "storage/posix.hpp"\n',
+    "bench/main.cpp": '#include "measurement/job.hpp"\n#include "array/shape.hpp"\n',
     "bench/measurement/job.hpp": "#include <mpi.h>\n",
     "bench/measurement/job.cpp": '#include "measurement/job.hpp"\n#include <fstream>\n',
     "bench/workloads/copy.hpp": '#include "measurement/job.hpp"\n',
@@ -64,13 +64,13 @@ def test_a_tree_that_keeps_the_rules_passes(tmp_path: Path) -> None:
     [
         ("src/plan/schedule.hpp", "\n#include <mpi.h>\n", 2, "call MPI"),
         ("src/plan/schedule.cpp", "/* a\n b */ int r = MPI_Send();\n", 2, "uses MPI_Send"),
-        ("src/storage/posix.cpp", "#include <mpi.h>\n", 1, "call MPI"),
+        ("src/engines/posix.cpp", "#include <mpi.h>\n", 1, "call MPI"),
         ("src/plan/schedule_test.cpp", "#include <mpi.h>\n", 1, "call MPI"),
         ("src/capi/calls.hpp", "MPI_Init(0, 0);\nMPI_Ibcast(p);\n", 2, "src/ranks/messages.hpp"),
         ("src/aggregation/move.hpp", "MPI_INT;\nMPI_Testsome(p);\n", 2, "uses MPI_Testsome"),
         ("src/capi/calls.hpp", "\n::usleep(1);\n", 2, "uses ::usleep; ranks wait by"),
         ("src/aggregation/move.hpp", "std::this_thread::yield();\n", 1, "ranks wait by"),
-        ("src/storage/posix.cpp", "int r = ::fsync(f);\n", 1, "uses ::fsync; src/storage/engines"),
+        ("src/engines/posix.cpp", "int r = ::fsync(f);\n", 1, "uses ::fsync; src/system"),
         ("src/array/shape.hpp", "#include <filesystem>\n", 1, "call the file system"),
         ("src/plan/schedule.cpp", "\n\nint n = pread(fd, p, 1, 0);\n", 3, "uses pread"),
         ("src/plan/schedule.cpp", "int f = ::open(name, 0);\n", 1, "uses ::open"),
@@ -79,14 +79,14 @@ def test_a_tree_that_keeps_the_rules_passes(tmp_path: Path) -> None:
         ("src/plan/schedule.cpp", "auto t = steady_clock::now();\n", 1, "read no clock"),
         ("src/plan/schedule.hpp", '#include "common/clock.hpp"\n', 1, "read no clock"),
         ("src/array/shape.hpp", '#include "plan/schedule.hpp"\n', 1, "src/array may include"),
-        ("src/common/status.cpp", '#include "storage/posix.hpp"\n', 1, "may include no folder"),
-        ("src/storage/posix.hpp", '#include "measurement/job.hpp"\n', 1, "src/storage may"),
+        ("src/common/status.cpp", '#include "engines/posix.hpp"\n', 1, "may include no folder"),
+        ("src/engines/posix.hpp", '#include "measurement/job.hpp"\n', 1, "src/engines may"),
         ("bench/measurement/job.hpp", '#include "workloads/copy.hpp"\n', 1, "bench/measurement"),
         ("src/plan/schedule.hpp", '#include "plan/nothing.hpp"\n', 1, "no file of this clone"),
         ("src/newcomer/thing.hpp", "\n", 1, "does not know"),
-        ("src/storage/forgotten.cpp", "\n", 1, "is not listed in src/CMakeLists.txt"),
+        ("src/engines/forgotten.cpp", "\n", 1, "is not listed in src/CMakeLists.txt"),
         ("tests/mpi/forgotten.cpp", "\n", 1, "no CMakeLists.txt"),
-        ("python/weir/report/page.py", "import json\nimport weir.cli\n", 2, "imports weir.cli"),
+        ("python/weir/report/page.py", "import json\nimport weir.files\n", 2, "imports weir.files"),
         ("python/weir/report/page.py", "from weir import model\n", 1, "imports weir.model"),
         ("python/weir/report/page.py", "from . import chart\n", 1, "relatively"),
         ("python/weir/cli.py", "\nimport ctypes\n", 2, "through weir._core"),
@@ -103,3 +103,23 @@ def test_a_broken_rule_is_named_with_its_place(
     assert len(found) == 1
     assert found[0].startswith(f"{file}:{line}: ")
     assert words in found[0]
+
+
+def test_modules_that_import_each_other_are_named(tmp_path: Path) -> None:
+    in_a_function = "def page():\n    from weir.results.loop import a\n"
+    write_tree(tmp_path, {"python/weir/results/loop.py": "from weir.results import back\n",
+                          "python/weir/results/back.py": in_a_function})  # fmt: skip
+    status, found = check(tmp_path)
+    assert status == 1
+    assert len(found) == 1
+    assert found[0].startswith("python/weir:1: imports in a circle: ")
+    assert "weir.results.back" in found[0]
+
+
+def test_an_import_for_types_alone_makes_no_circle(tmp_path: Path) -> None:
+    for_types = (
+        "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from weir.results.loop import a\n"
+    )
+    write_tree(tmp_path, {"python/weir/results/loop.py": "from weir.results import back\n",
+                          "python/weir/results/back.py": for_types})  # fmt: skip
+    assert check(tmp_path) == (0, [])

@@ -12,7 +12,7 @@
 #include "array/copy.hpp"
 #include "common/status.hpp"
 #include "measurement/job.hpp"
-#include "storage/engines/transfer.hpp"
+#include "transfers/transfer.hpp"
 #include "workloads/array/parameters.hpp"
 
 namespace weir::bench::array_io {

@@ -12,8 +12,8 @@
 #include "common/clock.hpp"
 #include "measurement/device_traffic.hpp"
 #include "measurement/process_io.hpp"
-#include "storage/engines/file.hpp"
-#include "storage/page_cache.hpp"
+#include "system/file.hpp"
+#include "transfers/page_cache.hpp"
 
 namespace weir::bench::array_io {
 namespace {

@@ -1,6 +1,7 @@
 #include "workloads/array/plan.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace weir::bench::array_io {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "storage/engines/file.hpp"
+#include "system/file.hpp"
 #include "workloads/array/channel.hpp"
 #include "workloads/array/element_payload.hpp"
 

@@ -8,11 +8,12 @@
 #include <array>
 #include <filesystem>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <system_error>
 #include <vector>
 
 #include "measurement/environment.hpp"
-#include "storage/available_memory.hpp"
+#include "system/available_memory.hpp"
 #include "workloads/calibrate/trials.hpp"
 
 namespace weir::bench::calibrate {

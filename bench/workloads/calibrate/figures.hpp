@@ -13,7 +13,7 @@
 #include "common/clock.hpp"
 #include "common/status.hpp"
 #include "measurement/job.hpp"
-#include "storage/striping.hpp"
+#include "system/striping.hpp"
 #include "workloads/calibrate/probe.hpp"
 
 namespace weir::bench::calibrate {

@@ -11,7 +11,7 @@
 #include "common/clock.hpp"
 #include "common/page.hpp"
 #include "measurement/payload.hpp"
-#include "storage/page_cache.hpp"
+#include "transfers/page_cache.hpp"
 #include "workloads/madbench/busy_work.hpp"
 
 namespace weir::bench::calibrate {

@@ -14,8 +14,8 @@
 #include "measurement/job.hpp"
 #include "measurement/meeting.hpp"
 #include "measurement/ring.hpp"
-#include "storage/engines/file.hpp"
-#include "storage/engines/transfer.hpp"
+#include "system/file.hpp"
+#include "transfers/transfer.hpp"
 
 namespace weir::bench::calibrate {
 

@@ -1,6 +1,7 @@
 #include "workloads/calibrate/trials.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "measurement/repetition.hpp"
 

@@ -1,5 +1,7 @@
 #include "workloads/flagfile/plan.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "measurement/histogram.hpp"
 
 namespace weir::bench::flagfile {

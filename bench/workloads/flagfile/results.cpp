@@ -1,6 +1,7 @@
 #include "workloads/flagfile/results.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "common/clock.hpp"

@@ -9,8 +9,8 @@
 #include "common/status.hpp"
 #include "measurement/job.hpp"
 #include "measurement/mpi_transfer.hpp"
-#include "storage/engines/file.hpp"
-#include "storage/engines/transfer.hpp"
+#include "system/file.hpp"
+#include "transfers/transfer.hpp"
 #include "workloads/madbench/parameters.hpp"
 
 namespace weir::bench::madbench {

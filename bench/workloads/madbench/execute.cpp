@@ -19,7 +19,7 @@
 
 #include "common/checked.hpp"
 #include "common/clock.hpp"
-#include "storage/page_cache.hpp"
+#include "transfers/page_cache.hpp"
 
 namespace weir::bench::madbench {
 namespace {

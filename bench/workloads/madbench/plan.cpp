@@ -1,5 +1,7 @@
 #include "workloads/madbench/plan.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "workloads/madbench/busy_work.hpp"
 #include "workloads/madbench/full/full_work.hpp"
 #include "workloads/madbench/schedule.hpp"

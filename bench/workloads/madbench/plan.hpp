@@ -1,7 +1,7 @@
 // What a configuration will do, as known before it starts: bytes, operations, memory, disk. Pure.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "common/status.hpp"

@@ -11,7 +11,7 @@
 #include "common/status.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/token.hpp"
-#include "storage/engines/transfer.hpp"
+#include "transfers/transfer.hpp"
 
 namespace weir::bench::madbench {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "storage/engines/transfer.hpp"
+#include "transfers/transfer.hpp"
 
 namespace weir::bench::metadata {
 

@@ -1,5 +1,7 @@
 #include "workloads/open/plan.hpp"
 
+#include <nlohmann/json.hpp>
+
 namespace weir::bench::opening {
 
 std::int64_t files_of(const Variant& variant, const Options& options, std::int64_t ranks) {

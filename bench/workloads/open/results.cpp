@@ -1,6 +1,7 @@
 #include "workloads/open/results.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "common/clock.hpp"

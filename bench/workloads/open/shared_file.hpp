@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "common/status.hpp"
-#include "storage/striping.hpp"
+#include "system/striping.hpp"
 #include "workloads/open/parameters.hpp"
 #include "workloads/open/participants.hpp"
 

@@ -1,5 +1,7 @@
 #include "workloads/probe/description.hpp"
 
+#include <nlohmann/json.hpp>
+
 #include "measurement/environment.hpp"
 
 namespace weir::bench::probe {

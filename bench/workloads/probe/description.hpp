@@ -1,7 +1,7 @@
 // The part of probe.json besides its samples: where it was measured, and with what.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

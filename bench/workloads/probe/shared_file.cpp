@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "common/clock.hpp"
-#include "storage/engines/slices.hpp"
+#include "system/slices.hpp"
 
 namespace weir::bench::probe {
 namespace {

@@ -9,7 +9,7 @@
 #include "common/status.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/meeting.hpp"
-#include "storage/engines/file.hpp"
+#include "system/file.hpp"
 #include "workloads/probe/cells.hpp"
 
 namespace weir::bench::probe {

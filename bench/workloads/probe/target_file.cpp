@@ -9,7 +9,7 @@
 #include "common/clock.hpp"
 #include "common/page.hpp"
 #include "measurement/payload.hpp"
-#include "storage/page_cache.hpp"
+#include "transfers/page_cache.hpp"
 
 namespace weir::bench::probe {
 namespace {

@@ -14,8 +14,8 @@
 #include "common/status.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/meeting.hpp"
-#include "storage/engines/file.hpp"
-#include "storage/engines/transfer.hpp"
+#include "system/file.hpp"
+#include "transfers/transfer.hpp"
 #include "workloads/probe/written_content.hpp"
 
 namespace weir::bench::probe {

@@ -9,8 +9,8 @@
 
 #include "common/status.hpp"
 #include "measurement/job.hpp"
-#include "storage/engines/queue.hpp"
-#include "storage/engines/transfer.hpp"
+#include "transfers/queue.hpp"
+#include "transfers/transfer.hpp"
 #include "workloads/stream/parameters.hpp"
 
 namespace weir::bench::stream {

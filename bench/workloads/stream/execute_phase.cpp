@@ -19,7 +19,7 @@
 #include "common/clock.hpp"
 #include "measurement/device_traffic.hpp"
 #include "measurement/stonewall_file.hpp"
-#include "storage/page_cache.hpp"
+#include "transfers/page_cache.hpp"
 #include "workloads/stream/execute.hpp"
 
 namespace weir::bench::stream {

@@ -8,7 +8,7 @@
 
 #include "measurement/core_settings.hpp"
 #include "measurement/record_figures.hpp"
-#include "storage/engines/transfer.hpp"
+#include "transfers/transfer.hpp"
 #include "workloads/stream/parameters.hpp"
 
 namespace weir::bench::stream {

@@ -1,6 +1,7 @@
 #include "workloads/stream/plan.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "measurement/events.hpp"
 #include "measurement/ring.hpp"

@@ -1,7 +1,7 @@
 // The "plan" of run.json: what one configuration will move and need. Pure.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <vector>
 
 #include "workloads/stream/files.hpp"

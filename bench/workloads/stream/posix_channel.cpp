@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "common/clock.hpp"
-#include "storage/engines/file.hpp"
+#include "system/file.hpp"
 #include "workloads/stream/channel.hpp"
 
 namespace weir::bench::stream {

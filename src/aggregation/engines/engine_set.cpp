@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "aggregation/engines/mpiio_engine.hpp"
-#include "storage/engines/engine.hpp"
+#include "engines/engine.hpp"
 
 namespace weir::aggregation {
 namespace {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "common/status.hpp"
+#include "engines/open_files.hpp"
 #include "plan/engine.hpp"
-#include "storage/open_files.hpp"
 
 namespace weir::aggregation {
 

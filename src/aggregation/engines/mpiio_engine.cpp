@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "engines/system_file.hpp"
 #include "ranks/mpi_error.hpp"
-#include "storage/engines/system_file.hpp"
 
 namespace weir::aggregation {
 namespace {

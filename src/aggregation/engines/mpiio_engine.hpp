@@ -4,7 +4,7 @@
 
 #include <memory>
 
-#include "storage/engines/engine.hpp"
+#include "engines/engine.hpp"
 
 namespace weir::aggregation {
 

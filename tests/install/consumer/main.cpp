@@ -1,12 +1,12 @@
-// A program outside Weir that moves a few bytes through its storage library.
+// A program outside Weir that moves a few bytes through one of its libraries.
 #include <cstddef>
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include "common/status.hpp"
-#include "storage/engines/file.hpp"
-#include "storage/engines/transfer.hpp"
+#include "system/file.hpp"
+#include "system/slices.hpp"
 
 namespace {
 
@@ -15,13 +15,14 @@ weir::Status write_bytes(const std::string& path, std::vector<std::byte>& bytes)
   options.write = options.create = options.truncate = true;
   auto file = weir::storage::File::open(path, options);
   if (!file) return file.error();
-  const auto transfer = weir::storage::make_posix_transfer(file.value());
-  weir::storage::TransferRequest request;
-  request.direction = weir::Direction::write;
-  request.buffer = bytes.data();
-  request.bytes = static_cast<std::int64_t>(bytes.size());
-  if (auto started = transfer->start(request); !started) return started;
-  std::cout << bytes.size() << " of 7 bytes through " << transfer->mechanism() << '\n';
+  const weir::storage::Slice slice{bytes.data(), static_cast<std::int64_t>(bytes.size())};
+  std::int64_t moved = 0;
+  std::int64_t calls = 0;
+  if (auto written = weir::storage::write_slices(file.value(), {&slice, 1}, 0, moved, calls);
+      !written) {
+    return written;
+  }
+  std::cout << moved << " of 7 bytes in " << calls << " call\n";
   return file.value().close();
 }
 

@@ -1,0 +1,200 @@
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <utility>
+
+#include "common/numbers_in_bytes.hpp"
+#include "formats/cdf/header.hpp"
+
+namespace weir::storage {
+namespace {
+
+// Largest number of dimensions, of variables, or of attributes of one of them. A variable takes 28
+// bytes of a header, and about 5 KB of memory when it is read.
+constexpr std::int64_t most_listed = 131072;
+constexpr std::int64_t longest_name_bytes = 4096;
+
+// Reads a header from front to back. After the first error it returns zeros, so that callers need
+// check for errors only before long loops.
+class Parser {
+ public:
+  Parser(std::span<const std::byte> bytes, const std::string& path) : bytes_(bytes), path_(path) {}
+
+  [[nodiscard]] CdfParse parse() {
+    CdfHeader header;
+    read_beginning(header);
+    read_dimensions(header);
+    header.attributes = attributes();
+    read_variables(header);
+    header.bytes = static_cast<std::int64_t>(at_);
+    if (failed_) return {std::move(error_), more_wanted_};
+    return {std::move(header), false};
+  }
+
+ private:
+  void refuse(std::string what) {
+    if (failed_) return;
+    failed_ = true;
+    error_ = Error(ErrorCode::corrupt,
+                   "this is no NetCDF file of format CDF-1, 2 or 5: " + std::move(what), path_,
+                   static_cast<std::int64_t>(at_));
+  }
+
+  // Returns null if there are fewer bytes.
+  const std::byte* take(std::int64_t count) {
+    if (failed_) return nullptr;
+    if (count < 0 || static_cast<std::uint64_t>(count) > bytes_.size() - at_) {
+      refuse("the file ends inside its header");
+      more_wanted_ = true;
+      return nullptr;
+    }
+    const std::byte* const begin = bytes_.data() + at_;
+    at_ += static_cast<std::size_t>(count);
+    return begin;
+  }
+  template <typename Number>
+  Number number() {
+    const std::byte* const from = take(sizeof(Number));
+    return from == nullptr ? Number{} : big_endian_at<Number>({from, sizeof(Number)});
+  }
+  std::int64_t not_negative(std::int64_t value, const char* what) {
+    if (value >= 0) return value;
+    refuse(fmt::format("{} is negative: {}", what, value));
+    return 0;
+  }
+  // Formats before CDF-5 have signed numbers of 32 bits.
+  std::int64_t count(const char* what) {
+    return not_negative(version_ == 5 ? number<std::int64_t>() : number<std::int32_t>(), what);
+  }
+  std::string name() {
+    const std::int64_t length = count("the length of a name");
+    if (length > longest_name_bytes) refuse(fmt::format("a name has {} bytes", length));
+    const std::byte* const from = take(length);
+    if (from == nullptr) return {};
+    std::string text(reinterpret_cast<const char*>(from), static_cast<std::size_t>(length));
+    pad(length);
+    return text;
+  }
+  void pad(std::int64_t length) { take((4 - length % 4) % 4); }
+
+  // Returns the number of entries of a list. Each entry has at least a name and a number, so the
+  // remaining bytes limit it.
+  std::int64_t list(std::uint32_t tag, const char* what) {
+    const auto found = number<std::uint32_t>();
+    const std::int64_t entries = count("the length of a list");
+    if (entries > most_listed) {
+      refuse(fmt::format("the list of {} has {} entries; at most {} are read", what, entries,
+                         most_listed));
+      return 0;
+    }
+    if (found == tag || (found == 0 && entries == 0)) return entries;
+    refuse(fmt::format("the list of {} has the tag {} and {} entries", what, found, entries));
+    return 0;
+  }
+
+  void read_beginning(CdfHeader& header) {
+    const std::byte* const magic = take(4);
+    if (magic == nullptr) return;
+    version_ = static_cast<int>(magic[3]);
+    const bool known = version_ == 1 || version_ == 2 || version_ == 5;
+    if (magic[0] != std::byte{'C'} || magic[1] != std::byte{'D'} || magic[2] != std::byte{'F'} ||
+        !known) {
+      return refuse("it does not begin with \"CDF\" and 1, 2 or 5");
+    }
+    header.version = version_;
+    const auto records = version_ == 5 ? number<std::int64_t>() : number<std::int32_t>();
+    // All bits set means that the writer did not know the number.
+    header.records = records == -1 ? std::nullopt : std::optional<std::int64_t>(records);
+    if (records < -1) not_negative(records, "the number of records");
+  }
+
+  void read_dimensions(CdfHeader& header) {
+    const std::int64_t entries = list(0x0A, "dimensions");
+    bool has_records = false;
+    for (std::int64_t i = 0; i < entries && !failed_; ++i) {
+      CdfDimension one;
+      one.name = name();
+      one.length = count("the length of a dimension");
+      if (one.length == 0 && !failed_ && std::exchange(has_records, true)) {
+        refuse("two dimensions are the record dimension");
+      }
+      header.dimensions.push_back(std::move(one));
+    }
+  }
+
+  CdfType type() {
+    const auto number_of_type = number<std::uint32_t>();
+    const std::uint32_t last = version_ == 5 ? 11 : 6;
+    if (number_of_type < 1 || number_of_type > last) {
+      refuse(fmt::format("there is no type {}", number_of_type));
+      return CdfType::character;
+    }
+    return static_cast<CdfType>(number_of_type);
+  }
+
+  std::vector<CdfAttribute> attributes() {
+    std::vector<CdfAttribute> list_of_them;
+    const std::int64_t entries = list(0x0C, "attributes");
+    for (std::int64_t i = 0; i < entries && !failed_; ++i) {
+      CdfAttribute one;
+      one.name = name();
+      one.type = type();
+      const std::int64_t values = count("the number of values of an attribute");
+      const std::int64_t each = bytes_of(one.type);
+      // More values than remaining bytes are refused without multiplying.
+      const bool fits = static_cast<std::uint64_t>(values) <= bytes_.size();
+      const std::byte* const from = take(fits ? values * each : INT64_MAX);
+      if (from == nullptr) break;
+      one.values.assign(from, from + values * each);
+      pad(values * each);
+      list_of_them.push_back(std::move(one));
+    }
+    return list_of_them;
+  }
+
+  void read_variables(CdfHeader& header) {
+    const std::int64_t entries = list(0x0B, "variables");
+    for (std::int64_t i = 0; i < entries && !failed_; ++i) {
+      CdfVariable one;
+      one.name = name();
+      const std::int64_t dimensions = count("the number of dimensions of a variable");
+      for (std::int64_t d = 0; d < dimensions && !failed_; ++d) {
+        const std::int64_t number_of_it = count("a dimension's number");
+        if (number_of_it >= static_cast<std::int64_t>(header.dimensions.size())) {
+          refuse(fmt::format("a variable has the dimension {} of {}", number_of_it,
+                             header.dimensions.size()));
+          return;
+        }
+        const auto& dimension = header.dimensions[static_cast<std::size_t>(number_of_it)];
+        if (d > 0 && dimension.length == 0) {
+          return refuse("the record dimension of a variable is not its first");
+        }
+        one.dimensions.push_back(number_of_it);
+      }
+      one.attributes = attributes();
+      one.type = type();
+      // The variable's size follows from its shape. The stored size cannot be trusted if it exceeds
+      // 32 bits.
+      static_cast<void>(take(version_ == 5 ? 8 : 4));
+      one.begin = not_negative(version_ == 1 ? number<std::int32_t>() : number<std::int64_t>(),
+                               "the beginning of a variable");
+      header.variables.push_back(std::move(one));
+    }
+  }
+
+  std::span<const std::byte> bytes_;
+  const std::string& path_;
+  std::size_t at_ = 0;
+  int version_ = 5;
+  bool failed_ = false;
+  bool more_wanted_ = false;
+  Error error_;
+};
+
+}  // namespace
+
+CdfParse parse_cdf_header(std::span<const std::byte> bytes, const std::string& path) {
+  return Parser(bytes, path).parse();
+}
+
+}  // namespace weir::storage

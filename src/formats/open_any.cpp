@@ -1,0 +1,96 @@
+#include "formats/open_any.hpp"
+
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+#include <utility>
+
+#include "formats/format_by_content.hpp"
+#include "formats/raw/raw_leftovers.hpp"
+#include "formats/raw_array.hpp"
+#include "system/incomplete.hpp"
+
+namespace weir::storage {
+namespace {
+
+// Returns the path of a raw file or array that was given by its data or by its document, or "" if
+// it is neither.
+std::string path_of_raw(const std::string& path) {
+  if (is_on_disk(sidecar_path(path))) return has_other_format(path) ? "" : path;
+  constexpr std::string_view suffix = ".json";
+  const bool may_be_document = path.size() > suffix.size() && path.ends_with(suffix);
+  return may_be_document && is_on_disk(path) ? path.substr(0, path.size() - suffix.size()) : "";
+}
+
+Result<OpenedFile> open_once(const std::string& path) {
+  const std::string own = path_of_raw(path);
+  const auto name = own.empty() ? format_by_content(path) : std::string_view("raw");
+  if (!name) return name.error();
+  if (name.value().empty()) {
+    return Error(ErrorCode::unsupported,
+                 "the file is neither HDF5 nor NetCDF, no folder (as Zarr is), and has no document "
+                 "beside it as a raw array has",
+                 path);
+  }
+  const auto format = find_format(name.value());
+  if (!format) return format.error();
+  const std::string& file = own.empty() ? path : own;
+  auto map = format.value()->open(file);
+  if (!map && map.error().system_error == ENOENT && map.error().file == file + "/zarr.json") {
+    return Error(ErrorCode::unsupported,
+                 "the folder is no Zarr: it has no zarr.json, .zgroup or .zarray", path);
+  }
+  if (!map) return map.error();
+  return OpenedFile{name.value(), file, std::move(map).value(), {}};
+}
+
+}  // namespace
+
+// Programs and libraries that read the header open the file by its path. The file's version is
+// therefore compared before and after.
+Result<OpenedFile> open_any(const std::string& path) {
+  constexpr int most_attempts = 5;  // a file that is replaced each time cannot be read
+  std::string name = path;
+  for (int attempt = 1;; ++attempt) {
+    FileVersion before = version_of(name);
+    auto opened = open_once(name);
+    if (!opened) return opened;
+    OpenedFile& found = opened.value();
+    const bool is_document = found.path != name;
+    name = found.path;
+    if (is_document) continue;
+    const auto known = known_file_of(found.map, found.path);
+    if (version_of(name).file == before.file) {
+      set_known_file(found.map, known);
+      found.version = std::move(before);
+      return opened;
+    }
+    if (attempt >= most_attempts) {
+      return invalid_argument("it is replaced again and again while it is opened", path);
+    }
+  }
+}
+
+std::optional<KnownFile> known_file_of(const FileMap& map, const std::string& path) {
+  if (map.arrays.empty() && map.texts.empty()) return std::nullopt;
+  const StoredArray& first = map.arrays.empty() ? map.texts.front().array : map.arrays.front();
+  std::error_code failed;
+  const std::string place =
+      std::filesystem::is_directory(path, failed) ? path : first.map.files.path(0);
+  const auto identity = identity_of(place);
+  return identity ? std::optional(KnownFile{place, *identity}) : std::nullopt;
+}
+
+void set_known_file(FileMap& map, const std::optional<KnownFile>& known) {
+  const auto shared = known ? std::make_shared<const KnownFile>(*known) : nullptr;
+  for (StoredArray& one : map.arrays) one.map.files.set_known(shared);
+  for (StoredTexts& one : map.texts) one.array.map.files.set_known(shared);
+}
+
+bool is_seen_unrenamed(const std::string& path) {
+  const auto opened = open_any(path);
+  if (!opened || opened.value().map.arrays.empty()) return false;
+  return opened.value().map.arrays.front().map.files.path(0) == incomplete_path(path);
+}
+
+}  // namespace weir::storage

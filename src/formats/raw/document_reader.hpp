@@ -1,0 +1,154 @@
+// Reads the members of a raw array's or file's document.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "array/element_type.hpp"
+#include "array/layout.hpp"
+#include "array/per_dimension.hpp"
+#include "array/shape.hpp"
+#include "common/status.hpp"
+#include "formats/json.hpp"
+#include "stored/file_description.hpp"
+
+namespace weir::storage {
+
+// Properties of an array that documents of raw arrays and of raw files describe in the same way.
+struct DocumentedArray {
+  array::Shape shape;
+  array::ElementType type;
+  array::Order order = array::Order::row_major;
+  std::int64_t offset = 0;
+  std::optional<array::Indices> chunk_extents;
+};
+
+// Reads one object. The first problem that is found becomes the error, which names `source`.
+class DocumentReader {
+ public:
+  DocumentReader(const Json& document, const std::string& source)
+      : document_(document), source_(source) {}
+
+  [[nodiscard]] Error error(const std::string& what) const {
+    Error error = invalid_argument(what);
+    error.code = ErrorCode::corrupt;
+    error.file = source_;
+    return error;
+  }
+  void refuse(const std::string& what) {
+    if (status_.ok()) status_ = error(what);
+  }
+  [[nodiscard]] const Status& status() const { return status_; }
+
+  std::string text(const char* name) {
+    const Json* const value = member(name);
+    if (value == nullptr) return {};
+    if (!value->is_string()) {
+      refuse(fmt::format("\"{}\" is no text", name));
+      return {};
+    }
+    return value->get<std::string>();
+  }
+  std::int64_t whole(const char* name) {
+    const Json* const value = member(name);
+    return value == nullptr ? 0 : whole_of(*value, name);
+  }
+  array::Indices list(const Json& value, const char* name) {
+    array::Indices numbers;
+    if (!value.is_array()) {
+      refuse(fmt::format("\"{}\" is no list of numbers", name));
+    } else if (value.size() > array::max_dimensions) {
+      refuse(fmt::format("\"{}\" has {} numbers; arrays have at most {} dimensions", name,
+                         value.size(), array::max_dimensions));
+    } else {
+      for (const Json& one : value) numbers.push_back(whole_of(one, name));
+    }
+    return numbers;
+  }
+  // Reads a number of sixteen digits. As text it keeps all digits in every program.
+  std::uint64_t hexadecimal(const char* name) {
+    const std::string digits = text(name);
+    std::uint64_t number = 0;
+    const char* const end = digits.data() + digits.size();
+    const auto [rest, problem] = std::from_chars(digits.data(), end, number, 16);
+    if (problem != std::errc() || rest != end || digits.size() != 16) {
+      refuse(fmt::format("\"{}\" is no number of 16 hexadecimal digits", name));
+    }
+    return number;
+  }
+  std::vector<std::string> texts(const Json& value, const char* name, std::int64_t most) {
+    std::vector<std::string> texts;
+    if (!value.is_array() || value.empty() || std::cmp_greater(value.size(), most)) {
+      refuse(fmt::format("\"{}\" is no list of 1 to {} texts", name, most));
+      return texts;
+    }
+    for (const Json& one : value) {
+      if (one.is_string()) {
+        texts.push_back(one.get<std::string>());
+      } else {
+        refuse(fmt::format("\"{}\" holds what is no text", name));
+      }
+    }
+    return texts;
+  }
+  // Reads an array's properties. Also fails if a problem was found before.
+  Result<DocumentedArray> documented_array() {
+    const Json* const shape_list = member("shape");
+    const auto extents = shape_list != nullptr ? list(*shape_list, "shape") : array::Indices();
+    const std::string type_name = text("type");
+    const std::string order = text("order");
+    if (order != "row-major" && order != "column-major") {
+      refuse(fmt::format("\"order\" is \"{}\", not \"row-major\" or \"column-major\"",
+                         printable(order)));
+    }
+    if (const std::string bytes = text("byte_order"); bytes != "little") {
+      refuse(fmt::format("\"byte_order\" is \"{}\"; only \"little\" is read", printable(bytes)));
+    }
+    const std::int64_t offset = whole("offset");
+    std::optional<array::Indices> chunks;
+    if (const auto found = document_.find("chunk_shape"); found != document_.end()) {
+      chunks = list(*found, "chunk_shape");
+    }
+    if (!status_.ok()) return status_.error();
+    const auto shape = array::Shape::create(extents);
+    if (!shape) return error("\"shape\": " + shape.error().message);
+    const auto type = array::ElementType::parse(type_name);
+    if (!type) return error("\"type\": " + printable(type.error().message));
+    return DocumentedArray{
+        shape.value(), type.value(),
+        order == "row-major" ? array::Order::row_major : array::Order::column_major, offset,
+        chunks};
+  }
+  const Json* member(const char* name) {
+    const auto found = document_.find(name);
+    if (found != document_.end()) return &*found;
+    refuse(fmt::format("\"{}\" is missing", name));
+    return nullptr;
+  }
+
+ private:
+  std::int64_t whole_of(const Json& value, const char* name) {
+    const bool fits =
+        value.is_number_integer() &&
+        (!value.is_number_unsigned() || value.get<std::uint64_t>() <= std::uint64_t{INT64_MAX}) &&
+        value.get<std::int64_t>() >= 0;
+    if (!fits) {
+      refuse(fmt::format("\"{}\" holds what is no whole number from 0 to 2^63 - 1", name));
+      return 0;
+    }
+    return value.get<std::int64_t>();
+  }
+
+  const Json& document_;
+  const std::string& source_;
+  Status status_;
+};
+
+}  // namespace weir::storage

@@ -1,0 +1,147 @@
+#include "formats/writer_lock.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <utility>
+
+#include "stored/file_description.hpp"
+#include "system/incomplete.hpp"
+#include "system/slices.hpp"
+#include "system/uninterrupted.hpp"
+
+namespace weir::storage {
+namespace {
+
+constexpr mode_t creation_mode = 0666;       // before the umask
+constexpr std::size_t longest_holder = 300;  // bytes of a lock's text
+// Each failed attempt means that another run took the lock and removed it between two calls of this
+// run.
+constexpr int most_attempts = 100;
+
+std::string holder_here() {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
+  return fmt::format("process {} on {}", ::getpid(), host.data());
+}
+
+std::string holder_in(const File& file) {
+  std::string text(longest_holder, '\0');
+  const Slice slice{reinterpret_cast<std::byte*>(text.data()),
+                    static_cast<std::int64_t>(text.size())};
+  std::int64_t moved = 0;
+  std::int64_t calls = 0;
+  if (!read_slices(file, {&slice, 1}, 0, moved, calls).ok()) moved = 0;
+  text.resize(static_cast<std::size_t>(moved));
+  text.resize(std::min(text.find('\n'), text.size()));
+  return printable(text);
+}
+
+Error is_taken(const std::string& path, const std::string& holder) {
+  const bool is_here = holder == holder_here();
+  return invalid_argument(
+      is_here ? "this program has it open for writing: close it first, or give another name"
+              : fmt::format("{} is writing it: wait until that has closed it, or give another name",
+                            holder.empty() ? "another run" : holder),
+      path);
+}
+
+// Returns -1 if there can be no lock: the folder is not writable, or something else has the name.
+int open_lock(const std::string& place) {
+  constexpr int always = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
+  const int made = uninterrupted(
+      [&] { return ::open(place.c_str(), O_RDWR | O_CREAT | always, creation_mode); });
+  if (made >= 0 || (errno != EACCES && errno != EPERM)) return made;
+  // The lock's file may belong to another user, and can be locked all the same.
+  return uninterrupted([&] { return ::open(place.c_str(), O_RDONLY | always); });
+}
+
+bool is_still_at(const std::string& place, const struct stat& about) {
+  struct stat now {};
+  return ::lstat(place.c_str(), &now) == 0 && now.st_dev == about.st_dev &&
+         now.st_ino == about.st_ino;
+}
+
+// Writes the holder for people whose runs are refused. Does not write through a link.
+void write_holder(const File& file, const struct stat& about) {
+  if (about.st_uid != ::geteuid() || about.st_nlink != 1) return;
+  std::string text = holder_here() + "\n";
+  const Slice slice{reinterpret_cast<std::byte*>(text.data()),
+                    static_cast<std::int64_t>(text.size())};
+  std::int64_t calls = 0;
+  if (file.set_length(0).ok()) (void)write_slices(file, {&slice, 1}, 0, calls);
+}
+
+}  // namespace
+
+std::string lock_path(const std::string& path) { return committed_path(path) + ".weir_lock"; }
+
+Result<WriterLock> WriterLock::take(const std::string& path) {
+  const std::string place = lock_path(path);
+  for (int attempt = 0; attempt < most_attempts; ++attempt) {
+    const int descriptor = open_lock(place);
+    if (descriptor < 0) return WriterLock();
+    File file = File::passed(descriptor, place, 0);
+    struct stat about {};
+    if (::fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) return WriterLock();
+    if (uninterrupted([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) != 0) {
+      if (errno != EWOULDBLOCK) {  // the file system has no locks
+        if (about.st_size == 0) ::unlink(place.c_str());
+        return WriterLock();
+      }
+      // A file that its holder is just removing is no longer the path's lock.
+      if (!is_still_at(place, about)) continue;
+      return is_taken(path, holder_in(file));
+    }
+    if (!is_still_at(place, about)) continue;
+    write_holder(file, about);
+    return WriterLock(std::move(file));
+  }
+  return is_taken(path, "");
+}
+
+WriterLock::WriterLock(WriterLock&& other) noexcept : file_(std::move(other.file_)) {}
+
+WriterLock& WriterLock::operator=(WriterLock&& other) noexcept {
+  if (this != &other) {
+    release();
+    file_ = std::move(other.file_);
+  }
+  return *this;
+}
+
+void WriterLock::release() {
+  if (file_ != nullptr) release(*file_);
+  file_.reset();
+}
+
+// Removes the file while the lock is held, so that any process that opens the path later makes
+// another.
+void WriterLock::release(Held& held) {
+  if (!held) return;
+  struct stat about {};
+  if (::fstat(held->descriptor(), &about) == 0 && is_still_at(held->path(), about)) {
+    ::unlink(held->path().c_str());
+  }
+  held.reset();
+}
+
+void WriterLocks::add(const WriterLock& lock) {
+  std::erase_if(locks_, [](const auto& one) { return one.expired(); });
+  if (lock.file_ != nullptr) locks_.push_back(lock.file_);
+}
+
+void WriterLocks::release() {
+  for (const auto& one : locks_) {
+    if (const auto held = one.lock()) WriterLock::release(*held);
+  }
+  locks_.clear();
+}
+
+}  // namespace weir::storage

@@ -1,0 +1,65 @@
+// Ensures that a file has one writer at a time: a process that makes a file or adds steps to it
+// holds the lock of its path until the file is closed.
+//
+//     take ─► (PATH.weir_lock is made, locked by flock, and names its holder) ─► removed at the end
+//
+// The lock lies beside the file, in every format, because the file itself is renamed when it is
+// published, and because HDF5's library locks files that it reads. The system releases the lock of
+// a process that ends, however it ends, so a killed run leaves a small file that stops no other
+// run.
+//
+// If the folder is on a file system without locks, or is not writable, this class holds nothing.
+// Other writers are then noticed only by the file's version (file_version.hpp), after the fact.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/status.hpp"
+#include "system/file.hpp"
+
+namespace weir::storage {
+
+class WriterLock {
+ public:
+  // Takes the lock. Fails, and names the holder, if another process or another open file of this
+  // process writes to PATH. Does not wait.
+  static Result<WriterLock> take(const std::string& path);
+
+  WriterLock() = default;  // holds nothing
+  WriterLock(WriterLock&& other) noexcept;
+  WriterLock& operator=(WriterLock&& other) noexcept;
+  WriterLock(const WriterLock&) = delete;
+  WriterLock& operator=(const WriterLock&) = delete;
+  ~WriterLock() { release(); }
+
+  [[nodiscard]] bool is_held() const { return file_ != nullptr && file_->has_value(); }
+  void release();
+
+ private:
+  friend class WriterLocks;
+  using Held = std::optional<File>;  // nothing: it was released
+  explicit WriterLock(File file) : file_(std::make_shared<Held>(std::move(file))) {}
+  static void release(Held& held);
+
+  std::shared_ptr<Held> file_;
+};
+
+// Locks that are released together, whichever objects hold them: those of a session that is over.
+// Its files stay open because they may still be in use, but are never written again.
+class WriterLocks {
+ public:
+  void add(const WriterLock& lock);
+  void release();
+
+ private:
+  std::vector<std::weak_ptr<WriterLock::Held>> locks_;
+};
+
+// Returns the name of the lock's file.
+[[nodiscard]] std::string lock_path(const std::string& path);
+
+}  // namespace weir::storage

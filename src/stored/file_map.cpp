@@ -1,0 +1,51 @@
+#include "stored/file_map.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "system/incomplete.hpp"
+
+namespace weir::storage {
+
+const StoredArray* FileMap::find(std::string_view name) const {
+  const auto found = std::find_if(arrays.begin(), arrays.end(), [&](const StoredArray& one) {
+    return one.description.name == name;
+  });
+  return found == arrays.end() ? nullptr : &*found;
+}
+
+Result<const StoredArray*> FileMap::get(std::string_view name) const {
+  if (const StoredArray* found = find(name)) return found;
+  const auto unsupported = [&](std::string_view reason) {
+    return Error(ErrorCode::unsupported,
+                 fmt::format("array \"{}\" cannot be read: {}", name, reason));
+  };
+  for (const RefusedArray& one : refused) {
+    if (one.name == name) return unsupported(one.reason);
+  }
+  for (const StoredTexts& one : texts) {
+    if (one.array.description.name == name) {
+      return unsupported(
+          "its texts are of any length, which weir/files.h and Python's weir.open() read");
+    }
+  }
+  return invalid_argument(
+      fmt::format("there is no array \"{}\" in the file", printable(std::string(name))));
+}
+
+std::optional<std::int64_t> FileMap::steps() const {
+  std::optional<std::int64_t> least;
+  for (const StoredArray& one : arrays) {
+    if (!one.description.grows) continue;
+    const std::int64_t steps = one.map.shape.extent(0);
+    least = std::min(steps, least.value_or(steps));
+  }
+  return least;
+}
+
+DataFiles committed_files(const std::string& path, const DataFiles& laid_out) {
+  return laid_out.renamed(incomplete_path(path), committed_path(path));
+}
+
+}  // namespace weir::storage

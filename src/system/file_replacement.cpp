@@ -1,0 +1,85 @@
+#include "system/file_replacement.hpp"
+
+#include <fcntl.h>
+#include <stdio.h>  // NOLINT(modernize-deprecated-headers): ::rename is POSIX
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <optional>
+
+#include "system/uninterrupted.hpp"
+
+namespace weir::storage {
+namespace {
+
+constexpr mode_t creation_mode = 0666;  // before the umask
+constexpr mode_t permissions = 07777;
+
+int open_at(const std::string& place, int flags) {
+  return uninterrupted([&] {
+    return ::open(place.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, creation_mode);
+  });
+}
+
+// Opens the file that an earlier attempt of this user left. Its name stays in the folder all the
+// time, because it may indicate that a step is being written. Returns nothing if anything else is
+// there.
+std::optional<File> open_left_file(const std::string& place) {
+  const int descriptor = open_at(place, O_NONBLOCK);  // a pipe without a reader does not block
+  if (descriptor < 0) return std::nullopt;
+  File file = File::passed(descriptor, place, 0);
+  struct stat information {};
+  const bool is_own = ::fstat(descriptor, &information) == 0 && S_ISREG(information.st_mode) &&
+                      information.st_nlink == 1 && information.st_uid == ::geteuid();
+  if (!is_own || !file.set_length(0).ok()) return std::nullopt;
+  return file;
+}
+
+}  // namespace
+
+std::string replacement_path(const std::string& path) { return path + ".new"; }
+
+Result<File> begin_replacement(const std::string& path) {
+  const std::string place = replacement_path(path);
+  int descriptor = open_at(place, O_CREAT | O_EXCL);
+  std::optional<File> file;
+  if (descriptor < 0 && errno == EEXIST) {
+    file = open_left_file(place);
+    if (!file) {
+      if (::unlink(place.c_str()) != 0 && errno != ENOENT) {
+        return system_failure("unlink", place, -1, errno);
+      }
+      descriptor = open_at(place, O_CREAT | O_EXCL);
+    }
+  }
+  if (!file) {
+    if (descriptor < 0) return system_failure("open", place, -1, errno);
+    file = File::passed(descriptor, place, 0);
+  }
+  struct stat before {};
+  if (::lstat(path.c_str(), &before) == 0 && S_ISREG(before.st_mode)) {
+    // This is best effort: a user who may not give a file to this group can still replace it.
+    (void)!::fchown(file->descriptor(), static_cast<uid_t>(-1), before.st_gid);
+    (void)::fchmod(file->descriptor(), before.st_mode & permissions);
+  }
+  return std::move(*file);
+}
+
+Status finish_replacement(File& file, const std::string& path, bool durable) {
+  if (durable) {
+    if (Status synced = file.sync(); !synced.ok()) return synced;
+  }
+  if (Status closed = file.close(); !closed.ok()) return closed;
+  return rename_replacement(file, path);
+}
+
+Status rename_replacement(File& file, const std::string& path) {
+  if (::rename(file.path().c_str(), path.c_str()) != 0) {
+    return system_failure("rename", path, -1, errno);
+  }
+  file.renamed(path);
+  return {};
+}
+
+}  // namespace weir::storage

@@ -1,0 +1,29 @@
+// A file that replaces another file, or that is new. It is written beside it, as PATH.new, and
+// renamed when it is complete, so that readers see either the old or the new file.
+//
+// The temporary name can be guessed. In a folder to which several users may write, one of them may
+// have put a link there. Links are not followed, and anything that is not this user's own file is
+// removed.
+#pragma once
+
+#include <string>
+
+#include "common/status.hpp"
+#include "system/file.hpp"
+
+namespace weir::storage {
+
+// Returns PATH.new.
+[[nodiscard]] std::string replacement_path(const std::string& path);
+// Makes PATH.new, an empty file. It gets the mode and group of an existing file at PATH, if this
+// user may set them.
+[[nodiscard]] Result<File> begin_replacement(const std::string& path);
+// Closes the file of begin_replacement() and renames it to PATH. Only sync_folder() makes the name
+// durable. `durable`: the content is made durable before the renaming, so that no crash of the
+// system leaves PATH with neither the old content nor the new one.
+Status finish_replacement(File& file, const std::string& path, bool durable);
+// Renames the replacement as finish_replacement() does, but leaves the file open: it is made
+// durable later, with others.
+Status rename_replacement(File& file, const std::string& path);
+
+}  // namespace weir::storage

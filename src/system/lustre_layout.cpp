@@ -1,0 +1,147 @@
+#include "system/lustre_layout.hpp"
+
+#include <sys/xattr.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "common/numbers_in_bytes.hpp"
+#include "system/mounts.hpp"
+
+namespace weir::storage {
+namespace {
+
+constexpr std::uint32_t magic_v1 = 0x0BD10BD0;
+constexpr std::uint32_t magic_v3 = 0x0BD30BD0;
+constexpr std::uint32_t magic_composite = 0x0BD60BD0;
+constexpr std::size_t plain_bytes = 32;
+constexpr std::size_t pool_bytes = 16;
+constexpr std::size_t composite_bytes = 32;
+constexpr std::size_t entry_bytes = 48;
+constexpr std::uint32_t instantiated_flag = 0x10;  // LCME_FL_INIT
+
+// All bits set mean "all" or "any".
+template <typename T>
+std::int64_t signed_field(std::span<const std::byte> value, std::size_t at) {
+  const T raw = number_at<T>(value, at);
+  return raw == static_cast<T>(-1) ? -1 : static_cast<std::int64_t>(raw);
+}
+
+std::optional<nlohmann::json> parse_plain(std::span<const std::byte> value) {
+  if (value.size() < plain_bytes) return std::nullopt;
+  const auto magic = number_at<std::uint32_t>(value, 0);
+  if (magic != magic_v1 && magic != magic_v3) return std::nullopt;
+  nlohmann::json layout = {{"stripe_bytes", number_at<std::uint32_t>(value, 24)},
+                           {"stripe_count", signed_field<std::uint16_t>(value, 28)},
+                           {"first_target", signed_field<std::uint16_t>(value, 30)},
+                           {"pool", ""}};
+  if (magic == magic_v3) {
+    if (value.size() < plain_bytes + pool_bytes) return std::nullopt;
+    std::array<char, pool_bytes + 1> pool{};
+    std::memcpy(pool.data(), value.data() + plain_bytes, pool_bytes);
+    layout["pool"] = std::string(pool.data());
+  }
+  return layout;
+}
+
+std::optional<nlohmann::json> parse_composite(std::span<const std::byte> value) {
+  if (value.size() < composite_bytes) return std::nullopt;
+  const std::size_t entries = number_at<std::uint16_t>(value, 14);
+  if (value.size() < composite_bytes + entries * entry_bytes) return std::nullopt;
+  nlohmann::json components = nlohmann::json::array();
+  for (std::size_t i = 0; i < entries; ++i) {
+    const std::span<const std::byte> entry = value.subspan(composite_bytes + i * entry_bytes);
+    const std::size_t offset = number_at<std::uint32_t>(entry, 24);
+    const std::size_t size = number_at<std::uint32_t>(entry, 28);
+    if (offset > value.size() || size > value.size() - offset) return std::nullopt;
+    std::optional<nlohmann::json> component = parse_plain(value.subspan(offset, size));
+    if (!component) return std::nullopt;
+    (*component)["instantiated"] = (number_at<std::uint32_t>(entry, 4) & instantiated_flag) != 0;
+    (*component)["from_byte"] = number_at<std::uint64_t>(entry, 8);
+    (*component)["to_byte"] = signed_field<std::uint64_t>(entry, 16);
+    components.push_back(std::move(*component));
+  }
+  return nlohmann::json{{"components", std::move(components)}};
+}
+
+}  // namespace
+
+std::optional<nlohmann::json> parse_lustre_layout(std::span<const std::byte> value) {
+  if (value.size() < sizeof(std::uint32_t)) return std::nullopt;
+  return number_at<std::uint32_t>(value, 0) == magic_composite ? parse_composite(value)
+                                                               : parse_plain(value);
+}
+
+// The first call gets the attribute's size, which may change before the second call.
+std::optional<nlohmann::json> lustre_layout_of(const std::string& path) {
+  const ssize_t size = getxattr(path.c_str(), "lustre.lov", nullptr, 0);
+  if (size <= 0) return std::nullopt;
+  std::vector<std::byte> value(static_cast<std::size_t>(size));
+  const ssize_t got = getxattr(path.c_str(), "lustre.lov", value.data(), value.size());
+  if (got <= 0) return std::nullopt;
+  value.resize(static_cast<std::size_t>(got));
+  return parse_lustre_layout(value);
+}
+
+namespace {
+
+// Returns how many of a file's bytes lie in a component; the result is 0 or less if the component
+// begins at or beyond the file's end.
+std::int64_t bytes_in(const nlohmann::json& component, std::int64_t file_bytes) {
+  const auto from = component.value("from_byte", std::int64_t{0});
+  const auto to = component.value("to_byte", std::int64_t{-1});
+  return std::min(to < 0 ? file_bytes : to, file_bytes) - from;
+}
+
+}  // namespace
+
+topology::FileTargets lustre_targets(const nlohmann::json& layout, std::int64_t file_bytes,
+                                     std::int64_t all_targets) {
+  const nlohmann::json* found = &layout;
+  if (const auto components = layout.find("components");
+      components != layout.end() && !components->empty()) {
+    found = &components->back();
+    for (const nlohmann::json& one : *components) {
+      if (file_bytes > 0 && bytes_in(one, file_bytes) > bytes_in(*found, file_bytes)) found = &one;
+    }
+  }
+  topology::FileTargets targets;
+  targets.stripe_bytes = found->value("stripe_bytes", std::int64_t{0});
+  const auto count = found->value("stripe_count", std::int64_t{1});
+  targets.count = std::max<std::int64_t>(1, count < 0 ? all_targets : count);
+  // A component whose objects do not exist yet may specify more targets than there are.
+  if (all_targets > 0) targets.count = std::min(targets.count, all_targets);
+  return targets;
+}
+
+std::int64_t lustre_target_count(const std::string& path, const std::string& mounts,
+                                 const std::string& statistics) {
+  const auto mount = mount_of(path, mounts);
+  if (!mount || mount->type != "lustre") return 0;
+  // The name in "10.0.0.1@tcp:10.0.0.2@tcp:/scratch/folder" follows ":/".
+  const std::size_t at = mount->source.rfind(":/");
+  if (at == std::string::npos) return 0;
+  const std::string after = mount->source.substr(at + 2);
+  const std::string name = after.substr(0, after.find('/'));
+  if (name.empty()) return 0;
+  std::error_code failed;
+  std::int64_t count = 0;
+  std::filesystem::directory_iterator entries(statistics + "/lov", failed);
+  if (failed) return 0;
+  for (const auto& entry : entries) {
+    if (!entry.path().filename().string().starts_with(name + "-clilov")) continue;
+    std::ifstream number(entry.path() / "activeobd");
+    if (!(number >> count)) count = 0;
+  }
+  return count;
+}
+
+}  // namespace weir::storage

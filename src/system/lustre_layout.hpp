@@ -1,0 +1,42 @@
+// The stripe layout that a Lustre file or directory carries in its extended attribute "lustre.lov".
+// The attribute's structures are lov_user_md_v1, lov_user_md_v3 and lov_comp_md_v1 of
+// Lustre's public header lustre_user.h; all fields are in the node's byte order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "topology/topology.hpp"
+
+namespace weir::storage {
+
+// Parses the attribute. A plain layout becomes an object with "stripe_bytes", "stripe_count" (-1:
+// all targets), "first_target" (-1: any) and "pool". A composite layout becomes {"components":
+// [...]}, where each component also has "from_byte", "to_byte" (-1: the end of the file) and
+// "instantiated" (whether its objects exist already). Returns nothing if the attribute is neither
+// of the two or is truncated.
+[[nodiscard]] std::optional<nlohmann::json> parse_lustre_layout(std::span<const std::byte> value);
+
+// Returns the layout of the file or directory at `path`, or nothing if it does not lie on Lustre.
+[[nodiscard]] std::optional<nlohmann::json> lustre_layout_of(const std::string& path);
+
+// Returns the stripe size and the number of targets. In a composite layout, these are those of the
+// component that contains most of the file's bytes; for a file of 0 bytes or a folder, those of the
+// last component, which contains most bytes of large files. `all_targets` is the number of targets
+// of the file system, which applies to layouts over all targets; 0 means unknown, which counts as
+// one. Returns a stripe size of 0 and one target if the layout does not specify them.
+[[nodiscard]] topology::FileTargets lustre_targets(const nlohmann::json& layout,
+                                                   std::int64_t file_bytes,
+                                                   std::int64_t all_targets);
+
+// Returns how many targets the Lustre file system of `path` has, as this client reports below
+// `statistics` (/sys/fs/lustre, formerly /proc/fs/lustre), or 0 if it does not report it. `mounts`
+// is /proc/self/mounts.
+[[nodiscard]] std::int64_t lustre_target_count(const std::string& path, const std::string& mounts,
+                                               const std::string& statistics);
+
+}  // namespace weir::storage
