@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "system/incomplete.hpp"
 #include "system/uninterrupted.hpp"
 
 namespace weir::storage {
@@ -17,15 +18,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr mode_t creation_mode = 0666;
 // A few attempts suffice, because other processes that create files of the same array do not remove
 // them.
 constexpr int most_attempts = 3;
-
-std::string folder_of(const std::string& path) {
-  const fs::path parent = fs::path(path).parent_path();
-  return parent.empty() ? "." : parent.string();
-}
 
 bool is_missing(const Error& error) { return error.system_error == ENOENT; }
 
@@ -34,7 +29,7 @@ Status make_file(const std::string& path, std::vector<std::string>& changed) {
   int made = -1;
   const auto make = [&] {
     made = uninterrupted([&] {
-      return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, creation_mode);
+      return ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, new_file_mode);
     });
     return made < 0 ? errno : 0;
   };

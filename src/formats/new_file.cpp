@@ -9,11 +9,6 @@
 #include "system/uninterrupted.hpp"
 
 namespace weir::storage {
-namespace {
-
-constexpr mode_t creation_mode = 0666;  // before the umask
-
-}  // namespace
 
 Status clear_for_file(const std::string& path, const Striping& striping) {
   std::error_code failed;
@@ -47,7 +42,7 @@ Result<File> make_incomplete_file(const std::string& path, const Striping& strip
   // If a striping was requested, the file has already been made.
   const int made = striping.empty() ? O_CREAT | O_EXCL : 0;
   const int descriptor = uninterrupted([&] {
-    return ::open(place.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | made, creation_mode);
+    return ::open(place.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | made, new_file_mode);
   });
   if (descriptor < 0) return system_failure("open", place, -1, errno);
   return File::passed(descriptor, place, 0);

@@ -19,7 +19,6 @@
 namespace weir::storage {
 namespace {
 
-constexpr mode_t creation_mode = 0666;       // before the umask
 constexpr std::size_t longest_holder = 300;  // bytes of a lock's text
 // Each failed attempt means that another run took the lock and removed it between two calls of this
 // run.
@@ -56,7 +55,7 @@ Error is_taken(const std::string& path, const std::string& holder) {
 int open_lock(const std::string& place) {
   constexpr int always = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
   const int made = uninterrupted(
-      [&] { return ::open(place.c_str(), O_RDWR | O_CREAT | always, creation_mode); });
+      [&] { return ::open(place.c_str(), O_RDWR | O_CREAT | always, new_file_mode); });
   if (made >= 0 || (errno != EACCES && errno != EPERM)) return made;
   // The lock's file may belong to another user, and can be locked all the same.
   return uninterrupted([&] { return ::open(place.c_str(), O_RDONLY | always); });

@@ -9,12 +9,6 @@
 #include "system/uninterrupted.hpp"
 
 namespace weir::storage {
-namespace {
-
-// Mode of created files before the umask, equal to that of shell redirections.
-constexpr mode_t creation_mode = 0666;
-
-}  // namespace
 
 Result<File> File::open(const std::string& path, const OpenOptions& options) {
   if (!options.read && !options.write) {
@@ -33,7 +27,7 @@ Result<File> File::open(const std::string& path, const OpenOptions& options) {
   const bool may_wait = !options.write;
   if (may_wait) flags |= O_NONBLOCK;
 
-  const int descriptor = uninterrupted([&] { return ::open(path.c_str(), flags, creation_mode); });
+  const int descriptor = uninterrupted([&] { return ::open(path.c_str(), flags, new_file_mode); });
   if (descriptor < 0) {
     const int reason = errno;
     Error error = system_failure("open", path, -1, reason);

@@ -2,6 +2,8 @@
 // call fails because a signal interrupted it (uninterrupted.hpp).
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -10,6 +12,9 @@
 #include "common/status.hpp"
 
 namespace weir::storage {
+
+// Mode of new files before the umask, equal to that of shell redirections.
+inline constexpr mode_t new_file_mode = 0666;
 
 struct OpenOptions {
   bool read = true;

@@ -13,12 +13,11 @@
 namespace weir::storage {
 namespace {
 
-constexpr mode_t creation_mode = 0666;  // before the umask
 constexpr mode_t permissions = 07777;
 
 int open_at(const std::string& place, int flags) {
   return uninterrupted([&] {
-    return ::open(place.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, creation_mode);
+    return ::open(place.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | flags, new_file_mode);
   });
 }
 

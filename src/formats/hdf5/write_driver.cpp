@@ -12,6 +12,7 @@
 
 #include "common/page.hpp"
 #include "stored/file_description.hpp"
+#include "system/file.hpp"
 #include "system/uninterrupted.hpp"
 
 #if H5_VERSION_GE(1, 14, 0)
@@ -195,7 +196,7 @@ bool Hdf5Writing::open(const char* path, bool create, bool truncate) {
   if (truncate) flags |= O_TRUNC;
   if (writes_ == Writes::are_caught && (create || truncate)) return false;
   close();
-  descriptor_ = uninterrupted([&] { return ::open(path, flags, 0666); });
+  descriptor_ = uninterrupted([&] { return ::open(path, flags, new_file_mode); });
   if (descriptor_ < 0) refuse(errno);
   return descriptor_ >= 0;
 }
