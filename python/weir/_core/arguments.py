@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from weir._core import library as c
+from weir._core import declarations
 from weir._core.failures import WRONG_DATA, WRONG_TYPE
 
 if TYPE_CHECKING:
     from weir._core.array_handle import Array
     from weir._core.session import Distribution
 
-ROW_MAJOR, COLUMN_MAJOR = 0, 1
-MAX_DIMENSIONS = 16
+ORDERS = {"C": declarations.ROW_MAJOR, "F": declarations.COLUMN_MAJOR}
+"""NumPy's letters for the orders of elements."""
 
 SIZED = {"record": "V", "text": "S", "utf32": "U"}
 """NumPy's type letters of the element types whose names contain a size, such as ``text[8]``."""
@@ -169,9 +169,9 @@ def describe_memory(struct: Any, data: np.ndarray[Any, Any]) -> None:
     struct.data_shape = numbers(data.shape)
     struct.data = data.ctypes.data if data.size else None
     struct.data_bytes = data.nbytes
-    memory = c.Memory()
+    memory = declarations.Memory()
     if data.flags.f_contiguous and not data.flags.c_contiguous:
-        memory.order = COLUMN_MAJOR
+        memory.order = declarations.COLUMN_MAJOR
     elif not data.flags.c_contiguous:
         memory.strides = numbers(data.strides)
     struct.memory = ctypes.pointer(memory)
@@ -196,7 +196,7 @@ class RegionArguments:
         """The struct, or None if the rank takes no part in the call."""
         if lower is None:
             return
-        self.struct = c.Region()
+        self.struct = declarations.Region()
         problems = []
         is_wrong_type = False
         try:
@@ -224,7 +224,7 @@ class RegionArguments:
             self.struct.data_type = problem_name(problems, is_wrong_type=is_wrong_type)
             # The library checks these fields before the type: give them values that are valid.
             self.struct.dimensions = 0
-            zeros = numbers([0] * MAX_DIMENSIONS)
+            zeros = numbers([0] * declarations.MAX_DIMENSIONS)
             self.struct.lower = self.struct.extent = zeros
             self.struct.stride = None
 
@@ -250,7 +250,7 @@ class TransferArguments:
         *,
         is_read_into: bool,
     ) -> None:
-        self.struct = c.Transfer()
+        self.struct = declarations.Transfer()
         self.data: Any = None
         self.problems: list[str] = []
         self.is_wrong_type = False
@@ -308,7 +308,7 @@ class TransferArguments:
     def describe_section(self, section: Sequence[slice], shape: Sequence[int]) -> None:
         start, count, stride = section_numbers(section, shape)
         self.struct.section = ctypes.pointer(
-            c.Section(start=numbers(start), count=numbers(count), stride=numbers(stride))
+            declarations.Section(start=numbers(start), count=numbers(count), stride=numbers(stride))
         )
         # The library refuses -1: the section and the memory differ in their number of dimensions.
         told = self.struct.dimensions
@@ -332,4 +332,6 @@ class TransferArguments:
 
 def transfer_structs(transfers: Sequence[TransferArguments]) -> Any:
     """Returns the structs as a contiguous C array."""
-    return (c.Transfer * max(1, len(transfers)))(*(transfer.struct for transfer in transfers))
+    return (declarations.Transfer * max(1, len(transfers)))(
+        *(transfer.struct for transfer in transfers)
+    )

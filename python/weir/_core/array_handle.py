@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weir._core import declarations
 from weir._core import library as c
 from weir._core.arguments import Data, RegionArguments, SectionLike, dtype_of
 from weir._core.failures import checked
@@ -44,7 +45,7 @@ class Array:
         """Weir's name of the element type, such as ``"float64"`` or ``"record[24]"``."""
         name = c.library().weir_array_element_type(self.handle)
         if name is None:
-            checked(-1)
+            checked(declarations.E_ARGUMENT)
         return str(name.decode())
 
     @property

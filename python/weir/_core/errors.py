@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from weir._core import declarations
 from weir.errors import Error
 
 
@@ -62,13 +63,13 @@ class AbortedError(Error):
 
 
 CLASSES = {
-    -1: ArgumentError,
-    -2: MismatchError,
-    -3: StorageError,
-    -4: StorageError,
-    -5: NotEnoughMemoryError,
-    -6: UnsupportedError,
-    -7: DeadlineError,
-    -8: BrokenError,
-    -9: AbortedError,
+    declarations.E_ARGUMENT: ArgumentError,
+    declarations.E_MISMATCH: MismatchError,
+    declarations.E_IO: StorageError,
+    declarations.E_CORRUPT: StorageError,
+    declarations.E_MEMORY: NotEnoughMemoryError,
+    declarations.E_UNSUPPORTED: UnsupportedError,
+    declarations.E_DEADLINE: DeadlineError,
+    declarations.E_BROKEN: BrokenError,
+    declarations.E_ABORTED: AbortedError,
 }

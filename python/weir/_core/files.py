@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from ctypes import (
-    CDLL,
-    POINTER,
-    Structure,
-    byref,
-    c_char_p,
-    c_int,
-    c_int32,
-    c_int64,
-    c_void_p,
-    string_at,
-)
+from ctypes import CDLL, POINTER, byref, c_char_p, c_int64, c_void_p, string_at
 from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
+from weir._core import declarations
 from weir._core.errors import StorageError
 from weir._core.failures import failure
 from weir._core.shared_library import load
@@ -30,61 +20,21 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from weir._core.shared_library import Declarations
-
 LIBRARY = "libweir_files.so.0"
 PATH_VARIABLE = "WEIR_FILES_LIBRARY"
 
-HANDLE = c_void_p
-PLACE = POINTER(c_void_p)
-NUMBERS = POINTER(c_int64)
-MOVE = [HANDLE, c_int64, NUMBERS, NUMBERS, NUMBERS, c_void_p, NUMBERS]
-
-
-class TextsStruct(Structure):
-    """``weir_files_texts``."""
-
-    _fields_: ClassVar = [("count", c_int64), ("offsets", POINTER(c_int64)), ("bytes", c_void_p)]
-
-
-TEXTS = POINTER(TextsStruct)
-
-# Words for the checksummed blocks that reads verify, with the numbers of weir_files_verify_reads.
-VERIFIED = {"none": 0, "covered": 1, "touched": 2}
-
-# Result type and argument types of each function that is used.
-FUNCTIONS: Declarations = {
-    "weir_files_version": (c_char_p, []),
-    "weir_files_last_error": (c_char_p, []),
-    "weir_files_formats": (c_char_p, []),
-    "weir_files_open": (c_int, [c_char_p, PLACE]),
-    "weir_files_close": (c_int, [PLACE]),
-    "weir_files_reload": (c_int, [PLACE]),
-    "weir_files_description": (c_char_p, [HANDLE]),
-    "weir_files_unfinished": (c_char_p, [c_char_p]),
-    "weir_files_drop_steps": (c_int, [c_char_p, c_int64]),
-    "weir_files_missing": (
-        c_int64,
-        [HANDLE, c_int64, NUMBERS, NUMBERS, POINTER(c_char_p)],
-    ),
-    "weir_files_sums": (c_int64, [HANDLE, NUMBERS, POINTER(c_char_p)]),
-    "weir_files_verify": (c_char_p, [HANDLE, c_int64]),
-    "weir_files_verify_reads": (c_int, [HANDLE, c_int32]),
-    "weir_files_cache": (c_int, [HANDLE, c_int64]),
-    "weir_files_read": (c_int, MOVE),
-    "weir_files_read_texts": (c_int, [HANDLE, c_int64, NUMBERS, NUMBERS, NUMBERS, POINTER(TEXTS)]),
-    "weir_files_free_texts": (None, [POINTER(TEXTS)]),
-    "weir_files_create": (c_int, [c_char_p, c_char_p, c_char_p, PLACE]),
-    "weir_files_write": (c_int, MOVE),
-    "weir_files_commit": (c_int, [HANDLE]),
-    "weir_files_array_dimensions": (c_int32, [HANDLE, c_int64]),
+VERIFIED = {
+    "none": declarations.FILES_VERIFY_NONE,
+    "covered": declarations.FILES_VERIFY_COVERED,
+    "touched": declarations.FILES_VERIFY_TOUCHED,
 }
+"""Words for the checksummed blocks that reads verify."""
 
 
 @cache
 def library() -> CDLL:
     """Loads libweir_files.so and declares its functions. Raises LibraryError with the remedy."""
-    return load(LIBRARY, PATH_VARIABLE, FUNCTIONS)
+    return load(LIBRARY, PATH_VARIABLE, declarations.FILES_FUNCTIONS)
 
 
 def checked(code: int) -> int:
@@ -195,7 +145,7 @@ class FileHandle:
         self, array: int, start: Sequence[int], count: Sequence[int], stride: Sequence[int]
     ) -> list[bytes]:
         """Returns a section of an array of variable-length texts, in row-major order."""
-        read = TEXTS()
+        read = POINTER(declarations.FilesTexts)()
         checked(
             library().weir_files_read_texts(
                 self._handle, array, numbers(start), numbers(count), numbers(stride), byref(read)

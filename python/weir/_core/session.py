@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from ctypes import byref, c_int, c_int64, c_void_p
+from ctypes import byref, c_int64, c_void_p
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 import numpy as np
 
+from weir._core import declarations, step_file
 from weir._core import library as c
-from weir._core import step_file
 from weir._core.arguments import (
-    COLUMN_MAJOR,
-    ROW_MAJOR,
+    ORDERS,
     Data,
     SectionLike,
     TransferArguments,
@@ -30,15 +29,19 @@ from weir._core.arguments import (
     type_name,
 )
 from weir._core.array_handle import Array
+from weir._core.communicator import communicator_for_c
 from weir._core.failures import checked, line_of_exception
 from weir._core.requests import Requests, UnderWay
 
 if TYPE_CHECKING:
     from mpi4py import MPI
 
-FILES = {"shared": 0, "per aggregator": 1, "per rank": 2}
-DIRECTIONS = {"write": 0, "read": 1}
-ORDERS = {"C": ROW_MAJOR, "F": COLUMN_MAJOR}
+FILES = {
+    "shared": declarations.SHARED_FILE,
+    "per aggregator": declarations.FILE_PER_AGGREGATOR,
+    "per rank": declarations.FILE_PER_RANK,
+}
+DIRECTIONS = {"write": declarations.WRITE, "read": declarations.READ}
 ENGINES = {1: "posix", 2: "io_uring", 3: "direct-io", 4: "mpi-io"}
 STRATEGIES = {1: "direct", 2: "node", 3: "two-phase", 4: "server-directed"}
 
@@ -47,14 +50,6 @@ TransferLike: TypeAlias = (
     "tuple[Array, Distribution, Data] | tuple[Array, Distribution, Data, SectionLike]"
 )
 """Array, distribution, this rank's part in memory, and optionally a section."""
-
-
-def communicator_for_c(communicator: MPI.Comm) -> Any:
-    """Returns the MPI_Comm of an mpi4py communicator: a pointer in Open MPI, an int in MPICH."""
-    from mpi4py import MPI  # noqa: PLC0415 (only programs with arrays have it)
-
-    kind = c_void_p if MPI._sizeof(MPI.Comm) == ctypes.sizeof(c_void_p) else c_int
-    return kind.from_address(MPI._addressof(communicator))
 
 
 def library_version() -> str:
@@ -199,7 +194,7 @@ class Session:
         targets: int = 0,
         engine: str | None = None,
     ) -> None:
-        options = c.SessionOptions(
+        options = declarations.SessionOptions(
             deadline_seconds=deadline_seconds,
             strategy=strategy.encode() if strategy is not None else None,
             aggregators=aggregators,
@@ -215,12 +210,11 @@ class Session:
         )
         self.handle = c_void_p()
         self.requests = Requests()
-        mpi_communicator = communicator_for_c(communicator)
-        # The type of MPI_Comm depends on the MPI library.
-        opening = c.library().weir_session_open
-        opening.restype = c_int
-        opening.argtypes = [type(mpi_communicator), ctypes.POINTER(c.SessionOptions), c.PLACE]
-        checked(opening(mpi_communicator, byref(options), byref(self.handle)))
+        checked(
+            c.library().weir_session_open(
+                communicator_for_c(communicator), byref(options), byref(self.handle)
+            )
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -279,7 +273,7 @@ class Session:
         """
         shape = extents("shape", shape)
         formats = formats if isinstance(formats, str) else texts("formats", formats)
-        options = c.DistributionOptions(
+        options = declarations.DistributionOptions(
             grid=numbers(grid), grid_order=choice("grid_order", grid_order, ORDERS)
         )
         # If the grid has a wrong number of dimensions, 0 makes the library refuse it on all ranks.
@@ -354,7 +348,7 @@ class Session:
         """
         shape = extents("shape", shape)
         names = [str(directory).encode() for directory in directories]
-        options = c.ArrayOptions(
+        options = declarations.ArrayOptions(
             order=choice("order", order, ORDERS),
             files=choice("files", files, FILES),
             chunks=numbers(chunks),
@@ -398,7 +392,7 @@ class Session:
 
         The arguments are the same on every rank.
         """
-        options = c.OpenOptions(read_only=int(read_only))
+        options = declarations.OpenOptions(read_only=int(read_only))
         handle = c_void_p()
         checked(
             c.library().weir_array_open(
@@ -539,9 +533,13 @@ class Session:
         The keys are the fields of ``weir_figures``. Raises ArgumentError before the first request
         has ended.
         """
-        figures = c.Figures()
+        figures = declarations.Figures()
         checked(c.library().weir_session_figures(self.handle, byref(figures)))
-        names = [field[0] for field in c.Figures._fields_ if not field[0].startswith("reserved")]
+        names = [
+            field[0]
+            for field in declarations.Figures._fields_
+            if not field[0].startswith("reserved")
+        ]
         found: dict[str, int | str] = {name: getattr(figures, name) for name in names}
         found["strategy"] = STRATEGIES.get(figures.strategy, "automatic")
         found["engine"] = ENGINES.get(figures.engine, "automatic")

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from weir._core import declarations
 from weir._core import library as c
-from weir._core.arguments import choice, extents, numbers, type_name
+from weir._core.arguments import ORDERS, choice, extents, numbers, type_name
 from weir._core.array_handle import Array
 from weir._core.attribute_values import GivenValue, PlainValue, plain
 from weir._core.failures import checked
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 Durability: TypeAlias = Literal["none", "step", "operation"]
 Checksum: TypeAlias = Literal["none", "crc32c"]
 Unwritten: TypeAlias = Literal["fill", "error"]
-ORDERS = {"C": 0, "F": 1}
 SILENT_SECONDS = 5.0
 """A rank that waits longer than this for the others to give up a step prints its exception."""
 
@@ -123,7 +123,7 @@ class File:
         wanted = element_type if isinstance(element_type, str) else None
         dtype = None if wanted is not None else np.dtype(element_type)
         named = wanted if wanted is not None else type_name(dtype)  # type: ignore[arg-type]
-        options = c.DefineOptions(
+        options = declarations.DefineOptions(
             order=choice("order", order, ORDERS),
             steps=int(steps),
             chunks=numbers(chunks),
@@ -366,7 +366,7 @@ def create(
     unwritten: Unwritten | None,
 ) -> File:
     """Implements `Session.create_file`."""
-    options = c.FileOptions(
+    options = declarations.FileOptions(
         format=None if format is None else format.encode(),
         durability=None if durability is None else durability.encode(),
         step_dimension=None if step_dimension is None else step_dimension.encode(),
@@ -398,7 +398,7 @@ def open_existing(
     unwritten: Unwritten | None,
 ) -> File:
     """Implements `Session.open_file`."""
-    options = c.FileOpenOptions(
+    options = declarations.FileOpenOptions(
         read_only=int(read_only),
         rewrite=int(rewrite),
         durability=None if durability is None else durability.encode(),
