@@ -1,11 +1,12 @@
-"""Write the declarations that Python needs from the C headers that define them.
+"""Write the declarations that Python and Fortran need from the C headers that define them.
 
 usage: generate_bindings.py [--check]
 
 ``include/weir/weir.h`` and ``files.h`` are the only description of the public interface. From them
-come the constants, structs and functions for Python's ctypes. With ``--check`` nothing is written,
-and the exit status is 1 if a file differs from what would be written. A header with C that
-`c_header` does not know gives one line and the exit status 2.
+come the constants, structs and functions for Python's ctypes, and the constants, types and
+interfaces for Fortran. ``src/fortran/transfers.h`` declares what the Fortran library adds. With
+``--check`` nothing is written, and the exit status is 1 if a file differs from what would be
+written. A header with C that `c_header` does not know gives one line and the exit status 2.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import sys
 from pathlib import Path
 
 from c_header import Header, HeaderError, parse
+from fortran_declarations import bindings_text, constants_text
 from python_declarations import python_text
 
 CLONE = Path(__file__).resolve().parent.parent
@@ -29,16 +31,21 @@ def texts() -> dict[str, str]:
     """Returns the text of each generated file, by its path in the clone. Raises HeaderError."""
     weir = header("include/weir/weir.h", "MPI_Comm")
     files = header("include/weir/files.h")
+    transfers = header("src/fortran/transfers.h", "CFI_cdesc_t", below=weir)
     return {
         "python/weir/_core/declarations.py": python_text(
             FIRST_LINE.format(f"{weir.path} and files.h"),
             {"FUNCTIONS": weir, "FILES_FUNCTIONS": files},
         ),
+        "src/fortran/constants.f90": constants_text(FIRST_LINE.format(weir.path), weir),
+        "src/fortran/bindings.f90": bindings_text(
+            FIRST_LINE.format(f"{weir.path} and transfers.h"), weir, transfers
+        ),
     }
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Write the declarations for Python.")
+    parser = argparse.ArgumentParser(description="Write the declarations for Python and Fortran.")
     parser.add_argument("--check", action="store_true", help="write nothing; say what is stale")
     check = parser.parse_args().check
     try:

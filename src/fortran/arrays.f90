@@ -5,20 +5,17 @@ module weir_arrays
   use, intrinsic :: iso_fortran_env, only: int32, int64
   use weir_bindings, only: array_options_in_c, c_array_close, c_array_create, c_array_dimensions, &
                            c_array_element_bytes, c_array_element_type, c_array_open, &
-                           c_array_shape, c_array_sync, c_type_name, max_dimensions, &
-                           open_options_in_c
-  use weir_distributions, only: weir_column_major, weir_distribution
-  use weir_outcomes, only: place_names, settle, text_at, weir_e_argument, with_null
+                           c_array_shape, c_array_sync, c_type_name, open_options_in_c
+  use weir_constants, only: weir_column_major, weir_e_argument, weir_max_dimensions, &
+                            weir_shared_file
+  use weir_distributions, only: weir_distribution
+  use weir_outcomes, only: place_names, settle, text_at, with_null
   use weir_sessions, only: weir_session
   implicit none
   private
   public :: weir_array_create, weir_array_open, weir_array_dimensions, weir_array_shape
   public :: weir_array_element_type, weir_array_element_bytes, weir_array_sync, weir_array_close
   public :: weir_type_of
-
-  integer, parameter, public :: weir_shared_file = 0
-  integer, parameter, public :: weir_file_per_aggregator = 1
-  integer, parameter, public :: weir_file_per_rank = 2
 
   ! All components alike. At most one of chunks, natural_chunks and typical_request may be given,
   ! and defines the chunks. If none is given, the whole array lies in one order.
@@ -176,7 +173,7 @@ contains
     class(weir_array), intent(in) :: array
     integer, intent(out), optional :: status
     integer(int64), allocatable :: extents(:)
-    integer(int64) :: turned(max_dimensions)
+    integer(int64) :: turned(weir_max_dimensions)
     integer :: dimensions
     dimensions = max(0, c_array_dimensions(array%handle))
     call settle(c_array_shape(array%handle, turned), status)

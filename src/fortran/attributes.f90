@@ -4,10 +4,12 @@ module weir_attributes
   use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_double, c_int32_t, c_loc, &
                                          c_null_char, c_null_ptr, c_ptr
   use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
-  use weir_file_bindings, only: c_attribute, c_attribute_integers, c_attribute_numbers, &
-                                c_attribute_reals, c_attribute_text, c_attribute_texts, &
-                                c_attribute_type, c_attributes, c_get_integers, &
-                                c_get_numbers, c_get_reals, c_get_text, c_get_texts
+  use weir_bindings, only: c_file_attribute, c_file_attribute_integers, &
+                           c_file_attribute_numbers, c_file_attribute_reals, &
+                           c_file_attribute_text, c_file_attribute_texts, c_file_attribute_type, &
+                           c_file_attributes, c_file_get_integers, c_file_get_numbers, &
+                           c_file_get_reals, c_file_get_text, c_file_get_texts
+  use weir_constants, only: weir_integers, weir_reals, weir_texts
   use weir_files, only: weir_file
   use weir_outcomes, only: settle, text_at, with_null
   implicit none
@@ -17,11 +19,6 @@ module weir_attributes
   public :: weir_file_get_text, weir_file_get_integers, weir_file_get_reals
   public :: weir_file_attribute_texts, weir_file_attribute_type
   public :: weir_file_get_numbers, weir_file_get_texts
-
-  integer, parameter, public :: weir_text = 1
-  integer, parameter, public :: weir_integers = 2
-  integer, parameter, public :: weir_reals = 3
-  integer, parameter, public :: weir_texts = 4
 
   ! weir_file_attribute_integers(file, owner, name, values [, status])
   !
@@ -44,8 +41,8 @@ contains
     type(weir_file), intent(in) :: file
     character(len=*), intent(in) :: owner, name, text
     integer, intent(out), optional :: status
-    call settle(c_attribute_text(file%handle, with_null(owner), with_null(name), &
-                                 with_null(text)), status)
+    call settle(c_file_attribute_text(file%handle, with_null(owner), with_null(name), &
+                                      with_null(text)), status)
   end subroutine
 
   subroutine small_integer(file, owner, name, values, status)
@@ -71,9 +68,9 @@ contains
     integer, intent(out), optional :: status
     integer(int32), target :: packed(size(values))
     packed = values
-    call settle(c_attribute_numbers(file%handle, with_null(owner), with_null(name), &
-                                    with_null('int32'), size(values, kind=int64), &
-                                    c_loc(packed)), status)
+    call settle(c_file_attribute_numbers(file%handle, with_null(owner), with_null(name), &
+                                         with_null('int32'), size(values, kind=int64), &
+                                         c_loc(packed)), status)
   end subroutine
 
   subroutine large_integers(file, owner, name, values, status)
@@ -81,8 +78,8 @@ contains
     character(len=*), intent(in) :: owner, name
     integer(int64), intent(in) :: values(:)
     integer, intent(out), optional :: status
-    call settle(c_attribute_integers(file%handle, with_null(owner), with_null(name), &
-                                     size(values, kind=int64), values), status)
+    call settle(c_file_attribute_integers(file%handle, with_null(owner), with_null(name), &
+                                          size(values, kind=int64), values), status)
   end subroutine
 
   subroutine small_real(file, owner, name, values, status)
@@ -108,9 +105,9 @@ contains
     integer, intent(out), optional :: status
     real(real32), target :: packed(size(values))
     packed = values
-    call settle(c_attribute_numbers(file%handle, with_null(owner), with_null(name), &
-                                    with_null('float32'), size(values, kind=int64), &
-                                    c_loc(packed)), status)
+    call settle(c_file_attribute_numbers(file%handle, with_null(owner), with_null(name), &
+                                         with_null('float32'), size(values, kind=int64), &
+                                         c_loc(packed)), status)
   end subroutine
 
   subroutine large_reals(file, owner, name, values, status)
@@ -118,8 +115,8 @@ contains
     character(len=*), intent(in) :: owner, name
     real(real64), intent(in) :: values(:)
     integer, intent(out), optional :: status
-    call settle(c_attribute_reals(file%handle, with_null(owner), with_null(name), &
-                                  size(values, kind=int64), real(values, c_double)), status)
+    call settle(c_file_attribute_reals(file%handle, with_null(owner), with_null(name), &
+                                       size(values, kind=int64), real(values, c_double)), status)
   end subroutine
 
   ! Gives `owner` a list of texts, without their trailing blanks. Called before the first step
@@ -138,8 +135,8 @@ contains
       end do
       places(i) = c_loc(letters(1, i))
     end do
-    call settle(c_attribute_texts(file%handle, with_null(owner), with_null(name), &
-                                  size(texts, kind=int64), places), status)
+    call settle(c_file_attribute_texts(file%handle, with_null(owner), with_null(name), &
+                                       size(texts, kind=int64), places), status)
   end subroutine
 
   ! Returns the type of an attribute: 'text', 'texts', 'int32', ...; '' if there is no such
@@ -149,7 +146,7 @@ contains
     character(len=*), intent(in) :: owner, name
     character(len=:), allocatable :: text
     type(c_ptr) :: place
-    place = c_attribute_type(file%handle, with_null(owner), with_null(name))
+    place = c_file_attribute_type(file%handle, with_null(owner), with_null(name))
     text = ''
     if (c_associated(place)) text = text_at(place)
   end function
@@ -162,7 +159,8 @@ contains
     integer(int64), intent(in) :: bytes
     type(c_ptr), intent(in) :: place
     integer, intent(out), optional :: status
-    call settle(c_get_numbers(file%handle, with_null(owner), with_null(name), bytes, place), status)
+    call settle(c_file_get_numbers(file%handle, with_null(owner), with_null(name), bytes, place), &
+                status)
   end subroutine
 
   ! Returns the texts of a list, all as long as the longest of them; none on failure. Local.
@@ -174,8 +172,8 @@ contains
     type(c_ptr), allocatable :: places(:)
     integer :: code, i, longest
     allocate (places(items_of(file, owner, name, weir_texts)))
-    code = c_get_texts(file%handle, with_null(owner), with_null(name), size(places, kind=int64), &
-                       places)
+    code = c_file_get_texts(file%handle, with_null(owner), with_null(name), &
+                            size(places, kind=int64), places)
     if (code /= 0) then
       deallocate (places)
       allocate (places(0))
@@ -197,7 +195,7 @@ contains
     character(len=*), intent(in) :: owner
     integer, intent(out), optional :: status
     integer(int64) :: attributes
-    attributes = c_attributes(file%handle, with_null(owner))
+    attributes = c_file_attributes(file%handle, with_null(owner))
     call settle(attributes, status)
   end function
 
@@ -216,8 +214,8 @@ contains
     place = c_null_ptr
     found = 0
     count = 0
-    call settle(c_attribute(file%handle, with_null(owner), int(number, int64) - 1, place, found, &
-                            count), status)
+    call settle(c_file_attribute(file%handle, with_null(owner), int(number, int64) - 1, place, &
+                                 found, count), status)
     name = text_at(place)
     kind = found
   end subroutine
@@ -230,7 +228,7 @@ contains
     character(len=:), allocatable :: text
     type(c_ptr) :: place
     place = c_null_ptr
-    call settle(c_get_text(file%handle, with_null(owner), with_null(name), place), status)
+    call settle(c_file_get_text(file%handle, with_null(owner), with_null(name), place), status)
     text = text_at(place)
   end function
 
@@ -242,8 +240,8 @@ contains
     integer(int64), allocatable :: values(:)
     integer :: code
     allocate (values(numbers_of(file, owner, name)))
-    code = c_get_integers(file%handle, with_null(owner), with_null(name), &
-                          size(values, kind=int64), values)
+    code = c_file_get_integers(file%handle, with_null(owner), with_null(name), &
+                               size(values, kind=int64), values)
     if (code /= 0) values = [integer(int64) ::]
     call settle(int(code, int64), status)
   end function
@@ -256,8 +254,8 @@ contains
     real(real64), allocatable :: values(:)
     integer :: code
     allocate (values(numbers_of(file, owner, name)))
-    code = c_get_reals(file%handle, with_null(owner), with_null(name), size(values, kind=int64), &
-                       values)
+    code = c_file_get_reals(file%handle, with_null(owner), with_null(name), &
+                            size(values, kind=int64), values)
     if (code /= 0) values = [real(real64) ::]
     call settle(int(code, int64), status)
   end function
@@ -280,7 +278,7 @@ contains
     integer(int64) :: count, i
     integer :: kind, status
     found = 0
-    do i = 1, c_attributes(file%handle, with_null(owner))
+    do i = 1, c_file_attributes(file%handle, with_null(owner))
       call weir_file_attribute(file, owner, int(i), name, kind, count, status)
       if (status == 0 .and. name == trim(wanted)) then
         if (kind == wanted_kind) found = count

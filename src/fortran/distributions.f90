@@ -9,6 +9,7 @@ module weir_distributions
                            c_distribution_from_boxes, c_distribution_global_index, &
                            c_distribution_piece_shape, c_distribution_pieces, &
                            distribution_options_in_c
+  use weir_constants, only: weir_column_major
   use weir_outcomes, only: reversed_formats, settle, with_null
   use weir_sessions, only: weir_session
   implicit none
@@ -16,9 +17,6 @@ module weir_distributions
   public :: weir_distribution_create, weir_distribution_from_boxes, weir_distribution_free
   public :: weir_distribution_elements, weir_distribution_pieces, weir_distribution_piece_shape
   public :: weir_distribution_global_index
-
-  integer, parameter, public :: weir_row_major = 0     ! the last dimension runs fastest
-  integer, parameter, public :: weir_column_major = 1  ! the first dimension does, as in Fortran
 
   ! All components alike.
   type, public :: weir_distribution_options

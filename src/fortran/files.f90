@@ -14,18 +14,17 @@ module weir_files
   use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_int32_t, c_loc, c_null_ptr, c_ptr
   use, intrinsic :: iso_fortran_env, only: int32, int64
   use weir_arrays, only: weir_array
-  use weir_bindings, only: transfer_in_c
-  use weir_distributions, only: weir_column_major, weir_distribution
-  use weir_file_bindings, only: c_array_dimension_name, c_array_has_steps, c_file_array, &
-                                c_file_array_name, c_file_arrays, c_file_close, c_file_create, &
-                                c_file_define, c_file_drop_steps, c_file_extend, c_file_in_step, &
-                                 c_file_open, &
-                                c_file_select_step, &
-                                c_file_step_abort, c_file_step_begin, c_file_step_end, &
-                                c_file_steps, c_file_unwritten, c_file_unwritten_name, &
-                                define_options_in_c, file_open_options_in_c, file_options_in_c
+  use weir_bindings, only: c_array_dimension_name, c_array_has_steps, c_file_array, &
+                           c_file_array_name, c_file_arrays, c_file_close, c_file_create, &
+                           c_file_define, c_file_drop_steps, c_file_extend, c_file_in_step, &
+                           c_file_open, c_file_select_step, c_file_step_abort, &
+                           c_file_step_begin, c_file_step_end, c_file_steps, c_file_unwritten, &
+                           c_file_unwritten_name, define_options_in_c, file_open_options_in_c, &
+                           file_options_in_c, transfer_in_c
+  use weir_constants, only: weir_column_major, weir_e_argument, weir_ok
+  use weir_distributions, only: weir_distribution
   use weir_memory, only: describe
-  use weir_outcomes, only: place_names, settle, text_at, weir_e_argument, weir_ok, with_null
+  use weir_outcomes, only: place_names, settle, text_at, with_null
   use weir_sessions, only: weir_session
   implicit none
   private
@@ -291,9 +290,9 @@ contains
     character(len=:), allocatable, intent(inout) :: type_name
     type(c_ptr), intent(out) :: place
     type(transfer_in_c) :: described
-    character(kind=c_char), target :: found(size(described%element_type))
+    character(kind=c_char), target :: found(size(described%type))
     call describe(fill, described)
-    found = described%element_type
+    found = described%type
     if (text_at(c_loc(found)) /= type_name) then
       type_name = type_name//' with a fill value that is '//text_at(c_loc(found))
     end if

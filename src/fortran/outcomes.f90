@@ -1,30 +1,26 @@
 ! Outcomes of calls, and conversion of words, numbers and lists of numbers to and from C.
 module weir_outcomes
   use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_f_pointer, c_int, c_loc, &
-                                         c_null_char, c_ptr
+                                         c_null_char, c_ptr, c_size_t
   use, intrinsic :: iso_fortran_env, only: error_unit, int32, int64
-  use weir_bindings, only: c_last_error, c_string_length, c_version
+  use weir_bindings, only: c_last_error, c_version
   implicit none
   private
   public :: settle, text_at, with_null, place_names, reversed_formats
   public :: weir_last_error, weir_version
 
-  ! The codes of weir.h, which says what each of them means.
-  integer, parameter, public :: weir_ok = 0
-  integer, parameter, public :: weir_e_argument = -1
-  integer, parameter, public :: weir_e_mismatch = -2
-  integer, parameter, public :: weir_e_io = -3
-  integer, parameter, public :: weir_e_corrupt = -4
-  integer, parameter, public :: weir_e_memory = -5
-  integer, parameter, public :: weir_e_unsupported = -6
-  integer, parameter, public :: weir_e_deadline = -7
-  integer, parameter, public :: weir_e_broken = -8
-  integer, parameter, public :: weir_e_aborted = -9
-
   ! Stores a code in `status` if it is present. If it is absent, a failure prints a line and stops
   ! the program.
   interface settle
     module procedure settle_code, settle_count
+  end interface
+
+  interface
+    pure function c_string_length(text) bind(C, name='strlen') result(length)
+      import :: c_ptr, c_size_t
+      type(c_ptr), value, intent(in) :: text
+      integer(c_size_t) :: length
+    end function
   end interface
 
 contains

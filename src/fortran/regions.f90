@@ -8,10 +8,12 @@
 ! rank that takes no part passes `lower` without numbers, [integer ::]. All ranks refuse indices
 ! outside the array and, in a write, regions of two ranks that have an element in common.
 module weir_regions
-  use, intrinsic :: iso_c_binding, only: c_int32_t, c_null_ptr, c_ptr
+  use, intrinsic :: iso_c_binding, only: c_null_ptr, c_ptr
   use, intrinsic :: iso_fortran_env, only: int32, int64
   use weir_arrays, only: weir_array
-  use weir_bindings, only: c_read_region, c_write_region, max_dimensions, transfer_in_c
+  use weir_bindings, only: alone => fortran_alone, begun => fortran_begun, c_read_region, &
+                           c_write_region, together => fortran_together, transfer_in_c
+  use weir_constants, only: weir_max_dimensions
   use weir_memory, only: describe
   use weir_outcomes, only: settle
   use weir_requests, only: weir_request
@@ -19,8 +21,6 @@ module weir_regions
   private
   public :: weir_write_region, weir_read_region, weir_write_region_begin, weir_read_region_begin
   public :: weir_write_region_independent, weir_read_region_independent
-
-  integer(c_int32_t), parameter :: together = 0, begun = 1, alone = 2
 
   ! Writes this rank's region. Collective.
   interface weir_write_region
@@ -213,7 +213,7 @@ contains
     region%array = array%handle
     n = size(lower)
     region%section_dimensions = n
-    if (n > max_dimensions) region%section_dimensions = -1
+    if (n > weir_max_dimensions) region%section_dimensions = -1
     if (present(stride)) then
       if (size(stride) /= n) region%section_dimensions = -1
     end if

@@ -9,19 +9,17 @@ module weir_requests
   use, intrinsic :: iso_c_binding, only: c_associated, c_int32_t, c_null_ptr, c_ptr
   use, intrinsic :: iso_fortran_env, only: int64
   use weir_arrays, only: weir_array
-  use weir_bindings, only: c_detach, c_explain, c_read_begin, c_read_many, c_test, c_wait, &
-                           c_write_begin, c_write_many, max_dimensions, transfer_in_c
+  use weir_bindings, only: c_read_begin, c_read_many, c_request_detach, c_session_explain, c_test, &
+                           c_wait, c_write_begin, c_write_many, transfer_in_c
+  use weir_constants, only: weir_max_dimensions, weir_ok
   use weir_distributions, only: weir_distribution
   use weir_memory, only: describe
-  use weir_outcomes, only: settle, text_at, weir_ok
+  use weir_outcomes, only: settle, text_at
   use weir_sessions, only: weir_session
   implicit none
   private
   public :: weir_write, weir_read, weir_write_many, weir_read_many, weir_write_begin
   public :: weir_read_begin, weir_wait, weir_test, weir_request_detach, weir_session_explain
-
-  integer, parameter, public :: weir_direction_write = 0
-  integer, parameter, public :: weir_direction_read = 1
 
   ! The elements start(d) + k * stride(d), 0 <= k < count(d), along each dimension d of the array,
   ! counted from 1. Strides that are not given are 1. Alike.
@@ -165,7 +163,7 @@ contains
     class(weir_request), intent(inout) :: request
     integer, intent(out), optional :: status
     if (present(status)) status = weir_ok
-    if (c_associated(request%handle)) call settle(c_detach(request%handle), status)
+    if (c_associated(request%handle)) call settle(c_request_detach(request%handle), status)
   end subroutine
 
   ! Describes what weir_write_many (`direction` weir_direction_write) or weir_read_many
@@ -179,8 +177,8 @@ contains
     character(len=:), allocatable :: text
     type(c_ptr) :: place
     place = c_null_ptr
-    call settle(c_explain(session%handle, int(direction, c_int32_t), &
-                          size(transfers, kind=c_int32_t), transfers%in_c, place), status)
+    call settle(c_session_explain(session%handle, int(direction, c_int32_t), &
+                                  size(transfers, kind=c_int32_t), transfers%in_c, place), status)
     text = text_at(place)
   end function
 
@@ -226,7 +224,7 @@ contains
     found = -1
     if (.not. (allocated(first) .and. allocated(second))) return
     if (size(first) /= size(second)) return
-    if (size(first) < 1 .or. size(first) > max_dimensions) return
+    if (size(first) < 1 .or. size(first) > weir_max_dimensions) return
     if (present(third)) then
       if (allocated(third)) then
         if (size(third) /= size(first)) return

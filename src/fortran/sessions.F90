@@ -11,7 +11,7 @@ module weir_sessions
   implicit none
   private
   public :: weir_session_open, weir_session_close, weir_session_abandon, weir_session_figures
-  public :: weir_figures
+  public :: weir_figures  ! weir.h says what each component is: times in ns, sizes in bytes
 
   ! All components alike; 0, or not allocated, stands for the default. weir.h says what each
   ! component does. Components determine how data is read and written, never which data.

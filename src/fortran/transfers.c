@@ -155,8 +155,8 @@ int weir_fortran_read_region(int32_t how, const fortran_transfer* given, weir_re
                               : weir_read_region(given->array, region);
 }
 
-int weir_fortran_explain(weir_session* session, int32_t direction, int32_t count,
-                         const fortran_transfer* transfers, const char** text) {
+int weir_fortran_session_explain(weir_session* session, int32_t direction, int32_t count,
+                                 const fortran_transfer* transfers, const char** text) {
   weir_transfer* const structs = in_c(count, transfers);
   const int code = weir_session_explain(session, direction, count, structs, text);
   free(structs);

@@ -8,9 +8,8 @@
 #include <stdint.h>
 #include <weir/weir.h>
 
-/* The type `transfer_in_c` of bindings.f90 mirrors this struct. `section_dimensions` and
- * `ghost_dimensions` are 0 if there is no section or are no ghost cells, and -1 if their lists of
- * numbers differ in size. */
+/* `section_dimensions` and `ghost_dimensions` are 0 if there is no section or are no ghost cells,
+ * and -1 if their lists of numbers differ in size. In Fortran the type is `transfer_in_c`. */
 typedef struct fortran_transfer {
   weir_array* array;
   const weir_distribution* distribution;
@@ -55,7 +54,7 @@ int weir_fortran_read_begin(weir_session* session, int32_t count, const fortran_
 enum { FORTRAN_TOGETHER = 0, FORTRAN_BEGUN = 1, FORTRAN_ALONE = 2 };
 int weir_fortran_write_region(int32_t how, const fortran_transfer* given, weir_request** request);
 int weir_fortran_read_region(int32_t how, const fortran_transfer* given, weir_request** request);
-int weir_fortran_explain(weir_session* session, int32_t direction, int32_t count,
-                         const fortran_transfer* transfers, const char** text);
+int weir_fortran_session_explain(weir_session* session, int32_t direction, int32_t count,
+                                 const fortran_transfer* transfers, const char** text);
 
 #endif

@@ -29,11 +29,10 @@
 module weir
   use weir_arrays
   use weir_attributes
+  use weir_constants
   use weir_distributions
   use weir_files
-  use weir_outcomes, only: weir_e_aborted, weir_e_argument, weir_e_broken, weir_e_corrupt, &
-                           weir_e_deadline, weir_e_io, weir_e_memory, weir_e_mismatch, &
-                           weir_e_unsupported, weir_last_error, weir_ok, weir_version
+  use weir_outcomes, only: weir_last_error, weir_version
   use weir_regions
   use weir_requests
   use weir_sessions

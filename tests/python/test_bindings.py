@@ -1,4 +1,4 @@
-"""The declarations for Python: they are what the C headers say."""
+"""The declarations for Python and Fortran: they are what the C headers say."""
 
 from __future__ import annotations
 
@@ -11,14 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from c_header import CType, HeaderError, parse
+from c_header import CType, Header, HeaderError, parse
+from fortran_declarations import bindings_text
 from python_declarations import python_text
 from weir._core import declarations
 
 CLONE = Path(__file__).parents[2]
-GENERATED = ("python/weir/_core/declarations.py",)
-TOOL = ("generate_bindings.py", "c_header.py", "python_declarations.py")
-HEADERS = ("include/weir/weir.h", "include/weir/files.h")
+GENERATED = (
+    "python/weir/_core/declarations.py",
+    "src/fortran/bindings.f90",
+    "src/fortran/constants.f90",
+)
+TOOL = ("generate_bindings.py", "c_header.py", "python_declarations.py", "fortran_declarations.py")
+HEADERS = ("include/weir/weir.h", "include/weir/files.h", "src/fortran/transfers.h")
 
 
 def code(header: str) -> str:
@@ -62,7 +67,7 @@ def test_a_changed_header_makes_the_declarations_stale(clone: Path) -> None:
     text = header.read_text()
     header.write_text(text.replace("int32_t plan_reused;", "int64_t plan_reused;"))
     status, lines, _ = run(clone, "--check")
-    assert (status, [line.split(":")[0] for line in lines.splitlines()]) == (1, [*GENERATED])
+    assert (status, [line.split(":")[0] for line in lines.splitlines()]) == (1, [*GENERATED[:2]])
     header.write_text(text.replace("int32_t plan_reused;", "float plan_reused;"))
     number = text[: text.index("int32_t plan_reused;")].count("\n") + 1
     problem = f"include/weir/weir.h:{number}: the type 'float' is not known\n"
@@ -82,7 +87,20 @@ def test_every_function_has_a_declaration_with_its_number_of_arguments(
     assert {name: len(arguments) for name, (_, arguments) in table.items()} == declared
 
 
-@pytest.mark.parametrize("header", HEADERS)
+def test_every_function_has_an_interface_in_fortran_or_one_in_its_place() -> None:
+    bindings = (CLONE / GENERATED[1]).read_text()
+    declared = re.findall(r"\b(weir_\w+)\(([^)]*)\)\s*;", code(HEADERS[0]) + code(HEADERS[2]))
+    with_structs = re.compile(r"\bMPI_Comm\b|\bweir_(?:transfer|region)\b")
+    expected = {name for name, given in declared if not with_structs.search(given)}
+    assert set(re.findall(r"bind\(C, name='(\w+)'\)", bindings)) == expected
+    own = {name.removeprefix("weir_fortran_") for name in expected if "fortran" in name}
+    in_place = {name.removeprefix("weir_") for name, _ in declared if name not in expected}
+    begun_or_alone = {name for name in in_place if name.endswith(("region_begin", "independent"))}
+    # weir_fortran_write_region and weir_fortran_read_region are for these too.
+    assert in_place - begun_or_alone == own - {"describe", "type_name"}
+
+
+@pytest.mark.parametrize("header", HEADERS[:2])
 def test_every_struct_and_constant_has_a_declaration(header: str) -> None:
     structs = re.findall(r"typedef struct weir_(\w+) {(.*?)} weir_\1;", code(header), re.DOTALL)
     assert len(structs) == len(re.findall(r"struct \w+ {", code(header)))
@@ -101,7 +119,7 @@ def test_structs_have_the_layout_of_the_c_compiler(tmp_path: Path) -> None:
     if compiler is None:
         pytest.skip("there is no C compiler")
     checks = []
-    for name in re.findall(r"typedef struct (\w+) {", "".join(map(code, HEADERS))):
+    for name in re.findall(r"typedef struct (\w+) {", "".join(map(code, HEADERS[:2]))):
         kind = getattr(declarations, name.removeprefix("weir_").title().replace("_", ""))
         checks.append((f"sizeof({name})", ctypes.sizeof(kind)))
         for field, *_ in kind._fields_:
@@ -177,6 +195,12 @@ def test_what_the_parser_does_not_know_is_refused(text: str, problem: str) -> No
 
 
 def test_a_type_without_a_form_is_refused() -> None:
+    text = "typedef struct weir_h weir_h;\nint weir_f(int64_t** x);\n"
+    with pytest.raises(HeaderError, match=r"weir_f: int64_t\*\* x has no form in Fortran"):
+        bindings_text("", parse("a.h", text), Header("b.h"))
+    text = "int weir_f(int x);\nint weir_fortran_f(int x);\n"
+    with pytest.raises(HeaderError, match=r"b.h: two functions would be c_f in Fortran"):
+        bindings_text("", Header("a.h"), parse("b.h", text))
     text = "typedef struct weir_s {\n  char name[8];\n} weir_s;\n"
     with pytest.raises(HeaderError, match=r"a.h: char has no form in ctypes"):
         python_text("", {"FUNCTIONS": parse("a.h", text)})
