@@ -15,6 +15,7 @@ from c_header import CType, Header, HeaderError, parse
 from fortran_declarations import bindings_text
 from python_declarations import python_text
 from weir._core import declarations
+from weir._core.communicator import Communicator
 
 CLONE = Path(__file__).parents[2]
 GENERATED = (
@@ -136,6 +137,17 @@ def test_structs_have_the_layout_of_the_c_compiler(tmp_path: Path) -> None:
     command = [compiler, "-fsyntax-only", f"-I{tmp_path}", f"-I{CLONE}/include", str(source)]
     answer = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert (answer.returncode, answer.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("kind", [ctypes.c_void_p, ctypes.c_int], ids=["Open MPI", "MPICH"])
+def test_a_communicator_arrives_as_the_mpi_library_has_it(kind: type) -> None:
+    passed: list[int] = []
+    call = ctypes.CFUNCTYPE(None, kind)(passed.append)
+    call.argtypes = [Communicator]
+    number = 2 ** (8 * ctypes.sizeof(kind) - 2) + 3
+    held = kind(number)
+    call(kind.from_address(ctypes.addressof(held)))
+    assert passed == [number]
 
 
 def test_a_header_is_read() -> None:
