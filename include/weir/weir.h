@@ -19,8 +19,6 @@
  *
  *   When a collective call fails on one rank, whatever the reason, it fails on all of them. Every
  *   rank returns the same code, that of the lowest rank that failed, and weir_last_error() is the
- *   same line on every rank: which rank, what, where, what to do. The session stays usable. What a
- *   rank returns the same code, that of the lowest rank that failed, and weir_last_error() is the
  *   same line on every rank: which rank, what, where, what to do. The session stays usable. After
  *   a failed write the elements of the request are undefined in the array, and all other elements
  *   are as before. After a failed read the requested elements are undefined in memory, and nothing
