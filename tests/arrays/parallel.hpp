@@ -1,60 +1,15 @@
-// What the tests on several ranks share: GoogleTest on every rank, a folder for all, and a session.
+// What the tests of arrays share: the numbers of elements, and faults that a test asks for.
 #pragma once
 
-#include <gtest/gtest.h>
-#include <mpi.h>
-
-#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <vector>
 #include <weir/weir.hpp>
 
+#include "harness/on_ranks.hpp"
+
 namespace weir::test {
-
-inline int rank_of_world() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-
-inline int size_of_world() {
-  int size = 0;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  return size;
-}
-
-// The folder in which main() makes one folder per test; the same on every rank.
-inline std::filesystem::path& folder_of_tests() {
-  static std::filesystem::path folder;
-  return folder;
-}
-
-class OnRanks : public ::testing::Test {
- protected:
-  void SetUp() override {
-    const auto* const test = ::testing::UnitTest::GetInstance()->current_test_info();
-    folder_ = folder_of_tests() / (std::string(test->test_suite_name()) + "." + test->name() + "." +
-                                   std::to_string(size_of_world()));
-    if (rank_of_world() == 0) {
-      std::filesystem::remove_all(folder_);
-      std::filesystem::create_directories(folder_);
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
-  }
-  void TearDown() override {
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank_of_world() == 0) std::filesystem::remove_all(folder_);
-  }
-  [[nodiscard]] std::string path(const std::string& name) const { return folder_ / name; }
-
- private:
-  std::filesystem::path folder_;
-};
 
 // What a preloaded library (tests/failure/faulty_io.c) spoils, until the end of the scope. No other
 // thread looks at the environment meanwhile.
@@ -106,16 +61,6 @@ std::vector<Element> numbered_part(const Distribution& distribution, const Exten
     }
   }
   return part;
-}
-
-template <typename Element>
-std::vector<Element> content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::vector<char> bytes{std::istreambuf_iterator<char>(file), {}};
-  std::vector<Element> elements(bytes.size() / sizeof(Element));
-  std::copy_n(bytes.data(), elements.size() * sizeof(Element),
-              reinterpret_cast<char*>(elements.data()));
-  return elements;
 }
 
 }  // namespace weir::test

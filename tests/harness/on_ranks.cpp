@@ -1,0 +1,62 @@
+#include "harness/on_ranks.hpp"
+
+#include <cstdio>
+
+namespace weir::test {
+namespace {
+
+std::filesystem::path& folder_given() {
+  static std::filesystem::path folder;
+  return folder;
+}
+
+// The only output of all ranks but 0.
+class Failures : public ::testing::EmptyTestEventListener {
+  void OnTestPartResult(const ::testing::TestPartResult& result) override {
+    if (!result.failed()) return;
+    std::fprintf(stderr, "rank %d: %s:%d: %s\n", rank_of_world(),
+                 result.file_name() == nullptr ? "" : result.file_name(), result.line_number(),
+                 result.message());
+  }
+};
+
+}  // namespace
+
+const std::filesystem::path& folder_of_tests() { return folder_given(); }
+
+int run_tests(int argc, char** argv) {
+  ::testing::InitGoogleTest(&argc, argv);
+  folder_given() = argc > 1 ? argv[1] : ".";
+  const auto* const tests = ::testing::UnitTest::GetInstance();
+  if (rank_of_world() != 0) {
+    auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
+    delete listeners.Release(listeners.default_result_printer());
+    listeners.Append(new Failures);
+  }
+  int failed = RUN_ALL_TESTS();
+  if (tests->test_to_run_count() == 0) {
+    std::fprintf(stderr, "rank %d: no test has the name that is asked for\n", rank_of_world());
+    failed = 1;
+  }
+  MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return failed;
+}
+
+bool holds_on_all_ranks(bool holds) {
+  int all = holds ? 1 : 0;
+  MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+  return all == 1;
+}
+
+::testing::AssertionResult is_same_on_all_ranks(const std::string& text) {
+  std::string first = text;
+  auto length = static_cast<int>(text.size());
+  MPI_Bcast(&length, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  first.resize(static_cast<std::size_t>(length));
+  MPI_Bcast(first.data(), length, MPI_CHAR, 0, MPI_COMM_WORLD);
+  if (first == text) return ::testing::AssertionSuccess();
+  return ::testing::AssertionFailure() << "'" << text << "' here, '" << first << "' on rank 0";
+}
+
+}  // namespace weir::test
