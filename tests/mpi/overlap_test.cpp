@@ -1,12 +1,10 @@
 // Messages between nodes go on while an aggregator writes or reads a piece: a long message of the
 // program itself comes in although the rank that receives it is in its engine all the time.
-#include <fmt/format.h>
 #include <mpi.h>
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <span>
@@ -18,19 +16,15 @@
 #include "aggregation/array_file.hpp"
 #include "aggregation/collective.hpp"
 #include "engines/engine.hpp"
-#include "rank_checks.hpp"
+#include "harness/on_ranks.hpp"
 
+namespace weir::test {
 namespace {
 
-namespace array = weir::array;
-namespace storage = weir::storage;
-using weir::Status;
-using weir::aggregation::ArrayPart;
-using weir::aggregation::Collective;
-using weir::aggregation::CollectiveSettings;
-using weir::aggregation::MemoryPiece;
-
-using namespace weir::test;  // NOLINT(google-build-using-namespace)
+using aggregation::ArrayPart;
+using aggregation::Collective;
+using aggregation::CollectiveSettings;
+using aggregation::MemoryPiece;
 
 // On rank 0: a first transfer that does not end before `has_come()`, but for a deadline, and makes
 // only the call that an engine makes between parts.
@@ -41,8 +35,8 @@ class WaitingEngine final : public storage::Engine {
 
   [[nodiscard]] std::string_view name() const override { return "waiting"; }
   [[nodiscard]] storage::EngineAbilities abilities() const override { return base_->abilities(); }
-  weir::Result<std::unique_ptr<storage::EngineFile>> open(
-      const std::string& path, const storage::Opening& opening) override {
+  Result<std::unique_ptr<storage::EngineFile>> open(const std::string& path,
+                                                    const storage::Opening& opening) override {
     return base_->open(path, opening);
   }
   Status write(std::span<const storage::FileRange> ranges, storage::FileTraffic& traffic) override {
@@ -61,15 +55,15 @@ class WaitingEngine final : public storage::Engine {
 
  private:
   void wait() {
-    if (has_waited_ || rank != 0) return;
+    if (has_waited_ || rank_of_world() != 0) return;
     has_waited_ = true;
-    expect(between_ != nullptr, "nothing is called between parts");
+    EXPECT_NE(between_, nullptr) << "nothing is called between parts";
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     while (!has_come_() && std::chrono::steady_clock::now() < until) {
       if (between_) between_();
       std::this_thread::yield();
     }
-    expect(has_come_(), "no message comes in while an engine moves bytes");
+    EXPECT_TRUE(has_come_()) << "no message comes in while an engine moves bytes";
   }
 
   std::unique_ptr<storage::Engine> base_;
@@ -78,7 +72,14 @@ class WaitingEngine final : public storage::Engine {
   bool has_waited_ = false;
 };
 
-void messages_go_on(const std::string& path, bool writing) {
+class Overlap : public OnRanks {
+ protected:
+  void expect_messages_to_go_on(bool writing);
+};
+
+void Overlap::expect_messages_to_go_on(bool writing) {
+  const int rank = rank_of_world();
+  const int ranks = size_of_world();
   constexpr int message_bytes = 4 << 20;  // MPI asks the receiver before it sends that much
   constexpr std::int64_t columns = 1 << 15;
   constexpr char sent = 7;
@@ -86,8 +87,8 @@ void messages_go_on(const std::string& path, bool writing) {
   CollectiveSettings settings;
   settings.ranks_per_node = 1;
   settings.aggregators = 1;
-  settings.strategy = weir::plan::Strategy::two_phase;
-  settings.engine = weir::plan::Engine::posix;
+  settings.strategy = plan::Strategy::two_phase;
+  settings.engine = plan::Engine::posix;
   settings.deadline_seconds = 120;
   auto plain = Collective::create(MPI_COMM_WORLD, settings);
   settings.before_engine = [&message](std::unique_ptr<storage::Engine> engine) {
@@ -95,11 +96,11 @@ void messages_go_on(const std::string& path, bool writing) {
     return std::make_unique<WaitingEngine>(std::move(engine), [last] { return *last == sent; });
   };
   auto collective = Collective::create(MPI_COMM_WORLD, settings);
-  expect(plain.ok() && collective.ok(), "create");
-  if (!plain || !collective) return;
+  ASSERT_TRUE(is_ok_on_all_ranks(plain));
+  ASSERT_TRUE(is_ok_on_all_ranks(collective));
 
   const auto shape = array::Shape::create({ranks, columns}).value();
-  const weir::plan::SharedDistribution held(
+  const plan::SharedDistribution held(
       array::RegularDistribution::create(
           shape,
           std::vector<array::DistributionFormat>{array::DistributionFormat::block_of(),
@@ -110,14 +111,14 @@ void messages_go_on(const std::string& path, bool writing) {
       array::Layout::packed({1, columns}, sizeof(std::int64_t), array::Order::row_major).value();
   std::vector<std::int64_t> data(columns, rank + 1);
   const MemoryPiece memory{&layout, reinterpret_cast<std::byte*>(data.data())};
-  auto made = plain.value()->create_array(path, {shape, array::ElementKind::int64});
-  expect(made.ok(), "create the array");
-  if (!made) return;
+  auto made = plain.value()->create_array(path("array"), {shape, array::ElementKind::int64});
+  ASSERT_TRUE(is_ok_on_all_ranks(made));
   const ArrayPart all_of_it{made.value().get(), &held, {&memory, 1}};
-  if (!writing) expect(plain.value()->write({&all_of_it, 1}).ok(), "write");
-  auto opened = collective.value()->open_array(path, true);
-  expect(opened.ok(), "open");
-  if (!opened) return;
+  if (!writing) {
+    EXPECT_TRUE(is_ok(plain.value()->write({&all_of_it, 1})));
+  }
+  auto opened = collective.value()->open_array(path("array"), true);
+  ASSERT_TRUE(is_ok_on_all_ranks(opened));
   const ArrayPart part{opened.value().get(), &held, {&memory, 1}};
 
   MPI_Request request = MPI_REQUEST_NULL;
@@ -129,27 +130,20 @@ void messages_go_on(const std::string& path, bool writing) {
   if (!writing) data.assign(data.size(), 0);
   const Status moved =
       writing ? collective.value()->write({&part, 1}) : collective.value()->read({&part, 1});
-  expect(moved.ok(), moved.ok() ? "" : moved.error().text());
+  EXPECT_TRUE(is_ok(moved));
   MPI_Wait(&request, MPI_STATUS_IGNORE);
   if (writing) {
     data.assign(data.size(), 0);
-    expect(plain.value()->read({&all_of_it, 1}).ok(), "read");
+    EXPECT_TRUE(is_ok(plain.value()->read({&all_of_it, 1})));
   }
-  expect(data == std::vector<std::int64_t>(columns, rank + 1), "other data");
-  expect(collective.value()->close(*opened.value()).ok(), "close");
-  expect(plain.value()->close(*made.value()).ok(), "close");
+  EXPECT_TRUE(data == std::vector<std::int64_t>(columns, rank + 1)) << "other data";
+  EXPECT_TRUE(is_ok(collective.value()->close(*opened.value())));
+  EXPECT_TRUE(is_ok(plain.value()->close(*made.value())));
 }
+
+TEST_F(Overlap, AMessageComesInWhileAnAggregatorWrites) { expect_messages_to_go_on(true); }
+
+TEST_F(Overlap, AMessageComesInWhileAnAggregatorReads) { expect_messages_to_go_on(false); }
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  start_checks(argc, argv);
-  const std::string directory = fmt::format("{}/overlap-{}", argc > 1 ? argv[1] : ".", ranks);
-  if (rank == 0) std::filesystem::create_directories(directory);
-  MPI_Barrier(MPI_COMM_WORLD);
-  messages_go_on(directory + "/written", true);
-  messages_go_on(directory + "/read", false);
-  MPI_Barrier(MPI_COMM_WORLD);
-  if (rank == 0) std::filesystem::remove_all(directory);
-  return end_checks();
-}
+}  // namespace weir::test
