@@ -2,6 +2,7 @@
 // single process of all boxes, on one node and on several; errors are those of all ranks; and what
 // a rank keeps for itself does not grow with the boxes of the others.
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 #include <mpi.h>
 #include <sys/mman.h>
 
@@ -20,16 +21,14 @@
 #include "array/section.hpp"
 #include "array/test_random.hpp"
 #include "common/counted_memory.hpp"
-#include "rank_checks.hpp"
+#include "harness/on_ranks.hpp"
 
+namespace weir::test {
 namespace {
 
-namespace array = weir::array;
-using weir::aggregation::Collective;
-using weir::aggregation::CollectiveSettings;
-using weir::plan::SharedDistribution;
-
-using namespace weir::test;  // NOLINT(google-build-using-namespace)
+using aggregation::Collective;
+using aggregation::CollectiveSettings;
+using plan::SharedDistribution;
 
 // Some boxes on each rank, which every rank knows by the same random numbers.
 struct Given {
@@ -42,95 +41,123 @@ struct Given {
 Given random_boxes(array::Random& random, std::int64_t most) {
   const array::Shape shape = random.shape();
   Given given{shape, {}, array::BoxList(shape.dimensions()), array::BoxList(shape.dimensions())};
-  for (int other = 0; other < ranks; ++other) {
+  for (int other = 0; other < size_of_world(); ++other) {
     const std::int64_t count = random.chance(20) ? 0 : random.between(0, most);
     given.counts.push_back(count);
     for (std::int64_t i = 0; i < count; ++i) {
       const array::Box box = random.box(shape);
       given.all.push_back(box);
-      if (other == rank) given.mine.push_back(box);
+      if (other == rank_of_world()) given.mine.push_back(box);
     }
   }
   return given;
 }
 
-void are_as_one_process_makes_them(Collective& collective, std::uint64_t seed, std::int64_t most) {
+// The parameter is how many ranks count as a node; 0: those that share memory.
+class SharedBoxes : public ::testing::TestWithParam<std::int64_t> {
+ protected:
+  void SetUp() override {
+    CollectiveSettings settings;
+    settings.buffer_bytes = 4096;
+    settings.ranks_per_node = GetParam();
+    settings.deadline_seconds = 60;
+    auto created = Collective::create(MPI_COMM_WORLD, settings);
+    ASSERT_TRUE(is_ok_on_all_ranks(created));
+    collective_ = std::move(created).value();
+  }
+  void expect_the_same_from_one_process(std::uint64_t seed, std::int64_t most);
+
+  const int rank_ = rank_of_world();
+  const int ranks_ = size_of_world();
+  std::unique_ptr<Collective> collective_;
+};
+
+INSTANTIATE_TEST_SUITE_P(RanksOfANode, SharedBoxes, ::testing::Values(0, 1, 3),
+                         ::testing::PrintToStringParamName());
+
+void SharedBoxes::expect_the_same_from_one_process(std::uint64_t seed, std::int64_t most) {
+  SCOPED_TRACE(fmt::format("seed {}", seed));
   array::Random random(seed);
   const Given given = random_boxes(random, most);
-  const std::string what = fmt::format("seed {}", seed);
-  const auto shared = collective.distribute(given.shape, given.mine);
-  expect(shared.ok(), what + ": " + (shared ? "" : shared.error().text()));
+  const auto shared = collective_->distribute(given.shape, given.mine);
   const auto alone = array::ExplicitDistribution::create(given.shape, given.counts, given.all);
-  if (!shared || !alone) return;
-  expect(shared.value() == SharedDistribution(alone.value()), what + ": another distribution");
+  ASSERT_TRUE(is_ok_on_all_ranks(shared));
+  ASSERT_TRUE(is_ok(alone));
+  EXPECT_TRUE(shared.value() == SharedDistribution(alone.value())) << "another distribution";
   const array::ExplicitDistribution& held = *shared.value()->explicit_boxes();
   for (int asked = 0; asked < 20; ++asked) {
     const array::Box box = random.box(given.shape);
-    expect(held.boxes_meeting(box) == alone.value().boxes_meeting(box),
-           what + ": other boxes meet");
+    EXPECT_TRUE(held.boxes_meeting(box) == alone.value().boxes_meeting(box)) << "other boxes meet";
   }
-  const weir::Status apart = held.check_disjoint();
-  const weir::Status expected = alone.value().check_disjoint();
-  expect(apart.ok() == expected.ok() &&
-             (apart.ok() || apart.error().message == expected.error().message),
-         what + ": another overlap");
+  const Status apart = held.check_disjoint();
+  const Status expected = alone.value().check_disjoint();
+  ASSERT_EQ(apart.ok(), expected.ok());
+  if (!apart) {
+    EXPECT_EQ(apart.error().message, expected.error().message);
+  }
 }
 
-void tell_errors_to_all(Collective& collective) {
+TEST_P(SharedBoxes, AreAsOneProcessMakesThem) {
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) expect_the_same_from_one_process(seed, 30);
+}
+
+TEST_P(SharedBoxes, AreTheSameWhereTheRanksOfANodeBuildTheTreeTogether) {
+  expect_the_same_from_one_process(11, 2 * 16384 / ranks_);
+  expect_the_same_from_one_process(12, 4 * 16384 / ranks_);
+}
+
+TEST_P(SharedBoxes, ABoxOutsideOfTheArrayIsToldToAllRanksAndTheNextCallWorks) {
   const array::Shape shape = array::Shape::create({100, 100}).value();
   array::BoxList mine(2);
-  mine.push_back({{rank % 10, 0}, {1, 1}});
+  mine.push_back({{rank_ % 10, 0}, {1, 1}});
   array::BoxList outside = mine;
   outside.push_back({{50, 50}, {51, 1}});
-  const auto refused = collective.distribute(shape, rank == ranks - 1 ? outside : mine);
-  expect(!refused.ok(), "a box outside of the array was not refused");
-  if (!refused) {
-    const std::string text = refused.error().text();
-    expect(text.find(fmt::format("box 1 of rank {}", ranks - 1)) != std::string::npos, text);
-    expect_same(text, "a box outside");
-  }
-  expect(collective.distribute(shape, mine).ok(), "the next call");
+  const auto refused = collective_->distribute(shape, rank_ == ranks_ - 1 ? outside : mine);
+  EXPECT_FALSE(refused.ok());
+  const std::string text = refused ? "" : refused.error().text();
+  EXPECT_NE(text.find(fmt::format("box 1 of rank {}", ranks_ - 1)), std::string::npos) << text;
+  EXPECT_TRUE(is_same_on_all_ranks(text));
+  EXPECT_TRUE(is_ok(collective_->distribute(shape, mine)));
 }
 
 // Boxes of one element, so many that all of them together take several times the memory that a rank
 // may take beyond its own.
-void keep_little_on_a_rank(Collective& collective) {
+TEST_P(SharedBoxes, ARankKeepsLittleForItself) {
   constexpr std::int64_t all = 240'000;
   constexpr std::int64_t side = 64;
   constexpr std::size_t most_of_a_rank = std::size_t{2} << 20;
   const array::Shape shape = array::Shape::create({side, side, side}).value();
   array::BoxList mine(3);
-  for (std::int64_t number = rank; number < all; number += ranks) {
+  for (std::int64_t number = rank_; number < all; number += ranks_) {
     mine.push_back({{number / (side * side), number / side % side, number % side}, {1, 1, 1}});
   }
-  const std::size_t before = weir::live_bytes();
-  weir::reset_most_live_bytes();
+  const std::size_t before = live_bytes();
+  reset_most_live_bytes();
   std::optional<SharedDistribution> kept;
   {
-    auto shared = collective.distribute(shape, mine);
-    expect(shared.ok(), shared ? "" : shared.error().text());
-    if (!shared) return;
+    auto shared = collective_->distribute(shape, mine);
+    ASSERT_TRUE(is_ok_on_all_ranks(shared));
     kept = shared.value();
   }
   const array::ExplicitDistribution& held = *(*kept)->explicit_boxes();
-  expect(held.check_disjoint(rank).ok(), "boxes of one element overlap");
-  const std::size_t most = weir::most_live_bytes() - before;
-  const auto table = array::BoxTable::image_bytes(shape, ranks, all);
-  expect(table.value() > std::int64_t{3 * most_of_a_rank}, "the table is too small for this test");
-  expect(most <= most_of_a_rank,
-         fmt::format("{} bytes on this rank for its {} boxes of {}", most, mine.size(), all));
-  expect(held.boxes().boxes() == all, "other boxes");
+  EXPECT_TRUE(is_ok(held.check_disjoint(rank_)));
+  const std::size_t most = most_live_bytes() - before;
+  const auto table = array::BoxTable::image_bytes(shape, ranks_, all);
+  EXPECT_GT(table.value(), std::int64_t{3 * most_of_a_rank}) << "too small for this test";
+  EXPECT_LE(most, most_of_a_rank) << "for " << mine.size() << " boxes of " << all;
+  EXPECT_EQ(held.boxes().boxes(), all);
   // In the order of ranks: whose elements are where follows from the numbers.
-  for (std::int64_t number = rank; number < all; number += 997) {
+  for (std::int64_t number = rank_; number < all; number += 997) {
     const array::Indices index{number / (side * side), number / side % side, number % side};
-    expect(held.owner(index) == number % ranks, fmt::format("the owner of element {}", number));
+    EXPECT_EQ(held.owner(index), number % ranks_) << "of element " << number;
   }
 }
 
 // The boxes of 131,072 ranks, 100 each in three dimensions: their table as it is on each node, and
 // what making and using it takes of a rank. Only some of the ranks have boxes that are not empty,
 // as the table of all takes minutes to make; the memory of what is empty is never touched.
-void keep_boxes_once_on_a_node() {
+TEST(BoxTables, BoxesOfManyRanksAreKeptOnceOnANode) {
+  if (rank_of_world() != 0) return;  // the others take no gigabyte for it
   constexpr std::int64_t job = 131'072;
   constexpr std::int64_t each = 100;
   constexpr std::int64_t filled = 64;
@@ -138,57 +165,56 @@ void keep_boxes_once_on_a_node() {
   constexpr std::size_t most_of_a_rank = std::size_t{2} << 20;
   const array::Shape shape = array::Shape::create({1 << 14, 1 << 14, 1 << 14}).value();
   const auto bytes = array::BoxTable::image_bytes(shape, job, job * each);
-  expect(bytes.value() <= most_of_a_node, fmt::format("{} bytes on a node", bytes.value()));
+  EXPECT_LE(bytes.value(), most_of_a_node);
   const auto mapped_bytes = static_cast<std::size_t>(bytes.value());
   void* const image = ::mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  expect(image != MAP_FAILED, "no memory for the table");
-  if (image == MAP_FAILED) return;
+  ASSERT_NE(image, MAP_FAILED) << "no memory for the table";
   const auto table = std::make_shared<const array::BoxTable>(
       shape, job, job * each,
       std::shared_ptr<std::byte>(static_cast<std::byte*>(image),
                                  [mapped_bytes](std::byte* all) { ::munmap(all, mapped_bytes); }));
   for (std::int64_t of = 0; of < job; ++of) table->set_count(of, each);
-  expect(table->add_up_counts().ok(), "counts of boxes");
+  EXPECT_TRUE(is_ok(table->add_up_counts()));
   const auto first_index = [](std::int64_t of, std::int64_t box) {
     return array::Indices{of * 256, box * 128, (of + box) % filled * 200};
   };
-  const std::size_t before = weir::live_bytes();
-  weir::reset_most_live_bytes();
+  const std::size_t before = live_bytes();
+  reset_most_live_bytes();
   for (std::int64_t number = 0; number < filled; ++number) {
     const std::int64_t of = number * (job / filled);
     array::BoxList mine(3);
     for (std::int64_t box = 0; box < each; ++box) {
       mine.push_back({first_index(number, box), {250, 120, 180}});
     }
-    expect(table->set_boxes(of, mine.numbers()).ok(), "boxes");
+    EXPECT_TRUE(is_ok(table->set_boxes(of, mine.numbers())));
   }
-  expect(table->list_boxes().ok(), "boxes are listed");
+  EXPECT_TRUE(is_ok(table->list_boxes()));
   table->build_below(0, 0);
   {
     const SharedDistribution held(array::Distribution{array::ExplicitDistribution(table)});
     for (std::int64_t number = 0; number < filled; ++number) {
       const std::int64_t of = number * (job / filled);
-      expect(held->pieces(of) == each, "other boxes");
-      expect(held->explicit_boxes()->check_disjoint(of).ok(), "boxes overlap");
-      expect(held->explicit_boxes()->owner(first_index(number, 7)) == of, "another owner");
+      EXPECT_EQ(held->pieces(of), each);
+      EXPECT_TRUE(is_ok(held->explicit_boxes()->check_disjoint(of)));
+      EXPECT_EQ(held->explicit_boxes()->owner(first_index(number, 7)), of);
     }
   }
-  const std::size_t most = weir::most_live_bytes() - before;
-  expect(most <= most_of_a_rank, fmt::format("{} bytes on a rank", most));
+  const std::size_t most = most_live_bytes() - before;
+  EXPECT_LE(most, most_of_a_rank);
   fmt::print("{} ranks with {} boxes each in 3-D: {} bytes on a node, {} on a rank\n", job, each,
              bytes.value(), most);
 }
 
 // The regions of 131,072 ranks: once on a node, and next to nothing on each rank.
-void keep_regions_once_on_a_node() {
+TEST(BoxTables, RegionsOfManyRanksAreKeptOnceOnANode) {
   constexpr std::int64_t job = 131'072;
   constexpr std::int64_t most_of_a_node = std::int64_t{8} << 20;
   constexpr std::size_t most_of_a_rank = 8 << 10;
   constexpr auto content = array::BoxTable::Content::regions;
   const array::Shape shape = array::Shape::create({1024, 1024, 1024}).value();
   const auto bytes = array::BoxTable::image_bytes(shape, job, job, content);
-  expect(bytes.value() <= most_of_a_node, fmt::format("{} bytes on a node", bytes.value()));
+  EXPECT_LE(bytes.value(), most_of_a_node);
   // Bytes of an earlier table, which each line of making this one has to set.
   std::vector<std::uint64_t> image(static_cast<std::size_t>(bytes.value()) / sizeof(std::uint64_t),
                                    0x5a5a5a5a5a5a5a5aU);
@@ -203,47 +229,25 @@ void keep_regions_once_on_a_node() {
   made.clear_regions_but([](std::int64_t of) { return of % 2 == 0; });
   for (std::int64_t of = 1; of < job; of += 2) made.set_region(of, region_of(of));
   for (std::int64_t of = 0; of < job; ++of) made.set_count(of, 1);
-  expect(made.add_up_counts().ok(), "counts of regions");
-  expect(made.list_boxes().ok(), "regions are listed");
+  EXPECT_TRUE(is_ok(made.add_up_counts()));
+  EXPECT_TRUE(is_ok(made.list_boxes()));
   made.build_below(0, 0);
-  const std::size_t before = weir::live_bytes();
-  weir::reset_most_live_bytes();
+  const std::size_t before = live_bytes();
+  reset_most_live_bytes();
   const SharedDistribution held(
       array::Distribution(array::ExplicitDistribution(std::make_shared<array::BoxTable>(made))));
   for (std::int64_t of = 5; of < job; of += 9973) {
-    expect(held->elements(of) == 100 && held->pieces(of) == 1, "another part");
-    expect(array::as_section(held->piece(of, 0)) == region_of(of), "another region");
-    expect(held->explicit_boxes()->check_disjoint(of).ok(), "regions overlap");
+    EXPECT_EQ(held->elements(of), 100);
+    EXPECT_EQ(held->pieces(of), 1);
+    EXPECT_TRUE(array::as_section(held->piece(of, 0)) == region_of(of)) << "another region";
+    EXPECT_TRUE(is_ok(held->explicit_boxes()->check_disjoint(of)));
     const auto meeting = held->pieces_meeting(
         array::Region(array::Section{{of / 1024, of % 1024, 0}, {1, 1, 512}, {1, 1, 2}}));
-    expect(meeting.empty(), "a rank has what lies between its elements");
+    EXPECT_TRUE(meeting.empty()) << "a rank has what lies between its elements";
   }
-  const std::size_t most = weir::most_live_bytes() - before;
-  expect(most <= most_of_a_rank, fmt::format("{} bytes on a rank", most));
+  const std::size_t most = most_live_bytes() - before;
+  EXPECT_LE(most, most_of_a_rank);
 }
 
 }  // namespace
-
-int main(int argc, char** argv) {
-  start_checks(argc, argv);
-  for (const std::int64_t ranks_per_node : {0, 1, 3}) {
-    CollectiveSettings settings;
-    settings.buffer_bytes = 4096;
-    settings.ranks_per_node = ranks_per_node;
-    settings.deadline_seconds = 60;
-    const auto collective = Collective::create(MPI_COMM_WORLD, settings);
-    expect(collective.ok(), "create: " + (collective ? "" : collective.error().text()));
-    if (!collective) continue;
-    for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-      are_as_one_process_makes_them(*collective.value(), seed, 30);
-    }
-    // So many that the ranks of a node build the tree together.
-    are_as_one_process_makes_them(*collective.value(), 11, 2 * 16384 / ranks);
-    are_as_one_process_makes_them(*collective.value(), 12, 4 * 16384 / ranks);
-    tell_errors_to_all(*collective.value());
-    keep_little_on_a_rank(*collective.value());
-  }
-  keep_regions_once_on_a_node();
-  if (rank == 0) keep_boxes_once_on_a_node();
-  return end_checks();
-}
+}  // namespace weir::test
