@@ -2,12 +2,9 @@
 // reading puts the same bytes to the same places: the payload is a function of the place alone, so
 // all patterns of one size make the same file. What is read is verified by the run itself; what is
 // left on disk is compared, byte for byte, with what POSIX segmented left. HDF5 and PnetCDF files
-// must contain these bytes as one piece.
-//
-//   stream_test DIRECTORY      under an MPI launcher
-//
-// Exit status 0 when all agree. Sizes are small: a block is a few kilobytes.
+// must contain these bytes as one piece. Sizes are small: a block is a few kilobytes.
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 #include <mpi.h>
 
 #include <array>
@@ -17,101 +14,27 @@
 #include <map>
 #include <string>
 #include <tuple>
-#include <vector>
+#include <utility>
 
-#include "measurement/core_settings.hpp"
-#include "measurement/failure.hpp"
-#include "measurement/job.hpp"
 #include "measurement/mpi_hints.hpp"
-#include "workload_test.hpp"
+#include "workload.hpp"
 #include "workloads/stream/channel.hpp"
 #include "workloads/stream/execute.hpp"
 
 namespace weir::bench::stream {
 namespace {
 
+using test::is_ok;
+using test::is_ok_on_all_ranks;
+
 constexpr std::uint64_t payload_seed = 7;
-constexpr Api apis[] = {Api::posix, Api::io_uring, Api::mpiio, Api::hdf5, Api::pnetcdf};
-constexpr Pattern patterns[] = {Pattern::segmented, Pattern::interleaved, Pattern::strided,
-                                Pattern::random};
+constexpr std::int64_t page_and_more = 8192;
 
 bool holds_a_header(Api api) { return api == Api::hdf5 || api == Api::pnetcdf; }
 
-class Matrix {
- public:
-  Matrix(const Job& job, FailureGuard& guard, Expectations& expected, std::string directory)
-      : job_(job), guard_(guard), expected_(expected), directory_(std::move(directory)) {}
-
-  void run(Variant variant, Options options, const CoreSettings& core, const std::string& note) {
-    if (!check_available(variant.api)) return;
-    variant.slug = "slug";
-    options.keep = true;
-    options.test_files = {directory_ + "/file"};
-    const Layout layout = layout_of(variant, options, job_.size);
-    const std::string what =
-        fmt::format("{} {} {} {}{} of {}", name_of(variant.api), name_of(variant.pattern),
-                    variant.file_per_rank ? "per rank" : "shared",
-                    variant.collective ? "collective " : "", note, variant.transfer_bytes);
-    Configuration configuration{
-        .variant = variant,
-        .layout = layout,
-        .files = FileNames(options, variant, {{directory_, "file"}}, directory_, "id"),
-        .payload_seed = payload_seed};
-    Executor executor(job_, guard_, core, options, directory_ + "/none");
-    const auto record = executor.run(configuration, 0);
-    expected_.expect(record.ok(), what + ": " + (record ? "" : record.error().text()));
-    if (record) check_record(record.value(), layout, what);
-    MPI_Barrier(job_.world);
-    compare(configuration, what);
-    MPI_Barrier(job_.world);
-    if (variant.file_per_rank || job_.rank == 0) {
-      std::filesystem::remove(configuration.files.path(job_.rank, 0));
-    }
-    MPI_Barrier(job_.world);
-    ++runs_;
-  }
-
-  [[nodiscard]] int runs() const { return runs_; }
-
- private:
-  void check_record(const RepetitionRecord& record, const Layout& layout, const std::string& what) {
-    expected_.expect(record.phases.size() == 2, what + ": two phases");
-    for (const PhaseRecord& phase : record.phases) {
-      expected_.expect(phase.bytes == layout.bytes_per_rank(), what + ": bytes of a phase");
-      expected_.expect(
-          phase.latencies.count() == static_cast<std::uint64_t>(layout.operations_per_rank()),
-          what + ": latencies");
-      expected_.expect(phase.end_ns >= phase.start_ns && phase.io_ns > 0, what + ": times");
-    }
-    expected_.expect(record.bytes_verified >= layout.bytes_per_rank(), what + ": verified");
-  }
-
-  // The first of a size and file type is the reference.
-  void compare(const Configuration& configuration, const std::string& what) {
-    const Layout& layout = configuration.layout;
-    if (!layout.file_per_rank && job_.rank != 0) return;
-    const std::string left = content(configuration.files.path(job_.rank, 0));
-    const std::tuple key{layout.file_per_rank, layout.block_bytes, layout.transfer_bytes,
-                         layout.segments};
-    if (holds_a_header(configuration.variant.api)) {
-      expected_.expect(!references_[key].empty(), what + ": no reference");
-      expected_.expect(left.find(references_[key]) != std::string::npos,
-                       what + ": the bytes are not in the file");
-      return;
-    }
-    expected_.expect(static_cast<std::int64_t>(left.size()) == layout.file_bytes(),
-                     what + ": size of the file");
-    const auto [place, first] = references_.try_emplace(key, left);
-    expected_.expect(first || place->second == left, what + ": other bytes on disk than the first");
-  }
-
-  const Job& job_;
-  FailureGuard& guard_;
-  Expectations& expected_;
-  std::string directory_;
-  std::map<std::tuple<bool, std::int64_t, std::int64_t, std::int64_t>, std::string> references_;
-  int runs_ = 0;
-};
+bool can_be_collective(Api api) {
+  return api == Api::mpiio || api == Api::hdf5 || api == Api::pnetcdf;
+}
 
 Variant variant_of(Api api, Pattern pattern, bool file_per_rank, std::int64_t transfer_bytes) {
   Variant variant;
@@ -125,62 +48,178 @@ Variant variant_of(Api api, Pattern pattern, bool file_per_rank, std::int64_t tr
   return variant;
 }
 
-bool can_be_collective(Api api) {
-  return api == Api::mpiio || api == Api::hdf5 || api == Api::pnetcdf;
+std::string content(const std::string& path) {
+  const auto bytes = test::content_of<char>(path);
+  return {bytes.begin(), bytes.end()};
 }
 
-void run_all(Matrix& matrix) {
-  CoreSettings core;
-  core.deadline_seconds = deadline_seconds;
-  core.durability = storage::Durability::none;
-  const Options plain;
-  // A page and more, less than a page, and neither.
-  for (const std::int64_t transfer : {8192, 40, 5000}) {
-    for (const bool file_per_rank : {false, true}) {
-      for (const Api api : apis) {
-        for (const Pattern pattern : patterns) {
-          const Variant variant = variant_of(api, pattern, file_per_rank, transfer);
-          matrix.run(variant, plain, core, "");
-          if (!can_be_collective(api)) continue;
-          Variant together = variant;
-          together.collective = true;
-          matrix.run(together, plain, core, "");
-        }
-      }
+class Streams : public WorkloadTest {
+ protected:
+  // Compares what `variant` leaves with what POSIX segmented leaves.
+  void expect_the_bytes_of_posix(const Variant& variant, const Options& options,
+                                 const CoreSettings& core) {
+    const std::pair key{variant.file_per_rank, variant.transfer_bytes};
+    if (!references_.contains(key)) {
+      const Variant first = variant_of(Api::posix, Pattern::segmented, key.first, key.second);
+      run(first, {}, not_durable(), references_[key]);
+      if (HasFatalFailure()) return;
+    }
+    std::string left;
+    run(variant, options, core, left);
+    const bool has_left = variant.file_per_rank || job().rank == 0;
+    if (HasFatalFailure() || !has_left) return;
+    const std::string& reference = references_[key];
+    EXPECT_FALSE(reference.empty());
+    if (holds_a_header(variant.api)) {
+      EXPECT_NE(left.find(reference), std::string::npos) << "the bytes are not in the file";
+    } else {
+      EXPECT_TRUE(left == reference) << "other bytes on disk than the first";
     }
   }
-
-  core.durability = storage::Durability::full;
-  core.drop_cache = true;
-  for (const Api api : apis) {
-    Options options;
-    options.check_write = true;
-    options.reorder = Reorder::constant;
-    matrix.run(variant_of(api, Pattern::random, false, 8192), options, core, "durable, reordered");
-    options.reorder = Reorder::random;
-    matrix.run(variant_of(api, Pattern::interleaved, true, 8192), options, core,
-               "durable, read by random ranks");
+  // Returns settings by which everything goes to the storage and comes from it.
+  [[nodiscard]] static CoreSettings durable() {
+    CoreSettings core = not_durable();
+    core.durability = storage::Durability::full;
+    core.drop_cache = true;
+    return core;
   }
+
+ private:
+  // `left` is the file, which every rank has where each has one of its own, and otherwise rank 0.
+  void run(Variant variant, Options options, const CoreSettings& core, std::string& left) {
+    SCOPED_TRACE(fmt::format("{} {}{}", name_of(variant.api), name_of(variant.pattern),
+                             variant.collective ? " collective" : ""));
+    variant.slug = "slug";
+    options.keep = true;
+    options.test_files = {path("file")};
+    const Layout layout = layout_of(variant, options, job().size);
+    const Configuration configuration{
+        .variant = variant,
+        .layout = layout,
+        .files = FileNames(options, variant, {{folder(), "file"}}, folder(), "id"),
+        .payload_seed = payload_seed};
+    Executor executor(job(), guard(), core, options, path("none"));
+    const auto record = executor.run(configuration, 0);
+    ASSERT_TRUE(is_ok_on_all_ranks(record));
+    check_record(record.value(), layout);
+    MPI_Barrier(job().world);
+    const bool has_file = variant.file_per_rank || job().rank == 0;
+    const std::string file = configuration.files.path(job().rank, 0);
+    if (has_file) left = content(file);
+    if (has_file && !holds_a_header(variant.api)) {
+      EXPECT_EQ(static_cast<std::int64_t>(left.size()), layout.file_bytes());
+    }
+    MPI_Barrier(job().world);
+    if (has_file) std::filesystem::remove(file);
+    MPI_Barrier(job().world);
+  }
+  static void check_record(const RepetitionRecord& record, const Layout& layout) {
+    EXPECT_EQ(record.phases.size(), 2U);
+    for (const PhaseRecord& phase : record.phases) {
+      EXPECT_EQ(phase.bytes, layout.bytes_per_rank());
+      EXPECT_EQ(phase.latencies.count(), static_cast<std::uint64_t>(layout.operations_per_rank()));
+      EXPECT_GE(phase.end_ns, phase.start_ns);
+      EXPECT_GT(phase.io_ns, 0);
+    }
+    EXPECT_GE(record.bytes_verified, layout.bytes_per_rank());
+  }
+
+  std::map<std::pair<bool, std::int64_t>, std::string> references_;
+};
+
+std::string short_name(Api api) {
+  std::string name = name_of(api);
+  std::erase(name, '_');
+  return name;
+}
+
+// Interface, file per rank or shared, and bytes of a transfer.
+class Patterns : public Streams,
+                 public ::testing::WithParamInterface<std::tuple<Api, bool, std::int64_t>> {};
+
+std::string name_of_patterns(const ::testing::TestParamInfo<Patterns::ParamType>& tested) {
+  const auto [api, file_per_rank, bytes] = tested.param;
+  return short_name(api) + (file_per_rank ? "FilePerRank" : "SharedFile") + std::to_string(bytes);
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Patterns,
+                         // A page and more, less than a page, and neither.
+                         ::testing::Combine(::testing::Values(Api::posix, Api::io_uring, Api::mpiio,
+                                                              Api::hdf5, Api::pnetcdf),
+                                            ::testing::Bool(),
+                                            ::testing::Values(page_and_more, 40, 5000)),
+                         name_of_patterns);
+
+TEST_P(Patterns, PutTheSameBytesToTheSamePlaces) {
+  const auto [api, file_per_rank, transfer_bytes] = GetParam();
+  if (!check_available(api)) GTEST_SKIP() << "the interface is not available";
+  for (const Pattern pattern :
+       {Pattern::segmented, Pattern::interleaved, Pattern::strided, Pattern::random}) {
+    Variant variant = variant_of(api, pattern, file_per_rank, transfer_bytes);
+    for (const bool collective : {false, true}) {
+      if (collective && !can_be_collective(api)) continue;
+      variant.collective = collective;
+      expect_the_bytes_of_posix(variant, {}, not_durable());
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+class DurableStreams : public Streams, public ::testing::WithParamInterface<Api> {};
+
+INSTANTIATE_TEST_SUITE_P(All, DurableStreams,
+                         ::testing::Values(Api::posix, Api::io_uring, Api::mpiio, Api::hdf5,
+                                           Api::pnetcdf),
+                         [](const auto& tested) { return short_name(tested.param); });
+
+TEST_P(DurableStreams, OtherRanksReadTheSameBytes) {
+  if (!check_available(GetParam())) GTEST_SKIP() << "the interface is not available";
+  Options options;
+  options.check_write = true;
+  options.reorder = Reorder::constant;
+  expect_the_bytes_of_posix(variant_of(GetParam(), Pattern::random, false, page_and_more), options,
+                            durable());
+  options.reorder = Reorder::random;
+  expect_the_bytes_of_posix(variant_of(GetParam(), Pattern::interleaved, true, page_and_more),
+                            options, durable());
+}
+
+TEST_F(Streams, AFileViewPutsTheSameBytesToTheSamePlaces) {
   Options options;
   options.file_view = true;
   options.preallocate = true;
   for (const Pattern pattern : {Pattern::segmented, Pattern::interleaved}) {
     for (const bool collective : {false, true}) {
-      Variant variant = variant_of(Api::mpiio, pattern, false, 8192);
+      Variant variant = variant_of(Api::mpiio, pattern, false, page_and_more);
       variant.collective = collective;
-      matrix.run(variant, options, core, "through a view");
+      expect_the_bytes_of_posix(variant, options, durable());
     }
   }
-  options.file_view = false;
+}
+
+TEST_F(Streams, WritesThatAreEachDurablePutTheSameBytesToTheSamePlaces) {
+  Options options;
+  options.preallocate = true;
   options.sync_each = true;
-  matrix.run(variant_of(Api::posix, Pattern::strided, false, 8192), options, core,
-             "each write durable");
-  options.sync_each = false;
+  expect_the_bytes_of_posix(variant_of(Api::posix, Pattern::strided, false, page_and_more), options,
+                            durable());
+}
+
+class DirectStreams : public Streams, public ::testing::WithParamInterface<Api> {};
+
+INSTANTIATE_TEST_SUITE_P(All, DirectStreams, ::testing::Values(Api::posix, Api::io_uring),
+                         [](const auto& tested) { return short_name(tested.param); });
+
+TEST_P(DirectStreams, PutTheSameBytesToTheSamePlaces) {
+  if (!check_available(GetParam())) GTEST_SKIP() << "the interface is not available";
+  Options options;
+  options.preallocate = true;
+  CoreSettings core = durable();
   core.direct = true;
-  for (const Api api : {Api::posix, Api::io_uring}) {
-    matrix.run(variant_of(api, Pattern::random, false, 8192), options, core, "O_DIRECT");
-    matrix.run(variant_of(api, Pattern::segmented, true, 8192), options, core, "O_DIRECT");
-  }
+  expect_the_bytes_of_posix(variant_of(GetParam(), Pattern::random, false, page_and_more), options,
+                            core);
+  expect_the_bytes_of_posix(variant_of(GetParam(), Pattern::segmented, true, page_and_more),
+                            options, core);
 }
 
 std::string hint(const MpiHints& hints, const char* name) {
@@ -192,44 +231,40 @@ std::string hint(const MpiHints& hints, const char* name) {
 }
 
 // How a file is to be striped is told to MPI-IO, and a file of hints goes before that.
-void striping_is_told_as_hints(const std::string& directory, Expectations& expected) {
+storage::Striping striping() { return {.count = 8, .stripe_bytes = 1 << 20, .first_target = 1}; }
+
+TEST(Hints, ThereAreNoneWithoutAStriping) {
   const auto none = MpiHints::read("");
-  expected.expect(none.ok() && hint(none.value(), "striping_factor") == "no hints", "no hints");
-  const storage::Striping striping{.count = 8, .stripe_bytes = 1 << 20, .first_target = 1};
-  const auto hints = MpiHints::read("", striping);
-  expected.expect(hints.ok() && hint(hints.value(), "striping_factor") == "8" &&
-                      hint(hints.value(), "striping_unit") == "1048576" &&
-                      hint(hints.value(), "start_iodevice") == "0",
-                  "hints of a striping");
+  ASSERT_TRUE(is_ok(none));
+  EXPECT_EQ(hint(none.value(), "striping_factor"), "no hints");
+}
+
+TEST(Hints, AStripingIsTold) {
+  const auto hints = MpiHints::read("", striping());
+  ASSERT_TRUE(is_ok(hints));
+  EXPECT_EQ(hint(hints.value(), "striping_factor"), "8");
+  EXPECT_EQ(hint(hints.value(), "striping_unit"), "1048576");
+  EXPECT_EQ(hint(hints.value(), "start_iodevice"), "0");
+}
+
+TEST(Hints, AllTargetsAreToldAsMinusOne) {
   const auto all = MpiHints::read("", {.count = storage::Striping::all_targets});
-  expected.expect(all.ok() && hint(all.value(), "striping_factor") == "-1" &&
-                      hint(all.value(), "striping_unit").empty() &&
-                      hint(all.value(), "start_iodevice").empty(),
-                  "hints of all targets");
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  const std::string path = fmt::format("{}/hints-{}", directory, rank);
-  std::ofstream(path) << "striping_factor = 4\ncb_nodes = 2\n";
-  const auto both = MpiHints::read(path, striping);
-  expected.expect(both.ok() && hint(both.value(), "striping_factor") == "4" &&
-                      hint(both.value(), "cb_nodes") == "2" &&
-                      hint(both.value(), "striping_unit") == "1048576",
-                  "hints of a file and a striping");
-  std::filesystem::remove(path);
+  ASSERT_TRUE(is_ok(all));
+  EXPECT_EQ(hint(all.value(), "striping_factor"), "-1");
+  EXPECT_EQ(hint(all.value(), "striping_unit"), "");
+  EXPECT_EQ(hint(all.value(), "start_iodevice"), "");
+}
+
+TEST_F(Streams, AFileOfHintsGoesBeforeAStriping) {
+  const std::string file = path(fmt::format("hints-{}", job().rank));
+  std::ofstream(file) << "striping_factor = 4\ncb_nodes = 2\n";
+  const auto both = MpiHints::read(file, striping());
+  std::filesystem::remove(file);
+  ASSERT_TRUE(is_ok(both));
+  EXPECT_EQ(hint(both.value(), "striping_factor"), "4");
+  EXPECT_EQ(hint(both.value(), "cb_nodes"), "2");
+  EXPECT_EQ(hint(both.value(), "striping_unit"), "1048576");
 }
 
 }  // namespace
 }  // namespace weir::bench::stream
-
-int main(int argc, char** argv) {
-  using namespace weir::bench::stream;
-  return weir::bench::workload_test(
-      argc, argv, "stream",
-      [](const weir::bench::Job& job, weir::bench::FailureGuard& guard,
-         weir::bench::Expectations& expected, const std::string& directory) {
-        Matrix matrix(job, guard, expected, directory);
-        run_all(matrix);
-        striping_is_told_as_hints(directory, expected);
-        return matrix.runs();
-      });
-}
