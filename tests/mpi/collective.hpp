@@ -1,0 +1,133 @@
+// What the tests of collective writing and reading share: settings, and arrays distributed by rows.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "aggregation/array_file.hpp"
+#include "aggregation/collective.hpp"
+#include "array/layout.hpp"
+#include "array/regular_distribution.hpp"
+#include "array/shape.hpp"
+#include "harness/on_ranks.hpp"
+
+namespace weir::test {
+
+using aggregation::ArrayPart;
+using aggregation::Collective;
+using aggregation::CollectiveSettings;
+using aggregation::MemoryPiece;
+using plan::SharedDistribution;
+using plan::Strategy;
+using storage::RawArray;
+
+inline constexpr std::int64_t element_bytes = 8;
+
+inline CollectiveSettings settings_of(std::optional<Strategy> strategy, std::int64_t buffer_bytes,
+                                      std::int64_t aggregators, std::int64_t ranks_per_node) {
+  CollectiveSettings settings;
+  settings.strategy = strategy;
+  settings.buffer_bytes = buffer_bytes;
+  settings.aggregators = aggregators;
+  settings.ranks_per_node = ranks_per_node;
+  settings.deadline_seconds = 60;
+  return settings;
+}
+
+struct SettingsCase {
+  std::string name;
+  CollectiveSettings settings;
+};
+
+inline std::string name_of_case(const ::testing::TestParamInfo<SettingsCase>& tested) {
+  return tested.param.name;
+}
+
+class CollectiveTest : public OnRanks {
+ protected:
+  static std::unique_ptr<Collective> create(const CollectiveSettings& settings) {
+    auto created = Collective::create(MPI_COMM_WORLD, settings);
+    EXPECT_TRUE(is_ok_on_all_ranks(created));
+    return created ? std::move(created).value() : nullptr;
+  }
+
+  const int rank_ = rank_of_world();
+  const int ranks_ = size_of_world();
+};
+
+// Buffers are of a few elements, so that there are many pieces, or hold all; a node has the ranks
+// that share memory, or as many as the last number says.
+class EveryStrategy : public CollectiveTest, public ::testing::WithParamInterface<SettingsCase> {
+ public:
+  static std::vector<SettingsCase> cases() {
+    constexpr std::int64_t large = 1 << 20;
+    return {{"Direct", settings_of(Strategy::direct, 0, 0, 0)},
+            {"NodeByOne", settings_of(Strategy::node_aggregation, 40, 1, 0)},
+            {"NodeByThree", settings_of(Strategy::node_aggregation, 200, 3, 0)},
+            {"NodeWithLargeBuffers", settings_of(Strategy::node_aggregation, large, 0, 0)},
+            {"NodesOfTwo", settings_of(Strategy::node_aggregation, 64, 1, 2)},
+            {"NodesOfOneWithLargeBuffers", settings_of(Strategy::node_aggregation, large, 1, 1)},
+            {"TwoPhaseOnNodesOfTwo", settings_of(Strategy::two_phase, 72, 2, 2)},
+            {"TwoPhaseOnNodesOfOne", settings_of(Strategy::two_phase, 300, 1, 1)},
+            {"TwoPhaseWithLargeBuffers", settings_of(Strategy::two_phase, large, 0, 3)},
+            {"ServerDirectedOnNodesOfTwo", settings_of(Strategy::server_directed, 72, 2, 2)},
+            {"ServerDirectedOnNodesOfOne", settings_of(Strategy::server_directed, 300, 1, 1)},
+            {"ServerDirectedWithLargeBuffers", settings_of(Strategy::server_directed, large, 0, 3)},
+            {"Automatic", settings_of(std::nullopt, 128, 1, 2)}};
+  }
+
+ protected:
+  void SetUp() override {
+    CollectiveTest::SetUp();
+    collective_ = create(GetParam().settings);
+    ASSERT_TRUE(holds_on_all_ranks(collective_ != nullptr));
+  }
+
+  std::unique_ptr<Collective> collective_;
+};
+
+inline SharedDistribution distributed_by_rows(const array::Shape& shape) {
+  const std::vector<array::DistributionFormat> rows = {
+      array::DistributionFormat::block_of(), array::DistributionFormat::whole_dimension()};
+  return SharedDistribution(array::RegularDistribution::create(
+                                shape, rows, {{size_of_world(), 1}, array::Order::row_major})
+                                .value());
+}
+
+// A two-dimensional array of which each rank has four rows.
+struct Rows {
+  array::Shape shape;
+  SharedDistribution held;
+  std::vector<std::int64_t> data;
+  std::shared_ptr<const array::Layout> layout;
+  std::vector<MemoryPiece> pieces;
+
+  explicit Rows(std::int64_t columns)
+      : shape(array::Shape::create({std::int64_t{4} * size_of_world(), columns}).value()),
+        held(distributed_by_rows(shape)),
+        data(static_cast<std::size_t>(4 * columns)),
+        layout(std::make_shared<array::Layout>(
+            array::Layout::packed({4, columns}, element_bytes, array::Order::row_major).value())) {
+    for (std::size_t i = 0; i < data.size(); ++i) {
+      data[i] = static_cast<std::int64_t>(i) + rank_of_world() * std::int64_t{1000000};
+    }
+    pieces.push_back({layout.get(), reinterpret_cast<std::byte*>(data.data())});
+  }
+  [[nodiscard]] ArrayPart part(aggregation::OpenArray& file) const {
+    return {&file, &held, pieces};
+  }
+  // Returns the request of this rank's rows without the others.
+  [[nodiscard]] aggregation::OwnRegion alone() const {
+    return {{{std::int64_t{4} * rank_of_world(), 0}, {4, shape.extent(1)}, {1, 1}}, pieces};
+  }
+};
+
+}  // namespace weir::test
