@@ -179,11 +179,3 @@ TEST(Pnetcdf, IsReadThroughTheMap) {
 
 }  // namespace
 }  // namespace weir::storage
-
-int main(int argc, char** argv) {
-  MPI_Init(&argc, &argv);
-  testing::InitGoogleTest(&argc, argv);
-  const int failed = RUN_ALL_TESTS();
-  MPI_Finalize();
-  return failed;
-}
