@@ -37,7 +37,7 @@ DEADLINE_SECONDS = 600
 FORTRAN = CLONE / "src" / "fortran"
 """Its C sources include a header of the Fortran compiler that clang lacks."""
 QUOTED_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
-INCLUDE_ROOTS = (CLONE / "src", CLONE / "bench")
+INCLUDE_ROOTS = (CLONE / "src", CLONE / "bench", CLONE / "tests")
 BATCH = 16
 OF_ONE_FILE = re.compile(r" -o (\S+\.dir)/\S+ -c \S+$")
 NOT_IN_BATCHES = "-bugprone-suspicious-include"

@@ -155,7 +155,7 @@ class Columns : public EveryStrategy {
   }
 
  protected:
-  static constexpr std::int64_t columns_ = 128;
+  static constexpr std::int64_t columns = 128;
 
   void SetUp() override {
     EveryStrategy::SetUp();
@@ -173,7 +173,7 @@ class Columns : public EveryStrategy {
     EXPECT_TRUE(is_ok(collective_->write(parts)));
     const std::int64_t fetched = total(collective_->figures().bytes_fetched);
     const std::int64_t calls = total(collective_->figures().storage_calls);
-    const std::int64_t runs = shape_.extent(0) * columns_ / 2;
+    const std::int64_t runs = shape_.extent(0) * columns / 2;
     if (through_windows) {
       EXPECT_GT(fetched, 0);
       EXPECT_LT(calls, runs / 8);
@@ -194,14 +194,14 @@ class Columns : public EveryStrategy {
     return mine;
   }
 
-  const array::Shape shape_ = array::Shape::create({std::int64_t{2} * ranks_, columns_}).value();
-  const array::Section odd_ = {{0, 0}, {shape_.extent(0), columns_ / 2}, {1, 2}};
+  const array::Shape shape_ = array::Shape::create({std::int64_t{2} * ranks_, columns}).value();
+  const array::Section odd_ = {{0, 0}, {shape_.extent(0), columns / 2}, {1, 2}};
 
  private:
   const SharedDistribution held_ = distributed_by_rows(shape_);
   const array::Layout layout_ =
-      array::Layout::packed({2, columns_}, element_bytes, array::Order::row_major).value();
-  std::vector<std::int64_t> data_ = std::vector<std::int64_t>(2 * columns_, 1);
+      array::Layout::packed({2, columns}, element_bytes, array::Order::row_major).value();
+  std::vector<std::int64_t> data_ = std::vector<std::int64_t>(2 * columns, 1);
   const MemoryPiece piece_{&layout_, reinterpret_cast<std::byte*>(data_.data())};
   std::unique_ptr<aggregation::OpenArray> file_;
 };

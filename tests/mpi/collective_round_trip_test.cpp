@@ -246,6 +246,7 @@ void write_step(Collective& collective, array::Random& random, std::vector<Teste
 void compare_files(Tested& tested) {
   const RawArray& described = tested.described();
   std::vector<std::vector<char>> files;
+  files.reserve(static_cast<std::size_t>(described.files));
   for (std::int64_t number = 0; number < described.files; ++number) {
     files.push_back(content_of<char>(storage::data_path(described, tested.path(), number)));
   }
