@@ -285,7 +285,7 @@ def check_python(clone: Path, path: str) -> Iterator[tuple[int, str]]:
 
 
 def without_type_checking(tree: ast.Module) -> ast.Module:
-    """The module without the blocks that only type checkers read."""
+    """Returns the module without the blocks that only type checkers read."""
 
     class Remover(ast.NodeTransformer):
         def visit_If(self, node: ast.If) -> ast.AST | None:
@@ -306,7 +306,10 @@ def circle_of(uses: dict[str, set[str]]) -> str | None:
 
 
 def check_circles(clone: Path, paths: list[str]) -> str | None:
-    """A circle of modules that import each other when they run, also inside of functions."""
+    """Returns a circle of modules that import each other when they run, or None.
+
+    Imports inside functions count.
+    """
     modules = {
         path.removeprefix("python/")[: -len(".py")].replace("/", "."): path for path in paths
     }

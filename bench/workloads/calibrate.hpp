@@ -1,10 +1,10 @@
 // The workload `calibrate`: a few seconds of the simplest I/O by all ranks together. From its
 // result, `weir` predicts what a run should reach.
 //
-// It writes calibration.json (python/weir/results/calibration.py). The measurements are the
-// simplest form of the benchmark's: every rank moves consecutive pieces to or from a file of its
-// own, the ranks meet before and after each piece, and a rate is the bytes of all ranks over the
-// sum, over the pieces, of the span from the first start to the last end.
+// The workload writes calibration.json (python/weir/results/calibration.py). The measurements are
+// the simplest form of the benchmark's: every rank moves consecutive pieces to or from a file of
+// its own, the ranks meet before and after each piece, and a rate is the bytes of all ranks over
+// the sum, over the pieces, of the span from the first start to the last end.
 #pragma once
 
 #include <string>

@@ -1,8 +1,9 @@
 // The workload `probe`: measures, in under a minute, the performance of each part of this machine's
 // I/O path, for a platform description.
 //
-// It writes probe.json (python/weir/results/probe.py): trials of single operations at several sizes
-// and numbers of ranks, on one or more targets, interleaved in rounds of random order.
+// The probe writes probe.json (python/weir/results/probe.py): trials of single operations at
+// several sizes and numbers of ranks, on one or more targets, interleaved in rounds of random
+// order.
 #pragma once
 
 #include <string>

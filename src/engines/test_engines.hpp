@@ -18,7 +18,8 @@ struct TestedEngine {
 
 inline void PrintTo(const TestedEngine& engine, std::ostream* out) { *out << engine.name; }
 
-// The engines of src/storage (test_engines.cpp); in a test program with MPI those that need it.
+// Returns the engines of src/engines (test_engines.cpp), or those that a test program with MPI
+// lists.
 [[nodiscard]] std::vector<TestedEngine> tested_engines();
 
 }  // namespace weir::storage

@@ -1,4 +1,4 @@
-// A folder for one test's files, removed with all it holds. For the tests of src/storage.
+// A folder for the files of one test. Its destructor removes it with its contents.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Tests of src/storage read and write small files by these functions.
+// Tests read and write small files by these functions.
 #pragma once
 
 #include <filesystem>

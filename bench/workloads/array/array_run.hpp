@@ -38,7 +38,7 @@ class ArrayRun final : public PhasedRun {
     double balance = 0;         // median; 0: unknown
     std::int64_t movers = 0;    // in the last repetition
     // Medians of the mean over ranks of the seconds for planning, gathering, storage and waiting.
-    // It is empty if the interface does not report them.
+    // The member is empty if the interface does not report these seconds.
     std::vector<double> stage_seconds;
   };
   [[nodiscard]] Line line(Direction direction) const;

@@ -92,7 +92,7 @@ def merge(records: Sequence[ProcessRecord]) -> Use:
     """Merges the records of all processes."""
     records = [one for one in records if one.program.rpartition("/")[2] not in LAUNCHERS]
     has_ranks = any(one.rank is not None for one in records)
-    # It is unknown what a process was if it was killed while it began, so it is kept.
+    # A process that was killed while it began is kept, because nobody knows what it was.
     kept = [one for one in records if one.rank is not None or not has_ranks or not one.program]
     ended = [one for one in kept if one.duration is not None]
     numbers = {id(one): i if one.rank is None else one.rank for i, one in enumerate(kept)}

@@ -1,6 +1,6 @@
 """Makes the samples in this folder, by hand, with h5py, hdf5plugin and zarr-python.
 
-Every array is float64 of 11 x 9, element i being i: unit tests of src/storage/encoded read them.
+Every array is float64 of 11 x 9, element i being i: unit tests of src/sections read them.
 """
 
 from pathlib import Path

@@ -20,7 +20,8 @@
 //                                             alternating
 //
 // With several gangs, the odd parts of a unit's matrices are read into the buffer of the next W_b.
-// That buffer is free from the end of the last write but one until the unit's computation.
+// The buffer of that W_b is free from the end of the last write but one until the unit's
+// computation.
 #pragma once
 
 #include <memory>
