@@ -59,6 +59,12 @@ const char* weir_files_last_error(void);
 /* The formats that this build writes, separated by blanks: "hdf5 cdf5 cdf2 cdf1 zarr raw". */
 const char* weir_files_formats(void);
 
+/* Returns what each of these formats has, as JSON: an object with a member for each format, by its
+ * name, which is an object with the lists "suffixes" (of the names of its files, ".h5"; the first
+ * is for new files) and "codecs" (names), and with true or false for "groups", "chunks", "shards",
+ * "column_major", "growing" arrays, "fill" values, "utf32" elements, and "scalars_in_chunks". */
+const char* weir_files_abilities(void);
+
 /* ---- Opening ---- */
 
 /* Opens a file of any format for reading; its content tells the format. `path` is the path of the

@@ -344,7 +344,8 @@ typedef struct weir_file weir_file;
 typedef struct weir_file_options {
   const char* format;     /* "hdf5", "cdf5", "cdf2", "cdf1" (NetCDF's classic formats), "zarr" (a
                              folder) or "raw" (elements, and the document PATH.json). Null: the
-                             path's ending decides: .h5, .hdf5, .he5; .nc (cdf5); .zarr; .raw */
+                             path's ending decides: .h5, .hdf5, .he5, .nc4; .nc, .nc5 (cdf5);
+                             .zarr; .raw */
   const char* durability; /* from when on written data survives a crash of the system: "step" (when
                              weir_file_step_end returns), "operation" (also when each write
                              returns), "none" (whenever the system writes it; a crash of the program

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <iterator>
 #include <string>
@@ -21,34 +20,17 @@
 namespace weir::capi {
 namespace {
 
-std::string format_by_ending(std::string_view path) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 6> endings = {
-      {{".h5", "hdf5"},
-       {".hdf5", "hdf5"},
-       {".he5", "hdf5"},
-       {".nc", "cdf5"},
-       {".zarr", "zarr"},
-       {".raw", "raw"}}};
-  while (path.ends_with('/')) path.remove_suffix(1);
-  for (const auto& [ending, format] : endings) {
-    if (path.ends_with(ending)) return std::string(format);
-  }
-  return {};
-}
-
 Outcome read_file_options(const char* path, const weir_file_options& options, weir_file& file) {
   auto outcome =
       check_reserved("weir_file_options", std::data(options.reserved), std::size(options.reserved));
   if (!outcome.ok()) return outcome;
-  file.settings.format = options.format != nullptr ? options.format : format_by_ending(path);
-  if (file.settings.format.empty()) {
-    return bad_argument(
-        fmt::format("options.format is null and {} ends in none of .h5, .hdf5, .he5, .nc, .zarr, "
-                    ".raw: give a format",
-                    quoted(path)));
+  const auto format = options.format != nullptr ? storage::find_format(options.format)
+                                                : storage::format_by_suffix(path);
+  if (!format && options.format == nullptr) {
+    return bad_argument("options.format is null and " + format.error().message);
   }
-  const auto format = storage::find_format(file.settings.format);
   if (!format) return outcome_of(format.error(), "options.format");
+  file.settings.format = format.value()->name();
   outcome = read_durability(options.durability, file.settings.durability);
   if (outcome.ok()) outcome = read_checksum(options.checksum, file.settings.checksum);
   if (outcome.ok()) outcome = read_unwritten(options.unwritten, file.settings.unwritten);

@@ -2,13 +2,18 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "files/file_handle.hpp"
 #include "files/version.hpp"
 #include "formats/drop_steps.hpp"
+#include "formats/format.hpp"
 #include "formats/missing_parts.hpp"
 #include "formats/open_any.hpp"
 #include "formats/unfinished.hpp"
@@ -63,6 +68,30 @@ const char* weir_files_formats() {
     return joined;
   }();
   return names.c_str();
+}
+
+const char* weir_files_abilities() {
+  static const std::string text = [] {
+    const auto list = [](std::span<const std::string_view> names) {
+      return nlohmann::ordered_json(std::vector<std::string>(names.begin(), names.end()));
+    };
+    nlohmann::ordered_json all = nlohmann::ordered_json::object();
+    for (const auto* const one : weir::storage::all_formats()) {
+      const weir::storage::FormatAbilities able = one->abilities();
+      all[std::string(one->name())] = {{"suffixes", list(able.suffixes)},
+                                       {"codecs", list(able.codecs)},
+                                       {"groups", able.groups},
+                                       {"chunks", able.chunks},
+                                       {"shards", able.shards},
+                                       {"column_major", able.column_major_chunks},
+                                       {"growing", able.growing},
+                                       {"fill", able.fill},
+                                       {"utf32", able.utf32},
+                                       {"scalars_in_chunks", able.scalars_in_chunks}};
+    }
+    return all.dump();
+  }();
+  return text.c_str();
 }
 
 int weir_files_open(const char* path, weir_files** file) {

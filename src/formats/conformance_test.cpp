@@ -40,6 +40,26 @@ TEST_P(EveryFormat, IsFoundByItsName) {
   EXPECT_NE(none.error().text().find(format().name()), std::string::npos);
 }
 
+TEST_P(EveryFormat, IsFoundByItsSuffixes) {
+  for (const std::string_view suffix : GetParam()->abilities().suffixes) {
+    std::string shouted(suffix);
+    for (char& letter : shouted) letter = static_cast<char>(std::toupper(letter));
+    for (const std::string& path : {"f" + std::string(suffix), "a.b/f" + shouted + "//"}) {
+      const auto found = format_by_suffix(path);
+      ASSERT_TRUE(found.ok()) << path;
+      EXPECT_EQ(found.value(), GetParam()) << path;
+    }
+  }
+}
+
+TEST(Suffixes, ThatNoFormatHasAreRefusedWithTheKnownOnes) {
+  const auto found = format_by_suffix("run.h5/f.txt");
+  ASSERT_FALSE(found.ok());
+  EXPECT_NE(found.error().text().find("'run.h5/f.txt' ends in none of "), std::string::npos);
+  EXPECT_NE(found.error().text().find(".nc, .nc5, .zarr, .raw"), std::string::npos);
+  EXPECT_FALSE(format_by_suffix("").ok());
+}
+
 TEST_P(EveryFormat, HoldsWhatWasWrittenThroughItsMaps) {
   const FileDescription file = all_it_can(format().abilities());
   const auto map = make_file(format(), file, path());

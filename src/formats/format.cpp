@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "formats/cdf/cdf_format.hpp"
@@ -62,6 +64,23 @@ Result<const Format*> find_format(std::string_view name) {
   }
   return invalid_argument(fmt::format("there is no format \"{}\" in this build; there are: {}",
                                       printable(std::string(name)), known));
+}
+
+Result<const Format*> format_by_suffix(std::string_view path) {
+  while (path.ends_with('/')) path.remove_suffix(1);
+  std::string lower(path);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
+  std::string known;
+  for (const Format* const one : all_formats()) {
+    for (const std::string_view suffix : one->abilities().suffixes) {
+      if (lower.ends_with(suffix)) return one;
+      known += known.empty() ? "" : ", ";
+      known += suffix;
+    }
+  }
+  return invalid_argument(
+      fmt::format("'{}' ends in none of {}: give a format", printable(std::string(path)), known));
 }
 
 }  // namespace weir::storage

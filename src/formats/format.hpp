@@ -125,5 +125,8 @@ class Format {
 [[nodiscard]] std::span<const Format* const> all_formats();
 // Returns the format of this name. An error lists the existing names.
 [[nodiscard]] Result<const Format*> find_format(std::string_view name);
+// Returns the format whose files have names that end as the path does, whatever the case of its
+// letters and slashes behind it. An error lists the known suffixes.
+[[nodiscard]] Result<const Format*> format_by_suffix(std::string_view path);
 
 }  // namespace weir::storage

@@ -93,6 +93,7 @@ struct FileDescription {
 
 // What a format can express.
 struct FormatAbilities {
+  std::span<const std::string_view> suffixes = {};  // of the names of its files: ".h5"
   bool several_arrays = false;
   bool groups = false;
   bool attributes = false;

@@ -17,6 +17,7 @@ from h5py_programs import run_h5py
 from stored_cases import FORMATS, SUFFIXES, TITLE, cases
 
 import weir
+from weir._core.files import abilities
 from weir.check import check
 from weir.commands.convert import convert_command
 from weir.convert import ConversionError, Layout, convert
@@ -80,6 +81,17 @@ def test_all_of_a_file_with_groups(weir_files: dict[str, Path], tmp_path: Path) 
         np.testing.assert_array_equal(group[case.name][...], values, case.name)
 
 
+def test_every_format_says_what_it_has() -> None:
+    """Names of files are unique to a format; only formats with chunks have codecs or shards."""
+    suffixes = [suffix for able in abilities().values() for suffix in able["suffixes"]]
+    assert len(suffixes) == len(set(suffixes))
+    assert {".zarr", ".raw", ".nc"} <= set(suffixes)
+    for able in abilities().values():
+        assert able["chunks"] or not (able["codecs"] or able["shards"])
+    assert abilities()["zarr"]["shards"]
+    assert not abilities()["cdf5"]["groups"]
+
+
 def test_chunks_and_shards_are_as_asked(weir_files: dict[str, Path], tmp_path: Path) -> None:
     target = tmp_path / "target.zarr"
     layout = Layout({"": (2, 3), "chunked": (5, 5)}, {"density": (4, 6)})
@@ -106,7 +118,7 @@ def test_chunks_are_for_arrays_of_as_many_dimensions(tmp_path: Path) -> None:
         file.create_dataset("time", data=np.arange(3.0), chunks=(2,))
     with weir.open(source) as opened:
         convert(opened, target, layout=Layout({"": (1, 4, 5)}))
-        with pytest.raises(ConversionError, match="shards are of Zarr alone"):
+        with pytest.raises(ConversionError, match="there are no shards in"):
             convert(opened, tmp_path / "none.h5", layout=Layout({}, {"field": (3, 4, 5)}))
         with pytest.raises(ConversionError, match="chunks 4,5: no array has 2 dimensions"):
             convert(opened, tmp_path / "none.h5", layout=Layout({"": (4, 5)}))

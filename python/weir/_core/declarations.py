@@ -407,6 +407,7 @@ FILES_FUNCTIONS: Declarations = {
     "weir_files_version": (c_char_p, []),
     "weir_files_last_error": (c_char_p, []),
     "weir_files_formats": (c_char_p, []),
+    "weir_files_abilities": (c_char_p, []),
     "weir_files_open": (c_int, [c_char_p, POINTER(c_void_p)]),
     "weir_files_reload": (c_int, [POINTER(c_void_p)]),
     "weir_files_verify_reads": (c_int, [c_void_p, c_int32]),

@@ -45,9 +45,16 @@ def checked(code: int) -> int:
     raise failure(code, text)
 
 
+@cache
+def abilities() -> dict[str, dict[str, Any]]:
+    """Returns what each format that this build writes has, as ``weir_files_abilities`` says it."""
+    described: dict[str, dict[str, Any]] = json.loads(library().weir_files_abilities())
+    return described
+
+
 def formats() -> list[str]:
     """Returns the names of the formats that this build writes."""
-    return str(library().weir_files_formats().decode()).split()
+    return list(abilities())
 
 
 def unfinished(path: str | os.PathLike[str]) -> list[str]:

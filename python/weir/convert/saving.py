@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weir._core.arguments import type_name
-from weir._core.files import FileHandle
+from weir._core.files import FileHandle, abilities
 from weir.convert.target import (
-    CHUNKED,
     FILL,
     ConversionError,
     described_attributes,
@@ -74,7 +73,7 @@ def save(
         given, taken = _of_dataset(arrays)
         dimensions = {**taken.dimensions, **(dimensions or {})}
         attributes = {**taken.attributes, **(attributes or {})}
-        chunks = {**(taken.chunks if name in CHUNKED else {}), **(chunks or {})}
+        chunks = {**(taken.chunks if abilities()[name]["chunks"] else {}), **(chunks or {})}
         fill = {**taken.fill, **(fill or {})}
     else:
         given = arrays  # type: ignore[assignment]
@@ -100,7 +99,7 @@ def save(
                 "dimension_names": list(
                     forms[key].names(_dimensions(key, value, named["dimensions"]))
                 ),
-                "codecs": codec if value.ndim or name == "zarr" else None,
+                "codecs": codec if value.ndim or abilities()[name]["scalars_in_chunks"] else None,
                 "fill": _fill(key, value, named["fill"], name),
                 "attributes": described_attributes(
                     {**_missing(value, _of(key, named["fill"])), **notes.get(key, {})}

@@ -11,7 +11,7 @@ import numpy as np
 
 from weir._core.arguments import type_name
 from weir._core.attribute_values import plain
-from weir._core.files import formats
+from weir._core.files import abilities, formats
 from weir.convert.text import StoredForm, stored_form
 from weir.errors import Error
 from weir.files.stored_file import left_out_line
@@ -20,13 +20,6 @@ if TYPE_CHECKING:
     from weir._core.attribute_values import AttributeValue
     from weir.files import StoredArray, StoredFile
 
-SUFFIXES = {
-    ".h5": "hdf5", ".hdf5": "hdf5", ".nc4": "hdf5", ".nc": "cdf5", ".nc5": "cdf5", ".zarr": "zarr",
-    ".raw": "raw",
-}  # fmt: skip
-CHUNKED = {"hdf5", "zarr", "raw"}
-GROUPED = {"hdf5", "zarr", "raw"}
-COLUMN_MAJOR = {"zarr", "raw"}
 CHECKSUMS = ("crc32c", "none")
 ONLY_READ = {"delta"}
 """Codecs that Weir reads but does not write."""
@@ -71,7 +64,8 @@ def format_of(target: Path, told: str | None) -> str:
     Raises ConversionError if neither gives a format of this build.
     """
     known = formats()
-    name = told or SUFFIXES.get(target.suffix.lower())
+    by_suffix = {one: name for name, able in abilities().items() for one in able["suffixes"]}
+    name = told or by_suffix.get(target.suffix.lower())
     if name is None:
         message = (
             f"{target}: its format does not follow from its name; give --format, one of "
@@ -139,8 +133,9 @@ def description(
             why = "has no dimensions" if name in names else "is not converted"
             message = f"--steps {name}: this array {why}"
             raise ConversionError(message)
-    if layout.shards and file_format != "zarr":
-        message = f"shards are of Zarr alone, and the new file is {file_format}: give none"
+    able = abilities()[file_format]
+    if layout.shards and not able["shards"]:
+        message = f"there are no shards in {file_format}: give none"
         raise ConversionError(message)
     for what, extents in (("chunks", layout.chunks.get("")), ("shards", layout.shards.get(""))):
         if extents and all(len(extents) != one.ndim for one in arrays):
@@ -150,7 +145,7 @@ def description(
     if checksum not in (None, *CHECKSUMS):
         message = f"there is no checksum {checksum!r}; give one of {', '.join(CHECKSUMS)}"
         raise ConversionError(message)
-    groups = ["", *source.group_names] if file_format in GROUPED else [""]
+    groups = ["", *source.group_names] if able["groups"] else [""]
     return {
         "arrays": [_array(one, forms[one.name], file_format, layout) for one in arrays],
         "groups": [
@@ -166,14 +161,17 @@ def description(
 def _array(
     array: StoredArray, form: StoredForm, file_format: str, layout: Layout
 ) -> dict[str, Any]:
+    able = abilities()[file_format]
     asked = _asked(layout.chunks, array)
     chunks = asked or array.chunks
     codecs = layout.codec or (_writable(array.codecs) if file_format == array.file.format else None)
-    codecs = None if codecs == "none" or (not array.ndim and file_format != "zarr") else codecs
+    codecs = (
+        None if codecs == "none" or (not array.ndim and not able["scalars_in_chunks"]) else codecs
+    )
     shards = _asked(layout.shards, array)
     if shards is None and asked is None:
         shards = array.shards
-    if file_format not in CHUNKED:
+    if not able["chunks"]:
         # The format has no chunks: drop the source's, and let the library refuse requested ones.
         chunks = asked
     for name, extents in (("chunks", chunks), ("shards", shards)):
@@ -196,12 +194,10 @@ def _array(
         "shape": list(form.extents(array.shape)),
         "type": type_name(form.dtype),
         # Other formats would transpose the array.
-        "order": (
-            "column-major" if array.order == "F" and file_format in COLUMN_MAJOR else "row-major"
-        ),
+        "order": ("column-major" if array.order == "F" and able["column_major"] else "row-major"),
         "grows": grows,
         "chunks": chunks and list(chunks),
-        "shards": list(shards) if shards and file_format == "zarr" else None,
+        "shards": list(shards) if shards and able["shards"] else None,
         "dimension_names": list(form.names(array.dimension_names)),
         "codecs": codecs,
         "fill": None if is_unmarked else _fill(array, form),
@@ -280,7 +276,7 @@ def lost(
     attributes = {one.name: one.attributes for one in arrays}
     for group in sorted(groups):
         there = source.attributes_of_group(group)
-        if group and file_format not in GROUPED:
+        if group and not abilities()[file_format]["groups"]:
             why = f"there are no groups in {file_format}"
             lines += [_left_out(group, name, why) for name in there]
         else:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weir._core.files import abilities
 from weir.convert.tiles import tile_shape, tiles
 from weir.files.stored_array import OTHER_BYTES
 
 if TYPE_CHECKING:
     from weir.files import StoredArray
 
-WITH_CHARACTERS = {"zarr", "raw"}
 CHARACTER_BYTES = 4
 """Bytes of a character in NumPy's arrays, and the most that a character has in UTF-8."""
 TEXT_BYTES = 128
@@ -91,14 +91,14 @@ class LongestText:
 
     def dtype(self, file_format: str) -> np.dtype[Any]:
         """Returns a type of characters if the format has one and all texts are UTF-8; or bytes."""
-        if file_format in WITH_CHARACTERS and self.is_utf8:
+        if abilities()[file_format]["utf32"] and self.is_utf8:
             return np.dtype(f"U{self.characters}")
         return np.dtype(f"S{self.size}")
 
 
 def stored_form(dtype: np.dtype[Any], file_format: str) -> StoredForm:
     """Returns the form that elements of this type have in a file of the format."""
-    if dtype.kind == "U" and file_format not in WITH_CHARACTERS:
+    if dtype.kind == "U" and not abilities()[file_format]["utf32"]:
         dtype = np.dtype(f"S{dtype.itemsize // np.dtype('U1').itemsize * CHARACTER_BYTES}")
     if dtype.kind == "S" and dtype.itemsize > 1 and file_format.startswith("cdf"):
         return StoredForm(np.dtype("S1"), dtype.itemsize)

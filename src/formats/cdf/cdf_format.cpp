@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 
 #include "common/page.hpp"
@@ -86,7 +87,10 @@ class CdfFormat final : public Format {
   [[nodiscard]] std::string_view name() const override { return name_; }
 
   [[nodiscard]] FormatAbilities abilities() const override {
-    return {.several_arrays = true,
+    // New files whose names say no more than NetCDF are of the version that has large arrays.
+    static constexpr std::array<std::string_view, 2> suffixes = {".nc", ".nc5"};
+    return {.suffixes = version_ == 5 ? suffixes : std::span<const std::string_view>(),
+            .several_arrays = true,
             .attributes = true,
             .dimension_names = true,
             .dense = true,

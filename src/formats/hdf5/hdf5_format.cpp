@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <optional>
 #include <sstream>
@@ -108,7 +109,9 @@ class Hdf5Format final : public Format {
   [[nodiscard]] std::string_view name() const override { return "hdf5"; }
 
   [[nodiscard]] FormatAbilities abilities() const override {
-    return {.several_arrays = true,
+    static constexpr std::array<std::string_view, 4> suffixes = {".h5", ".hdf5", ".he5", ".nc4"};
+    return {.suffixes = suffixes,
+            .several_arrays = true,
             .groups = true,
             .attributes = true,
             .dimension_names = true,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <utility>
 
@@ -173,7 +174,9 @@ Status put(RawFileArray& one, const std::optional<std::int64_t>& bytes, std::int
 }  // namespace
 
 const FormatAbilities& raw_abilities() {
-  static const FormatAbilities abilities{.several_arrays = true,
+  static constexpr std::array<std::string_view, 1> suffixes = {".raw"};
+  static const FormatAbilities abilities{.suffixes = suffixes,
+                                         .several_arrays = true,
                                          .groups = true,
                                          .attributes = true,
                                          .dimension_names = true,

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <utility>
 
@@ -225,7 +226,9 @@ std::vector<std::string> dimension_names(const Json& document, int dimensions) {
 }  // namespace
 
 FormatAbilities zarr_abilities(std::span<const std::string_view> codecs) {
-  return {.several_arrays = true,
+  static constexpr std::array<std::string_view, 1> suffixes = {".zarr"};
+  return {.suffixes = suffixes,
+          .several_arrays = true,
           .groups = true,
           .attributes = true,
           .dimension_names = true,
