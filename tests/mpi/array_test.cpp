@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,8 @@ constexpr std::uint64_t payload_seed = 7;
 struct Case {
   const char* name;
   std::vector<std::string> arguments;
+
+  friend void PrintTo(const Case& one, std::ostream* out) { *out << one.name; }
 };
 
 class Arrays : public WorkloadTest, public ::testing::WithParamInterface<Case> {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -45,6 +46,8 @@ inline CollectiveSettings settings_of(std::optional<Strategy> strategy, std::int
 struct SettingsCase {
   std::string name;
   CollectiveSettings settings;
+
+  friend void PrintTo(const SettingsCase& one, std::ostream* out) { *out << one.name; }
 };
 
 inline std::string name_of_case(const ::testing::TestParamInfo<SettingsCase>& tested) {

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -112,6 +113,8 @@ struct StepCase {
   const char* codec = "";
   bool in_shards = false;
   bool alone = false;  // each rank writes its own rows without the others
+
+  friend void PrintTo(const StepCase& one, std::ostream* out) { *out << one.name; }
 };
 
 // A file with steps, into which one rank loses bytes.

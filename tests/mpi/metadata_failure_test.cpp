@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <fstream>
+#include <ostream>
 #include <string>
 #include <thread>
 
@@ -100,6 +101,8 @@ struct FailingCall {
   Action action = Action::create;
   const char* call = "";
   int error = EIO;
+
+  friend void PrintTo(const FailingCall& one, std::ostream* out) { *out << one.call; }
 };
 
 class FailingCalls : public Metadata, public ::testing::WithParamInterface<FailingCall> {};

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -30,6 +31,8 @@ struct TreeCase {
   bool random;
   bool one_creator;
   std::int64_t total;
+
+  friend void PrintTo(const TreeCase& one, std::ostream* out) { *out << one.name; }
 };
 
 class Trees : public Metadata, public ::testing::WithParamInterface<TreeCase> {};
@@ -122,6 +125,8 @@ struct MixCase {
   Api api;
   bool random;
   const char* mix;
+
+  friend void PrintTo(const MixCase& one, std::ostream* out) { *out << one.name; }
 };
 
 class Mixes : public Metadata, public ::testing::WithParamInterface<MixCase> {};
