@@ -4,6 +4,8 @@
 
 #ifdef WEIR_WITH_ZLIB
 #include <zlib.h>
+
+#include <algorithm>
 #endif
 
 namespace weir::storage {

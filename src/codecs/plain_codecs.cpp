@@ -1,6 +1,7 @@
 // Codecs that need no library: the byte shuffle and the checksums.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "codecs/codec_steps.hpp"

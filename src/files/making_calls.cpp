@@ -1,6 +1,7 @@
 // The calls of include/weir/files.h that make a file.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <optional>

@@ -3,6 +3,7 @@
 // of steps, and steps can be added from there.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <optional>

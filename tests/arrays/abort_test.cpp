@@ -1,5 +1,6 @@
 // Steps that are given up or dropped: nothing of them is in the file, now or in the next step, and
 // a rank that gives one up alone keeps no other waiting.
+#include <algorithm>
 #include <array>
 #include <filesystem>
 

@@ -1,5 +1,6 @@
 #include "formats/hdf5/superblock.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
