@@ -492,6 +492,17 @@ TEST_P(Hdf5Codecs, EntersTheSameChunkTwice) {
   }
 }
 
+// HDF5 has an index of its own for a dataset of one chunk.
+TEST_P(Hdf5Codecs, EntersTheOnlyChunkOfTheOnlyArray) {
+  ArrayDescription whole = description("whole", false);
+  whole.chunk_extents = Indices{11, 9};
+  const auto room = format().lay_out({.arrays = {whole}}, path());
+  ASSERT_TRUE(room.ok()) << room.error().text();
+  const Section all = all_of(Shape::create({11, 9}).value());
+  write_and_commit(room.value(), 1, all, 0);
+  expect("whole", all, 0);
+}
+
 // Chunks of several steps would be written again with each step, and not where nobody looks.
 TEST_P(Hdf5Codecs, AddsNoStepsWhereChunksHoldSeveral) {
   ArrayDescription steps = description("steps", true);

@@ -69,6 +69,11 @@ class Entering {
 
   // Checks, after the last chunk, whether readers will find all chunks where their bytes are.
   Status check(std::span<const WrittenChunk> chunks) {
+    // A dataset that is open remembers the last chunk that was entered, and HDF5 1.10.8 then gives
+    // all bits set as the filter mask of a dataset's only chunk. A dataset that was opened again
+    // has what the file has.
+    dataset_ = {};
+    number_ = -1;
     // If a chunk occurs several times, only the last one counts.
     std::vector<const WrittenChunk*> last;
     last.reserve(chunks.size());
