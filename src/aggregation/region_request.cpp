@@ -164,6 +164,12 @@ bool RegionRequest::advance() {
 }
 
 void RegionRequest::end(Status outcome) {
+  // The inner request does this for what fails in it. A step without what a rank wanted to write is
+  // not committed; after an invalid argument the program may go on.
+  if (!outcome.ok() && direction_ == Direction::write && step_ != Step::inner &&
+      outcome.error().code != ErrorCode::invalid_argument) {
+    file_.set_failed();
+  }
   outcome_ = std::move(outcome);
   step_ = Step::ended;
   if (state_.current == this) state_.current = nullptr;

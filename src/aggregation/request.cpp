@@ -347,7 +347,11 @@ bool CollectiveRequest::advance() {
 
 void CollectiveRequest::end(const Status& outcome) {
   outcome_ = outcome;
-  if (!outcome.ok() && writing() && step_ != Step::agreeing) {
+  // After an invalid argument the program may go on without the write, and its step is whole. After
+  // any other failure the step lacks what a rank wanted to write.
+  const bool is_refused = !outcome.ok() && step_ == Step::agreeing &&
+                          outcome.error().code == ErrorCode::invalid_argument;
+  if (!outcome.ok() && writing() && !is_refused) {
     learn_losses(state_, outcome);
     for (const RequestedPart& one : checked_) one.file->set_failed();
   }

@@ -158,6 +158,29 @@ TEST_F(NodeMemory, ASystemWithoutItIsAnErrorOnAllRanks) {
   EXPECT_NE(explained(options).find("buffers of 1 MiB"), std::string::npos);
 }
 
+// A region that was not written is missing in the step, although nothing was written at all.
+TEST_F(NodeMemory, AStepWhoseRegionsHaveNoPlaceIsNotCommitted) {
+  Session session(MPI_COMM_WORLD, on_two_nodes());
+  const Extents shape = {size_of_world(), 4};
+  File file = session.create_file(path("a.h5"));
+  weir_define_options growing{};
+  growing.steps = 1;
+  Array array = file.define<double>("x", shape, growing);
+  const Region own = {{rank_of_world(), 0}, {1, 4}};
+  const std::vector<double> row(4, 1.0);
+  file.begin_step();
+  if (rank_of_world() == 2) room = 0;
+  EXPECT_THROW(array.write_region(own, row), Failure);
+  room = std::numeric_limits<std::int64_t>::max();
+  EXPECT_THROW(file.end_step(), Failure);
+  EXPECT_EQ(file.steps(), 0);
+  file.begin_step();
+  array.write_region(own, row);
+  file.end_step();
+  EXPECT_EQ(file.steps(), 1);
+  file.close();
+}
+
 // Without a secret anybody on the machine could pass files to a rank.
 TEST_F(NodeMemory, NoRandomNumbersAreAnErrorOnAllRanks) {
   if (rank_of_world() == 2) has_random_numbers = false;

@@ -391,9 +391,9 @@ class PhaseOnRanks:
         writing = [one for one in self.present if one.grows or is_first or one in self.fresh]
         try:
             self.write_step(session, arrays, writing, keep=True)
-        except FailedError:
+        except FailedError as failed:
             self.together("ending a step that failed", file.end_step, may_fail=True)
-            raise WrongError("a step ended although a write of it had failed") from None
+            raise WrongError(f"a step ended although a write of it had failed: {failed}") from None
         self.together("ending a step", file.end_step)
         self.steps += 1
         self.is_again = False
