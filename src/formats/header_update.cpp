@@ -1,11 +1,15 @@
 #include "formats/header_update.hpp"
 
+#include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <set>
 #include <utility>
+#include <variant>
 
 #include "checksums/sums_file.hpp"
 #include "formats/raw/raw_document.hpp"
@@ -46,49 +50,60 @@ class Commit {
   Status apply(const HeaderWrite& change) {
     if (Status opened = open_file(); !opened.ok()) return opened;
     std::vector<std::byte> bytes = change.bytes;
-    const Slice slice{bytes.data(), static_cast<std::int64_t>(bytes.size())};
+    BytesBefore before{change.offset, std::vector<std::byte>(bytes.size())};
+    const auto count = static_cast<std::int64_t>(bytes.size());
     std::int64_t calls = 0;
-    for (const HeaderWrite::Kept& part : change.kept) {
-      const Slice kept{bytes.data() + part.first, static_cast<std::int64_t>(part.count)};
-      const std::int64_t from = change.offset + static_cast<std::int64_t>(part.first);
+    if (!replaces_ || !change.kept.empty()) {
+      const Slice there{before.bytes.data(), count};
       std::int64_t read = 0;
-      Status status = read_slices(*file_, {&kept, 1}, from, read, calls);
+      Status status = read_slices(*file_, {&there, 1}, change.offset, read, calls);
       if (!status.ok()) return status;
+      for (const HeaderWrite::Kept& part : change.kept) {
+        std::copy_n(before.bytes.begin() + static_cast<std::ptrdiff_t>(part.first), part.count,
+                    bytes.begin() + static_cast<std::ptrdiff_t>(part.first));
+      }
+      before.bytes.resize(static_cast<std::size_t>(read));
+      keep(std::move(before));
     }
+    const Slice slice{bytes.data(), count};
     return write_slices(*file_, {&slice, 1}, change.offset, calls);
   }
 
   Status apply(const DocumentReplacement& change) {
-    return replace(below(change.name), change.text);
+    const std::string name = below(change.name);
+    if (!replaces_) {
+      if (Status kept = keep_document(name); !kept.ok()) return kept;
+    }
+    return replace(name, change.text);
   }
 
   Status apply(const SidecarReplacement& change) {
     const std::string name = committed_path(path_ + change.suffix);
-    if (replaces_ && !named_) {
-      if (Status kept = keep(name); !kept.ok()) return kept;
+    if (!named_) {
+      if (Status kept = keep_document(name); !kept.ok()) return kept;
     }
     return replace(name, change.text);
   }
 
   Status apply(const FileEnd& change) {
     if (Status opened = open_file(); !opened.ok()) return opened;
-    return file_->set_length(change.bytes);
+    struct stat about {};
+    if (::fstat(file_->descriptor(), &about) != 0) {
+      return system_failure("fstat", place_, -1, errno);
+    }
+    keep(LengthBefore{about.st_size});
+    Status cut = file_->set_length(change.bytes);
+    is_final_ = cut.ok() && change.drops_steps;
+    return cut;
   }
 
   Status apply(const DurabilityPoint& /*change*/) {
-    if (durability_ == StepDurability::none) return {};
-    if (file_) {
-      if (Status synced = file_->sync(); !synced.ok()) return synced;
-    }
-    for (const std::string& folder : folders_) {
-      if (Status synced = sync_folder(folder); !synced.ok()) return synced;
-    }
-    folders_.clear();
-    return {};
+    keep(DurabilityPoint{});
+    return make_changes_durable();
   }
 
   Status apply(const Publication& /*change*/) {
-    if (Status synced = apply(DurabilityPoint{}); !synced.ok()) return synced;
+    if (Status synced = make_changes_durable(); !synced.ok()) return synced;
     if (has_document_) return give_name();
     const auto replaces_raw = announce_replacement(path_, durability_);
     if (!replaces_raw) return replaces_raw.error();
@@ -97,35 +112,88 @@ class Commit {
   }
 
   Status end() {
-    if (Status synced = apply(DurabilityPoint{}); !synced.ok()) return synced;
+    if (Status synced = make_changes_durable(); !synced.ok()) return synced;
     return file_ ? file_->close() : Status();
   }
 
-  // Restores, after a failure, what readers saw before, so that the commit can be tried again. If
-  // this fails too, readers see the file under its temporary name.
-  void undo() {
-    if (!document_before_ || named_) return;
-    if (document_before_->text) {
-      (void)replace(document_before_->name, *document_before_->text);
-    } else {
-      ::unlink(document_before_->name.c_str());
+  // After a failure: restores what readers saw before, so that the commit can be tried again. A
+  // file that has its name keeps it. Changes are taken back in reverse order, and are made durable
+  // wherever the commit made them durable, so that a power cut leaves one of the states that a
+  // commit passes through. Fails if readers may see the changes.
+  Status undo() {
+    if (named_) return {};
+    if (is_final_) return Error(ErrorCode::io, "steps were cut off", place_);
+    file_.reset();  // an error of closing it would be that of the commit
+    std::vector<Before> before = std::move(before_);
+    before_ = {};
+    if (before.empty()) return {};
+    for (auto one = before.rbegin(); one != before.rend(); ++one) {
+      Status restored = std::visit([&](const auto& kept) { return restore(kept); }, *one);
+      if (!restored.ok()) return restored;
     }
+    return make_changes_durable();
   }
 
  private:
+  struct BytesBefore {
+    std::int64_t offset = 0;
+    std::vector<std::byte> bytes;  // fewer than were written if the file ended there
+  };
+  struct LengthBefore {
+    std::int64_t bytes = 0;
+  };
   struct DocumentBefore {
     std::string name;
     std::optional<std::string> text;  // nothing: there was no document
   };
+  using Before = std::variant<BytesBefore, LengthBefore, DocumentBefore, DurabilityPoint>;
 
-  Status keep(const std::string& name) {
+  // No reader sees a file before it has its name, so what it had before is not restored.
+  void keep(Before before) {
+    if (!replaces_) before_.push_back(std::move(before));
+  }
+
+  Status keep_document(const std::string& name) {
     DocumentBefore before{name, std::nullopt};
     if (is_on_disk(name)) {
       auto text = read_text_file(name, most_raw_file_document_bytes);
       if (!text) return text.error();
       before.text = std::move(text).value();
     }
-    document_before_ = std::move(before);
+    before_.emplace_back(std::move(before));
+    return {};
+  }
+
+  Status restore(const BytesBefore& before) {
+    if (Status opened = open_file(); !opened.ok()) return opened;
+    std::vector<std::byte> bytes = before.bytes;
+    const Slice slice{bytes.data(), static_cast<std::int64_t>(bytes.size())};
+    std::int64_t calls = 0;
+    return write_slices(*file_, {&slice, 1}, before.offset, calls);
+  }
+
+  Status restore(const LengthBefore& before) {
+    if (Status opened = open_file(); !opened.ok()) return opened;
+    return file_->set_length(before.bytes);
+  }
+
+  Status restore(const DocumentBefore& before) {
+    if (before.text) return replace(before.name, *before.text);
+    if (::unlink(before.name.c_str()) == 0 || errno == ENOENT) return {};
+    return system_failure("unlink", before.name, -1, errno);
+  }
+
+  Status restore(const DurabilityPoint& /*before*/) { return make_changes_durable(); }
+
+  Status make_changes_durable() {
+    if (durability_ == StepDurability::none) return {};
+    if (file_) {
+      if (Status synced = file_->sync(); !synced.ok()) return synced;
+    }
+    for (const std::string& folder : folders_) {
+      if (Status synced = sync_folder(folder); !synced.ok()) return synced;
+    }
+    folders_.clear();
     return {};
   }
 
@@ -165,10 +233,11 @@ class Commit {
   std::string path_;
   StepDurability durability_;
   bool replaces_ = false;
-  bool has_document_ = false;  // a document beside the file, as raw files have
-  std::optional<DocumentBefore> document_before_;
-  bool named_ = false;  // the file was renamed
-  std::string place_;   // where the file is before the changes
+  bool has_document_ = false;   // a document beside the file, as raw files have
+  std::vector<Before> before_;  // what the changes replaced, in their order
+  bool named_ = false;          // the file was renamed
+  bool is_final_ = false;       // bytes were cut off that were there before
+  std::string place_;           // where the file is before the changes
   std::optional<File> file_;
   std::set<std::string> folders_;  // folders with new entries that are not yet durable
 };
@@ -186,13 +255,20 @@ Status commit(const std::string& path, const HeaderUpdate& update, StepDurabilit
   Commit commit(path, update, durability);
   if (Status durable = commit.make_durable(update.made); !durable.ok()) return durable;
   if (Status removed = commit.remove_old_sums(); !removed.ok()) return removed;
+  Status done;
   for (const HeaderChange& change : update.changes) {
-    Status applied = std::visit([&](const auto& one) { return commit.apply(one); }, change);
-    if (applied.ok()) continue;
-    commit.undo();
-    return applied;
+    done = std::visit([&](const auto& one) { return commit.apply(one); }, change);
+    if (!done.ok()) break;
   }
-  return commit.end();
+  if (done.ok()) done = commit.end();
+  if (done.ok()) return done;
+  if (const Status undone = commit.undo(); !undone.ok()) {
+    Error error = done.error();
+    error.message += fmt::format("; {}, as what was there before could not be restored: {}",
+                                 may_be_seen, undone.error().message);
+    return error;
+  }
+  return done;
 }
 
 }  // namespace weir::storage

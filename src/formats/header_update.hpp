@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -51,6 +52,7 @@ struct SidecarReplacement {
 // The file ends here: it is cut off behind this length.
 struct FileEnd {
   std::int64_t bytes = 0;
+  bool drops_steps = false;  // bytes of steps that readers saw are behind it
 
   friend bool operator==(const FileEnd&, const FileEnd&) = default;
 };
@@ -84,7 +86,9 @@ struct HeaderUpdate {
 // Applies the update to the file at `path`. Called by one rank, after the step's bytes have been
 // written and, if requested, made durable. From then on readers see the step. If the file replaces
 // another, that file's checksums are removed first, and its document, if it is a raw file, after
-// the publication.
+// the publication. If a change or making it durable fails, the changes are taken back: readers go
+// on seeing what they saw before. If that fails too, the error says `may_be_seen`.
+inline constexpr std::string_view may_be_seen = "readers may see the change";
 Status commit(const std::string& path, const HeaderUpdate& update, StepDurability durability);
 
 }  // namespace weir::storage

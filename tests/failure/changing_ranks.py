@@ -1,4 +1,4 @@
-"""Ranks that give steps up, drop steps and add arrays while something fails: test_changes.py.
+"""Ranks that end, give up and drop steps and add arrays while something fails: test_changes.py.
 
 python changing_ranks.py FOLDER FORMAT WHAT [CALL NTH]
     under faulty_io.so, in a folder whose name begins with "weir-". Makes the change once for each
@@ -35,6 +35,9 @@ RUN_SECONDS = 120
 """After it each rank says where it is and ends. The launcher waits for longer."""
 MOST_OF_EACH = 60
 """More calls of one kind than any of these changes makes."""
+EVERY_SECOND = 0
+"""As the number of a call: the first, the third and so on, also those that restore what was."""
+MAY_BE_SEEN = "readers may see the change"
 WORLD = MPI.COMM_WORLD
 SHAPE = (12, 10)
 SUFFIXES = {"hdf5": "h5", "zarr": "zarr", "raw": "raw", "cdf5": "nc"}
@@ -96,6 +99,11 @@ def change(file: weir.StepFile, session: weir.Session, what: str, fault: Fault) 
             write(session, file["left"], values_of(78))
             fault.arm()
             file.abort_step("by the test")
+        elif what == "end":
+            file.begin_step()
+            write(session, file["a"], values_of(file.steps))
+            fault.arm()
+            file.end_step()
         elif what == "drop":
             fault.arm()
             file.drop_steps(1)
@@ -111,11 +119,23 @@ def change(file: weir.StepFile, session: weir.Session, what: str, fault: Fault) 
     return said, failed
 
 
-def look(path: Path, what: str) -> None:
+def steps_after(what: str, said: str | None) -> set[int]:
+    """How many steps the file may have after a change of three; `said`: None where it was killed.
+
+    A step whose end failed is not there, unless the error says that it may be.
+    """
+    if what == "drop":
+        return {1, 3}
+    if what != "end" or (said and MAY_BE_SEEN not in said):
+        return {3}
+    return {4} if said == "" else {3, 4}
+
+
+def look(path: Path, what: str, said: str | None) -> None:
     """Everything of before or everything of after is there, and a step more goes well."""
     with weir.Session(WORLD) as session, session.open_file(str(path)) as file:
         before = file.steps
-        assert before in ({1, 3} if what == "drop" else {3}), f"{before} steps"
+        assert before in steps_after(what, said), f"{before} steps"
         is_added = "new" in list(file)
         assert file.attributes().get("note", "") == ("it is new" if is_added else "")
         with file.step():
@@ -133,24 +153,28 @@ def look(path: Path, what: str) -> None:
 
 
 def fail_each_call(good: Path, tried: Path, what: str) -> int:
-    """Of the file system, on rank 0: all ranks get the same error. How many failed."""
+    """Of the file system, on rank 0. How many failed."""
     failed = 0
     for call in CALLS:
-        for nth in range(1, MOST_OF_EACH + 1):
-            copy_of(good, tried)
-            fault = Fault(f"rank=0,call={call},nth={nth},error=EIO,tree=weir-")
-            with weir.Session(WORLD) as session:
-                file = session.open_file(str(tried))
-                said, hits = change(file, session, what, fault)
-                file.close()
-            assert len(set(WORLD.allgather(said))) == 1
-            look_after(tried, what, f"{fault.text}: {said!r}")
-            if not hits:
-                break
-            failed += 1
-        else:
-            raise AssertionError(call)
+        nth = 1
+        while fails(good, tried, what, call, nth):
+            nth += 1
+            assert nth <= MOST_OF_EACH, call
+        failed += nth - 1 + fails(good, tried, what, call, EVERY_SECOND)
     return failed
+
+
+def fails(good: Path, tried: Path, what: str, call: str, nth: int) -> bool:
+    """Whether the change made that call, which failed then, with the same error on all ranks."""
+    copy_of(good, tried)
+    fault = Fault(f"rank=0,call={call},nth={nth},error=EIO,tree=weir-")
+    with weir.Session(WORLD) as session:
+        file = session.open_file(str(tried))
+        said, hits = change(file, session, what, fault)
+        file.close()
+    assert len(set(WORLD.allgather(said))) == 1
+    look_after(tried, what, said, f"{fault.text}: {said!r}")
+    return hits > 0
 
 
 def fail_messages(good: Path, tried: Path, what: str) -> int:
@@ -182,16 +206,16 @@ def fail_messages(good: Path, tried: Path, what: str) -> int:
                 assert not any("deadline" in line for line in lines), about
             else:
                 assert not any(lines), about
-            look_after(tried, what, about)
+            look_after(tried, what, "" if not hits else None, about)
             if not hits:
                 break
             failed += 1
     return failed
 
 
-def look_after(path: Path, what: str, about: str) -> None:
+def look_after(path: Path, what: str, said: str | None, about: str) -> None:
     try:
-        look(path, what)
+        look(path, what, said)
     except Exception as error:
         raise AssertionError(f"{about}: {error!r}") from error
 
@@ -203,7 +227,7 @@ def main() -> None:
     os.environ["WEIR_FAULT"] = os.environ["WEIR_MPI_FAULT"] = ""
     if sys.argv[4:] == ["look"]:
         for one in sorted(folder.iterdir()):
-            look_after(one / "tried" / name, what, f"rank 0 was killed: {one.name}")
+            look_after(one / "tried" / name, what, None, f"rank 0 was killed: {one.name}")
         return
     good, tried = folder / "good" / name, folder / "tried" / name
     good.parent.mkdir(exist_ok=True)

@@ -1,4 +1,4 @@
-"""Steps that are given up or dropped, and arrays that are added, while something fails.
+"""Steps that are ended, given up or dropped, and arrays that are added, while something fails.
 
 Each call of the file system that such a change makes fails once, and some kill the rank; calls of
 MPI fail on the first rank and on the last: what is there then is the file of before or of after,
@@ -31,7 +31,7 @@ def run(
 
 
 @pytest.mark.parametrize("file_format", ["hdf5", "zarr", "raw", "cdf5"])
-@pytest.mark.parametrize("what", ["abort", "drop", "extend"])
+@pytest.mark.parametrize("what", ["end", "abort", "drop", "extend"])
 def test_a_failed_call_leaves_the_file_of_before_or_after(
     tmp_path: Path, what: str, file_format: str
 ) -> None:
@@ -45,7 +45,7 @@ def test_a_failed_call_leaves_the_file_of_before_or_after(
 
 
 @pytest.mark.parametrize("file_format", ["hdf5", "zarr", "raw"])
-@pytest.mark.parametrize("what", ["abort", "drop", "extend"])
+@pytest.mark.parametrize("what", ["end", "abort", "drop", "extend"])
 def test_a_killed_rank_leaves_the_file_of_before_or_after(
     tmp_path: Path, what: str, file_format: str
 ) -> None:
@@ -61,7 +61,7 @@ def test_a_killed_rank_leaves_the_file_of_before_or_after(
 
 
 @pytest.mark.parametrize("file_format", ["hdf5", "raw"])
-@pytest.mark.parametrize("what", ["abort", "drop", "extend"])
+@pytest.mark.parametrize("what", ["end", "abort", "drop", "extend"])
 def test_a_failed_message_is_an_error_on_every_rank(
     tmp_path: Path, what: str, file_format: str
 ) -> None:

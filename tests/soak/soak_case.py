@@ -34,8 +34,9 @@ STRATEGIES = ["automatic", "direct", "node", "two-phase", "server-directed"]
 ENGINES = ["automatic", "posix", "io_uring", "direct-io", "mpi-io"]
 SHORT_OF_MEMORY = "call=fallocate,nth={nth},error=ENOSPC,tree=/memfd:"
 OPENING_THE_FILE, OPENING_THE_SESSION = -1, -2
-HALF_WAY = "its first commit failed half-way"
-"""In the error of a first step whose file got its name before something else failed."""
+HALF_WAY = ("its first commit failed half-way", "readers may see the change")
+"""In the error of a first step whose file got its name before something else failed, or of a step
+whose changes could not be taken back."""
 MOST_RANKS = 6
 SESSION_DEADLINE_SECONDS = 30
 
@@ -448,8 +449,9 @@ class Model:
         return steps[-1] if steps else (-1, 0)
 
     def failed_half_way(self) -> bool:
-        """Whether the library said of a failed first step that readers may see it."""
-        return any(HALF_WAY in " ".join(line) for line in self.told())
+        """Whether the library said of a failed step that readers may see it."""
+        lines = [" ".join(line) for line in self.told()]
+        return any(text in line for text in HALF_WAY for line in lines)
 
 
 def nothing_of(one: ArrayDrawn) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
