@@ -303,18 +303,18 @@ void StepFile::take_changes(const ArrayChanges& changes) {
 // see the file, or if the header, which was written when the file was created, may be lost with
 // other bytes.
 Status StepFile::can_be_tried_again() const {
-  if (has_lost_header_) {
-    return invalid_argument(
-        "its first step could not be made durable, and what the file had by then may be lost: "
-        "close it and create it again",
-        path_);
-  }
   const bool hidden =
       storage::is_on_disk(storage::incomplete_path(path_)) && !storage::is_seen_unrenamed(path_);
-  if (hidden) return {};
+  if (!hidden) {
+    return invalid_argument(
+        "its first commit failed half-way, and readers may see it already: close it and look at "
+        "what is there before you open or create it again",
+        path_);
+  }
+  if (!has_lost_header_) return {};
   return invalid_argument(
-      "its first commit failed half-way, and readers may see it already: close it and look at what "
-      "is there before you open or create it again",
+      "its first step could not be made durable, and what the file had by then may be lost: close "
+      "it and create it again",
       path_);
 }
 

@@ -117,11 +117,12 @@ class Commit {
   }
 
   // After a failure: restores what readers saw before, so that the commit can be tried again. A
-  // file that has its name keeps it. Changes are taken back in reverse order, and are made durable
-  // wherever the commit made them durable, so that a power cut leaves one of the states that a
-  // commit passes through. Fails if readers may see the changes.
+  // file that has its name keeps it, since the file that it replaced is gone. Changes are taken
+  // back in reverse order, and are made durable wherever the commit made them durable, so that a
+  // power cut leaves one of the states that a commit passes through. Fails if readers may see the
+  // changes.
   Status undo() {
-    if (named_) return {};
+    if (named_) return Error(ErrorCode::io, "it has its final name", path_);
     if (is_final_) return Error(ErrorCode::io, "steps were cut off", place_);
     file_.reset();  // an error of closing it would be that of the commit
     std::vector<Before> before = std::move(before_);

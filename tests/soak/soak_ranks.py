@@ -233,7 +233,7 @@ class PhaseOnRanks:
         self.present = self.ranks.bcast(
             self.model.arrays(self.generation) if self.ranks.rank == 0 else None
         )
-        arrays = {array.name: file[array.name] for array in self.present}
+        arrays = self.opened_arrays(file)
         begun = self.ranks.bcast(self.model.begun() if self.ranks.rank == 0 else None)
         found = file.steps
         may_show = self.ranks.bcast(self.model.failed_half_way() if self.ranks.rank == 0 else None)
@@ -248,6 +248,17 @@ class PhaseOnRanks:
         if line := wrong_attributes(wanted, file.attributes):
             raise WrongError(line)
         return file, arrays
+
+    def opened_arrays(self, file: Any) -> dict[str, Any]:
+        """Where a call failed on opening the file, one of its arrays may not be readable."""
+        try:
+            return {
+                name: self.together("opening an array", lambda: file[name])  # noqa: B023
+                for name in (one.name for one in self.present)
+            }
+        except FailedError:
+            self.together("closing the file", file.close)
+            raise
 
     def take_additions(self, file: Any) -> None:
         """Of an addition that was killed or failed the file has all arrays, or none."""
