@@ -9,6 +9,7 @@ import contextlib
 import functools
 import os
 import re
+import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -58,6 +59,20 @@ needs_survivors = pytest.mark.skipif(
     not is_open_mpi(),
     reason="when a rank is killed, this launcher kills the others at once: none of them can tell",
 )
+
+
+@functools.cache
+def prints_after_a_signal() -> bool:
+    """Whether a launcher that gets a signal still prints what its ranks write before they end.
+
+    That of Open MPI 5 does not.
+    """
+    if not is_open_mpi():
+        return True
+    command = [configured("MPIEXEC_EXECUTABLE"), "--version"]
+    said = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+    found = re.search(r"\(Open MPI\) (\d+)", said)  # Open MPI 4 calls it OpenRTE
+    return found is None or int(found[1]) < 5
 
 
 def library_path() -> str:

@@ -140,4 +140,6 @@ def test_help_is_as_it_was() -> None:
     done = subprocess.run(
         command, env=environment({}), capture_output=True, text=True, timeout=60, check=True
     )
-    assert done.stdout == (Path(__file__).parent / "array_help.txt").read_text()
+    # How many lines end it depends on the version of CLI11.
+    expected = (Path(__file__).parent / "array_help.txt").read_text()
+    assert done.stdout.rstrip("\n") == expected.rstrip("\n")

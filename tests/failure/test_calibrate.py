@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 from failing_runs import (
     Ended,
-    assert_one_message_and_nothing_left,
+    assert_nothing_left,
+    assert_says,
     ranks_under_way,
     run,
 )
@@ -40,12 +41,12 @@ def unfinished(ended: Ended) -> Path:
 
 def failure_of(ended: Ended, status: str = "failed") -> Failure:
     """The record of a calibration that broke off, and no calibration beside it."""
-    assert_one_message_and_nothing_left(ended, status)
+    assert_nothing_left(ended)
     assert not ended.results.exists()
     record = json.loads((unfinished(ended) / "failure.json").read_text())
     assert record.pop("status") == status
     failure = Failure.model_validate(record)
-    assert ended.messages[0] == f"weir-bench: {status}: {failure.message}"
+    assert_says(ended, f"{status}: {failure.message}")
     return failure
 
 

@@ -34,8 +34,10 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
     bench = [str(WEIR_BENCH), "madbench", "256", "4", "1", "32", "4096", "1", "1"]
     bench += ["--directory", str(folder), "--output", str(folder / "results")]
     bench += ["--repetitions", "3", "--max-repetitions", "3"]
-    # Ranks in different time namespaces cannot share the launcher's own clock checks.
-    command = [*launcher(), "-n", "3", *bench, ":", "-n", "1", *shifted(bench)]
+    # One program for all ranks: Open MPI 5.0.7's launcher crashes if it gets two.
+    own = shifted([])
+    choose = '[ "${OMPI_COMM_WORLD_RANK:-$PMI_RANK}" = 3 ] || shift "$0"; exec "$@"'
+    command = [*launcher(), "-n", "4", "sh", "-c", choose, str(len(own)), *own, *bench]
     done = subprocess.run(
         command,
         env=environment({}),
