@@ -475,8 +475,9 @@ int weir_file_step_begin(weir_file* file);
 int weir_file_extend(weir_file* file);
 /* Ends the step: makes what all ranks wrote in it durable, then visible to readers. If this fails,
  * or a write of the step failed, the step is not in the file and may be begun again; it can end
- * only when each array that was written in it has been written again. A file whose first step could
- * not be made durable has to be created again. */
+ * only when each array that was written in it has been written again. What was changed in the file
+ * is taken back; if that fails too, the error says "readers may see the change". A file whose first
+ * step could not be made durable has to be created again. */
 int weir_file_step_end(weir_file* file);
 /* Return how many arrays no rank wrote in the step that ended last, and the name of one of them, by
  * its number from 0 on in the order of weir_file_array_name. These arrays have their fill value in
