@@ -448,6 +448,11 @@ class Model:
         steps = [(int(line[1]), int(line[2])) for line in self.told() if line[0] == "begun"]
         return steps[-1] if steps else (-1, 0)
 
+    def was_killed_after_beginning(self) -> bool:
+        """Whether the last step that was begun was begun in a phase that was killed."""
+        phases = [int(line[3]) for line in self.told() if line[0] == "begun"]
+        return bool(phases) and self.case.phases[phases[-1]].killed
+
     def failed_half_way(self) -> bool:
         """Whether the library said of a failed step that readers may see it."""
         lines = [" ".join(line) for line in self.told()]

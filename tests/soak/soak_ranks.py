@@ -395,7 +395,7 @@ class PhaseOnRanks:
         if calm and self.steps > 1 and self.case.growing and self.draw.random() < 0.1:
             self.drop_steps(file)
         if self.ranks.rank == 0:
-            self.model.tell(f"begun {self.generation} {self.steps + 1}")
+            self.model.tell(f"begun {self.generation} {self.steps + 1} {self.phase.number}")
         # What a format cannot hold is refused here at the latest.
         what = "refused: beginning the first step" if is_first else "beginning a step"
         self.begin_step(file, what, may_fail=is_first)

@@ -132,7 +132,7 @@ class Expected:
     """What may be in a file that was published.
 
     After a kill, and where the library said that readers may see it, perhaps the step that was
-    begun.
+    begun: no later phase may have opened the file.
     """
 
     generation: int
@@ -143,7 +143,8 @@ class Expected:
 def expected(model: Model, *, killed: bool) -> Expected:
     generation, steps = model.acknowledged()
     begun = model.begun()
-    may_be_there = (killed or model.failed_half_way()) and begun > (generation, steps)
+    is_open = killed or model.failed_half_way() or model.was_killed_after_beginning()
+    may_be_there = is_open and begun > (generation, steps)
     return Expected(generation, steps, begun if may_be_there else None)
 
 

@@ -56,10 +56,21 @@ MCA = {
 }
 """Open MPI's parameters; the last three are needed because all hosts share the processors."""
 
+PRTE_MCA = {
+    "plm_ssh_agent": str(AGENT),
+    "plm_ssh_no_tree_spawn": "1",
+    "prte_default_hostfile": str(HOST_FILE),
+    "prte_if_include": "eth0",
+    "hwloc_default_binding_policy": "none",
+    "rmaps_default_mapping_policy": ":oversubscribe",
+}
+"""The same for the launcher of Open MPI 5, which has parameters of its own."""
+
 
 def write_launcher(journal: Journal, part: str, hosts: list[str]) -> None:
     """Writes the files for these hosts."""
     settings = {f"OMPI_MCA_{name}": value for name, value in MCA.items()}
+    settings |= {f"PRTE_MCA_{name}": value for name, value in PRTE_MCA.items()}
     settings |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     exports = "".join(f"export {name}={value}\n" for name, value in settings.items())
     mpirun = f'#!/bin/sh\n. {ENVIRONMENT}\nexec {ENTER} {hosts[0]} mpirun "$@"\n'
