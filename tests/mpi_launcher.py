@@ -94,9 +94,14 @@ def library_path() -> str:
 
 
 def environment(extra: Mapping[str, str]) -> dict[str, str]:
-    """The person's own settings kept out; root may start ranks, as in a container."""
+    """The person's own settings kept out; root may start ranks, as in a container.
+
+    When it gets a signal, Open MPI 5's launcher kills its ranks after a second if it is not told to
+    wait for longer: on a busy machine they need more to write their record.
+    """
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("WEIR_")}
     allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    allowed["PRTE_MCA_odls_base_sigkill_timeout"] = "15"
     # Where several MPIs are installed, mpi4py takes the first that it finds.
     same_mpi = {"MPI4PY_MPIABI": "openmpi" if is_open_mpi() else "mpich"}
     if path := library_path():
