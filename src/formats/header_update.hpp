@@ -83,12 +83,14 @@ struct HeaderUpdate {
 // Returns the update that gives a new file its name.
 [[nodiscard]] HeaderUpdate publication_of(std::vector<std::string> made);
 
+// What an error of commit() says if readers may see what was changed.
+inline constexpr std::string_view may_be_seen = "readers may see the change";
+
 // Applies the update to the file at `path`. Called by one rank, after the step's bytes have been
 // written and, if requested, made durable. From then on readers see the step. If the file replaces
 // another, that file's checksums are removed first, and its document, if it is a raw file, after
 // the publication. If a change or making it durable fails, the changes are taken back: readers go
 // on seeing what they saw before. If that fails too, the error says `may_be_seen`.
-inline constexpr std::string_view may_be_seen = "readers may see the change";
 Status commit(const std::string& path, const HeaderUpdate& update, StepDurability durability);
 
 }  // namespace weir::storage
