@@ -224,10 +224,10 @@ void FailureGuard::left() { entered_ns_ = 0; }
 void FailureGuard::record(const std::string& status, const Error& error, const std::string& host) {
   nlohmann::ordered_json failure = failure_record(error, host);
   failure["status"] = status;
-  if (claim(failure)) {
-    fmt::print(stderr, "weir-bench: {}: {}\n", status, error.text());
-    mark_unfinished(std::move(failure));
-  }
+  if (!claim(failure)) return;
+  // The record comes first: a launcher that got a signal may read nothing any more.
+  mark_unfinished(std::move(failure));
+  fmt::print(stderr, "weir-bench: {}: {}\n", status, error.text());
 }
 
 void FailureGuard::finish_record_of_first() const {
@@ -317,6 +317,8 @@ void FailureGuard::start_removal() {
 }
 
 void FailureGuard::end_process(const std::string& status, const Error& error, int exit_status) {
+  // Without it, printing would end this process if its launcher reads nothing any more.
+  static_cast<void>(signal(SIGPIPE, SIG_IGN));
   {
     // A file system that hangs must not keep this process from ending.
     std::unique_lock lock(keeping_mutex_, std::chrono::seconds(1));
