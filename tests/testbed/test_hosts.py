@@ -117,7 +117,8 @@ def test_ranks_are_distributed_in_equal_blocks(hosts: MakeHosts) -> None:
         [*launcher(8), *words], capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
-    said = dict(line.split("<stdout>:") for line in done.stdout.splitlines())
+    lines = (line.split("<stdout>:") for line in done.stdout.splitlines())
+    said = {tag: host.strip() for tag, host in lines}
     rank_of = {tag: int(tag.split(",")[1].rstrip("]")) for tag in said}
     by_rank = [said[tag] for tag in sorted(said, key=rank_of.__getitem__)]
     assert by_rank == [host.name for host in made for _ in range(2)]
