@@ -28,6 +28,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -118,19 +119,34 @@ static unsigned long recorded(int descriptor) {
 
 // ---- Names ------------------------------------------------------------------------------------
 
+// Waits until no other process is creating a file. The lock ends when the file is closed.
+static int lock_creation(void) {
+  char path[PATH_MAX];
+  snprintf(path, sizeof path, "%s.lock", getenv("WEIR_RECORD"));
+  const int lock = (int)syscall(SYS_openat, AT_FDCWD, path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (lock < 0 || syscall(SYS_flock, lock, LOCK_EX) != 0) give_up(path);
+  return lock;
+}
+
+// A process that opens a file which another one creates may change it at once: the record has to
+// have been told of the file by then.
 static int open_recorded(int folder, const char* name, int flags, mode_t mode) {
   char path[PATH_MAX];
   REAL(int, "openat64", int, const char*, int, ...);
   const int below = (flags & (O_CREAT | O_TRUNC)) != 0 && resolve(folder, name, path);
+  if (!below) return real(folder, name, flags, mode);
+  const int lock = lock_creation();
   struct stat about;
-  const int is_new = below && fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) != 0;
+  const int is_new = fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) != 0;
   const int file = real(folder, name, flags, mode);
-  if (file < 0 || !below) return file;
-  if (is_new) {
+  if (file >= 0 && is_new) {
     record("io\tmake\t%lu\t%s\n", inode_of(file), path);
-  } else if ((flags & O_TRUNC) != 0) {
+  } else if (file >= 0 && (flags & O_TRUNC) != 0) {
     record("io\ttruncate\t%lu\t0\n", inode_of(file));
   }
+  const int outcome = errno;
+  syscall(SYS_close, lock);
+  errno = outcome;
   return file;
 }
 
