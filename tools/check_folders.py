@@ -53,7 +53,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "src/adapters/calls": set(),
     "bench/transfers": {"src/system"},
     "bench/measurement": {"bench/transfers", "src/ranks", "src/system"},
-    "bench/interfaces": set(),
+    "bench/interfaces": {"bench/measurement", "bench/transfers", "src/array", "src/system"},
     "bench/workloads": VALUES
     | FILES
     | {

@@ -15,12 +15,10 @@ enum class Library { hdf5, liburing, pnetcdf, weir };
 // `option`, the option that requested the library.
 [[nodiscard]] Status check_library(Library library, const std::string& option);
 
-// Returns the error of a failed call to a library that this build has. `code` is that of NetCDF or
-// of weir.h. HDF5 keeps the reason for a failure on its own stack.
+// Returns the error of a failed call to a library that this build has. `code` is that of NetCDF. HDF5 keeps the reason for a failure on its own stack.
 [[nodiscard]] Error hdf5_failure(const char* operation, const std::string& path,
                                  std::int64_t offset = -1);
 [[nodiscard]] Status pnetcdf_outcome(const char* operation, const std::string& path, int code,
                                      std::int64_t offset = -1);
-[[nodiscard]] Status weir_outcome(const char* operation, const std::string& path, int code);
 
 }  // namespace weir::bench

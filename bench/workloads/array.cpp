@@ -12,7 +12,6 @@
 #include "measurement/phase_record.hpp"
 #include "measurement/swept_workload.hpp"
 #include "workloads/array/array_run.hpp"
-#include "workloads/array/channel.hpp"
 #include "workloads/array/execute.hpp"
 #include "workloads/array/parameters.hpp"
 #include "workloads/array/plan.hpp"
@@ -44,7 +43,8 @@ Result<Request> request_of(Settings settings, std::int64_t ranks) {
   auto variants = variants_of(settings);
   if (!variants) return variants.error();
   for (const Variant& variant : variants.value()) {
-    if (Status status = check_available(variant.api); !status) return status.error();
+    const std::string option = fmt::format("array: --api {}", variant.api->name);
+    if (Status status = check_available(*variant.api, option); !status) return status.error();
   }
   Status fits =
       check_combination(geometry.value(), options.value(), core.value(), variants.value());
@@ -64,14 +64,13 @@ ordered_json own_parameters(const Request& request, const Variant& variant) {
     return ordered_json{{"value", value}, {"origin", "default"}};
   };
   const Geometry& geometry = request.geometry;
-  parameters["api"]["value"] = name_of(variant.api);
+  parameters["api"]["value"] = variant.name();
   parameters["write"]["value"] = request.options.write;
   parameters["read"]["value"] = request.options.read;
   // The sync happens once, at the end, for every interface. `collective` says whether data may move
   // between hosts.
   parameters["sync_each"] = settled(false);
-  parameters["collective"] = settled(variant.api != Api::posix && variant.api != Api::contiguous &&
-                                     variant.api != Api::mpiio_independent);
+  parameters["collective"] = settled(!variant.contiguous && variant.api->can.collective);
   // These are the values that were chosen where the command line leaves them open.
   const auto settle = [&](const char* name, const std::string& value) {
     if (!parameters.contains(name)) parameters[name] = settled(value);

@@ -49,7 +49,7 @@ Result<Request> request_of(Settings settings) {
 // Returns one configuration's settings under the names that results share.
 ordered_json own_parameters(const Request& request, const Variant& variant) {
   ordered_json parameters = result_parameters(request.settings, {"bytes"});
-  parameters["api"]["value"] = name_of(variant.api);
+  parameters["api"]["value"] = variant.api->title;
   parameters["layout"]["value"] = name_of(variant.layout);
   return parameters;
 }

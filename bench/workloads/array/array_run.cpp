@@ -188,8 +188,9 @@ std::string table(const Geometry& geometry, const std::vector<const ArrayRun*>& 
       fmt::format("array {} of {}, {:.4g} MiB; {}\n", geometry.shape.text(), geometry.type.name(),
                   static_cast<double>(geometry.array_bytes()) / mebibyte, geometry.writing.text());
   if (geometry.is_section()) {
-    const std::string strides =
-        geometry.is_strided() ? " by " + array::extents_text(geometry.asked.stride) : "";
+    const std::string strides = geometry.part(geometry.writing, 0).is_strided()
+                                    ? " by " + array::extents_text(geometry.asked.stride)
+                                    : "";
     text += fmt::format("section of {} from {}{}, {:.4g} MiB\n",
                         array::extents_text(geometry.asked.count),
                         array::extents_text(geometry.asked.start), strides,

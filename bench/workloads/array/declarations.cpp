@@ -10,6 +10,20 @@ namespace {
 
 using Kind = SettingKind;
 
+// Returns the interfaces that move parts of arrays: those that plan, then those that describe
+// parts.
+std::vector<std::string_view> api_names() {
+  auto names = interface_names([](const Capabilities& can) { return can.parts; }, &Interface::name);
+  std::stable_sort(names.begin(), names.end(), [](std::string_view a, std::string_view b) {
+    const auto order = [](std::string_view name) {
+      const Capabilities& can = interface_named(name)->can;
+      return can.plans ? 0 : can.part_by_runs ? 2 : 1;
+    };
+    return order(a) < order(b);
+  });
+  return names;
+}
+
 std::vector<Setting> array_settings() {
   return {
       {.name = "api",
@@ -17,8 +31,7 @@ std::vector<Setting> array_settings() {
        .default_value = "mpiio",
        .metavar = "LIST",
        .help = "interface; several make several configurations, interleaved",
-       .choices = {"weir", "weir-hdf5", "weir-cdf5", "weir-zarr", "mpiio", "mpiio-independent",
-                   "hdf5", "pnetcdf", "posix"},
+       .choices = api_names(),
        .letter = "a"},
       {.name = "shape",
        .default_value = "1024x1024",

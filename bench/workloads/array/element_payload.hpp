@@ -13,6 +13,7 @@
 
 #include "array/copy.hpp"
 #include "array/element_type.hpp"
+#include "interfaces/array_part.hpp"
 #include "measurement/payload.hpp"
 #include "measurement/payload_words.hpp"
 
@@ -45,26 +46,5 @@ class ElementPayload {
   bool is_boolean_;
   std::int64_t stream_bytes_;
 };
-
-// Calls `visit(memory_offset, file_offset, bytes)` for every run, in ascending order of file offset
-// within each copy, until a call returns false. Returns whether all were visited.
-template <typename Visit>
-bool for_each_run(const std::vector<array::StridedCopy>& copies, Visit visit) {
-  for (const array::StridedCopy& copy : copies) {
-    if (copy.bytes == 0) continue;
-    array::PerDimension<std::int64_t, array::max_levels> counts;
-    for (const array::CopyLevel& level : copy.levels) counts.push_back(level.count);
-    for (array::Odometer<array::max_levels> place(counts); place.valid(); place.advance()) {
-      std::int64_t from = copy.from_offset;
-      std::int64_t to = copy.to_offset;
-      for (int i = 0; i < copy.levels.size(); ++i) {
-        from += place.digits()[i] * copy.levels[i].from_stride;
-        to += place.digits()[i] * copy.levels[i].to_stride;
-      }
-      if (!visit(from, to, copy.bytes)) return false;
-    }
-  }
-  return true;
-}
 
 }  // namespace weir::bench::array_io

@@ -29,6 +29,11 @@ const char* function_name(Direction direction) {
 std::uint32_t generation_before(std::int32_t repetition) {
   return 2 * static_cast<std::uint32_t>(repetition) + 1;
 }
+FileLayout file_layout(const std::string& name) {
+  return name == "per-aggregator" ? FileLayout::per_aggregator
+         : name == "per-rank"     ? FileLayout::per_rank
+                                  : FileLayout::shared;
+}
 std::uint32_t generation_written(std::int32_t repetition) {
   return generation_before(repetition) + 1;
 }
@@ -112,8 +117,8 @@ Status Executor::prepare(const Configuration& configuration, std::int32_t repeti
   if (!memory_) {
     const std::int64_t bytes =
         std::max({geometry_.type.bytes(), contiguous_bytes(),
-                  Part(geometry_, geometry_.writing, job_.rank).held_bytes(),
-                  Part(geometry_, geometry_.reading, job_.rank).held_bytes()});
+                  geometry_.part(geometry_.writing, job_.rank).held_bytes(),
+                  geometry_.part(geometry_.reading, job_.rank).held_bytes()});
     auto ring = Ring::create(1, bytes);
     if (!ring) return ring.error();
     memory_ = std::make_unique<Ring>(std::move(ring).value());
@@ -125,9 +130,9 @@ Status Executor::prepare(const Configuration& configuration, std::int32_t repeti
 
 Result<Executor::Access> Executor::access(const Configuration& configuration,
                                           const array::RegularDistribution& by, bool whole) {
-  const Part asked(geometry_, by, job_.rank);
+  const Part asked = geometry_.part(by, job_.rank);
   Access access{whole ? asked.whole() : asked, {}, whole, 0};
-  if (configuration.variant.api != Api::contiguous) {
+  if (!configuration.variant.contiguous) {
     access.runs = access.part.runs();
     access.bytes = access.part.asked_bytes();
     return access;
@@ -157,7 +162,7 @@ Result<ArrayRecord> Executor::run(const Configuration& configuration, std::int32
   std::int64_t& verified = record.repetition.bytes_verified;
   if (Status status = meet(prepare(configuration, repetition)); !status) return status.error();
   // The contiguous pieces have neither sections nor a different distribution for reading.
-  const bool plain = configuration.variant.api == Api::contiguous;
+  const bool plain = configuration.variant.contiguous;
   const bool section = geometry_.is_section() && !plain;
   const auto& reading = plain ? geometry_.writing : geometry_.reading;
   bool create = !options_.existing || repetition == 0;
@@ -208,12 +213,12 @@ Result<ArrayRecord> Executor::run(const Configuration& configuration, std::int32
 
 Status Executor::close() {
   Status status;
-  for (auto& [api, kept] : kept_) {
-    if (kept == nullptr) continue;
-    Status closed = kept->close();
+  for (auto& [api, session] : sessions_) {
+    if (session == nullptr) continue;
+    Status closed = session->close();
     if (status.ok()) status = std::move(closed);
   }
-  kept_.clear();
+  sessions_.clear();
   return meet(std::move(status));
 }
 
@@ -248,7 +253,7 @@ Status Executor::compare(const Configuration& configuration, const Access& acces
 Status Executor::check_whole(const Configuration& configuration, std::int32_t repetition,
                              std::int64_t* verified) {
   const char* function = options_.write ? "write" : "read";
-  const bool plain = configuration.variant.api == Api::contiguous;
+  const bool plain = configuration.variant.contiguous;
   const bool section = geometry_.is_section() && !plain;
   auto all = access(configuration, geometry_.writing, section);
   if (!all) return all.error();
@@ -340,40 +345,69 @@ Status Executor::timed_phase(Attempt& attempt, ArrayRecord& record) {
   return {};
 }
 
+// Opens a session with the first file.
+Result<std::unique_ptr<File>> Executor::open(const Attempt& attempt) {
+  const Variant& variant = attempt.configuration.variant;
+  std::unique_ptr<Session>& session = sessions_[variant.api];
+  if (session == nullptr) {
+    auto opened = open_session(*variant.api, {.communicator = job_.world,
+                                              .deadline_seconds = job_.deadline_seconds,
+                                              .striping = core_.striping,
+                                              .durability = core_.durability,
+                                              .hints_file = options_.hints_file,
+                                              .aggregators = options_.aggregators,
+                                              .buffer_bytes = options_.buffer_bytes,
+                                              .buffers = options_.buffers,
+                                              .chunk = options_.chunk,
+                                              .codec = options_.codec,
+                                              .strategy = options_.strategy,
+                                              .engine = options_.engine,
+                                              .layout = file_layout(options_.layout),
+                                              .column_major = options_.column_major,
+                                              .directories = test_directories_});
+    if (!opened) return opened.error();
+    session = std::move(opened).value();
+  }
+  const Access& access = attempt.access;
+  FileRequest request{.communicator = job_.world,
+                      .path = attempt.configuration.path,
+                      .write = attempt.writing(),
+                      .create = attempt.create,
+                      .name = "array",
+                      .part = &access.part,
+                      .runs = &access.runs,
+                      // Explaining moves nothing, so one rank suffices. The transfer of the whole
+                      // array before a section is not explained.
+                      .explain = options_.explain && !access.whole && job_.rank == 0};
+  if (variant.contiguous) {
+    // The pieces are distributed to all directories.
+    const auto turn = static_cast<std::size_t>(job_.rank) % test_directories_.size();
+    const std::filesystem::path name = std::filesystem::path(request.path).filename();
+    request.path = (std::filesystem::path(test_directories_[turn]) / name).string();
+  }
+  return session->open(request);
+}
+
 Status Executor::transfer(Attempt& attempt, PhaseRecord* figures, ArrayPhaseRecord* costs) {
   const std::string& path = attempt.configuration.path;
   const char* operation = function_name(attempt.direction);
   figures->opening_ns = monotonic_ns();
   guard_.entering("open", &path, -1);
-  auto opened = open_channel({.job = job_,
-                              .geometry = geometry_,
-                              .options = options_,
-                              .striping = core_.striping,
-                              .api = attempt.configuration.variant.api,
-                              .part = attempt.access.part,
-                              .runs = attempt.access.runs,
-                              .whole = attempt.access.whole,
-                              .path = path,
-                              .directories = test_directories_,
-                              .write = attempt.writing(),
-                              .create = attempt.create,
-                              .durability = core_.durability,
-                              .kept = &kept_[attempt.configuration.variant.api]});
+  auto opened = open(attempt);
   guard_.left();
   figures->open_ns = monotonic_ns() - figures->opening_ns;
   if (Status status = meet(opened ? Status() : opened.error()); !status) return status;
-  const std::unique_ptr<Channel> channel = std::move(opened).value();
+  const std::unique_ptr<File> file = std::move(opened).value();
 
   guard_.entering(operation, &path, -1);
   figures->start_ns = monotonic_ns();
-  Status status =
-      attempt.writing() ? channel->write(memory_->at(0)) : channel->read(memory_->at(0));
+  Status status = file->move_part(attempt.direction, memory_->at(0));
   const std::int64_t transferred = monotonic_ns();
-  costs->stages = channel->stages();
+  costs->stages = file->stages();
   if (attempt.writing() && core_.durability != storage::Durability::none) {
     // The sync is collective, so a rank that has failed takes part.
     guard_.entering("fsync", &path, -1);
-    Status synced = channel->sync();
+    Status synced = file->sync();
     if (status.ok()) status = std::move(synced);
   }
   figures->end_ns = monotonic_ns();
@@ -383,7 +417,7 @@ Status Executor::transfer(Attempt& attempt, PhaseRecord* figures, ArrayPhaseReco
 
   const std::int64_t closing = monotonic_ns();
   guard_.entering("close", &path, -1);
-  status = channel->close();
+  status = file->close();
   guard_.left();
   figures->closed_ns = monotonic_ns();
   figures->close_ns = figures->closed_ns - closing;

@@ -20,12 +20,12 @@
 #include <vector>
 
 #include "common/status.hpp"
+#include "interfaces/interface.hpp"
 #include "measurement/core_settings.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
 #include "measurement/phase_record.hpp"
 #include "measurement/ring.hpp"
-#include "workloads/array/channel.hpp"
 #include "workloads/array/element_payload.hpp"
 #include "workloads/array/parameters.hpp"
 
@@ -77,8 +77,8 @@ class Executor {
   struct Access {
     Part part;
     std::vector<array::StridedCopy> runs;  // from memory to the file and the payload stream
-    bool whole = false;
-    std::int64_t bytes = 0;  // number of bytes that are moved
+    bool whole = false;                    // the whole array, whatever the geometry selects
+    std::int64_t bytes = 0;                // number of bytes that are moved
   };
   struct Attempt;
 
@@ -94,6 +94,7 @@ class Executor {
   [[nodiscard]] std::int64_t contiguous_bytes() const;
   [[nodiscard]] ElementPayload payload(const Configuration& configuration,
                                        std::uint32_t generation) const;
+  Result<std::unique_ptr<File>> open(const Attempt& attempt);
   Status transfer(Attempt& attempt, PhaseRecord* figures, ArrayPhaseRecord* costs);
   Status timed_phase(Attempt& attempt, ArrayRecord& record);
   Status untimed(const Configuration& configuration, const Access& access, Direction direction,
@@ -111,7 +112,7 @@ class Executor {
   const Options& options_;
   std::vector<std::string> test_directories_;  // the files are distributed to all of them
   std::unique_ptr<Ring> memory_;  // one buffer, large enough for the rank's part in any phase
-  std::map<Api, std::unique_ptr<Kept>> kept_;  // of each interface
+  std::map<const Interface*, std::unique_ptr<Session>> sessions_;
   int failed_rank_ = none_failed;
   std::vector<PayloadFault> faults_;
 };

@@ -1,5 +1,5 @@
-// The elements of the array that each rank holds, those that are selected, and where they lie. This
-// is arithmetic on the array library's values. Pure.
+// The array, how ranks hold it, and the elements that are selected. This is arithmetic on the array
+// library's values. Pure.
 #pragma once
 
 #include <cstdint>
@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "array/box.hpp"
-#include "array/copy.hpp"
 #include "array/element_type.hpp"
 #include "array/regular_distribution.hpp"
 #include "array/section.hpp"
 #include "array/shape.hpp"
 #include "common/status.hpp"
+#include "interfaces/array_part.hpp"
 
 namespace weir::bench::array_io {
 
@@ -27,59 +27,16 @@ struct Geometry {
   std::string reading_formats = {};
 
   [[nodiscard]] bool is_section() const { return asked != array::Section::of(shape.box()); }
-  // Returns whether the section leaves out elements between selected ones.
-  [[nodiscard]] bool is_strided() const {
-    return asked != array::Section::of(asked.bounding_box());
-  }
   // Returns the formats of `reading` if `by` equals it, otherwise those of `writing`.
   [[nodiscard]] const std::string& formats_of(const array::RegularDistribution& by) const {
     return by.text() == reading.text() ? reading_formats : writing_formats;
   }
+  // Returns the part of a rank that holds the array as `by` says.
+  [[nodiscard]] Part part(const array::RegularDistribution& by, std::int64_t rank) const {
+    return {type, by, formats_of(by), asked, rank};
+  }
   [[nodiscard]] std::int64_t array_bytes() const { return shape.elements() * type.bytes(); }
   [[nodiscard]] std::int64_t asked_bytes() const { return asked.elements() * type.bytes(); }
-};
-
-// The part of the array that one rank holds, as a dense array in row-major order in its memory, and
-// the selected elements of that part. Ranks beyond the process grid have no elements.
-class Part {
- public:
-  Part(const Geometry& geometry, const array::RegularDistribution& distribution, std::int64_t rank);
-
-  // Returns the part with the whole array selected.
-  [[nodiscard]] Part whole() const;
-
-  [[nodiscard]] const array::Region& held() const { return held_; }
-  [[nodiscard]] const array::Indices& local_extents() const { return local_extents_; }
-  // Returns the selected elements, each once. asked() and asked_in_memory() return them as places
-  // in the array and in the rank's memory; regions with the same index correspond. Both are empty
-  // if there is no element.
-  [[nodiscard]] const std::vector<array::UniformRegion>& asked() const { return asked_; }
-  [[nodiscard]] std::vector<array::UniformRegion> asked_in_memory() const;
-  [[nodiscard]] bool empty() const { return asked_.empty(); }
-  // Returns whether all elements of the part are selected.
-  [[nodiscard]] bool is_all_asked() const { return asked_bytes_ == held_bytes(); }
-  [[nodiscard]] std::int64_t held_bytes() const { return held_.elements() * type_.bytes(); }
-  [[nodiscard]] std::int64_t asked_bytes() const { return asked_bytes_; }
-  [[nodiscard]] const array::Shape& shape() const { return shape_; }
-  [[nodiscard]] const array::ElementType& type() const { return type_; }
-  [[nodiscard]] const array::RegularDistribution& distribution() const { return distribution_; }
-  [[nodiscard]] std::int64_t rank() const { return rank_; }
-
-  // Returns the selected elements as runs from the rank's memory to a file of the whole array in
-  // row-major order. Together the copies contain each element once.
-  [[nodiscard]] std::vector<array::StridedCopy> runs() const;
-
- private:
-  array::Shape shape_;
-  array::ElementType type_;
-  array::RegularDistribution distribution_;
-  std::int64_t rank_;
-  array::Region held_;
-  array::Indices local_extents_;
-  std::vector<array::UniformRegion> asked_;
-  std::int64_t asked_bytes_ = 0;
-
-  void ask_for(const array::Region& section);
 };
 
 // Parses "512x512x64": extents that are multiplied, each with an optional suffix k, m, g or t.

@@ -106,8 +106,8 @@ TEST(Parts, RunsCoverWhatIsAskedOnce) {
       std::set<std::int64_t> bytes;
       std::int64_t moved = 0;
       for (std::int64_t rank = 0; rank < 6; ++rank) {
-        const Part part(geometry(shape, formats, 6, asked),
-                        geometry(shape, formats, 6, asked).writing, rank);
+        const Geometry whole = geometry(shape, formats, 6, asked);
+        const Part part = whole.part(whole.writing, rank);
         std::int64_t mine = 0;
         for_each_run(part.runs(), [&](std::int64_t from, std::int64_t to, std::int64_t count) {
           EXPECT_GE(from, 0);
@@ -128,7 +128,7 @@ TEST(Parts, RunsCoverWhatIsAskedOnce) {
 TEST(Parts, RanksBeyondTheGridHoldNothing) {
   const array::Shape shape = shape_of({8, 8});
   const Geometry four = geometry(shape, "BLOCK", 4, array::Section::of(shape.box()));
-  const Part part(four, four.writing, 5);
+  const Part part = four.part(four.writing, 5);
   EXPECT_EQ(part.held_bytes(), 0);
   EXPECT_TRUE(part.runs().empty());
   EXPECT_TRUE(part.whole().runs().empty());

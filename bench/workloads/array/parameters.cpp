@@ -18,19 +18,6 @@ namespace {
 constexpr std::int64_t most_count =
     2147483647;  // limit of the int counts of MPI and the other libraries
 
-Api api_of(const std::string& name) {
-  for (const Api api : {Api::weir, Api::weir_hdf5, Api::weir_cdf5, Api::weir_zarr,
-                        Api::mpiio_independent, Api::hdf5, Api::pnetcdf, Api::posix}) {
-    if (name == name_of(api)) return api;
-  }
-  return Api::mpiio;
-}
-
-bool uses_mpi_io(Api api) {
-  return api == Api::mpiio || api == Api::mpiio_independent || api == Api::hdf5 ||
-         api == Api::pnetcdf;
-}
-
 Result<std::optional<array::Indices>> chunk_of(const Settings& settings, const Geometry& geometry) {
   std::optional<array::Indices> chunk;
   const array::Shape& shape = geometry.shape;
@@ -93,124 +80,78 @@ bool is_cyclic(const array::RegularDistribution& distribution) {
 }
 
 // Fails for settings that an interface does not support; no setting is ignored.
-Status check_api(const Geometry& geometry, const Options& options, Api api) {
-  const char* name = name_of(api);
+Status check_api(const Geometry& geometry, const Options& options, const Interface& api) {
+  const std::string_view name = api.name;
+  const Capabilities& can = api.can;
   const auto only_weir = [&](const char* option) {
     return refuse(fmt::format("{} is for weir; given: {}", option, name));
   };
-  if (!is_weir(api)) {
+  if (!can.plans) {
     if (options.strategy != "automatic") return only_weir("--strategy");
     if (options.engine != "automatic") return only_weir("--engine");
     if (options.explain) return only_weir("--explain");
     if (options.buffers != 0) return only_weir("--buffers");
   }
-  if (api != Api::weir) {
+  if (!can.layouts) {
     if (options.layout != "shared") return only_weir("--layout");
     if (options.column_major) return only_weir("--file-order");
   }
-  if (!options.directories.empty() && (api != Api::weir || options.layout == "shared")) {
+  if (!options.directories.empty() && (!can.layouts || options.layout == "shared")) {
     return refuse(fmt::format(
         "--directory: {} writes one file, which lies in one directory; several are for weir with "
         "--layout per-aggregator or per-rank",
         name));
   }
-  if (api == Api::weir && options.layout != "shared" && !options.chunk) {
+  if (can.layouts && options.layout != "shared" && !options.chunk) {
     return refuse(fmt::format(
         "--layout {}: chunks are distributed to the files; give --chunk or --chunk-counts",
         options.layout));
   }
-  const bool has_chunks =
-      api == Api::weir || api == Api::weir_hdf5 || api == Api::weir_zarr || api == Api::hdf5;
-  if (!has_chunks && options.chunk) {
+  if (!can.chunks && options.chunk) {
     return refuse(
         fmt::format("--chunk: {} stores no chunks; take weir, weir-hdf5, weir-zarr or hdf5", name));
   }
-  if (!options.codec.empty() &&
-      (!options.chunk || (api != Api::weir_hdf5 && api != Api::weir_zarr))) {
+  if (!options.codec.empty() && (!options.chunk || !can.codecs)) {
     return refuse(fmt::format(
         "--codec: {} has no chunks to encode; take weir-hdf5 or weir-zarr, with --chunk", name));
   }
   if (!options.codec.empty() && options.existing) {
     return refuse("--codec with --existing: encoded chunks are not written again in place");
   }
-  if (!uses_mpi_io(api)) {
+  if (!can.mpi_io) {
     if (!options.hints_file.empty()) {
       return refuse(fmt::format("--hints is for mpiio, hdf5 and pnetcdf; given: {}", name));
     }
-    if (api == Api::posix && (options.aggregators != 0 || options.buffer_bytes != 0)) {
-      return refuse("--aggregators and --buffer: posix has neither");
+    if (!can.plans && (options.aggregators != 0 || options.buffer_bytes != 0)) {
+      return refuse(fmt::format("--aggregators and --buffer: {} has neither", name));
     }
   }
   const bool cyclic = is_cyclic(geometry.writing) || is_cyclic(geometry.reading);
-  if (api == Api::pnetcdf && cyclic) {
-    return refuse(
-        "--distribution: pnetcdf takes one box of each rank (put_vara); CYCLIC with another API");
+  if (can.one_box && cyclic) {
+    return refuse(fmt::format(
+        "--distribution: {} takes one box of each rank (put_vara); CYCLIC with another API", name));
   }
-  const bool mpiio = api == Api::mpiio || api == Api::mpiio_independent;
-  if (mpiio && cyclic && geometry.is_section()) {
+  if (can.datatypes && cyclic && geometry.is_section()) {
     return refuse(fmt::format(
         "--section: {} has no datatype for a section of a CYCLIC array; take weir, hdf5 or posix",
         name));
   }
-  if (!uses_mpi_io(api)) return {};
+  if (!can.mpi_io) return {};
   for (const array::RegularDistribution* one : {&geometry.writing, &geometry.reading}) {
     if (one->elements(0) > most_count) {
       return refuse(fmt::format("--shape: {} elements on a rank; {} counts to {}", one->elements(0),
                                 name, most_count));
     }
   }
-  if (mpiio || api == Api::pnetcdf) {
-    const auto& extents = geometry.shape.extents();
-    if (mpiio && *std::max_element(extents.begin(), extents.end()) > most_count) {
-      return refuse(fmt::format("--shape {}: MPI's datatypes count to {}", geometry.shape.text(),
-                                most_count));
-    }
+  const auto& extents = geometry.shape.extents();
+  if (can.datatypes && *std::max_element(extents.begin(), extents.end()) > most_count) {
+    return refuse(
+        fmt::format("--shape {}: MPI's datatypes count to {}", geometry.shape.text(), most_count));
   }
   return {};
 }
 
 }  // namespace
-
-const char* format_of(Api api) {
-  switch (api) {
-    case Api::weir_hdf5:
-      return "hdf5";
-    case Api::weir_cdf5:
-      return "cdf5";
-    case Api::weir_zarr:
-      return "zarr";
-    default:
-      return "";
-  }
-}
-
-bool is_weir(Api api) { return api == Api::weir || *format_of(api) != '\0'; }
-
-const char* name_of(Api api) {
-  switch (api) {
-    case Api::weir:
-      return "weir";
-    case Api::weir_hdf5:
-      return "weir-hdf5";
-    case Api::weir_cdf5:
-      return "weir-cdf5";
-    case Api::weir_zarr:
-      return "weir-zarr";
-    case Api::mpiio_independent:
-      return "mpiio-independent";
-    case Api::hdf5:
-      return "hdf5";
-    case Api::pnetcdf:
-      return "pnetcdf";
-    case Api::posix:
-      return "posix";
-    case Api::contiguous:
-      return "contiguous";
-    case Api::mpiio:
-      break;
-  }
-  return "mpiio";
-}
 
 Result<array::RegularDistribution> distribution_of(const Settings& settings,
                                                    const std::string& formats_name,
@@ -310,11 +251,13 @@ Result<std::vector<Variant>> variants_of(const Settings& settings) {
     if (!seen.insert(name).second) {
       return refuse(fmt::format("--api: '{}' is asked for twice", name));
     }
-    variants.push_back({.api = api_of(name), .label = name, .slug = name});
+    variants.push_back({.api = interface_named(name), .label = name, .slug = name});
   }
   if (settings.flag("peak")) {
-    const char* name = name_of(Api::contiguous);
-    variants.push_back({.api = Api::contiguous, .label = name, .slug = name});
+    variants.push_back({.api = interface_named("posix"),
+                        .contiguous = true,
+                        .label = contiguous_name,
+                        .slug = contiguous_name});
   }
   return variants;
 }
@@ -326,8 +269,8 @@ Status check_combination(const Geometry& geometry, const Options& options, const
     return refuse("--rank-shift: who reads what is said by --read-distribution");
   }
   for (const Variant& variant : variants) {
-    if (variant.api == Api::contiguous) continue;
-    if (Status status = check_api(geometry, options, variant.api); !status) return status;
+    if (variant.contiguous) continue;
+    if (Status status = check_api(geometry, options, *variant.api); !status) return status;
   }
   return {};
 }

@@ -8,35 +8,25 @@
 
 #include "common/settings.hpp"
 #include "common/status.hpp"
+#include "interfaces/interface.hpp"
 #include "measurement/core_settings.hpp"
 #include "workloads/array/geometry.hpp"
 
 namespace weir::bench::array_io {
 
-// With `contiguous` every rank writes equally many bytes in one piece; the other interfaces are
-// compared with it.
-enum class Api {
-  weir,  // raw format
-  weir_hdf5,
-  weir_cdf5,
-  weir_zarr,
-  mpiio,
-  mpiio_independent,
-  hdf5,
-  pnetcdf,
-  posix,
-  contiguous
-};
-// Returns the format that Weir writes; "" for raw arrays and other interfaces.
-[[nodiscard]] const char* format_of(Api api);
-[[nodiscard]] bool is_weir(Api api);
-[[nodiscard]] const char* name_of(Api api);  // the name on the command line
+inline constexpr const char* contiguous_name = "contiguous";
 
 // One configuration.
 struct Variant {
-  Api api = Api::mpiio;
+  const Interface* api = interface_named("mpiio");
+  // Every rank writes equally many bytes in one piece; the others are compared with this.
+  bool contiguous = false;
   std::string label;
   std::string slug;  // no two configurations of a job share one
+
+  [[nodiscard]] std::string name() const {  // on the command line
+    return contiguous ? contiguous_name : std::string(api->name);
+  }
 };
 
 // The options that all configurations of a job share.
@@ -44,7 +34,7 @@ struct Options {
   bool write = true;
   bool read = true;
   bool existing = false;                     // write over the file of the previous repetition
-  bool peak = false;                         // also measure Api::contiguous
+  bool peak = false;                         // also measure contiguous pieces
   std::int64_t aggregators = 0;              // 0: the interface decides
   std::int64_t buffer_bytes = 0;             // of one buffer; 0: the interface decides
   std::int64_t buffers = 0;                  // per aggregator; 0: the interface decides

@@ -10,10 +10,12 @@ using nlohmann::ordered_json;
 
 // Returns the calls of rank 0 that move its part: one per row if every rank moves its own rows.
 std::int64_t operations_of(const Geometry& geometry, const array::RegularDistribution& distribution,
-                           Api api) {
-  if (api != Api::posix) return 1;
+                           const Variant& variant) {
+  if (variant.contiguous || !variant.api->can.part_by_runs) return 1;
   std::int64_t runs = 0;
-  for (const array::StridedCopy& copy : Part(geometry, distribution, 0).runs()) runs += copy.runs();
+  for (const array::StridedCopy& copy : geometry.part(distribution, 0).runs()) {
+    runs += copy.runs();
+  }
   return std::max<std::int64_t>(runs, 1);
 }
 
@@ -32,11 +34,11 @@ ordered_json phase_json(const char* direction, const Geometry& geometry, std::in
 
 // Returns the number of data files. If the number of aggregators is left open, it is unknown before
 // the run; the result is then the minimum, one file for each directory.
-std::int64_t files_of(const Options& options, Api api, std::int64_t ranks) {
+std::int64_t files_of(const Options& options, const Variant& variant, std::int64_t ranks) {
   const auto directories =
       std::max<std::int64_t>(1, static_cast<std::int64_t>(options.directories.size()));
-  if (api == Api::contiguous) return std::min(directories, ranks);
-  if (api != Api::weir || options.layout == "shared") return 1;
+  if (variant.contiguous) return std::min(directories, ranks);
+  if (!variant.api->can.layouts || options.layout == "shared") return 1;
   return options.layout == "per-rank"
              ? ranks
              : std::max({directories, options.aggregators, std::int64_t{1}});
@@ -53,10 +55,9 @@ std::int64_t memory_bytes_per_rank(const Geometry& geometry) {
 ordered_json plan_json(const Geometry& geometry, const Options& options, const Variant& variant,
                        std::int64_t ranks) {
   const std::int64_t memory = memory_bytes_per_rank(geometry);
-  const Api api = variant.api;
   ordered_json plan;
   plan["ranks"] = ranks;
-  const std::int64_t files = files_of(options, api, ranks);
+  const std::int64_t files = files_of(options, variant, ranks);
   plan["files"] = files;
   plan["memory_bytes_per_rank"] = memory;
   plan["memory_bytes_total"] = memory * ranks;
@@ -64,11 +65,11 @@ ordered_json plan_json(const Geometry& geometry, const Options& options, const V
   plan["phases"] = ordered_json::array();
   if (options.write) {
     plan["phases"].push_back(
-        phase_json("write", geometry, operations_of(geometry, geometry.writing, api), ranks));
+        phase_json("write", geometry, operations_of(geometry, geometry.writing, variant), ranks));
   }
   if (options.read) {
     plan["phases"].push_back(
-        phase_json("read", geometry, operations_of(geometry, geometry.reading, api), ranks));
+        phase_json("read", geometry, operations_of(geometry, geometry.reading, variant), ranks));
   }
   plan["targets"] = ordered_json::array();
   // Files are distributed to the directories, and thus also the ranks whose bytes go to them.

@@ -1,10 +1,17 @@
 // The settings of `weir-bench open`.
+#include <string_view>
+#include <vector>
+
 #include "workloads/open/parameters.hpp"
 
 namespace weir::bench::opening {
 namespace {
 
 using Kind = SettingKind;
+
+std::vector<std::string_view> api_names() {
+  return interface_names([](const Capabilities& can) { return can.names; }, &Interface::title);
+}
 
 std::vector<Setting> own() {
   return {
@@ -14,7 +21,7 @@ std::vector<Setting> own() {
        .metavar = "LIST",
        .help = "what the file is opened with: open on every rank, MPI_File_open, parallel HDF5, "
                "PnetCDF, the library; each is a configuration",
-       .choices = {"POSIX", "MPIIO", "HDF5", "PNETCDF", "WEIR"}},
+       .choices = api_names()},
       {.name = "layout",
        .kind = Kind::choices,
        .default_value = "shared",

@@ -16,6 +16,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
 #include "common/clock.hpp"
@@ -39,14 +40,81 @@ Error wrong(const char* operation, const std::string& file, std::string what) {
   return error;
 }
 
+// Returns one rank's row of an array of 64-bit words with a row for each rank.
+Result<Part> row_of(const Participants& who, std::int64_t bytes) {
+  const auto type = array::ElementType::parse("uint64");
+  if (!type) return type.error();
+  const auto shape = array::Shape::create({who.ranks, bytes / 8});
+  if (!shape) return shape.error();
+  const std::array formats{array::DistributionFormat::block_of(),
+                           array::DistributionFormat::whole_dimension()};
+  const auto rows =
+      array::RegularDistribution::create(shape.value(), formats, {.extents = {who.ranks, 1}});
+  if (!rows) return rows.error();
+  return Part(type.value(), rows.value(), "BLOCK,*", array::Section::of(shape.value().box()),
+              who.rank);
+}
+
+FileLayout file_layout(Layout layout) {
+  return layout == Layout::per_rank   ? FileLayout::per_rank
+         : layout == Layout::subfiled ? FileLayout::per_aggregator
+                                      : FileLayout::shared;
+}
+
 }  // namespace
 
 struct Executor::Kept {
   Kept(const Variant& what, MPI_Comm all, std::int64_t sharers)
       : variant(what), who(all, sharers) {}
+
+  // Opens the session. Collective over the participants.
+  Status begin(SessionSettings settings, std::int64_t bytes) {
+    piece_bytes = bytes;
+    const Capabilities& can = variant.api->can;
+    if (!can.ranges) {
+      auto row = row_of(who, bytes);
+      if (!row) return row.error();
+      part.emplace(std::move(row).value());
+    }
+    settings.layout = file_layout(variant.layout);
+    if (part && variant.layout != Layout::shared) settings.chunk = part->local_extents();
+    auto opened = open_session(*variant.api, settings);
+    if (!opened) return opened.error();
+    session = std::move(opened).value();
+    return part ? session->prepare(*part) : Status();
+  }
+  Status open(const std::string& path, bool create) {
+    auto opened = session->open(request(path, create));
+    if (!opened) return opened.error();
+    file = std::move(opened).value();
+    return {};
+  }
+  // Returns the request for the file at `path`. Each rank has a piece of it; the pieces have equal
+  // length and the order of the ranks.
+  [[nodiscard]] FileRequest request(const std::string& path, bool create) const {
+    return {.communicator = who.file,
+            .path = path,
+            .write = create,
+            .create = create,
+            .name = "pieces",
+            .bytes = who.places * piece_bytes,
+            .part = part ? &*part : nullptr};
+  }
+  Status move(Direction direction, std::vector<std::uint64_t>& memory) const {
+    auto* bytes = reinterpret_cast<std::byte*>(memory.data());
+    if (part) return file->move_part(direction, bytes);
+    return file->move({.direction = direction,
+                       .buffer = bytes,
+                       .bytes = piece_bytes,
+                       .offset = who.place * piece_bytes});
+  }
+
   Variant variant;
   Participants who;
-  std::unique_ptr<SharedFile> file;
+  std::int64_t piece_bytes = 0;
+  std::optional<Part> part;  // the piece, for interfaces that move no ranges: a row of an array
+  std::unique_ptr<Session> session;
+  std::unique_ptr<File> file;
 };
 
 struct Executor::Counter {
@@ -103,16 +171,14 @@ Result<std::unique_ptr<Executor::Kept>> Executor::keep(const Variant& variant, M
   MPI_Comm_size(all, &ranks);
   auto kept = std::make_unique<Kept>(variant, all, sharers_of(variant, options_, ranks));
   guard_.entering("preparing the interface", nullptr, -1);
-  auto file = make_shared_file({.who = kept->who,
-                                .variant = kept->variant,
-                                .options = options_,
-                                .striping = core_.striping,
-                                .deadline_seconds = core_.deadline_seconds,
-                                .ranks_per_node = ranks_per_node});
+  Status status = kept->begin({.communicator = all,
+                               .deadline_seconds = core_.deadline_seconds,
+                               .striping = core_.striping,
+                               .collective_metadata = true,
+                               .ranks_per_node = ranks_per_node},
+                              options_.bytes);
   guard_.left();
-  Status status = file ? Status() : Status(file.error());
   if (status = meet(all, std::move(status)); !status) return status.error();
-  kept->file = std::move(file).value();
   return kept;
 }
 
@@ -133,7 +199,7 @@ Result<RepetitionTimes> Executor::run(const Variant& variant) {
 Status Executor::repeat(Kept& kept, RepetitionTimes* times, Counter* counter) {
   const Participants& who = kept.who;
   path_ = fmt::format("{}/{}-{}", root_, file_name, ++repetition_);
-  if (kept.variant.api != Api::weir) path_ = who.path(path_);
+  path_ = who.path(path_);
   const std::uint64_t key = mix(seed_ ^ mix(static_cast<std::uint64_t>(repetition_)));
   for (std::size_t i = 0; i < piece_.size(); ++i) {
     piece_[i] = mix(key ^ mix(static_cast<std::uint64_t>(who.rank) * piece_.size() + i));
@@ -161,40 +227,31 @@ Status Executor::repeat(Kept& kept, RepetitionTimes* times, Counter* counter) {
 }
 
 Status Executor::carry_out(Kept& kept, Step step, StepTimes* times) {
-  SharedFile& file = *kept.file;
   times->start_ns = monotonic_ns();
   Status status;
   switch (step) {
     case Step::create:
-      status = file.create(path_);
+      status = kept.open(path_, true);
       break;
     case Step::write:
-      status = file.write(reinterpret_cast<const std::byte*>(piece_.data()));
+      status = kept.move(Direction::write, piece_);
       break;
     case Step::open:
-      status = file.open(path_);
+      status = kept.open(path_, false);
       break;
     case Step::read:
-      status = file.read(reinterpret_cast<std::byte*>(found_.data()));
+      status = kept.move(Direction::read, found_);
       break;
     case Step::close_written:
     case Step::close_read:
-      status = file.close();
+      status = kept.file->close();
       break;
     case Step::remove:
-      status = remove(kept);
+      status = kept.session->remove(kept.request(path_, false));
       break;
   }
   times->end_ns = monotonic_ns();
   return status;
-}
-
-Status Executor::remove(Kept& kept) {
-  for (const OwnName& name : kept.file->own_names(path_)) {
-    if (unlink(name.path.c_str()) == 0 || (errno == ENOENT && !name.must_be)) continue;
-    return system_failure("unlink", name.path, -1, errno);
-  }
-  return {};
 }
 
 Status Executor::verify(Kept& kept, Step step, RepetitionTimes* times) {
@@ -211,7 +268,7 @@ Status Executor::verify(Kept& kept, Step step, RepetitionTimes* times) {
       return {};
     }
     case Step::close_written:
-      for (const OwnName& name : kept.file->own_names(path_)) {
+      for (const FileName& name : kept.session->names(kept.request(path_, false))) {
         // The file is opened and not only looked up, because opening makes clients of network file
         // systems see what others wrote before they closed it.
         const int opened = open(name.path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
@@ -260,7 +317,7 @@ Result<CountedSteps> Executor::count(const Variant& variant) {
     if (!steps) return steps.error();
     for (std::size_t i = 0; i < step_count; ++i) counted.by_ranks[i].push_back(steps.value()[i]);
   }
-  const bool knows_nodes = variant.api == Api::weir && options_.ranks_per_node == 0;
+  const bool knows_nodes = variant.api->can.plans && options_.ranks_per_node == 0;
   const std::int64_t half = job_.size / 2;
   if (!knows_nodes || job_.nodes > 1 || half == 0) return counted;
   const auto one = count_on(variant, half, half);
@@ -313,7 +370,7 @@ Result<std::array<CountedStep, step_count>> Executor::count_some(const Variant& 
   calls_.count(true);
   Status status = repeat(*kept.value(), &unused, &counter);
   calls_.count(false);
-  if (status.ok()) status = meet(all, kept.value()->file->finish());
+  if (status.ok()) status = meet(all, kept.value()->session->close());
   if (!status) return status.error();
   std::array<CountedStep, step_count> counted{};
   for (std::size_t i = 0; i < step_count; ++i) {
@@ -348,7 +405,7 @@ Result<std::array<CountedStep, step_count>> Executor::count_some(const Variant& 
 
 Status Executor::finish() {
   for (const auto& kept : kept_) {
-    if (Status status = meet(job_.world, kept->file->finish()); !status) return status;
+    if (Status status = meet(job_.world, kept->session->close()); !status) return status;
     kept->who.free();
   }
   kept_.clear();

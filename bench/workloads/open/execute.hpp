@@ -9,13 +9,15 @@
 #include <vector>
 
 #include "common/status.hpp"
+#include "interfaces/interface.hpp"
 #include "measurement/common_start.hpp"
 #include "measurement/core_settings.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
 #include "workloads/open/counted_steps.hpp"
 #include "workloads/open/own_calls.hpp"
-#include "workloads/open/shared_file.hpp"
+#include "workloads/open/parameters.hpp"
+#include "workloads/open/participants.hpp"
 #include "workloads/open/step.hpp"
 
 namespace weir::bench::opening {
@@ -67,7 +69,7 @@ class Executor {
   [[nodiscard]] int failed_rank() const { return failed_rank_; }
 
  private:
-  struct Kept;     // of a variant: its participants and its interface
+  struct Kept;     // of a variant: its participants, its session and its file
   struct Counter;  // of a repetition that is counted
 
   Result<std::unique_ptr<Kept>> keep(const Variant& variant, MPI_Comm all,
@@ -75,7 +77,6 @@ class Executor {
   Status repeat(Kept& kept, RepetitionTimes* times, Counter* counter);
   Status carry_out(Kept& kept, Step step, StepTimes* times);
   Status verify(Kept& kept, Step step, RepetitionTimes* times);
-  Status remove(Kept& kept);
   // Counts on `ranks` ranks. The counts are on rank 0 alone.
   Result<std::array<CountedStep, step_count>> count_on(const Variant& variant, std::int64_t ranks,
                                                        std::int64_t ranks_per_node);

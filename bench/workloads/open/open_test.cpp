@@ -125,10 +125,13 @@ TEST(OpenParameters, RefusesWhatCannotBe) {
 TEST(OpenPlan, CountsFiles) {
   Options settings;
   settings.ranks_per_file = 4;
-  EXPECT_EQ(files_of({.api = Api::posix, .layout = Layout::shared}, settings, 10), 1);
-  EXPECT_EQ(files_of({.api = Api::posix, .layout = Layout::per_rank}, settings, 10), 10);
-  EXPECT_EQ(files_of({.api = Api::posix, .layout = Layout::subfiled}, settings, 10), 3);
-  EXPECT_EQ(files_of({.api = Api::weir, .layout = Layout::per_rank}, settings, 10), 10);
+  EXPECT_EQ(files_of({.api = interface_named("posix"), .layout = Layout::shared}, settings, 10), 1);
+  EXPECT_EQ(files_of({.api = interface_named("posix"), .layout = Layout::per_rank}, settings, 10),
+            10);
+  EXPECT_EQ(files_of({.api = interface_named("posix"), .layout = Layout::subfiled}, settings, 10),
+            3);
+  EXPECT_EQ(files_of({.api = interface_named("weir"), .layout = Layout::per_rank}, settings, 10),
+            10);
 }
 
 }  // namespace

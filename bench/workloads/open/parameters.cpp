@@ -9,8 +9,6 @@
 #include <set>
 #include <utility>
 
-#include "interfaces/library.hpp"
-
 namespace weir::bench::opening {
 namespace {
 
@@ -18,13 +16,6 @@ constexpr std::int64_t most_bytes = std::int64_t{1} << 30U;
 constexpr std::int64_t most_ranks = 1'000'000'000;
 
 Error refuse(const std::string& rule) { return invalid_argument("open: " + rule); }
-
-Api api_of(const std::string& name) {
-  for (const Api api : {Api::posix, Api::mpiio, Api::hdf5, Api::pnetcdf}) {
-    if (name == name_of(api)) return api;
-  }
-  return Api::weir;
-}
 
 Layout layout_of(const std::string& name) {
   return name == "per-rank"   ? Layout::per_rank
@@ -36,12 +27,15 @@ bool given(const Settings& settings, const char* name) {
   return settings.values().find(name)->second.origin != SettingOrigin::default_value;
 }
 
-Variant variant_of(Api api, Layout layout, const std::string& mpi_io) {
-  Variant variant{.api = api, .layout = layout, .label = name_of(api), .slug = name_of(api)};
+Variant variant_of(const Interface& api, Layout layout, const std::string& mpi_io) {
+  Variant variant{.api = &api,
+                  .layout = layout,
+                  .label = std::string(api.title),
+                  .slug = std::string(api.title)};
   for (char& letter : variant.slug) {
     letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   }
-  if (uses_mpi_io(api) && !mpi_io.empty()) {
+  if (api.can.mpi_io && !mpi_io.empty()) {
     variant.label += fmt::format(" ({})", mpi_io);
     variant.slug += "-" + mpi_io;
   }
@@ -51,24 +45,6 @@ Variant variant_of(Api api, Layout layout, const std::string& mpi_io) {
 }
 
 }  // namespace
-
-const char* name_of(Api api) {
-  switch (api) {
-    case Api::posix:
-      return "POSIX";
-    case Api::mpiio:
-      return "MPIIO";
-    case Api::hdf5:
-      return "HDF5";
-    case Api::pnetcdf:
-      return "PNETCDF";
-    case Api::weir:
-      break;
-  }
-  return "WEIR";
-}
-
-bool uses_mpi_io(Api api) { return api == Api::mpiio || api == Api::hdf5 || api == Api::pnetcdf; }
 
 const char* name_of(Layout layout) {
   switch (layout) {
@@ -120,8 +96,8 @@ Result<std::vector<Variant>> variants_of(const Settings& settings) {
   std::vector<Variant> variants;
   std::set<std::string> slugs;
   for (const std::string& name : settings.list("api")) {
-    const Api api = api_of(name);
-    if (Status there = check_available(api); !there) {
+    const Interface& api = *interface_named(name);
+    if (Status there = check_available(api, "open: --api " + name); !there) {
       if (given(settings, "api")) return there.error();
       continue;
     }
@@ -147,15 +123,8 @@ Status check_core(const CoreSettings& core) {
 }
 
 std::int64_t sharers_of(const Variant& variant, const Options& options, std::int64_t ranks) {
-  if (variant.layout == Layout::shared || variant.api == Api::weir) return ranks;
+  if (variant.layout == Layout::shared || variant.api->can.layouts) return ranks;
   return variant.layout == Layout::per_rank ? 1 : std::min(options.ranks_per_file, ranks);
-}
-
-Status check_available(Api api) {
-  const std::string option = fmt::format("open: --api {}", name_of(api));
-  if (api == Api::hdf5) return check_library(Library::hdf5, option);
-  if (api == Api::pnetcdf) return check_library(Library::pnetcdf, option);
-  return api == Api::weir ? check_library(Library::weir, option) : Status();
 }
 
 Status choose_mpi_io(const std::string& name) {

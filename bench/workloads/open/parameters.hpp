@@ -7,14 +7,10 @@
 
 #include "common/settings.hpp"
 #include "common/status.hpp"
+#include "interfaces/interface.hpp"
 #include "measurement/core_settings.hpp"
 
 namespace weir::bench::opening {
-
-// The interface with which a program opens the file.
-enum class Api { posix, mpiio, hdf5, pnetcdf, weir };
-[[nodiscard]] const char* name_of(Api api);  // the name on the command line
-[[nodiscard]] bool uses_mpi_io(Api api);
 
 // How the ranks share files. The files together hold the same data in each layout.
 enum class Layout { shared, per_rank, subfiled };
@@ -22,7 +18,8 @@ enum class Layout { shared, per_rank, subfiled };
 
 // One configuration.
 struct Variant {
-  Api api = Api::posix;
+  // What a program opens the file with: an interface that knows the names of its files.
+  const Interface* api = interface_named("posix");
   Layout layout = Layout::shared;
   std::string label = {};  // "MPIIO (romio) shared"
   std::string slug = {};   // unique among the configurations of a job
@@ -48,13 +45,9 @@ struct Options {
 [[nodiscard]] Status check_core(const CoreSettings& core);
 
 // Returns how many ranks share a file; the last file may have fewer. All ranks share the subfiles
-// of Weir's library, which distributes them to its aggregators itself.
+// of an interface that distributes them to its aggregators itself.
 [[nodiscard]] std::int64_t sharers_of(const Variant& variant, const Options& options,
                                       std::int64_t ranks);
-
-// Fails if this build lacks the library behind an interface, with one line that says how to
-// proceed.
-[[nodiscard]] Status check_available(Api api);
 
 // Makes the MPI library use that implementation of MPI-IO. Call it before MPI_Init.
 [[nodiscard]] Status choose_mpi_io(const std::string& name);

@@ -5,8 +5,8 @@
 namespace weir::bench::opening {
 
 std::int64_t files_of(const Variant& variant, const Options& options, std::int64_t ranks) {
-  // The library chooses its aggregators itself, so there is at least one.
-  if (variant.api == Api::weir) return variant.layout == Layout::per_rank ? ranks : 1;
+  // An interface that chooses its aggregators itself has at least one.
+  if (variant.api->can.layouts) return variant.layout == Layout::per_rank ? ranks : 1;
   const std::int64_t sharers = sharers_of(variant, options, ranks);
   return (ranks + sharers - 1) / sharers;
 }

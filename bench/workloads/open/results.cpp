@@ -119,7 +119,7 @@ ordered_json OpenRun::operations_json(Step step, int job_nodes) const {
   }
   // The library's requests depend on the nodes, so over ranks of several real nodes no line
   // describes them.
-  const bool asks_by_node = variant_.api == Api::weir && options_.ranks_per_node == 0;
+  const bool asks_by_node = variant_.api->can.plans && options_.ranks_per_node == 0;
   const bool expects = nodes != nullptr || (has_slope(points) && !(asks_by_node && job_nodes > 1));
   ordered_json expected = ordered_json::array();
   for (const std::int64_t ranks : expected_ranks) {

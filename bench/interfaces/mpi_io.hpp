@@ -1,15 +1,21 @@
-// MPI datatypes of a rank's part: for one element, and for the selected elements in the file and in
-// memory.
+// What the interfaces share that move data by MPI-IO: the hints of their files, and the datatypes
+// of a rank's part.
 #pragma once
 
 #include <mpi.h>
 
 #include "common/status.hpp"
-#include "workloads/array/geometry.hpp"
+#include "interfaces/array_part.hpp"
+#include "interfaces/interface.hpp"
+#include "measurement/mpi_hints.hpp"
 
-namespace weir::bench::array_io {
+namespace weir::bench {
 
-// The datatypes are freed by the destructor.
+// Returns the hints that the settings ask for.
+[[nodiscard]] Result<MpiHints> hints_of(const SessionSettings& settings);
+
+// The datatypes of one element, and of the selected elements in the file and in memory. They are
+// freed by the destructor.
 class TransferTypes {
  public:
   TransferTypes() = default;
@@ -34,4 +40,4 @@ class TransferTypes {
   MPI_Datatype memory_ = MPI_DATATYPE_NULL;
 };
 
-}  // namespace weir::bench::array_io
+}  // namespace weir::bench

@@ -1,4 +1,4 @@
-#include "workloads/array/mpi_types.hpp"
+#include "interfaces/mpi_io.hpp"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace weir::bench::array_io {
+namespace weir::bench {
 namespace {
 
 std::vector<int> as_ints(const array::Indices& values) {
@@ -126,6 +126,14 @@ int distributed_array(const Part& part, MPI_Datatype element, MPI_Datatype* type
 
 }  // namespace
 
+Result<MpiHints> hints_of(const SessionSettings& settings) {
+  auto hints = MpiHints::read(settings.hints_file, settings.striping);
+  if (!hints) return hints.error();
+  hints.value().set("cb_nodes", settings.aggregators);
+  hints.value().set("cb_buffer_size", settings.buffer_bytes);
+  return hints;
+}
+
 Result<TransferTypes> TransferTypes::create(const Part& part) {
   TransferTypes types;
   int code = element_type(part.type(), &types.element_);
@@ -178,4 +186,4 @@ void TransferTypes::free() {
   }
 }
 
-}  // namespace weir::bench::array_io
+}  // namespace weir::bench

@@ -1,0 +1,148 @@
+#include "interfaces/interface.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <iterator>
+
+#include "interfaces/available.hpp"
+
+namespace weir::bench {
+
+// Each of these is defined in the file of its name.
+Result<std::unique_ptr<Session>> open_posix(const Interface& interface,
+                                            const SessionSettings& settings);
+Result<std::unique_ptr<Session>> open_mpiio(const Interface& interface,
+                                            const SessionSettings& settings);
+Result<std::unique_ptr<Session>> open_hdf5(const Interface& interface,
+                                           const SessionSettings& settings);
+Result<std::unique_ptr<Session>> open_pnetcdf(const Interface& interface,
+                                              const SessionSettings& settings);
+Result<std::unique_ptr<Session>> open_weir(const Interface& interface,
+                                           const SessionSettings& settings);
+
+namespace {
+
+// Is null if this build lacks the library, and then refers to no function.
+template <bool available, SessionOpener open>
+constexpr SessionOpener opener = available ? open : nullptr;
+
+constexpr std::string_view array_library = "the library's array interface";
+
+// clang-format off
+constexpr Interface registry[] = {
+    {.name = "posix", .title = "POSIX",
+     .can = {.ranges = true, .parts = true, .part_by_runs = true, .names = true, .direct = true,
+             .durable_writes = true, .preallocates = true},
+     .open = open_posix},
+    {.name = "io_uring", .title = "IO_URING",
+     .can = {.queue = true, .direct = true, .preallocates = true},
+     .open = opener<has_liburing, open_posix>,
+     .library = "liburing", .remedy = "install liburing-dev and"},
+    {.name = "mpiio", .title = "MPIIO",
+     .can = {.ranges = true, .parts = true, .names = true, .collective = true, .mpi_io = true,
+             .datatypes = true, .preallocates = true, .views = true},
+     .open = open_mpiio},
+    {.name = "mpiio-independent", .title = "MPIIO-INDEPENDENT",
+     .can = {.parts = true, .mpi_io = true, .datatypes = true},
+     .open = open_mpiio},
+    {.name = "hdf5", .title = "HDF5",
+     .can = {.ranges = true, .parts = true, .names = true, .collective = true, .mpi_io = true,
+             .objects = true, .chunks = true},
+     .open = opener<has_hdf5, open_hdf5>,
+     .library = "parallel HDF5", .remedy = "install libhdf5-openmpi-dev and"},
+    {.name = "pnetcdf", .title = "PNETCDF",
+     .can = {.ranges = true, .parts = true, .names = true, .collective = true, .mpi_io = true,
+             .one_box = true},
+     .open = opener<has_pnetcdf, open_pnetcdf>,
+     .library = "PnetCDF", .remedy = "install libpnetcdf-dev and"},
+    {.name = "weir", .title = "WEIR",
+     .can = {.parts = true, .names = true, .collective = true, .chunks = true, .plans = true,
+             .layouts = true},
+     .open = opener<has_weir, open_weir>,
+     .library = array_library, .remedy = "add that and"},
+    {.name = "weir-hdf5", .title = "WEIR-HDF5",
+     .can = {.parts = true, .collective = true, .chunks = true, .codecs = true, .plans = true},
+     .open = opener<has_weir, open_weir>,
+     .library = array_library, .remedy = "add that and", .format = "hdf5"},
+    {.name = "weir-cdf5", .title = "WEIR-CDF5",
+     .can = {.parts = true, .collective = true, .plans = true},
+     .open = opener<has_weir, open_weir>,
+     .library = array_library, .remedy = "add that and", .format = "cdf5"},
+    {.name = "weir-zarr", .title = "WEIR-ZARR",
+     .can = {.parts = true, .collective = true, .chunks = true, .codecs = true, .plans = true},
+     .open = opener<has_weir, open_weir>,
+     .library = array_library, .remedy = "add that and", .format = "zarr"},
+};
+// clang-format on
+
+Error cannot(const char* operation) {
+  Error error;
+  error.code = ErrorCode::unsupported;
+  error.operation = operation;
+  error.message = fmt::format("{} is not offered by this interface", operation);
+  return error;
+}
+
+}  // namespace
+
+Status File::move(const storage::TransferRequest& /*request*/) {
+  return cannot("moving a range of bytes");
+}
+
+Status File::move_part(Direction /*direction*/, std::byte* /*memory*/) {
+  return cannot("moving a part of an array");
+}
+
+Status Session::prepare(const Part& /*part*/) { return {}; }
+
+std::vector<FileName> Session::names(const FileRequest& request) const {
+  int rank = 0;
+  MPI_Comm_rank(request.communicator, &rank);
+  if (rank != 0) return {};
+  return {{.path = request.path, .must_be = true, .bytes = request.bytes}};
+}
+
+Status Session::remove(const FileRequest& request) const {
+  for (const FileName& name : names(request)) {
+    if (unlink(name.path.c_str()) == 0 || (errno == ENOENT && !name.must_be)) continue;
+    return system_failure("unlink", name.path, -1, errno);
+  }
+  return {};
+}
+
+Status Session::close() { return {}; }
+
+const Interface* interface_named(std::string_view name) {
+  return std::find_if(std::begin(registry), std::end(registry),
+                      [&](const Interface& one) { return one.name == name || one.title == name; });
+}
+
+std::vector<std::string_view> interface_names(bool (*usable)(const Capabilities&),
+                                              std::string_view Interface::*spelling) {
+  std::vector<std::string_view> names;
+  for (const Interface& one : registry) {
+    if (usable(one.can)) names.push_back(one.*spelling);
+  }
+  return names;
+}
+
+Status check_available(const Interface& interface, const std::string& option) {
+  if (interface.open != nullptr) return {};
+  return Error(
+      ErrorCode::unsupported,
+      fmt::format("{}: this weir-bench was built without {}; {} build again, or take another",
+                  option, interface.library, interface.remedy));
+}
+
+Result<std::unique_ptr<Session>> open_session(const Interface& interface,
+                                              const SessionSettings& settings) {
+  if (Status there = check_available(interface, std::string(interface.name)); !there) {
+    return there.error();
+  }
+  return interface.open(interface, settings);
+}
+
+}  // namespace weir::bench

@@ -1,0 +1,152 @@
+// MPI-IO, independent or collective. Ranges are moved by explicit offsets or through a view of
+// equal pieces, parts of arrays through a view: a subarray type if the rank holds one box, a darray
+// type if it holds several.
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "interfaces/interface.hpp"
+#include "interfaces/mpi_io.hpp"
+#include "measurement/mpi_transfer.hpp"
+
+namespace weir::bench {
+namespace {
+
+class MpiioFile final : public File {
+ public:
+  MpiioFile(MpiFile file, bool collective, const FileRequest& request)
+      : file_(std::make_unique<MpiFile>(std::move(file))),
+        collective_(collective),
+        view_(request.view) {}
+  MpiioFile(const MpiioFile&) = delete;
+  MpiioFile& operator=(const MpiioFile&) = delete;
+  ~MpiioFile() override {
+    if (view_type_ != MPI_DATATYPE_NULL) MPI_Type_free(&view_type_);
+    // Closing a file that is still open would be collective.
+    static_cast<void>(file_.release());
+  }
+
+  Status prepare(const FileRequest& request, bool preallocate, MPI_Info hints) {
+    if (request.write && preallocate) {
+      const int code = MPI_File_preallocate(file_->handle(), request.bytes);
+      if (code != MPI_SUCCESS) return failure("MPI_File_preallocate", -1, code);
+    }
+    if (request.part != nullptr) {
+      auto types = TransferTypes::create(*request.part);
+      if (!types) return types.error();
+      types_ = std::move(types).value();
+      count_ = request.part->empty() ? 0 : 1;
+      return set_view(0, types_.element(), types_.file(), hints);
+    }
+    if (!view_) return {};
+    MPI_Datatype piece = MPI_DATATYPE_NULL;
+    MPI_Type_contiguous(static_cast<int>(view_->piece_bytes), MPI_BYTE, &piece);
+    MPI_Type_create_resized(piece, 0, view_->period_bytes, &view_type_);
+    MPI_Type_free(&piece);
+    MPI_Type_commit(&view_type_);
+    return set_view(view_->start, MPI_BYTE, view_type_, hints);
+  }
+
+  Status move(const storage::TransferRequest& request) override {
+    const bool reading = request.direction == Direction::read;
+    const int count = static_cast<int>(request.bytes);
+    MPI_Status status;
+    const int code =
+        call(reading, offset_in_view(request.offset), request.buffer, count, MPI_BYTE, &status);
+    if (code != MPI_SUCCESS) return failure(name_of(reading), request.offset, code);
+    int moved = 0;
+    MPI_Get_count(&status, MPI_BYTE, &moved);
+    if (moved == count) return {};
+    Error error;
+    error.code = ErrorCode::short_transfer;
+    error.operation = name_of(reading);
+    error.file = file_->path();
+    error.offset = request.offset;
+    error.message =
+        fmt::format("{} moved {} of {} bytes without an error of its own{}", error.operation, moved,
+                    count, reading ? " (end of file)" : " (disk full, quota or size limit)");
+    return error;
+  }
+
+  Status move_part(Direction direction, std::byte* memory) override {
+    const bool reading = direction == Direction::read;
+    MPI_Status status;
+    const int code = call(reading, 0, memory, count_, types_.memory(), &status);
+    // The count in the status is not checked: OMPIO's collective calls count what the rank's
+    // aggregation moved. Missing data is found when the data is read and compared.
+    return code == MPI_SUCCESS ? Status() : failure(name_of(reading), -1, code);
+  }
+
+  Status sync() override { return file_->sync(); }
+  Status close() override { return file_->close(); }
+
+ private:
+  int call(bool reading, MPI_Offset offset, std::byte* memory, int count, MPI_Datatype type,
+           MPI_Status* status) const {
+    const MPI_File file = file_->handle();
+    if (collective_) {
+      return reading ? MPI_File_read_at_all(file, offset, memory, count, type, status)
+                     : MPI_File_write_at_all(file, offset, memory, count, type, status);
+    }
+    return reading ? MPI_File_read_at(file, offset, memory, count, type, status)
+                   : MPI_File_write_at(file, offset, memory, count, type, status);
+  }
+  [[nodiscard]] const char* name_of(bool reading) const {
+    if (collective_) return reading ? "MPI_File_read_at_all" : "MPI_File_write_at_all";
+    return reading ? "MPI_File_read_at" : "MPI_File_write_at";
+  }
+  [[nodiscard]] Error failure(const char* operation, std::int64_t offset, int code) const {
+    return mpi_failure(operation, file_->path(), offset, code);
+  }
+
+  Status set_view(MPI_Offset start, MPI_Datatype element, MPI_Datatype type, MPI_Info hints) {
+    const int code = MPI_File_set_view(file_->handle(), start, element, type, "native", hints);
+    return code == MPI_SUCCESS ? Status() : failure("MPI_File_set_view", -1, code);
+  }
+
+  // Through a view the pieces follow each other.
+  [[nodiscard]] MPI_Offset offset_in_view(std::int64_t offset) const {
+    if (!view_) return offset;
+    const std::int64_t from_start = offset - view_->start;
+    return from_start / view_->period_bytes * view_->piece_bytes + from_start % view_->period_bytes;
+  }
+
+  std::unique_ptr<MpiFile> file_;
+  bool collective_;
+  std::optional<FileView> view_;
+  MPI_Datatype view_type_ = MPI_DATATYPE_NULL;
+  TransferTypes types_;  // of the part
+  int count_ = 0;        // of the part's type in memory
+};
+
+class MpiioSession final : public Session {
+ public:
+  MpiioSession(bool collective, const SessionSettings& settings, MpiHints hints)
+      : Session(settings), collective_(collective), hints_(std::move(hints)) {}
+
+  Result<std::unique_ptr<File>> open(const FileRequest& request) override {
+    auto file = MpiFile::open(request.communicator, request.path, request.write, request.create,
+                              hints_.info());
+    if (!file) return file.error();
+    auto opened = std::make_unique<MpiioFile>(std::move(file).value(), collective_, request);
+    Status prepared = opened->prepare(request, settings().preallocate, hints_.info());
+    if (!prepared) return prepared.error();
+    return std::unique_ptr<File>(std::move(opened));
+  }
+
+ private:
+  bool collective_;
+  MpiHints hints_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Session>> open_mpiio(const Interface& interface,
+                                            const SessionSettings& settings) {
+  auto hints = hints_of(settings);
+  if (!hints) return hints.error();
+  return std::unique_ptr<Session>(std::make_unique<MpiioSession>(
+      interface.can.collective && settings.collective, settings, std::move(hints).value()));
+}
+
+}  // namespace weir::bench

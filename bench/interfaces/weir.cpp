@@ -1,0 +1,277 @@
+// Weir's library, through its public header: an array file, or a file of a standard format with one
+// array. One session serves all files, as it would serve the steps of an application, so that plans
+// are reused.
+#include <fmt/format.h>
+#include <weir/weir.h>
+
+#include <array>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "interfaces/interface.hpp"
+
+namespace weir::bench {
+namespace {
+
+constexpr const char* no_path = "";
+
+Status outcome(const char* operation, const std::string& path, int code) {
+  if (code >= 0) return {};
+  Error error(code == WEIR_E_DEADLINE || code == WEIR_E_BROKEN ? ErrorCode::deadline
+              : code == WEIR_E_ARGUMENT                        ? ErrorCode::invalid_argument
+              : code == WEIR_E_MEMORY                          ? ErrorCode::insufficient
+                                                               : ErrorCode::io,
+              weir_last_error(), path);
+  error.operation = operation;
+  return error;
+}
+
+class WeirFile final : public File {
+ public:
+  WeirFile(const FileRequest& request, weir_session* session, weir_distribution* distribution)
+      : path_(request.path), part_(*request.part), session_(session), distribution_(distribution) {}
+  WeirFile(const WeirFile&) = delete;
+  WeirFile& operator=(const WeirFile&) = delete;
+  // The session closes array and file if close() was not called.
+  ~WeirFile() override = default;
+
+  Status open(const FileRequest& request, const std::string& format,
+              const SessionSettings& settings) {
+    if (format.empty()) {
+      return request.create ? create_array(request, settings) : open_array(request);
+    }
+    return request.create ? create_file(request, format, settings) : open_file(request);
+  }
+
+  // Prints how transfers like this one will be done.
+  Status explain(bool writing) {
+    const weir_section asked = section();
+    const weir_transfer one = transfer_of(asked);
+    const char* text = nullptr;
+    const int code =
+        weir_session_explain(session_, writing ? WEIR_WRITE : WEIR_READ, 1, &one, &text);
+    if (code < 0) return outcome("weir_session_explain", path_, code);
+    fmt::print(stderr, "{}: {}\n", writing ? "write" : "read", text);
+    return {};
+  }
+
+  Status move_part(Direction direction, std::byte* memory) override {
+    const bool writing = direction == Direction::write;
+    const weir_section asked = section();
+    weir_transfer one = transfer_of(asked);
+    one.data = memory;
+    const int code =
+        writing ? weir_write_many(session_, 1, &one) : weir_read_many(session_, 1, &one);
+    return outcome(writing ? "weir_write_many" : "weir_read_many", path_, code);
+  }
+
+  Status sync() override {
+    if (std::exchange(in_step_, false)) return end_step();
+    return outcome("weir_array_sync", path_, weir_array_sync(array_));
+  }
+
+  Status close() override {
+    if (file_ == nullptr) return outcome("weir_array_close", path_, weir_array_close(&array_));
+    if (std::exchange(in_step_, false)) {
+      if (Status ended = end_step(); !ended) return ended;
+    }
+    return outcome("weir_file_close", path_, weir_file_close(&file_));
+  }
+
+  [[nodiscard]] std::optional<StageTimes> stages() const override {
+    weir_figures figures = {};
+    if (weir_session_figures(session_, &figures) < 0) return std::nullopt;
+    return StageTimes{.planning_ns = figures.plan_ns,
+                      .gathering_ns = figures.gather_ns,
+                      .storage_ns = figures.storage_ns,
+                      .waiting_ns = figures.wait_ns,
+                      .aggregators = figures.aggregators};
+  }
+
+ private:
+  Status create_array(const FileRequest& request, const SessionSettings& settings) {
+    const array::Indices& shape = part_.shape().extents();
+    weir_array_options options = {};
+    options.order = settings.column_major ? WEIR_COLUMN_MAJOR : WEIR_ROW_MAJOR;
+    options.files = settings.layout == FileLayout::per_aggregator ? WEIR_FILE_PER_AGGREGATOR
+                    : settings.layout == FileLayout::per_rank     ? WEIR_FILE_PER_RANK
+                                                                  : WEIR_SHARED_FILE;
+    if (settings.chunk) options.chunks = settings.chunk->begin();
+    std::vector<const char*> directories;
+    directories.reserve(settings.directories.size());
+    for (const std::string& one : settings.directories) directories.push_back(one.c_str());
+    if (directories.size() > 1) {
+      options.directories = directories.data();
+      options.directory_count = static_cast<std::int64_t>(directories.size());
+    }
+    const int code = weir_array_create(session_, request.path.c_str(), shape.size(), shape.begin(),
+                                       part_.type().name().c_str(), &options, &array_);
+    return outcome("weir_array_create", path_, code);
+  }
+
+  Status open_array(const FileRequest& request) {
+    weir_open_options options = {};
+    options.read_only = request.write ? 0 : 1;
+    const int code = weir_array_open(session_, path_.c_str(), &options, &array_);
+    return outcome("weir_array_open", path_, code);
+  }
+
+  // Creates a file with one step. Writing it again changes it in place.
+  Status create_file(const FileRequest& request, const std::string& format,
+                     const SessionSettings& settings) {
+    const array::Indices& shape = part_.shape().extents();
+    weir_file_options options = {};
+    options.format = format.c_str();
+    options.durability = settings.durability == storage::Durability::none ? "none" : "step";
+    weir_define_options defined = {};
+    if (settings.chunk) defined.chunks = settings.chunk->begin();
+    if (!settings.codec.empty()) defined.codec = settings.codec.c_str();
+    int code = weir_file_create(session_, path_.c_str(), &options, &file_);
+    if (code >= 0) {
+      code = weir_file_define(file_, request.name, shape.size(), shape.begin(),
+                              part_.type().name().c_str(), &defined, &array_);
+    }
+    if (code < 0) return outcome("weir_file_define", path_, code);
+    code = weir_file_step_begin(file_);
+    in_step_ = code >= 0;
+    return outcome("weir_file_step_begin", path_, code);
+  }
+
+  Status open_file(const FileRequest& request) {
+    weir_file_open_options options = {};
+    options.read_only = request.write ? 0 : 1;
+    options.rewrite = request.write ? 1 : 0;
+    options.durability = "none";  // sync() makes the data durable
+    int code = weir_file_open(session_, path_.c_str(), &options, &file_);
+    if (code >= 0) code = weir_file_array(file_, request.name, &array_);
+    return outcome("weir_file_open", path_, code);
+  }
+
+  Status end_step() { return outcome("weir_file_step_end", path_, weir_file_step_end(file_)); }
+
+  [[nodiscard]] weir_section section() const {
+    const array::Section& asked = part_.section();
+    return {
+        .start = asked.start.begin(), .count = asked.count.begin(), .stride = asked.stride.begin()};
+  }
+  [[nodiscard]] weir_transfer transfer_of(const weir_section& section) const {
+    weir_transfer one = {};
+    one.array = array_;
+    one.distribution = distribution_;
+    one.section = part_.is_section() ? &section : nullptr;
+    return one;
+  }
+
+  std::string path_;
+  const Part& part_;
+  weir_session* session_;
+  weir_distribution* distribution_;
+  weir_array* array_ = nullptr;
+  weir_file* file_ = nullptr;
+  bool in_step_ = false;
+};
+
+class WeirSession final : public Session {
+ public:
+  WeirSession(std::string_view format, const SessionSettings& settings)
+      : Session(settings), format_(format) {}
+  WeirSession(const WeirSession&) = delete;
+  WeirSession& operator=(const WeirSession&) = delete;
+  // The session is abandoned because the other ranks may be anywhere in the code.
+  ~WeirSession() override {
+    free_distributions();
+    if (session_ != nullptr) weir_session_abandon(&session_);
+  }
+
+  Status open_session() {
+    weir_session_options options = {};
+    options.deadline_seconds = settings().deadline_seconds;
+    if (!settings().strategy.empty()) options.strategy = settings().strategy.c_str();
+    if (!settings().engine.empty()) options.engine = settings().engine.c_str();
+    options.aggregators = settings().aggregators;
+    options.buffer_bytes = settings().buffer_bytes;
+    options.buffers = settings().buffers;
+    options.ranks_per_node = settings().ranks_per_node;
+    const int code = weir_session_open(settings().communicator, &options, &session_);
+    return outcome("weir_session_open", no_path, code);
+  }
+
+  Status prepare(const Part& part) override {
+    auto distribution = distribution_of(part);
+    return distribution ? Status() : Status(distribution.error());
+  }
+
+  Result<std::unique_ptr<File>> open(const FileRequest& request) override {
+    auto distribution = distribution_of(*request.part);
+    if (!distribution) return distribution.error();
+    auto file = std::make_unique<WeirFile>(request, session_, distribution.value());
+    Status status = file->open(request, format_, settings());
+    if (status.ok() && request.explain && !std::exchange(explained_[request.write], true)) {
+      status = file->explain(request.write);
+    }
+    if (!status) return status.error();
+    return std::unique_ptr<File>(std::move(file));
+  }
+
+  // An array file has a description beside it.
+  [[nodiscard]] std::vector<FileName> names(const FileRequest& request) const override {
+    int rank = 0;
+    MPI_Comm_rank(request.communicator, &rank);
+    const std::string& path = request.path;
+    std::vector<FileName> names;
+    const bool shared = settings().layout == FileLayout::shared;
+    if (rank == 0) names.push_back({.path = path + ".json", .must_be = true, .bytes = 1});
+    if (shared && rank == 0) {
+      names.push_back({.path = path, .must_be = true, .bytes = request.part->array_bytes()});
+    }
+    // There are as many files as aggregators, which are ranks.
+    if (!shared) {
+      names.push_back({.path = fmt::format("{}.{}", path, rank), .must_be = false, .bytes = 0});
+    }
+    return names;
+  }
+
+  Status close() override {
+    free_distributions();
+    return outcome("weir_session_close", no_path, weir_session_close(&session_));
+  }
+
+ private:
+  // Makes each distribution once. Collective when it is new.
+  Result<weir_distribution*> distribution_of(const Part& part) {
+    const array::Indices& shape = part.shape().extents();
+    const array::Indices& grid = part.distribution().grid().extents;
+    weir_distribution*& distribution =
+        distributions_[{part.formats(), array::extents_text(shape), array::extents_text(grid)}];
+    if (distribution != nullptr) return distribution;
+    weir_distribution_options options = {};
+    options.grid = grid.begin();
+    const int code = weir_distribution_create(session_, shape.size(), shape.begin(),
+                                              part.formats().c_str(), &options, &distribution);
+    if (code < 0) return outcome("weir_distribution_create", no_path, code).error();
+    return distribution;
+  }
+
+  void free_distributions() {
+    for (auto& [key, one] : distributions_) weir_distribution_free(&one);
+    distributions_.clear();
+  }
+
+  std::string format_;  // "": an array file
+  weir_session* session_ = nullptr;
+  std::map<std::tuple<std::string, std::string, std::string>, weir_distribution*> distributions_;
+  std::array<bool, 2> explained_ = {};  // reading, writing
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Session>> open_weir(const Interface& interface,
+                                           const SessionSettings& settings) {
+  auto session = std::make_unique<WeirSession>(interface.format, settings);
+  if (Status opened = session->open_session(); !opened) return opened.error();
+  return std::unique_ptr<Session>(std::move(session));
+}
+
+}  // namespace weir::bench
