@@ -1,5 +1,7 @@
 #include "workloads/stream.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -9,7 +11,6 @@
 #include "measurement/node_memory.hpp"
 #include "measurement/phase_record.hpp"
 #include "measurement/swept_workload.hpp"
-#include "workloads/stream/channel.hpp"
 #include "workloads/stream/execute.hpp"
 #include "workloads/stream/ior_options.hpp"
 #include "workloads/stream/parameters.hpp"
@@ -45,7 +46,8 @@ Result<Request> request_of(Settings settings, std::int64_t ranks) {
   if (!variants) return variants.error();
   request.variants = std::move(variants).value();
   for (const Variant& variant : request.variants) {
-    if (Status status = check_available(variant.api); !status) return status.error();
+    const std::string option = fmt::format("stream: -a {}", variant.api->title);
+    if (Status status = check_available(*variant.api, option); !status) return status.error();
   }
   Status fits = check_combination(request.options, request.core, request.variants, ranks);
   if (!fits) return fits.error();
@@ -61,7 +63,7 @@ Result<Request> request_of(Settings settings, std::int64_t ranks) {
 // Returns one configuration's settings under the names that results share.
 ordered_json own_parameters(const Request& request, const Variant& variant) {
   ordered_json parameters = result_parameters(request.settings, {"block", "transfer"});
-  parameters["api"]["value"] = name_of(variant.api);
+  parameters["api"]["value"] = variant.api->title;
   parameters["pattern"]["value"] = name_of(variant.pattern);
   parameters["block_bytes"]["value"] = variant.block_bytes;
   parameters["transfer_bytes"]["value"] = variant.transfer_bytes;

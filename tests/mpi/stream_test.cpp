@@ -18,7 +18,6 @@
 
 #include "measurement/mpi_hints.hpp"
 #include "workload.hpp"
-#include "workloads/stream/channel.hpp"
 #include "workloads/stream/execute.hpp"
 
 namespace weir::bench::stream {
@@ -30,20 +29,18 @@ using test::is_ok_on_all_ranks;
 constexpr std::uint64_t payload_seed = 7;
 constexpr std::int64_t page_and_more = 8192;
 
-bool holds_a_header(Api api) { return api == Api::hdf5 || api == Api::pnetcdf; }
+using Name = const char*;
 
-bool can_be_collective(Api api) {
-  return api == Api::mpiio || api == Api::hdf5 || api == Api::pnetcdf;
-}
+bool holds_a_header(const Interface& api) { return api.name == "hdf5" || api.name == "pnetcdf"; }
 
-Variant variant_of(Api api, Pattern pattern, bool file_per_rank, std::int64_t transfer_bytes) {
+Variant variant_of(Name api, Pattern pattern, bool file_per_rank, std::int64_t transfer_bytes) {
   Variant variant;
-  variant.api = api;
+  variant.api = interface_named(api);
   variant.pattern = pattern;
   variant.block_bytes = 6 * transfer_bytes;
   variant.transfer_bytes = transfer_bytes;
   variant.segments = 3;
-  variant.queue_depth = api == Api::io_uring ? 4 : 1;
+  variant.queue_depth = variant.api->can.queue ? 4 : 1;
   variant.file_per_rank = file_per_rank;
   return variant;
 }
@@ -60,7 +57,7 @@ class Streams : public WorkloadTest {
                                  const CoreSettings& core) {
     const std::pair key{variant.file_per_rank, variant.transfer_bytes};
     if (!references_.contains(key)) {
-      const Variant first = variant_of(Api::posix, Pattern::segmented, key.first, key.second);
+      const Variant first = variant_of("POSIX", Pattern::segmented, key.first, key.second);
       run(first, {}, not_durable(), references_[key]);
       if (HasFatalFailure()) return;
     }
@@ -70,7 +67,7 @@ class Streams : public WorkloadTest {
     if (HasFatalFailure() || !has_left) return;
     const std::string& reference = references_[key];
     EXPECT_FALSE(reference.empty());
-    if (holds_a_header(variant.api)) {
+    if (holds_a_header(*variant.api)) {
       EXPECT_NE(left.find(reference), std::string::npos) << "the bytes are not in the file";
     } else {
       EXPECT_TRUE(left == reference) << "other bytes on disk than the first";
@@ -87,7 +84,7 @@ class Streams : public WorkloadTest {
  private:
   // `left` is the file, which every rank has where each has one of its own, and otherwise rank 0.
   void run(Variant variant, Options options, const CoreSettings& core, std::string& left) {
-    SCOPED_TRACE(fmt::format("{} {}{}", name_of(variant.api), name_of(variant.pattern),
+    SCOPED_TRACE(fmt::format("{} {}{}", variant.api->title, name_of(variant.pattern),
                              variant.collective ? " collective" : ""));
     variant.slug = "slug";
     options.keep = true;
@@ -106,7 +103,7 @@ class Streams : public WorkloadTest {
     const bool has_file = variant.file_per_rank || job().rank == 0;
     const std::string file = configuration.files.path(job().rank, 0);
     if (has_file) left = content(file);
-    if (has_file && !holds_a_header(variant.api)) {
+    if (has_file && !holds_a_header(*variant.api)) {
       EXPECT_EQ(static_cast<std::int64_t>(left.size()), layout.file_bytes());
     }
     MPI_Barrier(job().world);
@@ -127,37 +124,37 @@ class Streams : public WorkloadTest {
   std::map<std::pair<bool, std::int64_t>, std::string> references_;
 };
 
-std::string short_name(Api api) {
-  std::string name = name_of(api);
+std::string short_name(Name api) {
+  std::string name = api;
   std::erase(name, '_');
   return name;
 }
 
 // Interface, file per rank or shared, and bytes of a transfer.
 class Patterns : public Streams,
-                 public ::testing::WithParamInterface<std::tuple<Api, bool, std::int64_t>> {};
+                 public ::testing::WithParamInterface<std::tuple<Name, bool, std::int64_t>> {};
 
 std::string name_of_patterns(const ::testing::TestParamInfo<Patterns::ParamType>& tested) {
   const auto [api, file_per_rank, bytes] = tested.param;
   return short_name(api) + (file_per_rank ? "FilePerRank" : "SharedFile") + std::to_string(bytes);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Patterns,
-                         // A page and more, less than a page, and neither.
-                         ::testing::Combine(::testing::Values(Api::posix, Api::io_uring, Api::mpiio,
-                                                              Api::hdf5, Api::pnetcdf),
-                                            ::testing::Bool(),
-                                            ::testing::Values(page_and_more, 40, 5000)),
-                         name_of_patterns);
+INSTANTIATE_TEST_SUITE_P(
+    All, Patterns,
+    // A page and more, less than a page, and neither.
+    ::testing::Combine(::testing::Values("POSIX", "IO_URING", "MPIIO", "HDF5", "PNETCDF"),
+                       ::testing::Bool(), ::testing::Values(page_and_more, 40, 5000)),
+    name_of_patterns);
 
 TEST_P(Patterns, PutTheSameBytesToTheSamePlaces) {
   const auto [api, file_per_rank, transfer_bytes] = GetParam();
-  if (!check_available(api)) GTEST_SKIP() << "the interface is not available";
+  if (!check_available(*interface_named(api), api))
+    GTEST_SKIP() << "the interface is not available";
   for (const Pattern pattern :
        {Pattern::segmented, Pattern::interleaved, Pattern::strided, Pattern::random}) {
     Variant variant = variant_of(api, pattern, file_per_rank, transfer_bytes);
     for (const bool collective : {false, true}) {
-      if (collective && !can_be_collective(api)) continue;
+      if (collective && !variant.api->can.collective) continue;
       variant.collective = collective;
       expect_the_bytes_of_posix(variant, {}, not_durable());
       if (HasFatalFailure()) return;
@@ -165,15 +162,15 @@ TEST_P(Patterns, PutTheSameBytesToTheSamePlaces) {
   }
 }
 
-class DurableStreams : public Streams, public ::testing::WithParamInterface<Api> {};
+class DurableStreams : public Streams, public ::testing::WithParamInterface<Name> {};
 
 INSTANTIATE_TEST_SUITE_P(All, DurableStreams,
-                         ::testing::Values(Api::posix, Api::io_uring, Api::mpiio, Api::hdf5,
-                                           Api::pnetcdf),
+                         ::testing::Values("POSIX", "IO_URING", "MPIIO", "HDF5", "PNETCDF"),
                          [](const auto& tested) { return short_name(tested.param); });
 
 TEST_P(DurableStreams, OtherRanksReadTheSameBytes) {
-  if (!check_available(GetParam())) GTEST_SKIP() << "the interface is not available";
+  if (!check_available(*interface_named(GetParam()), GetParam()))
+    GTEST_SKIP() << "the interface is not available";
   Options options;
   options.check_write = true;
   options.reorder = Reorder::constant;
@@ -190,7 +187,7 @@ TEST_F(Streams, AFileViewPutsTheSameBytesToTheSamePlaces) {
   options.preallocate = true;
   for (const Pattern pattern : {Pattern::segmented, Pattern::interleaved}) {
     for (const bool collective : {false, true}) {
-      Variant variant = variant_of(Api::mpiio, pattern, false, page_and_more);
+      Variant variant = variant_of("MPIIO", pattern, false, page_and_more);
       variant.collective = collective;
       expect_the_bytes_of_posix(variant, options, durable());
     }
@@ -201,17 +198,18 @@ TEST_F(Streams, WritesThatAreEachDurablePutTheSameBytesToTheSamePlaces) {
   Options options;
   options.preallocate = true;
   options.sync_each = true;
-  expect_the_bytes_of_posix(variant_of(Api::posix, Pattern::strided, false, page_and_more), options,
+  expect_the_bytes_of_posix(variant_of("POSIX", Pattern::strided, false, page_and_more), options,
                             durable());
 }
 
-class DirectStreams : public Streams, public ::testing::WithParamInterface<Api> {};
+class DirectStreams : public Streams, public ::testing::WithParamInterface<Name> {};
 
-INSTANTIATE_TEST_SUITE_P(All, DirectStreams, ::testing::Values(Api::posix, Api::io_uring),
+INSTANTIATE_TEST_SUITE_P(All, DirectStreams, ::testing::Values("POSIX", "IO_URING"),
                          [](const auto& tested) { return short_name(tested.param); });
 
 TEST_P(DirectStreams, PutTheSameBytesToTheSamePlaces) {
-  if (!check_available(GetParam())) GTEST_SKIP() << "the interface is not available";
+  if (!check_available(*interface_named(GetParam()), GetParam()))
+    GTEST_SKIP() << "the interface is not available";
   Options options;
   options.preallocate = true;
   CoreSettings core = durable();

@@ -15,6 +15,15 @@ Status unlink_if_there(const std::string& path) {
   return system_failure("unlink", path, -1, errno);
 }
 
+// Moves one transfer with none beside it.
+Status move_alone(File& file, const storage::TransferRequest& request) {
+  storage::TransferQueue* const queue = file.queue();
+  if (queue == nullptr) return file.move(request);
+  if (Status submitted = queue->submit(0, request); !submitted) return submitted;
+  const auto ended = queue->wait_one();
+  return ended ? Status() : Status(ended.error());
+}
+
 }  // namespace
 
 Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core,
@@ -96,10 +105,11 @@ Status Executor::prepare_buffers(const Configuration& configuration) {
   if (prepared_for_ == &configuration) return {};
   prepared_for_ = nullptr;
   ring_.reset();
+  session_.reset();
   order_owner_ = -1;
   const std::int64_t depth = configuration.variant.queue_depth;
   const std::int64_t buffers =
-      configuration.variant.api == Api::io_uring
+      configuration.variant.api->can.queue
           ? depth
           : Ring::buffers_for(layout.transfer_bytes, layout.operations_per_rank(), depth);
   auto ring = Ring::create(buffers, layout.transfer_bytes);
@@ -107,8 +117,44 @@ Status Executor::prepare_buffers(const Configuration& configuration) {
   ring_ = std::make_unique<Ring>(std::move(ring).value());
   payload_ = std::make_unique<StampedPayload>(configuration.payload_seed,
                                               core_.compressible_percent, layout.transfer_bytes);
+  auto session =
+      open_session(*configuration.variant.api, {.communicator = job_.world,
+                                                .deadline_seconds = job_.deadline_seconds,
+                                                .striping = core_.striping,
+                                                .durability = core_.durability,
+                                                .collective = configuration.variant.collective,
+                                                .direct = core_.direct,
+                                                .preallocate = options_.preallocate,
+                                                .queue_depth = depth,
+                                                .hints_file = options_.hints_file,
+                                                .fill = !options_.no_fill,
+                                                .collective_metadata = options_.collective_metadata,
+                                                .alignment = options_.alignment});
+  if (!session) return session.error();
+  session_ = std::move(session).value();
   prepared_for_ = &configuration;
   return {};
+}
+
+Result<std::unique_ptr<File>> Executor::open(const Configuration& configuration,
+                                             const std::string& path, std::int64_t owner,
+                                             bool write) {
+  const Layout& layout = configuration.layout;
+  FileRequest request{.communicator = layout.file_per_rank ? MPI_COMM_SELF : job_.world,
+                      .path = path,
+                      .write = write,
+                      .create = write,
+                      .keep = options_.use_existing,
+                      .name = "stream",
+                      .bytes = layout.file_bytes()};
+  if (options_.file_view) {
+    // Between two pieces of the rank are those of the other ranks.
+    const std::int64_t piece = layout.piece_bytes();
+    request.view = {.start = layout.file_per_rank ? 0 : owner * piece,
+                    .piece_bytes = piece,
+                    .period_bytes = layout.file_per_rank ? piece : layout.ranks * piece};
+  }
+  return session_->open(request);
 }
 
 Status Executor::prepare_repetition(const Configuration& configuration, std::int32_t repetition) {
@@ -163,34 +209,21 @@ Status Executor::check_untimed(const Configuration& configuration, std::int32_t 
   const StampedPayload::Stamps stamps(
       *payload_, configuration.variant.file_per_rank ? static_cast<std::uint32_t>(owner) : 0U,
       generation(repetition));
-  // Transfers are done one at a time, so POSIX reads what IO_URING wrote.
-  Variant variant = configuration.variant;
-  if (variant.api == Api::io_uring) variant.api = Api::posix;
   guard_.entering("open", &file, -1);
-  auto opened = open_channel({.job = job_,
-                              .variant = variant,
-                              .options = options_,
-                              .striping = core_.striping,
-                              .layout = layout,
-                              .path = file,
-                              .owner = owner,
-                              .write = false,
-                              .direct = core_.direct});
+  auto opened = open(configuration, file, owner, false);
   guard_.left();
   if (Status status = meet(opened ? Status() : opened.error()); !status) return status;
-  const std::unique_ptr<Channel> channel = std::move(opened).value();
+  const std::unique_ptr<File> open_file = std::move(opened).value();
   const VisitOrder order(layout, configuration.payload_seed, owner);
   Status status;
   const std::int64_t limit = written_[static_cast<std::size_t>(owner)];
   for (std::int64_t position = 0; position < limit; ++position) {
-    const std::int64_t index = order.index(position);
-    const std::int64_t offset = layout.offset(owner, index);
+    const std::int64_t offset = layout.offset(owner, order.index(position));
     guard_.entering("read", &file, offset);
-    Status moved = channel->move({.direction = Direction::read,
-                                  .buffer = ring_->at(0),
-                                  .bytes = layout.transfer_bytes,
-                                  .offset = offset},
-                                 index);
+    Status moved = move_alone(*open_file, {.direction = Direction::read,
+                                           .buffer = ring_->at(0),
+                                           .bytes = layout.transfer_bytes,
+                                           .offset = offset});
     if (status.ok()) status = std::move(moved);
     if (status.ok()) {
       const auto mismatch = stamps.check(ring_->at(0), offset, layout.file_bytes());
@@ -198,11 +231,11 @@ Status Executor::check_untimed(const Configuration& configuration, std::int32_t 
       record.bytes_verified += layout.transfer_bytes;
     }
     // Collective calls continue; otherwise the other ranks would wait for this one.
-    if (!status && !variant.collective) break;
+    if (!status && !configuration.variant.collective) break;
   }
   guard_.left();
   if (status = meet(std::move(status)); !status) return status;
-  return meet(channel->close());
+  return meet(open_file->close());
 }
 
 }  // namespace weir::bench::stream

@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "common/status.hpp"
+#include "interfaces/interface.hpp"
 #include "measurement/core_settings.hpp"
 #include "measurement/events.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
 #include "measurement/phase_record.hpp"
 #include "measurement/ring.hpp"
-#include "workloads/stream/channel.hpp"
 #include "workloads/stream/files.hpp"
 #include "workloads/stream/parameters.hpp"
 #include "workloads/stream/stamped_payload.hpp"
@@ -54,6 +54,9 @@ class Executor {
   Status remove_files(const Configuration& configuration, std::int32_t repetition) const;
   Status run_phase(const Configuration& configuration, std::int32_t repetition, Direction direction,
                    std::int64_t owner, RepetitionRecord& record);
+  // Opens a file of the prepared configuration for the data of `owner`.
+  Result<std::unique_ptr<File>> open(const Configuration& configuration, const std::string& path,
+                                     std::int64_t owner, bool write);
   Status look_at_cache(Phase& phase) const;
   Status move_all(Phase& phase);
   Status move_one_by_one(Phase& phase, std::int64_t limit, bool walled);
@@ -80,7 +83,8 @@ class Executor {
   const Options& options_;
   std::string test_directory_;
   std::int64_t constant_offset_ = 0;  // of Reorder::constant, in ranks
-  std::unique_ptr<Ring> ring_;        // of the latest configuration
+  std::unique_ptr<Ring> ring_;        // of the latest configuration, as are the next two
+  std::unique_ptr<Session> session_;
   std::unique_ptr<StampedPayload> payload_;
   const Configuration* prepared_for_ = nullptr;
   std::unique_ptr<VisitOrder> order_;  // for the data of `order_owner_`

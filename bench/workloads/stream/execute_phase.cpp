@@ -43,7 +43,7 @@ struct Executor::Phase {
   const StampedPayload::Stamps stamps;
   PhaseRecord& figures;
   std::vector<Event>& events;
-  std::unique_ptr<Channel> channel;
+  std::unique_ptr<File> open_file;
   std::int64_t position = 0;               // transfers begun
   std::int64_t wall_ns = 0;                // when the time of --stonewall is over; 0: never
   std::vector<std::int64_t> held_offsets;  // by buffer: the offset of its data; -1: none
@@ -84,7 +84,7 @@ Status Executor::run_phase(const Configuration& configuration, std::int32_t repe
       .stamps = StampedPayload::Stamps(*payload_, file_number, generation(repetition)),
       .figures = record.phases.back(),
       .events = record.events,
-      .channel = nullptr,
+      .open_file = nullptr,
       .held_offsets = std::vector<std::int64_t>(static_cast<std::size_t>(ring_->buffers()), -1)};
   if (options_.delay_seconds > 0) {
     std::this_thread::sleep_for(std::chrono::duration<double>(options_.delay_seconds));
@@ -105,20 +105,11 @@ Status Executor::run_phase(const Configuration& configuration, std::int32_t repe
   PhaseRecord& figures = phase.figures;
   figures.opening_ns = monotonic_ns();
   guard_.entering("open", &phase.file, -1);
-  auto opened = open_channel({.job = job_,
-                              .variant = configuration.variant,
-                              .options = options_,
-                              .striping = core_.striping,
-                              .layout = configuration.layout,
-                              .path = phase.file,
-                              .owner = owner,
-                              .write = phase.writing(),
-                              .direct = core_.direct,
-                              .durability = core_.durability});
+  auto opened = open(configuration, phase.file, owner, phase.writing());
   guard_.left();
   figures.open_ns = monotonic_ns() - figures.opening_ns;
   Status status = opened ? Status() : opened.error();
-  if (opened) phase.channel = std::move(opened).value();
+  if (opened) phase.open_file = std::move(opened).value();
   if (status = meet(std::move(status)); !status) return status;
 
   status = move_all(phase);
@@ -127,7 +118,7 @@ Status Executor::run_phase(const Configuration& configuration, std::int32_t repe
 
   const std::int64_t closing = monotonic_ns();
   guard_.entering("close", &phase.file, -1);
-  status = phase.channel->close();
+  status = phase.open_file->close();
   guard_.left();
   figures.closed_ns = monotonic_ns();
   figures.close_ns = figures.closed_ns - closing;
@@ -153,8 +144,8 @@ Status Executor::move_all(Phase& phase) {
   // The capacity suffices for all events, so that nothing is allocated between two transfers.
   phase.events.reserve(phase.events.size() + static_cast<std::size_t>(traced));
   const auto move = [&](std::int64_t to, bool walled) {
-    return phase.channel->queue() != nullptr ? move_in_flight(phase, to, walled)
-                                             : move_one_by_one(phase, to, walled);
+    return phase.open_file->queue() != nullptr ? move_in_flight(phase, to, walled)
+                                               : move_one_by_one(phase, to, walled);
   };
 
   figures.start_ns = monotonic_ns();
@@ -178,7 +169,7 @@ Status Executor::move_all(Phase& phase) {
   if (status.ok() && phase.writing()) status = make_durable(phase);
   guard_.left();
   figures.end_ns = monotonic_ns();
-  if (phase.channel->queue() != nullptr) figures.io_ns = figures.end_ns - figures.start_ns;
+  if (phase.open_file->queue() != nullptr) figures.io_ns = figures.end_ns - figures.start_ns;
   return status;
 }
 
@@ -193,7 +184,7 @@ Status Executor::make_durable(Phase& phase) {
   if (!wanted || options_.sync_each) return {};
   guard_.entering("fsync", &phase.file, -1);
   const std::int64_t start = monotonic_ns();
-  Status status = phase.channel->sync();
+  Status status = phase.open_file->sync();
   const std::int64_t end = monotonic_ns();
   phase.figures.sync_ns = end - start;
   phase.figures.io_ns += end - start;
@@ -255,7 +246,7 @@ Status Executor::move_one_by_one(Phase& phase, std::int64_t limit, bool walled) 
     if (phase.writing()) phase.stamps.stamp(request.buffer, request.offset);
     guard_.entering(operation, &phase.file, request.offset);
     const std::int64_t start = monotonic_ns();
-    Status status = phase.channel->move(request, index);
+    Status status = phase.open_file->move(request);
     now = monotonic_ns();
     note(phase, index, request.offset, start, now);
     if (status.ok() && check && !phase.stamps.right(request.buffer, request.offset)) {
@@ -271,7 +262,7 @@ Status Executor::move_one_by_one(Phase& phase, std::int64_t limit, bool walled) 
 
 Status Executor::move_in_flight(Phase& phase, std::int64_t limit, bool walled) {
   const Layout& layout = phase.configuration.layout;
-  storage::TransferQueue& queue = *phase.channel->queue();
+  storage::TransferQueue& queue = *phase.open_file->queue();
   const bool check = !phase.writing() && core_.verify;
   const char* operation = function_name(phase.direction);
   struct Slot {

@@ -97,7 +97,7 @@ std::string human(std::int64_t bytes) {
 
 std::string api_of(const Variant& variant) {
   // Scripts expect IOR's name of the interface that Weir calls PNETCDF.
-  return variant.api == Api::pnetcdf ? "NCMPI" : name_of(variant.api);
+  return variant.api->name == "pnetcdf" ? "NCMPI" : std::string(variant.api->title);
 }
 
 bool reorders(const Options& options, Reorder how) { return options.reorder == how; }
@@ -132,7 +132,7 @@ std::string options_text(const IorSummary& summary, const IorTest& test) {
   line("xfersize", human(layout.transfer_bytes));
   line("blocksize", human(layout.block_bytes));
   line("aggregate filesize", human(layout.total_bytes()));
-  if (test.variant.api == Api::io_uring) {
+  if (test.variant.api->can.queue) {
     line("queue depth", fmt::format("{}", test.variant.queue_depth));
   }
   if (summary.options.stonewall_seconds > 0) {

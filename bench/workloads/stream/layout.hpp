@@ -36,6 +36,11 @@ struct Layout {
   [[nodiscard]] std::int64_t operations_per_rank() const {
     return segments * transfers_per_block();
   }
+  // Returns the size of the pieces of a rank that lie between those of others, at equal distances
+  // in the patterns segmented and interleaved.
+  [[nodiscard]] std::int64_t piece_bytes() const {
+    return pattern == Pattern::interleaved ? transfer_bytes : block_bytes;
+  }
   [[nodiscard]] std::int64_t bytes_per_rank() const { return segments * block_bytes; }
   [[nodiscard]] std::int64_t file_bytes() const {
     return file_per_rank ? bytes_per_rank() : bytes_per_rank() * ranks;

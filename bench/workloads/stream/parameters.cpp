@@ -28,14 +28,6 @@ std::vector<std::string> split_targets(const std::string& text) {
   }
 }
 
-Api api_of(std::string_view name) {
-  if (name == "IO_URING") return Api::io_uring;
-  if (name == "MPIIO") return Api::mpiio;
-  if (name == "HDF5") return Api::hdf5;
-  if (name == "PNETCDF") return Api::pnetcdf;
-  return Api::posix;
-}
-
 Pattern pattern_of(std::string_view name) {
   if (name == "interleaved") return Pattern::interleaved;
   if (name == "strided") return Pattern::strided;
@@ -43,13 +35,11 @@ Pattern pattern_of(std::string_view name) {
   return Pattern::segmented;
 }
 
-bool uses_mpi_io(Api api) { return api == Api::mpiio || api == Api::hdf5 || api == Api::pnetcdf; }
-
 // Names a variant by the most important settings and by those in which it differs from its
 // siblings.
 void name_variant(Variant& variant, const Settings& settings) {
   const char* files = variant.file_per_rank ? "per-rank" : "shared";
-  variant.label = fmt::format("{} {} {} {}", name_of(variant.api), files, name_of(variant.pattern),
+  variant.label = fmt::format("{} {} {} {}", variant.api->title, files, name_of(variant.pattern),
                               short_size(variant.transfer_bytes));
   if (settings.list("block").size() > 1) {
     variant.label += fmt::format(" block {}", short_size(variant.block_bytes));
@@ -57,7 +47,7 @@ void name_variant(Variant& variant, const Settings& settings) {
   if (settings.list("segments").size() > 1) {
     variant.label += fmt::format(" segments {}", variant.segments);
   }
-  if (variant.api == Api::io_uring && settings.list("queue-depth").size() > 1) {
+  if (variant.api->can.queue && settings.list("queue-depth").size() > 1) {
     variant.label += fmt::format(" depth {}", variant.queue_depth);
   }
   if (variant.collective) variant.label += " collective";
@@ -69,14 +59,15 @@ void name_variant(Variant& variant, const Settings& settings) {
 
 Status check_api(const Options& options, const CoreSettings& core, const Variant& variant,
                  std::int64_t ranks) {
-  const char* api = name_of(variant.api);
-  if (variant.collective && !uses_mpi_io(variant.api)) {
+  const std::string_view api = variant.api->title;
+  const Capabilities& can = variant.api->can;
+  if (variant.collective && !can.collective) {
     return refuse(
         fmt::format("-c (--collective): {} has no collective calls; take MPIIO, HDF5 or "
                     "PNETCDF",
                     api));
   }
-  if (core.direct && uses_mpi_io(variant.api)) {
+  if (core.direct && !can.direct) {
     return refuse(
         fmt::format("--direct: {} has no portable O_DIRECT; take POSIX or IO_URING", api));
   }
@@ -84,53 +75,43 @@ Status check_api(const Options& options, const CoreSettings& core, const Variant
     return refuse(fmt::format("--direct: the transfer size must be a multiple of {}; given: {}",
                               direct_alignment, variant.transfer_bytes));
   }
-  if (options.sync_each && variant.api != Api::posix) {
+  if (options.sync_each && !can.durable_writes) {
     return refuse(fmt::format("-Y (--sync-each): {} has no durable single write; take POSIX", api));
   }
-  if (options.file_view && variant.api != Api::mpiio) {
+  if (options.file_view && !can.views) {
     return refuse(fmt::format("-V (--file-view) is for MPIIO; given: {}", api));
   }
   if (options.file_view && variant.pattern != Pattern::segmented &&
       variant.pattern != Pattern::interleaved) {
     return refuse("-V (--file-view) is for the patterns segmented and interleaved");
   }
-  if (options.preallocate && (variant.api == Api::hdf5 || variant.api == Api::pnetcdf)) {
+  if (options.preallocate && !can.preallocates) {
     return refuse(
         fmt::format("-p (--preallocate) is for POSIX, IO_URING and MPIIO; given: {}", api));
   }
-  if ((options.no_fill || options.alignment > 1 || options.collective_metadata) &&
-      variant.api != Api::hdf5) {
+  if ((options.no_fill || options.alignment > 1 || options.collective_metadata) && !can.objects) {
     return refuse(fmt::format(
         "-n, -J and --collective-metadata (fill values, alignment, metadata) are for HDF5; given: "
         "{}",
         api));
   }
-  if (!options.hints_file.empty() && !uses_mpi_io(variant.api)) {
+  if (!options.hints_file.empty() && !can.mpi_io) {
     return refuse(fmt::format("-U (--hints) is for MPIIO, HDF5 and PNETCDF; given: {}", api));
   }
   if (options.stonewall_seconds > 0 && variant.collective) {
     return refuse("-D (--stonewall) with -c: collective calls need the same number on all ranks");
   }
-  return layout_of(variant, options, ranks).check();
+  const Layout layout = layout_of(variant, options, ranks);
+  if (Status status = layout.check(); !status) return status;
+  constexpr std::int64_t most = 2147483647;
+  if (options.file_view && layout.piece_bytes() > most) {
+    return refuse(fmt::format("-V (--file-view): a block must be below 2 GiB; given: {}",
+                              layout.piece_bytes()));
+  }
+  return {};
 }
 
 }  // namespace
-
-const char* name_of(Api api) {
-  switch (api) {
-    case Api::io_uring:
-      return "IO_URING";
-    case Api::mpiio:
-      return "MPIIO";
-    case Api::hdf5:
-      return "HDF5";
-    case Api::pnetcdf:
-      return "PNETCDF";
-    case Api::posix:
-      break;
-  }
-  return "POSIX";
-}
 
 const char* name_of(Pattern pattern) {
   switch (pattern) {
@@ -224,8 +205,8 @@ Result<std::vector<Variant>> variants_of(const Settings& settings) {
   variant.collective = settings.flag("collective");
   const std::vector<std::int64_t> none{1};
   for (const std::string& api : settings.list("api")) {
-    variant.api = api_of(api);
-    const auto depths = variant.api == Api::io_uring ? settings.sizes("queue-depth") : none;
+    variant.api = interface_named(api);
+    const auto depths = variant.api->can.queue ? settings.sizes("queue-depth") : none;
     for (const std::string& pattern : settings.list("pattern")) {
       variant.pattern = pattern_of(pattern);
       for (const std::int64_t block : settings.sizes("block")) {
@@ -319,8 +300,7 @@ Status check_combination(const Options& options, const CoreSettings& core,
     return refuse("--rank-shift and --reorder (-C, -Z) both say whose data are read; give one");
   }
   for (const Variant& variant : variants) {
-    if (variant.api == Api::io_uring &&
-        (variant.queue_depth < 1 || variant.queue_depth > most_depth)) {
+    if (variant.api->can.queue && (variant.queue_depth < 1 || variant.queue_depth > most_depth)) {
       return refuse(fmt::format("--queue-depth must lie between 1 and {}; given: {}", most_depth,
                                 variant.queue_depth));
     }

@@ -7,24 +7,23 @@
 
 #include "common/settings.hpp"
 #include "common/status.hpp"
+#include "interfaces/interface.hpp"
 #include "measurement/core_settings.hpp"
 #include "workloads/stream/layout.hpp"
 
 namespace weir::bench::stream {
 
-enum class Api { posix, io_uring, mpiio, hdf5, pnetcdf };
-[[nodiscard]] const char* name_of(Api api);  // the name on the command line: POSIX, MPIIO, …
 [[nodiscard]] const char* name_of(Pattern pattern);  // segmented, …
 [[nodiscard]] const char* name_of(Reorder reorder);
 
 // One configuration.
 struct Variant {
-  Api api = Api::posix;
+  const Interface* api = interface_named("posix");  // one that moves ranges of bytes
   Pattern pattern = Pattern::segmented;
   std::int64_t block_bytes = 0;
   std::int64_t transfer_bytes = 0;
   std::int64_t segments = 1;
-  std::int64_t queue_depth = 1;  // IO_URING; otherwise 1
+  std::int64_t queue_depth = 1;  // of an interface with a queue; otherwise 1
   bool file_per_rank = false;
   bool collective = false;
   std::string label;  // "POSIX shared segmented 256 KiB"

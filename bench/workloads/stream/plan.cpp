@@ -40,7 +40,7 @@ std::int64_t memory_bytes_per_rank(const Variant& variant, const Options& option
   const Layout layout = layout_of(variant, options, ranks);
   const std::int64_t operations = layout.operations_per_rank();
   const std::int64_t buffers =
-      variant.api == Api::io_uring
+      variant.api->can.queue
           ? variant.queue_depth
           : Ring::buffers_for(layout.transfer_bytes, operations, variant.queue_depth);
   const auto event = static_cast<std::int64_t>(sizeof(Event));
