@@ -23,43 +23,6 @@ std::string size_text(std::int64_t bytes) {
   return fmt::format("{:.2f} GiB", static_cast<double>(bytes) / gibibyte);
 }
 
-Status check_memory(const Job& job, const CoreSettings& core, const Needs& needs,
-                    std::int64_t* hog_bytes) {
-  // The bytes missing on the worst node. The sums do not overflow, because Layout has checked
-  // memory × all ranks.
-  std::array<std::int64_t, 3> worst{0, 0, 0};  // missing, needed, available
-  if (job.node_rank == 0) {
-    const std::int64_t available = storage::available_memory_bytes();
-    const std::int64_t ranks_need = needs.memory_bytes_per_rank * job.node_size;
-    *hog_bytes =
-        core.memory_hog_bytes > 0
-            ? core.memory_hog_bytes
-            : static_cast<std::int64_t>(core.memory_hog_fraction * static_cast<double>(available));
-    const std::int64_t needed = checked_add(ranks_need, *hog_bytes).value_or(unlimited);
-    worst = {std::max<std::int64_t>(needed - available, 0), needed, available};
-  }
-  struct {
-    long missing;
-    int node;
-  } mine{worst[0], job.node_index}, largest{0, 0};
-  MPI_Allreduce(&mine, &largest, 1, MPI_LONG_INT, MPI_MAXLOC, job.world);
-  if (largest.missing == 0) return {};
-  // Sends the worst node's figures to every rank, as a sum to which only that node's leader
-  // contributes.
-  std::array<std::int64_t, 3> figures{0, 0, 0};
-  if (job.node_rank == 0 && job.node_index == largest.node) figures = worst;
-  std::array<std::int64_t, 3> summed{};
-  MPI_Allreduce(figures.data(), summed.data(), 3, MPI_INT64_T, MPI_SUM, job.world);
-  return Error(
-      ErrorCode::insufficient,
-      fmt::format(
-          "the run needs {} of memory on a node{} and {} are available; take fewer pixels, fewer "
-          "ranks per node or a smaller --memory-hog",
-          size_text(summed[1]),
-          core.memory_hog_bytes > 0 || core.memory_hog_fraction > 0 ? ", the hog included," : "",
-          size_text(summed[2])));
-}
-
 }  // namespace
 
 Result<MemoryHog> MemoryHog::create(std::int64_t bytes) {
@@ -110,16 +73,40 @@ Status check_disk(const CoreSettings& core, std::int64_t needed_bytes) {
                   size_text(needed_bytes), size_text(free_bytes), core.directory));
 }
 
-Status check_needs(const Job& job, const CoreSettings& core, const Needs& needs,
-                   std::int64_t* hog_bytes) {
-  if (Status status = check_memory(job, core, needs, hog_bytes); !status) return status;
-  Status status;
-  if (job.rank == 0) status = check_disk(core, needs.disk_bytes);
-  std::array<char, 1024> text{};
-  if (!status) status.error().text().copy(text.data(), text.size() - 1);
-  MPI_Bcast(text.data(), static_cast<int>(text.size()), MPI_CHAR, 0, job.world);
-  if (text[0] == '\0') return {};
-  return Error(ErrorCode::insufficient, text.data());
+Status check_memory(const Job& job, const CoreSettings& core, std::int64_t bytes_per_rank,
+                    std::int64_t* hog_bytes) {
+  // The bytes missing on the worst node.
+  std::array<std::int64_t, 3> worst{0, 0, 0};  // missing, needed, available
+  if (job.node_rank == 0) {
+    const std::int64_t available = storage::available_memory_bytes();
+    const std::int64_t ranks_need = bytes_per_rank * job.node_size;
+    *hog_bytes =
+        core.memory_hog_bytes > 0
+            ? core.memory_hog_bytes
+            : static_cast<std::int64_t>(core.memory_hog_fraction * static_cast<double>(available));
+    const std::int64_t needed = checked_add(ranks_need, *hog_bytes).value_or(unlimited);
+    worst = {std::max<std::int64_t>(needed - available, 0), needed, available};
+  }
+  struct {
+    long missing;
+    int node;
+  } mine{worst[0], job.node_index}, largest{0, 0};
+  MPI_Allreduce(&mine, &largest, 1, MPI_LONG_INT, MPI_MAXLOC, job.world);
+  if (largest.missing == 0) return {};
+  // Sends the worst node's figures to every rank, as a sum to which only that node's leader
+  // contributes.
+  std::array<std::int64_t, 3> figures{0, 0, 0};
+  if (job.node_rank == 0 && job.node_index == largest.node) figures = worst;
+  std::array<std::int64_t, 3> summed{};
+  MPI_Allreduce(figures.data(), summed.data(), 3, MPI_INT64_T, MPI_SUM, job.world);
+  return Error(
+      ErrorCode::insufficient,
+      fmt::format(
+          "the run needs {} of memory on a node{} and {} are available; take fewer pixels, fewer "
+          "ranks per node or a smaller --memory-hog",
+          size_text(summed[1]),
+          core.memory_hog_bytes > 0 || core.memory_hog_fraction > 0 ? ", the hog included," : "",
+          size_text(summed[2])));
 }
 
 }  // namespace weir::bench

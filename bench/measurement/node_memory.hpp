@@ -31,15 +31,10 @@ class MemoryHog {
 // Fails if a run needs more disk space than is free on the directory's file system. Local.
 [[nodiscard]] Status check_disk(const CoreSettings& core, std::int64_t needed_bytes);
 
-// Fails if the ranks of a node and the hog need more memory than their node has, or if the run
-// needs more disk space than is free on the directory's file system. Collective; all ranks return
-// the same status. On node leaders, `hog_bytes` becomes the memory that --memory-hog occupies on
-// that node.
-struct Needs {
-  std::int64_t memory_bytes_per_rank = 0;
-  std::int64_t disk_bytes = 0;
-};
-[[nodiscard]] Status check_needs(const Job& job, const CoreSettings& core, const Needs& needs,
-                                 std::int64_t* hog_bytes);
+// Fails if the ranks of a node and the hog need more memory than their node has. Collective; all
+// ranks return the same status. On node leaders, `hog_bytes` becomes the memory that --memory-hog
+// occupies on that node. `bytes_per_rank` times the number of ranks must be below 2^63.
+[[nodiscard]] Status check_memory(const Job& job, const CoreSettings& core,
+                                  std::int64_t bytes_per_rank, std::int64_t* hog_bytes);
 
 }  // namespace weir::bench

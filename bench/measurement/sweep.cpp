@@ -85,6 +85,7 @@ Status Sweep::run_once(std::size_t index, int round) {
   place.started_ns = monotonic_ns();
   Status status = run.repeat(round);
   place.ended_ns = monotonic_ns();
+  if (status.ok()) status = run.clear();
   if (!status) {
     failed_rank_ = run.failed_rank();
     failed_ = &run;
@@ -110,10 +111,10 @@ bool Sweep::is_finished(SweptRun& run) const {
     const int counted = run.counted();
     const bool out_of_time = counted >= 1 && elapsed_seconds() >= in_.core.time_limit_seconds;
     finished = run.settled(policy) || out_of_time ? 1 : 0;
-    if (out_of_time && counted < policy.minimum && !run.settled(policy)) {
+    if (out_of_time && counted < run.least(policy) && !run.settled(policy)) {
       run.run()["warnings"].push_back(
           fmt::format("--time-limit ended the run after {} of at least {} repetitions", counted,
-                      policy.minimum));
+                      run.least(policy)));
     }
   }
   MPI_Bcast(&finished, 1, MPI_INT, 0, in_.job.world);

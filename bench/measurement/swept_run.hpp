@@ -50,6 +50,9 @@ class SweptRun {
   // `failed_rank()` is then the lowest rank that has the cause.
   virtual Status repeat(std::int32_t repetition) = 0;
   [[nodiscard]] virtual int failed_rank() const = 0;
+  // Removes what repeat() left behind, outside the repetition's time. Collective; fails like
+  // repeat().
+  virtual Status clear() { return {}; }
   // Computes the figures of the repetition that repeat() carried out. Collective.
   virtual void add(const JobFacts& facts, const RepetitionPlace& place) = 0;
   // Completes run(). Collective.
@@ -65,6 +68,9 @@ class SweptRun {
   // end. Figures that need all ranks together are left out.
   virtual void put_rates(const RepetitionPolicy& /*policy*/) {}
   [[nodiscard]] virtual int counted() const = 0;  // repetitions
+  // Returns the number of counted repetitions that the run's figures need at least. A job that
+  // --time-limit ends earlier warns of it.
+  [[nodiscard]] virtual int least(const RepetitionPolicy& policy) const { return policy.minimum; }
   [[nodiscard]] virtual bool settled(const RepetitionPolicy& policy) const = 0;
   // Returns the shortest time over which clocks are compared; infinite if nothing was moved.
   [[nodiscard]] virtual double shortest_seconds() const = 0;

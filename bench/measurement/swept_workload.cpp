@@ -17,7 +17,7 @@ using nlohmann::ordered_json;
 int print_plan(const Settings& settings, const MakeWorkload& make) {
   const auto ranks = ranks_to_plan_for(settings);
   if (!ranks) return complain(ranks.error());
-  const auto made = make(settings, static_cast<int>(ranks.value()));
+  const auto made = make(settings, ranks.value());
   if (!made) return complain(made.error());
   const SweptWorkload& workload = *made.value();
   if (Status there = workload.check_places(ranks.value()); !there) return complain(there.error());

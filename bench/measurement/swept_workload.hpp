@@ -102,7 +102,7 @@ class SweptWorkload {
 
 // Makes the workload that a command line requests, for a job with `ranks` ranks.
 using MadeWorkload = Result<std::unique_ptr<SweptWorkload>>;
-using MakeWorkload = std::function<MadeWorkload(const Settings& settings, int ranks)>;
+using MakeWorkload = std::function<MadeWorkload(const Settings& settings, std::int64_t ranks)>;
 
 // Returns the workload for a request, or the error if the request could not be read.
 template <typename Workload, typename Request>

@@ -23,15 +23,20 @@ int complain(Error error) {
   return exit_usage;
 }
 
-ordered_json result_parameters(const Settings& settings, const std::vector<std::string>& sizes) {
+ordered_json measured_settings(const Settings& settings) {
   // The paths at which the program reads and writes its own files are no parameters of the
   // measurement.
-  constexpr std::array<std::string_view, 6> own{"expectation", "output", "plan",
-                                                "progress",    "ranks",  "summary-file"};
+  ordered_json parameters = parameters_json(settings);
+  for (const char* own : {"expectation", "output", "plan", "progress", "ranks", "summary-file"}) {
+    parameters.erase(own);
+  }
+  return parameters;
+}
+
+ordered_json result_parameters(const Settings& settings, const std::vector<std::string>& sizes) {
   ordered_json parameters;
-  const ordered_json all = parameters_json(settings);
+  const ordered_json all = measured_settings(settings);
   for (const auto& [name, entry] : all.items()) {
-    if (std::find(own.begin(), own.end(), name) != own.end()) continue;
     const bool is_size =
         name == "stripe-size" || std::find(sizes.begin(), sizes.end(), name) != sizes.end();
     std::string key = is_size ? name + "_bytes" : name;

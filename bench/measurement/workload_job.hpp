@@ -24,8 +24,10 @@ namespace weir::bench {
 // every rank alike, so the line names no rank.
 int complain(Error error);
 
-// Returns the settings as the results name them: with underscores, with the unit in the names of
-// `sizes`, and without the settings that say where weir-bench itself reads and writes.
+// Returns the settings without those that say where weir-bench itself reads and writes.
+[[nodiscard]] nlohmann::ordered_json measured_settings(const Settings& settings);
+// Returns measured_settings() as most results name them: with underscores, and with the unit in the
+// names of `sizes`.
 [[nodiscard]] nlohmann::ordered_json result_parameters(const Settings& settings,
                                                        const std::vector<std::string>& sizes);
 

@@ -128,9 +128,7 @@ class ArrayWorkload final : public SweptWorkload {
   }
 
   Status check_nodes(const Job& job) override {
-    return check_needs(job, request_.core,
-                       {memory_bytes_per_rank(request_.geometry), disk_bytes(request_)},
-                       &hog_bytes_);
+    return check_memory(job, request_.core, memory_bytes_per_rank(request_.geometry), &hog_bytes_);
   }
 
   [[nodiscard]] TestFiles test_files(const JobFolders& folders) const override {
@@ -210,7 +208,7 @@ int run_array(const std::vector<std::string>& arguments) {
   return run_swept_workload(
       "array", arguments,
       resolve_settings(program, description, declarations(), arguments, process_environment),
-      [](const Settings& settings, int ranks) {
+      [](const Settings& settings, std::int64_t ranks) {
         return workload_for<ArrayWorkload>(request_of(settings, ranks));
       });
 }

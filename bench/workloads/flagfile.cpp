@@ -117,7 +117,7 @@ int run_flagfile(const std::vector<std::string>& arguments) {
   return run_swept_workload(
       "flagfile", arguments,
       resolve_settings(program, description, declarations(), arguments, process_environment),
-      [](const Settings& settings, int ranks) {
+      [](const Settings& settings, std::int64_t ranks) {
         return workload_for<FlagWorkload>(request_of(settings, ranks));
       });
 }

@@ -1,21 +1,16 @@
 #include "workloads/madbench.hpp"
 
 #include <fmt/format.h>
-#include <mpi.h>
 
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 #include "common/settings.hpp"
-#include "measurement/core_settings.hpp"
-#include "measurement/failure.hpp"
-#include "measurement/job.hpp"
 #include "measurement/node_memory.hpp"
-#include "measurement/result.hpp"
-#include "measurement/run_folder.hpp"
-#include "measurement/workload_job.hpp"
+#include "measurement/swept_workload.hpp"
 #include "workloads/madbench/buffers.hpp"
 #include "workloads/madbench/execute.hpp"
 #include "workloads/madbench/full/full_work.hpp"
@@ -24,7 +19,7 @@
 #include "workloads/madbench/io_work.hpp"
 #include "workloads/madbench/plan.hpp"
 #include "workloads/madbench/request.hpp"
-#include "workloads/madbench/sweep.hpp"
+#include "workloads/madbench/results.hpp"
 
 namespace weir::bench::madbench {
 namespace {
@@ -40,104 +35,11 @@ constexpr Program madcap_program = {
 
 // Returns one configuration's settings: for a list, the configuration's own value.
 ordered_json own_parameters(const Settings& settings, const Variant& variant) {
-  ordered_json parameters = parameters_json(settings);
+  ordered_json parameters = measured_settings(settings);
   parameters["iomethod"]["value"] = name_of(variant.method);
   parameters["iomode"]["value"] = name_of(variant.mode);
   parameters["filetype"]["value"] = name_of(variant.file_type);
-  // The paths at which the program reads and writes its own files are no parameters of the
-  // measurement.
-  for (const char* own_file : {"expectation", "output", "plan", "progress", "ranks"}) {
-    parameters.erase(own_file);
-  }
   return parameters;
-}
-
-int print_plan(const Program& program, const Settings& settings) {
-  const auto ranks = ranks_to_plan_for(settings);
-  if (!ranks) return complain(ranks.error());
-  const auto request = request_of(program, settings, ranks.value());
-  if (!request) return complain(request.error());
-  const Request& r = request.value();
-  if (Status status = check_directory(r.core.directory, r.core.striping); !status)
-    return complain(status.error());
-  // Memory is not checked here, because the nodes may be other machines than this one.
-  const auto layout = Layout::create(r.size, r.variants.front().file_type);
-  if (!layout) return complain(layout.error());
-  if (Status status = check_disk(r.core, layout.value().disk_bytes()); !status) {
-    return complain(status.error());
-  }
-  std::vector<PlannedConfiguration> configurations;
-  configurations.reserve(r.variants.size());
-  std::int64_t transfer_bytes = 0;
-  for (const Variant& variant : r.variants) {
-    const auto one = plan_json(r.size, variant, r.alpha, r.calculation);
-    if (!one) return complain(one.error());
-    for (const ordered_json& phase : one.value()["phases"]) {
-      transfer_bytes = std::max(transfer_bytes, phase["bytes_per_operation"].get<std::int64_t>());
-    }
-    configurations.push_back({label_of(variant), slug_of(variant), variant.mode == Mode::async,
-                              own_parameters(r.settings, variant), one.value()});
-  }
-  return print_planned(configurations, r.core, transfer_bytes, {});
-}
-
-// Returns the test files that this rank removes if the run breaks off (failure.hpp).
-TestFiles test_files(const Job& job, const JobFolders& folders,
-                     const std::vector<Variant>& variants) {
-  TestFiles files{folders.test_directory, {}};
-  for (const Variant& variant : variants) {
-    // The names do not depend on the layout.
-    const Configuration names{.variant = variant,
-                              .layout = {},
-                              .label = {},
-                              .slug = slug_of(variant),
-                              .directory = folders.test_directory};
-    for (const int step : {0, 1, job.size - 1}) {
-      files.paths.push_back(names.file_of((job.rank + step) % job.size));
-    }
-  }
-  return files;
-}
-
-// Fails for a request that cannot work, before anything is written. Collective; all ranks return
-// the same status. On node leaders, `hog_bytes` becomes the memory that --memory-hog occupies on
-// that node.
-Status check_request(const Job& job, const Request& request, const Layout& layout,
-                     std::int64_t* hog_bytes) {
-  int failed_rank = none_failed;
-  Status status =
-      job.rank == 0 ? check_directory(request.core.directory, request.core.striping) : Status();
-  status = agree_on(job, std::move(status), &failed_rank);
-  if (!status) return status;
-  return check_needs(job, request.core, {layout.memory_bytes_per_rank(), layout.disk_bytes()},
-                     hog_bytes);
-}
-
-// Writes the run.json of every variant before the first repetition. On rank 0.
-Result<std::vector<ordered_json>> write_new_runs(const Program& program, const Request& request,
-                                                 const JobFolders& folders,
-                                                 const ordered_json& expectations,
-                                                 const std::vector<std::string>& command) {
-  std::vector<ordered_json> runs;
-  for (const Variant& variant : request.variants) {
-    const std::string slug = slug_of(variant);
-    runs.push_back(new_run(
-        folders,
-        {.workload = program.workload,
-         .slug = slug,
-         .label = label_of(variant),
-         .command = command,
-         .parameters = own_parameters(request.settings, variant),
-         .plan = plan_json(request.size, variant, request.alpha, request.calculation).value(),
-         .expectation = expectations.contains(slug) ? expectations[slug] : nullptr},
-        request.core));
-    if (Status status = write_file_atomically(fmt::format("{}/{}/run.json", folders.root, slug),
-                                              runs.back().dump(1) + "\n");
-        !status) {
-      return status.error();
-    }
-  }
-  return runs;
 }
 
 // Makes the work between the transfers. Collective over the job for full mode and madcap. Loading
@@ -167,125 +69,150 @@ Result<std::unique_ptr<Work>> make_work(const Job& job, FailureGuard& guard, con
   return std::unique_ptr<Work>(std::move(madcap));
 }
 
-// Allocates the memory and runs the sweep. If the sweep fails, ends the run. Returns the exit
-// status.
-int measure(const Job& job, FailureGuard& guard, const Request& request, const Layout& layout,
-            std::int64_t hog_bytes, SweepInputs inputs) {
-  auto hog = MemoryHog::create(hog_bytes);
-  Status status = hog ? Status() : hog.error();
-  auto buffers = Buffers::create(std::max(layout.largest_share_bytes(GangLevel::all_ranks),
-                                          layout.largest_share_bytes(GangLevel::gang)));
-  if (!buffers && status.ok()) status = buffers.error();
-  int failed_rank = none_failed;
-  status = agree_on(job, std::move(status), &failed_rank);
-  std::unique_ptr<Work> work;
-  if (status.ok()) {
-    auto made = make_work(job, guard, request, buffers.value());
-    if (made) {
-      work = std::move(made).value();
-    } else {
-      status = made.error();
-    }
-    status = agree_on(job, std::move(status), &failed_rank);
+class MadbenchWorkload final : public SweptWorkload {
+ public:
+  explicit MadbenchWorkload(Request request) : request_(std::move(request)) {}
+  MadbenchWorkload(const MadbenchWorkload&) = delete;
+  MadbenchWorkload& operator=(const MadbenchWorkload&) = delete;
+  ~MadbenchWorkload() override {
+    if (work_ && !ended_well_) work_->abandon();
   }
-  if (!status) {
-    if (work) work->abandon();
-    return end_after_failure(job, guard, {status.error(), failed_rank, ordered_json::array()}, {});
-  }
-  Executor executor(job, guard, request.core, request.size, *work);
-  Sweep sweep(std::move(inputs), executor);
-  status = sweep.run();
-  if (status.ok()) return 0;
-  work->abandon();
-  return end_after_failure(
-      job, guard,
-      {status.error(), sweep.failed_rank(), payload_errors(executor.payload_faults(), job.rank)},
-      [&sweep](const ordered_json& errors) { return sweep.save_unfinished(errors); });
-}
 
-int run_in_job(const Job& job, const Program& program, const Request& request,
-               const std::vector<std::string>& command) {
-  const CoreSettings& core = request.core;
-  std::vector<std::string> slugs;
-  slugs.reserve(request.variants.size());
-  for (const Variant& variant : request.variants) slugs.push_back(slug_of(variant));
-  const auto refuse = [&](const Error& error) {
-    if (job.rank == 0) complain(error);
-    return exit_usage;
-  };
+  [[nodiscard]] const CoreSettings& core() const override { return request_.core; }
 
-  // Both file types need the same memory and disk.
-  const auto layout = Layout::create(request.size, request.variants.front().file_type);
-  if (!layout) return refuse(layout.error());
-  std::int64_t hog_bytes = 0;
-  Status status = check_request(job, request, layout.value(), &hog_bytes);
-  if (!status) return refuse(status.error());
-  const auto expectations = read_expectations(core.expectation);
-  if (!expectations) return refuse(expectations.error());
-  const auto folders = create_job_folders(job, core, program.workload, slugs);
-  if (!folders) return refuse(folders.error());
+  [[nodiscard]] std::vector<PlannedConfiguration> configurations(
+      std::int64_t /*ranks*/) const override {
+    const Request& r = request_;
+    std::vector<PlannedConfiguration> all;
+    all.reserve(r.variants.size());
+    for (const Variant& variant : r.variants) {
+      // request_of() has checked the sizes.
+      all.push_back({label_of(variant), slug_of(variant), variant.mode == Mode::async,
+                     own_parameters(r.settings, variant),
+                     plan_json(r.size, variant, r.alpha, r.calculation).value()});
+    }
+    return all;
+  }
 
-  FailureGuard guard(job, folders.value().root, slugs);
-  guard.set_test_files(test_files(job, folders.value(), request.variants));
-  SweepInputs inputs{.job = job,
-                     .guard = guard,
-                     .core = core,
-                     .folders = folders.value(),
-                     .size = request.size,
-                     .variants = request.variants,
-                     .remap = request.settings.text("remap"),
-                     .alpha = request.alpha,
-                     .is_full = request.calculation != Calculation::busy_work,
-                     .runs = {},
-                     .command = command};
-  if (job.rank == 0) {
-    auto runs = write_new_runs(program, request, folders.value(), expectations.value(), command);
-    if (runs) {
-      inputs.runs = std::move(runs).value();
-    } else {
-      status = runs.error();
+  [[nodiscard]] std::int64_t transfer_bytes(std::int64_t /*ranks*/) const override {
+    const bool moves = std::any_of(request_.variants.begin(), request_.variants.end(),
+                                   [](const Variant& v) { return v.mode != Mode::none; });
+    return moves ? largest_share_bytes() : 0;
+  }
+
+  [[nodiscard]] Status check_places(std::int64_t /*ranks*/) const override {
+    const CoreSettings& core = request_.core;
+    if (Status there = check_directory(core.directory, core.striping); !there) return there;
+    return check_disk(core, request_.layout.disk_bytes());
+  }
+
+  Status check_nodes(const Job& job) override {
+    return check_memory(job, request_.core, request_.layout.memory_bytes_per_rank(), &hog_bytes_);
+  }
+
+  // Also allocates the memory.
+  Result<std::vector<std::unique_ptr<SweptRun>>> make_runs(const JobUnderWay& under_way,
+                                                           std::vector<ordered_json> started,
+                                                           int* failed_rank) override {
+    const Job& job = under_way.job;
+    auto hog = MemoryHog::create(hog_bytes_);
+    auto buffers = Buffers::create(largest_share_bytes());
+    Status status = hog ? Status() : hog.error();
+    if (!buffers && status.ok()) status = buffers.error();
+    if (status = agree_on(job, std::move(status), failed_rank); !status) return status.error();
+    hog_ = std::move(hog).value();
+    buffers_.emplace(std::move(buffers).value());
+    auto work = make_work(job, under_way.guard, request_, *buffers_);
+    if (work) work_ = std::move(work).value();
+    status = agree_on(job, work_ ? Status() : Status(work.error()), failed_rank);
+    if (!status) return status.error();
+    executor_ =
+        std::make_unique<Executor>(job, under_way.guard, request_.core, request_.size, *work_);
+
+    TestFiles files{.directory = under_way.folders.test_directory, .paths = {}};
+    std::vector<std::unique_ptr<SweptRun>> runs;
+    for (std::size_t i = 0; i < request_.variants.size(); ++i) {
+      const Variant& variant = request_.variants[i];
+      Configuration configuration{
+          .variant = variant,
+          .layout = Layout::create(request_.size, variant.file_type).value(),
+          .label = label_of(variant),
+          .slug = slug_of(variant),
+          .directory = files.directory,
+          .payload_seed = under_way.folders.seed + i};
+      for (const int step : {0, 1, job.size - 1}) {
+        files.paths.push_back(configuration.file_of((job.rank + step) % job.size));
+      }
+      auto run = std::make_unique<MadbenchRun>(std::move(configuration), *executor_,
+                                               std::move(started[i]));
+      runs_.push_back(run.get());
+      runs.push_back(std::move(run));
     }
+    for (MadbenchRun* run : runs_) run->hold_against(synchronous_sibling(run));
+    under_way.guard.set_test_files(std::move(files));
+    return runs;
   }
-  int failed_rank = none_failed;
-  status = agree_on(job, std::move(status), &failed_rank);
-  if (!status) {
-    return end_after_failure(job, guard, {status.error(), failed_rank, ordered_json::array()}, {});
+
+  Status finish(const JobUnderWay& /*under_way*/, int* /*failed_rank*/) override {
+    ended_well_ = true;
+    return {};
   }
-  const int exit_status =
-      measure(job, guard, request, layout.value(), hog_bytes, std::move(inputs));
-  if (exit_status == 0 && job.rank == 0) {
-    if (Status removed = guard.remove_test_files(); !removed) {
-      fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
+
+  [[nodiscard]] std::string measured_directory(const JobFolders& /*folders*/) const override {
+    return request_.core.directory;
+  }
+
+  [[nodiscard]] ordered_json failure_details(const Job& job) const override {
+    return payload_errors(executor_->payload_faults(), job.rank);
+  }
+
+  void print(const JobUnderWay& /*under_way*/) const override {
+    const bool is_full = request_.calculation != Calculation::busy_work;
+    const char* between = "";
+    for (MadbenchRun* run : runs_) {
+      TableHead head{request_.size, run->configuration().variant, request_.settings.text("remap"),
+                     request_.alpha, is_full};
+      if (is_full) {
+        head.first_correction = run->run()["spectrum"]["bins"][0]["correction"].get<double>();
+      }
+      fmt::print("{}{}", std::exchange(between, "\n"), original_table(head, run->median_times()));
     }
-    fmt::print(stderr, "weir-bench: results in {}\n", folders.value().root);
+    fmt::print("{}", work_->report());
   }
-  return exit_status;
-}
+
+ private:
+  [[nodiscard]] std::int64_t largest_share_bytes() const {
+    return std::max(request_.layout.largest_share_bytes(GangLevel::all_ranks),
+                    request_.layout.largest_share_bytes(GangLevel::gang));
+  }
+
+  [[nodiscard]] const MadbenchRun* synchronous_sibling(const MadbenchRun* run) const {
+    const Variant& mine = run->configuration().variant;
+    const auto found = std::find_if(runs_.begin(), runs_.end(), [&](const MadbenchRun* other) {
+      const Variant& v = other->configuration().variant;
+      return v.method == mine.method && v.file_type == mine.file_type && v.mode == Mode::sync;
+    });
+    return found == runs_.end() ? nullptr : *found;
+  }
+
+  Request request_;
+  std::int64_t hog_bytes_ = 0;
+  MemoryHog hog_;
+  std::optional<Buffers> buffers_;
+  std::unique_ptr<Work> work_;
+  std::unique_ptr<Executor> executor_;
+  std::vector<MadbenchRun*> runs_;  // which the sweep owns
+  bool ended_well_ = false;
+};
 
 int run(const Program& program, const std::vector<std::string>& arguments) {
-  auto resolved = resolve_settings(program.title, program.description, declarations_of(program),
-                                   arguments, process_environment);
-  const bool only_prints =
-      resolved && (resolved.value().help || resolved.value().settings.flag("plan"));
-  if (only_prints) {
-    if (resolved.value().help) {
-      fmt::print("{}", *resolved.value().help);
-      return 0;
-    }
-    return print_plan(program, resolved.value().settings);
-  }
-
-  return run_under_mpi([&](int ranks) {
-    int rank = 0;
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    const auto request = resolved ? request_of(program, std::move(resolved.value().settings), ranks)
-                                  : Result<Request>(resolved.error());
-    if (!request) return rank == 0 ? complain(request.error()) : exit_usage;
-    const Job job = Job::create(request.value().core.deadline_seconds);
-    std::vector<std::string> command{"weir-bench", program.workload};
-    command.insert(command.end(), arguments.begin(), arguments.end());
-    return run_in_job(job, program, request.value(), command);
-  });
+  return run_swept_workload(
+      program.workload, arguments,
+      resolve_settings(program.title, program.description, declarations_of(program), arguments,
+                       process_environment),
+      [&program](const Settings& settings, std::int64_t ranks) {
+        return workload_for<MadbenchWorkload>(request_of(program, settings, ranks));
+      });
 }
 
 }  // namespace

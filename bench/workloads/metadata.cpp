@@ -350,7 +350,7 @@ namespace weir::bench {
 int run_metadata(const std::vector<std::string>& arguments) {
   using namespace metadata;
   return run_swept_workload("metadata", arguments, resolve(arguments),
-                            [](const Settings& settings, int ranks) {
+                            [](const Settings& settings, std::int64_t ranks) {
                               return workload_for<MetadataWorkload>(request_of(settings, ranks));
                             });
 }

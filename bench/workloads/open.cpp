@@ -170,7 +170,7 @@ int run_open(const std::vector<std::string>& arguments) {
     }
   }
   return run_swept_workload("open", arguments, resolved,
-                            [](const Settings& settings, int /*ranks*/) {
+                            [](const Settings& settings, std::int64_t /*ranks*/) {
                               return workload_for<OpenWorkload>(request_of(settings));
                             });
 }

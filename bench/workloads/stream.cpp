@@ -141,8 +141,8 @@ class StreamWorkload final : public SweptWorkload {
   }
 
   Status check_nodes(const Job& job) override {
-    return check_needs(job, request_.core,
-                       {largest_needs(request_, job.size).memory_bytes_per_rank, 0}, &hog_bytes_);
+    return check_memory(job, request_.core, largest_needs(request_, job.size).memory_bytes_per_rank,
+                        &hog_bytes_);
   }
 
   // Also allocates the memory.
@@ -233,7 +233,7 @@ namespace weir::bench {
 int run_stream(const std::vector<std::string>& arguments) {
   using namespace stream;
   return run_swept_workload("stream", arguments, resolve(arguments),
-                            [](const Settings& settings, int ranks) {
+                            [](const Settings& settings, std::int64_t ranks) {
                               return workload_for<StreamWorkload>(request_of(settings, ranks));
                             });
 }

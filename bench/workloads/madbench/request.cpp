@@ -110,6 +110,9 @@ Result<Request> request_of(const Program& program, Settings settings, std::int64
   }
   if (status.ok() && request.calculation != Calculation::busy_work) status = check_full(request);
   if (!status) return status.error();
+  auto layout = Layout::create(request.size, request.variants.front().file_type);
+  if (!layout) return layout.error();
+  request.layout = layout.value();
   return request;
 }
 

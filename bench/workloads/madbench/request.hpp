@@ -8,6 +8,7 @@
 #include "common/status.hpp"
 #include "measurement/core_settings.hpp"
 #include "workloads/madbench/full/madcap_settings.hpp"
+#include "workloads/madbench/layout.hpp"
 #include "workloads/madbench/parameters.hpp"
 
 namespace weir::bench::madbench {
@@ -26,6 +27,7 @@ struct Request {
   Settings settings;
   CoreSettings core;
   Size size;
+  Layout layout;  // of the first variant; all need the same memory and disk space
   std::vector<Variant> variants;
   Calculation calculation = Calculation::busy_work;
   double alpha = 0;       // exponent of the busy work; 0: not given

@@ -1,4 +1,4 @@
-#include "workloads/madbench/run_results.hpp"
+#include "workloads/madbench/results.hpp"
 
 #include <fmt/format.h>
 
@@ -59,23 +59,27 @@ double median_foreground(const std::vector<DirectionRates>& rates) {
 
 }  // namespace
 
-RunResults::RunResults(Configuration configuration, ordered_json run)
-    : configuration_(std::move(configuration)), run_(std::move(run)) {
+MadbenchRun::MadbenchRun(Configuration configuration, Executor& executor, ordered_json run)
+    : configuration_(std::move(configuration)),
+      executor_(executor),
+      run_(std::move(run)),
+      shortest_operation_(std::numeric_limits<double>::infinity()) {
   for (const PhaseKey& key : phases_of(configuration_.variant)) phases_.emplace_back(key);
 }
 
-void RunResults::add(const JobFacts& facts, const RepetitionRecord& record,
-                     const RepetitionPlace& place) {
+Status MadbenchRun::repeat(std::int32_t repetition) {
+  auto record = executor_.run(configuration_, repetition);
+  if (!record) return record.error();
+  record_ = std::move(record).value();
+  return {};
+}
+
+void MadbenchRun::add(const JobFacts& facts, const RepetitionPlace& place) {
   ++repetitions_;
-  bytes_verified_ += record.bytes_verified;
-  events_.insert(events_.end(), record.events.begin(), record.events.end());
-  ordered_json phases = add_phases(facts, record, place.counted);
-  ordered_json functions = add_functions(facts, record);
-  if (place.counted) {
-    for (PhaseHistory& phase : phases_) {
-      record_latencies(phase.key, record.events, phase.latencies);
-    }
-  }
+  bytes_verified_ += record_.bytes_verified;
+  events_.insert(events_.end(), record_.events.begin(), record_.events.end());
+  ordered_json phases = add_phases(facts, place.counted);
+  ordered_json functions = add_functions(facts);
   if (facts.job.rank != 0) return;
   const double seconds = seconds_of(place.ended_ns - place.started_ns);
   ordered_json entry;
@@ -89,9 +93,16 @@ void RunResults::add(const JobFacts& facts, const RepetitionRecord& record,
   entry["functions"] = std::move(functions);
   if (place.counted) seconds_.push_back(seconds);
   run_["repetitions"].push_back(std::move(entry));
+  const Work& work = executor_.work();
+  if (ordered_json spectrum = work.spectrum(); !spectrum.is_null()) {
+    run_["spectrum"] = std::move(spectrum);
+  }
+  if (facts.core.verify && *work.how_verified() != '\0') {
+    run_["verification"]["how"] = work.how_verified();
+  }
 }
 
-void RunResults::put_rates(const RepetitionPolicy& policy) {
+void MadbenchRun::put_rates(const RepetitionPolicy& policy) {
   const std::vector<bool> outlying = outliers(seconds_);
   std::size_t counted = 0;
   for (ordered_json& repetition : run_["repetitions"]) {
@@ -108,15 +119,15 @@ void RunResults::put_rates(const RepetitionPolicy& policy) {
   }
 }
 
-ordered_json RunResults::add_phases(const JobFacts& facts, const RepetitionRecord& record,
-                                    bool counted) {
+ordered_json MadbenchRun::add_phases(const JobFacts& facts, bool counted) {
   const Job& job = facts.job;
   std::vector<PhaseFigures> all;
   ordered_json phases = ordered_json::array();
   for (PhaseHistory& history : phases_) {
-    const PhaseFigures figures = phase_figures(job, history.key, record.events, facts.offset);
-    const CacheState cache = judge_cache(observe_cache(facts, figures, record));
-    const NodePhase node = node_phase(job, history.key, record.events);
+    const PhaseFigures figures = phase_figures(job, history.key, record_.events, facts.offset);
+    const CacheState cache = judge_cache(observe_cache(facts, figures, record_));
+    const NodePhase node = node_phase(job, history.key, record_.events);
+    if (counted) record_latencies(history.key, record_.events, history.latencies);
     if (counted && job.node_rank == 0) {
       history.node_bytes = node.bytes;
       history.node_io_seconds_max = std::max(history.node_io_seconds_max, node.io_seconds_max);
@@ -124,6 +135,10 @@ ordered_json RunResults::add_phases(const JobFacts& facts, const RepetitionRecor
           node.io_seconds_max > 0 ? static_cast<double>(node.bytes) / node.io_seconds_max : 0);
     }
     all.push_back(figures);
+    if (counted && figures.rate_span > 0) {
+      const double per_rank = static_cast<double>(figures.operations) / job.size;
+      shortest_operation_ = std::min(shortest_operation_, figures.span_seconds / per_rank);
+    }
     if (job.rank == 0) {
       phases.push_back(phase_json(figures, function_of(history.key), cache, facts.hosts));
     }
@@ -135,10 +150,10 @@ ordered_json RunResults::add_phases(const JobFacts& facts, const RepetitionRecor
   return phases;
 }
 
-ordered_json RunResults::add_functions(const JobFacts& facts, const RepetitionRecord& record) {
+ordered_json MadbenchRun::add_functions(const JobFacts& facts) {
   std::vector<FunctionTimes> table;
   ordered_json functions = ordered_json::array();
-  for (const FunctionCost& cost : record.functions) {
+  for (const FunctionCost& cost : record_.functions) {
     const double busy = seconds_of(cost.busy_work_ns);
     const double read = seconds_of(cost.read_ns);
     const double write = seconds_of(cost.write_ns);
@@ -165,7 +180,13 @@ ordered_json RunResults::add_functions(const JobFacts& facts, const RepetitionRe
   return functions;
 }
 
-bool RunResults::settled(const RepetitionPolicy& policy) const {
+int MadbenchRun::least(const RepetitionPolicy& policy) const {
+  return executor_.work().wants_more() ? 1 : policy.minimum;
+}
+
+bool MadbenchRun::settled(const RepetitionPolicy& policy) const {
+  if (const auto wants_more = executor_.work().wants_more()) return !*wants_more && counted() >= 1;
+  if (counted() >= policy.maximum) return true;
   for (const auto* rates : {&write_rates_, &read_rates_}) {
     std::vector<double> headline;
     for (const DirectionRates& rate : *rates) {
@@ -176,22 +197,7 @@ bool RunResults::settled(const RepetitionPolicy& policy) const {
   return counted() >= policy.minimum;
 }
 
-double RunResults::shortest_operation_seconds(int ranks) const {
-  double shortest = std::numeric_limits<double>::infinity();
-  for (const ordered_json& repetition : run_["repetitions"]) {
-    if (repetition["warmup"].get<bool>()) continue;
-    for (const ordered_json& phase : repetition["phases"]) {
-      const ordered_json& rate = phase["rate_span_bytes_per_second"];
-      if (rate.is_null()) continue;
-      const double operations = phase["operations"].get<double>() / ranks;
-      const double seconds = phase["bytes"].get<double>() / rate.get<double>();
-      shortest = std::min(shortest, seconds / operations);
-    }
-  }
-  return shortest;
-}
-
-const std::vector<FunctionTimes>& RunResults::median_times() const {
+const std::vector<FunctionTimes>& MadbenchRun::median_times() const {
   std::vector<std::size_t> order(seconds_.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::sort(order.begin(), order.end(),
@@ -201,7 +207,7 @@ const std::vector<FunctionTimes>& RunResults::median_times() const {
   return tables_[warmups + order[(order.size() - 1) / 2]];
 }
 
-ordered_json RunResults::nodes_json(std::span<const NodeReport> nodes) const {
+ordered_json MadbenchRun::nodes_json(std::span<const NodeReport> nodes) const {
   ordered_json all = ordered_json::array();
   for (const NodeReport& node : nodes) {
     ordered_json entry = {
@@ -223,22 +229,23 @@ ordered_json RunResults::nodes_json(std::span<const NodeReport> nodes) const {
 
 // Returns the EAAR together with the synchronous rate and its NBIN multiple (Borrill et al.,
 // section 5 and figure 7).
-ordered_json RunResults::effective_json(std::int64_t bins, const RunResults* sibling) const {
+ordered_json MadbenchRun::effective_json() const {
+  const std::int64_t bins = configuration_.layout.matrices(GangLevel::all_ranks);
   ordered_json effective = ordered_json::array();
   if (!asynchronous()) return effective;
   for (const auto direction : {Direction::write, Direction::read}) {
     const auto rates =
-        direction == Direction::write ? &RunResults::write_rates_ : &RunResults::read_rates_;
+        direction == Direction::write ? &MadbenchRun::write_rates_ : &MadbenchRun::read_rates_;
     ordered_json entry = {{"direction", bench::name_of(direction)},
                           {"eaar_bytes_per_second", median_foreground(this->*rates)},
                           {"synchronous_bytes_per_second", nullptr},
                           {"synchronous_run_id", nullptr},
                           {"bins", bins},
                           {"nbin_multiple_bytes_per_second", nullptr}};
-    if (sibling != nullptr) {
-      const double synchronous = median_foreground(sibling->*rates);
+    if (sibling_ != nullptr) {
+      const double synchronous = median_foreground(sibling_->*rates);
       entry["synchronous_bytes_per_second"] = synchronous;
-      entry["synchronous_run_id"] = sibling->run_["id"];
+      entry["synchronous_run_id"] = sibling_->run_["id"];
       entry["nbin_multiple_bytes_per_second"] = synchronous * static_cast<double>(bins);
     }
     effective.push_back(std::move(entry));
@@ -246,8 +253,8 @@ ordered_json RunResults::effective_json(std::int64_t bins, const RunResults* sib
   return effective;
 }
 
-void RunResults::finish(const JobFacts& facts, const ordered_json& environment,
-                        const ordered_json& clocks, const RunResults* sibling) {
+void MadbenchRun::finish(const JobFacts& facts, const ordered_json& environment,
+                         const ordered_json& clocks) {
   const Job& job = facts.job;
   ordered_json histograms = ordered_json::array();
   std::vector<double> node_figures;
@@ -266,12 +273,15 @@ void RunResults::finish(const JobFacts& facts, const ordered_json& environment,
   if (job.rank != 0) return;
 
   put_rates(facts.core.repetitions);
-  run_["effective"] = effective_json(facts.size.no_bin, sibling);
+  run_["effective"] = effective_json();
   run_["histograms"] = std::move(histograms);
   run_["nodes"] = nodes_json(nodes);
   run_["verification"]["bytes_verified"] = static_cast<std::int64_t>(verified_sum[0]);
   run_["clocks"] = clocks;
   run_["environment"] = environment;
+  if (std::string warning = executor_.work().warning(); !warning.empty()) {
+    run_["warnings"].push_back(std::move(warning));
+  }
   if (clocks["flagged"].get<bool>()) {
     run_["warnings"].push_back(fmt::format(
         "the clocks of different ranks agree to {:.3g} ms only, {:.1f} % of the shortest "
