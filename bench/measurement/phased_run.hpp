@@ -2,54 +2,83 @@
 // workload derives from it and carries out a repetition.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
-#include <utility>
+#include <vector>
 
-#include "measurement/phase_results.hpp"
+#include "measurement/phase_record.hpp"
+#include "measurement/record_figures.hpp"
 #include "measurement/swept_run.hpp"
 
 namespace weir::bench {
 
+// What a workload specifies of a configuration beforehand.
+struct ResultSubject {
+  bool write = true;
+  bool read = true;
+  // The directories of the test files. The ranks' files are distributed round-robin to several.
+  std::vector<std::string> directories;
+  bool sync_each = false;      // every write is durable by itself
+  bool stonewalled = false;    // phases stop at a wall
+  bool traced = true;          // the trace is not switched off
+  double outlier_seconds = 0;  // 0: no warning
+  std::string how_verified;    // empty: leaves the text in run.json
+};
+
+// One phase of one counted repetition, on rank 0.
+struct CountedPhase {
+  Direction direction = Direction::write;
+  int iteration = 0;  // number of counted repetitions before this one
+  RecordFigures figures;
+};
+
 class PhasedRun : public SweptRun {
  public:
   // `run` is the run.json so far, on rank 0.
-  PhasedRun(std::string label, std::string slug, ResultSubject subject, nlohmann::ordered_json run)
-      : results_(std::move(subject), std::move(run)),
-        label_(std::move(label)),
-        slug_(std::move(slug)) {}
+  PhasedRun(std::string label, std::string slug, ResultSubject subject, nlohmann::ordered_json run);
 
-  [[nodiscard]] const std::string& label() const override { return label_; }
-  [[nodiscard]] const std::string& slug() const override { return slug_; }
-  void add(const JobFacts& facts, const RepetitionPlace& place) override {
-    results_.add(facts, record_, place);
-  }
-  void finish(const JobFacts& facts, const nlohmann::ordered_json& environment,
-              const nlohmann::ordered_json& clocks) override {
-    results_.finish(facts, environment, clocks);
-  }
-  [[nodiscard]] std::span<const Event> events() const override { return results_.events(); }
-  [[nodiscard]] int repetitions() const override { return results_.repetitions(); }
-  nlohmann::ordered_json& run() override { return results_.run(); }
-  void put_rates(const RepetitionPolicy& policy) override { results_.put_rates(policy); }
-  [[nodiscard]] int counted() const override { return results_.counted(); }
-  [[nodiscard]] bool settled(const RepetitionPolicy& policy) const override {
-    return results_.settled(policy) || results_.counted() >= policy.maximum;
-  }
-  [[nodiscard]] double shortest_seconds() const override {
-    return results_.shortest_span_seconds();
-  }
-
-  [[nodiscard]] const PhaseResults& results() const { return results_; }
+  [[nodiscard]] std::span<const Event> events() const override { return events_; }
+  // The following functions are for rank 0.
+  [[nodiscard]] const std::vector<CountedPhase>& counted_phases() const { return counted_phases_; }
+  // Returns the rates of the counted repetitions; empty if the direction has no phase.
+  [[nodiscard]] std::vector<double> span_rates(Direction direction) const;
 
  protected:
-  PhaseResults results_;
+  nlohmann::ordered_json figures(const JobFacts& facts, bool counted) override;
+  void put_series(const RepetitionPolicy& policy) override;
+  void put_last(const JobFacts& facts) override;
+  [[nodiscard]] bool converged(const RepetitionPolicy& policy) const override;
+  [[nodiscard]] std::string how_verified() const override { return subject_.how_verified; }
+  [[nodiscard]] std::string shortest_part() const override { return "phase"; }
+
   RepetitionRecord record_;  // of the latest repeat()
 
  private:
-  std::string label_;
-  std::string slug_;
+  // The part of one directory in a phase.
+  struct Target {
+    std::int64_t bytes = 0;     // in the last repetition
+    double io_seconds_max = 0;  // of the slowest rank, over the repetitions
+    Series rates{Unit::bytes_per_second};
+  };
+  struct PhaseHistory {
+    Direction direction = Direction::write;
+    Rates rates = Rates::of_bytes();
+    std::vector<Target> targets = {};
+  };
+
+  // `phase` is the number of the phase in a repetition.
+  nlohmann::ordered_json phase_figures(const JobFacts& facts, std::size_t phase, bool counted);
+  void warn_of_outlier(const JobFacts& facts, const RecordFigures& figures);
+  [[nodiscard]] nlohmann::ordered_json targets_json(std::int64_t ranks) const;
+
+  ResultSubject subject_;
+  std::vector<PhaseHistory> phases_;  // on rank 0, as the following members
+  std::vector<CountedPhase> counted_phases_;
+  // Of this rank.
+  std::vector<Event> events_;
+  std::int64_t trace_step_ = 1;
 };
 
 }  // namespace weir::bench

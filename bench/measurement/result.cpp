@@ -9,8 +9,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json rate_or_null(double rate) { return rate > 0 ? ordered_json(rate) : nullptr; }
-
 // Returns the value with the type of its declaration.
 ordered_json typed_value(const Settings& settings, const std::string& name,
                          const SettingValue& value) {
@@ -48,6 +46,8 @@ HostTable::HostTable(std::span<const NodeReport> nodes) {
 const std::string& HostTable::host_of(int rank) const {
   return hosts_.at(static_cast<std::size_t>(node_of_rank_.at(static_cast<std::size_t>(rank))));
 }
+
+ordered_json rate_or_null(double rate) { return rate > 0 ? ordered_json(rate) : nullptr; }
 
 const char* name_of(Direction direction) { return direction == Direction::read ? "read" : "write"; }
 
@@ -87,11 +87,8 @@ ordered_json phase_json(const PhaseFigures& figures, const std::string& function
   return phase;
 }
 
-ordered_json histogram_json(const PhaseKey& key, const std::string& function,
-                            const LatencyHistogram& histogram) {
+ordered_json latencies_json(const LatencyHistogram& histogram) {
   ordered_json json;
-  json["function"] = function;
-  json["direction"] = name_of(key.direction);
   json["count"] = histogram.count();
   json["min_ns"] = histogram.min_ns();
   json["p50_ns"] = histogram.percentile_ns(0.5);
@@ -110,7 +107,7 @@ ordered_json histogram_json(const PhaseKey& key, const std::string& function,
   return json;
 }
 
-DirectionRates direction_rates(std::span<const PhaseFigures> phases, Direction direction) {
+std::array<double, 4> direction_rates(std::span<const PhaseFigures> phases, Direction direction) {
   double bytes = 0;
   double span = 0;
   double slowest = 0;
@@ -127,33 +124,6 @@ DirectionRates direction_rates(std::span<const PhaseFigures> phases, Direction d
   }
   const auto rate = [bytes](double seconds) { return seconds > 0 ? bytes / seconds : 0; };
   return {rate(span), rate(slowest), rate(by_sum), rate(foreground)};
-}
-
-ordered_json rates_json(Direction direction, std::span<const DirectionRates> repetitions,
-                        const std::string& headline_metric, const RepetitionPolicy& policy) {
-  const std::array<std::pair<const char*, double DirectionRates::*>, 4> metrics{
-      {{"span", &DirectionRates::span},
-       {"slowest_rank", &DirectionRates::slowest_rank},
-       {"sum_of_ranks", &DirectionRates::sum_of_ranks},
-       {"foreground", &DirectionRates::foreground}}};
-  ordered_json rates = ordered_json::array();
-  for (const auto& [name, member] : metrics) {
-    std::vector<double> values;
-    for (const DirectionRates& repetition : repetitions) values.push_back(repetition.*member);
-    const MedianInterval interval = median_interval(values, policy.confidence);
-    ordered_json rate;
-    rate["direction"] = name_of(direction);
-    rate["metric"] = name;
-    rate["headline"] = name == headline_metric;
-    rate["values_bytes_per_second"] = values;
-    rate["median_bytes_per_second"] = interval.median;
-    rate["low_bytes_per_second"] = interval.low;
-    rate["high_bytes_per_second"] = interval.high;
-    rate["confidence"] = interval.confidence;
-    rate["converged"] = converged(policy, values);
-    rates.push_back(std::move(rate));
-  }
-  return rates;
 }
 
 }  // namespace weir::bench

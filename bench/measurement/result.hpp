@@ -1,6 +1,7 @@
 // Converts figures to the records of run.json (docs/schema/run.schema.json). Used on rank 0.
 #pragma once
 
+#include <array>
 #include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
@@ -10,7 +11,6 @@
 #include "measurement/aggregate.hpp"
 #include "measurement/cache_verdict.hpp"
 #include "measurement/histogram.hpp"
-#include "measurement/repetition.hpp"
 
 namespace weir::bench {
 
@@ -31,27 +31,14 @@ class HostTable {
 [[nodiscard]] nlohmann::ordered_json phase_json(const PhaseFigures& figures,
                                                 const std::string& function,
                                                 const CacheState& cache, const HostTable& hosts);
-[[nodiscard]] nlohmann::ordered_json histogram_json(const PhaseKey& key,
-                                                    const std::string& function,
-                                                    const LatencyHistogram& histogram);
+// Returns the percentiles and the buckets of a histogram of latencies.
+[[nodiscard]] nlohmann::ordered_json latencies_json(const LatencyHistogram& histogram);
+[[nodiscard]] nlohmann::ordered_json rate_or_null(double rate);  // null for 0, which is unknown
 
-// The rates of one direction of one repetition, over its phases.
-struct DirectionRates {
-  double span = 0;
-  double slowest_rank = 0;
-  double sum_of_ranks = 0;
-  double foreground = 0;
-};
-// Returns the bytes of the direction's phases divided by the sum of their times; 0 if the direction
-// has none.
-[[nodiscard]] DirectionRates direction_rates(std::span<const PhaseFigures> phases,
-                                             Direction direction);
-
-// Returns the "rates" of run.json for one direction over the counted repetitions.
-[[nodiscard]] nlohmann::ordered_json rates_json(Direction direction,
-                                                std::span<const DirectionRates> repetitions,
-                                                const std::string& headline_metric,
-                                                const RepetitionPolicy& policy);
+// Returns the rates of one direction of one repetition, as Rates::of_bytes() names them: the bytes
+// of the direction's phases divided by the sum of their times; 0 if the direction has none.
+[[nodiscard]] std::array<double, 4> direction_rates(std::span<const PhaseFigures> phases,
+                                                    Direction direction);
 
 [[nodiscard]] const char* name_of(Direction direction);
 

@@ -150,24 +150,6 @@ bool leave_out_attributes(const Job& job, const std::string& root, Options* opti
   return true;
 }
 
-std::vector<TableRow> rows_of(const MetadataRun& run) {
-  std::vector<TableRow> rows;
-  for (const ActionHistory& history : run.history()) {
-    TableRow row;
-    row.measured = history.measured;
-    for (const PhaseRates& one : history.repetitions) {
-      row.operations = one.operations;
-      row.barrier_rates.push_back(one.barrier);
-      row.barrier_seconds.push_back(one.barrier_seconds);
-      row.span_rates.push_back(one.span);
-      row.span_seconds.push_back(one.span_seconds);
-      row.summed_rates.push_back(one.sum_of_ranks);
-    }
-    rows.push_back(std::move(row));
-  }
-  return rows;
-}
-
 // Converts "2026-11-21T23:05:01Z" to "11/21/2026 23:05:01".
 std::string mdtest_time(const std::string& utc) {
   constexpr std::size_t whole = 20;
@@ -187,11 +169,11 @@ void print_tables(const Job& job, const Request& request, const JobFolders& fold
                                           .ranks = job.size,
                                           .files_per_rank = shape.items(0),
                                           .unique_directories = shape.sharing == Sharing::per_rank},
-                                         rows_of(*run)));
+                                         run->history()));
       continue;
     }
     if (!options.mdtest_rates && !options.mdtest_times) {
-      fmt::print("{}\n", weir_table(run->label(), rows_of(*run)));
+      fmt::print("{}\n", weir_table(run->label(), run->history()));
       continue;
     }
     const bool one_file = shape.sharing == Sharing::one_file;
@@ -207,7 +189,7 @@ void print_tables(const Job& job, const Request& request, const JobFolders& fold
                                    .items = shape.all_items(),
                                    .files = options.files,
                                    .directories = directories},
-                                  rows_of(*run), options.mdtest_rates, options.mdtest_times));
+                                  run->history(), options.mdtest_rates, options.mdtest_times));
   }
 }
 

@@ -19,7 +19,7 @@ constexpr double mebibyte = 1048576;
 // A rank that moved less than this share of the busiest rank's bytes moved headers, not the array.
 constexpr double least_share_of_a_mover = 0.01;
 
-constexpr const char* how_verified =
+constexpr const char* how_checked =
     "every byte of what was read in the timed phase, untimed; and of the whole array, read back "
     "untimed, where a section was written or nothing was read. Elements are a function of seed, "
     "generation and global index";
@@ -36,7 +36,7 @@ ArrayRun::ArrayRun(Configuration configuration, const Options& options, Executor
                 {.write = options.write,
                  .read = options.read,
                  .directories = {std::move(directory)},
-                 .how_verified = how_verified},
+                 .how_verified = how_checked},
                 std::move(run)),
       configuration_(std::move(configuration)),
       executor_(executor) {}
@@ -49,13 +49,12 @@ Status ArrayRun::repeat(std::int32_t repetition) {
   return {};
 }
 
-void ArrayRun::add(const JobFacts& facts, const RepetitionPlace& place) {
-  PhasedRun::add(facts, place);
+ordered_json ArrayRun::figures(const JobFacts& facts, bool counted) {
+  ordered_json own = PhasedRun::figures(facts, counted);
   for (std::size_t i = 0; i < phases_.size(); ++i) {
-    ordered_json costs = costs_json(facts, phases_[i], record_.phases[i].bytes, place.counted);
-    if (facts.job.rank != 0) continue;
-    run()["repetitions"].back()["phases"][i]["array"] = std::move(costs);
+    own["phases"][i]["array"] = costs_json(facts, phases_[i], record_.phases[i].bytes, counted);
   }
+  return own;
 }
 
 ordered_json ArrayRun::costs_json(const JobFacts& facts, const ArrayPhaseRecord& costs,
@@ -118,8 +117,8 @@ ordered_json ArrayRun::costs_json(const JobFacts& facts, const ArrayPhaseRecord&
 // Repetitions of one round are adjacent in time, so their ratios are compared and not their means.
 double ArrayRun::share_of_peak(Direction direction) const {
   if (peak_ == nullptr) return 0;
-  const std::vector<double> mine = results_.span_rates(direction);
-  const std::vector<double> peak = peak_->results_.span_rates(direction);
+  const std::vector<double> mine = span_rates(direction);
+  const std::vector<double> peak = peak_->span_rates(direction);
   std::vector<double> ratios;
   for (std::size_t i = 0; i < std::min(mine.size(), peak.size()); ++i) {
     if (peak[i] > 0) ratios.push_back(mine[i] / peak[i]);
@@ -131,7 +130,7 @@ ordered_json ArrayRun::peaks_json() const {
   ordered_json peaks = ordered_json::array();
   if (peak_ == nullptr) return peaks;
   for (const Direction direction : {Direction::write, Direction::read}) {
-    const std::vector<double> rates = peak_->results_.span_rates(direction);
+    const std::vector<double> rates = peak_->span_rates(direction);
     if (rates.empty()) continue;
     peaks.push_back({{"direction", bench::name_of(direction)},
                      {"peak_bytes_per_second", median(rates)},
@@ -140,15 +139,14 @@ ordered_json ArrayRun::peaks_json() const {
   return peaks;
 }
 
-void ArrayRun::finish(const JobFacts& facts, const ordered_json& environment,
-                      const ordered_json& clocks) {
-  PhasedRun::finish(facts, environment, clocks);
+void ArrayRun::put_last(const JobFacts& facts) {
+  PhasedRun::put_last(facts);
   if (facts.job.rank == 0) run()["peaks"] = peaks_json();
 }
 
 ArrayRun::Line ArrayRun::line(Direction direction) const {
   const History& seen = history(direction);
-  Line line{.rate = median(results_.span_rates(direction)),
+  Line line{.rate = median(span_rates(direction)),
             .share_of_peak = share_of_peak(direction),
             .moved_per_byte = median(seen.moved_per_byte),
             .balance = median(seen.balance),

@@ -24,9 +24,6 @@ class ArrayRun final : public PhasedRun {
 
   Status repeat(std::int32_t repetition) override;
   [[nodiscard]] int failed_rank() const override { return executor_.failed_rank(); }
-  void add(const JobFacts& facts, const RepetitionPlace& place) override;
-  void finish(const JobFacts& facts, const nlohmann::ordered_json& environment,
-              const nlohmann::ordered_json& clocks) override;
 
   [[nodiscard]] const Configuration& configuration() const { return configuration_; }
 
@@ -44,6 +41,9 @@ class ArrayRun final : public PhasedRun {
   [[nodiscard]] Line line(Direction direction) const;
 
  private:
+  nlohmann::ordered_json figures(const JobFacts& facts, bool counted) override;
+  void put_last(const JobFacts& facts) override;
+
   struct History {
     std::vector<double> moved_per_byte;
     std::vector<double> balance;

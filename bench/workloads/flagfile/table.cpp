@@ -2,24 +2,22 @@
 
 #include <fmt/format.h>
 
-#include "measurement/repetition.hpp"
-
 namespace weir::bench::flagfile {
 
 std::string table(const std::vector<const FlagRun*>& runs) {
   double alone = 0;
   for (const FlagRun* run : runs) {
-    if (run->pollers() == 0) alone = median_interval(run->others().span).median;
+    if (run->pollers() == 0) alone = run->others().headline().median();
   }
   std::string text = fmt::format("{:<10}{:>18}{:>16}{:>14}{:>14}\n", "pollers", "others' stat/s",
                                  "of unpolled", "polls/s", "seen after");
   for (const FlagRun* run : runs) {
-    const double others = median_interval(run->others().span).median;
+    const double others = run->others().headline().median();
     text += fmt::format("{:<10}{:>18.0f}{:>16}", run->pollers(), others,
                         alone > 0 ? fmt::format("{:.0f} %", 100 * others / alone) : "");
     if (run->pollers() > 0) {
-      text += fmt::format("{:>14.0f}{:>14}", median_interval(run->polls().span).median,
-                          fmt::format("{:.3f} ms", 1e3 * median_interval(run->notices()).median));
+      text += fmt::format("{:>14.0f}{:>14}", run->polls().headline().median(),
+                          fmt::format("{:.3f} ms", 1e3 * run->notices().median()));
     }
     text += '\n';
   }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <string>
 #include <vector>
 
@@ -169,13 +170,12 @@ TEST(MdtestOptions, WhatIsNotDoneIsRefusedByName) {
 }
 
 TEST(MdtestTable, HasItsLinesAndFigures) {
-  const std::vector<TableRow> rows{{.measured = {.action = Action::create},
-                                    .operations = 10,
-                                    .barrier_rates = {100, 300},
-                                    .barrier_seconds = {0.1, 0.05},
-                                    .span_rates = {110, 310}}};
+  ActionHistory create{.measured = {.action = Action::create}, .operations = 10};
+  create.rates.add(std::array{100.0, 110.0, 120.0});
+  create.rates.add(std::array{300.0, 310.0, 320.0});
+  for (const double seconds : {0.1, 0.05}) create.barrier_seconds.add(seconds);
   const std::string text = mdtest_table(
-      {.ranks = 2, .items = 10, .files = true, .directories = false}, rows, true, true);
+      {.ranks = 2, .items = 10, .files = true, .directories = false}, {create}, true, true);
   EXPECT_NE(text.find("SUMMARY rate: (of 2 iterations)\n"
                       "   Operation                      Max            Min           Mean        "
                       "Std Dev\n"),

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "workloads/metadata/table.hpp"
 
 namespace weir::bench::metadata {
@@ -32,11 +34,9 @@ TEST(MetaratesOptions, RefusesWhatIsNotTaken) {
 }
 
 TEST(MetaratesTable, HasALineForEachKindOfCall) {
-  const TableRow create{.measured = {.action = Action::create},
-                        .operations = 200,
-                        .span_rates = {1000.5},
-                        .span_seconds = {0.25},
-                        .summed_rates = {1234.5}};
+  ActionHistory create{.measured = {.action = Action::create}, .operations = 200};
+  create.rates.add(std::array{990.5, 1000.5, 1234.5});
+  create.span_seconds.add(0.25);
   const std::string text =
       metarates_table({.path = "/p", .ranks = 2, .files_per_rank = 100}, {create});
   EXPECT_NE(text.find("2 tasks, 100 files each, in one directory below /p"), std::string::npos);

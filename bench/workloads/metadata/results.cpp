@@ -32,56 +32,18 @@ const char* item_of(Action action) {
   return "file";
 }
 
-struct Metric {
-  const char* name;
-  double PhaseRates::*rate;
-};
-constexpr Metric metrics[] = {{"barrier", &PhaseRates::barrier},
-                              {"span", &PhaseRates::span},
-                              {"sum_of_ranks", &PhaseRates::sum_of_ranks}};
-constexpr const char* headline = "span";
-
-std::vector<double> values_of(const ActionHistory& history, double PhaseRates::*metric) {
-  std::vector<double> values;
-  values.reserve(history.repetitions.size());
-  for (const PhaseRates& one : history.repetitions) values.push_back(one.*metric);
-  return values;
-}
-
-ordered_json rates_of(const ActionHistory& history, const RepetitionPolicy& policy) {
-  ordered_json rates = ordered_json::array();
-  for (const Metric& metric : metrics) {
-    const std::vector<double> values = values_of(history, metric.rate);
-    const MedianInterval interval = median_interval(values, policy.confidence);
-    rates.push_back({{"metric", metric.name},
-                     {"headline", std::string_view(metric.name) == headline},
-                     {"values_per_second", values},
-                     {"median_per_second", interval.median},
-                     {"low_per_second", interval.low},
-                     {"high_per_second", interval.high},
-                     {"confidence", interval.confidence},
-                     {"converged", converged(policy, values)}});
-  }
-  return rates;
-}
-
-// Returns the figures of histogram_json() without the direction, which metadata lacks.
-ordered_json latencies_json(const LatencyHistogram& histogram) {
-  ordered_json json = histogram_json({}, "", histogram);
-  json.erase("function");
-  json.erase("direction");
-  return json;
-}
-
 }  // namespace
 
 MetadataRun::MetadataRun(Variant variant, const Options& options, Executor& executor,
                          ordered_json run)
-    : variant_(std::move(variant)), executor_(executor), run_(std::move(run)) {
+    : SweptRun(variant.label, variant.slug, std::move(run)),
+      variant_(std::move(variant)),
+      executor_(executor) {
   for (const Measured& measured : measured_on(options, variant_)) {
-    history_.emplace_back();
-    history_.back().measured = measured;
+    activities_.emplace_back(measured.name());
+    history_.push_back({.measured = measured});
   }
+  verifies_items_ = true;
 }
 
 Status MetadataRun::repeat(std::int32_t /*repetition*/) {
@@ -91,31 +53,18 @@ Status MetadataRun::repeat(std::int32_t /*repetition*/) {
   return {};
 }
 
-void MetadataRun::add(const JobFacts& facts, const RepetitionPlace& place) {
-  ++repetitions_;
+ordered_json MetadataRun::figures(const JobFacts& facts, bool counted) {
   items_verified_ += record_.items_verified;
   ordered_json phases = ordered_json::array();
   for (std::size_t i = 0; i < history_.size(); ++i) {
-    add_phase(facts, record_.phases[i], place.counted, history_[i], phases);
+    phases.push_back(phase_figures(facts, i, counted));
   }
-  if (facts.job.rank != 0) return;
-  const double seconds = seconds_of(place.ended_ns - place.started_ns);
-  if (place.counted) seconds_.push_back(seconds);
-  run_["repetitions"].push_back(
-      {{"index", place.index},
-       {"warmup", !place.counted},
-       {"outlier", false},  // set at the end
-       {"started_seconds", seconds_of(place.started_ns + facts.offset.offset_ns - facts.epoch_ns)},
-       {"seconds", seconds},
-       {"order", place.order},
-       {"phases", ordered_json::array()},
-       {"functions", ordered_json::array()},
-       {"metadata", std::move(phases)}});
+  return {{"metadata", std::move(phases)}};
 }
 
-void MetadataRun::add_phase(const JobFacts& facts, const ActionRecord& record, bool counts,
-                            ActionHistory& history, ordered_json& phases) {
+ordered_json MetadataRun::phase_figures(const JobFacts& facts, std::size_t phase, bool counted) {
   const Job& job = facts.job;
+  const ActionRecord& record = record_.phases[phase];
   const double elapsed = seconds_of(record.elapsed_ns());
   const double busy = seconds_of(record.busy_ns);
   const std::array<double, 4> times{elapsed, seconds_of(record.elapsed_ns() + record.wait_ns), busy,
@@ -133,105 +82,58 @@ void MetadataRun::add_phase(const JobFacts& facts, const ActionRecord& record, b
   const ActivePeriod* const active = acted ? &record.active : nullptr;
   const double span = span_over_ranks(job, active, facts.offset);
   const double node_span = span_over_node(job, active);
-  if (counts) {
-    // The histograms are merged after every repetition, so that a job that is ended by a signal
-    // keeps them.
-    history.latencies.merge(merge_over_ranks(job, record.latencies));
-    if (job.node_rank == 0) {
-      history.node_operations = node_operations;
-      history.node_busy_seconds_max = std::max(history.node_busy_seconds_max, node_busy);
-      history.node_rates.push_back(rate(node_operations, node_span));
-    }
+  if (counted) {
+    activities_[phase].add(job, record.latencies,
+                           {node_operations, node_busy, rate(node_operations, node_span)});
   }
   const auto calls =
       executor_.counts_server_calls() ? sum_over_nodes(job, record.server_calls) : std::nullopt;
-  if (job.rank != 0) return;
-  PhaseRates rates;
-  rates.operations = static_cast<std::int64_t>(sums[0]);
-  rates.barrier_seconds = spreads[1].max;
-  rates.span_seconds = span;
-  rates.barrier = rate(rates.operations, rates.barrier_seconds);
-  rates.span = rate(rates.operations, rates.span_seconds);
-  rates.sum_of_ranks = sums[1];
-  phases.push_back({{"action", record.measured.name()},
-                    {"operations", rates.operations},
-                    {"barrier_per_second", rates.barrier},
-                    {"span_per_second", rates.span},
-                    {"sum_of_ranks_per_second", rates.sum_of_ranks},
-                    {"elapsed_seconds", spread_json(spreads[0], facts.hosts)},
-                    {"busy_seconds", spread_json(spreads[2], facts.hosts)},
-                    {"barrier_wait_seconds", spread_json(spreads[3], facts.hosts)},
-                    {"server_calls", calls ? ordered_json(*calls) : ordered_json()}});
-  if (!counts) return;
-  history.repetitions.push_back(rates);
-  if (span > 0) shortest_span_seconds_ = std::min(shortest_span_seconds_, span);
+  if (job.rank != 0) return nullptr;
+  const auto operations = static_cast<std::int64_t>(sums[0]);
+  const double barrier_seconds = spreads[1].max;
+  const std::array<double, 3> rates{rate(operations, barrier_seconds), rate(operations, span),
+                                    sums[1]};
+  if (counted) {
+    ActionHistory& history = history_[phase];
+    history.operations = operations;
+    history.rates.add(rates);
+    history.barrier_seconds.add(barrier_seconds);
+    history.span_seconds.add(span);
+    compare_clocks_over(span);
+  }
+  return {{"action", record.measured.name()},
+          {"operations", operations},
+          {"barrier_per_second", rates[0]},
+          {"span_per_second", rates[1]},
+          {"sum_of_ranks_per_second", rates[2]},
+          {"elapsed_seconds", spread_json(spreads[0], facts.hosts)},
+          {"busy_seconds", spread_json(spreads[2], facts.hosts)},
+          {"barrier_wait_seconds", spread_json(spreads[3], facts.hosts)},
+          {"server_calls", calls ? ordered_json(*calls) : ordered_json()}};
 }
 
-bool MetadataRun::settled(const RepetitionPolicy& policy) const {
-  if (counted() >= policy.maximum) return true;
-  if (counted() < policy.minimum) return false;
+bool MetadataRun::converged(const RepetitionPolicy& policy) const {
   // The few directories of a tree do not indicate when to stop, and the parts of a mix add nothing
   // new.
-  return std::all_of(history_.begin(), history_.end(), [&](const ActionHistory& history) {
+  return std::ranges::all_of(history_, [&](const ActionHistory& history) {
     return facts_of(history.measured.action).subject == Subject::tree || history.measured.of_mix ||
-           converged(policy, values_of(history, &PhaseRates::span));
+           history.rates.headline().converged(policy);
   });
 }
 
-void MetadataRun::put_rates(const RepetitionPolicy& policy) {
-  if (seconds_.empty()) return;
-  const std::vector<bool> outlying = outliers(seconds_);
-  std::size_t number = 0;
-  for (ordered_json& repetition : run_["repetitions"]) {
-    if (!repetition["warmup"].get<bool>()) repetition["outlier"] = bool{outlying[number++]};
-  }
+void MetadataRun::put_series(const RepetitionPolicy& policy) {
   ordered_json actions = ordered_json::array();
   for (std::size_t i = 0; i < history_.size(); ++i) {
-    ordered_json by_node = ordered_json::array();
-    for (const NodeReport& node : nodes_) {
-      by_node.push_back({{"host", node.host},
-                         {"operations", static_cast<std::int64_t>(node.figures[3 * i])},
-                         {"busy_seconds_max", node.figures[3 * i + 1]},
-                         {"median_per_second", node.figures[3 * i + 2]}});
-    }
-    actions.push_back({{"action", history_[i].measured.name()},
-                       {"item", item_of(history_[i].measured.action)},
-                       {"rates", rates_of(history_[i], policy)},
-                       {"latencies", latencies_json(history_[i].latencies)},
-                       {"nodes", std::move(by_node)}});
+    actions.push_back(activities_[i].action_json(item_of(history_[i].measured.action),
+                                                 history_[i].rates, policy, nodes_, i));
   }
-  run_["metadata"] = std::move(actions);
+  run()["metadata"] = std::move(actions);
 }
 
-void MetadataRun::finish(const JobFacts& facts, const ordered_json& environment,
-                         const ordered_json& clocks) {
-  const Job& job = facts.job;
-  std::vector<double> figures;
-  for (const ActionHistory& history : history_) {
-    figures.push_back(static_cast<double>(history.node_operations));
-    figures.push_back(history.node_busy_seconds_max);
-    figures.push_back(history.node_rates.empty() ? 0 : median_interval(history.node_rates).median);
-  }
-  nodes_ = gather_nodes(job, figures);
-  const std::array<double, 1> verified{static_cast<double>(items_verified_)};
-  const std::vector<double> all_verified = sum_over_ranks(job, verified);
-  if (job.rank != 0) return;
-  put_rates(facts.core.repetitions);
-  for (const NodeReport& node : nodes_) {
-    run_["nodes"].push_back(
-        {{"host", node.host}, {"ranks", node.ranks}, {"phases", ordered_json::array()}});
-  }
-  if (facts.core.verify) {
-    run_["verification"]["how"] =
-        "after every phase each rank looked at every item that it had handled (type, size, owner, "
-        "and what the phase set), the directories were listed, and what was found was counted; "
-        "what create and write wrote was read back";
-    run_["verification"]["items_verified"] = static_cast<std::int64_t>(all_verified[0]);
-  }
-  run_["clocks"] = clocks;
-  run_["environment"] = environment;
-  run_["status"] = "complete";
-  run_["finished_utc"] = utc_now();
+std::string MetadataRun::how_verified() const {
+  return "after every phase each rank looked at every item that it had handled (type, size, "
+         "owner, and what the phase set), the directories were listed, and what was found was "
+         "counted; what create and write wrote was read back";
 }
 
 }  // namespace weir::bench::metadata

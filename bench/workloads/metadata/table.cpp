@@ -3,10 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
-
-#include "measurement/repetition.hpp"
 
 namespace weir::bench::metadata {
 namespace {
@@ -30,59 +26,46 @@ constexpr MdtestName mdtest_names[] = {
     {Action::tree_remove, "Tree removal", true, true},
 };
 
-std::string mdtest_line(const char* name, const std::vector<double>& values) {
-  double high = 0;
-  double low = 0;
-  double mean = 0;
-  double deviation = 0;
-  if (!values.empty()) {
-    high = *std::max_element(values.begin(), values.end());
-    low = *std::min_element(values.begin(), values.end());
-    const auto count = static_cast<double>(values.size());
-    mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
-    for (const double value : values) deviation += (value - mean) * (value - mean);
-    deviation = std::sqrt(deviation / count);
-  }
-  return fmt::format("   {:<18}: {:14.3f} {:14.3f} {:14.3f} {:14.3f}\n", name, high, low, mean,
-                     deviation);
+std::string mdtest_line(const char* name, const Series& values) {
+  return fmt::format("   {:<18}: {:14.3f} {:14.3f} {:14.3f} {:14.3f}\n", name, values.most(),
+                     values.least(), values.mean(), values.deviation());
 }
 
-std::string mdtest_part(const MdtestHead& head, const std::vector<TableRow>& rows, bool times) {
-  const std::size_t iterations = rows.empty() ? 0 : rows.front().barrier_rates.size();
+std::string mdtest_part(const MdtestHead& head, const std::vector<ActionHistory>& rows,
+                        bool times) {
+  const std::size_t iterations = rows.empty() ? 0 : rows.front().barrier_seconds.values().size();
   std::string text =
       fmt::format("SUMMARY {}: (of {} iterations)\n", times ? "time" : "rate", iterations);
   text += "   Operation                      Max            Min           Mean        Std Dev\n";
   text += "   ---------                      ---            ---           ----        -------\n";
   for (const MdtestName& name : mdtest_names) {
     if (!(name.of_files && head.files) && !(name.of_directories && head.directories)) continue;
-    const auto row = std::find_if(rows.begin(), rows.end(), [&](const TableRow& one) {
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const ActionHistory& one) {
       return one.measured.action == name.action;
     });
-    const std::vector<double> none;
-    text += mdtest_line(name.name, row == rows.end() ? none
+    text += mdtest_line(name.name, row == rows.end() ? Series(Unit::per_second)
                                    : times           ? row->barrier_seconds
-                                                     : row->barrier_rates);
+                                                     : row->rates.of("barrier"));
   }
   return text;
 }
 
 }  // namespace
 
-std::string weir_table(const std::string& label, const std::vector<TableRow>& rows) {
+std::string weir_table(const std::string& label, const std::vector<ActionHistory>& rows) {
   std::string text = fmt::format("{}\n{:<20}{:>12}{:>14}{:>26}{:>16}\n", label, "action",
                                  "operations", "per second", "95 % of the median", "with barrier");
-  for (const TableRow& row : rows) {
-    if (row.span_rates.empty()) continue;
-    const MedianInterval own = median_interval(row.span_rates);
-    const MedianInterval barrier = median_interval(row.barrier_rates);
-    text +=
-        fmt::format("{:<20}{:>12}{:>14.1f}{:>26}{:>16.1f}\n", row.measured.name(), row.operations,
-                    own.median, fmt::format("{:.1f} to {:.1f}", own.low, own.high), barrier.median);
+  for (const ActionHistory& row : rows) {
+    if (row.rates.empty()) continue;
+    const MedianInterval own = row.rates.of("span").interval();
+    text += fmt::format(
+        "{:<20}{:>12}{:>14.1f}{:>26}{:>16.1f}\n", row.measured.name(), row.operations, own.median,
+        fmt::format("{:.1f} to {:.1f}", own.low, own.high), row.rates.of("barrier").median());
   }
   return text;
 }
 
-std::string mdtest_table(const MdtestHead& head, const std::vector<TableRow>& rows, bool rates,
+std::string mdtest_table(const MdtestHead& head, const std::vector<ActionHistory>& rows, bool rates,
                          bool times) {
   std::string text = fmt::format("-- started at {} --\n\n", head.began);
   text += fmt::format("weir-bench metadata was launched with {} total task(s) on {} node(s)\n",
@@ -94,7 +77,7 @@ std::string mdtest_table(const MdtestHead& head, const std::vector<TableRow>& ro
   return text + fmt::format("-- finished at {} --\n", head.finished);
 }
 
-std::string metarates_table(const MetaratesHead& head, const std::vector<TableRow>& rows) {
+std::string metarates_table(const MetaratesHead& head, const std::vector<ActionHistory>& rows) {
   struct Name {
     Action action;
     const char* name;
@@ -108,14 +91,13 @@ std::string metarates_table(const MetaratesHead& head, const std::vector<TableRo
       head.unique_directories ? "a directory of each task" : "one directory", head.path, "calls",
       "number", "seconds", "calls per second", "sum over tasks");
   for (const Name& name : names) {
-    const auto row = std::find_if(rows.begin(), rows.end(), [&](const TableRow& one) {
+    const auto row = std::find_if(rows.begin(), rows.end(), [&](const ActionHistory& one) {
       return one.measured.action == name.action;
     });
-    if (row == rows.end() || row->span_rates.empty()) continue;
+    if (row == rows.end() || row->rates.empty()) continue;
     text += fmt::format("{:<14}{:>12}{:>14.6f}{:>20.1f}{:>20.1f}\n", name.name, row->operations,
-                        median_interval(row->span_seconds).median,
-                        median_interval(row->span_rates).median,
-                        median_interval(row->summed_rates).median);
+                        row->span_seconds.median(), row->rates.of("span").median(),
+                        row->rates.of("sum_of_ranks").median());
   }
   return text;
 }

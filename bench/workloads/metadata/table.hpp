@@ -4,24 +4,13 @@
 #include <string>
 #include <vector>
 
-#include "measurement/histogram.hpp"
-#include "workloads/metadata/parameters.hpp"
+#include "workloads/metadata/results.hpp"
 
 namespace weir::bench::metadata {
 
-// The counted repetitions of one action, over all ranks.
-struct TableRow {
-  Measured measured;
-  std::int64_t operations = 0;             // in one repetition
-  std::vector<double> barrier_rates = {};  // operations per second, by repetition
-  std::vector<double> barrier_seconds = {};
-  std::vector<double> span_rates = {};
-  std::vector<double> span_seconds = {};
-  std::vector<double> summed_rates = {};  // sums of the ranks' own rates
-};
-
 // Returns the table of one configuration.
-[[nodiscard]] std::string weir_table(const std::string& label, const std::vector<TableRow>& rows);
+[[nodiscard]] std::string weir_table(const std::string& label,
+                                     const std::vector<ActionHistory>& rows);
 
 // What mdtest reports of a job besides its figures.
 struct MdtestHead {
@@ -37,8 +26,9 @@ struct MdtestHead {
 };
 // Returns mdtest's SUMMARY: largest, smallest, mean and deviation over the iterations, of rates,
 // seconds or both. Rates are mdtest's: over the time between the barriers.
-[[nodiscard]] std::string mdtest_table(const MdtestHead& head, const std::vector<TableRow>& rows,
-                                       bool rates, bool times);
+[[nodiscard]] std::string mdtest_table(const MdtestHead& head,
+                                       const std::vector<ActionHistory>& rows, bool rates,
+                                       bool times);
 
 // What metarates reports of a job besides its figures.
 struct MetaratesHead {
@@ -51,6 +41,6 @@ struct MetaratesHead {
 // of the slowest task, and as the sum of the tasks' own rates. They are medians over the
 // repetitions.
 [[nodiscard]] std::string metarates_table(const MetaratesHead& head,
-                                          const std::vector<TableRow>& rows);
+                                          const std::vector<ActionHistory>& rows);
 
 }  // namespace weir::bench::metadata

@@ -1,8 +1,9 @@
 #include "workloads/open/results.hpp"
 
-#include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
+#include <vector>
 
 #include "common/clock.hpp"
 #include "measurement/aggregate.hpp"
@@ -12,18 +13,6 @@ namespace weir::bench::opening {
 namespace {
 
 using nlohmann::ordered_json;
-
-constexpr const char* how_verified =
-    "after every step: each rank found its own piece of this repetition in the file that it had "
-    "opened; what was closed is there, as long as its pieces where it holds all of them; what was "
-    "removed is gone, and nothing else is left";
-
-ordered_json times_json(const std::vector<double>& values, const RepetitionPolicy& policy) {
-  const MedianInterval interval = median_interval(values, policy.confidence);
-  return {{"values_seconds", values},          {"median_seconds", interval.median},
-          {"low_seconds", interval.low},       {"high_seconds", interval.high},
-          {"confidence", interval.confidence}, {"converged", converged(policy, values)}};
-}
 
 ordered_json calls_json(const CountedStep& counted) {
   ordered_json calls = ordered_json::object();
@@ -37,11 +26,13 @@ ordered_json calls_json(const CountedStep& counted) {
 
 OpenRun::OpenRun(Variant variant, const Options& options, Executor& executor, CountedSteps counted,
                  ordered_json run)
-    : variant_(std::move(variant)),
+    : SweptRun(variant.label, variant.slug, std::move(run)),
+      variant_(std::move(variant)),
       options_(options),
       executor_(executor),
-      counted_(std::move(counted)),
-      run_(std::move(run)) {}
+      counted_(std::move(counted)) {
+  verifies_items_ = true;
+}
 
 Status OpenRun::repeat(std::int32_t /*repetition*/) {
   auto times = executor_.run(variant_);
@@ -50,11 +41,11 @@ Status OpenRun::repeat(std::int32_t /*repetition*/) {
   return {};
 }
 
-void OpenRun::add(const JobFacts& facts, const RepetitionPlace& place) {
-  ++repetitions_;
-  files_verified_ += times_.files_verified;
-  bytes_verified_ += times_.bytes_verified;
+ordered_json OpenRun::figures(const JobFacts& facts, bool counted) {
   const Job& job = facts.job;
+  job_nodes_ = job.nodes;
+  items_verified_ += times_.files_verified;
+  bytes_verified_ += times_.bytes_verified;
   // Times are on rank 0's clock.
   std::array<std::int64_t, step_count> starts{};
   std::array<std::int64_t, step_count> ends{};
@@ -74,7 +65,7 @@ void OpenRun::add(const JobFacts& facts, const RepetitionPlace& place) {
     mine[2 * i + 1] = seconds_of(last[i] - ends[i]);
   }
   const std::vector<Spread> spreads = spread_over_ranks(job, mine);
-  if (job.rank != 0) return;
+  if (job.rank != 0) return nullptr;
   ordered_json steps = ordered_json::array();
   for (std::size_t i = 0; i < step_count; ++i) {
     const double seconds = seconds_of(last[i] - first[i]);
@@ -82,31 +73,19 @@ void OpenRun::add(const JobFacts& facts, const RepetitionPlace& place) {
                      {"seconds", seconds},
                      {"rank_seconds", spread_json(spreads[2 * i], facts.hosts)},
                      {"wait_seconds", spread_json(spreads[2 * i + 1], facts.hosts)}});
-    if (!place.counted) continue;
-    step_seconds_[i].push_back(seconds);
-    shortest_seconds_ = std::min(shortest_seconds_, seconds);
+    if (!counted) continue;
+    step_seconds_[i].add(seconds);
+    compare_clocks_over(seconds);
   }
-  const double seconds = seconds_of(place.ended_ns - place.started_ns);
-  if (place.counted) seconds_.push_back(seconds);
-  run_["repetitions"].push_back(
-      {{"index", place.index},
-       {"warmup", !place.counted},
-       {"outlier", false},  // set at the end
-       {"started_seconds", seconds_of(place.started_ns + facts.offset.offset_ns - facts.epoch_ns)},
-       {"seconds", seconds},
-       {"order", place.order},
-       {"phases", ordered_json::array()},
-       {"functions", ordered_json::array()},
-       {"opening", std::move(steps)}});
+  return {{"opening", std::move(steps)}};
 }
 
-bool OpenRun::settled(const RepetitionPolicy& policy) const {
-  if (counted() >= policy.maximum) return true;
-  return counted() >= policy.minimum && converged(policy, seconds_of_step(Step::create)) &&
-         converged(policy, seconds_of_step(Step::open));
+bool OpenRun::converged(const RepetitionPolicy& policy) const {
+  return seconds_of_step(Step::create).converged(policy) &&
+         seconds_of_step(Step::open).converged(policy);
 }
 
-ordered_json OpenRun::operations_json(Step step, int job_nodes) const {
+ordered_json OpenRun::operations_json(Step step) const {
   const auto which = static_cast<std::size_t>(step);
   const std::vector<CountedStep>& points = counted_.by_ranks[which];
   if (points.empty()) return nullptr;
@@ -120,7 +99,7 @@ ordered_json OpenRun::operations_json(Step step, int job_nodes) const {
   // The library's requests depend on the nodes, so over ranks of several real nodes no line
   // describes them.
   const bool asks_by_node = variant_.api->can.plans && options_.ranks_per_node == 0;
-  const bool expects = nodes != nullptr || (has_slope(points) && !(asks_by_node && job_nodes > 1));
+  const bool expects = nodes != nullptr || (has_slope(points) && !(asks_by_node && job_nodes_ > 1));
   ordered_json expected = ordered_json::array();
   for (const std::int64_t ranks : expected_ranks) {
     if (!expects) break;
@@ -151,36 +130,19 @@ ordered_json OpenRun::operations_json(Step step, int job_nodes) const {
           {"expected", std::move(expected)}};
 }
 
-void OpenRun::finish(const JobFacts& facts, const ordered_json& environment,
-                     const ordered_json& clocks) {
-  const std::vector<NodeReport> nodes = gather_nodes(facts.job, {});
-  const std::array<double, 2> verified{static_cast<double>(files_verified_),
-                                       static_cast<double>(bytes_verified_)};
-  const std::vector<double> all_verified = sum_over_ranks(facts.job, verified);
-  if (facts.job.rank != 0) return;
-  const std::vector<bool> outlying = outliers(seconds_);
-  std::size_t number = 0;
-  for (ordered_json& repetition : run_["repetitions"]) {
-    if (!repetition["warmup"].get<bool>()) repetition["outlier"] = bool{outlying[number++]};
-  }
+void OpenRun::put_series(const RepetitionPolicy& policy) {
+  run()["opening"] = ordered_json::array();
   for (const Step step : all_steps) {
-    run_["opening"].push_back({{"step", name_of(step)},
-                               {"times", times_json(seconds_of_step(step), facts.core.repetitions)},
-                               {"operations", operations_json(step, facts.job.nodes)}});
+    run()["opening"].push_back({{"step", name_of(step)},
+                                {"times", seconds_of_step(step).to_json(policy)},
+                                {"operations", operations_json(step)}});
   }
-  for (const NodeReport& node : nodes) {
-    run_["nodes"].push_back(
-        {{"host", node.host}, {"ranks", node.ranks}, {"phases", ordered_json::array()}});
-  }
-  if (facts.core.verify) {
-    run_["verification"]["how"] = how_verified;
-    run_["verification"]["items_verified"] = static_cast<std::int64_t>(all_verified[0]);
-    run_["verification"]["bytes_verified"] = static_cast<std::int64_t>(all_verified[1]);
-  }
-  run_["clocks"] = clocks;
-  run_["environment"] = environment;
-  run_["status"] = "complete";
-  run_["finished_utc"] = utc_now();
+}
+
+std::string OpenRun::how_verified() const {
+  return "after every step: each rank found its own piece of this repetition in the file that it "
+         "had opened; what was closed is there, as long as its pieces where it holds all of them; "
+         "what was removed is gone, and nothing else is left";
 }
 
 }  // namespace weir::bench::opening

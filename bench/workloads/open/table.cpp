@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "measurement/repetition.hpp"
-
 namespace weir::bench::opening {
 
 std::string time_text(double seconds) {
@@ -17,7 +15,7 @@ std::string table(const OpenRun& run) {
       fmt::format("{}\n{:<16}{:>10}{:>24}{:>12}{:>12}{:>26}\n", run.label(), "step", "median",
                   "95 % of the median", "operations", "first rank", "on n ranks");
   for (const Step step : all_steps) {
-    const MedianInterval interval = median_interval(run.seconds_of_step(step));
+    const MedianInterval interval = run.seconds_of_step(step).interval();
     text += fmt::format("{:<16}{:>10}{:>24}", name_of(step), time_text(interval.median),
                         fmt::format("{} to {}", time_text(interval.low), time_text(interval.high)));
     const auto& points = run.counts().by_ranks[static_cast<std::size_t>(step)];

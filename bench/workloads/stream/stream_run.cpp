@@ -69,7 +69,7 @@ Status print_summary(const Job& job, const JobFolders& folders, const Options& o
   std::vector<IorTest> tests;
   for (const StreamRun* run : runs) {
     std::vector<TableRow> rows;
-    for (const CountedPhase& phase : run->results().counted_phases()) rows.push_back(row_of(phase));
+    for (const CountedPhase& phase : run->counted_phases()) rows.push_back(row_of(phase));
     tests.push_back({.variant = run->configuration().variant,
                      .layout = run->configuration().layout,
                      .file = run->configuration().files.path(0, 0),
