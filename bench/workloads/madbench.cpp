@@ -123,8 +123,9 @@ class MadbenchWorkload final : public SweptWorkload {
     hog_ = std::move(hog).value();
     buffers_.emplace(std::move(buffers).value());
     auto work = make_work(job, under_way.guard, request_, *buffers_);
+    status = work ? Status() : work.error();
     if (work) work_ = std::move(work).value();
-    status = agree_on(job, work_ ? Status() : Status(work.error()), failed_rank);
+    status = agree_on(job, std::move(status), failed_rank);
     if (!status) return status.error();
     executor_ =
         std::make_unique<Executor>(job, under_way.guard, request_.core, request_.size, *work_);

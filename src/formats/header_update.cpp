@@ -128,8 +128,9 @@ class Commit {
     std::vector<Before> before = std::move(before_);
     before_ = {};
     if (before.empty()) return {};
-    for (auto one = before.rbegin(); one != before.rend(); ++one) {
-      Status restored = std::visit([&](const auto& kept) { return restore(kept); }, *one);
+    std::reverse(before.begin(), before.end());
+    for (const Before& one : before) {
+      Status restored = std::visit([&](const auto& kept) { return restore(kept); }, one);
       if (!restored.ok()) return restored;
     }
     return make_changes_durable();
