@@ -20,7 +20,9 @@ int print_plan(const Settings& settings, const MakeWorkload& make) {
   const auto made = make(settings, ranks.value());
   if (!made) return complain(made.error());
   const SweptWorkload& workload = *made.value();
-  if (Status there = workload.check_places(ranks.value()); !there) return complain(there.error());
+  Status fits = workload.check_places(ranks.value());
+  if (fits.ok()) fits = workload.check_room(ranks.value());
+  if (!fits) return complain(fits.error());
   return print_planned(workload.configurations(ranks.value()), workload.core(),
                        workload.transfer_bytes(ranks.value()), workload.notes());
 }
@@ -99,7 +101,9 @@ int run_in_job(const std::string& name, const Job& job, std::unique_ptr<SweptWor
       agree_on(job, job.rank == 0 ? workload.check_places(job.size) : Status(), &failed_rank);
   if (status.ok()) status = workload.check_nodes(job);
   if (status.ok()) {
-    status = agree_on(job, job.rank == 0 ? workload.make_places() : Status(), &failed_rank);
+    if (job.rank == 0) status = workload.check_room(job.size);
+    if (job.rank == 0 && status.ok()) status = workload.make_places();
+    status = agree_on(job, std::move(status), &failed_rank);
   }
   if (!status) return refuse(status.error());
   // Only rank 0 reads the expectations, because it writes them into the results.

@@ -3,8 +3,8 @@
 //
 // clang-format off
 // The steps on every rank:
-//   1. check_places() on rank 0, then check_nodes(). If either fails, the program prints one line
-//      and ends, and nothing has been written.
+//   1. check_places() on rank 0, check_nodes(), check_room() on rank 0. If one fails, the program
+//      prints one line and ends, and nothing has been written.
 //   2. The folders of results and test files are created (run_folder.hpp). From here on a guard
 //      removes the test files of a run that breaks off (failure.hpp).
 //   3. prepare(), then the run.json of every configuration, with status "running".
@@ -59,11 +59,13 @@ class SweptWorkload {
   [[nodiscard]] virtual Status check_places(std::int64_t /*ranks*/) const {
     return check_directory(core().directory, core().striping);
   }
-  // Creates the directories that the user asked for. On rank 0, after check_places().
+  // Creates the directories that the user asked for. On rank 0, after all checks.
   virtual Status make_places() { return {}; }
   // Fails if the nodes lack a resource that the run needs. Collective; all ranks return the same
   // status.
   virtual Status check_nodes(const Job& /*job*/) { return {}; }
+  // Fails if a directory has too little room, if check_places() has not looked at it. Local.
+  [[nodiscard]] virtual Status check_room(std::int64_t /*ranks*/) const { return {}; }
 
   // Returns what the guard removes if the run breaks off before the workload has given it more.
   [[nodiscard]] virtual TestFiles test_files(const JobFolders& folders) const {

@@ -100,14 +100,12 @@ class MadbenchWorkload final : public SweptWorkload {
     return moves ? largest_share_bytes() : 0;
   }
 
-  [[nodiscard]] Status check_places(std::int64_t /*ranks*/) const override {
-    const CoreSettings& core = request_.core;
-    if (Status there = check_directory(core.directory, core.striping); !there) return there;
-    return check_disk(core, request_.layout.disk_bytes());
-  }
-
   Status check_nodes(const Job& job) override {
     return check_memory(job, request_.core, request_.layout.memory_bytes_per_rank(), &hog_bytes_);
+  }
+
+  [[nodiscard]] Status check_room(std::int64_t /*ranks*/) const override {
+    return check_disk(request_.core, request_.layout.disk_bytes());
   }
 
   // Also allocates the memory.

@@ -80,19 +80,6 @@ std::string existing_directory(const Request& request) {
   return request.options.make_directory ? path.string() : request.core.directory;
 }
 
-Status check_room(const Request& request) {
-  CoreSettings core = request.core;
-  core.directory = existing_directory(request);
-  if (Status status = check_directory(core.directory, core.striping); !status) return status;
-  // The number of items that a stonewall leaves is unknown.
-  if (request.options.existing || request.options.stonewall_seconds > 0) return {};
-  std::int64_t bytes = 0;
-  for (const Variant& variant : request.variants) {
-    bytes = std::max(bytes, disk_bytes(variant, request.options));
-  }
-  return check_disk(core, bytes);
-}
-
 // Fails if io_uring on this rank's node lacks something that the request needs.
 Status check_ring(const Request& request) {
   for (const Variant& variant : request.variants) {
@@ -211,7 +198,19 @@ class MetadataWorkload final : public SweptWorkload {
   }
 
   [[nodiscard]] Status check_places(std::int64_t /*ranks*/) const override {
-    return check_room(request_);
+    return check_directory(existing_directory(request_), request_.core.striping);
+  }
+
+  [[nodiscard]] Status check_room(std::int64_t /*ranks*/) const override {
+    // The number of items that a stonewall leaves is unknown.
+    if (request_.options.existing || request_.options.stonewall_seconds > 0) return {};
+    CoreSettings core = request_.core;
+    core.directory = existing_directory(request_);
+    std::int64_t bytes = 0;
+    for (const Variant& variant : request_.variants) {
+      bytes = std::max(bytes, disk_bytes(variant, request_.options));
+    }
+    return check_disk(core, bytes);
   }
 
   Status make_places() override {
