@@ -77,6 +77,8 @@ Status remove_folder(const std::string& folder) {
 const char* cause_of(const Error& error) {
   switch (error.code) {
     case ErrorCode::invalid_argument:
+    case ErrorCode::mismatch:
+    case ErrorCode::given_up:
       return "invalid_argument";
     case ErrorCode::io:
       break;

@@ -2,86 +2,149 @@
 
 #include <fmt/format.h>
 
-#include <memory>
+#include <algorithm>
+#include <utility>
 
 #include "aggregation/byte_account.hpp"
+#include "array/fingerprint.hpp"
 #include "ranks/progress.hpp"
 #include "ranks/waiting.hpp"
 
 namespace weir::aggregation {
 namespace {
 
-// Number of naps between two checks of everything else, while an error is broadcast.
+using ranks::Channel;
+
+// Numbers that the ranks compare.
+constexpr std::size_t compared_call = 0;
+constexpr std::size_t compared_memory = 1;
+
+// Number of naps between two checks of everything else, while a message is under way.
 constexpr int naps_per_progress = 16;
+
+// A text about a call begins with its digest.
+constexpr std::size_t digest_letters = 16;
+
+std::string without_digest(const std::string& text) {
+  return text.substr(std::min(digest_letters, text.size()));
+}
 
 }  // namespace
 
-void Agreement::start(ranks::Channel& channel, MPI_Comm communicator, const Status& mine,
-                      const CallFingerprint& fingerprint, bool asks, std::int64_t unstored) {
+Call Call::of(std::string text, Status possible) {
+  array::Fingerprint digest;
+  for (const char letter : text) digest.add(static_cast<unsigned char>(letter));
+  return {.digest = digest.value(),
+          .describe = [text = std::move(text)] { return text; },
+          .possible = std::move(possible)};
+}
+
+void Agreement::start(Channel& channel, MPI_Comm communicator, const Call& call,
+                      std::int64_t unstored) {
   channel_ = &channel;
   communicator_ = communicator;
-  broadcasting_ = false;
-  mine_ = mine;
+  MPI_Comm_rank(communicator, &rank_);
+  call_ = call;
   outcome_ = {};
-  int rank = 0;
-  MPI_Comm_rank(communicator, &rank);
-  round_ = ranks::Channel::Round(mine.ok() ? ranks::Channel::nobody : rank, asks);
+  round_ = Channel::Round(call.possible.ok() ? Channel::nobody : rank_, call.asks);
   round_.add(unstored);
-  for (std::size_t kind = 0; kind < argument_kinds; ++kind) {
-    round_.compare(kind, fingerprint.of(kind));
-  }
+  round_.compare(compared_call, static_cast<std::int64_t>(call.digest));
+  if (call.remembered) round_.compare(compared_memory, *call.remembered);
+  step_ = Step::voting;
   channel.start(round_);
 }
 
+bool Agreement::all_remember_the_same() const { return round_.is_alike(compared_memory); }
+
 bool Agreement::test() {
-  if (broadcasting_) {
+  if (step_ == Step::voting) {
+    if (!channel_->test(round_)) return false;
+    end_vote();
+  }
+  while (step_ != Step::ended && !channel_->revocation().is_revoked()) {
     const Result<bool> done = ranks::test(pending_);
     if (!done) channel_->revocation().revoke(done.error());
     if (!done || !done.value()) return false;
-    Error error = message_.error();
-    error.rank = failed_;
-    outcome_ = error;
-    return true;
+    take_message();
   }
-  if (!channel_->test(round_)) return false;
-  if (round_.lowest_failed() == ranks::Channel::nobody) {
-    for (std::size_t kind = 0; kind < argument_kinds && outcome_.ok(); ++kind) {
-      if (round_.is_alike(kind)) continue;
-      outcome_ =
-          invalid_argument(fmt::format("the ranks do not agree on {}: pass the same on all of them",
-                                       name_of(static_cast<Argument>(kind))));
+  return step_ == Step::ended;
+}
+
+void Agreement::end_vote() {
+  const bool is_alike = round_.is_alike(compared_call);
+  lowest_ = round_.lowest_failed();
+  if (lowest_ != Channel::nobody && !(is_alike && call_.gives_up)) {
+    if (rank_ == lowest_) message_ = ranks::ErrorMessage::of(call_.possible.error());
+    broadcast(lowest_, Step::failure);
+  } else if (!is_alike) {
+    text_ = fmt::format("{:016x}", call_.digest) + (call_.describe ? call_.describe() : "");
+    message_ = ranks::ErrorMessage::of(Error(ErrorCode::mismatch, text_));
+    broadcast(0, Step::first_call);
+  } else {
+    step_ = Step::ended;
+    outcome_ = check_all_stored(round_.sum());
+  }
+}
+
+void Agreement::take_message() {
+  switch (step_) {
+    case Step::failure: {
+      Error error = message_.error();
+      error.rank = static_cast<int>(lowest_);
+      outcome_ = std::move(error);
+      step_ = Step::ended;
+      break;
     }
-    if (outcome_.ok()) outcome_ = check_all_stored(round_.sum());
-    return true;
+    case Step::first_call:
+      first_text_ = message_.error().message;
+      differs_ = text_.compare(0, digest_letters, first_text_, 0, digest_letters) == 0
+                     ? Channel::nobody
+                     : rank_;
+      step_ = Step::lowest;
+      note(ranks::reduce_to_all(pending_, &differs_, &lowest_, 1, MPI_INT64_T, MPI_MIN,
+                                communicator_));
+      break;
+    case Step::lowest:
+      message_ = ranks::ErrorMessage::of(Error(ErrorCode::mismatch, text_));
+      broadcast(lowest_, Step::other_call);
+      break;
+    case Step::other_call:
+      outcome_ = Error(
+          ErrorCode::mismatch,
+          fmt::format("ranks differ: rank 0 called {}, rank {} called {}; every rank makes the "
+                      "same calls in the same order with the same arguments",
+                      without_digest(first_text_), lowest_,
+                      without_digest(message_.error().message)));
+      step_ = Step::ended;
+      break;
+    case Step::voting:
+    case Step::ended:
+      break;
   }
-  failed_ = static_cast<int>(round_.lowest_failed());
-  int rank = 0;
-  MPI_Comm_rank(communicator_, &rank);
-  if (rank == failed_) message_ = ranks::ErrorMessage::of(mine_.error());
-  const Status begun =
-      ranks::broadcast(pending_, &message_, sizeof message_, failed_, communicator_);
-  // After a failure the broadcast is not tested again: the session is revoked.
-  if (!begun.ok()) {
-    channel_->revocation().revoke(begun.error());
-    return false;
-  }
-  broadcasting_ = true;
-  return test();
+}
+
+void Agreement::broadcast(std::int64_t root, Step step) {
+  step_ = step;
+  note(ranks::broadcast(pending_, &message_, sizeof message_, static_cast<int>(root),
+                        communicator_));
+}
+
+// After an error nothing is tested again: the session is revoked.
+void Agreement::note(const Status& begun) {
+  if (!begun.ok()) channel_->revocation().revoke(begun.error());
 }
 
 void Agreement::nap() {
-  if (broadcasting_) {
-    ranks::yield_or_doze(++naps_);
-    if (naps_ % naps_per_progress == 0) ranks::keep_moving(channel_->revocation());
-  } else {
+  if (step_ == Step::voting) {
     channel_->nap(round_);
+    return;
   }
+  ranks::yield_or_doze(++naps_);
+  if (naps_ % naps_per_progress == 0) ranks::keep_moving(channel_->revocation());
 }
 
-namespace {
-
-Status see_through(std::unique_ptr<Agreement>& agreement, ranks::Channel& channel,
-                   double deadline_seconds) {
+Status finish(std::unique_ptr<Agreement>& agreement, double deadline_seconds) {
+  Channel& channel = agreement->channel();
   ranks::Patience patience(deadline_seconds, channel.life());
   while (!agreement->test()) {
     const bool revoked = channel.revocation().is_revoked();
@@ -89,30 +152,17 @@ Status see_through(std::unique_ptr<Agreement>& agreement, ranks::Channel& channe
       agreement->nap();
       continue;
     }
-    // The broadcast may still write into the object, so it is never freed.
     [[maybe_unused]] const auto* const abandoned = agreement.release();
     return revoked ? channel.revocation().error() : patience.passed("the other ranks");
   }
   return agreement->outcome();
 }
 
-}  // namespace
-
-Status agree(ranks::Channel& channel, MPI_Comm communicator, const Status& mine,
-             const CallFingerprint& fingerprint, double deadline_seconds, std::int64_t unstored) {
+Status agree(Channel& channel, MPI_Comm communicator, const Call& call, double deadline_seconds,
+             std::int64_t unstored) {
   auto agreement = std::make_unique<Agreement>();
-  agreement->start(channel, communicator, mine, fingerprint, false, unstored);
-  return see_through(agreement, channel, deadline_seconds);
-}
-
-Status agree_to_ask(ranks::Channel& channel, MPI_Comm communicator, const Status& mine,
-                    const CallFingerprint& fingerprint, double deadline_seconds,
-                    ranks::Channel::Round& round) {
-  auto agreement = std::make_unique<Agreement>();
-  agreement->start(channel, communicator, mine, fingerprint, true);
-  Status agreed = see_through(agreement, channel, deadline_seconds);
-  if (agreement != nullptr) round = agreement->round();
-  return agreed;
+  agreement->start(channel, communicator, call, unstored);
+  return finish(agreement, deadline_seconds);
 }
 
 }  // namespace weir::aggregation

@@ -11,7 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "aggregation/agreement.hpp"
 #include "aggregation/array_file.hpp"
+#include "aggregation/call_queue.hpp"
+#include "aggregation/collective_state.hpp"
 #include "aggregation/layout_broadcast.hpp"
 #include "aggregation/own_region.hpp"
 #include "aggregation/region_request.hpp"
@@ -129,10 +132,10 @@ LayoutBroadcast told_of(const storage::RawArray& array, const std::string& path)
 }  // namespace
 
 Collective::Collective(CollectiveState state)
-    : state_(std::make_unique<CollectiveState>(std::move(state))) {}
+    : state_(std::make_unique<CollectiveState>(std::move(state))),
+      calls_(std::make_unique<CallQueue>(*state_)) {}
 
 Collective::~Collective() {
-  end_current(*state_);
   state_->engines->call_between_parts(nullptr);
   if (state_->broken || (state_->group != nullptr && state_->group->revocation().is_revoked())) {
     if (state_->group != nullptr) state_->group->abandon();
@@ -147,30 +150,27 @@ int Collective::rank() const { return state_->rank; }
 int Collective::ranks() const { return state_->ranks; }
 std::int64_t Collective::nodes() const { return state_->group->nodes(); }
 const CollectiveSettings& Collective::settings() const { return state_->settings; }
-const CollectiveFigures& Collective::figures() const { return state_->figures; }
-ranks::Channel& Collective::comparisons() { return state_->group->comparisons(); }
+const CollectiveFigures* Collective::figures() const {
+  return state_->requests == 0 ? nullptr : &state_->figures;
+}
+CallQueue& Collective::calls() { return *calls_; }
 
 Result<std::unique_ptr<StepFile>> Collective::create_file(
     const std::string& path, const storage::FileDescription& description,
-    const FileSettings& settings, const Asked* asked) {
-  end_current(*state_);
-  return StepFile::create(*state_, path, description, settings, asked);
+    const FileSettings& settings) {
+  return StepFile::create(*state_, path, description, settings);
 }
 
 Result<std::unique_ptr<StepFile>> Collective::open_file(const std::string& path,
-                                                        const FileSettings& settings, bool writable,
-                                                        const Asked* asked) {
-  end_current(*state_);
-  return StepFile::open(*state_, path, settings, writable, asked);
+                                                        const FileSettings& settings,
+                                                        bool writable) {
+  return StepFile::open(*state_, path, settings, writable);
 }
 
-Status Collective::extend_file(StepFile& file, const storage::Additions& added,
-                               const Asked* asked) {
-  return file.extend(*state_, added, asked);
+Status Collective::extend_file(StepFile& file, const storage::Additions& added) {
+  return file.extend(*state_, added);
 }
-Status Collective::begin_step(StepFile& file, const Asked* asked) {
-  return file.begin_step(*state_, asked);
-}
+Status Collective::begin_step(StepFile& file) { return file.begin_step(*state_); }
 Status Collective::end_step(StepFile& file) { return file.end_step(*state_); }
 Status Collective::abort_step(StepFile& file) { return file.abort_step(*state_); }
 Status Collective::drop_steps(StepFile& file, std::int64_t steps) {
@@ -180,35 +180,29 @@ Status Collective::close_file(StepFile& file) { return file.close(*state_); }
 
 Result<plan::SharedDistribution> Collective::distribute(const array::Shape& shape,
                                                         const array::BoxList& mine) {
-  end_current(*state_);
   auto made = share_boxes(*state_, shape, mine.numbers());
   if (!made) return made.error();
   return plan::SharedDistribution(std::move(made).value());
 }
 
-Status Collective::write(std::span<const ArrayPart> parts) { return begin_write(parts)->wait(); }
-Status Collective::read(std::span<const ArrayPart> parts) { return begin_read(parts)->wait(); }
-std::unique_ptr<Request> Collective::begin_write(std::span<const ArrayPart> parts) {
-  return begin(parts, Direction::write);
-}
-std::unique_ptr<Request> Collective::begin_read(std::span<const ArrayPart> parts) {
-  return begin(parts, Direction::read);
-}
-std::unique_ptr<Request> Collective::begin(std::span<const ArrayPart> parts, Direction direction) {
-  end_current(*state_);
-  return std::make_unique<CollectiveRequest>(*state_, parts, direction);
+std::shared_ptr<Request> Collective::begin(const Call& call, Direction direction,
+                                           std::span<const ArrayPart> parts,
+                                           std::shared_ptr<const void> memory) {
+  auto work = std::make_unique<CollectiveRequest>(*state_, direction);
+  Call whole = call;
+  if (call.possible.ok()) whole.possible = work->take(parts);
+  if (whole.possible.ok()) whole.digest = work->fingerprint(call.digest);
+  return calls_->submit(whole, std::move(work), std::move(memory));
 }
 
-std::unique_ptr<Request> Collective::begin_regions(OpenArray& file, Direction direction,
-                                                   const OwnRegion& own,
-                                                   std::optional<plan::SharedDistribution> known,
-                                                   LearnRegions learn) {
-  end_current(*state_);
-  return std::make_unique<RegionRequest>(*state_, file, direction, own, std::move(known),
-                                         std::move(learn));
-}
-void Collective::forget_regions(const plan::SharedDistribution& regions) {
-  state_->planner->forget(regions);
+std::shared_ptr<Request> Collective::begin_regions(const Call& call, OpenArray* file,
+                                                   Direction direction, const OwnRegion& own,
+                                                   std::shared_ptr<const void> memory) {
+  auto work = std::make_unique<RegionRequest>(*state_, file, direction, own);
+  Call whole = call;
+  if (call.possible.ok()) whole.possible = check_array(*file, direction);
+  whole.remembered = whole.possible.ok() ? work->find_known() : -1;
+  return calls_->submit(whole, std::move(work), std::move(memory));
 }
 Status Collective::move_alone(OpenArray& file, Direction direction, const OwnRegion& own) {
   if (state_->broken) return broken_collective();
@@ -217,9 +211,7 @@ Status Collective::move_alone(OpenArray& file, Direction direction, const OwnReg
 }
 
 Result<std::unique_ptr<OpenArray>> Collective::create_array(const std::string& path,
-                                                            const storage::RawArray& array,
-                                                            const Asked* asked) {
-  end_current(*state_);
+                                                            const storage::RawArray& array) {
   storage::RawArray settled = array;
   if (settled.files == 0) {
     settled.files = settled.layout == storage::FileLayout::shared ? 1
@@ -232,13 +224,6 @@ Result<std::unique_ptr<OpenArray>> Collective::create_array(const std::string& p
   }
   Status possible = settled.check();
   if (!possible.ok()) possible.error().file = path;
-  CallFingerprint fingerprint;
-  fingerprint.add(Argument::call, "create");
-  fingerprint.add(Argument::files, path);
-  if (possible.ok() && asked == nullptr) {
-    fingerprint.add(Argument::files, storage::raw_array_json(settled));
-    fingerprint.add(Argument::files, settled.striping.text());
-  }
   // Rank 0 holds the lock until the array is closed. An array that is only opened takes no lock.
   storage::WriterLock lock;
   const auto create = [&]() -> Result<LayoutBroadcast> {
@@ -249,19 +234,14 @@ Result<std::unique_ptr<OpenArray>> Collective::create_array(const std::string& p
     if (Status made = storage::create_raw_files(settled, path); !made.ok()) return made.error();
     return told_of(settled, path);
   };
-  auto told = ask_for_layout(*state_, asked, possible, fingerprint, create, path);
+  auto told = ask_for_layout(*state_, possible, create, path);
   if (!told) return told.error();
   return made(
       std::move(told.value().map.arrays.front().map), path, true, told.value().targets,
       [settled, path] { return storage::sync_raw_names(settled, path); }, std::move(lock));
 }
 
-Result<std::unique_ptr<OpenArray>> Collective::open_array(const std::string& path, bool writable,
-                                                          const Asked* asked) {
-  end_current(*state_);
-  CallFingerprint fingerprint;
-  fingerprint.add(Argument::call, writable ? "open for writing" : "open");
-  fingerprint.add(Argument::files, path);
+Result<std::unique_ptr<OpenArray>> Collective::open_array(const std::string& path, bool writable) {
   std::function<Status()> sync_names;  // an earlier program may not have made the names durable
   const auto open = [&]() -> Result<LayoutBroadcast> {
     const auto array = storage::open_raw_files(path);
@@ -269,7 +249,7 @@ Result<std::unique_ptr<OpenArray>> Collective::open_array(const std::string& pat
     sync_names = [found = array.value(), path] { return storage::sync_raw_names(found, path); };
     return told_of(array.value(), path);
   };
-  auto told = ask_for_layout(*state_, asked, {}, fingerprint, open, path);
+  auto told = ask_for_layout(*state_, {}, open, path);
   if (!told) return told.error();
   return made(std::move(told.value().map.arrays.front().map), path, writable, told.value().targets,
               std::move(sync_names), {});
@@ -307,24 +287,16 @@ Result<std::string> Collective::explain(std::span<const ArrayPart> parts, Direct
 }
 
 Status Collective::sync(OpenArray& file) {
-  end_current(*state_);
-  CallFingerprint fingerprint;
-  fingerprint.add(Argument::call, "sync");
-  fingerprint.add(Argument::files, file.number());
-  Status agreed = agree_on(*state_, file.sync(begin_sync(*state_)), fingerprint);
+  Status agreed = agree_on(*state_, file.sync(begin_sync(*state_)));
   learn_losses(*state_, agreed);
   return agreed;
 }
 
 Status Collective::close(OpenArray& file) {
-  end_current(*state_);
-  CallFingerprint fingerprint;
-  fingerprint.add(Argument::call, "close");
-  fingerprint.add(Argument::files, file.number());
   file.set_closed();
   Status closed = file.close_files();
   forget_descriptors(*state_, file.number());
-  Status agreed = agree_on(*state_, closed, fingerprint);
+  Status agreed = agree_on(*state_, closed);
   file.set_lock({});  // released when no rank writes to it any more
   return agreed;
 }
@@ -359,17 +331,15 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
   MPI_Comm_rank(state.communicator, &state.rank);
   MPI_Comm_size(state.communicator, &state.ranks);
 
-  CallFingerprint fingerprint;
-  fingerprint.add(Argument::call, "create a Collective");
-  fingerprint.add(
-      Argument::settings,
-      fmt::format("{} {} {} {} {} {} {} {}", name_of(settings.strategy), name_of(settings.engine),
-                  settings.aggregators, settings.buffer_bytes, settings.buffers,
-                  settings.deadline_seconds, settings.ranks_per_node, settings.alignment_bytes));
-  fingerprint.add(Argument::settings, text_of(settings.rates, settings.targets));
   if (possible.ok() && settings.engine) possible = state.engines->check(*settings.engine);
+  const Call call = Call::of(
+      fmt::format("Collective::create({} {} {} {} {} {} {} {}; {})", name_of(settings.strategy),
+                  name_of(settings.engine), settings.aggregators, settings.buffer_bytes,
+                  settings.buffers, settings.deadline_seconds, settings.ranks_per_node,
+                  settings.alignment_bytes, text_of(settings.rates, settings.targets)),
+      possible);
   ranks::Channel channel(state.communicator);  // used until the group has channels
-  Status agreed = agree(channel, state.communicator, possible, fingerprint, deadline);
+  Status agreed = agree(channel, state.communicator, call, deadline);
   if (agreed.ok() && !settings.engine) {
     agreed = share_engines(state, channel.revocation(), deadline, chosen.engines);
     if (!agreed.ok()) return agreed.error();
@@ -380,7 +350,7 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
         state.group->create(state.communicator, chosen.ranks_per_node, chosen.aggregators,
                             chosen.buffers, chosen.buffer_bytes, deadline, channel.revocation());
     const bool over = !made.ok() && ranks::ends_communication(made.error());
-    agreed = over ? made : agree(channel, state.communicator, made, fingerprint, deadline);
+    agreed = over ? made : agree(channel, state.communicator, {.possible = made}, deadline);
   }
   if (!agreed.ok()) {
     if (ranks::ends_communication(agreed.error())) {

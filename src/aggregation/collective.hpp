@@ -1,14 +1,19 @@
 // Collective writing and reading of arrays, on which the C API is built.
 //
-// Functions marked "collective" are called by all ranks of the communicator, in the same order,
-// with the same arguments except for those marked "per rank". All ranks get the same result: at the
-// end of each call, one round of votes (channel.hpp) determines the lowest rank that failed, and
-// every rank returns that rank's error (with its rank, file and offset). A rank that fails keeps
-// taking part, without I/O, so that no other rank waits for it. If arguments differ between ranks,
-// or are invalid on one rank, the call fails on every rank before anything is written.
+// All ranks of the communicator make the same calls in the same order. Each call is a turn in the
+// queue of calls (call_queue.hpp): one vote opens it, in which all ranks compare what they call and
+// learn of the errors that ranks found in their own arguments, and calls that differ or are refused
+// end with it. Functions marked "collective" carry out a part of a call whose turn it is; they are
+// called by all ranks with the same arguments, except for those marked "per rank", and do not
+// compare anything. Requests take their turn by themselves.
+//
+// All ranks get the same result: at the end of each function, one round of votes (channel.hpp)
+// determines the lowest rank that failed, and every rank returns that rank's error (with its rank,
+// file and offset). A rank that fails keeps taking part, without I/O, so that no other rank waits
+// for it.
 //
 // Every wait ends at the deadline in the settings. After a missed deadline the ranks no longer
-// agree on their state. The Collective is then broken, and all its functions fail at once.
+// agree on their state. The session is then broken, and all calls fail at once.
 //
 // MPI is called only from the calling thread: MPI_THREAD_FUNNELED is sufficient.
 #pragma once
@@ -40,14 +45,16 @@
 #include "plan/parameters.hpp"
 #include "plan/platform_rates.hpp"
 #include "plan/request.hpp"
-#include "ranks/channel.hpp"
 #include "system/step_durability.hpp"
 #include "topology/topology.hpp"
 
 namespace weir::aggregation {
 
+class CallQueue;         // call_queue.hpp
 class OpenArray;         // array_file.hpp
+class Request;           // call_queue.hpp
 class StepFile;          // step_file.hpp
+struct Call;             // agreement.hpp
 struct CollectiveState;  // collective_state.hpp
 
 // Return the spelling used in settings: "automatic" for nothing, otherwise that of plan::name_of().
@@ -123,9 +130,9 @@ struct MemoryPiece {
   std::byte* data = nullptr;              // may be null if the piece is empty
 };
 
-// One array of a request. Pointers and spans must stay valid until the request has ended. There may
-// be thousands of parts, mostly alike. Parts with equal values should use the same pointer for
-// them, since the value is then examined only once.
+// One array of a request, as the caller has checked it. Pointers and spans must stay valid until
+// the request has ended. There may be thousands of parts, mostly alike. Parts with equal values
+// should use the same pointer for them, since the value is then examined only once.
 struct ArrayPart {
   OpenArray* file = nullptr;
   // Distribution of the array over memory. It has the array's shape, and at most as many ranks as
@@ -143,34 +150,6 @@ struct ArrayPart {
 struct OwnRegion {
   array::Section region;  // inside the array's shape
   std::span<const MemoryPiece> pieces;
-};
-// A function that receives the regions of all ranks: a distribution with one piece per rank.
-using LearnRegions = std::function<void(const plan::SharedDistribution& regions)>;
-
-// A write or read under way. It makes progress only inside test() and wait().
-class Request {
- public:
-  Request() = default;
-  Request(const Request&) = delete;
-  Request& operator=(const Request&) = delete;
-  virtual ~Request() = default;  // waits if wait() was not called; the status is lost
-
-  // Makes as much progress as possible without waiting. Returns true if the request has ended;
-  // wait() then returns at once. The call is local, but no rank's request ends before all ranks
-  // call test() or wait().
-  [[nodiscard]] virtual bool test() = 0;
-  // Collective. Returns the outcome of the request, equal on every rank and in repeated calls.
-  virtual Status wait() = 0;
-  // Valid after the request has ended.
-  [[nodiscard]] virtual const CollectiveFigures& figures() const = 0;
-};
-
-// An earlier agreement of all ranks to make a call, which replaces the agreement inside the call: a
-// round that has ended by asking rank 0 (channel.hpp), and that has compared every argument and
-// everything on which the call depends. The call answers the round in any case.
-struct Asked {
-  ranks::Channel& channel;
-  const ranks::Channel::Round& round;
 };
 
 class Collective {
@@ -194,28 +173,29 @@ class Collective {
   // each request chooses.
   [[nodiscard]] const CollectiveSettings& settings() const;
 
-  // In the calls below, `asked` is null for callers that have not agreed beforehand.
+  // The calls of this rank.
+  [[nodiscard]] CallQueue& calls();
+
+  // In the functions below, rank 0 alone finds out what all need. If the call asks (agreement.hpp),
+  // the first of them in a call sends its answer with the opening vote.
 
   // Collective. Creates the files of `array` and its document in an existing folder; existing files
   // of this name are replaced. array.files = 0 means as many files as aggregators (or ranks).
   Result<std::unique_ptr<OpenArray>> create_array(const std::string& path,
-                                                  const storage::RawArray& array,
-                                                  const Asked* asked = nullptr);
+                                                  const storage::RawArray& array);
   // Collective. Rank 0 reads the document and checks the sizes of the files.
-  Result<std::unique_ptr<OpenArray>> open_array(const std::string& path, bool writable,
-                                                const Asked* asked = nullptr);
+  Result<std::unique_ptr<OpenArray>> open_array(const std::string& path, bool writable);
 
   // Collective. Lays out a file (see formats/format.hpp) and begins its first step; arrays
   // that grow are described with one step. An existing file stays until that step has ended.
   Result<std::unique_ptr<StepFile>> create_file(const std::string& path,
                                                 const storage::FileDescription& description,
-                                                const FileSettings& settings,
-                                                const Asked* asked = nullptr);
+                                                const FileSettings& settings);
   // Collective. Rank 0 reads the header.
   Result<std::unique_ptr<StepFile>> open_file(const std::string& path, const FileSettings& settings,
-                                              bool writable, const Asked* asked = nullptr);
+                                              bool writable);
   // Collective. Makes room for one more step of all arrays that grow; writes go to this step.
-  Status begin_step(StepFile& file, const Asked* asked = nullptr);
+  Status begin_step(StepFile& file);
   // Collective. Makes the step durable as set, then visible to readers. If this fails, or a write
   // in the step has failed, the step is not committed and may be begun again.
   Status end_step(StepFile& file);
@@ -228,7 +208,7 @@ class Collective {
   // Collective. Adds arrays, which become the last ones of the file, and attributes, between steps
   // (formats/additions.hpp). Arrays without steps are written in the next step. The file is
   // unchanged on failure.
-  Status extend_file(StepFile& file, const storage::Additions& added, const Asked* asked = nullptr);
+  Status extend_file(StepFile& file, const storage::Additions& added);
   // Collective. Fails if a step has not ended; that step is not committed. The object remains.
   Status close_file(StepFile& file);
 
@@ -238,35 +218,29 @@ class Collective {
   Result<plan::SharedDistribution> distribute(const array::Shape& shape,
                                               const array::BoxList& mine);
 
-  // Collective. Writes or reads all parts as one request. If one rank fails, every rank returns its
-  // error; data written until then remain, in no particular order. A write fails if explicit boxes
-  // overlap. A request should not write an element twice, since it is undefined which value
-  // remains.
-  Status write(std::span<const ArrayPart> parts);
-  Status read(std::span<const ArrayPart> parts);
-  // Begin a write or read without waiting for its end. If another request is still under way, it is
-  // waited for first. The request's wait() returns errors in the arguments.
-  [[nodiscard]] std::unique_ptr<Request> begin_write(std::span<const ArrayPart> parts);
-  [[nodiscard]] std::unique_ptr<Request> begin_read(std::span<const ArrayPart> parts);
-  // Collective. Begins to move each rank's own region of one array, without waiting. `known`: the
-  // regions of all ranks as passed to `learn` before, equal on all ranks; nothing: they are
-  // gathered, once per node, and passed to `learn`. A write fails if regions overlap.
-  [[nodiscard]] std::unique_ptr<Request> begin_regions(
-      OpenArray& file, Direction direction, const OwnRegion& own,
-      std::optional<plan::SharedDistribution> known, LearnRegions learn);
-  // Local. Declares that these regions will not be used again, so that plans for them need not be
-  // kept.
-  void forget_regions(const plan::SharedDistribution& regions);
+  // Begins a write or read of all parts as one request, without waiting. If one rank fails, every
+  // rank returns its error; data written until then remain, in no particular order. A write fails
+  // if explicit boxes overlap. A request should not write an element twice, since it is undefined
+  // which value remains. `call` names the call and has this rank's errors; the parts are compared
+  // too, and are not looked at if `call` has an error. `memory` is kept until the request has
+  // ended.
+  [[nodiscard]] std::shared_ptr<Request> begin(const Call& call, Direction direction,
+                                               std::span<const ArrayPart> parts,
+                                               std::shared_ptr<const void> memory);
+  // Like begin(), for each rank's own region of one array. `own` is per rank. Neither it nor `file`
+  // is looked at if `call` has an error. The regions of all ranks are gathered, once per node,
+  // unless all ranks remember them from an earlier request (known_regions.hpp). A write fails if
+  // regions overlap.
+  [[nodiscard]] std::shared_ptr<Request> begin_regions(const Call& call, OpenArray* file,
+                                                       Direction direction, const OwnRegion& own,
+                                                       std::shared_ptr<const void> memory);
   // Local. Moves one region without the other ranks (own_region.hpp).
   Status move_alone(OpenArray& file, Direction direction, const OwnRegion& own);
   // Local. Describes for users what a write or read of these parts would do, and why; `pieces` are
   // not examined. Fails if the parts could not be moved.
   Result<std::string> explain(std::span<const ArrayPart> parts, Direction direction);
-  // Returns the figures of the last write or read that ended.
-  [[nodiscard]] const CollectiveFigures& figures() const;
-
-  // Returns a channel on which a caller can compare calls before making them; nothing else uses it.
-  [[nodiscard]] ranks::Channel& comparisons();
+  // Returns the figures of the last write or read that ended; null if none has moved anything yet.
+  [[nodiscard]] const CollectiveFigures* figures() const;
 
   // Collective. Makes written data durable (fdatasync by every rank that has the files open).
   Status sync(OpenArray& file);
@@ -276,13 +250,12 @@ class Collective {
 
  private:
   explicit Collective(CollectiveState state);
-  [[nodiscard]] std::unique_ptr<Request> begin(std::span<const ArrayPart> parts,
-                                               Direction direction);
   std::unique_ptr<OpenArray> made(storage::ExtentMap map, const std::string& path, bool writable,
                                   const topology::FileTargets& targets,
                                   std::function<Status()> sync_names, storage::WriterLock lock);
 
   std::unique_ptr<CollectiveState> state_;
+  std::unique_ptr<CallQueue> calls_;
 };
 
 }  // namespace weir::aggregation

@@ -60,10 +60,9 @@ void note_broken(CollectiveState& state, const Error& error) {
   if (ranks::ends_communication(error)) state.broken = true;
 }
 
-Status agree_on(CollectiveState& state, const Status& mine, const CallFingerprint& fingerprint,
-                std::int64_t unstored) {
+Status agree_on(CollectiveState& state, const Status& mine, std::int64_t unstored) {
   if (state.broken) return broken_collective();
-  Status agreed = agree(state.group->agreements(), state.communicator, mine, fingerprint,
+  Status agreed = agree(state.group->agreements(), state.communicator, {.possible = mine},
                         state.settings.deadline_seconds, unstored);
   if (!agreed.ok()) note_broken(state, agreed.error());
   return agreed;
@@ -76,30 +75,20 @@ Status share(CollectiveState& state, std::string& text, const char* what) {
   return shared;
 }
 
-Result<std::string> ask_rank_0(CollectiveState& state, const Asked* asked, const Status& possible,
-                               const CallFingerprint& fingerprint,
+Result<std::string> ask_rank_0(CollectiveState& state, const Status& possible,
                                const std::function<Result<std::string>()>& find, const char* what) {
   if (state.broken) return broken_collective();
-  const double deadline = state.settings.deadline_seconds;
-  ranks::Channel* channel = &state.group->agreements();
-  ranks::Channel::Round round;
-  if (asked != nullptr) {
-    channel = &asked->channel;
-    round = asked->round;
-  } else {
-    Status agreed =
-        agree_to_ask(*channel, state.communicator, possible, fingerprint, deadline, round);
-    if (!agreed.ok()) {
-      note_broken(state, agreed.error());
-      return agreed.error();
-    }
-  }
   std::string message;
   if (state.rank == 0) message = message_of(possible.ok() ? found_by(find) : possible.error());
-  if (Status told = channel->answer(round, message, deadline, what); !told.ok()) {
-    state.broken = true;
-    return told.error();
+  Status told;
+  if (state.asked) {
+    const ranks::Channel::Round asked = *std::exchange(state.asked, std::nullopt);
+    told = state.group->openings().answer(asked, message, state.settings.deadline_seconds, what);
+    if (!told.ok()) state.broken = true;
+  } else {
+    told = share(state, message, what);
   }
+  if (!told.ok()) return told.error();
   return found_in(message);
 }
 
@@ -263,10 +252,6 @@ storage::SyncedHere begin_sync(CollectiveState& state) {
 void forget_descriptors(CollectiveState& state, std::uint64_t file_number) {
   NodeDescriptors* const descriptors = state.group->descriptors();
   if (descriptors != nullptr) descriptors->forget(file_number);
-}
-
-void end_current(CollectiveState& state) {
-  if (state.current != nullptr) (void)state.current->wait();
 }
 
 }  // namespace weir::aggregation

@@ -6,18 +6,20 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "aggregation/call_fingerprint.hpp"
 #include "aggregation/collective.hpp"
 #include "aggregation/engines/engine_set.hpp"
 #include "aggregation/known_disjoint.hpp"
+#include "aggregation/known_regions.hpp"
 #include "aggregation/node_group.hpp"
 #include "aggregation/region_tables.hpp"
 #include "aggregation/store_choice.hpp"
 #include "formats/writer_lock.hpp"
 #include "plan/planner.hpp"
+#include "ranks/channel.hpp"
 
 namespace weir::aggregation {
 
@@ -30,14 +32,16 @@ struct CollectiveState {
   std::unique_ptr<plan::Planner> planner;  // of this rank; caches the plans of requests
   std::shared_ptr<EngineSet> engines;
   RegionTables region_tables;
+  KnownRegions known_regions;
   StoreChoices stores;
   std::uint64_t arrays = 0;   // number of arrays opened so far, equal on all ranks; numbers them
   std::uint64_t kinds = 0;    // OpenArray::kind() values assigned so far by this rank
   std::int64_t requests = 0;  // requests agreed on so far, equal on every rank
   // A deadline passed or MPI failed: the ranks do not know each other's state.
   bool broken = false;
-  Request* current = nullptr;  // the request under way
-  CollectiveFigures figures;   // of the last request that ended
+  // While a call asks rank 0, until it has been answered: the opening vote.
+  std::optional<ranks::Channel::Round> asked;
+  CollectiveFigures figures;  // of the last request that ended
   std::string notice;  // for users: settings that could not be followed; "" if there are none
   storage::WriterLocks locks;  // of files that this rank writes on behalf of all
   KnownDisjoint disjoint;      // explicit distributions whose boxes on this rank overlap no others
@@ -55,18 +59,16 @@ void note_broken(CollectiveState& state, const Error& error);
 // Agrees on the outcome of a step; `mine` is the outcome on this rank. Every rank gets the error of
 // the lowest rank that failed. `unstored`: as for Agreement::start().
 [[nodiscard]] Status agree_on(CollectiveState& state, const Status& mine,
-                              const CallFingerprint& fingerprint, std::int64_t unstored = 0);
+                              std::int64_t unstored = 0);
 // Sends rank 0's text to all ranks. `what` is for the error of a missed deadline.
 [[nodiscard]] Status share(CollectiveState& state, std::string& text, const char* what);
-// Returns on all ranks what rank 0 alone finds: a text, or an error. All ranks first agree to make
-// this call; `possible` is the outcome on this rank so far. If they have agreed for the caller,
-// `asked` is that agreement. `find` is called on rank 0 alone; `what` as above.
-[[nodiscard]] Result<std::string> ask_rank_0(CollectiveState& state, const Asked* asked,
-                                             const Status& possible,
-                                             const CallFingerprint& fingerprint,
+// Returns on all ranks what rank 0 alone finds: a text, or an error. If the call asks and was not
+// answered yet, this is its answer. `possible` is the outcome so far, equal on all ranks; `find` is
+// called on rank 0 alone; `what` as above.
+[[nodiscard]] Result<std::string> ask_rank_0(CollectiveState& state, const Status& possible,
                                              const std::function<Result<std::string>()>& find,
                                              const char* what);
-// Sends to every rank what rank 0 has already found, after all have agreed to ask it.
+// Sends to every rank what rank 0 has already found.
 [[nodiscard]] Result<std::string> told_by_rank_0(CollectiveState& state,
                                                  const Result<std::string>& found,
                                                  const char* what);
@@ -89,8 +91,5 @@ void learn_losses(CollectiveState& state, const Status& agreed);
 // Closes descriptors of a file that this rank received and did not need, when the file is closed or
 // one of its steps has failed.
 void forget_descriptors(CollectiveState& state, std::uint64_t file_number);
-
-// Waits for the request under way, if there is one; the request keeps its outcome.
-void end_current(CollectiveState& state);
 
 }  // namespace weir::aggregation

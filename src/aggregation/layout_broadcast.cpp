@@ -89,8 +89,7 @@ Result<StepPlaces> places_of(std::string_view text) {
 
 // Calls ask_rank_0() for a value that is sent as text.
 template <typename Value>
-Result<Value> ask_for(CollectiveState& state, const Asked* asked, const Status& possible,
-                      const CallFingerprint& fingerprint,
+Result<Value> ask_for(CollectiveState& state, const Status& possible,
                       const std::function<Result<Value>()>& find,
                       Result<Value> (*parse)(std::string_view), const std::string& path) {
   const auto find_text = [&]() -> Result<std::string> {
@@ -98,7 +97,7 @@ Result<Value> ask_for(CollectiveState& state, const Asked* asked, const Status& 
     if (found) return text_of(found.value());
     return with_file(found.error(), path);
   };
-  const auto told = ask_rank_0(state, asked, possible, fingerprint, find_text, "the file's layout");
+  const auto told = ask_rank_0(state, possible, find_text, "the file's layout");
   if (!told) return told.error();
   return parse(told.value());
 }
@@ -111,11 +110,10 @@ topology::FileTargets targets_of(const storage::FileMap& map, const std::string&
   return asked ? asked.value() : topology::FileTargets();
 }
 
-Result<LayoutBroadcast> ask_for_layout(CollectiveState& state, const Asked* asked,
-                                       const Status& possible, const CallFingerprint& fingerprint,
+Result<LayoutBroadcast> ask_for_layout(CollectiveState& state, const Status& possible,
                                        const std::function<Result<LayoutBroadcast>()>& find,
                                        const std::string& path) {
-  auto told = ask_for<LayoutBroadcast>(state, asked, possible, fingerprint, find, layout_of, path);
+  auto told = ask_for<LayoutBroadcast>(state, possible, find, layout_of, path);
   if (!told) return told;
   // The ranks of a node share its cache.
   bool& coherent = told.value().targets.coherent_caches;
@@ -124,11 +122,10 @@ Result<LayoutBroadcast> ask_for_layout(CollectiveState& state, const Asked* aske
   return told;
 }
 
-Result<StepPlaces> ask_for_places(CollectiveState& state, const Asked* asked,
-                                  const Status& possible, const CallFingerprint& fingerprint,
+Result<StepPlaces> ask_for_places(CollectiveState& state, const Status& possible,
                                   const std::function<Result<StepPlaces>()>& find,
                                   const std::string& path) {
-  return ask_for<StepPlaces>(state, asked, possible, fingerprint, find, places_of, path);
+  return ask_for<StepPlaces>(state, possible, find, places_of, path);
 }
 
 }  // namespace weir::aggregation

@@ -43,14 +43,11 @@ using StepPlaces = std::variant<FirstStepPlaces, OneStepLonger, ArrayChanges>;
 // Collective: ask_rank_0() for a layout. All ranks get the same error, which names `path` unless it
 // already names a file.
 [[nodiscard]] Result<LayoutBroadcast> ask_for_layout(
-    CollectiveState& state, const Asked* asked, const Status& possible,
-    const CallFingerprint& fingerprint, const std::function<Result<LayoutBroadcast>()>& find,
-    const std::string& path);
+    CollectiveState& state, const Status& possible,
+    const std::function<Result<LayoutBroadcast>()>& find, const std::string& path);
 
 // Collective: ask_rank_0() for the places of a step that begins.
-[[nodiscard]] Result<StepPlaces> ask_for_places(CollectiveState& state, const Asked* asked,
-                                                const Status& possible,
-                                                const CallFingerprint& fingerprint,
+[[nodiscard]] Result<StepPlaces> ask_for_places(CollectiveState& state, const Status& possible,
                                                 const std::function<Result<StepPlaces>()>& find,
                                                 const std::string& path);
 

@@ -151,10 +151,11 @@ class NodeGroup {
 
   // Returns the revocation, which ends all waiting when MPI fails on a rank.
   [[nodiscard]] ranks::Revocation& revocation() const { return *revocation_; }
-  // The channels with which collective calls begin and end. There are two, since a call begun early
-  // on one must not take the place of a call whose turn it is on the other.
+  // The channels of the votes that open collective calls, and of all other votes. There are two,
+  // since the vote that opens a request begins early on some ranks: when they make the call, while
+  // earlier requests are under way.
+  [[nodiscard]] ranks::Channel& openings() const { return *channels_[1]; }
   [[nodiscard]] ranks::Channel& agreements() const { return *channels_[0]; }
-  [[nodiscard]] ranks::Channel& comparisons() const { return *channels_[1]; }
 
   // Returns the slots for messages between nodes; requires several nodes.
   [[nodiscard]] const MessageSlots& slots() const { return *slots_; }

@@ -10,36 +10,36 @@ namespace weir::aggregation {
 
 using array::BoxTable;
 
-RegionRequest::RegionRequest(CollectiveState& state, OpenArray& file, Direction direction,
-                             const OwnRegion& own, std::optional<plan::SharedDistribution> known,
-                             LearnRegions learn)
-    : state_(state),
-      file_(file),
-      direction_(direction),
-      own_(own),
-      regions_(std::move(known)),
-      learn_(std::move(learn)) {
-  if (state.broken) {
+RegionRequest::RegionRequest(CollectiveState& state, OpenArray* file, Direction direction,
+                             const OwnRegion& own)
+    : state_(state), file_(file), direction_(direction), own_(own) {}
+
+std::int64_t RegionRequest::find_known() {
+  known_ = state_.known_regions.find(file_->shape(), own_.region);
+  const bool may_overlap = known_ != nullptr && direction_ == Direction::write &&
+                           !state_.disjoint.has(known_->all.fingerprint());
+  if (may_overlap) known_ = nullptr;
+  return known_ != nullptr ? known_->number : -1 - state_.rank;
+}
+
+void RegionRequest::begin(bool all_remember_the_same) {
+  if (state_.broken) {
     end(broken_collective());
-    return;
-  }
-  state_.current = this;
-  if (regions_) {
-    begin_moving();
+  } else if (known_ != nullptr && all_remember_the_same) {
+    regions_ = known_->all;
+    begin_moving(take_regions());
   } else {
     begin_gathering();
   }
 }
 
-RegionRequest::~RegionRequest() { (void)wait(); }
-
 BoxTable RegionRequest::table_in(std::shared_ptr<std::byte> image) const {
-  return {file_.shape(), state_.ranks, state_.ranks, std::move(image), BoxTable::Content::regions};
+  return {file_->shape(), state_.ranks, state_.ranks, std::move(image), BoxTable::Content::regions};
 }
 
 void RegionRequest::begin_gathering() {
   const auto bytes =
-      BoxTable::image_bytes(file_.shape(), state_.ranks, state_.ranks, BoxTable::Content::regions);
+      BoxTable::image_bytes(file_->shape(), state_.ranks, state_.ranks, BoxTable::Content::regions);
   if (!bytes) {  // on all ranks alike
     end(bytes.error());
     return;
@@ -69,10 +69,12 @@ void RegionRequest::take_memory() {
 void RegionRequest::set_own(const Status& possible) {
   if (possible.ok()) table_in(state_.region_tables.next()).set_region(state_.rank, own_.region);
   step_ = Step::gathering;
-  CallFingerprint call;
-  call.add(Argument::call, "gather regions");
+  begin_agreement({.possible = possible, .asks = true});
+}
+
+void RegionRequest::begin_agreement(const Call& call) {
   agreement_ = std::make_unique<Agreement>();
-  agreement_->start(state_.group->agreements(), state_.communicator, possible, call, true);
+  agreement_->start(state_.group->agreements(), state_.communicator, call);
 }
 
 void RegionRequest::end_gathering() {
@@ -130,14 +132,31 @@ void RegionRequest::make_table() {
 void RegionRequest::take_table() {
   regions_.emplace(array::Distribution(array::ExplicitDistribution(
       std::make_shared<const BoxTable>(table_in(state_.region_tables.take())))));
-  learn_(*regions_);
-  begin_moving();
+  const auto dropped = state_.known_regions.add(file_->shape(), own_.region, *regions_);
+  if (dropped) state_.planner->forget(*dropped);
+  const Status possible = take_regions();
+  if (direction_ == Direction::read) {
+    begin_moving(possible);
+  } else {
+    step_ = Step::checking;
+    begin_agreement({.possible = possible});
+  }
 }
 
-void RegionRequest::begin_moving() {
-  part_ = {.file = &file_, .memory = &*regions_, .pieces = own_.pieces};
+Status RegionRequest::take_regions() {
+  part_ = {.file = file_, .memory = &*regions_, .pieces = own_.pieces};
+  inner_ = std::make_unique<CollectiveRequest>(state_, direction_);
+  return inner_->take(std::span(&part_, 1));
+}
+
+// `possible` is equal on all ranks.
+void RegionRequest::begin_moving(const Status& possible) {
+  if (!possible.ok()) {
+    end(possible);
+    return;
+  }
   step_ = Step::inner;
-  inner_ = std::make_unique<CollectiveRequest>(state_, std::span(&part_, 1), direction_);
+  inner_->begin(true);
 }
 
 bool RegionRequest::advance() {
@@ -152,6 +171,10 @@ bool RegionRequest::advance() {
       return true;
     case Step::combining:
       return combine();
+    case Step::checking:
+      if (!agreement_->test()) return is_revoked();
+      begin_moving(agreement_->outcome());
+      return true;
     case Step::inner:
       if (!inner_->test()) return false;
       figures_ = inner_->figures();
@@ -168,12 +191,21 @@ void RegionRequest::end(Status outcome) {
   // not committed; after an invalid argument the program may go on.
   if (!outcome.ok() && direction_ == Direction::write && step_ != Step::inner &&
       outcome.error().code != ErrorCode::invalid_argument) {
-    file_.set_failed();
+    file_->set_failed();
   }
   outcome_ = std::move(outcome);
   step_ = Step::ended;
-  if (state_.current == this) state_.current = nullptr;
   state_.figures = figures_;
+}
+
+void RegionRequest::refuse(const Status& outcome) {
+  // Null if this rank's arguments named no array.
+  if (file_ == nullptr) {
+    outcome_ = outcome;
+    step_ = Step::ended;
+  } else {
+    end(outcome);
+  }
 }
 
 bool RegionRequest::test() {
@@ -205,7 +237,7 @@ Status RegionRequest::wait() {
       (void)advance();
     } else if (advance()) {
       patience.reset();
-    } else if (step_ == Step::gathering) {
+    } else if (step_ == Step::gathering || step_ == Step::checking) {
       agreement_->nap();  // keeps everything else moving
       if (!patience.has_time()) give_up(patience.passed("the other ranks"));
     } else {

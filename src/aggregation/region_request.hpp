@@ -4,10 +4,12 @@
 //               for one (region_tables.hpp)
 //   gathering   each rank sets its region in the table of its node, and the ranks agree on that
 //   combining   the first rank of each node adds the regions of other nodes and creates the table
+//   checking    before a write: the ranks agree that no regions overlap
 //   inner       a CollectiveRequest moves the data, with this table as a distribution of boxes
 //   ended
 //
-// Requests with known regions begin with the inner request.
+// If all ranks remember the regions, and for a write also that they do not overlap, the request
+// begins with the inner request.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +19,7 @@
 #include "aggregation/agreement.hpp"
 #include "aggregation/collective.hpp"
 #include "aggregation/collective_state.hpp"
+#include "aggregation/known_regions.hpp"
 #include "aggregation/memory_sharing.hpp"
 #include "aggregation/node_combination.hpp"
 #include "aggregation/request.hpp"
@@ -24,22 +27,22 @@
 
 namespace weir::aggregation {
 
-class RegionRequest final : public Request {
+class RegionRequest final : public RequestWork {
  public:
-  // `known`: the regions of all ranks from an earlier request, equal on all ranks; nothing: they
-  // are gathered, and `learn` is called with them.
-  RegionRequest(CollectiveState& state, OpenArray& file, Direction direction, const OwnRegion& own,
-                std::optional<plan::SharedDistribution> known, LearnRegions learn);
-  RegionRequest(const RegionRequest&) = delete;
-  RegionRequest& operator=(const RegionRequest&) = delete;
-  ~RegionRequest() override;
+  RegionRequest(CollectiveState& state, OpenArray* file, Direction direction, const OwnRegion& own);
 
+  // Looks for regions that this rank remembers. Returns their number, which is compared
+  // (Call::remembered); if this rank remembers nothing, a number that no other rank gives.
+  [[nodiscard]] std::int64_t find_known();
+
+  void begin(bool all_remember_the_same) override;
+  void refuse(const Status& outcome) override;
   [[nodiscard]] bool test() override;
-  Status wait() override;
+  [[nodiscard]] Status wait() override;
   [[nodiscard]] const CollectiveFigures& figures() const override { return figures_; }
 
  private:
-  enum class Step : std::uint8_t { sharing, gathering, combining, inner, ended };
+  enum class Step : std::uint8_t { sharing, gathering, combining, checking, inner, ended };
 
   void begin_gathering();
   // Continues until it has to wait for something. Returns whether anything happened.
@@ -50,7 +53,10 @@ class RegionRequest final : public Request {
   bool combine();
   void make_table();
   void take_table();
-  void begin_moving();
+  // Gives the inner request the regions, and checks that this rank's overlaps no others.
+  [[nodiscard]] Status take_regions();
+  void begin_agreement(const Call& call);
+  void begin_moving(const Status& possible);
   void end(Status outcome);
   // Ends the request while messages may still be under way.
   void give_up(const Error& error);
@@ -59,11 +65,11 @@ class RegionRequest final : public Request {
   [[nodiscard]] array::BoxTable table_in(std::shared_ptr<std::byte> image) const;
 
   CollectiveState& state_;
-  OpenArray& file_;
+  OpenArray* file_;
   Direction direction_;
   OwnRegion own_;
+  std::shared_ptr<const KnownRegions::Known> known_;
   std::optional<plan::SharedDistribution> regions_;
-  LearnRegions learn_;
   Step step_ = Step::sharing;
   std::int64_t table_bytes_ = 0;
   std::optional<MemorySharing> sharing_;

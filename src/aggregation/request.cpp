@@ -7,6 +7,7 @@
 
 #include "aggregation/direct_move.hpp"
 #include "aggregation/exchange.hpp"
+#include "array/fingerprint.hpp"
 #include "common/clock.hpp"
 #include "ranks/progress.hpp"
 #include "ranks/waiting.hpp"
@@ -35,66 +36,72 @@ bool is_same_layout(const MemoryPiece& a, const MemoryPiece& b) {
 
 }  // namespace
 
-CollectiveRequest::CollectiveRequest(CollectiveState& state, std::span<const ArrayPart> parts,
-                                     Direction direction)
-    : state_(state), parts_(parts.begin(), parts.end()), direction_(direction) {
-  if (state.broken) {
-    end(broken_collective());
-    return;
+Status check_array(const OpenArray& file, Direction direction) {
+  if (file.closed()) return invalid_argument("the array on disk is not open");
+  const bool writing = direction == Direction::write;
+  if (writing && !file.refusal().empty()) return invalid_argument(file.refusal(), file.path());
+  if (!writing && file.has_chunk_table() && file.has_places()) {
+    return invalid_argument("encoded chunks of a step that has begun are read when it has ended",
+                            file.path());
   }
+  return {};
+}
+
+CollectiveRequest::CollectiveRequest(CollectiveState& state, Direction direction)
+    : state_(state), direction_(direction) {}
+
+Status CollectiveRequest::take(std::span<const ArrayPart> parts) {
   const std::int64_t began = monotonic_ns();
-  Status possible;
+  parts_.assign(parts.begin(), parts.end());
   checked_.reserve(parts_.size());
+  Status possible;
   for (const ArrayPart& part : parts_) {
     if (takes_like_before(part)) continue;
     possible = prefixed(check_part(part), checked_.size(), parts_.size());
     if (!possible.ok()) break;
   }
   figures_.plan_ns = monotonic_ns() - began;
-  state_.current = this;
-  agreement_ = std::make_unique<Agreement>();
-  if (possible.ok()) fingerprint_ = make_fingerprint();  // otherwise it is not compared
-  agreement_->start(state_.group->agreements(), state_.communicator, possible, fingerprint_);
+  return possible;
 }
 
-CollectiveRequest::~CollectiveRequest() { (void)wait(); }
-
 // Values that several successive parts share are added once, with the number of the first part.
-CallFingerprint CollectiveRequest::make_fingerprint() const {
-  CallFingerprint fingerprint;
-  fingerprint.add(Argument::call, writing() ? "write" : "read");
-  fingerprint.add(Argument::call, std::uint64_t{checked_.size()});
+std::uint64_t CollectiveRequest::fingerprint(std::uint64_t call) const {
+  array::Fingerprint all;
+  const auto add = [&](std::uint64_t number) { all.add(static_cast<std::int64_t>(number)); };
+  add(call);
+  add(writing() ? 1 : 0);
+  add(checked_.size());
   const RequestedPart* before = nullptr;
   std::uint64_t number = 0;
   for (const RequestedPart& one : checked_) {
-    fingerprint.add(Argument::files, one.file->number());
-    if (before == nullptr || one.file->step() != before->file->step()) {
-      fingerprint.add(Argument::files, number);
-      fingerprint.add(Argument::files, static_cast<std::uint64_t>(one.file->step().value_or(-1)));
-    }
     const ArrayPart& part = *one.part;
+    add(one.file->number());
+    if (before == nullptr || one.file->step() != before->file->step()) {
+      add(number);
+      all.add(one.file->step().value_or(-1));
+    }
     if (before == nullptr || part.memory->fingerprint() != before->part->memory->fingerprint()) {
-      fingerprint.add(Argument::distributions, number);
-      fingerprint.add(*part.memory);
+      add(number);
+      add(part.memory->fingerprint());
     }
     if (before == nullptr || !is_same_section(part.section, before->part->section)) {
-      fingerprint.add(Argument::sections, number);
-      fingerprint.add(part.section != nullptr ? *part.section : array::Section());
+      const array::Section section = part.section != nullptr ? *part.section : array::Section();
+      add(number);
+      for (const array::Indices& along : {section.start, section.count, section.stride}) {
+        all.add(along);
+      }
     }
     before = &one;
     ++number;
   }
-  return fingerprint;
+  return all.value();
 }
 
 void CollectiveRequest::take(const ArrayPart& part, OpenArray& file, bool like_before) {
-  const bool watched = file.sums().is_watching();
-  watched_ = watched_ || watched;
   checked_.push_back({.part = &part,
                       .file = &file,
                       .swapped = file.swapped_together(),
-                      .like_before = like_before,
-                      .watched = watched});
+                      .like_before = like_before});
 }
 
 bool CollectiveRequest::takes_like_before(const ArrayPart& part) {
@@ -114,39 +121,11 @@ bool CollectiveRequest::takes_like_before(const ArrayPart& part) {
 
 Status CollectiveRequest::check_part(const ArrayPart& part) {
   OpenArray* const file = part.file;
-  if (file == nullptr || file->closed()) return invalid_argument("the array on disk is not open");
-  if (writing() && !file->writable()) {
-    return invalid_argument("the array is open for reading only", file->path());
-  }
-  if (writing() && !file->refusal().empty()) return invalid_argument(file->refusal(), file->path());
-  if (!writing() && file->has_chunk_table() && file->has_places()) {
-    return invalid_argument("encoded chunks of a step that has begun are read when it has ended",
-                            file->path());
-  }
-  if (part.memory == nullptr) {
-    return invalid_argument("there is no distribution in memory", file->path());
-  }
-  const array::Shape& shape = file->shape();
-  if ((*part.memory)->shape() != shape) {
-    return invalid_argument(fmt::format("memory holds an array of {}, the file one of {}",
-                                        (*part.memory)->shape().text(), shape.text()),
-                            file->path());
-  }
+  if (Status possible = check_array(*file, direction_); !possible.ok()) return possible;
   if ((*part.memory)->ranks() > state_.ranks) {
     return invalid_argument(fmt::format("a distribution over {} ranks on a communicator of {}",
                                         (*part.memory)->ranks(), state_.ranks),
                             file->path());
-  }
-  if (part.section != nullptr) {
-    const array::Section& section = *part.section;
-    const auto inside = array::Section::create(shape, {section.start.begin(), section.start.end()},
-                                               {section.count.begin(), section.count.end()},
-                                               {section.stride.begin(), section.stride.end()});
-    if (!inside) return invalid_argument(inside.error().message, file->path());
-  }
-  if (Status memory = check_memory(part); !memory.ok()) {
-    memory.error().file = file->path();
-    return memory;
   }
   const auto* const boxes = (*part.memory)->explicit_boxes();
   // Each rank checks its own boxes: together the ranks check every pair.
@@ -161,42 +140,6 @@ Status CollectiveRequest::check_part(const ArrayPart& part) {
     file->set_kind(is_alike ? before->kind() : ++state_.kinds);
   }
   take(part, *file, false);
-  return {};
-}
-
-Status CollectiveRequest::check_memory(const ArrayPart& part) const {
-  const array::Distribution& memory = **part.memory;
-  const std::int64_t expected = state_.rank < memory.ranks() ? memory.pieces(state_.rank) : 0;
-  if (static_cast<std::int64_t>(part.pieces.size()) != expected) {
-    return invalid_argument(fmt::format("{} pieces of memory where the distribution has {}",
-                                        part.pieces.size(), expected));
-  }
-  const std::int64_t element_bytes = part.file->type().bytes();
-  for (std::size_t number = 0; number < part.pieces.size(); ++number) {
-    const MemoryPiece& piece = part.pieces[number];
-    const array::Region held = memory.piece(state_.rank, static_cast<std::int64_t>(number));
-    if (piece.layout == nullptr) {
-      return invalid_argument(fmt::format("memory piece {} has no layout", number));
-    }
-    const array::Layout& layout = *piece.layout;
-    if (layout.extents() != held.local_extents()) {
-      return invalid_argument(fmt::format("memory piece {} of {} where the distribution has {}",
-                                          number, array::extents_text(layout.extents()),
-                                          array::extents_text(held.local_extents())));
-    }
-    if (layout.element_bytes() != element_bytes) {
-      return invalid_argument(
-          fmt::format("memory piece {} of elements of {} bytes; the array's have {}", number,
-                      layout.element_bytes(), element_bytes));
-    }
-    if (piece.data == nullptr && !held.empty()) {
-      return invalid_argument(fmt::format("memory piece {} has no address", number));
-    }
-    if (!writing() && !layout.elements_are_apart()) {
-      return invalid_argument(
-          fmt::format("memory piece {}: elements overlap, so they cannot be read into", number));
-    }
-  }
   return {};
 }
 
@@ -231,7 +174,12 @@ void CollectiveRequest::for_each_account(const Tell& tell) {
   }
 }
 
-void CollectiveRequest::start_moving() {
+void CollectiveRequest::begin(bool /*all_remember_the_same*/) {
+  if (state_.broken) {
+    outcome_ = broken_collective();
+    step_ = Step::ended;
+    return;
+  }
   // The request is counted only now, since some ranks may not have made a call that was not agreed
   // on.
   number_ = ++state_.requests;
@@ -248,7 +196,10 @@ void CollectiveRequest::start_moving() {
   }
   if (writing())
     for_each_account([&](StepAccount& account) { account.ask(figures_.account.asked); });
-  for (const RequestedPart& one : checked_) {
+  for (RequestedPart& one : checked_) {
+    // Earlier requests may have changed this since the parts were taken.
+    one.watched = one.file->sums().is_watching();
+    watched_ = watched_ || one.watched;
     one.file->use_engine(figures_.engine, direction_);
     if (writing()) one.file->begin_writing(OpenArray::Writers::all_ranks);
     if (one.watched) one.file->sums().set_turn(number_);
@@ -313,15 +264,6 @@ Status CollectiveRequest::moved_durably() {
 
 bool CollectiveRequest::advance() {
   switch (step_) {
-    case Step::agreeing:
-      if (!agreement_->test()) return is_revoked();
-      if (!agreement_->outcome().ok()) {
-        end(agreement_->outcome());
-      } else {
-        step_ = Step::moving;  // start_moving() may also end the request
-        start_moving();
-      }
-      return true;
     case Step::moving: {
       bool moved = false;
       while (move_->step()) moved = true;
@@ -330,8 +272,9 @@ bool CollectiveRequest::advance() {
       const std::int64_t spent = monotonic_ns() - moving_since_ns_;
       figures_.wait_ns = std::max<std::int64_t>(
           0, spent - figures_.plan_ns - figures_.gather_ns - figures_.storage_ns);
-      agreement_->start(state_.group->agreements(), state_.communicator, moved_durably(),
-                        fingerprint_, false, writing() ? figures_.account.unstored() : 0);
+      agreement_ = std::make_unique<Agreement>();
+      agreement_->start(state_.group->agreements(), state_.communicator,
+                        {.possible = moved_durably()}, writing() ? figures_.account.unstored() : 0);
       step_ = Step::ending;
       return true;
     }
@@ -347,11 +290,7 @@ bool CollectiveRequest::advance() {
 
 void CollectiveRequest::end(const Status& outcome) {
   outcome_ = outcome;
-  // After an invalid argument the program may go on without the write, and its step is whole. After
-  // any other failure the step lacks what a rank wanted to write.
-  const bool is_refused = !outcome.ok() && step_ == Step::agreeing &&
-                          outcome.error().code == ErrorCode::invalid_argument;
-  if (!outcome.ok() && writing() && !is_refused) {
+  if (!outcome.ok() && writing()) {
     learn_losses(state_, outcome);
     for (const RequestedPart& one : checked_) one.file->set_failed();
   }
@@ -359,7 +298,6 @@ void CollectiveRequest::end(const Status& outcome) {
     for_each_account([&](StepAccount& account) { account.store(figures_.account.moved); });
   }
   step_ = Step::ended;
-  if (state_.current == this) state_.current = nullptr;
   state_.figures = figures_;
   if (state_.group->descriptors() != nullptr) state_.group->descriptors()->end_request();
   move_.reset();
@@ -371,6 +309,14 @@ void CollectiveRequest::give_up(const Error& error) {
   [[maybe_unused]] const auto* const agreement = agreement_.release();
   [[maybe_unused]] const auto* const move = move_.release();
   end(error);
+}
+
+void CollectiveRequest::refuse(const Status& outcome) {
+  if (writing() && outcome.error().code != ErrorCode::invalid_argument) {
+    for (const RequestedPart& one : checked_) one.file->set_failed();
+  }
+  outcome_ = outcome;
+  step_ = Step::ended;
 }
 
 bool CollectiveRequest::is_revoked() {

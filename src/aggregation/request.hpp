@@ -1,8 +1,9 @@
-// A write or read from its arguments to its result, as a state machine:
+// A write or read after all ranks have agreed on it, as a state machine:
 //
-//   agreeing on the arguments → moving → agreeing on the outcome → ended
+//   moving → agreeing on the outcome → ended
 //
-// Invalid arguments on any rank end it after the first state on every rank.
+// Before that, each rank checks its parts, and the vote that opens the call compares their
+// fingerprints and reports errors (call_queue.hpp).
 #pragma once
 
 #include <mpi.h>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "aggregation/agreement.hpp"
+#include "aggregation/call_queue.hpp"
 #include "aggregation/collective.hpp"
 #include "aggregation/collective_state.hpp"
 #include "aggregation/move.hpp"
@@ -19,23 +21,29 @@
 
 namespace weir::aggregation {
 
-class CollectiveRequest final : public Request {
- public:
-  CollectiveRequest(CollectiveState& state, std::span<const ArrayPart> parts, Direction direction);
-  CollectiveRequest(const CollectiveRequest&) = delete;
-  CollectiveRequest& operator=(const CollectiveRequest&) = delete;
-  ~CollectiveRequest() override;
+// Returns why an array cannot be moved in its present state, equal on all ranks.
+[[nodiscard]] Status check_array(const OpenArray& file, Direction direction);
 
+class CollectiveRequest final : public RequestWork {
+ public:
+  CollectiveRequest(CollectiveState& state, Direction direction);
+
+  // Called before begin(): checks the parts and takes them.
+  [[nodiscard]] Status take(std::span<const ArrayPart> parts);
+  // Returns a hash of `call` and of what has been taken, except for this rank's memory.
+  [[nodiscard]] std::uint64_t fingerprint(std::uint64_t call) const;
+
+  void begin(bool all_remember_the_same) override;
+  void refuse(const Status& outcome) override;
   [[nodiscard]] bool test() override;
-  Status wait() override;
+  [[nodiscard]] Status wait() override;
   [[nodiscard]] const CollectiveFigures& figures() const override { return figures_; }
 
  private:
-  enum class Step : std::uint8_t { agreeing, moving, ending, ended };
+  enum class Step : std::uint8_t { moving, ending, ended };
 
   // Continues until it has to wait for something. Returns whether anything happened.
   bool advance();
-  void start_moving();
   [[nodiscard]] Status moved_durably();
   Result<std::shared_ptr<const plan::Planned>> planned();
   [[nodiscard]] bool writing() const { return direction_ == Direction::write; }
@@ -53,15 +61,12 @@ class CollectiveRequest final : public Request {
   // valid part, with the same memory layout; the part is then valid, too.
   bool takes_like_before(const ArrayPart& part);
   void take(const ArrayPart& part, OpenArray& file, bool like_before);
-  [[nodiscard]] Status check_memory(const ArrayPart& part) const;
-  [[nodiscard]] CallFingerprint make_fingerprint() const;
 
   CollectiveState& state_;
   std::vector<ArrayPart> parts_;
   Direction direction_;
   std::int64_t number_ = 0;
-  Step step_ = Step::agreeing;
-  CallFingerprint fingerprint_;
+  Step step_ = Step::moving;
   std::vector<RequestedPart> checked_;
   bool watched_ = false;  // whether one of checked_ is watched
   std::unique_ptr<Agreement> agreement_;

@@ -30,9 +30,7 @@ class SharedBoxes {
  public:
   SharedBoxes(CollectiveState& state, const array::Shape& shape,
               std::span<const std::int64_t> numbers)
-      : state_(state), shape_(shape), numbers_(numbers) {
-    call_.add(Argument::call, "share boxes");
-  }
+      : state_(state), shape_(shape), numbers_(numbers) {}
 
   Result<array::ExplicitDistribution> make() {
     const auto count =
@@ -51,7 +49,7 @@ class SharedBoxes {
 
  private:
   // Ends a stage on all ranks.
-  Status agree(const Status& mine) { return agree_on(state_, mine, call_); }
+  Status agree(const Status& mine) { return agree_on(state_, mine); }
   [[nodiscard]] bool leads() const { return state_.group->own_place() == 0; }
   // Returns whether this rank does a part of the work that is divided among the node's ranks.
   [[nodiscard]] bool is_mine(std::int64_t part) const {
@@ -174,7 +172,6 @@ class SharedBoxes {
   CollectiveState& state_;
   const array::Shape& shape_;
   std::span<const std::int64_t> numbers_;
-  CallFingerprint call_;
   std::shared_ptr<storage::SharedMemory> memory_;
 };
 

@@ -33,14 +33,6 @@ Error nothing_grows(const std::string& path, std::string_view format, const stor
                           path);
 }
 
-void add_settings(CallFingerprint& call, const FileSettings& settings) {
-  call.add(Argument::settings, static_cast<std::uint64_t>(settings.durability));
-  call.add(Argument::settings,
-           settings.checksum ? 1 + static_cast<std::uint64_t>(*settings.checksum) : 0);
-  call.add(Argument::settings, static_cast<std::uint64_t>(settings.rewrite ? 1 : 0));
-  call.add(Argument::settings, static_cast<std::uint64_t>(settings.unwritten));
-}
-
 // Returns whether another step only changes the lengths of arrays, as in NetCDF files. The changes
 // of thousands of arrays then need not be sent one by one.
 bool are_only_longer(const ArrayChanges& changes, std::int64_t steps) {
@@ -53,27 +45,12 @@ bool are_only_longer(const ArrayChanges& changes, std::int64_t steps) {
 
 }  // namespace
 
-CallFingerprint StepFile::fingerprint(const char* call) const {
-  CallFingerprint fingerprint;
-  fingerprint.add(Argument::call, call);
-  fingerprint.add(Argument::files, path_);
-  fingerprint.add(Argument::files, number_);
-  return fingerprint;
-}
-
 Result<std::unique_ptr<StepFile>> StepFile::create(CollectiveState& state, const std::string& path,
                                                    const storage::FileDescription& description,
-                                                   const FileSettings& settings,
-                                                   const Asked* asked) {
-  CallFingerprint call;
-  call.add(Argument::call, "create a file");
-  call.add(Argument::files, path);
-  call.add(Argument::settings, settings.format);
-  add_settings(call, settings);
+                                                   const FileSettings& settings) {
   Status possible;
   const auto format = storage::find_format(settings.format);
   if (!format) possible = with_file(format.error(), path);
-  if (asked == nullptr) call.add(description);
   std::unique_ptr<StepFile> file(new StepFile(path, settings.format, settings, true));
   file->published_ = false;
   const auto lay_out = [&]() -> Result<LayoutBroadcast> {
@@ -87,7 +64,7 @@ Result<std::unique_ptr<StepFile>> StepFile::create(CollectiveState& state, const
         .targets = targets_of(file->room_.map, path),
         .known = storage::known_file_of(file->room_.map, storage::incomplete_path(path))};
   };
-  auto told = ask_for_layout(state, asked, possible, call, lay_out, path);
+  auto told = ask_for_layout(state, possible, lay_out, path);
   if (!told) return told.error();
   file->map_ = std::move(told.value().map);
   file->open_arrays(state, told.value().targets);
@@ -100,12 +77,7 @@ Result<std::unique_ptr<StepFile>> StepFile::create(CollectiveState& state, const
 }
 
 Result<std::unique_ptr<StepFile>> StepFile::open(CollectiveState& state, const std::string& path,
-                                                 const FileSettings& settings, bool writable,
-                                                 const Asked* asked) {
-  CallFingerprint call;
-  call.add(Argument::call, writable ? "open a file for writing" : "open a file");
-  call.add(Argument::files, path);
-  add_settings(call, settings);
+                                                 const FileSettings& settings, bool writable) {
   storage::WriterLock lock;
   storage::FileVersion version;
   const auto open = [&]() -> Result<LayoutBroadcast> {
@@ -131,7 +103,7 @@ Result<std::unique_ptr<StepFile>> StepFile::open(CollectiveState& state, const s
                            sums ? std::move(sums).value() : std::string(),
                            known};
   };
-  auto told = ask_for_layout(state, asked, {}, call, open, path);
+  auto told = ask_for_layout(state, {}, open, path);
   if (!told) return told.error();
   std::unique_ptr<StepFile> file(new StepFile(std::move(told.value().path),
                                               std::move(told.value().format), settings, writable));
@@ -372,8 +344,7 @@ Result<StepPlaces> StepFile::room_for_step(CollectiveState& state) {
   return StepPlaces(std::move(changes).value());
 }
 
-Status StepFile::begin_step(CollectiveState& state, const Asked* asked) {
-  end_current(state);
+Status StepFile::begin_step(CollectiveState& state) {
   Status possible;
   if (!writable_) possible = invalid_argument("the file is open for reading only", path_);
   if (in_step_) possible = invalid_argument("a step has begun already: end it first", path_);
@@ -381,8 +352,7 @@ Status StepFile::begin_step(CollectiveState& state, const Asked* asked) {
     possible = nothing_grows(path_, format_, map_);
   }
   const auto told = ask_for_places(
-      state, asked, possible, fingerprint("begin a step"), [&] { return room_for_step(state); },
-      path_);
+      state, possible, [&] { return room_for_step(state); }, path_);
   if (!told) return told.error();
   if (std::holds_alternative<FirstStepPlaces>(told.value())) {
     enter_step(0);
@@ -431,15 +401,16 @@ Result<StepPlaces> StepFile::without_later_steps(CollectiveState& state, std::in
 }
 
 Status StepFile::drop_steps(CollectiveState& state, std::int64_t steps) {
-  end_current(state);
   Status possible = may_keep(steps);
   // Files of the dropped steps are removed, and a rank that writes such a step again creates new
   // ones.
   if (possible.ok()) possible = close_files();
-  CallFingerprint call = fingerprint("drop steps");
-  call.add(Argument::settings, static_cast<std::uint64_t>(steps));
+  if (Status agreed = agree_on(state, possible); !agreed.ok()) {
+    forget_descriptors(state, number_);
+    return agreed;
+  }
   const auto told = ask_for_places(
-      state, nullptr, possible, call, [&] { return without_later_steps(state, steps); }, path_);
+      state, {}, [&] { return without_later_steps(state, steps); }, path_);
   forget_descriptors(state, number_);
   if (!told) return told.error();
   take_changes(std::get<ArrayChanges>(told.value()));
@@ -464,7 +435,6 @@ Status StepFile::written_durably(const storage::SyncedHere& synced_here) {
 }
 
 Status StepFile::end_step(CollectiveState& state) {
-  end_current(state);
   const storage::SyncedHere synced_here = begin_sync(state);
   Status possible;
   if (!in_step_) possible = invalid_argument("no step has begun", path_);
@@ -491,8 +461,7 @@ Status StepFile::end_step(CollectiveState& state) {
   if (possible.ok() && !published_) possible = close_files();
   WrittenChunks chunks;
   if (possible.ok() && has_chunk_tables_) possible = take_own_chunks(chunks);
-  const CallFingerprint call = fingerprint("end a step");
-  Status agreed = agree_on(state, possible, call, account_->unstored());
+  Status agreed = agree_on(state, possible, account_->unstored());
   learn_losses(state, agreed);
   UnwrittenArrays unwritten(arrays_, !published_);
   if (agreed.ok()) agreed = unwritten.gather(state);
@@ -550,12 +519,11 @@ Status StepFile::clear_step() {
 }
 
 Status StepFile::abort_step(CollectiveState& state) {
-  end_current(state);
   Status possible;
   if (!in_step_) possible = invalid_argument("no step has begun", path_);
   // A folder is removed only when no rank has files in it open. Errors in closing are ignored.
   if (in_step_ && !published_) (void)close_files();
-  Status agreed = agree_on(state, possible, fingerprint("abort a step"));
+  Status agreed = agree_on(state, possible);
   if (!agreed.ok()) return agreed;
   leave_step(false);
   for (const auto& one : arrays_) one->forget_step();
@@ -569,7 +537,6 @@ Status StepFile::abort_step(CollectiveState& state) {
 }
 
 Status StepFile::close(CollectiveState& state) {
-  end_current(state);
   Status first;
   if (in_step_) {
     first = invalid_argument(
@@ -580,7 +547,7 @@ Status StepFile::close(CollectiveState& state) {
   Status closed = close_files();
   if (first.ok()) first = std::move(closed);
   forget_descriptors(state, number_);
-  Status agreed = agree_on(state, first, fingerprint("close a file"));
+  Status agreed = agree_on(state, first);
   lock_.release();  // no rank writes to the file any more
   return agreed;
 }

@@ -47,15 +47,14 @@ namespace weir::aggregation {
 // Must not outlive its Collective; its arrays must not outlive it.
 class StepFile {
  public:
-  // Collective, like all functions below that take the state. The created file is in its first
-  // step.
+  // Collective, like all functions below that take the state; they are parts of a call whose turn
+  // it is (collective.hpp). The created file is in its first step.
   static Result<std::unique_ptr<StepFile>> create(CollectiveState& state, const std::string& path,
                                                   const storage::FileDescription& description,
-                                                  const FileSettings& settings, const Asked* asked);
+                                                  const FileSettings& settings);
   // The file's content determines the format; settings.format has no effect.
   static Result<std::unique_ptr<StepFile>> open(CollectiveState& state, const std::string& path,
-                                                const FileSettings& settings, bool writable,
-                                                const Asked* asked);
+                                                const FileSettings& settings, bool writable);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] const std::string& format() const { return format_; }
@@ -80,11 +79,11 @@ class StepFile {
   // begins.
   Status select_step(std::int64_t step);
 
-  Status begin_step(CollectiveState& state, const Asked* asked);
+  Status begin_step(CollectiveState& state);
   Status end_step(CollectiveState& state);
   Status abort_step(CollectiveState& state);
   Status drop_steps(CollectiveState& state, std::int64_t steps);
-  Status extend(CollectiveState& state, const storage::Additions& added, const Asked* asked);
+  Status extend(CollectiveState& state, const storage::Additions& added);
   Status close(CollectiveState& state);
 
  private:
@@ -94,7 +93,6 @@ class StepFile {
         settings_(settings),
         writable_(writable) {}
 
-  [[nodiscard]] CallFingerprint fingerprint(const char* call) const;
   void open_arrays(CollectiveState& state, const topology::FileTargets& targets);
   // Opens the array of map_ that is not open yet.
   void open_array(CollectiveState& state, const topology::FileTargets& targets);

@@ -87,15 +87,9 @@ Status StepFile::take_added(CollectiveState& state, const storage::Additions& ad
   return share_places(state);
 }
 
-Status StepFile::extend(CollectiveState& state, const storage::Additions& added,
-                        const Asked* asked) {
-  end_current(state);
-  CallFingerprint call = fingerprint("add to a file");
-  if (asked == nullptr) {
-    call.add(storage::FileDescription{.arrays = added.arrays, .groups = added.attributes});
-  }
+Status StepFile::extend(CollectiveState& state, const storage::Additions& added) {
   auto told = ask_for_layout(
-      state, asked, may_be_extended(), call, [&] { return added_layout(state, added); }, path_);
+      state, may_be_extended(), [&] { return added_layout(state, added); }, path_);
   if (!told) return told.error();
   return take_added(state, added, std::move(told).value());
 }

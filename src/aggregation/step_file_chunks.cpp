@@ -189,15 +189,12 @@ Status StepFile::share_places(CollectiveState& state) {
     if (const auto* const table = chunk_table_of(one.map)) words += table->own_words();
   }
   if (words < least_shared_words || state.group->nodes() == state.ranks) return {};
-  CallFingerprint call;
-  call.add(Argument::call, "share the places of encoded chunks");
-  call.add(Argument::files, static_cast<std::uint64_t>(words));
   auto shared = state.group->share_more(static_cast<std::int64_t>(words * sizeof(std::int64_t)));
   if (!shared && ranks::ends_communication(shared.error())) {
     note_broken(state, shared.error());
     return shared.error();
   }
-  Status possible = agree_on(state, shared ? Status() : Status(shared.error()), call);
+  Status possible = agree_on(state, shared ? Status() : Status(shared.error()));
   if (!possible.ok()) {
     // If there is too little memory to share, every rank keeps its own places.
     return ranks::ends_communication(possible.error()) ? possible : Status();
@@ -211,7 +208,7 @@ Status StepFile::share_places(CollectiveState& state) {
     table->copy_own(left);
     left = left.subspan(table->own_words());
   }
-  if (Status written = agree_on(state, memory->make_read_only(), call); !written.ok()) {
+  if (Status written = agree_on(state, memory->make_read_only()); !written.ok()) {
     return written;
   }
   const std::int64_t* next = first;

@@ -75,7 +75,7 @@ Status StepFile::write_fills(CollectiveState& state) {
   const bool any =
       std::any_of(arrays_.begin(), arrays_.end(), [](const auto& one) { return is_filled(*one); });
   if (!any) return {};
-  Status filled = agree_on(state, write_own_fills(state), fingerprint("fill a step"));
+  Status filled = agree_on(state, write_own_fills(state));
   if (!filled.ok()) leave_step(false);
   return filled;
 }

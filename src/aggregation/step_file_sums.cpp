@@ -158,7 +158,7 @@ Status StepFile::sum_again(CollectiveState& state, std::vector<std::int64_t> blo
     Status closed = close_files();
     if (status.ok()) status = std::move(closed);
   }
-  if (Status agreed = agree_on(state, status, fingerprint("sum again")); !agreed.ok()) {
+  if (Status agreed = agree_on(state, status); !agreed.ok()) {
     return agreed;
   }
   auto all = gather_at_rank_0(state, mine, "the checksums of a step");

@@ -153,8 +153,8 @@ Outcome enter(weir_session& session, Result<std::unique_ptr<aggregation::OpenArr
   handle->shape = handle->file->shape();
   handle->type = handle->file->type();
   handle->type_name = handle->type.name();
-  handle->set_text(fmt::format("array {} '{}' ({} {})", ++session.handles_made,
-                               handle->file->path(), handle->shape.text(), handle->type_name));
+  handle->text = fmt::format("array {} '{}' ({} {})", ++session.handles_made, handle->file->path(),
+                             handle->shape.text(), handle->type_name);
   *result = handle.get();
   session.known_arrays.insert(handle.get());
   session.arrays.push_back(std::move(handle));
@@ -171,8 +171,8 @@ Outcome create(weir_session& session, const ArrayDefinition& given, weir_array**
       fmt::format("weir_array_create(path {}, shape {}, element_type {}, options {})",
                   quoted(given.path), extents_text(given.dimensions, given.extents),
                   quoted(given.element_type), options_text(session, given)),
-      std::move(prepared), [&](const aggregation::Asked& asked) {
-        return enter(session, session.collective->create_array(given.path, *array, &asked),
+      std::move(prepared), [&] {
+        return enter(session, session.collective->create_array(given.path, *array),
                      "weir_array_create", result);
       });
 }
@@ -191,9 +191,8 @@ Outcome open(weir_session& session, const char* path, const weir_open_options* o
   if (!prepared.ok()) prepared.text.insert(0, "weir_array_open: ");
   return session.call_asking(fmt::format("weir_array_open(path {}, {})", quoted(path),
                                          writable ? "writable" : "read-only"),
-                             std::move(prepared), [&](const aggregation::Asked& asked) {
-                               return enter(session,
-                                            session.collective->open_array(path, writable, &asked),
+                             std::move(prepared), [&] {
+                               return enter(session, session.collective->open_array(path, writable),
                                             "weir_array_open", result);
                              });
 }
@@ -218,7 +217,7 @@ Outcome close(weir_array& array) {
   });
   // The handle is removed whether or not closing succeeded. In a broken session it is kept, because
   // messages may be under way.
-  if (!session.ranks.broken()) session.remove(&array);
+  if (!session.broken()) session.remove(&array);
   return outcome;
 }
 

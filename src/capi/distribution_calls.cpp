@@ -125,7 +125,7 @@ Outcome create(weir_session& session, const Regular& given, weir_distribution** 
   std::optional<plan::SharedDistribution> made;
   auto prepared =
       result == nullptr ? bad_argument("distribution is null") : outcome_without_throwing([&] {
-        return make_regular(given, session.ranks.size(), made);
+        return make_regular(given, session.collective->ranks(), made);
       });
   if (!prepared.ok()) prepared.text.insert(0, "weir_distribution_create: ");
   return session.call(fmt::format("weir_distribution_create(shape {}, formats {}, grid {})",
@@ -193,7 +193,7 @@ Outcome find_piece(const weir_distribution* distribution, std::int64_t piece, co
                    const char* call, array::Region& region) {
   if (distribution == nullptr) return null_argument(call, "distribution");
   if (result == nullptr) return null_argument(call, "the place for the answer");
-  const int rank = distribution->session->ranks.rank();
+  const int rank = distribution->session->rank();
   const std::int64_t pieces = distribution->held().pieces(rank);
   if (piece < 0 || piece >= pieces) {
     return bad_argument(
@@ -264,7 +264,7 @@ std::int64_t weir_distribution_elements(const weir_distribution* distribution) {
     return weir::capi::report(
         weir::capi::null_argument("weir_distribution_elements", "distribution"));
   }
-  return distribution->held().elements(distribution->session->ranks.rank());
+  return distribution->held().elements(distribution->session->rank());
 }
 
 std::int64_t weir_distribution_pieces(const weir_distribution* distribution) {
@@ -272,7 +272,7 @@ std::int64_t weir_distribution_pieces(const weir_distribution* distribution) {
     return weir::capi::report(
         weir::capi::null_argument("weir_distribution_pieces", "distribution"));
   }
-  return distribution->held().pieces(distribution->session->ranks.rank());
+  return distribution->held().pieces(distribution->session->rank());
 }
 
 int weir_distribution_piece_shape(const weir_distribution* distribution, std::int64_t piece,

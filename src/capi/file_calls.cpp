@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <iterator>
 #include <string>
+#include <string_view>
 #include <utility>
+#include <variant>
+#include <vector>
 
-#include "aggregation/call_fingerprint.hpp"
+#include "array/fingerprint.hpp"
 #include "capi/chosen_chunks.hpp"
 #include "capi/extents_argument.hpp"
 #include "capi/session.hpp"
@@ -23,9 +26,9 @@ std::unique_ptr<weir_array> handle_of(weir_file& file, std::int64_t number) {
   handle->shape = handle->file->shape();
   handle->type = handle->file->type();
   handle->type_name = handle->type.name();
-  handle->set_text(fmt::format("array {} '{}' in '{}' ({} {})", ++file.session->handles_made,
-                               handle->file->name(), file.path, handle->shape.text(),
-                               handle->type_name));
+  handle->text =
+      fmt::format("array {} '{}' in '{}' ({} {})", ++file.session->handles_made,
+                  handle->file->name(), file.path, handle->shape.text(), handle->type_name);
   return handle;
 }
 
@@ -62,8 +65,8 @@ Outcome open(weir_session& session, const char* path, const weir_file_open_optio
                   : writable             ? "writable"
                                          : "read-only",
                   quoted(durability), quoted(checksum), quoted(unwritten)),
-      std::move(prepared), [&](const aggregation::Asked& asked) -> Outcome {
-        auto opened = session.collective->open_file(path, file->settings, writable, &asked);
+      std::move(prepared), [&]() -> Outcome {
+        auto opened = session.collective->open_file(path, file->settings, writable);
         if (!opened) return outcome_of(opened.error(), "weir_file_open");
         file->session = &session;
         file->path = path;
@@ -77,26 +80,86 @@ Outcome open(weir_session& session, const char* path, const weir_file_open_optio
       });
 }
 
+// A hash of what a program has defined, which is equal on all ranks.
+class Definition {
+ public:
+  void add(const storage::FileDescription& file);
+  [[nodiscard]] std::string text() const { return fmt::format("definition {:016x}", all_.value()); }
+
+ private:
+  void add(std::uint64_t number) { all_.add(static_cast<std::int64_t>(number)); }
+  void add(std::string_view text) {
+    add(std::uint64_t{text.size()});
+    for (const char letter : text) add(std::uint64_t{static_cast<unsigned char>(letter)});
+  }
+  void add(const std::vector<storage::Attribute>& attributes);
+
+  array::Fingerprint all_;
+};
+
+void Definition::add(const storage::FileDescription& file) {
+  const auto add_numbers = [&](const std::optional<array::Indices>& numbers) {
+    add(static_cast<std::uint64_t>(numbers ? numbers->size() : -1));
+    for (int d = 0; numbers && d < numbers->size(); ++d) {
+      add(static_cast<std::uint64_t>((*numbers)[d]));
+    }
+  };
+  for (const storage::ArrayDescription& one : file.arrays) {
+    add(one.name);
+    add_numbers(one.shape.extents());
+    add(one.type.name());
+    const bool column_major = one.order == array::Order::column_major;
+    add(std::uint64_t{column_major} << 1U | std::uint64_t{one.grows});
+    add_numbers(one.chunk_extents);
+    add_numbers(one.shard_extents);
+    add(std::uint64_t{one.dimension_names.size()});
+    for (const std::string& name : one.dimension_names) add(name);
+    add(one.fill.size());
+    for (const std::byte byte : one.fill) add(std::to_integer<std::uint64_t>(byte));
+    if (!one.codecs.empty()) add(storage::pipeline_text(one.codecs));
+    add(one.attributes);
+  }
+  for (const storage::GroupDescription& one : file.groups) {
+    add(one.name);
+    add(one.attributes);
+  }
+  add(static_cast<std::uint64_t>(file.alignment));
+  add(file.striping.text());
+}
+
+void Definition::add(const std::vector<storage::Attribute>& attributes) {
+  add(attributes.size());
+  for (const storage::Attribute& one : attributes) {
+    add(one.name);
+    add(one.value.index());
+    if (const auto* text = std::get_if<std::string>(&one.value)) add(*text);
+    if (const auto* texts = std::get_if<std::vector<std::string>>(&one.value)) {
+      add(texts->size());
+      for (const std::string& text : *texts) add(text);
+    }
+    const auto bytes = storage::number_bytes(one.value);
+    add(std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  }
+}
+
 // Returns the state on which the call depends, for ranks to compare; before the file is laid out,
 // this is the definition.
 std::string state_of(const weir_file& file) {
   if (file.open != nullptr) {
     std::string added;
     if (!file.added.empty()) {
-      aggregation::CallFingerprint defined;
+      Definition defined;
       defined.add(
           storage::FileDescription{.arrays = file.added.arrays, .groups = file.added.attributes});
-      added = fmt::format(", adding definition {:016x}",
-                          defined.of(static_cast<std::size_t>(aggregation::Argument::files)));
+      added = ", adding " + defined.text();
     }
     return fmt::format("{} steps{}{}", file.open->steps(), file.open->in_step() ? ", in one" : "",
                        added);
   }
   const aggregation::FileSettings& settings = file.settings;
-  aggregation::CallFingerprint definition;
+  Definition definition;
   definition.add(file.description);
-  return fmt::format("definition {:016x}, format {}, durability {}, checksum {}, unwritten {}",
-                     definition.of(static_cast<std::size_t>(aggregation::Argument::files)),
+  return fmt::format("{}, format {}, durability {}, checksum {}, unwritten {}", definition.text(),
                      quoted(settings.format.c_str()), static_cast<int>(settings.durability),
                      settings.checksum ? static_cast<int>(*settings.checksum) : -1,
                      static_cast<int>(settings.unwritten));
@@ -127,13 +190,13 @@ void give_up_defined(weir_file& file) {
 }
 
 // Adds to the file what was defined since it was laid out.
-Outcome add_defined(weir_file& file, const char* call, const aggregation::Asked* asked) {
+Outcome add_defined(weir_file& file, const char* call) {
   storage::Additions added = file.added;
   std::vector<array::Shape> shapes;
   shapes.reserve(file.added_arrays.size());
   for (const auto& one : file.added_arrays) shapes.push_back(one->shape);
   choose_chunks(*file.session, file.settings.format, shapes, added.arrays);
-  const Status done = file.session->collective->extend_file(*file.open, added, asked);
+  const Status done = file.session->collective->extend_file(*file.open, added);
   if (!done.ok()) return outcome_of(done, call);
   file.added = {};
   for (auto& handle : std::exchange(file.added_arrays, {})) {
@@ -152,26 +215,26 @@ Outcome extend(weir_file& file) {
     prepared = bad_argument(fmt::format(
         "{}: {} is not laid out yet: its first step will have what is defined", call, file.text));
   }
-  auto extended = session.call_asking(
-      fmt::format("{}({}, {})", call, file.text, state_of(file)), std::move(prepared),
-      [&](const aggregation::Asked& asked) -> Outcome { return add_defined(file, call, &asked); });
+  auto extended = session.call_asking(fmt::format("{}({}, {})", call, file.text, state_of(file)),
+                                      std::move(prepared),
+                                      [&]() -> Outcome { return add_defined(file, call); });
   if (!extended.ok()) give_up_defined(file);
   return extended;
 }
 
 Outcome begin_step(weir_file& file) {
   weir_session& session = *file.session;
-  const auto begin = [&](const aggregation::Asked& asked) -> Outcome {
+  const auto begin = [&]() -> Outcome {
     constexpr const char* call = "weir_file_step_begin";
     if (file.open != nullptr && !file.added.empty()) {
-      if (auto added = add_defined(file, call, &asked); !added.ok()) return added;
+      if (auto added = add_defined(file, call); !added.ok()) return added;
       return outcome_of(session.collective->begin_step(*file.open), call);
     }
     if (file.open != nullptr) {
-      return outcome_of(session.collective->begin_step(*file.open, &asked), call);
+      return outcome_of(session.collective->begin_step(*file.open), call);
     }
     auto created =
-        session.collective->create_file(file.path, with_chosen_chunks(file), file.settings, &asked);
+        session.collective->create_file(file.path, with_chosen_chunks(file), file.settings);
     if (!created) return outcome_of(created.error(), call);
     file.open = std::move(created).value();
     for (std::size_t i = 0; i < file.arrays.size(); ++i) {
@@ -208,12 +271,10 @@ Outcome abort_step(weir_file& file, const char* reason) {
     });
   }
   const bool has_reason = reason != nullptr && *reason != '\0';
-  const Outcome told =
-      failure(WEIR_E_ABORTED,
-              fmt::format("rank {}: {}: this rank has given up step {} of {}{}{}; give it up on "
-                          "every rank",
-                          session.ranks.rank(), call, file.open->steps(), file.text,
-                          has_reason ? ": " : "", has_reason ? reason : ""));
+  const Outcome told = failure(
+      WEIR_E_ABORTED,
+      fmt::format("{}: this rank has given up step {} of {}{}{}; give it up on every rank", call,
+                  file.open->steps(), file.text, has_reason ? ": " : "", has_reason ? reason : ""));
   return session.call_to_give_up(text, told, [&]() -> Outcome {
     const bool was_first = !file.open->is_published();
     const Status aborted = session.collective->abort_step(*file.open);
@@ -252,7 +313,7 @@ Outcome close(weir_file& file) {
   });
   // The handle is removed whether or not closing succeeded. In a broken session it is kept, because
   // messages may be under way.
-  if (!session.ranks.broken()) session.remove(&file);
+  if (!session.broken()) session.remove(&file);
   return outcome;
 }
 

@@ -210,8 +210,8 @@ Outcome define(weir_file& file, const FileArrayDefinition& given, weir_array** r
   handle->shape = *shape;
   handle->type = type.value();
   handle->type_name = handle->type.name();
-  handle->set_text(fmt::format("array {} '{}' in '{}' ({} {})", ++session.handles_made, given.name,
-                               file.path, shape->text(), handle->type_name));
+  handle->text = fmt::format("array {} '{}' in '{}' ({} {})", ++session.handles_made, given.name,
+                             file.path, shape->text(), handle->type_name);
   *result = handle.get();
   session.known_arrays.insert(handle.get());
   (is_added ? file.added.arrays : file.description.arrays).push_back(std::move(described));

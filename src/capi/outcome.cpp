@@ -2,30 +2,29 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <utility>
 
 namespace weir::capi {
 namespace {
 
+constexpr std::array<std::pair<ErrorCode, int>, 9> codes = {{
+    {ErrorCode::invalid_argument, WEIR_E_ARGUMENT},
+    {ErrorCode::mismatch, WEIR_E_MISMATCH},
+    {ErrorCode::io, WEIR_E_IO},
+    {ErrorCode::corrupt, WEIR_E_CORRUPT},
+    {ErrorCode::insufficient, WEIR_E_MEMORY},
+    {ErrorCode::unsupported, WEIR_E_UNSUPPORTED},
+    {ErrorCode::deadline, WEIR_E_DEADLINE},
+    {ErrorCode::communication, WEIR_E_BROKEN},
+    {ErrorCode::given_up, WEIR_E_ABORTED},
+}};
+
+// All other errors are those of moving data.
 int code_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::invalid_argument:
-      return WEIR_E_ARGUMENT;
-    case ErrorCode::corrupt:
-      return WEIR_E_CORRUPT;
-    case ErrorCode::insufficient:
-      return WEIR_E_MEMORY;
-    case ErrorCode::unsupported:
-      return WEIR_E_UNSUPPORTED;
-    case ErrorCode::deadline:
-      return WEIR_E_DEADLINE;
-    case ErrorCode::communication:
-      return WEIR_E_BROKEN;
-    case ErrorCode::io:
-    case ErrorCode::short_transfer:
-    case ErrorCode::peer:
-    case ErrorCode::interrupted:
-      break;
+  for (const auto& [below, number] : codes) {
+    if (below == code) return number;
   }
   return WEIR_E_IO;
 }
@@ -47,6 +46,13 @@ Outcome outcome_of(const Error& error, const std::string& what) {
 
 Outcome outcome_of(const Status& status, const std::string& what) {
   return status.ok() ? Outcome{} : outcome_of(status.error(), what);
+}
+
+Status status_of(const Outcome& outcome) {
+  if (outcome.ok()) return {};
+  const auto* const found =
+      std::ranges::find(codes, outcome.code, &std::pair<ErrorCode, int>::second);
+  return Error(found != codes.end() ? found->first : ErrorCode::io, outcome.text);
 }
 
 Outcome out_of_memory(const char* what) {

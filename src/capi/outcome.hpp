@@ -20,6 +20,8 @@ struct [[nodiscard]] Outcome {
 // Converts an error. `what` (a call, an argument) is put before the text unless it is empty.
 [[nodiscard]] Outcome outcome_of(const Status& status, const std::string& what = {});
 [[nodiscard]] Outcome outcome_of(const Error& error, const std::string& what = {});
+// Converts an outcome, so that all ranks can agree on it.
+[[nodiscard]] Status status_of(const Outcome& outcome);
 
 // Keeps a failure's text for weir_last_error() on this thread, and returns the code.
 int report(const Outcome& outcome);

@@ -22,7 +22,7 @@ Outcome read_platform(Ranks& ranks, const char* path, plan::PlatformDescription&
       }
     }
   }
-  if (auto common = ranks.common(read); !common.ok()) return common;
+  if (auto agreed = ranks.agree({.possible = status_of(read)}); !agreed.ok()) return agreed;
   if (auto shared = ranks.share(source); !shared.ok()) return shared;
   if (source.empty()) return {};
   if (auto shared = ranks.share(text); !shared.ok()) return shared;

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <memory>
-#include <optional>
+#include <string>
 #include <utility>
 
 #include "capi/region_argument.hpp"
@@ -18,52 +18,31 @@ struct GivenRegion {
   const weir_region* region;
 };
 
-struct RegionContent {
-  Content memory;
+struct RegionContent : Content {
   array::Section region;
 };
 
 Outcome read_given(const weir_array& array, const GivenRegion& given, RegionContent& content) {
-  auto read = outcome_without_throwing([&] {
-    return read_region(array, given.region, given.direction, content.memory, content.region);
-  });
+  auto read = outcome_without_throwing(
+      [&] { return read_region(array, given.region, given.direction, content, content.region); });
   if (!read.ok()) read.text.insert(0, fmt::format("{}: ", given.call));
   return read;
 }
 
-std::shared_ptr<Operation> submit(weir_array& array, const GivenRegion& given) {
-  weir_session& session = *array.session;
-  const auto operation = std::make_shared<Operation>();
+weir_request submit(weir_array& array, const GivenRegion& given) {
   const auto content = std::make_shared<RegionContent>();
-  operation->prepared = read_given(array, given, *content);
-  operation->call = fmt::format("{}({})", given.call, array.text);
-  const auto known =
-      operation->prepared.ok() ? session.known_regions.find(array.shape, content->region) : nullptr;
-  // If this rank remembers nothing, it gives a number that no other rank gives.
-  operation->remembered = known != nullptr ? known->number : -1 - session.ranks.rank();
-  operation->start = [&session, &array, content, known, direction = given.direction,
-                      voted = operation.get()] {
-    session.has_figures = true;
-    const bool all_know = known != nullptr && Ranks::remember_the_same(voted->comparison);
-    return session.collective->begin_regions(
-        *array.file, direction, {content->region, content->memory.pieces},
-        all_know ? std::optional(known->all) : std::nullopt,
-        [&session, shape = array.shape, own = content->region](const auto& all) {
-          const auto oldest = session.known_regions.add(shape, own, all);
-          if (oldest) session.collective->forget_regions(*oldest);
-        });
-  };
-  operation->leave_callers_memory = [content, direction = given.direction] {
-    return content->memory.leave_callers_memory(direction);
-  };
-  session.queue.submit(operation);
-  return operation;
+  const Outcome prepared = read_given(array, given, *content);
+  const std::string text = fmt::format("{}({}{})", given.call, array.text, step_text(array));
+  auto request = array.session->collective->begin_regions(
+      aggregation::Call::of(text, status_of(prepared)), array.file, given.direction,
+      {content->region, content->pieces}, content);
+  return {array.session, std::move(request), content, given.direction};
 }
 
 int move_now(weir_array* array, const GivenRegion& given) {
   return report_outcome_of([&]() -> Outcome {
     if (array == nullptr) return null_argument(given.call, "array");
-    return array->session->queue.complete(*submit(*array, given));
+    return outcome_of(submit(*array, given).request->wait());
   });
 }
 
@@ -72,9 +51,7 @@ int begin(weir_array* array, const GivenRegion& given, weir_request** request) {
   return report_outcome_of([&]() -> Outcome {
     if (array == nullptr) return null_argument(given.call, "array");
     if (request == nullptr) return null_argument(given.call, "request");
-    auto handle = std::make_unique<weir_request>();
-    handle->session = array->session;
-    handle->operation = submit(*array, given);
+    auto handle = std::make_unique<weir_request>(submit(*array, given));
     *request = handle.get();
     array->session->requests.push_back(std::move(handle));
     return {};
@@ -86,15 +63,15 @@ int move_alone(weir_array* array, const GivenRegion& given) {
     if (array == nullptr) return null_argument(given.call, "array");
     if (given.region == nullptr) return null_argument(given.call, "region");
     weir_session& session = *array->session;
-    if (session.ranks.broken()) return session.ranks.broken_session();
+    if (session.broken()) return outcome_of(session.collective->calls().broken_session());
     RegionContent content;
     auto outcome = read_given(*array, given, content);
     if (outcome.ok()) {
       outcome = outcome_of(session.collective->move_alone(*array->file, given.direction,
-                                                          {content.region, content.memory.pieces}),
+                                                          {content.region, content.pieces}),
                            given.call);
     }
-    if (!outcome.ok()) outcome.text.insert(0, fmt::format("rank {}: ", session.ranks.rank()));
+    if (!outcome.ok()) outcome.text.insert(0, fmt::format("rank {}: ", session.rank()));
     return outcome;
   });
 }

@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "array/fingerprint.hpp"
 #include "array/section.hpp"
 #include "capi/chosen_chunks.hpp"
 #include "capi/session.hpp"
@@ -27,25 +26,6 @@ std::string section_text(const weir_section* section, int dimensions) {
   return text;
 }
 
-// Returns a hash of what text_of() describes.
-std::uint64_t digest_of(const GivenTransfers& given, const Content& content) {
-  array::Fingerprint all;
-  const auto add = [&](std::uint64_t number) { all.add(static_cast<std::int64_t>(number)); };
-  add(capi::digest_of(given.call));
-  all.add(given.count);
-  for (std::size_t number = 0; number < content.parts.size(); ++number) {
-    const weir_transfer& transfer = given.transfers[number];
-    add(transfer.array->digest);
-    add(transfer.distribution->digest);
-    const array::Section* const section = content.parts[number].section;
-    if (section == nullptr) continue;
-    for (const array::Indices& along : {section->start, section->count, section->stride}) {
-      all.add(along);
-    }
-  }
-  return all.value();
-}
-
 // Returns what must be alike on all ranks. Uses only transfers that passed their checks.
 std::string text_of(const GivenTransfers& given, const Content& content) {
   std::string text = fmt::format("{}({} transfers", given.call, given.count);
@@ -53,36 +33,26 @@ std::string text_of(const GivenTransfers& given, const Content& content) {
     const weir_transfer& transfer = given.transfers[number];
     // The remaining transfers have been refused.
     if (static_cast<std::size_t>(number) >= content.parts.size()) break;
-    text += fmt::format("; {} by {}, section {}", transfer.array->text, transfer.distribution->text,
+    text += fmt::format("; {}{} by {}, section {}", transfer.array->text,
+                        step_text(*transfer.array), transfer.distribution->text,
                         section_text(transfer.section, transfer.array->shape.dimensions()));
   }
   return text + ")";
 }
 
-// Submits a request. `stays`: `given` remains valid until the operation has ended.
-std::shared_ptr<Operation> submit(weir_session& session, const GivenTransfers& given, bool stays) {
-  const auto operation = std::make_shared<Operation>();
+// Submits a request. `stays`: `given` remains valid until the request has ended.
+weir_request submit(weir_session& session, const GivenTransfers& given, bool stays) {
   const auto content = std::make_shared<Content>();
-  operation->prepared =
-      outcome_without_throwing([&] { return read_transfers(session, given, *content); });
-  operation->digest = digest_of(given, *content);
+  aggregation::Call call = aggregation::Call::of(given.call);
+  call.possible =
+      status_of(outcome_without_throwing([&] { return read_transfers(session, given, *content); }));
   if (stays) {
-    operation->describe = [given, content] { return text_of(given, *content); };
+    call.describe = [given, &content = *content] { return text_of(given, content); };
   } else {
-    operation->call = text_of(given, *content);
+    call.describe = [text = text_of(given, *content)] { return text; };
   }
-  operation->start = [&session, content, direction = given.direction] {
-    session.has_figures = true;
-    return direction == Direction::write ? session.collective->begin_write(content->parts)
-                                         : session.collective->begin_read(content->parts);
-  };
-  if (!stays) {
-    operation->leave_callers_memory = [content, direction = given.direction] {
-      return content->leave_callers_memory(direction);
-    };
-  }
-  session.queue.submit(operation);
-  return operation;
+  auto request = session.collective->begin(call, given.direction, content->parts, content);
+  return {&session, std::move(request), content, given.direction};
 }
 
 int begin(weir_session* session, const GivenTransfers& given, weir_request** request) {
@@ -90,9 +60,7 @@ int begin(weir_session* session, const GivenTransfers& given, weir_request** req
   return report_outcome_of([&]() -> Outcome {
     if (session == nullptr) return null_argument(given.call, "session");
     if (request == nullptr) return null_argument(given.call, "request");
-    auto handle = std::make_unique<weir_request>();
-    handle->session = session;
-    handle->operation = submit(*session, given, false);
+    auto handle = std::make_unique<weir_request>(submit(*session, given, false));
     *request = handle.get();
     session->requests.push_back(std::move(handle));
     return {};
@@ -102,7 +70,7 @@ int begin(weir_session* session, const GivenTransfers& given, weir_request** req
 int transfer_now(weir_session* session, const GivenTransfers& given) {
   return report_outcome_of([&]() -> Outcome {
     if (session == nullptr) return null_argument(given.call, "session");
-    return session->queue.complete(*submit(*session, given, true));
+    return outcome_of(submit(*session, given, true).request->wait());
   });
 }
 
@@ -145,7 +113,7 @@ Outcome explain(weir_session& session, std::int32_t direction, const GivenTransf
 // Waits until the request has ended, frees its handle, and returns its outcome.
 Outcome take(weir_request** request) {
   weir_request* const taken = std::exchange(*request, nullptr);
-  Outcome outcome = taken->session->queue.complete(*taken->operation);
+  Outcome outcome = outcome_of(taken->request->wait());
   taken->session->remove(taken);
   return outcome;
 }
@@ -154,12 +122,12 @@ Outcome take(weir_request** request) {
 Outcome detach(weir_request** request) {
   weir_request* const taken = std::exchange(*request, nullptr);
   weir_session& session = *taken->session;
-  Operation& operation = *taken->operation;
   Outcome detached;
-  if (!operation.ended() && !session.ranks.broken()) {
-    detached = outcome_without_throwing(operation.leave_callers_memory);
+  if (!taken->request->ended() && !session.broken()) {
+    detached = outcome_without_throwing(
+        [&] { return taken->content->leave_callers_memory(taken->direction); });
     // After a failure the request must not move on any more.
-    if (!detached.ok()) session.ranks.mark_broken(detached.text);
+    if (!detached.ok()) session.collective->calls().mark_broken(detached.text);
   }
   session.remove(taken);
   return detached;
@@ -231,8 +199,7 @@ int weir_test(weir_request** request, std::int32_t* complete) {
       return weir::capi::null_argument("weir_test", "request");
     }
     if (complete == nullptr) return weir::capi::null_argument("weir_test", "complete");
-    (*request)->session->queue.progress();
-    if (!(*request)->operation->ended()) return {};
+    if (!(*request)->request->test()) return {};
     *complete = 1;
     return weir::capi::take(request);
   });

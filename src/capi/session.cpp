@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace {
@@ -19,46 +20,6 @@ void remove_from(std::vector<std::unique_ptr<Handle>>& handles, const Handle* wa
 }
 
 }  // namespace
-
-weir::capi::Outcome weir_session::call(std::string text, weir::capi::Outcome prepared,
-                                       std::function<weir::capi::Outcome()> run) {
-  const auto operation = std::make_shared<weir::capi::Operation>();
-  operation->call = std::move(text);
-  operation->prepared = std::move(prepared);
-  operation->run = std::move(run);
-  queue.submit(operation);
-  return queue.complete(*operation);
-}
-
-weir::capi::Outcome weir_session::call_asking(
-    std::string text, weir::capi::Outcome prepared,
-    std::function<weir::capi::Outcome(const weir::aggregation::Asked&)> ask) {
-  const auto operation = std::make_shared<weir::capi::Operation>();
-  operation->call = std::move(text);
-  operation->prepared = std::move(prepared);
-  operation->ask = std::move(ask);
-  queue.submit(operation);
-  return queue.complete(*operation);
-}
-
-weir::capi::Outcome weir_session::call_to_give_up(std::string text, weir::capi::Outcome told,
-                                                  std::function<weir::capi::Outcome()> run) {
-  while (true) {
-    bool has_run = false;
-    const auto operation = std::make_shared<weir::capi::Operation>();
-    operation->call = text;
-    operation->prepared = told;
-    operation->gives_up = true;
-    operation->run = [&] {
-      has_run = true;
-      return run();
-    };
-    queue.submit(operation);
-    auto outcome = queue.complete(*operation);
-    // Otherwise the other ranks' calls were refused, and they will make this call next.
-    if (has_run || ranks.broken()) return outcome;
-  }
-}
 
 bool weir_session::holds(const weir_array* array) const { return known_arrays.contains(array); }
 bool weir_session::holds(const weir_array* array, const weir_array* before) const {
@@ -96,6 +57,11 @@ Outcome not_laid_out(const char* call, const weir_array& array) {
   return bad_argument(
       fmt::format("{}{}{} is defined and not in its file yet: begin a step (weir_file_step_begin)",
                   call, *call == '\0' ? "" : ": ", array.text));
+}
+
+std::string step_text(const weir_array& array) {
+  const auto step = array.file == nullptr ? std::nullopt : array.file->step();
+  return step ? fmt::format(", step {}", *step) : "";
 }
 
 Outcome check_reserved(const char* options, const std::uint64_t* reserved, std::size_t count,

@@ -2,18 +2,17 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <unordered_set>
 #include <vector>
 
+#include "aggregation/agreement.hpp"
 #include "aggregation/array_file.hpp"
+#include "aggregation/call_queue.hpp"
 #include "aggregation/collective.hpp"
 #include "aggregation/step_file.hpp"
-#include "capi/known_regions.hpp"
-#include "capi/operation.hpp"
 #include "capi/outcome.hpp"
 #include "capi/ranks.hpp"
 #include "checksums/checksum.hpp"
@@ -24,6 +23,10 @@
 #include "system/step_durability.hpp"
 #include "weir/weir.h"
 
+namespace weir::capi {
+struct Content;  // transfer_argument.hpp
+}
+
 // These names are part of the C interface; programs know the types only by address.
 // NOLINTBEGIN(readability-identifier-naming)
 
@@ -32,7 +35,6 @@ struct weir_distribution {
   // Shared with the requests under way and with the plans that are kept.
   weir::plan::SharedDistribution shared;
   std::string text;  // "distribution 4 (BLOCK, * over 4 x 1, row-major)"
-  std::uint64_t digest = weir::capi::digest_of(text);
 
   [[nodiscard]] const weir::array::Distribution& held() const { return *shared; }
 };
@@ -44,16 +46,10 @@ struct weir_array {
   std::size_t number = 0;          // number of the array in its container
   std::unique_ptr<weir::aggregation::OpenArray> own_file;
   weir::aggregation::OpenArray* file = nullptr;  // null before the container is laid out
-  std::uint64_t digest = 0;                      // digest of `text`
   weir::array::Shape shape = weir::array::Shape::create({0}).value();
   weir::array::ElementType type;
   std::string type_name;
   std::string text;  // "array 3 'temperature' (10 x 20 float64)"
-
-  void set_text(std::string given) {
-    text = std::move(given);
-    digest = weir::capi::digest_of(text);
-  }
 };
 
 // A file: a description until it is laid out, then an open file.
@@ -75,12 +71,13 @@ struct weir_file {
 
 struct weir_request {
   weir_session* session = nullptr;
-  std::shared_ptr<weir::capi::Operation> operation;
+  std::shared_ptr<weir::aggregation::Request> request;
+  std::shared_ptr<weir::capi::Content> content;
+  weir::Direction direction = weir::Direction::write;
 };
 
 struct weir_session {
-  weir::capi::Ranks ranks;
-  weir::capi::OperationQueue queue{ranks};
+  weir::capi::Ranks opened;  // while the session is being opened
   std::unique_ptr<weir::aggregation::Collective> collective;
   std::vector<std::unique_ptr<weir_array>> arrays;
   std::vector<std::unique_ptr<weir_file>> files;
@@ -88,23 +85,44 @@ struct weir_session {
                                                        // thousands
   std::vector<std::unique_ptr<weir_distribution>> distributions;
   std::vector<std::unique_ptr<weir_request>> requests;
-  weir::capi::KnownRegions known_regions;
   weir::plan::PlatformDescription platform;
   std::int64_t handles_made = 0;  // numbers arrays and distributions alike on all ranks
-  bool has_figures = false;
-  std::string explanation;  // the last text that weir_session_explain() returned
+  std::string explanation;        // the last text that weir_session_explain() returned
 
-  // Makes a collective call and waits until it has ended.
-  weir::capi::Outcome call(std::string text, weir::capi::Outcome prepared,
-                           std::function<weir::capi::Outcome()> run);
-  // Makes a collective call whose result only rank 0 finds out, and waits until it has ended.
-  weir::capi::Outcome call_asking(
-      std::string text, weir::capi::Outcome prepared,
-      std::function<weir::capi::Outcome(const weir::aggregation::Asked&)> ask);
+  // Makes a collective call and waits until it has ended. `text` has everything that must be alike
+  // on all ranks, and `prepared` is the result of this rank's check of its own arguments. When all
+  // ranks have agreed, `run` does the work; it returns the same outcome on all ranks.
+  template <typename Run>
+  weir::capi::Outcome call(const std::string& text, const weir::capi::Outcome& prepared, Run run) {
+    return make(weir::aggregation::Call::of(text, status_of(prepared)), run);
+  }
+  // The same for a call of which rank 0 alone finds out what all ranks need.
+  template <typename Run>
+  weir::capi::Outcome call_asking(const std::string& text, const weir::capi::Outcome& prepared,
+                                  Run run) {
+    auto call = weir::aggregation::Call::of(text, status_of(prepared));
+    call.asks = true;
+    return make(call, run);
+  }
   // Makes a collective call that gives something up. Until every rank makes it, all other calls of
   // the ranks are refused with `told`, so that no rank waits for this one.
-  weir::capi::Outcome call_to_give_up(std::string text, weir::capi::Outcome told,
-                                      std::function<weir::capi::Outcome()> run);
+  template <typename Run>
+  weir::capi::Outcome call_to_give_up(const std::string& text, const weir::capi::Outcome& told,
+                                      Run run) {
+    auto call = weir::aggregation::Call::of(text, status_of(told));
+    call.gives_up = true;
+    while (true) {
+      bool has_run = false;
+      auto outcome = make(call, [&] {
+        has_run = true;
+        return run();
+      });
+      // Otherwise the other ranks' calls were refused, and they will make this call next.
+      if (has_run || broken()) return outcome;
+    }
+  }
+  [[nodiscard]] int rank() const { return collective->rank(); }
+  [[nodiscard]] bool broken() const { return collective->calls().broken(); }
   // Returns whether the array belongs to the session or to one of its files.
   [[nodiscard]] bool holds(const weir_array* array) const;
   // Returns the same as holds(array). It is faster if `array` follows `before` in a file; `before`
@@ -116,6 +134,16 @@ struct weir_session {
   void remove(const weir_file* file);
   void remove(const weir_distribution* distribution);
   void remove(const weir_request* request);
+
+ private:
+  template <typename Run>
+  weir::capi::Outcome make(const weir::aggregation::Call& call, Run run) {
+    weir::aggregation::CallQueue::Turn turn(collective->calls(), call);
+    if (!turn.entered().ok()) return weir::capi::outcome_of(turn.entered());
+    auto outcome = weir::capi::outcome_without_throwing(run);
+    turn.end(status_of(outcome));
+    return outcome;
+  }
 };
 
 // NOLINTEND(readability-identifier-naming)
@@ -126,6 +154,8 @@ namespace weir::capi {
 [[nodiscard]] Outcome null_argument(const char* call, const char* argument);
 // Returns the error for an array whose file has not begun its first step.
 [[nodiscard]] Outcome not_laid_out(const char* call, const weir_array& array);
+// Returns ", step 3" if the array grows and a step of it is selected, for the texts of calls.
+[[nodiscard]] std::string step_text(const weir_array& array);
 // Fails unless arrays and attributes can be defined now: before the first step, or between steps.
 [[nodiscard]] Outcome may_be_defined(const weir_file& file);
 // Parses "none", "step" or "operation"; null means "step".

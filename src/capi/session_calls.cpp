@@ -80,35 +80,39 @@ Outcome open_session(MPI_Comm communicator, const weir_session_options* options,
   if (result == nullptr) prepared = bad_argument("session is null");
 
   auto session = std::make_unique<weir_session>();
-  auto outcome = session->ranks.open(communicator,
-                                     prepared.ok() ? opening_deadline(options, process_environment)
-                                                   : chosen.settings.deadline_seconds);
+  Ranks& ranks = session->opened;
+  auto outcome =
+      ranks.open(communicator, prepared.ok() ? opening_deadline(options, process_environment)
+                                             : chosen.settings.deadline_seconds);
   if (outcome.ok()) {
-    outcome = session->call(
+    outcome = ranks.agree(aggregation::Call::of(
         fmt::format("weir_session_open({}, platform {})", chosen.text(), quoted(platform)),
-        prepared, [&]() -> Outcome {
-          auto read = read_environment(session->ranks, options, process_environment, chosen);
-          if (read.ok()) read = read_platform(session->ranks, platform, session->platform);
-          if (!read.ok()) return read;
-          aggregation::CollectiveSettings& settings = chosen.settings;
-          session->ranks.set_deadline_seconds(settings.deadline_seconds);
-          chosen.override(session->platform.targets);
-          settings.alignment_bytes = chosen.alignment_bytes;
-          settings.rates = session->platform.rates;
-          settings.targets = session->platform.targets;
-          auto made = aggregation::Collective::create(session->ranks.details(), settings);
-          if (!made) return outcome_of(made.error(), "weir_session_open");
-          session->collective = std::move(made).value();
-          return {};
-        });
+        status_of(prepared)));
   }
   if (outcome.ok()) {
-    session->ranks.compare_by(&session->collective->comparisons());
+    outcome = outcome_without_throwing([&]() -> Outcome {
+      auto read = read_environment(ranks, options, process_environment, chosen);
+      if (read.ok()) read = read_platform(ranks, platform, session->platform);
+      if (!read.ok()) return read;
+      aggregation::CollectiveSettings& settings = chosen.settings;
+      chosen.override(session->platform.targets);
+      settings.alignment_bytes = chosen.alignment_bytes;
+      settings.rates = session->platform.rates;
+      settings.targets = session->platform.targets;
+      auto made = aggregation::Collective::create(ranks.communicator(), settings);
+      if (!made) return outcome_of(made.error(), "weir_session_open");
+      session->collective = std::move(made).value();
+      return {};
+    });
+  }
+  const bool is_broken =
+      ranks.broken() || outcome.code == WEIR_E_DEADLINE || outcome.code == WEIR_E_BROKEN;
+  if (outcome.ok()) {
     *result = session.release();
-  } else if (session->ranks.broken()) {
+  } else if (is_broken) {
     [[maybe_unused]] auto* const kept = session.release();  // its messages are still under way
   } else {
-    session->ranks.free();
+    ranks.free();
   }
   return outcome;
 }
@@ -133,13 +137,12 @@ Outcome close_session(weir_session* session) {
       session->call("weir_session_close()", {}, [session] { return close_arrays(*session); });
   // The session is kept if its messages are still under way, or if other ranks continue to use
   // theirs: what follows needs all ranks.
-  if (session->ranks.broken()) session->collective->release_locks();
-  if (session->ranks.broken() || outcome.code == WEIR_E_MISMATCH) return outcome;
+  if (session->broken()) session->collective->release_locks();
+  if (session->broken() || outcome.code == WEIR_E_MISMATCH) return outcome;
   session->arrays.clear();
   session->files.clear();
-  session->ranks.compare_by(nullptr);
   session->collective = nullptr;
-  session->ranks.free();
+  session->opened.free();
   delete session;
   return outcome;
 }
@@ -157,10 +160,10 @@ std::string told_of_abandoning(const weir_session& session, const char* reason) 
 }
 
 void abandon(weir_session& session) {
-  session.ranks.mark_broken("it was abandoned");
+  session.collective->calls().mark_broken("it was abandoned");
   // The memory of the session's requests may soon be freed.
-  session.queue.abandon();
-  if (session.collective != nullptr) session.collective->release_locks();
+  session.collective->calls().abandon();
+  session.collective->release_locks();
 }
 
 }  // namespace
@@ -198,10 +201,11 @@ void weir_session_abandon_because(weir_session** session, const char* reason) {
   weir_session& abandoned = *std::exchange(*session, nullptr);
   static_cast<void>(weir::capi::report_outcome_of([&]() -> weir::capi::Outcome {
     // After MPI_Finalize no rank can be reached; a session that is already broken has its reason.
-    if (reason != nullptr && !abandoned.ranks.broken() && abandoned.ranks.check_mpi_runs().ok()) {
+    auto& calls = abandoned.collective->calls();
+    if (reason != nullptr && !calls.broken() && calls.check_mpi_runs().ok()) {
       // No more messages come to or from this rank, as after a failure of MPI.
-      abandoned.ranks.tell_others(weir::ErrorCode::communication,
-                                  weir::capi::told_of_abandoning(abandoned, reason));
+      calls.tell_others(weir::ErrorCode::communication,
+                        weir::capi::told_of_abandoning(abandoned, reason));
     }
     return {};
   }));
@@ -212,10 +216,10 @@ int weir_session_figures(const weir_session* session, weir_figures* figures) {
   return weir::capi::report_outcome_of([&]() -> weir::capi::Outcome {
     if (session == nullptr) return weir::capi::null_argument("weir_session_figures", "session");
     if (figures == nullptr) return weir::capi::null_argument("weir_session_figures", "figures");
-    if (!session->has_figures) {
+    if (session->collective->figures() == nullptr) {
       return weir::capi::bad_argument("weir_session_figures: no request has ended yet");
     }
-    const auto& measured = session->collective->figures();
+    const auto& measured = *session->collective->figures();
     *figures = weir_figures{};
     figures->strategy = weir::capi::number_of(measured.strategy);
     figures->plan_reused = measured.plan_reused ? 1 : 0;

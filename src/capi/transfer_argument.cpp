@@ -115,9 +115,8 @@ Outcome read_transfer(const weir_session& session, const weir_transfer& transfer
                                       transfer.data_type, transfer.array->text,
                                       transfer.array->type_name));
     }
-    outcome =
-        read_memory(transfer, direction == Direction::read, transfer.distribution->held(),
-                    session.ranks.rank(), transfer.array->type, content.layouts, content.pieces);
+    outcome = read_memory(transfer, direction == Direction::read, transfer.distribution->held(),
+                          session.rank(), transfer.array->type, content.layouts, content.pieces);
     if (!outcome.ok()) return outcome;
     if (content.pieces.size() != first + 1) packed.reset();
     content.last_memory = packed;

@@ -15,15 +15,17 @@ namespace weir {
 
 enum class ErrorCode {
   invalid_argument,  // the request is invalid; nothing was started
-  io,                // the system refused an operation; system_error holds errno
-  short_transfer,    // fewer bytes were moved than requested
-  corrupt,           // data read back are not the data written
-  deadline,          // a wait exceeded its deadline
-  insufficient,      // not enough memory or disk for the run
-  unsupported,       // the system lacks the requested mechanism
-  peer,              // another rank failed; its own report has the cause
-  communication,     // MPI failed to move a message between ranks
-  interrupted,       // a signal asked the run to stop
+  mismatch,        // ranks made different calls, or passed different arguments; nothing was started
+  given_up,        // a rank has given up what the call belongs to; nothing was started
+  io,              // the system refused an operation; system_error holds errno
+  short_transfer,  // fewer bytes were moved than requested
+  corrupt,         // data read back are not the data written
+  deadline,        // a wait exceeded its deadline
+  insufficient,    // not enough memory or disk for the run
+  unsupported,     // the system lacks the requested mechanism
+  peer,            // another rank failed; its own report has the cause
+  communication,   // MPI failed to move a message between ranks
+  interrupted,     // a signal asked the run to stop
 };
 
 struct Error {

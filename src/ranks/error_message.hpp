@@ -19,7 +19,7 @@ struct ErrorMessage {
   std::int32_t unused = 0;
   std::array<char, 64> operation{};
   std::array<char, 1024> file{};
-  std::array<char, 1024> text{};
+  std::array<char, 2000> text{};
 
   [[nodiscard]] static ErrorMessage of(const Error& error);
   [[nodiscard]] Error error() const;

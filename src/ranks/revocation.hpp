@@ -38,7 +38,7 @@ inline constexpr int revocation_tag = 31;
 
 class Revocation {
  public:
-  static constexpr std::size_t memory_bytes = 2304;
+  static constexpr std::size_t memory_bytes = 3200;
   // Called once, by one rank, before the others create their Revocation.
   static void prepare(std::byte* memory);
 

@@ -134,6 +134,35 @@ TEST_F(Agreement, CallsAreAlike) {
   EXPECT_EQ(weir_write(first.get(), rows.get(), part.data()), 0) << weir_last_error();
 }
 
+TEST_F(Agreement, SelectedStepsAreAlike) {
+  Session session(MPI_COMM_WORLD);
+  const auto rows = session.distribution(shape_, "BLOCK, *");
+  File file = session.create_file(path("file.h5"));
+  weir_define_options options = {};
+  options.steps = 1;
+  const Array array = file.define<double>("a", shape_, options);
+  std::vector<double> part(24, 1);
+  for (int step = 0; step < 2; ++step) {
+    file.begin_step();
+    ASSERT_EQ(weir_write(array.get(), rows.get(), part.data()), 0) << weir_last_error();
+    file.end_step();
+  }
+  file.select_step(odd_ ? 1 : 0);
+  expect_alike(weir_read(array.get(), rows.get(), part.data()), WEIR_E_MISMATCH);
+  expect_text("step 0");
+  expect_text("step 1");
+  const Extents lower = {rank_of_world(), 0};
+  const Extents extent = {1, 4};
+  weir_region region = {};
+  region.lower = lower.data();
+  region.extent = extent.data();
+  region.data = part.data();
+  expect_alike(weir_read_region(array.get(), &region), WEIR_E_MISMATCH);
+  expect_text("step 1");
+  file.select_step(0);
+  EXPECT_EQ(weir_read(array.get(), rows.get(), part.data()), 0) << weir_last_error();
+}
+
 TEST_F(Agreement, SessionOptionsAreAlike) {
   weir_session_options options = {};
   options.deadline_seconds = 30;

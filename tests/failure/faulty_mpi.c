@@ -18,7 +18,7 @@
 //
 // WEIR_MPI_FAULT is looked at in every call: a test program may change it, and counting then begins
 // anew. Calls of other names are not touched. faulty_mpi_hits() says how many calls were spoiled
-// since it was changed.
+// since it was changed, and faulty_mpi_calls() how many there were that could have been.
 //
 //   WEIR_MPI_COUNTS=FILE   counts in this file, which holds a struct counts and is shared by the
 //                          ranks of a machine, how many messages each rank has sent to each other
@@ -60,6 +60,8 @@ static size_t receives_known;
 
 int faulty_mpi_hits(void);
 int faulty_mpi_hits(void) { return hits; }
+long faulty_mpi_calls(void);
+long faulty_mpi_calls(void) { return calls_seen; }
 
 static void refuse(const char* what, const char* value) {
   fprintf(stderr, "faulty_mpi: WEIR_MPI_FAULT: %s: %s\n", what, value);

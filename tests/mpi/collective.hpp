@@ -9,12 +9,17 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "aggregation/agreement.hpp"
 #include "aggregation/array_file.hpp"
+#include "aggregation/call_queue.hpp"
 #include "aggregation/collective.hpp"
+#include "aggregation/step_file.hpp"
+#include "array/box_list.hpp"
 #include "array/layout.hpp"
 #include "array/regular_distribution.hpp"
 #include "array/shape.hpp"
@@ -23,7 +28,7 @@
 namespace weir::test {
 
 using aggregation::ArrayPart;
-using aggregation::Collective;
+using aggregation::Call;
 using aggregation::CollectiveSettings;
 using aggregation::MemoryPiece;
 using plan::SharedDistribution;
@@ -31,6 +36,85 @@ using plan::Strategy;
 using storage::RawArray;
 
 inline constexpr std::int64_t element_bytes = 8;
+
+// A Collective whose calls are opened by a vote, as the C interface does.
+class Collective {
+ public:
+  static Result<std::unique_ptr<Collective>> create(MPI_Comm communicator,
+                                                    const CollectiveSettings& settings) {
+    auto created = aggregation::Collective::create(communicator, settings);
+    if (!created) return created.error();
+    return std::unique_ptr<Collective>(new Collective(std::move(created).value()));
+  }
+  // Makes a call that rank 0 answers, or another one.
+  template <typename Run>
+  auto ask(const std::string& text, Run run) -> decltype(run()) {
+    Call call = Call::of(text);
+    call.asks = true;
+    return make(call, run);
+  }
+  template <typename Run>
+  auto make(const Call& call, Run run) -> decltype(run()) {
+    aggregation::CallQueue::Turn turn(made_->calls(), call);
+    if (!turn.entered().ok()) return turn.entered().error();
+    auto outcome = run();
+    turn.end(outcome.ok() ? Status() : Status(outcome.error()));
+    return outcome;
+  }
+
+  auto create_array(const std::string& path, const RawArray& array) {
+    return ask("create_array " + path, [&] { return made_->create_array(path, array); });
+  }
+  auto open_array(const std::string& path, bool writable) {
+    return ask("open_array " + path, [&] { return made_->open_array(path, writable); });
+  }
+  auto create_file(const std::string& path, const storage::FileDescription& description,
+                   const aggregation::FileSettings& settings) {
+    return ask("create_file " + path,
+               [&] { return made_->create_file(path, description, settings); });
+  }
+  auto open_file(const std::string& path, const aggregation::FileSettings& settings,
+                 bool writable) {
+    return ask("open_file " + path, [&] { return made_->open_file(path, settings, writable); });
+  }
+  auto begin_step(aggregation::StepFile& file) {
+    return ask("begin_step", [&] { return made_->begin_step(file); });
+  }
+  auto end_step(aggregation::StepFile& file) {
+    return make(Call::of("end_step"), [&] { return made_->end_step(file); });
+  }
+  auto close_file(aggregation::StepFile& file) {
+    return make(Call::of("close_file"), [&] { return made_->close_file(file); });
+  }
+  auto distribute(const array::Shape& shape, const array::BoxList& mine) {
+    return make(Call::of("distribute"), [&] { return made_->distribute(shape, mine); });
+  }
+  auto sync(aggregation::OpenArray& file) {
+    return make(Call::of("sync"), [&] { return made_->sync(file); });
+  }
+  auto close(aggregation::OpenArray& file) {
+    return make(Call::of("close"), [&] { return made_->close(file); });
+  }
+  auto begin_write(std::span<const ArrayPart> parts, Status possible = {}) {
+    return made_->begin(Call::of("write", std::move(possible)), Direction::write, parts, nullptr);
+  }
+  Status write(std::span<const ArrayPart> parts) { return begin_write(parts)->wait(); }
+  Status read(std::span<const ArrayPart> parts) {
+    return made_->begin(Call::of("read"), Direction::read, parts, nullptr)->wait();
+  }
+  auto move_alone(aggregation::OpenArray& file, Direction direction,
+                  const aggregation::OwnRegion& own) {
+    return made_->move_alone(file, direction, own);
+  }
+  [[nodiscard]] std::int64_t nodes() const { return made_->nodes(); }
+  [[nodiscard]] const aggregation::CollectiveFigures& figures() const { return *made_->figures(); }
+  [[nodiscard]] const CollectiveSettings& settings() const { return made_->settings(); }
+
+ private:
+  explicit Collective(std::unique_ptr<aggregation::Collective> made) : made_(std::move(made)) {}
+
+  std::unique_ptr<aggregation::Collective> made_;
+};
 
 inline CollectiveSettings settings_of(std::optional<Strategy> strategy, std::int64_t buffer_bytes,
                                       std::int64_t aggregators, std::int64_t ranks_per_node) {

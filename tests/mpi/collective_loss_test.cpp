@@ -86,18 +86,19 @@ using SumsOverRanks = CollectiveTest;
 
 TEST_F(SumsOverRanks, ThatAreNotZeroAreToldToAllRanks) {
   ranks::Channel between_nodes(MPI_COMM_WORLD);
-  const auto pairs = create(settings_of(Strategy::direct, 0, 0, 2));
-  const auto one_node = create(settings_of(Strategy::direct, 0, 0, 0));
-  ASSERT_TRUE(holds_on_all_ranks(pairs && one_node));
-  for (ranks::Channel* const channel :
-       {&between_nodes, &pairs->comparisons(), &one_node->comparisons()}) {
+  ranks::Revocation opening(ranks::Revocation::Local{}, MPI_COMM_WORLD);
+  aggregation::NodeGroup pairs;
+  aggregation::NodeGroup one_node;
+  ASSERT_TRUE(is_ok_on_all_ranks(pairs.create(MPI_COMM_WORLD, 2, 1, 2, 4096, 60, opening)));
+  ASSERT_TRUE(is_ok_on_all_ranks(one_node.create(MPI_COMM_WORLD, 0, 1, 2, 4096, 60, opening)));
+  for (ranks::Channel* const channel : {&between_nodes, &pairs.openings(), &one_node.openings()}) {
     // What one rank stored too much, another one was asked for.
     for (const std::int64_t astray : {0, 8, -8}) {
       SCOPED_TRACE(fmt::format("{} bytes astray", astray));
       std::int64_t unstored = rank_ == ranks_ - 1 ? astray : 0;
       unstored += rank_ == 0 ? 1000 : 0;
       unstored -= rank_ == ranks_ / 2 ? 1000 : 0;
-      const Status agreed = aggregation::agree(*channel, MPI_COMM_WORLD, {}, {}, 60, unstored);
+      const Status agreed = aggregation::agree(*channel, MPI_COMM_WORLD, {}, 60, unstored);
       const std::string text = agreed ? "" : agreed.error().text();
       EXPECT_EQ(agreed.ok(), astray == 0) << text;
       EXPECT_TRUE(is_same_on_all_ranks(text));

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "aggregation/array_file.hpp"
-#include "aggregation/collective.hpp"
+#include "collective.hpp"
 #include "engines/engine.hpp"
 #include "harness/on_ranks.hpp"
 
@@ -22,7 +22,6 @@ namespace weir::test {
 namespace {
 
 using aggregation::ArrayPart;
-using aggregation::Collective;
 using aggregation::CollectiveSettings;
 using aggregation::MemoryPiece;
 

@@ -13,20 +13,19 @@
 #include <string>
 #include <vector>
 
-#include "aggregation/collective.hpp"
 #include "array/box_list.hpp"
 #include "array/box_table.hpp"
 #include "array/distribution.hpp"
 #include "array/explicit_distribution.hpp"
 #include "array/section.hpp"
 #include "array/test_random.hpp"
+#include "collective.hpp"
 #include "common/counted_memory.hpp"
 #include "harness/on_ranks.hpp"
 
 namespace weir::test {
 namespace {
 
-using aggregation::Collective;
 using aggregation::CollectiveSettings;
 using plan::SharedDistribution;
 

@@ -1,9 +1,9 @@
-#include "capi/known_regions.hpp"
+#include "aggregation/known_regions.hpp"
 
 #include <algorithm>
 #include <utility>
 
-namespace weir::capi {
+namespace weir::aggregation {
 
 std::shared_ptr<const KnownRegions::Known> KnownRegions::find(const array::Shape& shape,
                                                               const array::Section& own) const {
@@ -23,4 +23,4 @@ std::optional<plan::SharedDistribution> KnownRegions::add(const array::Shape& sh
   return oldest;
 }
 
-}  // namespace weir::capi
+}  // namespace weir::aggregation

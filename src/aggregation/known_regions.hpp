@@ -12,7 +12,7 @@
 #include "array/shape.hpp"
 #include "plan/request.hpp"
 
-namespace weir::capi {
+namespace weir::aggregation {
 
 class KnownRegions {
  public:
@@ -40,4 +40,4 @@ class KnownRegions {
   std::int64_t added_ = 0;
 };
 
-}  // namespace weir::capi
+}  // namespace weir::aggregation
