@@ -96,7 +96,6 @@ MAY_MAKE_FILES_DURABLE = ("src/system/file.cpp", "src/system/uninterrupted.hpp",
 
 MAY_SLEEP = (
     "src/ranks/waiting.cpp",
-    "src/ranks/futex",
     "src/ranks/wake_up",
     "src/ranks/channel.cpp",
 )

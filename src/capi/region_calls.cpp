@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "capi/region_argument.hpp"
 #include "capi/session.hpp"
 #include "capi/transfer_argument.hpp"
 

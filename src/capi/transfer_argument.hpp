@@ -1,4 +1,5 @@
-// Converts the transfers of a request into the parts that the collective layer takes.
+// Converts the transfers of a request, or a rank's own region, into what the collective layer
+// takes: arrays, sections, and one layout for each piece of the rank's memory.
 #pragma once
 
 #include <fmt/format.h>
@@ -80,6 +81,11 @@ struct GivenTransfers {
 
 [[nodiscard]] Outcome read_transfers(const weir_session& session, const GivenTransfers& given,
                                      Content& content);
+
+// Sets `region` to the requested section and `content` to one piece of memory with the same
+// extents. If `given` is null, this rank requests nothing.
+[[nodiscard]] Outcome read_region(const weir_array& array, const weir_region* given,
+                                  Direction direction, Content& content, array::Section& region);
 
 // Reads each of the transfers by `read`. An error names the transfer that was refused.
 template <typename Read>

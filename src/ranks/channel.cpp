@@ -10,9 +10,9 @@
 
 #include "common/cache_line.hpp"
 #include "common/clock.hpp"
-#include "ranks/futex.hpp"
 #include "ranks/progress.hpp"
 #include "ranks/waiting.hpp"
+#include "ranks/wake_up.hpp"
 
 namespace weir::ranks {
 namespace {
