@@ -142,7 +142,6 @@ Collective::~Collective() {
     return;
   }
   state_->group.reset();
-  MPI_Comm_free(&state_->communicator);
 }
 
 void Collective::release_locks() { state_->locks.release(); }
@@ -314,20 +313,7 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
   }
   Status possible = check(settings);
   const double deadline = possible.ok() ? chosen.deadline_seconds : default_deadline_seconds;
-  ranks::KeptUntilDone<MPI_Comm> duplicate;
-  ranks::Pending pending;
-  ranks::Revocation of_opening(ranks::Revocation::Local{}, communicator);
-  Status duplicated = ranks::duplicate(pending, communicator, *duplicate);
-  if (duplicated.ok()) {
-    duplicated = ranks::wait_for(pending, of_opening, deadline, "the other ranks");
-  } else {
-    of_opening.revoke(duplicated.error());
-  }
-  if (!duplicated.ok()) {
-    duplicate.keep_for_good();
-    return duplicated.error();
-  }
-  state.communicator = *duplicate;
+  state.communicator = communicator;
   MPI_Comm_rank(state.communicator, &state.rank);
   MPI_Comm_size(state.communicator, &state.ranks);
 
@@ -358,7 +344,6 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
       if (state.group != nullptr) state.group->abandon();
     } else {
       state.group.reset();
-      MPI_Comm_free(&state.communicator);
     }
     return agreed.error();
   }

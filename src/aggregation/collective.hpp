@@ -154,8 +154,9 @@ struct OwnRegion {
 
 class Collective {
  public:
-  // Collective over `communicator`, which is duplicated. Fails if settings are out of range or
-  // differ between ranks.
+  // Collective over `communicator`, which must outlive the object, serve nothing else, and return
+  // errors. After an error that ends communication, messages on it are still under way, and it is
+  // never freed. Fails if settings are out of range or differ between ranks.
   static Result<std::unique_ptr<Collective>> create(MPI_Comm communicator,
                                                     const CollectiveSettings& settings);
   Collective(const Collective&) = delete;

@@ -1,6 +1,7 @@
-// The ranks of a session while it is being opened, before they have the memory of a node and a
-// queue of calls (aggregation/call_queue.hpp). All waits end at the deadline, or when MPI fails on
-// any rank. Either leaves messages under way, so that nothing of the session can be freed.
+// The communicator of a session, which all its messages use, and the ranks while the session is
+// being opened, before they have the memory of a node and a queue of calls
+// (aggregation/call_queue.hpp). All waits end at the deadline, or when MPI fails on any rank.
+// Either leaves messages under way, so that nothing of the session can be freed.
 #pragma once
 
 #include <mpi.h>

@@ -77,7 +77,7 @@ struct weir_request {
 };
 
 struct weir_session {
-  weir::capi::Ranks opened;  // while the session is being opened
+  weir::capi::Ranks opened;  // owns the communicator, and is used while the session is opened
   std::unique_ptr<weir::aggregation::Collective> collective;
   std::vector<std::unique_ptr<weir_array>> arrays;
   std::vector<std::unique_ptr<weir_file>> files;

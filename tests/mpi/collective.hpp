@@ -42,9 +42,19 @@ class Collective {
  public:
   static Result<std::unique_ptr<Collective>> create(MPI_Comm communicator,
                                                     const CollectiveSettings& settings) {
-    auto created = aggregation::Collective::create(communicator, settings);
+    MPI_Comm own = MPI_COMM_NULL;
+    MPI_Comm_dup(communicator, &own);
+    MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
+    auto created = aggregation::Collective::create(own, settings);
     if (!created) return created.error();
-    return std::unique_ptr<Collective>(new Collective(std::move(created).value()));
+    return std::unique_ptr<Collective>(new Collective(own, std::move(created).value()));
+  }
+  Collective(const Collective&) = delete;
+  Collective& operator=(const Collective&) = delete;
+  ~Collective() {
+    const bool broken = made_->calls().broken();
+    made_ = nullptr;
+    if (!broken) MPI_Comm_free(&communicator_);
   }
   // Makes a call that rank 0 answers, or another one.
   template <typename Run>
@@ -111,8 +121,10 @@ class Collective {
   [[nodiscard]] const CollectiveSettings& settings() const { return made_->settings(); }
 
  private:
-  explicit Collective(std::unique_ptr<aggregation::Collective> made) : made_(std::move(made)) {}
+  Collective(MPI_Comm communicator, std::unique_ptr<aggregation::Collective> made)
+      : communicator_(communicator), made_(std::move(made)) {}
 
+  MPI_Comm communicator_;
   std::unique_ptr<aggregation::Collective> made_;
 };
 
