@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <stdio.h>  // NOLINT(modernize-deprecated-headers): ::rename is POSIX
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <optional>
 
@@ -14,6 +16,10 @@ namespace weir::storage {
 namespace {
 
 constexpr mode_t permissions = 07777;
+// Linux keeps the access control list of a file in this attribute, also on NFS version 3.
+constexpr const char* access_list = "system.posix_acl_access";
+// The largest value of an attribute (xattr(7)).
+constexpr std::size_t longest_attribute = 65536;
 
 int open_at(const std::string& place, int flags) {
   return uninterrupted([&] {
@@ -33,6 +39,23 @@ std::optional<File> open_left_file(const std::string& place) {
                       information.st_nlink == 1 && information.st_uid == ::geteuid();
   if (!is_own || !file.set_length(0).ok()) return std::nullopt;
   return file;
+}
+
+// Gives the file the owner, group, mode and access control list of the file at `path`, as far as
+// this user may set them: a user who may not can still replace the file.
+void take_permissions(const File& file, const std::string& path) {
+  struct stat before {};
+  if (::lstat(path.c_str(), &before) != 0 || !S_ISREG(before.st_mode)) return;
+  if (::fchown(file.descriptor(), before.st_uid, before.st_gid) != 0) {
+    (void)!::fchown(file.descriptor(), static_cast<uid_t>(-1), before.st_gid);
+  }
+  (void)::fchmod(file.descriptor(), before.st_mode & permissions);
+  std::array<char, longest_attribute> list{};
+  const ssize_t bytes = ::lgetxattr(path.c_str(), access_list, list.data(), list.size());
+  if (bytes > 0) {
+    (void)::fsetxattr(file.descriptor(), access_list, list.data(), static_cast<std::size_t>(bytes),
+                      0);
+  }
 }
 
 }  // namespace
@@ -56,12 +79,7 @@ Result<File> begin_replacement(const std::string& path) {
     if (descriptor < 0) return system_failure("open", place, -1, errno);
     file = File::passed(descriptor, place, 0);
   }
-  struct stat before {};
-  if (::lstat(path.c_str(), &before) == 0 && S_ISREG(before.st_mode)) {
-    // This is best effort: a user who may not give a file to this group can still replace it.
-    (void)!::fchown(file->descriptor(), static_cast<uid_t>(-1), before.st_gid);
-    (void)::fchmod(file->descriptor(), before.st_mode & permissions);
-  }
+  take_permissions(*file, path);
   return std::move(*file);
 }
 

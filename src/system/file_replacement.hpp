@@ -15,8 +15,8 @@ namespace weir::storage {
 
 // Returns PATH.new.
 [[nodiscard]] std::string replacement_path(const std::string& path);
-// Makes PATH.new, an empty file. It gets the mode and group of an existing file at PATH, if this
-// user may set them.
+// Makes PATH.new, an empty file. It gets the owner, group, mode and access control list of an
+// existing file at PATH, as far as this user may set them.
 [[nodiscard]] Result<File> begin_replacement(const std::string& path);
 // Closes the file of begin_replacement() and renames it to PATH. Only sync_folder() makes the name
 // durable. `durable`: the content is made durable before the renaming, so that no crash of the

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <filesystem>
 #include <string>
 
@@ -46,6 +50,43 @@ TEST(FileReplacement, KeepsTheModeOfTheFileThatWasThere) {
     EXPECT_EQ(information.st_mode & 07777U, mode);
     std::filesystem::remove(path);
   }
+}
+
+TEST(FileReplacement, KeepsTheOwnerIfThisUserMaySetIt) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root may give files to others";
+  const TestFolder folder;
+  const std::string path = folder.path("a");
+  write_text(path, "old");
+  ASSERT_EQ(::chown(path.c_str(), 1234, 4321), 0);
+  ASSERT_TRUE(replace(path, "new").ok());
+  struct stat information {};
+  ASSERT_EQ(::stat(path.c_str(), &information), 0);
+  EXPECT_EQ(information.st_uid, 1234U);
+  EXPECT_EQ(information.st_gid, 4321U);
+}
+
+TEST(FileReplacement, KeepsTheAccessControlList) {
+  const TestFolder folder;
+  const std::string path = folder.path("a");
+  write_text(path, "old");
+  // Version 2, then tag, permissions and identifier of: the owner, user 1234, the group, the mask,
+  // others.
+  const std::array<unsigned char, 44> list = {2,    0, 0, 0,                          //
+                                              0x01, 0, 6, 0, 0xff, 0xff, 0xff, 0xff,  //
+                                              0x02, 0, 4, 0, 0xd2, 0x04, 0,    0,     //
+                                              0x04, 0, 4, 0, 0xff, 0xff, 0xff, 0xff,  //
+                                              0x10, 0, 4, 0, 0xff, 0xff, 0xff, 0xff,  //
+                                              0x20, 0, 0, 0, 0xff, 0xff, 0xff, 0xff};
+  constexpr const char* name = "system.posix_acl_access";
+  if (::setxattr(path.c_str(), name, list.data(), list.size(), 0) != 0) {
+    ASSERT_EQ(errno, ENOTSUP);
+    GTEST_SKIP() << "this file system has no access control lists";
+  }
+  ASSERT_TRUE(replace(path, "new").ok());
+  std::array<unsigned char, 100> got{};
+  ASSERT_EQ(::getxattr(path.c_str(), name, got.data(), got.size()),
+            static_cast<ssize_t>(list.size()));
+  EXPECT_TRUE(std::equal(list.begin(), list.end(), got.begin()));
 }
 
 // What somebody else has put under the temporary name.
