@@ -303,22 +303,30 @@ Status StepFile::begin_writing(CollectiveState& state) {
 // Called by rank 0. Detects changes that the lock did not prevent, by another program or on a file
 // system without locks.
 Status StepFile::check_is_unchanged() const {
-  if (published_) {
-    if (storage::version_of(path_) == version_) return {};
-    return invalid_argument(
-        "another run or program has replaced or changed the file since this run opened it or ended "
-        "a step: open it again",
-        path_);
-  }
-  if (storage::version_of(storage::incomplete_path(path_)).file == version_.file) return {};
+  const std::string path = published_ ? path_ : storage::incomplete_path(path_);
+  const auto now = storage::version_of(path);
+  if (!now) return now.error();
+  const bool has_same_state = !published_ || !knows_state_ || now.value().state == version_.state;
+  if (now.value().file == version_.file && has_same_state) return {};
   return invalid_argument(
-      "another run has removed or replaced this file, which is being made: create it again when "
-      "that run has ended",
-      storage::incomplete_path(path_));
+      published_
+          ? "another run or program has replaced or changed the file since this run opened it "
+            "or ended a step: open it again"
+          : "another run has removed or replaced this file, which is being made: create it "
+            "again when that run has ended",
+      path);
+}
+
+// If the version cannot be read, the next check compares only which file it is: this run still has
+// the lock under which it made its change.
+void StepFile::note_version(const std::string& path) {
+  auto now = storage::version_of(path);
+  knows_state_ = now.ok();
+  if (now) version_ = std::move(now).value();
 }
 
 void StepFile::note_version() {
-  version_ = storage::version_of(published_ ? path_ : storage::incomplete_path(path_));
+  note_version(published_ ? path_ : storage::incomplete_path(path_));
 }
 
 // Called by rank 0: makes room for one more step and returns the changes.
@@ -389,6 +397,7 @@ Result<StepPlaces> StepFile::without_later_steps(CollectiveState& state, std::in
   sums_as_.reset();
   // If this fails half-way, no step can begin before the file is opened again.
   version_ = {};
+  knows_state_ = true;
   if (Status dropped = storage::drop_steps(path_, steps, settings_.durability); !dropped.ok()) {
     return dropped.error();
   }

@@ -113,6 +113,7 @@ class StepFile {
   [[nodiscard]] Status begin_writing(CollectiveState& state);
   [[nodiscard]] Status check_is_unchanged() const;
   void note_version();
+  void note_version(const std::string& path);
   Result<StepPlaces> room_for_step(CollectiveState& state);
   void enter_step(std::int64_t step);
   void find_kinds(CollectiveState& state);
@@ -184,6 +185,7 @@ class StepFile {
   // On rank 0: held from the first step that this run begins until the file is closed.
   storage::WriterLock lock_;
   storage::FileVersion version_;  // on rank 0: after this run last opened, laid out or changed it
+  bool knows_state_ = true;       // whether version_.state is of that time
 };
 
 }  // namespace weir::aggregation

@@ -209,7 +209,7 @@ Status StepFile::commit_with_sums(const CollectiveState& state, WrittenChunks& c
   }
   if (!entered.ok()) return entered;
   Status done = commit(state, chunks);
-  version_ = storage::version_of(published_ || done.ok() ? path_ : storage::incomplete_path(path_));
+  note_version(published_ || done.ok() ? path_ : storage::incomplete_path(path_));
   if (!done.ok()) return done;
   // The step is committed even if renaming fails; its checksums are then unknown.
   if (!published_ && has_sums_) {

@@ -1,5 +1,7 @@
 // What every format of this build does alike, each by its declared abilities.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +16,7 @@
 #include "formats/file_version.hpp"
 #include "formats/fill_attribute.hpp"
 #include "formats/format.hpp"
+#include "formats/open_any.hpp"
 #include "formats/test_description.hpp"
 #include "formats/test_transfer.hpp"
 #include "system/incomplete.hpp"
@@ -215,21 +218,40 @@ TEST_P(EveryFormat, HasAnotherVersionAfterEachCommitAndOnlyThen) {
   if (!format().abilities().growing) GTEST_SKIP() << "nothing grows in this format";
   ASSERT_TRUE(make_file(format(), all_it_can(format().abilities()), path()).ok());
   for (std::int64_t steps = 3; steps <= 4; ++steps) {
-    const FileVersion before = version_of(path());
+    const FileVersion before = version_of(path()).value();
     EXPECT_FALSE(before.state.empty());
     const auto room = format().make_room(path(), steps);
     ASSERT_TRUE(room.ok()) << room.error().text();
     write_array(room.value().map.find("first")->map, 1);
-    EXPECT_EQ(version_of(path()), before);
+    EXPECT_EQ(version_of(path()).value(), before);
     ASSERT_TRUE(commit(path(), room.value().update, StepDurability::step).ok());
-    const FileVersion after = version_of(path());
+    const FileVersion after = version_of(path()).value();
     EXPECT_NE(after.state, before.state);
     EXPECT_EQ(after.file, before.file);
   }
-  const FileVersion before = version_of(path());
+  const FileVersion before = version_of(path()).value();
   std::filesystem::rename(path(), path() + ".away");  // so that its inode is not given again
   ASSERT_TRUE(make_file(format(), all_it_can(format().abilities()), path()).ok());
-  EXPECT_NE(version_of(path()).file, before.file);
+  EXPECT_NE(version_of(path()).value().file, before.file);
+}
+
+// A version that could not be read is not the version of a file that is empty or missing.
+TEST_P(EveryFormat, HasNoVersionWhileItCannotBeRead) {
+  EXPECT_EQ(version_of(path()).value(), FileVersion());
+  ASSERT_TRUE(make_file(format(), all_it_can(format().abilities()), path()).ok());
+  ASSERT_TRUE(version_of(path()).ok());
+  const int next = ::open("/dev/null", O_RDONLY);
+  ASSERT_GE(next, 0);
+  ASSERT_EQ(::close(next), 0);
+  struct rlimit before {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
+  const struct rlimit none { .rlim_cur = static_cast<rlim_t>(next), .rlim_max = before.rlim_max };
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const auto version = version_of(path());
+  const auto opened = open_any(path());
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(version.ok(), std::filesystem::is_directory(path()));  // which is not opened for it
+  EXPECT_FALSE(opened.ok());
 }
 
 TEST_P(EveryFormat, RefusesWhatIsNoFileOfIts) {

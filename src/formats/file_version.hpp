@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "common/status.hpp"
 #include "system/known_file.hpp"
 
 namespace weir::storage {
@@ -20,7 +21,8 @@ struct FileVersion {
   friend bool operator==(const FileVersion&, const FileVersion&) = default;
 };
 
-// Returns the version of the file at PATH, whatever its format; empty if nothing is there.
-[[nodiscard]] FileVersion version_of(const std::string& path);
+// Returns the version of the file at PATH, whatever its format; empty if nothing is there. Fails if
+// something is there that cannot be read.
+[[nodiscard]] Result<FileVersion> version_of(const std::string& path);
 
 }  // namespace weir::storage

@@ -52,17 +52,20 @@ Result<OpenedFile> open_any(const std::string& path) {
   constexpr int most_attempts = 5;  // a file that is replaced each time cannot be read
   std::string name = path;
   for (int attempt = 1;; ++attempt) {
-    FileVersion before = version_of(name);
+    auto before = version_of(name);
     auto opened = open_once(name);
     if (!opened) return opened;
+    if (!before) return before.error();
     OpenedFile& found = opened.value();
     const bool is_document = found.path != name;
     name = found.path;
     if (is_document) continue;
     const auto known = known_file_of(found.map, found.path);
-    if (version_of(name).file == before.file) {
+    const auto after = version_of(name);
+    if (!after) return after.error();
+    if (after.value().file == before.value().file) {
       set_known_file(found.map, known);
-      found.version = std::move(before);
+      found.version = std::move(before).value();
       return opened;
     }
     if (attempt >= most_attempts) {
