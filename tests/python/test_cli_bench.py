@@ -46,6 +46,7 @@ def test_a_finished_run_is_finalized_and_complete(cli: Cli) -> None:
         assert run.verdict is not None
         assert run.expectation is not None
         assert sorted(file.name for file in (output / name).iterdir()) == [
+            "SHA256SUMS",
             "events.parquet",
             "report.html",
             "run.json",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 
 from synthetic import make_events, make_run, write_run_folder
 from weir.model.verdict import verdict
+from weir.results.checksums import changed_files
 from weir.results.errors import ResultError
 from weir.results.finalize import finalize, mark_as_interrupted, mark_unfinished_as_failed
 from weir.results.folder import find_run_folders, load_run, write_atomically, write_run
@@ -86,8 +88,39 @@ def test_finalizing_adds_events_and_verdict_and_is_repeatable(tmp_path: Path) ->
         assert one.run.verdict is not None
         assert load_run(one.folder) == one.run
         names = sorted(file.name for file in one.folder.iterdir())
-        assert names == ["events.parquet", "run.json"]
+        assert names == ["SHA256SUMS", "events.parquet", "run.json"]
+        command = ["sha256sum", "--check", "--strict", "SHA256SUMS"]
+        subprocess.run(command, cwd=one.folder, check=True, capture_output=True)
+        assert changed_files(one.folder) == {}
     assert finalize(tmp_path, verdict) == finalized
+
+
+@pytest.mark.parametrize("name", ["run.json", "events.parquet"])
+def test_a_file_that_was_changed_after_finalizing_is_told(tmp_path: Path, name: str) -> None:
+    folder = written(tmp_path / "run")
+    finalize(folder, verdict)
+    if name == "run.json":
+        rewrite(folder, label="SuperFS 9000")
+    else:
+        with (folder / name).open("ab") as file:
+            file.write(b" ")
+    told = f"{name} was changed: its SHA-256 is not the one in SHA256SUMS"
+    assert changed_files(folder) == {name: told}
+    for _ in range(2):  # It is told once, and finalizing again does not hide it.
+        (finalized,) = finalize(folder, verdict)
+        assert finalized.run.warnings == [told]
+        assert changed_files(folder) == {name: told}
+
+
+def test_a_file_that_is_gone_after_finalizing_is_told(tmp_path: Path) -> None:
+    folder = written(tmp_path / "run")
+    finalize(folder, verdict)
+    (folder / "events.parquet").unlink()
+    assert list(changed_files(folder).values()) == [
+        "events.parquet is missing, and SHA256SUMS has it"
+    ]
+    (folder / "SHA256SUMS").unlink()
+    assert changed_files(folder) == {}
 
 
 def test_a_rate_that_its_repetitions_do_not_come_to_is_told(tmp_path: Path) -> None:
@@ -100,6 +133,7 @@ def test_a_rate_that_its_repetitions_do_not_come_to_is_told(tmp_path: Path) -> N
             rate["values_bytes_per_second"] = [3 * one for one in rate["values_bytes_per_second"]]
             rate["median_bytes_per_second"] *= 3
     rewrite(folder, rates=record["rates"])
+    (folder / "SHA256SUMS").unlink()  # which would tell of it too
     for _ in range(2):  # It is told once, however often the folder is finalized.
         (finalized,) = finalize(folder, verdict)
         (told,) = finalized.run.warnings

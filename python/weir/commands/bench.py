@@ -204,7 +204,8 @@ def _start_of(text: str) -> Start:
     # Imported here because making a run does not need the modules that list and compare runs.
     from weir.commands.results import find_runs  # noqa: PLC0415
 
-    return start_again(find_runs(text, None)[0])
+    _, run = find_runs(text, None)[0]
+    return start_again(run)
 
 
 def _show_results(

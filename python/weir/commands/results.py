@@ -18,6 +18,7 @@ from typer.core import TyperGroup
 from weir.analysis.compare import compare, pair_by_label
 from weir.commands.show import show_comparison, show_list, show_run
 from weir.commands.terminal import natural_width, output_console, warn
+from weir.results.checksums import changed_files
 from weir.results.errors import ResultError
 from weir.results.folder import RUN_FILE, find_run_folders, load_run
 from weir.results.index import Answer, query
@@ -118,8 +119,8 @@ def show_command(
     root: Root = None,
 ) -> None:
     """Show one run: verdict, rates by function, slowest ranks, checks, environment."""
-    for one in find_runs(run, root):
-        show_run(output_console(), one)
+    for folder, one in find_runs(run, root):
+        show_run(output_console(), one, [*changed_files(folder).values()])
 
 
 @results_app.command("compare")
@@ -129,7 +130,7 @@ def compare_command(
     root: Root = None,
 ) -> None:
     """Compare two runs, or two folders run by run: medians, ratio, intervals, what differed."""
-    left, right = find_runs(first, root), find_runs(second, root)
+    left, right = ([run for _, run in find_runs(one, root)] for one in (first, second))
     pairs, alone = pair_by_label(left, right)
     if not pairs:
         raise ResultError(f"{first} and {second} have no run with the same label")
@@ -145,22 +146,25 @@ def _root(root: Path | None) -> Path:
     return DEFAULT_ROOT if DEFAULT_ROOT.is_dir() else Path()
 
 
-def find_runs(text: str, root: Path | None) -> list[Run]:
-    """Returns the runs that a user's word names: those of a folder, or that with this id."""
+def find_runs(text: str, root: Path | None) -> list[tuple[Path, Run]]:
+    """Returns the runs that a user's word names, with their folders.
+
+    They are those of a folder, or that with this id.
+    """
     path = Path(text)
     if path.is_file() and path.name == RUN_FILE:
-        return [load_run(path)]
+        return [(path.parent, load_run(path))]
     if path.is_dir():
         folders = find_run_folders(path)
         if not folders:
             raise ResultError(f"{path} holds no run.json")
-        return [load_run(folder) for folder in folders]
+        return [(folder, load_run(folder)) for folder in folders]
     below = _root(root)
     if text == LAST:
         return _newest_job(below)
-    runs = [load_run(folder) for folder in find_run_folders(below)]
-    found = [one for one in runs if one.id == text] or [
-        one for one in runs if one.id.startswith(text)
+    runs = [(folder, load_run(folder)) for folder in find_run_folders(below)]
+    found = [one for one in runs if one[1].id == text] or [
+        one for one in runs if one[1].id.startswith(text)
     ]
     if len(found) != 1:
         what = f"{len(found)} runs have an id that begins so" if found else "no run has that id"
@@ -179,13 +183,13 @@ def _runs_below(root: Path) -> Iterator[tuple[Path, Run]]:
     yield from sorted(readable, key=lambda one: (one[1].started_utc, str(one[0])))
 
 
-def _newest_job(root: Path) -> list[Run]:
+def _newest_job(root: Path) -> list[tuple[Path, Run]]:
     """Returns the runs of the job that was started last."""
     runs = list(_runs_below(root))
     if not runs:
         raise ResultError(f"below {root} there is no run that can be read; name another --root")
     newest, last = runs[-1]
-    return [run for at, run in runs if at == newest or _is_of_one_job(at, run, newest, last)]
+    return [(at, run) for at, run in runs if at == newest or _is_of_one_job(at, run, newest, last)]
 
 
 def _is_of_one_job(folder: Path, run: Run, other_folder: Path, other: Run) -> bool:

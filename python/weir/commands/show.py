@@ -18,8 +18,11 @@ from weir.results.recomputed import contradictions
 from weir.results.schema import Phase, Run
 
 
-def show_run(console: Console, run: Run) -> None:
-    """Prints what determines whether to trust a run, the most important first."""
+def show_run(console: Console, run: Run, changed: Sequence[str]) -> None:
+    """Prints what determines whether to trust a run, the most important first.
+
+    ``changed`` has a line for each file that was changed after the run was finalized.
+    """
 
     def line(text: str) -> None:
         console.print(text, highlight=False, markup=False)
@@ -34,7 +37,7 @@ def show_run(console: Console, run: Run) -> None:
         f"{plural(warmups, 'warm-up')}"
     )
     show_verdicts(console, [run])
-    for text in contradictions(run):
+    for text in [*changed, *contradictions(run)]:
         if text not in run.warnings:
             line(f"warning: {text}")
     console.print()

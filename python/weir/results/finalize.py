@@ -4,6 +4,8 @@
    not touched.
 2. ``events/`` becomes ``events.parquet``.
 3. The verdict is put into ``run.json``, which is checked again and replaced atomically.
+4. The hashes of both files are written. If they are there already, they are compared before step
+   1. A file that differs becomes a warning of the run, and keeps its hash.
 
 Each step leaves the folder valid and can be skipped or repeated safely, so finalizing again after
 an interruption completes it. The caller passes the function that judges runs, because this package
@@ -16,6 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from weir.results.checksums import SUMS_FILE, changed_files, write_sums
 from weir.results.errors import ResultError
 from weir.results.events import COLUMNS_FOLDER, PARQUET_FILE, finalize_events
 from weir.results.folder import find_run_folders, load_run, write_run
@@ -66,7 +69,8 @@ def finalize(path: Path, judge: Judge) -> list[FinalizedRun]:
 
 def _finalize_folder(folder: Path, run: Run, siblings: Sequence[Run], judge: Judge) -> Run:
     before = run
-    for text in contradictions(run):
+    changed = changed_files(folder)
+    for text in [*changed.values(), *contradictions(run)]:
         run = _with_warning(run, text)
     has_events = (folder / COLUMNS_FOLDER).is_dir() or (folder / PARQUET_FILE).is_file()
     if run.status == "complete" or has_events:
@@ -81,7 +85,10 @@ def _finalize_folder(folder: Path, run: Run, siblings: Sequence[Run], judge: Jud
     verdict = judge(run, siblings) if run.status == "complete" else None
     finalized = run.model_copy(update={"verdict": verdict})
     if finalized != before:
+        if not changed:  # After an interruption here no hash contradicts the new file.
+            (folder / SUMS_FILE).unlink(missing_ok=True)
         write_run(folder, finalized)
+    write_sums(folder, changed)
     return finalized
 
 
