@@ -211,6 +211,8 @@ void FailureGuard::keep(const std::string& slug,
                written.error().text());
     cannot_keep_ = true;
   }
+  // Another rank may have marked the record that was just replaced.
+  mark_as_first();
   keeping_ns_ += monotonic_ns() - began;
 }
 
@@ -232,9 +234,7 @@ void FailureGuard::record(const std::string& status, const Error& error, const s
   fmt::print(stderr, "weir-bench: {}: {}\n", status, error.text());
 }
 
-void FailureGuard::finish_record_of_first() const {
-  constexpr std::chrono::milliseconds patience{300};
-  std::this_thread::sleep_for(patience);
+void FailureGuard::mark_as_first() const {
   std::ifstream file(root_ + "/failure.json");
   auto first = nlohmann::ordered_json::parse(file, nullptr, /*allow_exceptions=*/false);
   if (first.is_object() && first.contains("status")) mark_unfinished(std::move(first));
@@ -331,7 +331,10 @@ void FailureGuard::end_process(const std::string& status, const Error& error, in
   if (Status removed = remove_test_files(); !removed) {
     fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
   }
-  finish_record_of_first();
+  // The rank that failed first may have been killed before it marked the records.
+  constexpr std::chrono::milliseconds patience{300};
+  std::this_thread::sleep_for(patience);
+  mark_as_first();
   // The files are removed once more because the thread that measures may have been about to create
   // one.
   if (Status removed = remove_test_files(); !removed) {

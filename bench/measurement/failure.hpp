@@ -88,9 +88,9 @@ class FailureGuard {
   // failure.json.
   [[nodiscard]] bool claim(const nlohmann::ordered_json& failure) const;
   void mark_unfinished(nlohmann::ordered_json failure) const;
-  // Gives the process that claimed the failure time to finish its record, then completes it if
-  // needed.
-  void finish_record_of_first() const;
+  // Marks the records as failure.json says, if a process has claimed the failure: that process may
+  // have been killed before it marked them, or its mark may have been overwritten.
+  void mark_as_first() const;
   // Starts a separate process that removes the job's folders. A few ranks of each node do so,
   // because any of them may be the lost one. A launcher gives its ranks a second to end, and there
   // may be a million files.
