@@ -15,9 +15,7 @@ namespace {
 
 class Keeping : public ::testing::Test {
  protected:
-  void SetUp() override {
-    std::filesystem::create_directory(root_.path("run"));
-  }
+  void SetUp() override { std::filesystem::create_directory(root_.path("run")); }
 
   // Keeps a run in progress, and returns what is then in its run.json.
   nlohmann::ordered_json kept() {
