@@ -228,7 +228,10 @@ void FailureGuard::left() { entered_ns_ = 0; }
 void FailureGuard::record(const std::string& status, const Error& error, const std::string& host) {
   nlohmann::ordered_json failure = failure_record(error, host);
   failure["status"] = status;
-  if (!claim(failure)) return;
+  if (!claim(failure)) {
+    mark_as_first();  // this process may have replaced the records since the first one marked them
+    return;
+  }
   // The record comes first: a launcher that got a signal may read nothing any more.
   mark_unfinished(std::move(failure));
   fmt::print(stderr, "weir-bench: {}: {}\n", status, error.text());

@@ -43,5 +43,15 @@ TEST_F(Keeping, DoesNotHideThatAnotherProcessHasFailed) {
   EXPECT_EQ(record["repetitions"], 3);
 }
 
+TEST_F(Keeping, FailingLaterMarksTheRecordAsTheFirstProcessDid) {
+  storage::write_text(root_.path("failure.json"),
+                      R"({"message": "SIGTERM ended it", "status": "interrupted"})");
+  storage::write_text(root_.path("run/run.json"), R"({"status": "running"})");
+  FailureGuard guard(job_, root_.path(""), {"run"});
+  guard.record("failed", Error(ErrorCode::peer, "a rank was lost"), "host");
+  const auto record = nlohmann::ordered_json::parse(storage::text_of(root_.path("run/run.json")));
+  EXPECT_EQ(record["status"], "interrupted");
+}
+
 }  // namespace
 }  // namespace weir::bench
