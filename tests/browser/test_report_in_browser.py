@@ -80,7 +80,7 @@ def test_headline_and_verdict_are_seen(
         assert sentence.is_visible()
         rate = next(r for r in runs[LABELS[0]].rates if r.direction == direction and r.headline)
         shown = float(sentence.locator("data").first.get_attribute("value"))
-        assert shown == rate.median_bytes_per_second
+        assert shown == rate.median
         assert page.locator(f".tile-{direction} [data-verdict='as expected']").is_visible()
 
 
@@ -99,7 +99,7 @@ def test_points_stand_where_their_values_are(
             f"rates-{direction}",
         )
         rate = next(r for r in runs[LABELS[0]].rates if r.direction == direction and r.headline)
-        assert [value for value, _ in points] == rate.values_bytes_per_second
+        assert [value for value, _ in points] == rate.values
         points.sort()
         (low, low_x), (high, high_x) = points[0], points[-1]
         for value, x in points:

@@ -40,8 +40,8 @@ def test_asynchronous_runs_stand_beside_their_synchronous_siblings(bench: Bench)
             for rate in sync.rates
             if rate.direction == direction and rate.metric == "foreground"
         )
-        assert entry.synchronous_bytes_per_second == rate.median_bytes_per_second
-        assert entry.nbin_multiple_bytes_per_second == entry.bins * rate.median_bytes_per_second
+        assert entry.synchronous_bytes_per_second == rate.median
+        assert entry.nbin_multiple_bytes_per_second == entry.bins * rate.median
 
 
 TWICE = ("--repetitions", "2", "--max-repetitions", "2", "--warmups", "0")

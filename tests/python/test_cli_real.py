@@ -252,7 +252,7 @@ def test_a_run_that_breaks_off_keeps_what_was_finished_and_leaves_no_test_files(
         assert run.failure.message == "stopped by SIGINT"
     counted = sum(not one.warmup for one in run.repetitions)
     assert counted > 0
-    assert {len(rate.values_bytes_per_second) for rate in run.rates} == {counted}
+    assert {len(rate.values) for rate in run.rates} == {counted}
     assert f"not judged: of {counted} finished repetition" in out
     report = next((tmp_path / "results").rglob("report.html")).read_text()
     assert "Figures below are from the repetitions that were complete" in report

@@ -12,7 +12,7 @@ from test_report_metadata import metadata_run
 from weir.model.expectation import expect
 from weir.model.platform_fit import fit_platform
 from weir.model.verdict import verdict
-from weir.results.action_expectations import ActionVerdict, ExpectedAction
+from weir.results.expectations import ActionVerdict, ExpectedAction
 from weir.results.metadata_rates import MetadataRates
 from weir.results.schema import Parameter, Plan, Run
 
@@ -122,11 +122,11 @@ def test_rates_of_a_few_operations_are_left_out_and_said() -> None:
 )
 def test_what_was_probed_is_expected(ranks: int, sharing: str, rate: float, limit: str) -> None:
     (one,) = expected(ranks, sharing=sharing)
-    assert one.expected_per_second == pytest.approx(rate)
+    assert one.value == pytest.approx(rate)
     assert one.limiting_stage == limit
-    assert one.low_per_second is not None
-    assert one.high_per_second is not None
-    assert one.low_per_second <= 0.85 * rate < 1.15 * rate <= one.high_per_second
+    assert one.low is not None
+    assert one.high is not None
+    assert one.low <= 0.85 * rate < 1.15 * rate <= one.high
     assert one.device_per_second == (DEVICE if ranks == CLIENTS else None)
 
 
@@ -134,41 +134,41 @@ def test_between_one_and_all_both_forms_lie_in_the_interval() -> None:
     (one,) = expected(4, sharing="per-rank")
     contended = 4 * ONE / (1 + 3 / 7)  # eight times one rank's rate is twice that of eight
     power = ONE * 4 ** (2 / 3)  # four times as much with eight
-    assert one.expected_per_second == pytest.approx(contended)
-    assert one.low_per_second is not None
-    assert one.high_per_second is not None
-    assert one.low_per_second < power < contended < one.high_per_second
+    assert one.value == pytest.approx(contended)
+    assert one.low is not None
+    assert one.high is not None
+    assert one.low < power < contended < one.high
     until_the_most = min(4 * ONE, ALL)
-    assert one.high_per_second >= until_the_most
+    assert one.high >= until_the_most
     assert "interpolated between 1 and 8 clients" in one.how
 
 
 def test_in_several_shared_directories_either_may_hold() -> None:
     (one,) = expected(branching=2, depth=1)
-    assert one.expected_per_second == pytest.approx(2 / (1 / ALL + 1 / TOGETHER))
-    assert one.low_per_second == pytest.approx(TOGETHER)
-    assert one.high_per_second == pytest.approx(4200)
+    assert one.value == pytest.approx(2 / (1 / ALL + 1 / TOGETHER))
+    assert one.low == pytest.approx(TOGETHER)
+    assert one.high == pytest.approx(4200)
 
 
 def test_where_more_clients_do_less_a_few_may_do_most() -> None:
     falling = {"create": {"one_client": ALL, "all_clients": ONE}}
     (one,) = expected(2, rates=[metadata_rates(operations=falling)], sharing="per-rank")
-    assert one.expected_per_second is not None
-    assert one.high_per_second is not None
-    assert one.expected_per_second < ALL <= one.high_per_second
+    assert one.value is not None
+    assert one.high is not None
+    assert one.value < ALL <= one.high
 
 
 def test_a_rate_that_may_be_nothing_keeps_that_as_its_low_end() -> None:
     unsure = {"create": {"one_client": {"value": ONE, "low": 0, "high": ONE}, "all_clients": ALL}}
     (one,) = expected(4, rates=[metadata_rates(operations=unsure)], sharing="per-rank")
-    assert one.low_per_second == 0
+    assert one.low == 0
 
 
 @pytest.mark.parametrize("known", ["all_clients", "one_directory"])
 def test_where_all_clients_are_one_theirs_is_the_rate_of_one(known: str) -> None:
     alone = metadata_rates(clients=1, operations={"create": {known: ALL}})
     (one,) = expected(1, rates=[alone])
-    assert one.expected_per_second == pytest.approx(ALL)
+    assert one.value == pytest.approx(ALL)
     assert one.limiting_stage == "each rank's own calls"
 
 
@@ -176,9 +176,9 @@ def test_the_directory_itself_comes_before_any() -> None:
     slow = {"create": {"one_client": 1.0}}
     rates = [metadata_rates(operations=slow), metadata_rates(directory="/scratch")]
     (one,) = expected(1, rates=rates, directory="/scratch")
-    assert one.expected_per_second == pytest.approx(ONE)
+    assert one.value == pytest.approx(ONE)
     (other,) = expected(1, rates=rates, directory="/other")
-    assert other.expected_per_second == pytest.approx(1.0)
+    assert other.value == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize("low", [{"low": 6.0}, {"high": 4.0}, {"low": 0.0, "high": 0.0}])
@@ -195,11 +195,11 @@ def test_the_busiest_rank_may_list_alone_at_the_end() -> None:
     assert "directories" not in even.how
     assert "one rank lists 2 of 7 directories" in uneven.how
     (each,) = expected(4, "readdir", sharing="per-rank")
-    assert each.low_per_second is not None
-    assert uneven.low_per_second == pytest.approx(7 / 8 * each.low_per_second)
+    assert each.low is not None
+    assert uneven.low == pytest.approx(7 / 8 * each.low)
     (leaves,) = expected(4, "readdir", depth=1, branching=2, **{"leaf-only": True})
     (two,) = expected(2, "readdir", sharing="per-rank")
-    assert leaves.expected_per_second == pytest.approx(two.expected_per_second)
+    assert leaves.value == pytest.approx(two.value)
 
 
 def test_on_several_hosts_only_what_is_made_is_expected() -> None:
@@ -209,15 +209,15 @@ def test_on_several_hosts_only_what_is_made_is_expected() -> None:
         action: expected(CLIENTS, action, rates=rates, hosts=2, ranks_per_host=4)[0]
         for action in ("create", "unlink", "utime", "chmod", "rename")
     }
-    assert [action for action, one in found.items() if one.expected_per_second] == ["create"]
+    assert [action for action, one in found.items() if one.value] == ["create"]
     assert "another host has made" in found["unlink"].how
     (own,) = expected(action="unlink", rates=rates, hosts=2, ranks_per_host=4, shift=0)
-    assert own.expected_per_second == pytest.approx(TOGETHER)
+    assert own.value == pytest.approx(TOGETHER)
 
 
 def test_of_one_directory_one_rank_lists_all() -> None:
     (one,) = expected(action="readdir")
-    assert one.expected_per_second == pytest.approx(ONE)
+    assert one.value == pytest.approx(ONE)
     assert "one rank alone is at work" in one.how
 
 
@@ -245,7 +245,7 @@ def test_of_one_directory_one_rank_lists_all() -> None:
 )
 def test_nothing_is_expected_of_what_was_not_probed(why: str, changes: dict[str, Any]) -> None:
     (one,) = expected(**changes)
-    assert one.expected_per_second is None
+    assert one.value is None
     assert why in one.how
 
 
@@ -254,15 +254,15 @@ def test_a_mix_takes_the_time_of_its_operations() -> None:
     whole, create, stat = expected(
         1, "mix", mix={"create": 1000, "stat": 1000}, rates=[metadata_rates(operations=slow)]
     )
-    assert whole.expected_per_second == pytest.approx(2000 / (1000 / 500 + 1000 / 2000))
-    assert create.expected_per_second == stat.expected_per_second
-    assert create.expected_per_second == pytest.approx(400)
+    assert whole.value == pytest.approx(2000 / (1000 / 500 + 1000 / 2000))
+    assert create.value == stat.value
+    assert create.value == pytest.approx(400)
     assert whole.limiting_stage.startswith("create: ")
     unsure = {**slow, "stat": {"one_client": {"value": 5.0, "low": 0.0, "high": 9.0}}}
     whole, *_ = expected(
         1, "mix", mix={"create": 1000, "stat": 1000}, rates=[metadata_rates(operations=unsure)]
     )
-    assert (whole.expected_per_second, whole.how) == (None, "mix/stat: its rate may be 0")
+    assert (whole.value, whole.how) == (None, "mix/stat: its rate may be 0")
 
 
 def judged(
@@ -271,9 +271,9 @@ def judged(
     """Of a run that did 3457 creates per second."""
     one = ExpectedAction(
         action=action,
-        expected_per_second=expected_per_second,
-        low_per_second=expected_per_second and 0.85 * expected_per_second,
-        high_per_second=expected_per_second and 1.15 * expected_per_second,
+        value=expected_per_second,
+        low=expected_per_second and 0.85 * expected_per_second,
+        high=expected_per_second and 1.15 * expected_per_second,
         limiting_stage="file system",
         device_per_second=device,
         how="test data",

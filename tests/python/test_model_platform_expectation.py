@@ -9,8 +9,9 @@ import pytest
 from platforms import make_platform, make_stage
 from weir.model.expectation import expect
 from weir.model.uselton import exactly
+from weir.results.expectations import ExpectedRate
 from weir.results.platform import Fit, Platform, Unit
-from weir.results.schema import ExpectedRate, Parameter, Plan
+from weir.results.schema import Parameter, Plan
 
 MIB = 2**20
 
@@ -54,9 +55,9 @@ def storage(**changes: Any) -> Platform:
 
 def test_a_rate_of_one_stage_is_that_of_its_unit() -> None:
     rate = expected_write(storage(), write_plan())
-    assert rate.expected_bytes_per_second == pytest.approx(1e9)
-    assert rate.low_bytes_per_second == pytest.approx(0.85e9)
-    assert rate.high_bytes_per_second == pytest.approx(1.15e9)
+    assert rate.value == pytest.approx(1e9)
+    assert rate.low == pytest.approx(0.85e9)
+    assert rate.high == pytest.approx(1.15e9)
     (stage,) = rate.stages
     assert stage.transfer_seconds == pytest.approx(4 * 8 * 8 * MIB / 1e9)
     assert stage.fixed_seconds == 0
@@ -105,7 +106,7 @@ def test_the_slow_one_of_four_targets_is_named_and_sets_the_rate() -> None:
     plan = write_plan(**in_targets([f"/mnt/t{place}/files" for place in range(4)]))
     rate = expected_write(platform, plan)
     assert rate.limiting_stage == "target /mnt/t2"
-    assert rate.expected_bytes_per_second == pytest.approx(4 * 50e6)
+    assert rate.value == pytest.approx(4 * 50e6)
 
 
 def test_a_directory_elsewhere_on_a_target_is_found_by_its_place() -> None:
@@ -160,6 +161,6 @@ def test_the_interval_is_as_wide_as_the_held_out_error_and_a_bad_fit_is_told() -
         text="does not fit, do not rely on it: one rate",
     )
     rate = expected_write(storage().model_copy(update={"fits": [fit]}), write_plan())
-    assert rate.low_bytes_per_second == pytest.approx(0.5e9)
-    assert rate.high_bytes_per_second == pytest.approx(2e9)
+    assert rate.low == pytest.approx(0.5e9)
+    assert rate.high == pytest.approx(2e9)
     assert "storage write does not fit, do not rely on it" in rate.how

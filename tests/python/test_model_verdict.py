@@ -8,7 +8,8 @@ import pytest
 
 from synthetic import make_run
 from weir.model.verdict import verdict
-from weir.results.schema import RateVerdict, Run
+from weir.results.expectations import RateVerdict
+from weir.results.schema import Run
 
 
 def with_expectation(run: Run, factor: float, **rate_fields: Any) -> Run:
@@ -76,9 +77,7 @@ def test_an_interval_that_nothing_could_miss_decides_nothing(
 ) -> None:
     measured = make_run()
     median = next(
-        rate.median_bytes_per_second
-        for rate in measured.rates
-        if rate.headline and rate.direction == "write"
+        rate.median for rate in measured.rates if rate.headline and rate.direction == "write"
     )
     ends = {"low_bytes_per_second": low * median, "high_bytes_per_second": high * median}
     found = judged(with_expectation(measured, 1.0, **ends), "write")

@@ -39,8 +39,8 @@ def campaign(levels: tuple[int, ...]) -> Campaign:
 
 def run_at(ranks: int) -> Run:
     run = metadata_run(1.1)
-    own: dict[str, Any] = {"median_per_second": LAW.rate(ranks)}
-    own |= {"low_per_second": 0.9 * LAW.rate(ranks), "high_per_second": 1.1 * LAW.rate(ranks)}
+    own: dict[str, Any] = {"median": LAW.rate(ranks)}
+    own |= {"low": 0.9 * LAW.rate(ranks), "high": 1.1 * LAW.rate(ranks)}
     rates = [
         rate.model_copy(update=own) if rate.metric == "span" else rate
         for rate in run.metadata[0].rates

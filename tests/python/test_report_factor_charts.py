@@ -13,7 +13,7 @@ from weir.report.campaign import render_combinations
 from weir.report.factor_charts import render_factor
 from weir.report.line_chart import MOST_SERIES
 from weir.results.campaign import Campaign, CampaignFactor, CampaignRun, Value
-from weir.results.schema import Direction
+from weir.results.expectations import Direction
 
 RANKS = (1, 2, 4)
 TRANSFERS = (262144, 65536, 1048576)

@@ -11,13 +11,13 @@ import pytest
 
 from report_reader import Element, parse, read_report
 from synthetic import make_events, make_run, write_run_folder
-from weir.analysis.statistics import median_interval
 from weir.report import bullet, latency, nodes, write_report
 from weir.report.eaar import bounds_of
 from weir.report.event_store import EventStore
 from weir.report.overlap import hidden_phases
 from weir.report.sources import read_sources
 from weir.results.schema import Run
+from weir.results.statistics import median_interval
 
 ASYNC = "POSIX UNIQUE ASYNC"
 
@@ -45,7 +45,7 @@ def test_every_repetition_is_a_point(tmp_path: Path, label: str) -> None:
             shown = [float(point.attributes["data-value"]) for point in points]
             assert [int(p.attributes["data-repetition"]) for p in points] == [1, 2, 3, 4, 5]
             if name == "all":
-                assert shown == rate.values_bytes_per_second
+                assert shown == rate.values
                 continue
             stated = [
                 getattr(phase, f"rate_{rate.metric}_bytes_per_second")
@@ -162,7 +162,7 @@ def test_hidden_time_and_the_bounds_of_eaar(tmp_path: Path) -> None:
     (source,) = read_sources(tmp_path / "ASYNC")
     assert source.synchronous_sibling == runs["SYNC"]
     median = {
-        (mode, r.direction): r.median_bytes_per_second
+        (mode, r.direction): r.median
         for mode, run in runs.items()
         for r in run.rates
         if r.metric == "foreground"
@@ -238,7 +238,7 @@ def test_stages_of_the_expectation_are_drawn(tmp_path: Path) -> None:
     assert run.expectation is not None
     for expected in run.expectation.rates:
         shown = figure(page, f"expectation-{expected.direction}-span")
-        assert shown.values() == [stage.rate_bytes_per_second for stage in expected.stages]
+        assert shown.values() == [stage.rate for stage in expected.stages]
         assert [item.text for item in shown.find("li")] == expected.how.split("; ")
         assert f"limited by {expected.limiting_stage}" in shown.one("figcaption").text
 
@@ -252,15 +252,11 @@ def test_bullets_are_drawn_to_scale() -> None:
     rate = next(r for r in run.rates if r.direction == "read" and r.headline)
     expected = next(r for r in run.expectation.rates if r.direction == "read")
     width = float(measured.attributes["width"])
-    assert width == pytest.approx(200 * rate.median_bytes_per_second / end, abs=0.01)
-    assert float(band.attributes["x"]) == pytest.approx(
-        200 * expected.low_bytes_per_second / end, abs=0.01
-    )
+    assert width == pytest.approx(200 * rate.median / end, abs=0.01)
+    assert float(band.attributes["x"]) == pytest.approx(200 * expected.low / end, abs=0.01)
     target = drawn.one("line", class_="target")
-    assert float(target.attributes["x1"]) == pytest.approx(
-        200 * expected.expected_bytes_per_second / end, abs=0.01
-    )
-    assert end == max(expected.high_bytes_per_second, rate.high_bytes_per_second)
+    assert float(target.attributes["x1"]) == pytest.approx(200 * expected.value / end, abs=0.01)
+    assert end == max(expected.high, rate.high)
 
 
 def test_one_lucky_repetition_does_not_shrink_the_bars() -> None:
@@ -270,7 +266,7 @@ def test_one_lucky_repetition_does_not_shrink_the_bars() -> None:
     run = Run.model_validate(record)
     end = bullet.scale_end([run], "write")
     rate = next(r for r in run.rates if r.direction == "write" and r.headline)
-    assert end <= 2 * rate.median_bytes_per_second
+    assert end <= 2 * rate.median
     drawn = parse(bullet.bullet(run, "write", end, 202.0))
     assert len(drawn.find("path", class_="pointer")) == 1
     reach = [float(line.attributes["x2"]) for line in drawn.find("line", class_="whisker")]

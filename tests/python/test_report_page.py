@@ -39,10 +39,10 @@ def test_headline_gives_measured_expected_and_verdict(tmp_path: Path) -> None:
         rate = next(r for r in run.rates if r.direction == direction and r.headline)
         sentence = page.one("p", data_headline=direction)
         values = [float(data.attributes["value"]) for data in sentence.find("data")]
-        assert values[0] == rate.median_bytes_per_second
+        assert values[0] == rate.median
         assert run.expectation is not None
         expected = next(r for r in run.expectation.rates if r.direction == direction)
-        assert values[1] == expected.expected_bytes_per_second
+        assert values[1] == expected.value
         assert sentence.text.endswith("expected: as expected.")
         tile = page.one("section", data_direction=direction)
         assert tile.find("span", data_verdict="as expected")
@@ -88,7 +88,7 @@ def test_several_runs_have_one_line_and_one_verdict_each(tmp_path: Path) -> None
         for direction in ("write", "read"):
             rate = next(r for r in run.rates if r.direction == direction and r.headline)
             cell = row.one("td", data_direction=direction)
-            assert rate.median_bytes_per_second in cell.values()
+            assert rate.median in cell.values()
     tables = page.find("table", class_="comparison")
     sizes = [len(table.one("tbody").find("tr")) for table in tables]
     assert sizes == [2, 2], "synchronous and effective rates do not share a scale"

@@ -142,7 +142,7 @@ def test_rates_of_finished_repetitions_are_shown_and_not_judged(root: Path) -> N
     stopped = run.model_copy(update={"status": "interrupted", "verdict": None})
     stream = io.StringIO()
     show_verdicts(Console(file=stream, width=200), [stopped])
-    number = len(run.rates[0].values_bytes_per_second)
+    number = len(run.rates[0].values)
     shown = [line for line in stream.getvalue().splitlines() if "not judged" in line]
     assert len(shown) == 2
     assert all(f"of {number} finished repetitions" in line and "iB/s" in line for line in shown)

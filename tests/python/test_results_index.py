@@ -56,8 +56,8 @@ def test_rates_carry_expectation_and_verdict(root: Path) -> None:
         "ORDER BY direction",
     )
     assert run.expectation is not None
-    expected = {rate.direction: rate.expected_bytes_per_second for rate in run.expectation.rates}
-    measured = {rate.direction: rate.median_bytes_per_second for rate in run.rates if rate.headline}
+    expected = {rate.direction: rate.value for rate in run.expectation.rates}
+    measured = {rate.direction: rate.median for rate in run.rates if rate.headline}
     assert found == [
         (direction, "span", measured[direction], expected[direction], "as expected")
         for direction in ("read", "write")

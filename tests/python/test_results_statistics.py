@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from weir.analysis.statistics import median_interval
+from weir.results.statistics import median_interval
 
 
 def test_few_values_give_their_whole_range_with_the_coverage_it_has() -> None:

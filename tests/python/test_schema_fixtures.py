@@ -41,6 +41,6 @@ def test_bytes_in_events_equal_bytes_in_the_run(fields: dict[str, object], tmp_p
 def test_asynchronous_run_hides_all_but_the_exposed_transfers() -> None:
     fields = {"compute_seconds": 0.2, "straggler_factor": 1.0, "noise": 0.0}
     run = make_run(label="POSIX UNIQUE ASYNC", **fields)
-    rates = {(rate.direction, rate.metric): rate.median_bytes_per_second for rate in run.rates}
+    rates = {(rate.direction, rate.metric): rate.median for rate in run.rates}
     assert rates["read", "foreground"] == pytest.approx(8 * 1.9e9, rel=1e-3)
     assert rates["write", "foreground"] == pytest.approx(8 * 1.6e9, rel=1e-3)

@@ -133,8 +133,8 @@ def test_the_memory(testbed: None, tmp_path: Path) -> None:  # noqa: ARG001
         assert with_it.expected(direction).limiting_stage in IN_MEMORY
         assert without_it.judged(direction).verdict == "below"
         assert any(name in without_it.judged(direction).text for name in IN_MEMORY)
-        before = quick.expected(direction).expected_bytes_per_second
-        assert with_it.expected(direction).expected_bytes_per_second < before
+        before = quick.expected(direction).value
+        assert with_it.expected(direction).value < before
 
 
 def test_the_fixed_cost_of_a_call(testbed: None, tmp_path: Path) -> None:  # noqa: ARG001

@@ -8,11 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from weir.results.expectations import Direction, ExpectedRate, RateVerdict
 from weir.results.folder import load_run
 from weir.results.platform import Platform, PlatformStage, Unit
 from weir.results.platform_file import write_platform
 from weir.results.record import Quantity
-from weir.results.schema import Direction, ExpectedRate, RateVerdict, Run
+from weir.results.schema import Run
 
 WEIR = Path(sys.executable).with_name("weir")
 SECONDS = 240.0

@@ -14,10 +14,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from weir.analysis.statistics import MedianInterval, median_interval
 from weir.results.campaign import Campaign
+from weir.results.expectations import Direction, ExpectedRate, Metric
 from weir.results.record import WORST_FIRST
-from weir.results.schema import Direction, EffectiveRate, ExpectedRate, Metric, Rate, Run
+from weir.results.schema import EffectiveRate, Rate, Run
+from weir.results.statistics import MedianInterval, median_interval
 
 
 @dataclass(frozen=True)
@@ -140,12 +141,12 @@ def _interval(rates: Sequence[Rate]) -> MedianInterval:
     if len(rates) == 1:
         (one,) = rates
         return MedianInterval(
-            one.median_bytes_per_second,
-            one.low_bytes_per_second,
-            one.high_bytes_per_second,
+            one.median,
+            one.low,
+            one.high,
             one.confidence,
         )
-    return median_interval([rate.median_bytes_per_second for rate in rates])
+    return median_interval([rate.median for rate in rates])
 
 
 def _expected(runs: Sequence[Run], direction: Direction, metric: Metric) -> Expected | None:
@@ -159,9 +160,9 @@ def _expected(runs: Sequence[Run], direction: Direction, metric: Metric) -> Expe
     if not made:
         return None
     return Expected(
-        statistics.median(rate.expected_bytes_per_second for rate in made),
-        statistics.median(rate.low_bytes_per_second for rate in made),
-        statistics.median(rate.high_bytes_per_second for rate in made),
+        statistics.median(rate.value for rate in made),
+        statistics.median(rate.low for rate in made),
+        statistics.median(rate.high for rate in made),
         Counter(rate.limiting_stage for rate in made).most_common(1)[0][0],
     )
 

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from weir.analysis.statistics import MedianInterval, median_interval
 from weir.results.errors import ResultError
 from weir.results.schema import Phase, Run
+from weir.results.statistics import MedianInterval, median_interval
 
 
 @dataclass(frozen=True)
@@ -93,9 +93,9 @@ def _matching(
 def _rates(run: Run, metric: str) -> dict[Key, MedianInterval]:
     rates: dict[Key, MedianInterval] = {
         ("all", rate.direction, metric): MedianInterval(
-            rate.median_bytes_per_second,
-            rate.low_bytes_per_second,
-            rate.high_bytes_per_second,
+            rate.median,
+            rate.low,
+            rate.high,
             rate.confidence,
         )
         for rate in run.rates

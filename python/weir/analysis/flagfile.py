@@ -3,53 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from weir.analysis.listing import Cell, Listing, Value
+from weir.results.figures import NOTICE, headlines_of
+from weir.results.quantities import percent_text
 from weir.results.schema import Run
 
-
-@dataclass(frozen=True)
-class PolledLine:
-    """One run; rates are operations per second of all ranks that did the operations."""
-
-    label: str
-    pollers: int
-    others_rate: float
-    share: float | None
-    """Fraction of the rate without pollers; None if no run is without pollers."""
-    polls_rate: float | None
-    notice_seconds: float | None
+NOTE = (
+    "The same ranks called stat on files of their own in all runs; what differs is how many others "
+    "polled one file meanwhile. Medians, operations per second of all ranks of a kind. On one "
+    "machine pollers take processor time as well as the file system's."
+)
 
 
-def polled_lines(runs: Sequence[Run]) -> list[PolledLine]:
-    """Returns the complete runs, by number of pollers; empty for other workloads."""
+def polled_listing(runs: Sequence[Run]) -> Listing | None:
+    """Returns a row for each complete run, by number of pollers; None for other workloads."""
     found = [(run.flag, run) for run in runs if run.flag is not None and run.status == "complete"]
+    if not found:
+        return None
     found.sort(key=lambda one: one[0].pollers)
-    alone = next((_rate(run, "stat") for flag, run in found if flag.pollers == 0), None)
-    lines = []
-    for flag, run in found:
-        others = _rate(run, "stat") or 0.0
-        lines.append(
-            PolledLine(
-                label=run.label,
-                pollers=flag.pollers,
-                others_rate=others,
-                share=others / alone if alone else None,
-                polls_rate=_rate(run, "poll"),
-                notice_seconds=None if flag.notice is None else flag.notice.median_seconds,
-            )
+    head = ["run", "others' stat", "of unpolled", "polls", "flag seen after"]
+    medians = [{one.function: one.series.median for one in headlines_of(run)} for _, run in found]
+    alone = medians[0].get("stat") if found[0][0].pollers == 0 else None
+    rows: list[list[Cell]] = []
+    shares = []
+    for (_, run), known in zip(found, medians, strict=True):
+        others, polls, notice = known.get("stat", 0.0), known.get("poll"), known.get(NOTICE)
+        row: list[Cell] = [run.label, Value(others, "1/s")]
+        row.append(Value(others / alone, "share") if alone else None)
+        row.append(None if polls is None else Value(polls, "1/s"))
+        row.append(None if notice is None else Value(notice, "s"))
+        rows.append(row)
+        shares += [(others / alone, run.label)] if alone else []
+    lead = ""
+    if len(shares) > 1:
+        share, label = min(shares)
+        lead = (
+            f"With {label} the others' look-ups reach {percent_text(share)} of their rate without."
         )
-    return lines
-
-
-def _rate(run: Run, action: str) -> float | None:
-    return next(
-        (
-            rate.median_per_second
-            for result in run.metadata
-            if result.action == action
-            for rate in result.rates
-            if rate.headline
-        ),
-        None,
-    )
+    return Listing("What pollers cost the others", head, rows, lead=lead, note=NOTE)

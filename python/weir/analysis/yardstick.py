@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weir.results.schema import Expectation
+from weir.results.expectations import Expectation
 
 CALIBRATED = "as calibrated just before"
 

@@ -11,17 +11,25 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bar
 from rich.table import Table
 
-from weir.bench.action_table import add_verdict_rows, show_expected_actions, show_software
-from weir.bench.flagfile_table import show_flagfile
+from weir.analysis.flagfile import polled_listing
+from weir.analysis.listing import Listing, cell_text
+from weir.analysis.opening import opening_listing
 from weir.bench.messages import Progress
-from weir.bench.opening_table import show_opening
 from weir.bench.program import PlannedJob
-from weir.results.action_expectations import ExpectedAction
 from weir.results.calibration import Calibration
+from weir.results.expectations import Expectation, ExpectedRate, Stage
+from weir.results.figures import Figure, headlines_of
 from weir.results.platform import Platform
-from weir.results.quantities import range_text, rate_text, seconds_text, size_text
+from weir.results.quantities import (
+    percent_text,
+    range_text,
+    seconds_text,
+    size_text,
+    value_text,
+)
 from weir.results.record import VerdictWord
-from weir.results.schema import Expectation, ExpectedRate, Run, Stage
+from weir.results.schema import Run
+from weir.results.series import Expected
 from weir.results.served_by import served_by
 
 COLOURS: dict[VerdictWord, str] = {
@@ -66,21 +74,18 @@ def show_expectations(
 ) -> None:
     """Prints expected rates with one line per stage, once for configurations with equal ones."""
     console.print(_describe_source(source), highlight=False)
-    groups: dict[str, tuple[ExpectedRate, list[str]]] = {}
+    blocks: dict[str, tuple[Sequence[Expected], list[str]]] = {}
     for one in planned.configurations:
-        for rate in made[one.slug].rates:
-            key = rate.model_dump_json()
-            groups.setdefault(key, (rate, []))[1].append(one.label)
-    for rate, labels in groups.values():
-        _show_rate(console, rate, labels)
-    of_actions: dict[str, tuple[list[ExpectedAction], list[str]]] = {}
-    for one in planned.configurations:
-        actions = made[one.slug].metadata
-        if actions:
-            key = "".join(action.model_dump_json() for action in actions)
-            of_actions.setdefault(key, (actions, []))[1].append(one.label)
-    for actions, labels in of_actions.values():
-        show_expected_actions(console, actions, labels)
+        expected = made[one.slug]
+        parts: list[Sequence[Expected]] = [[rate] for rate in expected.rates]
+        for block in [*parts, expected.metadata]:
+            key = "".join(figure.model_dump_json() for figure in block)
+            blocks.setdefault(key, (block, []))[1].append(one.label)
+    for block, labels in blocks.values():
+        if len(block) == 1 and isinstance(block[0], ExpectedRate):
+            _show_rate(console, block[0], labels)
+        elif block:
+            _show_actions(console, block, labels)
 
 
 def _describe_source(source: Calibration | Platform) -> str:
@@ -97,10 +102,9 @@ def _describe_source(source: Calibration | Platform) -> str:
 
 
 def _show_rate(console: Console, rate: ExpectedRate, labels: Sequence[str]) -> None:
-    low, high = rate.low_bytes_per_second, rate.high_bytes_per_second
     console.print(
-        f"\n[bold]Expected {rate.direction} {rate_text(rate.expected_bytes_per_second)}[/bold] "
-        f"({range_text(low, high)}, {METRIC_NAMES[rate.metric]}), limited by "
+        f"\n[bold]Expected {rate.direction} {value_text(rate.value)}[/bold] "
+        f"({range_text(rate.low, rate.high)}, {METRIC_NAMES[rate.metric]}), limited by "
         f"[bold]{escape(rate.limiting_stage)}[/bold]",
         highlight=False,
     )
@@ -109,15 +113,30 @@ def _show_rate(console: Console, rate: ExpectedRate, labels: Sequence[str]) -> N
     for stage in rate.stages:
         limits = stage.limiting or stage.name == rate.limiting_stage
         mark = "<- slowest" if limits and len(rate.stages) > 1 else ""
-        stages.add_row(
-            stage.name,
-            rate_text(stage.rate_bytes_per_second),
-            _describe_times(stage),
-            escape(stage.how),
-            mark,
-        )
+        times = _describe_times(stage)
+        stages.add_row(stage.name, value_text(stage.rate), times, escape(stage.how), mark)
     console.print(stages)
     console.print(f"  how: {escape(rate.how)}", style="dim", highlight=False)
+
+
+def _show_actions(console: Console, expected: Sequence[Expected], labels: Sequence[str]) -> None:
+    """Prints a line per action; for an action without an expectation it says why."""
+    console.print(
+        f"\n[bold]Expected operations per second[/bold] for {escape(', '.join(labels))}",
+        highlight=False,
+    )
+    table = plain_table("action", ">expected", "interval", "limited by")
+    reasons: dict[str, list[str]] = {}
+    for one in expected:
+        cells = ["none", "", ""]
+        if (made := one.quantity) is not None:
+            interval = range_text(made.low, made.high, one.unit)
+            cells = [value_text(made.value, one.unit), interval, escape(one.limiting_stage)]
+        table.add_row(one.key[0], *cells)
+        reasons.setdefault(one.how, []).append(one.key[0])
+    console.print(table)
+    for how, actions in reasons.items():
+        console.print(f"  {', '.join(actions)}: {escape(how)}", style="dim", highlight=False)
 
 
 def _describe_times(stage: Stage) -> str:
@@ -182,67 +201,102 @@ def _describe(step: Progress) -> str:
     return f"{step.repetitions_done} of {number} done, now {_describe_place(step)}"
 
 
-def _add_unfinished_rows(table: Table, run: Run) -> None:
-    """Adds the rates of the finished repetitions, without a verdict."""
-    for rate in run.rates:
-        if rate.headline:
-            number = len(rate.values_bytes_per_second)
-            table.add_row(
-                escape(run.label),
-                rate.direction,
-                rate_text(rate.median_bytes_per_second),
-                *["", ""],
-                served_by(run, rate.direction) or "unknown",
-                f"not judged: of {number} finished repetition{'' if number == 1 else 's'}",
-            )
-
-
 def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
-    """Prints one line per headline rate with its verdict, and common facts of runs once."""
-    table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
-    table.add_column("run", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    for name in ("measured", "expected", "ratio"):
-        table.add_column(name, justify="right", no_wrap=True)
-    # A rate of bytes names what served it; operations on names have show_software instead.
-    none_served = [""] if any(run.rates for run in runs) else []
-    if none_served:
-        table.add_column("served by", no_wrap=True)
-    table.add_column("verdict", overflow="fold")
+    """Prints one line per headline figure with its verdict, and common facts of runs once."""
+    # A rate of bytes names what served it; operations on names have their software's share instead.
+    has_bytes = any(run.rates for run in runs)
+    head = ["run", "", ">measured", ">expected", ">ratio", *(["served by"] if has_bytes else [])]
+    table = plain_table(*head, "=verdict")
     remarks: dict[str, list[str]] = {}
-    software: dict[str, list[tuple[str, str]]] = {}
     for run in runs:
+        figures = [] if run.opening or run.flag else headlines_of(run)
+        for place, cells in enumerate(_verdict_rows(run, figures)):
+            shown = cells if has_bytes else [*cells[:4], cells[5]]
+            # What has a verdict of its own is read by itself.
+            label = escape(run.label) if figures or not place else ""
+            table.add_row(label, *shown)
         if run.status != "complete":
-            table.add_row(escape(run.label), *[""] * 4, *none_served, f"[red]{run.status}[/]")
             reason = run.failure.message if run.failure else "no reason was recorded"
             remarks.setdefault(f"{run.status}: {reason}", []).append(run.label)
-            _add_unfinished_rows(table, run)
-        elif run.opening or run.flag is not None:
-            pass  # These workloads have a table of their own.
-        elif run.metadata:
-            software[run.label] = add_verdict_rows(table, run, COLOURS, none_served)
-        elif not run.rates:
-            words = "complete, no rate was measured"
-            table.add_row(escape(run.label), *[""] * 4, *none_served, words)
-        for rate in run.verdict.rates if run.verdict else []:
-            table.add_row(
-                escape(run.label),
-                rate.direction,
-                rate_text(rate.measured_bytes_per_second),
-                "none" if rate.ratio is None else rate_text(rate.expected_bytes_per_second),
-                "" if rate.ratio is None else f"{rate.ratio:.2f}",
-                served_by(run, rate.direction) or "unknown",
-                f"[{COLOURS[rate.verdict]}]{escape(rate.text)}[/]",
-            )
         if run.environment is not None and not run.environment.quiet.quiet:
             remarks.setdefault(run.environment.quiet.text, []).append(run.label)
         for warning in run.warnings:
             remarks.setdefault(f"warning: {warning}", []).append(run.label)
     if table.row_count:
         console.print(table)
-    show_software(console, software)
-    show_opening(console, runs)
-    show_flagfile(console, runs)
+    for run in runs:
+        _show_software(console, run)
+    show_listing(console, opening_listing([run for run in runs if run.status == "complete"]))
+    show_listing(console, polled_listing(runs))
     for remark, labels in remarks.items():
         whose = labels[0] if len(labels) == 1 else f"{len(labels)} runs"
         console.print(f"{whose}, {remark}", markup=False, highlight=False)
+
+
+def _verdict_rows(run: Run, figures: Sequence[Figure]) -> Iterator[list[str]]:
+    """Yields what was measured, expected, their ratio, what served it, and the verdict."""
+    if run.status != "complete":
+        yield ["", "", "", "", "", f"[red]{run.status}[/]"]
+    elif not figures and not run.opening and not run.flag:
+        yield ["", "", "", "", "", "complete, no rate was measured"]
+    for figure in figures:
+        measured, judged = figure.series, figure.verdict
+        cells = [figure.name, value_text(measured.median, figure.unit), "", ""]
+        cells.append((served_by(run, figure.direction) or "unknown") if figure.direction else "")
+        if run.status != "complete":
+            # Only the finished repetitions are known.
+            number = len(measured.values)
+            several = "" if number == 1 else "s"
+            yield [*cells, f"not judged: of {number} finished repetition{several}"]
+        elif judged is None:
+            yield [*cells, ""]
+        else:
+            cells[2] = "none"
+            if judged.ratio is not None:
+                cells[2:4] = [value_text(judged.expected, figure.unit), f"{judged.ratio:.2f}"]
+            yield [*cells, f"[{COLOURS[judged.verdict]}]{escape(judged.text)}[/]"]
+
+
+def _show_software(console: Console, run: Run) -> None:
+    """Prints the share of each action's time that is software."""
+    grouped: dict[str, list[str]] = {}
+    for one in run.verdict.metadata if run.verdict else []:
+        if one.expected is not None:
+            share = "software's share not known"
+            if one.software_fraction is not None:
+                share = f"{percent_text(one.software_fraction)} software"
+            grouped.setdefault(f"{share}: {one.software}", []).append(one.action)
+    if grouped:
+        console.print(f"\nOf the time of one operation, {escape(run.label)}:", highlight=False)
+    for text, names in grouped.items():
+        console.print(f"  {', '.join(names)}: {escape(text)}", highlight=False)
+
+
+def show_listing(console: Console, listing: Listing | None) -> None:
+    """Prints a table of words and figures with its remarks; nothing if there is no table."""
+    if listing is None:
+        return
+    first = listing.numeric_from
+    table = plain_table(*listing.head[:first], *(f">{name}" for name in listing.head[first:]))
+    for row in listing.rows:
+        table.add_row(*(escape(cell_text(cell)) for cell in row))
+    console.print(table)
+    for remark in (listing.lead, listing.note):
+        if remark:
+            console.print(remark, highlight=False, markup=False)
+
+
+def plain_table(*names: str) -> Table:
+    """Returns a table without lines; ">" before a name aligns its column to the right.
+
+    A column whose name begins with "=" wraps its text.
+    """
+    table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
+    for name in names:
+        table.add_column(
+            name.lstrip(">="),
+            justify="right" if name.startswith(">") else "left",
+            no_wrap=not name.startswith("="),
+            overflow="fold" if name.startswith("=") else "ellipsis",
+        )
+    return table

@@ -34,9 +34,9 @@ from weir.model.calibration_platform import platform_of_calibration
 from weir.model.expectation import expect
 from weir.results.calibration import Calibration
 from weir.results.errors import ResultError
+from weir.results.expectations import Expectation
 from weir.results.folder import CALIBRATION_FILE, load_calibration, write_atomically, write_json
 from weir.results.platform import Platform
-from weir.results.schema import Expectation
 
 EXPECTATION_FILE = "expectation.json"
 STANDARD_OUTPUT_FILE = "standard-output.txt"

@@ -14,8 +14,9 @@ from weir.bench.errors import BenchError
 from weir.bench.job import expectations
 from weir.bench.platforms import find_platform, known_platforms, places_of
 from weir.bench.program import PlannedJob
+from weir.results.expectations import Expectation, ExpectedRate
 from weir.results.quantities import range_text, rate_text
-from weir.results.schema import Expectation, ExpectedRate
+from weir.results.record import Quantity
 
 
 def contradictions(planned: PlannedJob, calibrated: Mapping[str, Expectation]) -> Iterator[str]:
@@ -28,25 +29,22 @@ def contradictions(planned: PlannedJob, calibrated: Mapping[str, Expectation]) -
             continue  # The description is damaged, or is about other storage or fewer ranks.
         told = set()
         for slug, expectation in made.items():
-            now = {(rate.direction, rate.metric): rate for rate in calibrated[slug].rates}
+            now = {one.key: one.quantity for one in calibrated[slug].rates}
             for rate in expectation.rates:
-                found = now.get((rate.direction, rate.metric))
-                word = None if found is None else _differs(found, rate)
+                word = _differs(now.get(rate.key), rate)
                 if word is None or rate.direction in told:
                     continue
                 told.add(rate.direction)
                 when = f" of {described.measured_utc[:10]}" if described.measured_utc else ""
-                interval = range_text(rate.low_bytes_per_second, rate.high_bytes_per_second)
+                interval = range_text(rate.low, rate.high)
                 yield (
-                    f"by platform {name}{when}, {rate_text(rate.expected_bytes_per_second)} "
+                    f"by platform {name}{when}, {rate_text(rate.value)} "
                     f"({interval}) would be expected to {rate.direction}: the calibration is "
                     f"{word}, and --platform {name} judges by the description"
                 )
 
 
-def _differs(calibrated: ExpectedRate, described: ExpectedRate) -> str | None:
-    if calibrated.high_bytes_per_second < described.low_bytes_per_second:
+def _differs(calibrated: Quantity | None, described: ExpectedRate) -> str | None:
+    if calibrated is not None and calibrated.high < described.low:
         return "slower"
-    if calibrated.low_bytes_per_second > described.high_bytes_per_second:
-        return "faster"
-    return None
+    return "faster" if calibrated is not None and calibrated.low > described.high else None

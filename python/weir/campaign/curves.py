@@ -15,8 +15,8 @@ from weir.analysis.campaign_summary import Cell
 from weir.model.curves import Curve as FittedCurve
 from weir.model.curves import rate_over_buffer, rate_over_tasks, rate_over_transfer
 from weir.results.campaign import CURVES_FILE, Campaign, Curve, CurveKind, Curves
+from weir.results.expectations import Direction
 from weir.results.folder import write_atomically
-from weir.results.schema import Direction
 
 FITS: Mapping[CurveKind, Callable[[Sequence[float], Sequence[float]], FittedCurve]] = {
     "buffer": rate_over_buffer,

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from weir.bench.program import PlannedConfiguration, PlannedJob
-from weir.results.schema import Direction, Expectation, Parameter
+from weir.results.expectations import Direction, Expectation
+from weir.results.schema import Parameter
 
 SETUP_SECONDS = 1.5
 SETUP_SECONDS_PER_RANK = 0.05
@@ -45,7 +46,7 @@ def expected_rates(
     rates = dict(otherwise.bytes_per_second)
     for direction in rates:
         found = [
-            rate.expected_bytes_per_second
+            rate.value
             for expectation in made.values()
             for rate in expectation.rates
             if rate.direction == direction and rate.metric != "foreground"

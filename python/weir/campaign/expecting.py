@@ -14,9 +14,9 @@ from weir.bench.job import Job, calibrate, expectations
 from weir.bench.platforms import places_of
 from weir.bench.program import PlannedJob
 from weir.results.calibration import Calibration
+from weir.results.expectations import Expectation
 from weir.results.folder import CALIBRATION_FILE, write_atomically
 from weir.results.platform import Platform
-from weir.results.schema import Expectation
 
 Key = tuple[int, str, tuple[str, ...], int, int]
 

@@ -164,13 +164,13 @@ def _without_bytes(run: Run) -> list[str]:
     said = []
     for action in run.metadata:
         rate = next(rate for rate in action.rates if rate.headline)
-        text = f"{action.action} {significant(rate.median_per_second)}/s"
+        text = f"{action.action} {significant(rate.median)}/s"
         verdict = judged.get(action.action)
         if verdict is not None and verdict.ratio is not None:
             text += f", {verdict.ratio:.2f} of the expected rate, {verdict.verdict}"
         said.append(text)
     steps = [one for one in run.opening if one.step in SHOWN_STEPS]
-    said += [f"{run.label} {one.step} {seconds_text(one.times.median_seconds)}" for one in steps]
+    said += [f"{run.label} {one.step} {seconds_text(one.times.median)}" for one in steps]
     return said
 
 
@@ -178,8 +178,7 @@ def _watch(session: Session, on_step: Callable[[Step], None]) -> Watch:
     def on_finished(step: Step, finalized: list[FinalizedRun]) -> None:
         on_step(step)
         rates = [
-            f"{one.run.label} {rate.direction} {rate_text(rate.measured_bytes_per_second)} "
-            f"{rate.verdict}"
+            f"{one.run.label} {rate.direction} {rate_text(rate.measured)} {rate.verdict}"
             for one in finalized
             for rate in (one.run.verdict.rates if one.run.verdict else [])
         ]

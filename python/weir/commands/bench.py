@@ -40,9 +40,10 @@ from weir.commands.report import write_reports
 from weir.commands.terminal import message_console, output_console, warn
 from weir.model.verdict import verdict
 from weir.results.errors import ResultError
+from weir.results.expectations import Expectation
 from weir.results.finalize import finalize
 from weir.results.folder import write_json
-from weir.results.schema import Expectation, Start
+from weir.results.schema import Start
 
 PASSING = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 """Passes everything that is not an option of weir unchanged to weir-bench."""

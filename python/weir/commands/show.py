@@ -92,7 +92,7 @@ def show_list(console: Console, runs: Sequence[tuple[str, Run]]) -> None:
             run.started_utc.replace("T", " ").removesuffix("Z"),
             escape(folder),
             str(run.plan.ranks),
-            *("" if rate is None else rate_text(rate.median_bytes_per_second) for rate in rates),
+            *("" if rate is None else rate_text(rate.median) for rate in rates),
             run.verdict.overall if run.status == "complete" and run.verdict else run.status,
         )
     console.print(table, highlight=False)

@@ -19,10 +19,10 @@ from collections.abc import Sequence
 
 from weir.model.interval import interval_factors, quantity_of_trials
 from weir.results.calibration import Calibration, Trials
+from weir.results.expectations import Direction
 from weir.results.platform import Platform, PlatformStage, Route, StageKind
 from weir.results.quantities import size_text
 from weir.results.record import Quantity
-from weir.results.schema import Direction
 
 MOST_FIXED = 0.9
 

@@ -10,15 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
+from weir.results.expectations import Direction, ExpectedRate
 from weir.results.quantities import percent_text, rate_text
-from weir.results.schema import (
-    Direction,
-    ExpectedRate,
-    NodePhase,
-    Phase,
-    Rate,
-    Run,
-)
+from weir.results.schema import NodePhase, Phase, Rate, Run
+from weir.results.series import Expected, Series
 from weir.results.served_by import served_by
 
 CACHES = ("page cache read", "page cache write")
@@ -46,8 +41,13 @@ def limiting_stage_name(expected: ExpectedRate) -> str:
     return next(marked, expected.limiting_stage)
 
 
-def why_below(run: Run, expected: ExpectedRate, measured: Rate, siblings: Sequence[Run]) -> str:
-    """Returns what to examine when a rate is below its interval."""
+def why_below(run: Run, expected: Expected, measured: Series, siblings: Sequence[Run]) -> str:
+    """Returns what to examine when a figure is below its interval."""
+    busy = run.environment is not None and not run.environment.quiet.quiet
+    limit = expected.limiting_stage
+    limit += ", or at the machine, which was not quiet" if busy else ""
+    if not isinstance(expected, ExpectedRate):
+        return limit
     told = [
         _doubtful_clocks(run, expected, measured),
         _slow_target(run, expected),
@@ -57,11 +57,13 @@ def why_below(run: Run, expected: ExpectedRate, measured: Rate, siblings: Sequen
         _cold_pages(run, expected),
         _not_hidden(run, expected),
     ]
-    return next((clause for clause in told if clause), expected.limiting_stage)
+    return next((clause for clause in told if clause), limit)
 
 
-def why_above(run: Run, expected: ExpectedRate, measured: Rate) -> str | None:
+def why_above(run: Run, expected: Expected, measured: Series) -> str | None:
     """Returns the likely cause of a rate above its interval, or None if the run has no evidence."""
+    if not isinstance(expected, ExpectedRate):
+        return None
     told = [
         _doubtful_clocks(run, expected, measured),
         _served_from_memory(run, expected),
@@ -80,22 +82,19 @@ def _measured(run: Run, direction: Direction) -> list[Phase]:
     ]
 
 
-def _doubtful_clocks(run: Run, expected: ExpectedRate, measured: Rate) -> str | None:
+def _doubtful_clocks(run: Run, expected: ExpectedRate, measured: Series) -> str | None:
     """Blames the clocks only if their error is large enough to explain the whole difference."""
     if run.clocks is None or not run.clocks.flagged or expected.metric != "span":
         return None
     fraction = run.clocks.error_fraction_of_span
-    median = measured.median_bytes_per_second
+    median = measured.median
     highest = median / (1 - fraction) if fraction < 1 else float("inf")
-    if (
-        highest < expected.low_bytes_per_second
-        or median / (1 + fraction) > expected.high_bytes_per_second
-    ):
+    if highest < expected.low or median / (1 + fraction) > expected.high:
         return None
     return f"the clocks, which are uncertain by {percent_text(fraction, 1)} of the measured span"
 
 
-def _slow_rank(run: Run, expected: ExpectedRate, measured: Rate) -> str | None:
+def _slow_rank(run: Run, expected: ExpectedRate, measured: Series) -> str | None:
     """Returns the rank that was slowest in most phases, if its time is far from the ranks' mean.
 
     In synchronous runs it does so only if that explains the whole shortfall.
@@ -112,8 +111,8 @@ def _slow_rank(run: Run, expected: ExpectedRate, measured: Rate) -> str | None:
     mean = sum(spread.mean for spread in of_that_rank)
     if 2 * times <= len(phases) or mean <= 0 or total / mean < STRAGGLER_FACTOR:
         return None
-    reachable = measured.high_bytes_per_second * total / mean
-    if not blocked and reachable < expected.low_bytes_per_second:
+    reachable = measured.high * total / mean
+    if not blocked and reachable < expected.low:
         return None  # All ranks are slow, and this one is only a little slower.
     took = "which was blocked for" if blocked else "whose I/O took"
     if len(run.nodes) > 1 and any(node.host == host and len(node.ranks) == 1 for node in run.nodes):
@@ -170,7 +169,7 @@ def _far_above_the_others(
 
 
 def _slower_layer(
-    run: Run, expected: ExpectedRate, measured: Rate, siblings: Sequence[Run]
+    run: Run, expected: ExpectedRate, measured: Series, siblings: Sequence[Run]
 ) -> str | None:
     """Names the interface or the shared file if a sibling without it was faster or was not run.
 
@@ -190,10 +189,10 @@ def _slower_layer(
         if name is None:
             continue
         for sibling in siblings:
-            rate = _same_rate(sibling, measured)
+            rate = _same_rate(sibling, expected)
             if rate and is_without(sibling) and _work(sibling) == _work(run):
-                if rate.low_bytes_per_second > measured.high_bytes_per_second:
-                    reached = rate_text(rate.median_bytes_per_second)
+                if rate.low > measured.high:
+                    reached = rate_text(rate.median)
                     return f"{name}: {sibling.label} reached {reached}"
                 break
         else:
@@ -222,7 +221,7 @@ def _work(run: Run) -> tuple[object, ...]:
     return _parameter(run, "iomode"), moved
 
 
-def _same_rate(run: Run, like: Rate) -> Rate | None:
+def _same_rate(run: Run, like: ExpectedRate) -> Rate | None:
     return next(
         (r for r in run.rates if (r.direction, r.metric) == (like.direction, like.metric)), None
     )

@@ -35,17 +35,16 @@ from weir.model.overlap import (
 from weir.model.path_time import stages_of
 from weir.model.stage import Case, StageTime, stage_time
 from weir.model.units import STORAGE_KINDS
-from weir.results.platform import Fit, Platform, PlatformStage
-from weir.results.quantities import rate_text, seconds_text
-from weir.results.schema import (
+from weir.results.expectations import (
     Direction,
     Expectation,
     ExpectedRate,
     Metric,
-    Parameter,
-    Plan,
     Stage,
 )
+from weir.results.platform import Fit, Platform, PlatformStage
+from weir.results.quantities import rate_text, seconds_text
+from weir.results.schema import Parameter, Plan
 
 
 def expect(
@@ -115,9 +114,9 @@ class _Expected:
         return ExpectedRate(
             direction=self.direction,
             metric=metric,
-            expected_bytes_per_second=expected,
-            low_bytes_per_second=low,
-            high_bytes_per_second=high,
+            value=expected,
+            low=low,
+            high=high,
             limiting_stage=self._limit.limit_name,
             stages=self._stages(),
             how=self._how(),
@@ -205,9 +204,9 @@ class _Expected:
         return [
             Stage(
                 name=time.stage.name,
-                rate_bytes_per_second=time.rate,
-                low_bytes_per_second=low.rate,
-                high_bytes_per_second=high.rate,
+                rate=time.rate,
+                low=low.rate,
+                high=high.rate,
                 transfer_seconds=time.transfer_seconds,
                 fixed_seconds=time.fixed_seconds,
                 limiting=time.stage.name == self._limit.stage.name,

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from weir.results.expectations import Direction
 from weir.results.platform import Route
-from weir.results.schema import Direction
 
 
 @dataclass(frozen=True)

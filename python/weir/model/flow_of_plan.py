@@ -19,9 +19,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from weir.model.flow import Flow
+from weir.results.expectations import Direction
 from weir.results.platform import Platform, Route
 from weir.results.quantities import size_text
-from weir.results.schema import Direction, Parameter, Plan, PlannedPhase
+from weir.results.schema import Parameter, Plan, PlannedPhase
 
 DURABLE_SYNCS = ("fsync", "fdatasync")
 COLLECTIVE_APIS = ("mpiio", "mpi", "hdf5", "pnetcdf")

@@ -16,8 +16,8 @@ from weir.model.clients import rate_of_clients
 from weir.model.flow_of_plan import flag, ranks_by_host
 from weir.model.interval import FLOOR
 from weir.model.metadata_job import LISTINGS, ON_TREES, MetadataJob
-from weir.results.action_expectations import ActionLimit, ExpectedAction
 from weir.results.action_records import PlannedAction
+from weir.results.expectations import ActionLimit, ExpectedAction
 from weir.results.metadata_rates import (
     NAMES_ONLY,
     ItemOperation,
@@ -84,7 +84,7 @@ def expect_actions(
 
 
 def _nothing(action: str, why: str) -> ExpectedAction:
-    return ExpectedAction(action=action, expected_per_second=None, how=why)
+    return ExpectedAction(action=action, value=None, how=why)
 
 
 def _why_nothing(job: MetadataJob, planned: PlannedAction, clients: int) -> str | None:
@@ -145,9 +145,9 @@ def _of_action(job: MetadataJob, planned: PlannedAction) -> ExpectedAction:
     device = _device(job.rates, probed).get(clients)
     return ExpectedAction(
         action=planned.action,
-        expected_per_second=expected.value,
-        low_per_second=expected.low * evenness,
-        high_per_second=expected.high,
+        value=expected.value,
+        low=expected.low * evenness,
+        high=expected.high,
         limiting_stage=at.name,
         limits=limits,
         device_per_second=None if device is None else device.value,
@@ -220,7 +220,7 @@ def _limits(
         limits.append(_limit("shared directory", together, f"with {clients} clients, {where}"))
     limiting = limits[0]
     for limit in limits[1:]:
-        if limit.per_second < NOTABLE * limiting.per_second:
+        if limit.rate < NOTABLE * limiting.rate:
             limiting = limit
     return [
         limit.model_copy(update={"limiting": True}) if limit is limiting else limit
@@ -229,13 +229,7 @@ def _limits(
 
 
 def _limit(name: str, rate: Quantity, how: str) -> ActionLimit:
-    return ActionLimit(
-        name=name,
-        per_second=rate.value,
-        low_per_second=rate.low,
-        high_per_second=rate.high,
-        how=how,
-    )
+    return ActionLimit(name=name, rate=rate.value, low=rate.low, high=rate.high, how=how)
 
 
 def _device(rates: MetadataRates, probed: ItemOperation) -> Mapping[int, Quantity]:
@@ -262,34 +256,27 @@ def _of_mix(job: MetadataJob) -> list[ExpectedAction]:
     """Returns the mix, and its operations over the whole mix's time, as they are measured."""
     whole = next(one for one in job.plan.metadata if not one.action.startswith(MIX_PART))
     parts = [one for one in job.plan.metadata if one.action.startswith(MIX_PART)]
-    each = [_of_action(job, part) for part in parts]
-    without = [one for one in each if not one.expected_per_second or not one.low_per_second]
-    if without:
-        known = without[0].expected_per_second is not None
-        why = f"{without[0].action}: {'its rate may be 0' if known else without[0].how}"
-        return [_nothing(planned.action, why) for planned in job.plan.metadata]
     counts = [part.operations for part in parts]
-    seconds = [
-        count / (one.expected_per_second or 1) for count, one in zip(counts, each, strict=True)
-    ]
-    slowest = seconds.index(max(seconds))
-    expected = Quantity(
-        value=_mixed(counts, [one.expected_per_second for one in each]),
-        low=_mixed(counts, [one.low_per_second for one in each]),
-        high=_mixed(counts, [one.high_per_second for one in each]),
-    )
-    name = parts[slowest].action.removeprefix(MIX_PART)
-    limit = f"{name}: {each[slowest].limiting_stage}"
+    each = [_of_action(job, part) for part in parts]
+    rates = []
+    for one in each:
+        if one.quantity is None or one.quantity.low <= 0:
+            why = f"{one.action}: {one.how if one.value is None else 'its rate may be 0'}"
+            return [_nothing(planned.action, why) for planned in job.plan.metadata]
+        rates.append(one.quantity)
+    seconds = [count / rate.value for count, rate in zip(counts, rates, strict=True)]
+    slowest = each[seconds.index(max(seconds))]
+    name = slowest.action.removeprefix(MIX_PART)
     how = "its operations one after the other, each at its rate"
 
     def share(action: str, count: int) -> ExpectedAction:
         part = count / sum(counts)
         return ExpectedAction(
             action=action,
-            expected_per_second=expected.value * part,
-            low_per_second=expected.low * part,
-            high_per_second=expected.high * part,
-            limiting_stage=limit,
+            value=_mixed(counts, [rate.value for rate in rates]) * part,
+            low=_mixed(counts, [rate.low for rate in rates]) * part,
+            high=_mixed(counts, [rate.high for rate in rates]) * part,
+            limiting_stage=f"{name}: {slowest.limiting_stage}",
             how=how if part == 1 else f"{percent_text(part)} of the mix; {how}",
         )
 
@@ -299,6 +286,5 @@ def _of_mix(job: MetadataJob) -> list[ExpectedAction]:
     ]
 
 
-def _mixed(counts: Sequence[int], rates: Sequence[float | None]) -> float:
-    seconds = sum(count / rate for count, rate in zip(counts, rates, strict=True) if rate)
-    return sum(counts) / seconds
+def _mixed(counts: Sequence[int], rates: Sequence[float]) -> float:
+    return sum(counts) / sum(count / rate for count, rate in zip(counts, rates, strict=True))

@@ -24,10 +24,10 @@ import numpy as np
 from weir.model.interval import quantity_of_trials
 from weir.model.metadata_fit import fit_metadata, warnings_of
 from weir.model.stage_forms import FittedStage, fit_stage
+from weir.results.expectations import Direction
 from weir.results.platform import Fit, Platform, PlatformStage, Route, StageKind, Unit
 from weir.results.probe import Operation, Probe, Sample
 from weir.results.record import Quantity
-from weir.results.schema import Direction
 
 ENOUGH_SAMPLES = 4
 """With fewer samples, single trials are held out instead of whole samples."""

@@ -22,9 +22,9 @@ import numpy as np
 from weir.model.measured_flows import Measured
 from weir.model.stage_forms import FittedStage, fit_stage
 from weir.model.units import Load, loads_of
+from weir.results.expectations import Direction
 from weir.results.platform import Fit, Platform, PlatformStage, Route, StageKind
 from weir.results.record import Quantity
-from weir.results.schema import Direction
 
 STAGES: dict[tuple[Direction, Route], tuple[str, StageKind]] = {
     ("write", "durable"): ("storage write", "target"),

@@ -27,10 +27,10 @@ from weir.model.laws import (
     shared_rate,
 )
 from weir.model.least_squares import Columns, Form, Free, Parameters
+from weir.results.expectations import Direction
 from weir.results.platform import Cache, PlatformStage, Route, StageKind
 from weir.results.quantities import percent_text
 from weir.results.record import Quantity
-from weir.results.schema import Direction
 
 SharingForm = Literal["one draws all", "saturating", "linear"]
 CostForm = Literal["no fixed cost", "fixed cost", "cost in turn", "fixed cost and cost in turn"]

@@ -1,4 +1,4 @@
-"""Compares measured rates with the expectation that was made before the run.
+"""Compares what was measured with the expectation that was made before the run.
 
 The measured median and its interval are compared with the interval of the expectation. *as
 expected*: the median lies in it. *not decided: repeat ...*: only the measured interval reaches into
@@ -14,96 +14,109 @@ run's own storage.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from weir.analysis.yardstick import yardstick_text
 from weir.model.causes import why_above, why_below
-from weir.model.metadata_verdict import judge_actions, not_decided
+from weir.model.software_share import software_share
+from weir.results.expectations import (
+    ActionVerdict,
+    Expectation,
+    ExpectedAction,
+    ExpectedRate,
+    RateVerdict,
+    Verdict,
+)
+from weir.results.figures import Figure, figures_of
 from weir.results.quantities import range_text
 from weir.results.record import WORST_FIRST, VerdictWord
-from weir.results.schema import ExpectedRate, Rate, RateVerdict, Run, Verdict
+from weir.results.schema import Rate, Run
+from weir.results.series import Judged, Unit
 from weir.results.served_by import served_by
 
 WIDEST = 4.0
 """An expected interval whose upper end is more than this many times its lower end is useless."""
+MEASURED_BY: dict[Unit, str] = {"bytes/s": "calibrated", "1/s": "probed"}
 
 
 def verdict(run: Run, siblings: Sequence[Run] = ()) -> Verdict:
-    """Judges every headline rate of a run; ``siblings`` are the runs of the same job.
+    """Judges every figure with an expectation, and says where a headline rate has none.
 
-    Siblings only refine the clause after *below*: their rates show which layer is slow.
+    Siblings, the runs of the same job, only refine the clause after *below*: their rates show which
+    layer is slow.
     """
-    expected = {
-        (rate.direction, rate.metric): rate
-        for rate in (run.expectation.rates if run.expectation else [])
-    }
-    judged = []
-    for rate in run.rates:
-        before = expected.get((rate.direction, rate.metric))
-        if before is not None:
-            judged.append(_judge(run, before, rate, siblings))
-        elif rate.headline:
-            judged.append(_without_expectation(rate))
-    actions = judge_actions(run)
-    words = {rate.verdict for rate in judged}
+    rates: list[RateVerdict] = []
+    actions: list[ActionVerdict] = []
+    for figure in figures_of(run):
+        expected, measured = figure.expected, figure.series
+        if isinstance(expected, ExpectedRate):
+            judged = _judged(run, figure, siblings)
+            rates.append(
+                RateVerdict(direction=expected.direction, metric=expected.metric, **judged)
+            )
+        elif isinstance(expected, ExpectedAction):
+            fraction, software = software_share(run, measured.median, expected)
+            judged = _judged(run, figure, siblings)
+            judged |= {"software_fraction": fraction, "software": software}
+            actions.append(ActionVerdict(action=expected.action, **judged))
+        elif isinstance(measured, Rate) and measured.headline:
+            judged = _judged(run, figure, siblings)
+            rates.append(
+                RateVerdict(direction=measured.direction, metric=measured.metric, **judged)
+            )
     # An action without an expectation does not affect the overall verdict.
-    words |= {one.verdict for one in actions if one.expected_per_second is not None}
+    every: list[Judged] = [*rates, *(one for one in actions if one.expected is not None)]
+    words = {one.verdict for one in every}
     overall = next((word for word in WORST_FIRST if word in words), "no expectation")
-    return Verdict(overall=overall, rates=judged, metadata=actions)
+    return Verdict(overall=overall, rates=rates, metadata=actions)
 
 
-def _judge(
-    run: Run, expected: ExpectedRate, measured: Rate, siblings: Sequence[Run]
-) -> RateVerdict:
-    median = measured.median_bytes_per_second
-    word: VerdictWord
-    if measured.high_bytes_per_second < expected.low_bytes_per_second:
-        word = "below"
-        text = f"below: look at {why_below(run, expected, measured, siblings)}"
-    elif measured.low_bytes_per_second > expected.high_bytes_per_second:
-        word = "above"
-        cause = why_above(run, expected, measured)
+def _judged(run: Run, figure: Figure, siblings: Sequence[Run]) -> dict[str, Any]:
+    """Returns the fields that all verdicts have."""
+    word, text = _compared(run, figure, siblings)
+    value = figure.expected.value if figure.expected else None
+    return {
+        "measured": figure.series.median,
+        "expected": value,
+        "ratio": figure.series.median / value if value else None,
+        "verdict": word,
+        "text": text,
+    }
+
+
+def _compared(run: Run, figure: Figure, siblings: Sequence[Run]) -> tuple[VerdictWord, str]:
+    expected, measured = figure.expected, figure.series
+    made = expected.quantity if expected is not None else None
+    if expected is None or run.expectation is None or made is None:
+        why = f": {expected.how}" if expected else " was made before the run: weir bench makes one"
+        return "no expectation", f"no expectation{why}"
+    interval = range_text(made.low, made.high, figure.unit)
+    if measured.high < made.low:
+        return "below", f"below: look at {why_below(run, expected, measured, siblings)}"
+    if measured.low > made.high:
         text = "above: the model or the measurement is wrong"
-        text += f": {cause}" if cause else f"; {expected.limiting_stage} is faster than calibrated"
-    elif not expected.low_bytes_per_second <= median <= expected.high_bytes_per_second:
-        word = "not decided"
-        text = not_decided(
-            "below" if median < expected.low_bytes_per_second else "above",
-            range_text(expected.low_bytes_per_second, expected.high_bytes_per_second),
+        cause = why_above(run, expected, measured)
+        how = MEASURED_BY[figure.unit]
+        text += f": {cause}" if cause else f"; {expected.limiting_stage} is faster than {how}"
+        return "above", text
+    if not made.low <= measured.median <= made.high:
+        side = "below" if measured.median < made.low else "above"
+        return "not decided", (
+            f"not decided: the median is {side} {interval}, and its interval reaches into it; "
+            "repeat more often (--repetitions) or on a quieter machine"
         )
-    elif expected.high_bytes_per_second > WIDEST * expected.low_bytes_per_second:
-        word = "not decided"
-        low, high = expected.low_bytes_per_second, expected.high_bytes_per_second
-        text = (
-            f"not decided: {range_text(low, high)} was expected, too wide to tell, as the figures "
+    if made.high > WIDEST * made.low:
+        return "not decided", (
+            f"not decided: {interval} was expected, too wide to tell, as the figures "
             "it is made from varied; repeat on a quieter machine"
         )
-    else:
-        word = "as expected"
-        assert run.expectation is not None
-        by = yardstick_text(run.expectation)
-        low, high = expected.low_bytes_per_second, expected.high_bytes_per_second
-        text = f"as expected: within {range_text(low, high)}, {by}"
-        text += f", limited by {expected.limiting_stage}"
-        if served_by(run, expected.direction) in ("unknown", None):
-            text += "; whether storage was reached is unknown"
-    return RateVerdict(
-        direction=expected.direction,
-        metric=expected.metric,
-        measured_bytes_per_second=median,
-        expected_bytes_per_second=expected.expected_bytes_per_second,
-        ratio=median / expected.expected_bytes_per_second,
-        verdict=word,
-        text=text,
-    )
+    return "as expected", _as_expected(run, run.expectation, figure, interval)
 
 
-def _without_expectation(measured: Rate) -> RateVerdict:
-    return RateVerdict(
-        direction=measured.direction,
-        metric=measured.metric,
-        measured_bytes_per_second=measured.median_bytes_per_second,
-        expected_bytes_per_second=None,
-        ratio=None,
-        verdict="no expectation",
-        text="no expectation was made before the run: weir bench makes one",
-    )
+def _as_expected(run: Run, expectation: Expectation, figure: Figure, interval: str) -> str:
+    text = f"as expected: within {interval}, {yardstick_text(expectation)}"
+    if figure.expected is not None:
+        text += f", limited by {figure.expected.limiting_stage}"
+    if figure.direction is not None and served_by(run, figure.direction) in ("unknown", None):
+        text += "; whether storage was reached is unknown"
+    return text

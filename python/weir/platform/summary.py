@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import get_args
 
+from weir.results.expectations import Direction
 from weir.results.metadata_rates import MetadataRates
 from weir.results.platform import Fit, Platform, PlatformStage, Route, StageKind
 from weir.results.quantities import significant
 from weir.results.record import Quantity
-from weir.results.schema import Direction
 
 ORDER: tuple[StageKind, ...] = get_args(StageKind)
 MEBIBYTE = 2**20

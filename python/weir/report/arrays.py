@@ -31,8 +31,9 @@ from weir.report.quantities import (
 )
 from weir.report.sources import Source, directions, headline_rate, measured
 from weir.report.wording import DIRECTION_NOUN
+from weir.results.expectations import Direction
 from weir.results.record import Spread
-from weir.results.schema import ArrayCosts, Direction, Phase, Run
+from weir.results.schema import ArrayCosts, Phase, Run
 
 LEFT, RIGHT, TOP = 58.0, 20.0, 6.0
 ROW = 30.0
@@ -181,7 +182,7 @@ def _table(run: Run, costs: list[Cost]) -> Markup:
 
     def reached(cost: Cost) -> Markup:
         headline = headline_rate(run, cost.direction)
-        return rate(None if headline is None else headline.median_bytes_per_second)
+        return rate(None if headline is None else headline.median)
 
     def share(cost: Cost) -> str:
         return NO_VALUE if cost.share_of_peak is None else percent_text(cost.share_of_peak)

@@ -7,7 +7,8 @@ from weir.report.markup import Markup, element, join
 from weir.report.quantities import rate_range_text, rate_text
 from weir.report.sources import headline_rate
 from weir.report.wording import DIRECTION_NOUN, expected_rate
-from weir.results.schema import Direction, Run
+from weir.results.expectations import Direction
+from weir.results.schema import Run
 
 HEIGHT = 26.0
 
@@ -22,10 +23,10 @@ def scale_end(runs: list[Run], direction: Direction) -> float:
     for run in runs:
         headline, expected = headline_rate(run, direction), expected_rate(run, direction)
         if headline is not None:
-            fitting.append(headline.median_bytes_per_second)
-            reaching.append(headline.high_bytes_per_second)
+            fitting.append(headline.median)
+            reaching.append(headline.high)
         if expected is not None:
-            fitting += [expected.high_bytes_per_second, expected.expected_bytes_per_second]
+            fitting += [expected.high, expected.value]
     return max(*fitting, min(max(reaching), 1.5 * max(fitting)))
 
 
@@ -52,26 +53,24 @@ def bullet(run: Run, direction: Direction, end: float, width: float) -> Markup:
     parts: list[Markup] = [line(0, middle, width, middle, "grid")]
     said = [DIRECTION_NOUN[direction]]
     if expected is not None:
-        low, high = expected.low_bytes_per_second, expected.high_bytes_per_second
-        value = expected.expected_bytes_per_second
+        low, high = expected.low, expected.high
+        value = expected.value
         tip = f"expected {rate_text(value)}, between {rate_range_text(low, high)}"
         band_width = max(2.0, scale(high) - scale(low))
         parts.append(bar(scale(low), 2, band_width, HEIGHT - 4, "band-fill", tip=tip, value=value))
         said.append(tip)
     if headline is not None:
-        median = headline.median_bytes_per_second
+        median = headline.median
         tip = f"measured {rate_text(median)}"
-        if len(headline.values_bytes_per_second) > 1:
-            interval = rate_range_text(
-                headline.low_bytes_per_second, headline.high_bytes_per_second
-            )
+        if len(headline.values) > 1:
+            interval = rate_range_text(headline.low, headline.high)
             tip += f", {headline.confidence * 100:.0f} % interval {interval}"
         parts.append(bar(0, middle - 5, scale(median), 10, direction, tip=tip, value=median))
-        low, high = scale(headline.low_bytes_per_second), scale(headline.high_bytes_per_second)
+        low, high = scale(headline.low), scale(headline.high)
         parts += _whisker(low, high, scale.end, middle)
         said.append(tip)
     if expected is not None:
-        x = scale(expected.expected_bytes_per_second)
+        x = scale(expected.value)
         parts.append(line(x, 0, x, HEIGHT, "target"))
     return drawing(width, HEIGHT, "; ".join(said), join(parts))
 

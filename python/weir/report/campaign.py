@@ -24,7 +24,8 @@ from weir.report.wording import (
     sentence_case,
 )
 from weir.results.campaign import Campaign, finished_runs, load_curves, run_output
-from weir.results.schema import Direction, Run
+from weir.results.expectations import Direction
+from weir.results.schema import Run
 from weir.results.served_by import served_by
 
 Runs = Mapping[int, Sequence[tuple[Path, Run]]]

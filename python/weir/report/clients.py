@@ -27,7 +27,8 @@ from weir.report.markup import Child, Markup, element, join
 from weir.report.metadata import headline_of
 from weir.report.quantities import NO_VALUE, Unit, count, percent_text, significant
 from weir.results.campaign import Campaign
-from weir.results.schema import Direction, Run
+from weir.results.expectations import Direction
+from weir.results.schema import Run
 
 Runs = Mapping[int, Sequence[tuple[Path, Run]]]
 PER_SECOND = (Unit("1/s", 1), Unit("1000/s", 1e3), Unit("million/s", 1e6))
@@ -59,12 +60,10 @@ def curves_of(campaign: Campaign, finished: Runs) -> list[Curve]:
         for folder, run in runs:
             for result in run.metadata:
                 rate = headline_of(result)
-                if rate is None or rate.median_per_second <= 0:
+                if rate is None or rate.median <= 0:
                     continue
                 ranks = run.plan.ranks
-                point = Point(
-                    ranks, rate.median_per_second, rate.low_per_second, rate.high_per_second
-                )
+                point = Point(ranks, rate.median, rate.low, rate.high)
                 configuration = ", ".join([folder.name, *others])
                 found[result.action, configuration][ranks].append(point)
                 before = _expected(run, result.action)
@@ -85,7 +84,7 @@ def curves_of(campaign: Campaign, finished: Runs) -> list[Curve]:
 def _expected(run: Run, action: str) -> Point | None:
     actions = run.expectation.metadata if run.expectation is not None else []
     for one in actions:
-        value, low, high = one.expected_per_second, one.low_per_second, one.high_per_second
+        value, low, high = one.value, one.low, one.high
         if one.action == action and value and low is not None and high is not None:
             return Point(run.plan.ranks, value, low, high)
     return None

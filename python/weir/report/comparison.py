@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from weir.report.bullet import bullet, bullet_legend, scale_end
 from weir.report.markup import Markup, element, join
-from weir.report.quantities import NO_VALUE, percent_text, plural, rate
+from weir.report.quantities import NO_VALUE, percent_text, plural, rate, shown
 from weir.report.sources import Source, directions, headline_rate
 from weir.report.wording import (
     DIRECTION_NOUN,
@@ -17,7 +18,8 @@ from weir.report.wording import (
     overall_word,
     sentence_case,
 )
-from weir.results.schema import Direction, Metric
+from weir.results.expectations import Direction, Metric
+from weir.results.series import Series
 from weir.results.served_by import served_by
 
 BULLET_WIDTH = 190.0
@@ -138,28 +140,28 @@ def _unquiet(sources: list[Source]) -> list[Markup]:
     ]
 
 
-def _extremes(sources: list[Source], direction: Direction) -> Markup | None:
-    """Returns the fastest and the slowest of runs whose rates are formed in the same way."""
-    rated = [
-        (headline.median_bytes_per_second, source.run.label, headline)
-        for source in sources
-        if (headline := headline_rate(source.run, direction)) is not None
-    ]
-    if len(rated) < 2:
+def extremes(noun: str, measured: Sequence[tuple[str, Series]]) -> Markup | None:
+    """Returns which of the labelled figures was fastest and which slowest, or None if all agree.
+
+    All are formed in the same way.
+    """
+    ordered = sorted(measured, key=lambda one: (one[1].median, one[0]))
+    if len(ordered) < 2 or ordered[0][1].median == ordered[-1][1].median:
         return None
-    fast, slow = max(rated, key=lambda one: one[:2]), min(rated, key=lambda one: one[:2])
-    if fast[0] == slow[0]:
-        return None
-    apart = slow[2].high_bytes_per_second < fast[2].low_bytes_per_second
+    apart = ordered[0][1].high < ordered[-1][1].low
+    # The longest time is the slowest, and the lowest rate.
+    fast, slow = ordered[0], ordered[-1]
+    if fast[1].unit != "s":
+        fast, slow = slow, fast
     return join(
-        f"{DIRECTION_NOUN[direction]} was fastest with ",
-        element("strong", element("bdi", fast[1])),
+        f"{noun} was fastest with ",
+        element("strong", element("bdi", fast[0])),
         ", ",
-        rate(fast[0]),
+        shown(fast[1].median, fast[1].unit),
         ", and slowest with ",
-        element("strong", element("bdi", slow[1])),
+        element("strong", element("bdi", slow[0])),
         ", ",
-        rate(slow[0]),
+        shown(slow[1].median, slow[1].unit),
         ". " if apart else "; their intervals overlap, so this may be chance. ",
     )
 
@@ -185,7 +187,17 @@ def _group(metric: Metric | None, members: list[Source], titled: bool) -> Markup
     )
     title = element("h2", sentence_case(name)) if titled else None
     meaning = f"{sentence_case(METRIC_TEXT[metric])}. " if metric is not None else None
-    said = [_extremes(members, direction) for direction in shown]
+    said = [
+        extremes(
+            DIRECTION_NOUN[direction],
+            [
+                (source.run.label, headline)
+                for source in members
+                if (headline := headline_rate(source.run, direction)) is not None
+            ],
+        )
+        for direction in shown
+    ]
     return join(
         title,
         element("p", meaning, *said, class_="note"),
@@ -213,14 +225,14 @@ def _cell(source: Source, direction: Direction, end: float) -> Markup:
     headline, expected = headline_rate(run, direction), expected_rate(run, direction)
     if headline is None:
         shown = element("span", NO_VALUE, title="not measured", class_="none")
-        compared = join(" of ", rate(expected.expected_bytes_per_second)) if expected else None
+        compared = join(" of ", rate(expected.value)) if expected else None
     else:
-        shown = element("strong", rate(headline.median_bytes_per_second))
+        shown = element("strong", rate(headline.median))
         if expected is None:
             compared = Markup(", no expectation")
         else:
-            share = headline.median_bytes_per_second / expected.expected_bytes_per_second
-            compared = join(f" {percent_text(share)} of ", rate(expected.expected_bytes_per_second))
+            share = headline.median / expected.value
+            compared = join(f" {percent_text(share)} of ", rate(expected.value))
     memory = served_by(run, direction)
     remark = None
     if memory in ("memory", "mixed"):

@@ -17,7 +17,8 @@ from weir.report.markup import Markup, element, join
 from weir.report.quantities import rate, rate_text
 from weir.report.sources import Source, directions, headline_rate
 from weir.report.wording import METRIC_NAME
-from weir.results.schema import Direction, Metric, Run
+from weir.results.expectations import Direction, Metric
+from weir.results.schema import Run
 
 LEFT, RIGHT, TOP = 88.0, 88.0, 18.0
 ROW, GROUP_GAP = 22.0, 26.0
@@ -47,7 +48,7 @@ def median_rate(run: Run, direction: Direction, metric: Metric) -> float | None:
     """Returns bytes per second, or None if the run has no such rate."""
     for candidate in run.rates:
         if (candidate.direction, candidate.metric) == (direction, metric):
-            return candidate.median_bytes_per_second
+            return candidate.median
     return None
 
 
@@ -162,5 +163,5 @@ def _table(source: Source, bounds: list[Bounds]) -> Markup:
         headline = headline_rate(sibling, bound.direction) if sibling is not None else None
         if headline is not None:
             name = f"{bound.direction}: synchronous, {METRIC_NAME[headline.metric]}"
-            body.append([name, rate(headline.median_bytes_per_second)])
+            body.append([name, rate(headline.median)])
     return table(["", "rate"], body, caption="EAAR and its bounds")

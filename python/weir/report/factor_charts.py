@@ -23,7 +23,7 @@ from weir.report.markup import Markup, element, join
 from weir.report.quantities import NO_VALUE, rate, rate_range_text
 from weir.report.wording import METRIC_NAME, sentence_case
 from weir.results.campaign import Campaign, CampaignFactor, Curve, Value
-from weir.results.schema import Direction, Metric
+from weir.results.expectations import Direction, Metric
 
 SMALL_WIDTH, SMALL_HEIGHT = FULL_WIDTH / 2 - 10, 210.0
 TOO_UNLIKE = 4.0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
+
 from weir.analysis.yardstick import yardstick_text
-from weir.report import action_expectation
 from weir.report.bullet import bullet, bullet_legend, scale_end
 from weir.report.markup import Markup, element, join
 from weir.report.quantities import grouped, percent_text, plural, rate, rate_range_text, size
@@ -20,8 +22,9 @@ from weir.report.wording import (
     spread_text,
     verdict_word,
 )
+from weir.results.expectations import ActionVerdict, Direction, ExpectedRate, RateVerdict
 from weir.results.quantities import MIX_PART
-from weir.results.schema import Direction, ExpectedRate, Failure, RateVerdict, Run
+from weir.results.schema import Failure, Run
 
 BULLET_WIDTH = 396.0
 SAME_STORAGE = (
@@ -54,9 +57,11 @@ def lead(source: Source) -> Markup:
                 data_headline=direction,
             )
         )
-    judged = action_expectation.lead(run)
-    if judged is not None:
-        sentences.append(judged)
+    judged = (
+        [one for one in run.verdict.metadata if one.expected is not None] if run.verdict else []
+    )
+    if judged:
+        sentences.append(_actions(judged))
     if run.expectation is None:
         sentences.append(
             element(
@@ -69,6 +74,28 @@ def lead(source: Source) -> Markup:
     if _judged_by_itself(run):
         sentences.append(element("p", SAME_STORAGE, class_="remark"))
     return element("div", *sentences, class_="lead")
+
+
+def _actions(judged: Sequence[ActionVerdict]) -> Markup:
+    """Returns how many actions are as expected, which are not, and the share of software."""
+    number = Counter(one.verdict for one in judged)
+    said = [f"{number['as expected']} of {plural(len(judged), 'action')} as expected."]
+    for word in ("not decided", "below", "above"):
+        names = [
+            f"{one.action} ({percent_text(one.ratio)})"
+            for one in judged
+            if one.verdict == word and one.ratio is not None
+        ]
+        if names:
+            said.append(f"{word.capitalize()}: {', '.join(names)} of the expected rate.")
+    shares = [
+        f"{one.action} {percent_text(one.software_fraction)}"
+        for one in judged
+        if one.software_fraction is not None
+    ]
+    if shares:
+        said.append(f"Of an operation's time, software takes: {', '.join(shares)}.")
+    return element("p", " ".join(said))
 
 
 def _judged_by_itself(run: Run) -> bool:
@@ -84,17 +111,15 @@ def _tile(source: Source, direction: Direction) -> Markup:
     if headline is None:
         big = element("p", "not measured", class_="big none")
     else:
-        big = element("p", rate(headline.median_bytes_per_second), class_="big")
+        big = element("p", rate(headline.median), class_="big")
     lines: list[Markup | str] = []
     if expected is not None:
         share = None
         if headline is not None:
-            ratio = headline.median_bytes_per_second / expected.expected_bytes_per_second
+            ratio = headline.median / expected.value
             share = f"{percent_text(ratio)} of "
-        interval = rate_range_text(expected.low_bytes_per_second, expected.high_bytes_per_second)
-        lines.append(
-            join(share, rate(expected.expected_bytes_per_second), f" expected ({interval}).")
-        )
+        interval = rate_range_text(expected.low, expected.high)
+        lines.append(join(share, rate(expected.value), f" expected ({interval})."))
         judged = rate_verdict(run, direction)
         if judged is None or _speaks_for_itself(judged, expected):
             by = f", {yardstick_text(run.expectation)}." if run.expectation else "."
@@ -122,8 +147,8 @@ def _speaks_for_itself(judged: RateVerdict, expected: ExpectedRate) -> bool:
 
     Runs that were finalized before *not decided* existed may have their median outside.
     """
-    low, high = expected.low_bytes_per_second, expected.high_bytes_per_second
-    return judged.verdict == "as expected" and low <= judged.measured_bytes_per_second <= high
+    low, high = expected.low, expected.high
+    return judged.verdict == "as expected" and low <= judged.measured <= high
 
 
 def shared_facts(sources: list[Source]) -> Markup:

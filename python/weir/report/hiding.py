@@ -12,7 +12,7 @@ from weir.report.line_chart import Mark, Point, Rule, Series, legend, line_chart
 from weir.report.markup import Markup, element, join
 from weir.report.quantities import NO_VALUE, percent_text, rate, rate_range_text
 from weir.results.campaign import Campaign, CampaignFactor
-from weir.results.schema import Direction
+from weir.results.expectations import Direction
 
 EXPONENT = "busy-work-exponent"
 Found = dict[Direction, tuple[Hides, list[Effective]]]

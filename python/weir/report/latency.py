@@ -27,9 +27,10 @@ from weir.report.quantities import (
     time_unit,
 )
 from weir.report.sources import Source
+from weir.results.expectations import Direction
 from weir.results.quantities import phase_name
 from weir.results.record import Latencies
-from weir.results.schema import Direction, Run
+from weir.results.schema import Run
 
 LEFT, RIGHT, PLOT = 40.0, 22.0, 92.0
 LABEL_ROW = 14.0

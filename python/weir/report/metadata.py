@@ -133,15 +133,15 @@ def _operations(run: Run, action: str) -> int:
 def _per_second(rate: OperationRate | None) -> Child:
     if rate is None:
         return None
-    exact = f"{rate.median_per_second!r} per second"
-    text = significant(rate.median_per_second)
-    return element("data", text, value=repr(rate.median_per_second), title=exact)
+    exact = f"{rate.median!r} per second"
+    text = significant(rate.median)
+    return element("data", text, value=repr(rate.median), title=exact)
 
 
 def _interval(rate: OperationRate | None) -> Child:
     if rate is None:
         return None
-    return f"{significant(rate.low_per_second)} to {significant(rate.high_per_second)}"
+    return f"{significant(rate.low)} to {significant(rate.high)}"
 
 
 def _answer(run: Run, result: ActionResult) -> Child:

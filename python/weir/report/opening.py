@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from weir.analysis.opening import growth_text
+from weir.analysis.opening import opening_listing
+from weir.report import listing
 from weir.report.chart import figure, table
+from weir.report.comparison import extremes
 from weir.report.log_chart import STYLES, Curve, curve_legend, has_points, log_chart
 from weir.report.markup import Child, Markup, element, join
 from weir.report.quantities import count, grouped, plural, seconds, seconds_text
 from weir.report.sources import Source
-from weir.results.opening_records import ExpectedOperations, OpeningStep, StepOperations
+from weir.results.opening_records import StepOperations
 from weir.results.schema import Run
 
 COLOURS = {
@@ -39,14 +41,11 @@ def render(source: Source) -> Markup | None:
     if not run.opening:
         return None
     counted = any(step.operations for step in run.opening)
-    head = ["Step", "median", "interval", "operations", "of rank 0"]
-    rows = [_row(step) for step in run.opening]
     return join(
         element("p", TIMES, " ", COUNTS if counted else None, class_="note"),
-        table(head, rows, caption="Times and operations of each step"),
+        listing.render(opening_listing([run]), skipped=1),
         _calls(run),
         _growth(run),
-        _beyond(run),
     )
 
 
@@ -65,45 +64,6 @@ def _calls(run: Run) -> Markup | None:
 
 def _called(operations: StepOperations) -> str:
     return ", ".join(f"{grouped(number)} {name}" for name, number in operations.calls.items())
-
-
-def _beyond(run: Run) -> Markup | None:
-    """Returns how the operations grow, and their number on more ranks."""
-    counted = [(step.step, step.operations) for step in run.opening if step.operations]
-    if not counted or not counted[0][1].expected:
-        return None
-    head = ["Operations", "on n ranks"]
-    served = any(
-        more.seconds is not None for _, operations in counted for more in operations.expected
-    )
-    unit = ", time of the server" if served else ""
-    head += [f"expected on {grouped(more.ranks)}{unit}" for more in counted[0][1].expected]
-    rows = [
-        [name, growth_text(operations), *(_more(one) for one in operations.expected)]
-        for name, operations in counted
-    ]
-    return table(head, rows, caption="Operations of each step on more ranks")
-
-
-def _row(step: OpeningStep) -> list[Child]:
-    times, operations = step.times, step.operations
-    cells: list[Child] = [
-        step.step,
-        seconds(times.median_seconds),
-        f"{seconds_text(times.low_seconds)} to {seconds_text(times.high_seconds)}",
-    ]
-    if operations is None:
-        return cells
-    cells += [
-        count(operations.total),
-        count(operations.first_rank),
-    ]
-    return cells
-
-
-def _more(one: ExpectedOperations) -> Child:
-    total = count(round(one.operations))
-    return total if one.seconds is None else join(total, f", {seconds_text(one.seconds)}")
 
 
 def _growth(run: Run) -> Markup | None:
@@ -137,32 +97,16 @@ def compare(sources: Sequence[Source]) -> Markup | None:
     rows = [[element("bdi", run.label), *_compared(run)] for run in runs]
     ranks = sorted({run.plan.ranks for run in runs})
     said = f"On {plural(ranks[0], 'rank')}. " if len(ranks) == 1 else ""
-    told = [one for step in ("create", "open") if (one := _extremes(runs, step)) is not None]
+    told = [
+        extremes(
+            name, [(run.label, s.times) for run in runs for s in run.opening if s.step == name]
+        )
+        for name in ("create", "open")
+    ]
     return join(
-        element("p", *told) if told else None,
+        element("p", *told) if any(told) else None,
         element("p", said, TIMES, class_="note"),
         table(head, rows, caption="What each interface took, and asked the file system for"),
-    )
-
-
-def _extremes(runs: Sequence[Run], name: str) -> Markup | None:
-    """Returns which interface was fastest in a step, and which slowest."""
-    timed = [(run, step) for run in runs for step in run.opening if step.step == name]
-    if len(timed) < 2:
-        return None
-    timed.sort(key=lambda one: one[1].times.median_seconds)
-    (fast, least), (slow, most) = timed[0], timed[-1]
-    apart = least.times.high_seconds < most.times.low_seconds
-    return join(
-        f"{name} was fastest with ",
-        element("strong", element("bdi", fast.label)),
-        ", ",
-        seconds(least.times.median_seconds),
-        ", and slowest with ",
-        element("strong", element("bdi", slow.label)),
-        ", ",
-        seconds(most.times.median_seconds),
-        ". " if apart else "; their intervals overlap, so this may be chance. ",
     )
 
 
@@ -171,7 +115,7 @@ def _compared(run: Run) -> list[Child]:
     cells: list[Child] = []
     for name in COMPARED:
         step = by_name.get(name)
-        cells.append(None if step is None else seconds(step.times.median_seconds))
+        cells.append(None if step is None else seconds(step.times.median))
         counted = None if step is None else step.operations
         cells.append(None if counted is None else count(counted.total))
     return cells
@@ -201,7 +145,7 @@ def _over_ranks(runs: Sequence[Run], labels: Sequence[str], step: str) -> Markup
 
 def _times(runs: Sequence[Run], label: str, step: str) -> list[tuple[int, float]]:
     return sorted(
-        (run.plan.ranks, one.times.median_seconds)
+        (run.plan.ranks, one.times.median)
         for run in runs
         if run.label == label
         for one in run.opening

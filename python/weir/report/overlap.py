@@ -20,7 +20,8 @@ from weir.report.chart import (
 from weir.report.markup import Markup, element, join
 from weir.report.quantities import percent_text, seconds, time_unit
 from weir.report.sources import Source, is_asynchronous, measured
-from weir.results.schema import Direction, Run
+from weir.results.expectations import Direction
+from weir.results.schema import Run
 
 LEFT, RIGHT, TOP = 76.0, 96.0, 6.0
 ROW = 26.0

@@ -12,14 +12,15 @@ import base64
 import hashlib
 from importlib.resources import files
 
+from weir.analysis.flagfile import polled_listing
 from weir.report import (
     arrays,
     comparison,
     environment,
     expectation,
-    flagfile,
     headline,
     latency,
+    listing,
     metadata,
     nodes,
     opening,
@@ -190,7 +191,7 @@ def _main(
             "section",
             comparison.render(sources),
             opening.compare(sources),
-            flagfile.compare(sources),
+            listing.render(polled_listing([source.run for source in sources]), titled=True),
             aria_label="Comparison",
             id="comparison",
         ),

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from weir.report.markup import Markup, element
+from weir.results.series import Unit as FigureUnit
 
 THIN_SPACE = "\u202f"
 NO_VALUE = "\u2013"
@@ -40,6 +41,7 @@ SIZE_UNITS = (
     Unit("GiB", GIBI),
     Unit("TiB", TEBI),
 )
+PER_SECOND = (Unit("1/s", 1), Unit("1000/s", 1e3), Unit("million/s", 1e6))
 TIME_UNITS = (Unit("ns", 1e-9), Unit("µs", 1e-6), Unit("ms", 1e-3), Unit("s", 1))
 
 
@@ -120,6 +122,35 @@ def rate(bytes_per_second: float | None, unit: Unit | None = None) -> Markup:
     text = (unit or rate_unit(bytes_per_second)).text(bytes_per_second)
     exact = f"{grouped(round(bytes_per_second))} bytes per second"
     return element("data", text, value=repr(float(bytes_per_second)), title=exact)
+
+
+def figure_unit(largest: float, unit: FigureUnit) -> Unit:
+    """Returns the most readable scale for figures of this unit up to ``largest``."""
+    return fitting_unit({"bytes/s": RATE_UNITS, "1/s": PER_SECOND, "s": TIME_UNITS}[unit], largest)
+
+
+def figure_text(value: float, unit: FigureUnit) -> str:
+    if unit == "1/s":
+        return f"{significant(value)} per second"
+    return rate_text(value) if unit == "bytes/s" else seconds_text(value)
+
+
+def figure_range_text(low: float, high: float, unit: FigureUnit) -> str:
+    """Formats the two ends of an interval, with the unit where it is not per second."""
+    if unit == "1/s":
+        return f"{significant(low)} to {significant(high)}"
+    if unit == "bytes/s":
+        return rate_range_text(low, high)
+    return f"{seconds_text(low)} to {seconds_text(high)}"
+
+
+def shown(value: float | None, unit: FigureUnit) -> Markup:
+    """Formats a figure for a table; its exact value is in ``value`` and in the tooltip."""
+    if value is None or unit == "bytes/s":
+        return rate(value)
+    if unit == "s":
+        return seconds(value)
+    return element("data", significant(value), value=repr(value), title=f"{value!r} per second")
 
 
 def size(size_bytes: int) -> Markup:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from weir.analysis.statistics import MedianInterval, median_interval
 from weir.report.chart import (
     HALF_WIDTH,
     LinearScale,
@@ -20,7 +19,9 @@ from weir.report.markup import Markup, element, join
 from weir.report.quantities import Unit, rate, rate_range_text, rate_text, rate_unit, seconds
 from weir.report.sources import Source, directions, headline_rate, measured
 from weir.report.wording import FUNCTION_TEXT, METRIC_TEXT, expected_rate
-from weir.results.schema import Direction, ExpectedRate, Phase, Rate, Run
+from weir.results.expectations import Direction, ExpectedRate
+from weir.results.schema import Phase, Rate, Run
+from weir.results.statistics import MedianInterval, median_interval
 
 LEFT, RIGHT, TOP, ROW = 44.0, 84.0, 8.0, 40.0
 CLOSE = 0.6
@@ -54,7 +55,7 @@ def phase_rate(phase: Phase, metric: str) -> float | None:
 def rows_of(run: Run, direction: Direction, headline: Rate) -> list[Row]:
     """Returns all functions together as in ``run.json``, then each function separately."""
     repetitions = measured(run)
-    values = headline.values_bytes_per_second
+    values = headline.values
     if len(values) == len(repetitions):
         together = [
             Point(repetition.index, value, repetition.outlier)
@@ -63,9 +64,9 @@ def rows_of(run: Run, direction: Direction, headline: Rate) -> list[Row]:
     else:
         together = [Point(place, value, False) for place, value in enumerate(values)]
     stated = MedianInterval(
-        headline.median_bytes_per_second,
-        headline.low_bytes_per_second,
-        headline.high_bytes_per_second,
+        headline.median,
+        headline.low,
+        headline.high,
         headline.confidence,
     )
     rows = [Row("all", together, stated)]
@@ -104,7 +105,7 @@ def _panel(
     ends += [row.interval.high for row in rows]
     ends += [row.interval.low for row in rows]
     if expected is not None:
-        ends += [expected.low_bytes_per_second, expected.high_bytes_per_second]
+        ends += [expected.low, expected.high]
     unit = rate_unit(max(ends))
     low, high = axis_range(ends)
     scale = LinearScale(low, high, LEFT, HALF_WIDTH - RIGHT)
@@ -155,8 +156,8 @@ def axis_range(values: list[float]) -> tuple[float, float]:
 
 
 def _expected_band(scale: LinearScale, expected: ExpectedRate) -> Markup:
-    low, high = expected.low_bytes_per_second, expected.high_bytes_per_second
-    value = expected.expected_bytes_per_second
+    low, high = expected.low, expected.high
+    value = expected.value
     tip = f"expected {rate_text(value)}, between {rate_range_text(low, high)}"
     width = max(2.0, scale(high) - scale(low))
     x = scale(value)

@@ -10,8 +10,9 @@ from urllib.parse import quote
 
 from weir.report.event_store import EventStore
 from weir.results.errors import ResultError
+from weir.results.expectations import Direction
 from weir.results.folder import REPORT_FILE, RUN_FILE, find_run_folders, load_run
-from weir.results.schema import Direction, Rate, Repetition, Run
+from weir.results.schema import Rate, Repetition, Run
 
 IO_MODES = ("SYNC", "ASYNC", "NONE")
 NOT_OF_THE_IO = ("expectation", "output", "plan", "progress")

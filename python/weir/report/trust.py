@@ -92,11 +92,11 @@ def _settled(run: Run) -> list[Markup]:
     lines = []
     for direction in measured_directions(run):
         headline = headline_rate(run, direction)
-        if headline is None or not headline.values_bytes_per_second:
+        if headline is None or not headline.values:
             continue
-        half = (headline.high_bytes_per_second - headline.low_bytes_per_second) / 2
-        width = percent_text(half / headline.median_bytes_per_second)
-        number = plural(len(headline.values_bytes_per_second), "repetition")
+        half = (headline.high - headline.low) / 2
+        width = percent_text(half / headline.median)
+        number = plural(len(headline.values), "repetition")
         said = (
             f"{number}; interval of the median \u00b1 {width} at "
             f"{headline.confidence * 100:.0f} % confidence."

@@ -7,7 +7,13 @@ from datetime import UTC, datetime
 from weir.report.markup import Markup, element, join
 from weir.report.quantities import percent_text, rate, rate_range_text
 from weir.report.sources import Source, directions, headline_rate
-from weir.results.schema import CacheVerdict, Direction, ExpectedRate, Metric, RateVerdict, Run
+from weir.results.expectations import (
+    Direction,
+    ExpectedRate,
+    Metric,
+    RateVerdict,
+)
+from weir.results.schema import CacheVerdict, Run
 from weir.results.served_by import served_by
 
 DIRECTION_NOUN: dict[Direction, str] = {"write": "Writing", "read": "Reading"}
@@ -119,15 +125,15 @@ def outcome_sentence(run: Run, direction: Direction) -> Markup:
     if headline is None:
         if expected is None:
             return join(f"{noun}: no rate was measured and none was expected.")
-        promised = rate(expected.expected_bytes_per_second)
+        promised = rate(expected.value)
         return join(f"{noun}: no rate was measured; ", promised, " was expected.")
-    shown = element("strong", rate(headline.median_bytes_per_second))
+    shown = element("strong", rate(headline.median))
     verb = "reached an effective" if headline.metric == "foreground" else "reached"
     start = join(f"{noun} {verb} ", shown)
     if expected is None:
         return join(start, ". Nothing was expected beforehand.")
-    share = headline.median_bytes_per_second / expected.expected_bytes_per_second
-    against = rate(expected.expected_bytes_per_second)
+    share = headline.median / expected.value
+    against = rate(expected.value)
     compared = f"{percent_text(share)} of the " if share < 10 else f"{share:.0f} times the "
     word = verdict_word(run, direction)
     if word == "not judged":
@@ -153,10 +159,10 @@ def spread_text(source: Source, direction: Direction) -> str:
     headline = headline_rate(source.run, direction)
     if headline is None:
         return ""
-    number = len(headline.values_bytes_per_second)
+    number = len(headline.values)
     if number < 2:
         return "One repetition: no interval."
-    interval = rate_range_text(headline.low_bytes_per_second, headline.high_bytes_per_second)
+    interval = rate_range_text(headline.low, headline.high)
     shaky = "" if headline.converged else " Did not settle within the asked width."
     return (
         f"Median of {number} repetitions; {headline.confidence * 100:.0f} % interval "

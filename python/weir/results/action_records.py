@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
 from weir.results.record import Count, Latencies, NonNegative, Record, Spread
+from weir.results.series import Series, Unit, stored_in
 
 OperationMetric = Literal["barrier", "span", "slowest_rank", "sum_of_ranks"]
 """How a rate of operations over many ranks is formed.
@@ -52,17 +53,13 @@ class ActionPhase(Record):
     )
 
 
-class OperationRate(Record):
+class OperationRate(Series):
     """One rate of an action over the measured repetitions (warm-ups left out)."""
 
+    unit: ClassVar[Unit] = "1/s"
+    model_config = stored_in("1/s")
     metric: OperationMetric
     headline: bool
-    values_per_second: list[NonNegative]
-    median_per_second: NonNegative
-    low_per_second: NonNegative = Field(description="confidence interval of the median, lower end")
-    high_per_second: NonNegative
-    confidence: float = Field(description="coverage that the number of repetitions allows, 0 to 1")
-    converged: bool = Field(description="95 % interval within the asked fraction of the median")
 
 
 class NodeActions(Record):

@@ -13,9 +13,10 @@ from typing import Literal
 from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from weir.results.errors import ResultError
+from weir.results.expectations import Direction
 from weir.results.folder import RUN_FILE, find_run_folders, load_record, load_run
 from weir.results.record import Quantity, Record
-from weir.results.schema import Direction, Run
+from weir.results.schema import Run
 
 CAMPAIGN_FILE = "campaign.json"
 CURVES_FILE = "curves.json"

@@ -21,9 +21,10 @@ from pathlib import Path
 from weir.results.checksums import SUMS_FILE, changed_files, write_sums
 from weir.results.errors import ResultError
 from weir.results.events import COLUMNS_FOLDER, PARQUET_FILE, finalize_events
+from weir.results.expectations import Verdict
 from weir.results.folder import find_run_folders, load_run, write_run
 from weir.results.recomputed import contradictions
-from weir.results.schema import Failure, Run, Verdict
+from weir.results.schema import Failure, Run
 
 LOST_RANK = "lost_rank"
 """Cause that ``weir-bench`` records if a process of the job is gone."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from pydantic import Field
 
 from weir.results.record import Count, NonNegative, Record, Spread
+from weir.results.series import Series, Unit, stored_in
 
 
 class OpeningPhase(Record):
@@ -18,15 +21,11 @@ class OpeningPhase(Record):
     wait_seconds: Spread = Field(description="at the barrier after the step")
 
 
-class StepTimes(Record):
+class StepTimes(Series):
     """A step's time over the measured repetitions."""
 
-    values_seconds: list[float]
-    median_seconds: NonNegative
-    low_seconds: NonNegative = Field(description="confidence interval of the median, lower end")
-    high_seconds: NonNegative
-    confidence: float = Field(description="coverage that the number of repetitions allows, 0 to 1")
-    converged: bool = Field(description="95 % interval within the asked fraction of the median")
+    unit: ClassVar[Unit] = "s"
+    model_config = stored_in("s")
 
 
 class CountedOperations(Record):

@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from weir.results.expectations import Direction
 from weir.results.metadata_rates import MetadataRates
 from weir.results.probe import Target
 from weir.results.record import Count, NonNegative, Quantity, Record
-from weir.results.schema import Direction
 
 StageKind = Literal["rank", "node", "node link", "server", "device link", "target", "device cache"]
 """Place of a stage on the byte's path, in the order from the application to the device."""

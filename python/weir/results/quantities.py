@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from weir.results.series import Unit
+
 _SIZES = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB"))
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
@@ -36,17 +38,24 @@ def rate_text(bytes_per_second: float | None) -> str:
     return f"{significant(bytes_per_second / 2.0**20)} MiB/s"
 
 
-def range_text(low: float, high: float) -> str:
-    """Formats two rates: ``1.31 GiB/s to 1.50 GiB/s``."""
-    return f"{rate_text(low)} to {rate_text(high)}"
-
-
 def seconds_text(seconds: float) -> str:
     """Formats a time: ``38 ms``, ``1.20 s``."""
     for scale, name in _TIMES:
         if abs(seconds) >= scale * 0.9995:
             return f"{significant(seconds / scale)} {name}"
     return "0 s"
+
+
+def value_text(value: float | None, unit: Unit = "bytes/s") -> str:
+    """Formats a figure: ``1.42 GiB/s``, ``3500/s``, ``38.0 ms``."""
+    if unit == "bytes/s" or value is None:
+        return rate_text(value)
+    return f"{significant(value)}/s" if unit == "1/s" else seconds_text(value)
+
+
+def range_text(low: float, high: float, unit: Unit = "bytes/s") -> str:
+    """Formats two figures: ``1.31 GiB/s to 1.50 GiB/s``."""
+    return f"{value_text(low, unit)} to {value_text(high, unit)}"
 
 
 def percent_text(fraction: float, decimals: int = 0) -> str:

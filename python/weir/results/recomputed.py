@@ -11,8 +11,9 @@ import math
 import statistics
 from collections.abc import Iterator
 
+from weir.results.expectations import Metric
 from weir.results.quantities import rate_text
-from weir.results.schema import Metric, Phase, Rate, Repetition, Run
+from weir.results.schema import Phase, Rate, Repetition, Run
 
 TOLERANCE = 1e-6
 """Relative tolerance of a figure, far more than the difference between sums in another order."""
@@ -23,13 +24,13 @@ def contradictions(run: Run) -> Iterator[str]:
     measured = [one for one in run.repetitions if not one.warmup]
     for rate in run.rates:
         values = [value for one in measured if (value := _value(one, rate)) is not None]
-        if len(values) != len(rate.values_bytes_per_second) or not values:
+        if len(values) != len(rate.values) or not values:
             continue  # A job that was ended early may lack repetitions.
         median = statistics.median(values)
-        if not math.isclose(median, rate.median_bytes_per_second, rel_tol=TOLERANCE):
+        if not math.isclose(median, rate.median, rel_tol=TOLERANCE):
             yield (
                 f"run.json was changed: its {rate.direction} rate ({rate.metric}) is "
-                f"{rate_text(rate.median_bytes_per_second)}, and its repetitions come to "
+                f"{rate_text(rate.median)}, and its repetitions come to "
                 f"{rate_text(median)}"
             )
 
@@ -53,9 +54,4 @@ def _rate(phase: Phase, metric: Metric) -> float | None:
         return phase.bytes / phase.io_seconds.max
     if metric == "foreground" and phase.foreground_seconds.max > 0:
         return phase.bytes / phase.foreground_seconds.max
-    return {
-        "span": phase.rate_span_bytes_per_second,
-        "slowest_rank": phase.rate_slowest_rank_bytes_per_second,
-        "sum_of_ranks": phase.rate_sum_of_ranks_bytes_per_second,
-        "foreground": phase.rate_foreground_bytes_per_second,
-    }[metric]
+    return phase.rate(metric)

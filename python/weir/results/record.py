@@ -27,6 +27,13 @@ class Record(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
+    def model_dump(self, **options: Any) -> dict[str, Any]:
+        """Returns the record with the names that its fields have in files."""
+        return super().model_dump(**{"by_alias": True, **options})
+
+    def model_dump_json(self, **options: Any) -> str:
+        return super().model_dump_json(**{"by_alias": True, **options})
+
 
 class Quantity(Record):
     """A fitted figure and its 95 % interval. By hand a number alone will do, without interval."""

@@ -8,27 +8,18 @@ name ends in ``_ns``.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from weir.results.action_expectations import ActionVerdict, ExpectedAction
 from weir.results.action_records import ActionPhase, ActionResult, PlannedAction
+from weir.results.expectations import Direction, Expectation, Metric, Verdict
 from weir.results.opening_records import Flag, OpeningPhase, OpeningStep
-from weir.results.record import Count, Latencies, NonNegative, Record, Spread, VerdictWord
+from weir.results.record import Count, Latencies, NonNegative, Record, Spread
+from weir.results.series import Series, Unit, stored_in
 from weir.results.spectrum_records import Spectrum
 
 FORMAT_VERSION = 1
-
-Direction = Literal["read", "write"]
-Metric = Literal["span", "slowest_rank", "sum_of_ranks", "foreground"]
-"""How a rate over many ranks is formed.
-
-``span``: bytes over the time from the first rank's start to the last rank's end, operation by
-operation. ``slowest_rank``: bytes over the largest I/O time of any rank. ``sum_of_ranks``: the sum
-of the ranks' own rates. ``foreground``: bytes over the slowest rank's time blocked in I/O, the EAAR
-of Borrill et al., section 5.
-"""
 
 CacheVerdict = Literal["storage", "memory", "mixed", "unknown"]
 
@@ -188,6 +179,11 @@ class Phase(Record):
     )
     array: ArrayCosts | None = Field(default=None, description="of the workload array")
 
+    def rate(self, metric: str) -> float | None:
+        """Returns bytes per second by a metric."""
+        value: float | None = getattr(self, f"rate_{metric}_bytes_per_second")
+        return value
+
 
 class FunctionTimes(Record):
     """One function's table as MADbench prints it: mean [min:max] over ranks, seconds."""
@@ -222,18 +218,14 @@ class Repetition(Record):
     )
 
 
-class Rate(Record):
+class Rate(Series):
     """One rate over the measured repetitions (warm-ups left out)."""
 
+    unit: ClassVar[Unit] = "bytes/s"
+    model_config = stored_in("bytes/s")
     direction: Direction
     metric: Metric
     headline: bool = Field(description="true for the metric that is compared with the expectation")
-    values_bytes_per_second: list[float]
-    median_bytes_per_second: float
-    low_bytes_per_second: float = Field(description="confidence interval of the median, lower end")
-    high_bytes_per_second: float
-    confidence: float = Field(description="coverage that the number of repetitions allows, 0 to 1")
-    converged: bool = Field(description="95 % interval within the asked fraction of the median")
 
 
 class PeakShare(Record):
@@ -352,76 +344,6 @@ class Environment(Record):
     file_system: dict[str, Any]
     test_application: dict[str, Any]
     quiet: Quiet
-
-
-class Stage(Record):
-    """One stage of the byte's path in an expectation."""
-
-    name: str
-    rate_bytes_per_second: float
-    low_bytes_per_second: float
-    high_bytes_per_second: float
-    transfer_seconds: NonNegative | None = Field(
-        default=None, description="of one repetition's bytes in its slowest unit"
-    )
-    fixed_seconds: NonNegative | None = Field(
-        default=None, description="of one repetition's operations, besides their bytes"
-    )
-    limiting: bool = Field(default=False, description="whether this stage is the limit")
-    how: str
-
-
-class ExpectedRate(Record):
-    """What one direction should reach, made before the run."""
-
-    direction: Direction
-    metric: Metric
-    expected_bytes_per_second: float
-    low_bytes_per_second: float
-    high_bytes_per_second: float
-    limiting_stage: str = Field(
-        description="a stage, its unit where units differ (target /mnt/t2), or its fixed cost"
-    )
-    stages: list[Stage]
-    how: str = Field(description="one line: how the figure came about")
-
-
-class Expectation(Record):
-    """The path model's rates for one run, and what they came from."""
-
-    made_utc: str
-    calibration: dict[str, Any] = Field(
-        default_factory=dict, description="empty where a platform description was given"
-    )
-    platform: dict[str, Any] = Field(
-        default_factory=dict, description="the stages that the model computed with"
-    )
-    rates: list[ExpectedRate]
-    metadata: list[ExpectedAction] = Field(
-        default_factory=list, description="of the workload metadata; empty otherwise"
-    )
-
-
-class RateVerdict(Record):
-    """One measured rate against its expectation. ``ratio`` is measured over expected."""
-
-    direction: Direction
-    metric: Metric
-    measured_bytes_per_second: float
-    expected_bytes_per_second: float | None
-    ratio: float | None = Field(description="measured over expected")
-    verdict: VerdictWord
-    text: str
-
-
-class Verdict(Record):
-    """The run against its expectation; ``overall`` is the worst of its rates and actions."""
-
-    overall: VerdictWord
-    rates: list[RateVerdict]
-    metadata: list[ActionVerdict] = Field(
-        default_factory=list, description="of the workload metadata; empty otherwise"
-    )
 
 
 class Start(Record):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from weir.results.schema import CacheVerdict, Direction, Run
+from weir.results.expectations import Direction
+from weir.results.schema import CacheVerdict, Run
 
 
 def served_by(run: Run, direction: Direction) -> CacheVerdict | None:

@@ -1,0 +1,43 @@
+"""A table of words and figures, which the terminal and a report print alike."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from weir.results.quantities import percent_text, value_text
+from weir.results.series import Unit
+
+
+class Value(NamedTuple):
+    """A figure with its unit."""
+
+    value: float
+    unit: Unit | Literal["count", "share"]
+
+
+Cell = str | Value | None
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Rows of cells. Columns from ``numeric_from`` on are of figures."""
+
+    caption: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[Cell]]
+    numeric_from: int = 1
+    lead: str = ""
+    """The result in one sentence."""
+    note: str = ""
+    """How the figures are to be read."""
+
+
+def cell_text(cell: Cell) -> str:
+    """Formats a cell for a terminal."""
+    if not isinstance(cell, Value):
+        return cell or ""
+    if cell.unit == "count":
+        return f"{round(cell.value):,}"
+    return percent_text(cell.value) if cell.unit == "share" else value_text(cell.value, cell.unit)

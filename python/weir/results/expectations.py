@@ -1,0 +1,147 @@
+"""The part of ``run.json`` with the expectation made before a run, and the verdict after it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from weir.results.record import NonNegative, Record, VerdictWord
+from weir.results.series import Expected, Judged, Key, Limit, Unit, stored_in
+
+Direction = Literal["read", "write"]
+Metric = Literal["span", "slowest_rank", "sum_of_ranks", "foreground"]
+"""How a rate over many ranks is formed.
+
+``span``: bytes over the time from the first rank's start to the last rank's end, operation by
+operation. ``slowest_rank``: bytes over the largest I/O time of any rank. ``sum_of_ranks``: the sum
+of the ranks' own rates. ``foreground``: bytes over the slowest rank's time blocked in I/O, the EAAR
+of Borrill et al., section 5.
+"""
+
+
+class Stage(Limit):
+    """One stage of the byte's path in an expectation."""
+
+    model_config = stored_in("bytes/s")
+    transfer_seconds: NonNegative | None = Field(
+        default=None, description="of one repetition's bytes in its slowest unit"
+    )
+    fixed_seconds: NonNegative | None = Field(
+        default=None, description="of one repetition's operations, besides their bytes"
+    )
+
+
+class ActionLimit(Limit):
+    """What an action cannot exceed: operations per second of all ranks."""
+
+    model_config = stored_in("1/s")
+
+
+class ExpectedRate(Expected):
+    """What one direction should reach, made before the run."""
+
+    unit: ClassVar[Unit] = "bytes/s"
+    model_config = stored_in("bytes/s")
+    direction: Direction
+    metric: Metric
+    value: NonNegative
+    low: NonNegative
+    high: NonNegative
+    limiting_stage: str = Field(
+        description="a stage, its unit where units differ (target /mnt/t2), or its fixed cost"
+    )
+    stages: list[Stage]
+
+    @property
+    def key(self) -> Key:
+        return self.direction, self.metric
+
+    @property
+    def limited_by(self) -> Sequence[Limit]:
+        return self.stages
+
+
+class ExpectedAction(Expected):
+    """What one action should reach, made before the run from probed rates."""
+
+    unit: ClassVar[Unit] = "1/s"
+    model_config = stored_in("1/s")
+    action: str
+    limits: list[ActionLimit] = Field(default_factory=list)
+    device_per_second: NonNegative | None = Field(
+        default=None,
+        description="operations of 4 KiB that the device does by itself for as many clients: "
+        "writes for what changes something, reads for what looks up",
+    )
+
+    @property
+    def key(self) -> Key:
+        return self.action, None
+
+    @property
+    def limited_by(self) -> Sequence[Limit]:
+        return self.limits
+
+
+class Expectation(Record):
+    """The rates expected of one run, and what they came from."""
+
+    made_utc: str
+    calibration: dict[str, Any] = Field(
+        default_factory=dict, description="empty where a platform description was given"
+    )
+    platform: dict[str, Any] = Field(
+        default_factory=dict, description="the stages that the model computed with"
+    )
+    rates: list[ExpectedRate]
+    metadata: list[ExpectedAction] = Field(
+        default_factory=list, description="of the workload metadata; empty otherwise"
+    )
+
+    @property
+    def all(self) -> Sequence[Expected]:
+        return [*self.rates, *self.metadata]
+
+
+class RateVerdict(Judged):
+    """One measured rate against its expectation."""
+
+    model_config = stored_in("bytes/s")
+    direction: Direction
+    metric: Metric
+
+    @property
+    def key(self) -> Key:
+        return self.direction, self.metric
+
+
+class ActionVerdict(Judged):
+    """One action against its expectation, and the share of its time that is software."""
+
+    model_config = stored_in("1/s")
+    action: str
+    software_fraction: float | None = Field(
+        description="of the time of an operation, what is left when the device has done one of its "
+        "own for it; null where the device's figure says nothing of it"
+    )
+    software: str = Field(description="how that is known, or why it is not")
+
+    @property
+    def key(self) -> Key:
+        return self.action, None
+
+
+class Verdict(Record):
+    """The run against its expectation; ``overall`` is the worst of its rates and actions."""
+
+    overall: VerdictWord
+    rates: list[RateVerdict]
+    metadata: list[ActionVerdict] = Field(
+        default_factory=list, description="of the workload metadata; empty otherwise"
+    )
+
+    @property
+    def all(self) -> Sequence[Judged]:
+        return [*self.rates, *self.metadata]
