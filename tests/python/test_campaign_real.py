@@ -102,7 +102,7 @@ def test_a_sweep_over_alpha_gives_eaar_beside_its_bounds(tmp_path: Path) -> None
         assert e.synchronous is not None
         assert e.ceiling == pytest.approx(4 * e.synchronous)
         assert e.expected is not None
-        assert {e.rate, e.synchronous, e.ceiling, e.expected.rate} <= shown
+        assert {e.rate, e.synchronous, e.ceiling, e.expected.value} <= shown
 
 
 def test_what_is_swept_replaces_what_was_given_by_position(tmp_path: Path) -> None:

@@ -9,9 +9,16 @@ import pytest
 
 from report_reader import parse
 from test_report_metadata import metadata_run
+from weir.analysis.campaign_summary import (
+    Line,
+    cells_of,
+    growth_over_ranks,
+    growth_texts,
+    lines_over,
+)
 from weir.analysis.saturation import Saturation
-from weir.report.clients import curves_of, render, sentence_of, text_of
-from weir.results.campaign import Campaign, CampaignRun, Value
+from weir.report.factor_charts import render_factor
+from weir.results.campaign import Campaign, CampaignFactor, CampaignRun, Value
 from weir.results.schema import Run
 
 LEVELS = (1, 2, 4, 8, 16)
@@ -31,7 +38,7 @@ def campaign(levels: tuple[int, ...]) -> Campaign:
         scale=1,
         replication=1,
         given={},
-        factors=[],
+        factors=[CampaignFactor(names=["ranks"], levels=[[ranks] for ranks in levels])],
         combinations=combinations,
         runs=runs,
     )
@@ -57,31 +64,49 @@ def finished(levels: tuple[int, ...]) -> dict[int, list[tuple[Path, Run]]]:
     return {i + 1: [(Path("runs/posix-shared"), run_at(ranks))] for i, ranks in enumerate(levels)}
 
 
+def line_of(levels: tuple[int, ...]) -> Line:
+    design = campaign(levels)
+    (line,) = lines_over(design, design.factors[0], cells_of(design, finished(levels)))
+    return line
+
+
+def text_of(levels: tuple[int, ...]) -> str:
+    design = campaign(levels)
+    (text,) = growth_texts(design, cells_of(design, finished(levels)))
+    return text
+
+
 def test_a_curve_goes_through_the_measured_rates() -> None:
-    (curve,) = curves_of(campaign(LEVELS), finished(LEVELS))
-    assert (curve.action, curve.configuration) == ("create", "posix-shared")
-    assert [point.level for point in curve.points] == list(LEVELS)
-    assert curve.fit is not None
-    assert curve.fit.exchange == pytest.approx(0.02)
-    said = sentence_of(curve.fit)
+    line = line_of(LEVELS)
+    assert (line.name, line.full_name) == ("create", "create")
+    assert line.levels == list(LEVELS)
+    fit = growth_over_ranks(line)
+    assert fit is not None
+    assert fit.exchange == pytest.approx(0.02)
+    said = fit.text()
     assert "a metadata wall" in said
     assert "with 7.00 ranks" in said
-    assert text_of(curve).endswith(said)
-    assert "create over ranks, posix-shared: 1\u202f000/s with 1, " in text_of(curve)
+    assert text_of(LEVELS).endswith(said)
+    assert "create over ranks: 1000/s with 1, " in text_of(LEVELS)
 
 
 def test_the_page_shows_points_and_fit() -> None:
-    page = parse(str(render(campaign(LEVELS), finished(LEVELS))))
+    design = campaign(LEVELS)
+    cells = cells_of(design, finished(LEVELS))
+    page = parse(str(render_factor(design, design.factors[0], cells)))
     points = page.find("path", class_="point write")
     shown = {float(p.attributes["data-value"]) for p in points if "data-value" in p.attributes}
     assert shown == {LAW.rate(ranks) for ranks in LEVELS}
-    assert "create over ranks" in page.text
+    assert "over ranks, create" in page.text
+    assert "a metadata wall" in page.text
+    assert "create, fitted" in page.text
 
 
 def test_two_levels_have_points_and_no_curve_and_one_has_nothing() -> None:
-    (curve,) = curves_of(campaign((1, 2)), finished((1, 2)))
-    assert curve.fit is None
-    assert render(campaign((4,)), finished((4,))) is None
-    assert "each rank up to 8 adds its own" in sentence_of(Saturation(10, 0, 0, 0, 8))
-    assert "no curve fits" in sentence_of(Saturation(10, 0, 0, 0.5, 8))
-    assert "rises towards 100 per second" in sentence_of(Saturation(10, 0.1, 0, 0, 8))
+    assert growth_over_ranks(line_of((1, 2))) is None
+    assert "1000/s with 1, " in text_of((1, 2))
+    design = campaign((4,))
+    assert list(growth_texts(design, cells_of(design, finished((4,))))) == []
+    assert "each rank up to 8 adds its own" in Saturation(10, 0, 0, 0, 8).text()
+    assert "no curve fits" in Saturation(10, 0, 0, 0.5, 8).text()
+    assert "rises towards 100 per second" in Saturation(10, 0.1, 0, 0, 8).text()

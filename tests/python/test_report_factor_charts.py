@@ -8,12 +8,13 @@ from dataclasses import replace
 import pytest
 
 from report_reader import Element, parse
-from weir.analysis.campaign_summary import Cell, Expected
+from weir.analysis.campaign_summary import Cell
 from weir.report.campaign import render_combinations
 from weir.report.factor_charts import render_factor
 from weir.report.line_chart import MOST_SERIES
 from weir.results.campaign import Campaign, CampaignFactor, CampaignRun, Value
 from weir.results.expectations import Direction
+from weir.results.record import Quantity
 
 RANKS = (1, 2, 4)
 TRANSFERS = (262144, 65536, 1048576)
@@ -48,7 +49,7 @@ def cells(design: Campaign, directions: tuple[Direction, ...]) -> list[Cell]:
     for place, values in enumerate(design.combinations):
         for direction in directions:
             rate = 1e8 * (1 + place % 7 + int(values["ranks"]))
-            expected = Expected(1.1 * rate, 0.9 * rate, 1.2 * rate, "storage")
+            expected = Quantity(value=1.1 * rate, low=0.9 * rate, high=1.2 * rate)
             found.append(
                 Cell(
                     combination=place,

@@ -42,7 +42,10 @@ def test_a_run_is_the_same_after_writing_and_reading(tmp_path: Path) -> None:
         ({"status": "done"}, "status: Input should be"),
         ({"surprise": 1}, "surprise: Extra inputs are not permitted"),
         ({"format_version": 2}, "was written by a newer Weir .format version 2, this one knows 1"),
-        ({"rates": [{"direction": "read"}]}, r"rates\[0\].values_bytes_per_second: Field required \(and \d more\)"),
+        (
+            {"rates": [{"direction": "read"}]},
+            r"rates\[0\].values_bytes_per_second: Field required \(and \d more\)",
+        ),
     ],
 )
 def test_an_invalid_run_is_refused_with_the_place_on_one_line(

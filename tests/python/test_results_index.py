@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from synthetic import make_events, make_run, write_run_folder
-from weir.analysis.compare import RateComparison, compare, pair_by_label
+from weir.analysis.compare import FigureComparison, compare, pair_by_label
 from weir.model.verdict import verdict
 from weir.results.errors import ResultError
 from weir.results.finalize import finalize
 from weir.results.index import query
-from weir.results.tables import TABLES
+from weir.results.tables import TABLES, VIEWS
 
 
 def no_warning(text: str) -> None:
@@ -99,7 +99,7 @@ def test_nodes_name_hosts(root: Path) -> None:
 
 
 def test_a_folder_without_runs_has_all_tables_and_no_rows(tmp_path: Path) -> None:
-    for table in [*TABLES, "events"]:
+    for table in [*TABLES, *VIEWS, "events"]:
         assert ask(tmp_path, f"SELECT count(*) FROM {table}") == [(0,)]
 
 
@@ -127,14 +127,16 @@ def test_a_missing_root_is_told(tmp_path: Path) -> None:
         ask(tmp_path / "nowhere", "SELECT 1")
 
 
-def by_function(rates: list[RateComparison]) -> dict[tuple[str, str], RateComparison]:
-    return {(rate.function, rate.direction): rate for rate in rates}
+def by_function(
+    figures: list[FigureComparison],
+) -> dict[tuple[str, str | None], FigureComparison]:
+    return {(one.figure.function, one.figure.direction): one for one in figures}
 
 
 def test_comparison_finds_the_direction_that_changed() -> None:
     first = make_run(seed=1)
     second = make_run(seed=2, read_bytes_per_second=0.95e9)
-    rates = by_function(compare(first, second).rates)
+    rates = by_function(compare(first, second).figures)
     assert set(rates) == {
         ("all", "read"), ("all", "write"), ("S", "write"), ("W", "read"), ("W", "write"),
         ("C", "read"),
@@ -153,7 +155,7 @@ def test_comparison_names_the_parameters_that_differ() -> None:
 
 def test_different_modes_are_compared_by_both_metrics() -> None:
     result = compare(make_run(), make_run(label="POSIX UNIQUE ASYNC"))
-    assert {rate.metric for rate in result.rates} == {"span", "foreground"}
+    assert {one.figure.metric for one in result.figures} == {"span", "foreground"}
 
 
 def test_folders_are_paired_by_label() -> None:

@@ -10,42 +10,46 @@ from __future__ import annotations
 
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from weir.results.campaign import Campaign
-from weir.results.expectations import Direction, ExpectedRate, Metric
-from weir.results.record import WORST_FIRST
-from weir.results.schema import EffectiveRate, Rate, Run
-from weir.results.statistics import MedianInterval, median_interval
+from weir.analysis.saturation import Saturation, fit_saturation
+from weir.results.campaign import Campaign, CampaignFactor, Value
+from weir.results.expectations import Direction
+from weir.results.figures import Figure, Place, figures_of
+from weir.results.quantities import size_text, value_text
+from weir.results.record import WORST_FIRST, Quantity
+from weir.results.schema import Run
+from weir.results.series import Judged, Unit
+from weir.results.statistics import median_interval
 
-
-@dataclass(frozen=True)
-class Expected:
-    """What a combination should have reached in bytes per second; medians over its runs."""
-
-    rate: float
-    low: float
-    high: float
-    limiting_stage: str
+RANKS = "ranks"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """One headline rate of one configuration of one combination."""
+    """One headline figure of one configuration of one combination."""
 
     combination: int
     label: str
-    direction: Direction
-    metric: Metric
+    direction: Direction | None
+    metric: str
     median: float
     low: float
     high: float
     confidence: float
     runs: int
-    expected: Expected | None
+    expected: Quantity | None
+    """What it should have reached; medians over its runs."""
     verdict: str
+    name: str = ""
+    """A direction, an action or a step."""
+    unit: Unit = "bytes/s"
+
+    @property
+    def shown_name(self) -> str:
+        return self.name or self.direction or ""
 
 
 @dataclass(frozen=True)
@@ -60,122 +64,99 @@ class Effective:
     high: float
     synchronous: float | None
     ceiling: float | None
-    expected: Expected | None
+    expected: Quantity | None
+
+
+@dataclass(frozen=True)
+class Line:
+    """The cells of one figure over a factor's levels, in the order of the design."""
+
+    name: str
+    others: str
+    """What distinguishes them: the levels of other factors, and the configuration."""
+    direction: Direction | None
+    levels: list[Value]
+    cells: list[Cell]
+
+    @property
+    def full_name(self) -> str:
+        return f"{self.name}, {self.others}" if self.others else self.name
 
 
 Runs = Mapping[int, Sequence[tuple[Path, Run]]]
+Found = list[tuple[Run, Figure]]
+SIZE_NAMES = ("block", "transfer", "size", "bytes", "stripe")
 
 
 def cells_of(campaign: Campaign, finished: Runs) -> list[Cell]:
-    """Returns every combination's headline rates, in the order of the combinations."""
-    grouped: dict[tuple[int, str, Direction, Metric], list[tuple[Run, Rate]]] = {}
-    for combination, run in _complete(campaign, finished):
-        for rate in run.rates:
-            if rate.headline:
-                key = (combination, run.label, rate.direction, rate.metric)
-                grouped.setdefault(key, []).append((run, rate))
-    return [_cell(*key, found) for key, found in sorted(grouped.items(), key=lambda item: item[0])]
+    """Returns every combination's headline figures, in the order of the combinations."""
+    return [
+        _cell(combination, label, found)
+        for (combination, label, *_), found in _grouped(campaign, finished)
+        if found[0][1].headline
+    ]
 
 
 def effective_of(campaign: Campaign, finished: Runs) -> list[Effective]:
     """Returns every combination's EAAR with its synchronous bounds, for runs that have them."""
-    grouped: dict[tuple[int, str, Direction], list[tuple[Run, EffectiveRate]]] = {}
-    for combination, run in _complete(campaign, finished):
-        for entry in run.effective:
-            key = (combination, run.label, entry.direction)
-            grouped.setdefault(key, []).append((run, entry))
-    found = []
-    for (combination, label, direction), entries in sorted(grouped.items(), key=lambda i: i[0]):
-        rates = [
-            rate
-            for run, _ in entries
-            for rate in run.rates
-            if (rate.direction, rate.metric) == (direction, "foreground")
-        ]
-        if not rates:
+    effective = []
+    for (combination, label, *_), found in _grouped(campaign, finished):
+        direction, metric = found[0][1].direction, found[0][1].metric
+        entries = [one for run, _ in found for one in run.effective if one.direction == direction]
+        if direction is None or metric != "foreground" or not entries:
             continue
-        median, low, high, _ = _interval(rates)
-        expected = _expected([run for run, _ in entries], direction, "foreground")
-        synchronous = _median(e.synchronous_bytes_per_second for _, e in entries)
-        ceiling = _median(e.nbin_multiple_bytes_per_second for _, e in entries)
-        found.append(
+        cell = _cell(combination, label, found)
+        effective.append(
             Effective(
-                combination, label, direction, median, low, high, synchronous, ceiling, expected
+                *(combination, label, direction, cell.median, cell.low, cell.high),
+                synchronous=_median(one.synchronous_bytes_per_second for one in entries),
+                ceiling=_median(one.nbin_multiple_bytes_per_second for one in entries),
+                expected=cell.expected,
             )
         )
-    return found
+    return effective
 
 
-def _complete(campaign: Campaign, finished: Runs) -> Iterable[tuple[int, Run]]:
+def _grouped(campaign: Campaign, finished: Runs) -> list[tuple[tuple[int, str, Place], Found]]:
+    """Returns the figures of complete runs by combination, label and place."""
+    grouped: dict[tuple[int, str, Place], Found] = {}
     for planned in campaign.runs:
         for _, run in finished.get(planned.number, []):
-            if run.status == "complete":
-                yield planned.combination, run
+            for figure in figures_of(run) if run.status == "complete" else []:
+                key = (planned.combination, run.label, figure.place)
+                grouped.setdefault(key, []).append((run, figure))
+    return sorted(grouped.items(), key=lambda one: (*one[0][:2], one[0][2][1] or ""))
 
 
-def _cell(
-    combination: int,
-    label: str,
-    direction: Direction,
-    metric: Metric,
-    found: list[tuple[Run, Rate]],
-) -> Cell:
-    median, low, high, confidence = _interval([rate for _, rate in found])
-    runs = [run for run, _ in found]
-    return Cell(
-        combination=combination,
-        label=label,
-        direction=direction,
-        metric=metric,
-        median=median,
-        low=low,
-        high=high,
-        confidence=confidence,
-        runs=len(found),
-        expected=_expected(runs, direction, metric),
-        verdict=_verdict(runs, direction, metric),
-    )
-
-
-def _interval(rates: Sequence[Rate]) -> MedianInterval:
-    if len(rates) == 1:
-        (one,) = rates
-        return MedianInterval(
-            one.median,
-            one.low,
-            one.high,
-            one.confidence,
+def _cell(combination: int, label: str, found: Found) -> Cell:
+    first = found[0][1]
+    series = first.series
+    median, low, high, confidence = series.median, series.low, series.high, series.confidence
+    if len(found) > 1:
+        medians = [figure.series.median for _, figure in found]
+        median, low, high, confidence = median_interval(medians)
+    made = [figure.expected.quantity for _, figure in found if figure.expected is not None]
+    known = [one for one in made if one is not None]
+    expected = None
+    if known:
+        expected = Quantity(
+            value=statistics.median(one.value for one in known),
+            low=statistics.median(one.low for one in known),
+            high=statistics.median(one.high for one in known),
         )
-    return median_interval([rate.median for rate in rates])
-
-
-def _expected(runs: Sequence[Run], direction: Direction, metric: Metric) -> Expected | None:
-    made: list[ExpectedRate] = [
-        rate
-        for run in runs
-        if run.expectation is not None
-        for rate in run.expectation.rates
-        if (rate.direction, rate.metric) == (direction, metric)
-    ]
-    if not made:
-        return None
-    return Expected(
-        statistics.median(rate.value for rate in made),
-        statistics.median(rate.low for rate in made),
-        statistics.median(rate.high for rate in made),
-        Counter(rate.limiting_stage for rate in made).most_common(1)[0][0],
+    return Cell(
+        *(combination, label, first.direction, first.metric, median, low, high, confidence),
+        runs=len(found),
+        expected=expected,
+        verdict=_verdict([figure.verdict for _, figure in found]),
+        name=first.name,
+        unit=first.unit,
     )
 
 
-def _verdict(runs: Sequence[Run], direction: Direction, metric: Metric) -> str:
+def _verdict(judged: Sequence[Judged | None]) -> str:
     """Returns the word on which all runs agree, else the worst word and how many runs have it."""
-    words = Counter(
-        rate.verdict
-        for run in runs
-        if run.verdict is not None
-        for rate in run.verdict.rates
-        if (rate.direction, rate.metric) == (direction, metric)
-    )
+    words = Counter(one.verdict for one in judged if one is not None)
     if not words:
         return "not judged"
     worst = next(word for word in WORST_FIRST if word in words)
@@ -186,3 +167,86 @@ def _verdict(runs: Sequence[Run], direction: Direction, metric: Metric) -> str:
 def _median(values: Iterable[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return statistics.median(known) if known else None
+
+
+def lines_over(campaign: Campaign, factor: CampaignFactor, cells: Sequence[Cell]) -> list[Line]:
+    """Returns the cells by figure and by what else distinguishes them."""
+    labels: dict[int, set[str]] = {}
+    for cell in cells:
+        labels.setdefault(cell.combination, set()).add(cell.label)
+    groups: dict[tuple[str, str], list[Cell]] = {}
+    for cell in sorted(cells, key=lambda cell: _place(campaign, factor, cell)):
+        others = _others_text(campaign, factor, cell, labels[cell.combination])
+        groups.setdefault((others, cell.shown_name), []).append(cell)
+    name = factor.names[0]
+    return [
+        Line(
+            *(shown, others, members[0].direction),
+            levels=[campaign.combinations[cell.combination][name] for cell in members],
+            cells=members,
+        )
+        for (others, shown), members in groups.items()
+    ]
+
+
+def _place(campaign: Campaign, factor: CampaignFactor, cell: Cell) -> list[int]:
+    """Returns the positions of the cell's levels of the other factors in the design."""
+    combination = campaign.combinations[cell.combination]
+    return [
+        other.levels.index([combination[name] for name in other.names])
+        for other in campaign.factors
+        if other != factor
+    ]
+
+
+def _others_text(campaign: Campaign, factor: CampaignFactor, cell: Cell, labels: set[str]) -> str:
+    """Returns what distinguishes a cell from other lines: other factors and the configuration.
+
+    ``labels`` are those of the cell's own combination: a label may name the level itself, which
+    does not distinguish lines.
+    """
+    combination = campaign.combinations[cell.combination]
+    parts = [
+        value if isinstance(value, str) else f"{name} {level_text(name, value)}"
+        for name, value in combination.items()
+        if name not in factor.names
+    ]
+    constant = set.intersection(*(set(label.split()) for label in labels)) if labels else set()
+    parts += [word for word in cell.label.split() if word not in constant and word not in parts]
+    return ", ".join(parts)
+
+
+def level_text(name: str, level: Value) -> str:
+    """Formats a level for people; sizes have their unit."""
+    is_size = any(word in SIZE_NAMES for word in name.split("-")) and name != "scalapack-block"
+    if isinstance(level, int) and not isinstance(level, bool) and is_size:
+        return size_text(level)
+    return f"{level:g}" if isinstance(level, float) else str(level)
+
+
+def growth_over_ranks(line: Line) -> Saturation | None:
+    """Fits how the rate of an action grows with the ranks, if there are enough levels."""
+    points = [
+        (float(level), cell.median)
+        for level, cell in zip(line.levels, line.cells, strict=True)
+        if isinstance(level, int)
+    ]
+    if not points or line.cells[0].unit != "1/s":
+        return None
+    return fit_saturation(*zip(*points, strict=True))
+
+
+def growth_texts(campaign: Campaign, cells: Sequence[Cell]) -> Iterator[str]:
+    """Yields a line for each action: its rates over the ranks, and how they grow."""
+    factor = next((one for one in campaign.factors if one.names[0] == RANKS), None)
+    counted = [cell for cell in cells if cell.unit == "1/s"]
+    for line in lines_over(campaign, factor, counted) if factor else []:
+        if len(line.levels) > 1:
+            growth = growth_over_ranks(line)
+            said = f"; {growth.text()}" if growth is not None else ""
+            points = ", ".join(
+                f"{value_text(cell.median, '1/s')} with {level}"
+                for level, cell in sorted(zip(line.levels, line.cells, strict=True))
+            )
+            others = f", {line.others}" if line.others else ""
+            yield f"{line.name} over ranks{others}: {points}{said}"

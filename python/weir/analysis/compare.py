@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from weir.results.errors import ResultError
-from weir.results.schema import Phase, Run
-from weir.results.statistics import MedianInterval, median_interval
+from weir.results.figures import Figure, Place, figures_of, parts_of
+from weir.results.schema import Run
+from weir.results.series import Series
 
 
 @dataclass(frozen=True)
-class RateComparison:
-    """One rate of both runs. ``function`` is ``all`` for a direction over the whole run."""
+class FigureComparison:
+    """One figure of both runs."""
 
-    function: str
-    direction: str
-    metric: str
-    first: MedianInterval
-    second: MedianInterval
+    figure: Figure
+    """That of the first run."""
+    first: Series
+    second: Series
 
     @property
     def ratio(self) -> float | None:
@@ -47,23 +46,27 @@ class Comparison:
 
     first: Run
     second: Run
-    rates: list[RateComparison]
+    figures: list[FigureComparison]
     differences: list[ParameterDifference]
 
 
 def compare(first: Run, second: Run) -> Comparison:
     """Compare two runs by the metrics that are a headline in either of them."""
-    metrics = sorted(
-        {rate.metric for run in (first, second) for rate in run.rates if rate.headline}
-    )
-    rates = [
-        RateComparison(*key, before, after)
+    before, after = _figures(first), _figures(second)
+    metrics = sorted({one.metric for one in (*before.values(), *after.values()) if one.headline})
+    figures = [
+        FigureComparison(one, one.series, after[place].series)
         for metric in metrics
-        for key, before, after in _matching(_rates(first, metric), _rates(second, metric))
+        for place, one in before.items()
+        if one.metric == metric and place in after
     ]
-    if not rates:
-        raise ResultError(f"{first.id} and {second.id} have no measured rate in common to compare")
-    return Comparison(first, second, rates, _differences(first, second))
+    if not figures:
+        raise ResultError(f"{first.id} and {second.id} have no figure in common to compare")
+    return Comparison(first, second, figures, _differences(first, second))
+
+
+def _figures(run: Run) -> dict[Place, Figure]:
+    return {one.place: one for one in (*figures_of(run), *parts_of(run))}
 
 
 def pair_by_label(
@@ -79,44 +82,6 @@ def pair_by_label(
     right = {(run.workload, run.label): run for run in second}
     pairs = [(run, right[key]) for key, run in left.items() if key in right]
     return pairs, [label for _, label in sorted(left.keys() ^ right.keys())]
-
-
-Key = tuple[str, str, str]
-
-
-def _matching(
-    first: dict[Key, MedianInterval], second: dict[Key, MedianInterval]
-) -> list[tuple[Key, MedianInterval, MedianInterval]]:
-    return [(key, value, second[key]) for key, value in first.items() if key in second]
-
-
-def _rates(run: Run, metric: str) -> dict[Key, MedianInterval]:
-    rates: dict[Key, MedianInterval] = {
-        ("all", rate.direction, metric): MedianInterval(
-            rate.median,
-            rate.low,
-            rate.high,
-            rate.confidence,
-        )
-        for rate in run.rates
-        if rate.metric == metric
-    }
-    values: dict[Key, list[float]] = defaultdict(list)
-    for repetition in run.repetitions:
-        for phase in [] if repetition.warmup else repetition.phases:
-            value = _phase_rate(phase, metric)
-            if value is not None:
-                values[phase.function, phase.direction, metric].append(value)
-    return rates | {key: median_interval(measured) for key, measured in values.items()}
-
-
-def _phase_rate(phase: Phase, metric: str) -> float | None:
-    return {
-        "span": phase.rate_span_bytes_per_second,
-        "slowest_rank": phase.rate_slowest_rank_bytes_per_second,
-        "sum_of_ranks": phase.rate_sum_of_ranks_bytes_per_second,
-        "foreground": phase.rate_foreground_bytes_per_second,
-    }[metric]
 
 
 def _differences(first: Run, second: Run) -> list[ParameterDifference]:

@@ -21,12 +21,15 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from weir.results.quantities import percent_text, significant
+
 Values = NDArray[np.float64]
 
 LEAST_LEVELS = 3
 """The curve has three parameters; with fewer levels there is no fit."""
 WORST_ERROR = 0.3
 """The curve is not used if it is off by more than this relative error at any level."""
+EXACT = 1e-3
 ROUNDS = 10
 NEGLIGIBLE = 1e-9
 """A further term is used only if it reduces the sum of squares by more than this."""
@@ -78,6 +81,31 @@ class Saturation:
         if self.peak_clients >= self.most_clients:
             return False
         return self.rate(self.most_clients) < (1 - NOTABLE_FALL) * self.plateau
+
+    def text(self) -> str:
+        """Describes the curve, and how well it fits."""
+        if not self.holds:
+            return f"no curve fits: the best is off by up to {percent_text(self.largest_error)}"
+        off = f"the curve is off by up to {percent_text(self.largest_error)}"
+        if self.largest_error < EXACT:
+            off = "the curve goes through all points, as many as it has figures"
+        most = f"{self.most_clients:g}"
+        reached = percent_text(self.rate(self.most_clients) / self.plateau)
+        if self.has_wall:
+            peak = f"{significant(self.peak_clients)} ranks"
+            with_peak = "one rank" if self.peak_clients <= 1 else peak
+            said = (
+                f"largest, {significant(self.plateau)} per second, with {with_peak}, "
+                f"and falls to {reached} of that with {most}: a metadata wall"
+            )
+        elif math.isinf(self.plateau):
+            said = f"each rank up to {most} adds its own rate"
+        else:
+            said = (
+                f"rises towards {significant(self.plateau)} per second, of which {most} ranks "
+                f"reach {reached}; no wall within what was measured"
+            )
+        return f"{said} ({off})"
 
 
 def fit_saturation(clients: Sequence[float], rates: Sequence[float]) -> Saturation | None:

@@ -16,7 +16,7 @@ from weir.campaign.arguments import name_of
 from weir.campaign.execution import Step
 from weir.campaign.setup import Setup
 from weir.results.campaign import Campaign, CampaignFactor
-from weir.results.quantities import percent_text, range_text, rate_text, size_text
+from weir.results.quantities import percent_text, range_text, size_text, value_text
 
 MOST_LEVELS_SHOWN = 12
 
@@ -143,7 +143,7 @@ def show_finished(console: Console, step: Step, rates: Sequence[str]) -> None:
 def show_summary(console: Console, campaign: Campaign, cells: Sequence[Cell]) -> None:
     """Prints one line per combination, configuration and direction."""
     labels = {cell.label for cell in cells}
-    metrics = {cell.metric for cell in cells}
+    kinds = {(cell.metric, cell.unit) for cell in cells}
     table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
     for factor in campaign.factors:
         for name in factor.names:
@@ -151,7 +151,7 @@ def show_summary(console: Console, campaign: Campaign, cells: Sequence[Cell]) ->
     if len(labels) > 1:
         table.add_column("configuration", no_wrap=True)
     table.add_column("")
-    if len(metrics) > 1:
+    if len(kinds) > 1:
         table.add_column("rate")
     for name in ("runs", "median", "interval", "expected", "ratio"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -160,16 +160,16 @@ def show_summary(console: Console, campaign: Campaign, cells: Sequence[Cell]) ->
         combination = campaign.combinations[cell.combination]
         row = [str(value) for value in combination.values()]
         row += [escape(cell.label)] if len(labels) > 1 else []
-        row += [cell.direction]
-        row += [METRIC_NAMES[cell.metric]] if len(metrics) > 1 else []
+        row += [cell.shown_name]
+        row += [METRIC_NAMES[cell.metric]] if len(kinds) > 1 else []
         expected = cell.expected
         word = next((w for w in COLOURS if cell.verdict.startswith(w)), None)
         row += [
             str(cell.runs),
-            rate_text(cell.median),
-            f"{range_text(cell.low, cell.high)} ({percent_text(cell.confidence)})",
-            rate_text(expected.rate) if expected else "none",
-            f"{cell.median / expected.rate:.2f}" if expected else "",
+            value_text(cell.median, cell.unit),
+            f"{range_text(cell.low, cell.high, cell.unit)} ({percent_text(cell.confidence)})",
+            value_text(expected.value, cell.unit) if expected else "none",
+            f"{cell.median / expected.value:.2f}" if expected else "",
             f"[{COLOURS[word]}]{escape(cell.verdict)}[/]" if word else escape(cell.verdict),
         ]
         table.add_row(*row)

@@ -31,9 +31,10 @@ from weir.campaign.journal import JOURNAL_FILE, Journal, read_journals
 from weir.campaign.lock import machine_lock
 from weir.campaign.setup import JobOf, Setup
 from weir.results.campaign import RUNS_FOLDER
+from weir.results.figures import NOTICE, headlines_of
 from weir.results.finalize import FinalizedRun
 from weir.results.platform import Platform
-from weir.results.quantities import rate_text, seconds_text, significant
+from weir.results.quantities import value_text
 from weir.results.schema import Run
 
 SHOWN_STEPS = ("create", "open")
@@ -158,31 +159,24 @@ def _silent(session: Session) -> Watch:
     return Watch(lambda _: None, lambda _step, _runs: None, session.on_finalized, session.tell)
 
 
-def _without_bytes(run: Run) -> list[str]:
-    """Returns the results of runs whose rates are not of bytes: metadata, flagfile and open."""
-    judged = {one.action: one for one in run.verdict.metadata} if run.verdict else {}
-    said = []
-    for action in run.metadata:
-        rate = next(rate for rate in action.rates if rate.headline)
-        text = f"{action.action} {significant(rate.median)}/s"
-        verdict = judged.get(action.action)
-        if verdict is not None and verdict.ratio is not None:
-            text += f", {verdict.ratio:.2f} of the expected rate, {verdict.verdict}"
-        said.append(text)
-    steps = [one for one in run.opening if one.step in SHOWN_STEPS]
-    said += [f"{run.label} {one.step} {seconds_text(one.times.median)}" for one in steps]
-    return said
+def _figures_text(run: Run) -> Iterator[str]:
+    """Yields what a run measured, and how that compares with its expectation."""
+    for figure in headlines_of(run):
+        if figure.unit == "s" and figure.function not in (*SHOWN_STEPS, NOTICE):
+            continue
+        text = f"{run.label} {figure.name} {value_text(figure.series.median, figure.unit)}"
+        judged = figure.verdict
+        if judged is not None and judged.ratio is not None and figure.direction is None:
+            text += f", {judged.ratio:.2f} of the expected rate, {judged.verdict}"
+        elif judged is not None:
+            text += f" {judged.verdict}"
+        yield text
 
 
 def _watch(session: Session, on_step: Callable[[Step], None]) -> Watch:
     def on_finished(step: Step, finalized: list[FinalizedRun]) -> None:
         on_step(step)
-        rates = [
-            f"{one.run.label} {rate.direction} {rate_text(rate.measured)} {rate.verdict}"
-            for one in finalized
-            for rate in (one.run.verdict.rates if one.run.verdict else [])
-        ]
-        rates += [text for one in finalized for text in _without_bytes(one.run)]
+        rates = [text for one in finalized for text in _figures_text(one.run)]
         display.show_finished(session.messages, step, rates)
 
     return Watch(on_step, on_finished, session.on_finalized, session.tell)

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from weir.analysis.campaign_summary import cells_of, effective_of
+from weir.analysis.campaign_summary import cells_of, effective_of, growth_texts
 from weir.bench.errors import USAGE, BenchError
 from weir.bench.platforms import find_platform
 from weir.campaign import display
@@ -27,7 +27,6 @@ from weir.campaign.setup import Setup, design_campaign, prepare_campaign
 from weir.campaign.slurm import array_jobs, write_scripts
 from weir.commands.job_options import LauncherText, PlatformText, Ranks, find_job
 from weir.commands.terminal import message_console, output_console, warn
-from weir.report.clients import curves_of, text_of
 from weir.results.campaign import Value, finished_runs, load_curves
 from weir.results.errors import ResultError
 
@@ -203,8 +202,8 @@ def _show_results(setup: Setup, output: Path) -> None:
     cells = cells_of(setup.campaign, finished)
     if cells:
         display.show_summary(console, setup.campaign, cells)
-    for actions in curves_of(setup.campaign, finished):
-        console.print(text_of(actions), highlight=False, markup=False, soft_wrap=True)
+    for text in growth_texts(setup.campaign, cells):
+        console.print(text, highlight=False, markup=False, soft_wrap=True)
     write_curves(output, setup.campaign, cells)
     for curve in load_curves(output):
         console.print(f"Fitted to {curve.direction}, {curve.text}", highlight=False, markup=False)

@@ -8,12 +8,18 @@ from collections.abc import Sequence
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from weir.analysis.compare import Comparison
-from weir.bench.display import show_verdicts
+from weir.bench.display import plain_table, show_verdicts
 from weir.report.quantities import plural
-from weir.results.quantities import percent_text, phase_name, rate_text, seconds_text, size_text
+from weir.results.quantities import (
+    percent_text,
+    phase_name,
+    rate_text,
+    seconds_text,
+    size_text,
+    value_text,
+)
 from weir.results.recomputed import contradictions
 from weir.results.schema import Phase, Run
 
@@ -70,21 +76,14 @@ def show_run(console: Console, run: Run, changed: Sequence[str]) -> None:
     if run.environment:
         line(f"system: {run.environment.quiet.text}")
     if run.expectation:
-        for rate in run.expectation.rates:
-            line(f"expected {rate.direction}: {rate.how}")
+        for expected in run.expectation.all:
+            line(f"expected {expected.key[0]}: {expected.how}")
     line(f"command: {' '.join(run.command)}\n")
 
 
 def show_list(console: Console, runs: Sequence[tuple[str, Run]]) -> None:
     """Prints one line per run: when, where, what, how it ended, and its headline rates."""
-    table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
-    for name in ("started", "folder", "ranks", "write", "read", "verdict"):
-        table.add_column(
-            name,
-            justify="right" if name in ("ranks", "write", "read") else "left",
-            overflow="fold",
-            no_wrap=name not in ("folder", "verdict"),
-        )
+    table = plain_table("started", "=folder", ">ranks", ">write", ">read", "=verdict")
     for folder, run in runs:
         headline = {rate.direction: rate for rate in run.rates if rate.headline}
         rates = [headline.get(direction) for direction in ("write", "read")]
@@ -115,19 +114,16 @@ def _show_phases(console: Console, run: Run) -> None:
     for repetition in run.repetitions:
         for phase in [] if repetition.warmup else repetition.phases:
             by_phase[phase.function, phase.direction].append(phase)
-    table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
-    table.add_column("medians by function")
-    names = ("span", "slowest rank", "sum of ranks", "EAAR", "waiting", "slowest")
-    for name in (*names, "served from"):
-        table.add_column(name, justify="left" if name in ("slowest", "served from") else "right")
+    if not by_phase:
+        return
+    names = (">span", ">slowest rank", ">sum of ranks", ">EAAR", ">waiting")
+    table = plain_table("medians by function", *names, "=slowest", "=served from")
     for (function, direction), phases in by_phase.items():
         slowest = max(phases, key=lambda phase: phase.io_seconds.max).io_seconds
         table.add_row(
             phase_name(function, direction),
             *(
-                rate_text(
-                    _median([getattr(phase, f"rate_{name}_bytes_per_second") for phase in phases])
-                )
+                rate_text(_median([phase.rate(name) for phase in phases]))
                 for name in ("span", "slowest_rank", "sum_of_ranks", "foreground")
             ),
             seconds_text(_median([phase.barrier_wait_seconds.mean for phase in phases]) or 0.0),
@@ -148,27 +144,20 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
     for name, run in (("A", first), ("B", second)):
         text = f"[bold]{name}: {escape(run.label)}[/bold]  {run.id}, started {run.started_utc}"
         console.print(text, highlight=False)
-    table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
-    table.add_column("function")
-    table.add_column("")
-    table.add_column("metric")
-    for name in ("A", "B", "B / A"):
-        table.add_column(name, justify="right")
-    table.add_column("intervals")
-    for rate in comparison.rates:
-        ratio = "" if rate.ratio is None else f"{rate.ratio:.2f}"
-        single = [
-            name for name, of in (("A", rate.first), ("B", rate.second)) if of.confidence == 0
-        ]
-        shown = "overlap, no difference shown" if rate.intervals_overlap else "apart"
+    table = plain_table("function", "", "metric", ">A", ">B", ">B / A", "=intervals")
+    for one in comparison.figures:
+        figure = one.figure
+        ratio = "" if one.ratio is None else f"{one.ratio:.2f}"
+        single = [name for name, of in (("A", one.first), ("B", one.second)) if of.confidence == 0]
+        shown = "overlap, no difference shown" if one.intervals_overlap else "apart"
         if single:
             shown = f"none of {' and '.join(single)}, with one repetition: no difference shown"
         table.add_row(
-            rate.function,
-            rate.direction,
-            rate.metric.replace("_", " "),
-            rate_text(rate.first.median),
-            rate_text(rate.second.median),
+            figure.function,
+            figure.direction or "",
+            figure.metric.replace("_", " "),
+            value_text(one.first.median, figure.unit),
+            value_text(one.second.median, figure.unit),
             ratio,
             shown,
         )

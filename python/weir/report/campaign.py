@@ -6,19 +6,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from weir.analysis.campaign_summary import Cell, cells_of, effective_of
-from weir.report import clients, factor_charts, hiding, opening
+from weir.analysis.campaign_summary import Cell, cells_of, effective_of, level_text
+from weir.report import factor_charts, hiding
 from weir.report.chart import table
 from weir.report.comparison import ORDER
-from weir.report.line_chart import level_text
 from weir.report.markup import Markup, element, join
 from weir.report.page import document
-from weir.report.quantities import NO_VALUE, percent_text, plural, rate, rate_range_text
+from weir.report.quantities import NO_VALUE, figure_range_text, percent_text, plural, shown
 from weir.report.wording import (
     DIRECTION_NOUN,
-    METRIC_NAME,
-    METRIC_TEXT,
     badge,
+    metric_name,
+    metric_text,
     moment,
     overall_word,
     sentence_case,
@@ -121,25 +120,18 @@ def _sections(
     hides = hiding.render(campaign, effective_of(campaign, finished))
     if hides is not None:
         sections.append(("hiding", "From which exponent on I/O hides", hides))
-    scaling = clients.render(campaign, finished)
-    if scaling is not None:
-        sections.append(("clients", "Metadata rates over ranks", scaling))
     if cells:
         for factor in campaign.factors:
-            shown = cells
+            drawn = cells
             if hides is not None and hiding.EXPONENT in factor.names:
                 # The sweep's effective rates are drawn above, with their bounds.
-                shown = [cell for cell in cells if cell.metric != "foreground"]
-            if len(factor.levels) > 1 and shown:
-                title = f"Rates over {factor_charts.factor_title(factor)}"
-                content = factor_charts.render_factor(campaign, factor, shown, load_curves(path))
+                drawn = [cell for cell in cells if cell.metric != "foreground"]
+            if len(factor.levels) > 1 and drawn:
+                what = "Times" if all(cell.unit == "s" for cell in drawn) else "Rates"
+                title = f"{what} over {factor_charts.factor_title(factor)}"
+                content = factor_charts.render_factor(campaign, factor, drawn, load_curves(path))
                 sections.append((f"over-{'-'.join(factor.names)}", title, content))
         sections.append(("combinations", "Every combination", render_combinations(campaign, cells)))
-    opened = opening.over_ranks(
-        [run for runs in finished.values() for _, run in runs if run.status == "complete"]
-    )
-    if opened is not None:
-        sections.append(("opening", "Creating and opening over the ranks", opened))
     sections.append(("runs", "Every run, in its order", _runs(path, campaign, finished)))
     return sections
 
@@ -147,10 +139,9 @@ def _sections(
 def render_combinations(campaign: Campaign, cells: Sequence[Cell]) -> Markup:
     """A row for each combination, direction and metric."""
     names = [name for factor in campaign.factors for name in factor.names]
-    metrics = dict.fromkeys(cell.metric for cell in cells)
     notes = [
-        element("p", f"{sentence_case(METRIC_NAME[m])}: {METRIC_TEXT[m]}.", class_="note")
-        for m in metrics
+        element("p", f"{sentence_case(metric_name(*kind))}: {metric_text(*kind)}.", class_="note")
+        for kind in dict.fromkeys((cell.metric, cell.unit) for cell in cells)
     ]
     # If each combination has one configuration, its factors' levels identify it.
     several = len({(cell.combination, cell.label) for cell in cells}) > len(
@@ -165,12 +156,15 @@ def render_combinations(campaign: Campaign, cells: Sequence[Cell]) -> Markup:
             [
                 *(levels or [campaign.workload]),
                 *([cell.label] if several or not names else []),
-                cell.direction,
+                cell.shown_name,
                 str(cell.runs),
-                element("strong", rate(cell.median)),
-                join(rate_range_text(cell.low, cell.high), f" ({percent_text(cell.confidence)})"),
-                rate(expected.rate) if expected else NO_VALUE,
-                percent_text(cell.median / expected.rate) if expected else NO_VALUE,
+                element("strong", shown(cell.median, cell.unit)),
+                join(
+                    figure_range_text(cell.low, cell.high, cell.unit),
+                    f" ({percent_text(cell.confidence)})",
+                ),
+                shown(expected.value, cell.unit) if expected else NO_VALUE,
+                percent_text(cell.median / expected.value) if expected else NO_VALUE,
                 _verdict(cell.verdict),
             ]
         )
@@ -193,15 +187,15 @@ def _runs(path: Path, campaign: Campaign, finished: Runs) -> Markup:
         combination = campaign.combinations[planned.combination]
         found = finished.get(planned.number, [])
         output = run_output(path, planned.number)
-        shown: Markup | str = str(planned.number)
+        number: Markup | str = str(planned.number)
         if (output / "report.html").is_file():
             target = (output / "report.html").relative_to(path)
-            shown = element("a", f"{planned.number}", href=str(target))
+            number = element("a", f"{planned.number}", href=str(target))
         words = dict.fromkeys(overall_word(run) for _, run in found)
         started = min((run.started_utc for _, run in found), default=None)
         rows.append(
             [
-                shown,
+                number,
                 str(planned.block),
                 *(level_text(name, combination[name]) for name in names),
                 moment(started) if started else NO_VALUE,

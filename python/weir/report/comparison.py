@@ -18,7 +18,7 @@ from weir.report.wording import (
     overall_word,
     sentence_case,
 )
-from weir.results.expectations import Direction, Metric
+from weir.results.expectations import Direction
 from weir.results.series import Series
 from weir.results.served_by import served_by
 
@@ -60,15 +60,15 @@ def _has_rate_or_verdict(source: Source) -> bool:
     return bool(source.run.rates) or overall_word(source.run) != "no expectation"
 
 
-def grouped_by_metric(sources: list[Source]) -> list[tuple[Metric | None, list[Source]]]:
+def grouped_by_metric(sources: list[Source]) -> list[tuple[str | None, list[Source]]]:
     """Groups runs whose headline rates have the same meaning, so that they can share a scale."""
-    groups: dict[Metric | None, list[Source]] = {metric: [] for metric in (*METRIC_NAME, None)}
+    groups: dict[str | None, list[Source]] = {metric: [] for metric in (*METRIC_NAME, None)}
     for source in sources:
         groups[_headline_metric(source)].append(source)
     return [(metric, members) for metric, members in groups.items() if members]
 
 
-def _headline_metric(source: Source) -> Metric | None:
+def _headline_metric(source: Source) -> str | None:
     for direction in directions(source.run):
         headline = headline_rate(source.run, direction)
         if headline is not None:
@@ -166,7 +166,7 @@ def extremes(noun: str, measured: Sequence[tuple[str, Series]]) -> Markup | None
     )
 
 
-def _group(metric: Metric | None, members: list[Source], titled: bool) -> Markup:
+def _group(metric: str | None, members: list[Source], titled: bool) -> Markup:
     listed: list[Direction] = ["write", "read"]
     shown = [d for d in listed if any(d in directions(source.run) for source in members)]
     ends = {d: scale_end([source.run for source in members], d) for d in shown}

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from weir.analysis.campaign_summary import Cell
+import numpy as np
+
+from weir.analysis.campaign_summary import (
+    RANKS,
+    Cell,
+    Line,
+    growth_over_ranks,
+    level_text,
+    lines_over,
+)
+from weir.analysis.saturation import Saturation
 from weir.report.chart import FULL_WIDTH, figure, table
 from weir.report.line_chart import (
     MOST_SERIES,
@@ -16,18 +26,35 @@ from weir.report.line_chart import (
     colours,
     largest,
     legend,
-    level_text,
     line_chart,
 )
+from weir.report.log_chart import STYLES, curve_legend, log_chart
+from weir.report.log_chart import Curve as LogCurve
 from weir.report.markup import Markup, element, join
-from weir.report.quantities import NO_VALUE, rate, rate_range_text
-from weir.report.wording import METRIC_NAME, sentence_case
+from weir.report.quantities import NO_VALUE, SCALES, figure_range_text, seconds_text, shown
+from weir.report.wording import metric_name, sentence_case
 from weir.results.campaign import Campaign, CampaignFactor, Curve, Value
-from weir.results.expectations import Direction, Metric
+from weir.results.expectations import Direction
+from weir.results.series import Unit
 
+COLOUR: Direction = "write"
+"""The colour of figures that have no direction."""
+POINTS_PER_CURVE = 60
 SMALL_WIDTH, SMALL_HEIGHT = FULL_WIDTH / 2 - 10, 210.0
 TOO_UNLIKE = 4.0
 """Directions whose rates differ by more than this factor have separate drawings."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """What one figure of the report draws: some lines of one kind over one factor."""
+
+    factor: CampaignFactor
+    metric: str
+    unit: Unit
+    names: list[str]
+    lines: list[Line]
+    curves: Sequence[Curve] = ()
 
 
 def render_factor(
@@ -36,37 +63,35 @@ def render_factor(
     cells: Sequence[Cell],
     curves: Sequence[Curve] = (),
 ) -> Markup:
-    """Returns a factor's figures, per kind of rate, and per direction if these differ much."""
+    """Returns a factor's figures, per kind of figure, and per name if these differ much."""
     figures = []
-    for metric in dict.fromkeys(cell.metric for cell in cells):
-        mine = [cell for cell in cells if cell.metric == metric]
-        for directions in _panels(mine):
-            shown = [cell for cell in mine if cell.direction in directions]
-            series = _series(campaign, factor, shown)
+    for metric, unit in dict.fromkeys((cell.metric, cell.unit) for cell in cells):
+        mine = [cell for cell in cells if (cell.metric, cell.unit) == (metric, unit)]
+        for names in _panels(mine):
+            shown = [cell for cell in mine if cell.shown_name in names]
+            lines = lines_over(campaign, factor, shown)
             fitted = [
                 curve
                 for curve in curves
-                if metric != "foreground"
-                and curve.factor == factor.names[0]
-                and curve.direction in directions
+                if metric != "foreground" and curve.factor == factor.names[0]
             ]
-            if len(series) > MOST_SERIES and len(directions) > 1:
-                # Series need the colours, so they are not available for the directions.
-                parts = [[direction] for direction in directions]
-            else:
-                parts = [directions]
+            # Many lines need the colours, so they are not available for the directions.
+            parts = [[name] for name in names] if len(lines) > MOST_SERIES else [names]
             for part in parts:
-                mine_alone = [one for one in series if one.direction in part]
+                of_part = [line for line in lines if line.name in part]
                 fits = [curve for curve in fitted if curve.direction in part]
-                figures.append(_figure(factor, metric, part, mine_alone, fits))
+                figures.append(_figure(Panel(factor, metric, unit, part, of_part, fits)))
     return join(*figures)
 
 
-def _panels(cells: Sequence[Cell]) -> list[list[Direction]]:
-    largest: dict[Direction, float] = {}
+def _panels(cells: Sequence[Cell]) -> list[list[str]]:
+    """Returns the names that share a drawing: both directions, if they do not differ much."""
+    largest: dict[str, float] = {}
     for cell in cells:
-        largest[cell.direction] = max(largest.get(cell.direction, 0.0), cell.high)
-    ordered: list[Direction] = [d for d in ("write", "read") if d in largest]
+        largest[cell.shown_name] = max(largest.get(cell.shown_name, 0.0), cell.high)
+    if cells[0].direction is None:
+        return [[name] for name in largest]
+    ordered: list[str] = [d for d in ("write", "read") if d in largest]
     if len(ordered) == 2:
         small, large = sorted(largest.values())
         if small > 0 and large / small > TOO_UNLIKE:
@@ -74,61 +99,25 @@ def _panels(cells: Sequence[Cell]) -> list[list[Direction]]:
     return [ordered]
 
 
-def _series(campaign: Campaign, factor: CampaignFactor, cells: Sequence[Cell]) -> list[Series]:
-    labels: dict[int, set[str]] = {}
-    for cell in cells:
-        labels.setdefault(cell.combination, set()).add(cell.label)
-    groups: dict[tuple[str, Direction], list[Cell]] = {}
-    for cell in sorted(cells, key=lambda cell: _place(campaign, factor, cell)):
-        groups.setdefault(
-            (others_text(campaign, factor, cell, labels[cell.combination]), cell.direction), []
-        ).append(cell)
-    kinds = list(dict.fromkeys(name for name, _ in groups))
-    name = factor.names[0]
+def _series(panel: Panel) -> list[Series]:
+    kinds = list(dict.fromkeys(line.others for line in panel.lines))
     found = []
-    for (others, direction), members in groups.items():
-        levels = [campaign.combinations[cell.combination][name] for cell in members]
-        points = [
-            Point(level, cell.median, cell.low, cell.high)
-            for level, cell in zip(levels, members, strict=True)
-        ]
+    for one in panel.lines:
+        pairs = list(zip(one.levels, one.cells, strict=True))
+        points = [Point(level, cell.median, cell.low, cell.high) for level, cell in pairs]
         expected = [
-            Point(level, cell.expected.rate, cell.expected.low, cell.expected.high)
-            for level, cell in zip(levels, members, strict=True)
-            if cell.expected is not None
+            Point(level, made.value, made.low, made.high)
+            for level, cell in pairs
+            if (made := cell.expected) is not None
         ]
-        shown = f"{direction}, {others}" if others else direction
-        found.append(Series(shown, direction, kinds.index(others), points, expected))
+        colour, kind = one.direction or COLOUR, kinds.index(one.others)
+        found.append(Series(one.full_name, colour, kind, points, expected))
+    if len(panel.names) == 1 and len(found) <= MOST_SERIES:
+        found = [
+            replace(one, marker=place, own_colour=colour)
+            for place, (one, colour) in enumerate(zip(found, colours(len(found)), strict=True))
+        ]
     return found
-
-
-def _place(campaign: Campaign, factor: CampaignFactor, cell: Cell) -> list[int]:
-    """Returns the positions of the cell's levels of the other factors in the design."""
-    combination = campaign.combinations[cell.combination]
-    return [
-        other.levels.index([combination[name] for name in other.names])
-        for other in campaign.factors
-        if other != factor
-    ]
-
-
-def others_text(campaign: Campaign, factor: CampaignFactor, cell: Cell, labels: set[str]) -> str:
-    """Returns what distinguishes a cell from other series: other factors and the configuration.
-
-    ``labels`` are those of the cell's own combination: a label may name the level itself, which
-    does not distinguish series.
-    """
-    combination = campaign.combinations[cell.combination]
-    parts = [_short(name, value) for name, value in combination.items() if name not in factor.names]
-    constant = set.intersection(*(set(label.split()) for label in labels)) if labels else set()
-    parts += [word for word in cell.label.split() if word not in constant and word not in parts]
-    return ", ".join(parts)
-
-
-def _short(name: str, value: Value) -> str:
-    if isinstance(value, str):
-        return value
-    return f"{name} {level_text(name, value)}"
 
 
 def factor_title(factor: CampaignFactor) -> str:
@@ -136,54 +125,73 @@ def factor_title(factor: CampaignFactor) -> str:
     return " and ".join(name.replace("-", " ") for name in factor.names)
 
 
-def _figure(
-    factor: CampaignFactor,
-    metric: Metric,
-    directions: list[Direction],
-    series: list[Series],
-    curves: Sequence[Curve],
-) -> Markup:
-    title = factor_title(factor)
-    name = factor.names[0]
+def _figure(panel: Panel) -> Markup:
+    title, name = factor_title(panel.factor), panel.factor.names[0]
+    series = _series(panel)
     said = "; ".join(
         f"{one.name}: "
         + ", ".join(
-            f"{level_text(name, p.level)} {rate_range_text(p.low, p.high)}" for p in one.points
+            f"{level_text(name, p.level)} {figure_range_text(p.low, p.high, panel.unit)}"
+            for p in one.points
         )
         for one in series
     )
-    rules = [Rule(f"{c.name}, {c.direction}", c.direction, c.points, "solid") for c in curves]
+    words = f"{'Time' if panel.unit == 's' else 'Rate'} over {title}. {said}"
+    rules = [Rule(f"{c.name}, {c.direction}", c.direction, c.points, "solid") for c in panel.curves]
+    sentences = [f" Fitted to {curve.direction}, {curve.text}." for curve in panel.curves]
+    for one, line in zip(series, panel.lines, strict=True) if name == RANKS else []:
+        growth = growth_over_ranks(line)
+        if growth is not None:
+            sentences.append(f" {one.name}: {growth.text()}.")
+            if growth.holds:
+                drawn = _drawn(growth, one.points)
+                rules.append(Rule(f"{one.name}, fitted", one.colour, drawn, "solid"))
     labelled = len(series) > 1
-    if len(series) > MOST_SERIES:
-        image = _small_multiples(name, title, series)
-        rules = []
+    shown_legend = legend(series, rules, names_series=not labelled)
+    if panel.unit == "s" and name == RANKS:
+        # Powers of the number of ranks are straight lines.
+        drawn_lines = [_logarithmic(one, place) for place, one in enumerate(series)]
+        image = log_chart(drawn_lines, "time", seconds_text, words)
+        shown_legend = curve_legend(drawn_lines)
+    elif len(series) > MOST_SERIES:
+        image = _small_multiples(name, title, series, panel.unit)
+        shown_legend = legend(series, [], names_series=False)
     else:
-        if len(directions) == 1:
-            colour_of = colours(len(series))
-            series = [
-                replace(one, marker=place, own_colour=colour)
-                for place, (one, colour) in enumerate(zip(series, colour_of, strict=True))
-            ]
         frame = Frame(has_labels=labelled)
-        words = f"Rate over {title}. {said}"
-        image = line_chart(name, title, series, rules=rules, description=words, frame=frame)
-    which = f", {directions[0]}" if len(directions) == 1 else ""
+        units = SCALES[panel.unit]
+        image = line_chart(
+            name, title, series, rules=rules, description=words, units=units, frame=frame
+        )
+    which = f", {panel.names[0]}" if len(panel.names) == 1 else ""
+    about = sentence_case(metric_name(panel.metric, panel.unit))
     caption = join(
-        element("strong", f"{sentence_case(METRIC_NAME[metric])} over {title}{which}"),
+        element("strong", f"{about} over {title}{which}"),
         " \u2013 medians with their intervals; dashed, what was expected beforehand.",
-        *(f" Fitted to {curve.direction}, {curve.text}." for curve in curves),
+        *sentences,
     )
+    kind = panel.metric if panel.unit == "bytes/s" else panel.unit.replace("1/s", "operations")
     return figure(
-        f"factor-{'-'.join(factor.names)}-{metric}-{'-'.join(directions)}",
+        f"factor-{'-'.join(panel.factor.names)}-{kind}-{'-'.join(panel.names)}".replace("/", "-"),
         caption,
         image,
-        legend=legend(series, rules, names_series=not labelled),
-        table=_table(name, series),
+        legend=shown_legend,
+        table=_table(name, series, panel.unit),
         width=FULL_WIDTH,
     )
 
 
-def _small_multiples(name: str, title: str, series: Sequence[Series]) -> Markup:
+def _drawn(fit: Saturation, points: Sequence[Point]) -> list[tuple[Value, float]]:
+    levels = sorted(float(point.level) for point in points)
+    places = np.geomspace(levels[0], levels[-1], POINTS_PER_CURVE).tolist()
+    return [(place, fit.rate(place)) for place in places]
+
+
+def _logarithmic(one: Series, place: int) -> LogCurve:
+    points = [(int(point.level), point.value) for point in one.points]
+    return LogCurve(one.name, STYLES[place % len(STYLES)], place, points)
+
+
+def _small_multiples(name: str, title: str, series: Sequence[Series], unit: Unit) -> Markup:
     """Returns small drawings on one scale, one per series: many lines are indistinguishable."""
     top = largest(series, [])
     drawings = [
@@ -192,6 +200,7 @@ def _small_multiples(name: str, title: str, series: Sequence[Series]) -> Markup:
             title,
             [replace(one, marker=0)],
             description=f"Rate over {title}, {one.name}",
+            units=SCALES[unit],
             frame=Frame(SMALL_WIDTH, SMALL_HEIGHT, top, heading=one.name),
         )
         for one in series
@@ -199,7 +208,7 @@ def _small_multiples(name: str, title: str, series: Sequence[Series]) -> Markup:
     return element("div", *drawings, class_="small-multiples")
 
 
-def _table(name: str, series: Sequence[Series]) -> Markup:
+def _table(name: str, series: Sequence[Series], unit: Unit) -> Markup:
     rows = []
     for one in series:
         expected = {point.level: point for point in one.expected}
@@ -209,11 +218,11 @@ def _table(name: str, series: Sequence[Series]) -> Markup:
                 [
                     level_text(name, point.level),
                     one.name,
-                    rate(point.value),
-                    rate_range_text(point.low, point.high),
-                    rate(before.value) if before else NO_VALUE,
-                    rate_range_text(before.low, before.high) if before else NO_VALUE,
+                    shown(point.value, unit),
+                    figure_range_text(point.low, point.high, unit),
+                    shown(before.value, unit) if before else NO_VALUE,
+                    figure_range_text(before.low, before.high, unit) if before else NO_VALUE,
                 ]
             )
     head = [name, "series", "median", "interval", "expected", "expected interval"]
-    return table(head, rows, caption=f"Rates over {name}", numeric_from=2)
+    return table(head, rows, caption=f"Figures over {name}", numeric_from=2)

@@ -102,7 +102,7 @@ def _figure(campaign: Campaign, name: str, found: Found) -> Markup:
         at = {e.combination: float(campaign.combinations[e.combination][EXPONENT]) for e in entries}
         points = [Point(at[e.combination], e.rate, e.low, e.high) for e in entries]
         expected = [
-            Point(at[e.combination], e.expected.rate, e.expected.low, e.expected.high)
+            Point(at[e.combination], e.expected.value, e.expected.low, e.expected.high)
             for e in entries
             if e.expected is not None
         ]
@@ -162,7 +162,7 @@ def _table(campaign: Campaign, found: Found) -> Markup:
                     direction,
                     rate(e.rate),
                     rate_range_text(e.low, e.high),
-                    rate(e.expected.rate) if e.expected else NO_VALUE,
+                    rate(e.expected.value) if e.expected else NO_VALUE,
                     rate(e.synchronous),
                     rate(e.ceiling),
                     share,

@@ -6,9 +6,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from weir.analysis.campaign_summary import level_text
 from weir.report.chart import FULL_WIDTH, LinearScale, LogScale, drawing, line, text
 from weir.report.markup import Markup, element, join
-from weir.report.quantities import RATE_UNITS, Unit, fitting_unit, size_text
+from weir.report.quantities import RATE_UNITS, Unit, fitting_unit
 from weir.results.campaign import Value
 
 LEFT, RIGHT, TOP, BOTTOM = 62.0, 18.0, 20.0, 48.0
@@ -24,7 +25,6 @@ MOST_SERIES = 1 + len(OTHER_COLOURS)
 LABEL_WIDTH = 150.0
 """Width beside the last points for the names of the series."""
 LABEL_HEIGHT = 14.0
-SIZE_NAMES = ("block", "transfer", "size", "bytes", "stripe")
 
 
 @dataclass(frozen=True)
@@ -104,18 +104,6 @@ def colours(count: int) -> list[str | None]:
 
 
 WHOLE = Frame()
-
-
-def level_text(name: str, level: Value) -> str:
-    """Formats a level for people; sizes have their unit."""
-    if isinstance(level, int) and not isinstance(level, bool) and is_size(name):
-        return size_text(level)
-    return f"{level:g}" if isinstance(level, float) else str(level)
-
-
-def is_size(name: str) -> bool:
-    """Returns whether a setting's numbers are bytes, judging by its name."""
-    return any(word in SIZE_NAMES for word in name.split("-")) and name != "scalapack-block"
 
 
 class Axis:

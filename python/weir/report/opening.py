@@ -8,9 +8,9 @@ from weir.analysis.opening import opening_listing
 from weir.report import listing
 from weir.report.chart import figure, table
 from weir.report.comparison import extremes
-from weir.report.log_chart import STYLES, Curve, curve_legend, has_points, log_chart
+from weir.report.log_chart import Curve, curve_legend, has_points, log_chart
 from weir.report.markup import Child, Markup, element, join
-from weir.report.quantities import count, grouped, plural, seconds, seconds_text
+from weir.report.quantities import count, grouped, plural, seconds
 from weir.report.sources import Source
 from weir.results.opening_records import StepOperations
 from weir.results.schema import Run
@@ -119,35 +119,3 @@ def _compared(run: Run) -> list[Child]:
         counted = None if step is None else step.operations
         cells.append(None if counted is None else count(counted.total))
     return cells
-
-
-def over_ranks(runs: Sequence[Run]) -> Markup | None:
-    """Draws times of creating and opening over a campaign's numbers of ranks, by configuration."""
-    labels = list(dict.fromkeys(run.label for run in runs if run.opening))
-    figures = [_over_ranks(runs, labels, step) for step in ("create", "open")]
-    return join(*(one for one in figures if one is not None)) if any(figures) else None
-
-
-def _over_ranks(runs: Sequence[Run], labels: Sequence[str], step: str) -> Markup | None:
-    curves = [
-        Curve(label, STYLES[place % len(STYLES)], place, _times(runs, label, step))
-        for place, label in enumerate(labels)
-    ]
-    if not has_points(curves) or len({r for one in curves for r, _ in one.measured}) < 2:
-        return None
-    caption = f"Time to {step}, over the ranks"
-    drawn = log_chart(curves, "time", seconds_text, caption)
-    names = ["configuration", "ranks", "median"]
-    rows = [[c.name, grouped(r), seconds(v)] for c in curves for r, v in c.measured]
-    data = table(names, rows, caption=caption)
-    return figure(f"opening-{step}", caption, drawn, legend=curve_legend(curves), table=data)
-
-
-def _times(runs: Sequence[Run], label: str, step: str) -> list[tuple[int, float]]:
-    return sorted(
-        (run.plan.ranks, one.times.median)
-        for run in runs
-        if run.label == label
-        for one in run.opening
-        if one.step == step
-    )

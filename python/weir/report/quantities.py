@@ -44,6 +44,13 @@ SIZE_UNITS = (
 PER_SECOND = (Unit("1/s", 1), Unit("1000/s", 1e3), Unit("million/s", 1e6))
 TIME_UNITS = (Unit("ns", 1e-9), Unit("µs", 1e-6), Unit("ms", 1e-3), Unit("s", 1))
 
+SCALES: dict[FigureUnit, Sequence[Unit]] = {
+    "bytes/s": RATE_UNITS,
+    "1/s": PER_SECOND,
+    "s": TIME_UNITS,
+}
+"""The scales in which figures of a unit are drawn."""
+
 
 def fitting_unit(units: Sequence[Unit], value: float) -> Unit:
     """Returns the largest of the ascending units that is at most the value, else the smallest."""
@@ -122,11 +129,6 @@ def rate(bytes_per_second: float | None, unit: Unit | None = None) -> Markup:
     text = (unit or rate_unit(bytes_per_second)).text(bytes_per_second)
     exact = f"{grouped(round(bytes_per_second))} bytes per second"
     return element("data", text, value=repr(float(bytes_per_second)), title=exact)
-
-
-def figure_unit(largest: float, unit: FigureUnit) -> Unit:
-    """Returns the most readable scale for figures of this unit up to ``largest``."""
-    return fitting_unit({"bytes/s": RATE_UNITS, "1/s": PER_SECOND, "s": TIME_UNITS}[unit], largest)
 
 
 def figure_text(value: float, unit: FigureUnit) -> str:

@@ -10,15 +10,15 @@ from weir.report.sources import Source, directions, headline_rate
 from weir.results.expectations import (
     Direction,
     ExpectedRate,
-    Metric,
     RateVerdict,
 )
 from weir.results.schema import CacheVerdict, Run
+from weir.results.series import Unit
 from weir.results.served_by import served_by
 
 DIRECTION_NOUN: dict[Direction, str] = {"write": "Writing", "read": "Reading"}
 
-METRIC_TEXT: dict[Metric, str] = {
+METRIC_TEXT: dict[str, str] = {
     "span": "bytes over the time from the first rank\u2019s start to the last rank\u2019s end, "
     "operation by operation",
     "slowest_rank": "bytes over the I/O time of the slowest rank",
@@ -26,12 +26,13 @@ METRIC_TEXT: dict[Metric, str] = {
     "foreground": "bytes over the time the slowest rank was blocked in I/O, the effective "
     "aggregate asynchronous rate (EAAR)",
 }
-METRIC_NAME: dict[Metric, str] = {
+METRIC_NAME: dict[str, str] = {
     "span": "aggregate rate, first start to last end",
     "slowest_rank": "aggregate rate by slowest rank",
     "sum_of_ranks": "sum of the ranks\u2019 own rates",
     "foreground": "effective rate (EAAR)",
 }
+TIME_TEXT = "time from the first rank\u2019s start to the last rank\u2019s end"
 FUNCTION_TEXT = {
     "S": "builds and writes the signal matrices",
     "D": "inverts the data matrix",
@@ -57,6 +58,17 @@ CACHE_TEXT: dict[CacheVerdict, str] = {
     "mixed": "partly storage, partly memory",
     "unknown": "storage or memory: not known",
 }
+
+
+def metric_name(metric: str, unit: Unit) -> str:
+    """Returns a few words for how figures of this unit are formed."""
+    return "time, first start to last end" if unit == "s" else METRIC_NAME[metric]
+
+
+def metric_text(metric: str, unit: Unit) -> str:
+    """Says how figures of this unit are formed."""
+    said = TIME_TEXT if unit == "s" else METRIC_TEXT[metric]
+    return said.replace("bytes over", "operations over") if unit == "1/s" else said
 
 
 def sentence_case(text: str) -> str:

@@ -17,7 +17,7 @@ import numpy as np
 from weir.results.errors import ResultError
 from weir.results.events import COLUMN_TYPES, PARQUET_FILE, SQL_TYPES
 from weir.results.folder import find_run_folders, load_run
-from weir.results.tables import TABLES, Row, rows_of
+from weir.results.tables import TABLES, VIEWS, Row, rows_of
 
 if TYPE_CHECKING:
     import duckdb
@@ -35,7 +35,7 @@ class Answer:
 
 
 def open_index(root: Path, warn: Callable[[str], None]) -> duckdb.DuckDBPyConnection:
-    """Returns a connection to the database with the tables of ``TABLES`` and the view ``events``.
+    """Returns a connection to the database: ``TABLES``, ``VIEWS`` and the view ``events``.
 
     A folder with an invalid ``run.json``, and any further folder with the same id, are left out;
     ``warn`` is called with one line for each.
@@ -63,6 +63,8 @@ def open_index(root: Path, warn: Callable[[str], None]) -> duckdb.DuckDBPyConnec
     connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
     for table, columns in TABLES.items():
         _create_table(connection, table, columns, rows[table])
+    for view, selected in VIEWS.items():
+        connection.execute(f"CREATE VIEW {view} AS {selected}")
     _create_events_view(connection, event_files)
     return connection
 

@@ -3,6 +3,10 @@
 ``folder`` is the path of the run folder relative to the given root; ``run_id`` joins the tables; a
 parameter is ``parameters->>'no_pix'``. ``events`` is a view over the finalized ``events.parquet``
 files (see ``weir.results.events``) with the column ``run_id`` in front.
+
+``series`` has a row for each figure of a run, whatever its unit (bytes/s, 1/s or s): rates of bytes
+by direction (function ``all``) and by function, rates of operations by action, times of steps.
+``points`` has their values by repetition.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from weir.results.figures import Figure, figures_of, parts_of, values_of
 from weir.results.schema import Repetition, Run
 from weir.results.served_by import served_by
 
@@ -72,24 +77,46 @@ TABLES: dict[str, dict[str, str]] = {
         "token_wait_seconds_max": "DOUBLE",
         "cache_verdict": "VARCHAR",
     },
-    "rates": {
+    "series": {
         "run_id": "VARCHAR",
+        "name": "VARCHAR",
+        "function": "VARCHAR",
         "direction": "VARCHAR",
         "metric": "VARCHAR",
+        "unit": "VARCHAR",
         "headline": "BOOLEAN",
         "repetitions": "INTEGER",
-        "median_bytes_per_second": "DOUBLE",
-        "low_bytes_per_second": "DOUBLE",
-        "high_bytes_per_second": "DOUBLE",
+        "median": "DOUBLE",
+        "low": "DOUBLE",
+        "high": "DOUBLE",
+        "mean": "DOUBLE",
+        "standard_deviation": "DOUBLE",
         "confidence": "DOUBLE",
         "converged": "BOOLEAN",
+        "operations": "BIGINT",
+        "p50_ns": "BIGINT",
+        "p90_ns": "BIGINT",
+        "p99_ns": "BIGINT",
+        "p999_ns": "BIGINT",
+        "p9999_ns": "BIGINT",
+        "max_ns": "BIGINT",
         "served_by": "VARCHAR",
-        "expected_bytes_per_second": "DOUBLE",
-        "expected_low_bytes_per_second": "DOUBLE",
-        "expected_high_bytes_per_second": "DOUBLE",
+        "expected": "DOUBLE",
+        "expected_low": "DOUBLE",
+        "expected_high": "DOUBLE",
         "limiting_stage": "VARCHAR",
         "ratio": "DOUBLE",
         "verdict": "VARCHAR",
+    },
+    "points": {
+        "run_id": "VARCHAR",
+        "repetition": "INTEGER",
+        "warmup": "BOOLEAN",
+        "function": "VARCHAR",
+        "direction": "VARCHAR",
+        "metric": "VARCHAR",
+        "unit": "VARCHAR",
+        "value": "DOUBLE",
     },
     "effective": {
         "run_id": "VARCHAR",
@@ -109,8 +136,25 @@ TABLES: dict[str, dict[str, str]] = {
         "bytes": "BIGINT",
         "io_seconds_max": "DOUBLE",
         "bytes_per_second": "DOUBLE",
+        "operations": "BIGINT",
+        "busy_seconds_max": "DOUBLE",
+        "per_second": "DOUBLE",
     },
 }
+
+VIEWS = {
+    "rates": """
+        SELECT run_id, direction, metric, headline, repetitions, median AS median_bytes_per_second,
+            low AS low_bytes_per_second, high AS high_bytes_per_second, confidence, converged,
+            served_by, expected AS expected_bytes_per_second,
+            expected_low AS expected_low_bytes_per_second,
+            expected_high AS expected_high_bytes_per_second, limiting_stage, ratio, verdict
+        FROM series WHERE unit = 'bytes/s' AND function = 'all'
+    """,
+}
+"""What SQL finds besides the tables: each is a selection from them."""
+
+PERCENTILES = ("p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns")
 
 LONG_COLUMNS = frozenset({"parameters", "command", "environment"})
 """Columns of ``runs`` whose cells contain pages of text."""
@@ -125,7 +169,12 @@ def rows_of(run: Run, folder: str) -> dict[str, list[Row]]:
             for r in run.repetitions
         ],
         "phases": [row for r in run.repetitions for row in _phase_rows(run, r)],
-        "rates": _rate_rows(run),
+        "series": [_series_row(run, one) for one in (*figures_of(run), *parts_of(run))],
+        "points": [
+            (run.id, r.index, r.warmup, *place, unit, value)
+            for r in run.repetitions
+            for place, unit, value in values_of(r)
+        ],
         "effective": [
             (
                 run.id,
@@ -138,20 +187,7 @@ def rows_of(run: Run, folder: str) -> dict[str, list[Row]]:
             )
             for rate in run.effective
         ],
-        "nodes": [
-            (
-                run.id,
-                node.host,
-                len(node.ranks),
-                phase.function,
-                phase.direction,
-                phase.bytes,
-                phase.io_seconds_max,
-                phase.rate_bytes_per_second,
-            )
-            for node in run.nodes
-            for phase in node.phases
-        ],
+        "nodes": list(_node_rows(run)),
     }
 
 
@@ -208,37 +244,41 @@ def _phase_rows(run: Run, repetition: Repetition) -> Iterator[Row]:
         )
 
 
-def _rate_rows(run: Run) -> list[Row]:
-    expected = {
-        (rate.direction, rate.metric): rate
-        for rate in (run.expectation.rates if run.expectation else [])
-    }
-    judged = {
-        (rate.direction, rate.metric): rate for rate in (run.verdict.rates if run.verdict else [])
-    }
-    rows: list[Row] = []
-    for rate in run.rates:
-        key = (rate.direction, rate.metric)
-        before, after = expected.get(key), judged.get(key)
-        rows.append(
-            (
-                run.id,
-                rate.direction,
-                rate.metric,
-                rate.headline,
-                len(rate.values),
-                rate.median,
-                rate.low,
-                rate.high,
-                rate.confidence,
-                rate.converged,
-                served_by(run, rate.direction) or "unknown",
-                before.value if before else None,
-                before.low if before else None,
-                before.high if before else None,
-                before.limiting_stage if before else None,
-                after.ratio if after else None,
-                after.verdict if after else None,
-            )
-        )
-    return rows
+def _series_row(run: Run, figure: Figure) -> Row:
+    series, judged, latencies = figure.series, figure.verdict, figure.latencies
+    made = figure.expected.quantity if figure.expected else None
+    return (
+        run.id,
+        figure.name,
+        *figure.place,
+        figure.unit,
+        figure.headline,
+        len(series.values),
+        series.median,
+        series.low,
+        series.high,
+        series.mean,
+        series.deviation,
+        series.confidence,
+        series.converged,
+        *(getattr(latencies, name, None) for name in ("count", *PERCENTILES)),
+        (served_by(run, figure.direction) or "unknown") if figure.direction else None,
+        *((made.value, made.low, made.high) if made else (None, None, None)),
+        figure.expected.limiting_stage if figure.expected else None,
+        judged.ratio if judged else None,
+        judged.verdict if judged else None,
+    )
+
+
+def _node_rows(run: Run) -> Iterator[Row]:
+    ranks = {node.host: len(node.ranks) for node in run.nodes}
+    for node in run.nodes:
+        for phase in node.phases:
+            moved = (phase.bytes, phase.io_seconds_max, phase.rate_bytes_per_second)
+            place = (phase.function, phase.direction)
+            yield (run.id, node.host, ranks[node.host], *place, *moved, None, None, None)
+    for action in run.metadata:
+        for one in action.nodes:
+            done = (one.operations, one.busy_seconds_max, one.median_per_second)
+            where = (run.id, one.host, ranks.get(one.host))
+            yield (*where, action.action, None, None, None, None, *done)
