@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import statistics
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from synthetic import make_events, make_run, write_run_folder
+from test_open import opened
+from test_report_metadata import metadata_run
 from weir.analysis.compare import FigureComparison, compare, pair_by_label
 from weir.model.verdict import verdict
 from weir.results.errors import ResultError
 from weir.results.finalize import finalize
 from weir.results.index import query
+from weir.results.schema import Run
 from weir.results.tables import TABLES, VIEWS
 
 
@@ -62,6 +67,67 @@ def test_rates_carry_expectation_and_verdict(root: Path) -> None:
         (direction, "span", measured[direction], expected[direction], "as expected")
         for direction in ("read", "write")
     ]
+
+
+@pytest.fixture(scope="module")
+def of_all_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One run that moves bytes behind computation, one of operations on names, one of steps."""
+    root = tmp_path_factory.mktemp("kinds")
+    fields: dict[str, Any] = {"label": "MPI SHARED ASYNC", "has_sibling": True, "finalized": True}
+    write_run_folder(root / "bytes", make_run(**fields), make_events())
+    named = json.loads(metadata_run(1.5).model_dump_json())
+    node = {"host": "node00", "operations": 4, "busy_seconds_max": 1.5, "median_per_second": 2.5}
+    named |= {"id": "names", "label": "names"}
+    named["metadata"][0]["nodes"] = [node]
+    expected = {"action": "create", "expected_per_second": 7e3, "how": "test data"}
+    expected |= {"low_per_second": 6e3, "high_per_second": 8e3, "limiting_stage": "file system"}
+    named["expectation"] = {"made_utc": "", "rates": [], "metadata": [expected]}
+    write_run_folder(root / "names", Run.model_validate(named), make_events())
+    opening = opened("POSIX", 1e-3, 2e-3, 3e-3).model_copy(update={"id": "steps"})
+    write_run_folder(root / "steps", opening, make_events())
+    finalize(root / "names", verdict)
+    return root
+
+
+def test_figures_of_every_unit_are_in_one_table(of_all_kinds: Path) -> None:
+    sql = "SELECT name, metric, unit, median, expected, verdict, p50_ns FROM series "
+    (create,) = ask(of_all_kinds, sql + "WHERE run_id = 'names' AND headline")
+    assert create == ("create", "span", "1/s", 3456.7, 7e3, "below", 5000)
+    (step,) = ask(of_all_kinds, sql + "WHERE run_id = 'steps' AND unit = 's'")
+    assert step == ("open", "span", "s", 2e-3, None, None, None)
+    spread = "SELECT mean, standard_deviation FROM series WHERE name = 'open'"
+    assert ask(of_all_kinds, spread) == [pytest.approx((2e-3, 1e-3))]
+    units = ask(of_all_kinds, "SELECT DISTINCT unit FROM points ORDER BY unit")
+    assert units == [("1/s",), ("bytes/s",)]
+
+
+def test_the_functions_of_a_direction_are_figures_too(root: Path) -> None:
+    run = make_run(label="POSIX UNIQUE SYNC", seed=1)
+    which = f"run_id = '{run.id}' AND name = 'S write' AND metric = 'span'"
+    ((median, longest),) = ask(root, f"SELECT median, max_ns FROM series WHERE {which}")
+    phases = [p for r in run.repetitions if not r.warmup for p in r.phases if p.function == "S"]
+    assert median == statistics.median(p.rate_span_bytes_per_second or 0 for p in phases)
+    assert longest == next(one.max_ns for one in run.histograms if one.function == "S")
+
+
+def test_every_column_is_filled_by_some_run(of_all_kinds: Path, root: Path) -> None:
+    for table, columns in TABLES.items():
+        counted = ", ".join(f'count("{name}")' for name in columns)
+        (first,), (second,) = (
+            ask(at, f"SELECT {counted} FROM {table}") for at in (of_all_kinds, root)
+        )
+        empty = [name for name, a, b in zip(columns, first, second, strict=True) if not a + b]
+        assert empty == [], table
+
+
+def test_operations_and_times_are_compared_as_rates_are() -> None:
+    one = metadata_run(1.5)
+    (created,) = compare(one, one).figures
+    assert (created.figure.name, created.figure.unit, created.ratio) == ("create", "1/s", 1.0)
+    first, second = opened("POSIX", 1e-3, 1e-3, 1e-3), opened("POSIX", 2e-3, 3e-3, 4e-3)
+    steps = [one for one in compare(first, second).figures if one.figure.unit == "s"]
+    assert [(one.figure.name, one.ratio) for one in steps] == [("open", pytest.approx(3))]
+    assert not steps[0].intervals_overlap
 
 
 def test_phases_and_events_count_the_same_bytes(root: Path) -> None:

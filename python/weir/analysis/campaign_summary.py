@@ -14,11 +14,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from weir.analysis.listing import Cell as Listed
+from weir.analysis.listing import Listing, Value, Word
 from weir.analysis.saturation import Saturation, fit_saturation
-from weir.results.campaign import Campaign, CampaignFactor, Value
+from weir.results.campaign import Campaign, CampaignFactor
+from weir.results.campaign import Value as Level
 from weir.results.expectations import Direction
 from weir.results.figures import Figure, Place, figures_of
-from weir.results.quantities import size_text, value_text
+from weir.results.quantities import percent_text, range_text, size_text, value_text
 from weir.results.record import WORST_FIRST, Quantity
 from weir.results.schema import Run
 from weir.results.series import Judged, Unit
@@ -75,7 +78,7 @@ class Line:
     others: str
     """What distinguishes them: the levels of other factors, and the configuration."""
     direction: Direction | None
-    levels: list[Value]
+    levels: list[Level]
     cells: list[Cell]
 
     @property
@@ -169,6 +172,32 @@ def _median(values: Iterable[float | None]) -> float | None:
     return statistics.median(known) if known else None
 
 
+def combinations_listing(campaign: Campaign, cells: Sequence[Cell]) -> Listing:
+    """Returns a row for each combination, configuration and figure."""
+    names = [name for factor in campaign.factors for name in factor.names]
+    # If each combination has one configuration, its factors' levels identify it.
+    places = {(cell.combination, cell.label) for cell in cells}
+    labelled = not names or len(places) > len({combination for combination, _ in places})
+    rows = []
+    for cell in cells:
+        combination, made = campaign.combinations[cell.combination], cell.expected
+        interval = range_text(cell.low, cell.high, cell.unit)
+        word, _, remark = cell.verdict.partition(" in ")
+        row: list[Listed] = [level_text(name, combination[name]) for name in names]
+        row += [cell.label] if labelled else []
+        row += [cell.shown_name, Value(cell.runs, "count"), Value(cell.median, cell.unit)]
+        row.append(f"{interval} ({percent_text(cell.confidence)})")
+        row += (
+            [Value(made.value, cell.unit), f"{cell.median / made.value:.2f}"]
+            if made
+            else ["none", ""]
+        )
+        rows.append([*row, Word(word, f" in {remark}" if remark else "")])
+    head = [*names, *(["configuration"] if labelled else []), ""]
+    figures = ["runs", "median", "interval (coverage)", "expected", "ratio", "verdict"]
+    return Listing("Every combination", [*head, *figures], rows, len(head))
+
+
 def lines_over(campaign: Campaign, factor: CampaignFactor, cells: Sequence[Cell]) -> list[Line]:
     """Returns the cells by figure and by what else distinguishes them."""
     labels: dict[int, set[str]] = {}
@@ -216,7 +245,7 @@ def _others_text(campaign: Campaign, factor: CampaignFactor, cell: Cell, labels:
     return ", ".join(parts)
 
 
-def level_text(name: str, level: Value) -> str:
+def level_text(name: str, level: Level) -> str:
     """Formats a level for people; sizes have their unit."""
     is_size = any(word in SIZE_NAMES for word in name.split("-")) and name != "scalapack-block"
     if isinstance(level, int) and not isinstance(level, bool) and is_size:

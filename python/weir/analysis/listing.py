@@ -17,7 +17,14 @@ class Value(NamedTuple):
     unit: Unit | Literal["count", "share"]
 
 
-Cell = str | Value | None
+class Word(NamedTuple):
+    """A verdict, with the number of runs that have it if runs disagree."""
+
+    verdict: str
+    remark: str = ""
+
+
+Cell = str | Value | Word | None
 
 
 @dataclass(frozen=True)
@@ -36,6 +43,8 @@ class Listing:
 
 def cell_text(cell: Cell) -> str:
     """Formats a cell for a terminal."""
+    if isinstance(cell, Word):
+        return cell.verdict + cell.remark
     if not isinstance(cell, Value):
         return cell or ""
     if cell.unit == "count":

@@ -12,7 +12,7 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 
 from weir.analysis.flagfile import polled_listing
-from weir.analysis.listing import Listing, cell_text
+from weir.analysis.listing import Cell, Listing, Word, cell_text
 from weir.analysis.opening import opening_listing
 from weir.bench.messages import Progress
 from weir.bench.program import PlannedJob
@@ -27,12 +27,11 @@ from weir.results.quantities import (
     size_text,
     value_text,
 )
-from weir.results.record import VerdictWord
 from weir.results.schema import Run
 from weir.results.series import Expected
 from weir.results.served_by import served_by
 
-COLOURS: dict[VerdictWord, str] = {
+COLOURS: dict[str, str] = {
     "as expected": "green",
     "not decided": "cyan",
     "below": "yellow",
@@ -279,11 +278,17 @@ def show_listing(console: Console, listing: Listing | None) -> None:
     first = listing.numeric_from
     table = plain_table(*listing.head[:first], *(f">{name}" for name in listing.head[first:]))
     for row in listing.rows:
-        table.add_row(*(escape(cell_text(cell)) for cell in row))
+        table.add_row(*(_coloured(cell) for cell in row))
     console.print(table)
     for remark in (listing.lead, listing.note):
         if remark:
             console.print(remark, highlight=False, markup=False)
+
+
+def _coloured(cell: Cell) -> str:
+    text = escape(cell_text(cell))
+    colour = COLOURS.get(cell.verdict) if isinstance(cell, Word) else None
+    return f"[{colour}]{text}[/]" if colour else text
 
 
 def plain_table(*names: str) -> Table:

@@ -10,13 +10,11 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from weir.analysis.campaign_summary import Cell
-from weir.bench.display import COLOURS, METRIC_NAMES
 from weir.campaign.arguments import name_of
 from weir.campaign.execution import Step
 from weir.campaign.setup import Setup
-from weir.results.campaign import Campaign, CampaignFactor
-from weir.results.quantities import percent_text, range_text, size_text, value_text
+from weir.results.campaign import CampaignFactor
+from weir.results.quantities import size_text
 
 MOST_LEVELS_SHOWN = 12
 
@@ -138,39 +136,3 @@ def show_finished(console: Console, step: Step, rates: Sequence[str]) -> None:
         markup=False,
         soft_wrap=True,
     )
-
-
-def show_summary(console: Console, campaign: Campaign, cells: Sequence[Cell]) -> None:
-    """Prints one line per combination, configuration and direction."""
-    labels = {cell.label for cell in cells}
-    kinds = {(cell.metric, cell.unit) for cell in cells}
-    table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
-    for factor in campaign.factors:
-        for name in factor.names:
-            table.add_column(name, justify="right", no_wrap=True)
-    if len(labels) > 1:
-        table.add_column("configuration", no_wrap=True)
-    table.add_column("")
-    if len(kinds) > 1:
-        table.add_column("rate")
-    for name in ("runs", "median", "interval", "expected", "ratio"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    for cell in cells:
-        combination = campaign.combinations[cell.combination]
-        row = [str(value) for value in combination.values()]
-        row += [escape(cell.label)] if len(labels) > 1 else []
-        row += [cell.shown_name]
-        row += [METRIC_NAMES[cell.metric]] if len(kinds) > 1 else []
-        expected = cell.expected
-        word = next((w for w in COLOURS if cell.verdict.startswith(w)), None)
-        row += [
-            str(cell.runs),
-            value_text(cell.median, cell.unit),
-            f"{range_text(cell.low, cell.high, cell.unit)} ({percent_text(cell.confidence)})",
-            value_text(expected.value, cell.unit) if expected else "none",
-            f"{cell.median / expected.value:.2f}" if expected else "",
-            f"[{COLOURS[word]}]{escape(cell.verdict)}[/]" if word else escape(cell.verdict),
-        ]
-        table.add_row(*row)
-    console.print(table)

@@ -11,7 +11,13 @@ from typing import Annotated
 
 import typer
 
-from weir.analysis.campaign_summary import cells_of, effective_of, growth_texts
+from weir.analysis.campaign_summary import (
+    cells_of,
+    combinations_listing,
+    effective_of,
+    growth_texts,
+)
+from weir.bench.display import show_listing
 from weir.bench.errors import USAGE, BenchError
 from weir.bench.platforms import find_platform
 from weir.campaign import display
@@ -201,7 +207,7 @@ def _show_results(setup: Setup, output: Path) -> None:
         return
     cells = cells_of(setup.campaign, finished)
     if cells:
-        display.show_summary(console, setup.campaign, cells)
+        show_listing(console, combinations_listing(setup.campaign, cells))
     for text in growth_texts(setup.campaign, cells):
         console.print(text, highlight=False, markup=False, soft_wrap=True)
     write_curves(output, setup.campaign, cells)

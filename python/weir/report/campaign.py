@@ -6,13 +6,19 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from weir.analysis.campaign_summary import Cell, cells_of, effective_of, level_text
-from weir.report import factor_charts, hiding
+from weir.analysis.campaign_summary import (
+    Cell,
+    cells_of,
+    combinations_listing,
+    effective_of,
+    level_text,
+)
+from weir.report import factor_charts, hiding, listing
 from weir.report.chart import table
 from weir.report.comparison import ORDER
 from weir.report.markup import Markup, element, join
 from weir.report.page import document
-from weir.report.quantities import NO_VALUE, figure_range_text, percent_text, plural, shown
+from weir.report.quantities import NO_VALUE, plural
 from weir.report.wording import (
     DIRECTION_NOUN,
     badge,
@@ -138,46 +144,11 @@ def _sections(
 
 def render_combinations(campaign: Campaign, cells: Sequence[Cell]) -> Markup:
     """A row for each combination, direction and metric."""
-    names = [name for factor in campaign.factors for name in factor.names]
     notes = [
         element("p", f"{sentence_case(metric_name(*kind))}: {metric_text(*kind)}.", class_="note")
         for kind in dict.fromkeys((cell.metric, cell.unit) for cell in cells)
     ]
-    # If each combination has one configuration, its factors' levels identify it.
-    several = len({(cell.combination, cell.label) for cell in cells}) > len(
-        {cell.combination for cell in cells}
-    )
-    rows = []
-    for cell in cells:
-        combination = campaign.combinations[cell.combination]
-        levels = [level_text(name, combination[name]) for name in names]
-        expected = cell.expected
-        rows.append(
-            [
-                *(levels or [campaign.workload]),
-                *([cell.label] if several or not names else []),
-                cell.shown_name,
-                str(cell.runs),
-                element("strong", shown(cell.median, cell.unit)),
-                join(
-                    figure_range_text(cell.low, cell.high, cell.unit),
-                    f" ({percent_text(cell.confidence)})",
-                ),
-                shown(expected.value, cell.unit) if expected else NO_VALUE,
-                percent_text(cell.median / expected.value) if expected else NO_VALUE,
-                _verdict(cell.verdict),
-            ]
-        )
-    head = [*(names or ["workload"]), *(["configuration"] if several or not names else [])]
-    numeric = len(head) + 1
-    head += ["", "runs", "median", "interval (coverage)", "expected", "of it", "verdict"]
-    return join(notes, table(head, rows, caption="Every combination", numeric_from=numeric))
-
-
-def _verdict(text: str) -> Markup:
-    """Returns a verdict's badge, with the number of runs that gave it if runs disagree."""
-    word, separator, count = text.partition(" in ")
-    return join(badge(word), f" in {count}" if separator else None)
+    return join(notes, listing.render(combinations_listing(campaign, cells)))
 
 
 def _runs(path: Path, campaign: Campaign, finished: Runs) -> Markup:

@@ -7,10 +7,11 @@ from statistics import median
 
 from weir.analysis.lookup_verdict import judge_look_ups_of
 from weir.report.chart import table
+from weir.report.latency import percentiles
 from weir.report.markup import Child, Markup, element, join
-from weir.report.quantities import count, nanoseconds, percent_text, significant
+from weir.report.quantities import count, interval, nanoseconds, percent_text, shown
 from weir.report.sources import Source, measured
-from weir.results.action_records import ActionResult, OperationMetric, OperationRate
+from weir.results.action_records import ActionResult
 from weir.results.record import Spread
 from weir.results.schema import Run
 
@@ -23,6 +24,10 @@ EXPLANATION = (
     "barrier takes longer than the operations. What answered a look-up is judged by its latencies "
     "and the file system: memory is this node's own, server or storage what lies behind it."
 )
+
+
+HEAD = ["Action", "operations", "per second", "interval", "answered by", "with barrier"]
+HEAD += ["p50", "p99", "p99.9", "longest", "slowest rank"]
 
 
 @dataclass(frozen=True)
@@ -55,34 +60,11 @@ def _excess(spread: Spread) -> float:
     return spread.max / spread.mean
 
 
-def rate_of(result: ActionResult, metric: OperationMetric) -> OperationRate | None:
-    return next((rate for rate in result.rates if rate.metric == metric), None)
-
-
-def headline_of(result: ActionResult) -> OperationRate | None:
-    """Returns the rate that is compared with the expectation."""
-    return next((rate for rate in result.rates if rate.headline), None)
-
-
 def render(source: Source) -> Markup | None:
     """Returns one row per action; None for other workloads."""
     run = source.run
     if not run.metadata:
         return None
-    head = [
-        "Action",
-        "operations",
-        "per second",
-        "interval",
-        "answered by",
-        "with barrier",
-        "p50",
-        "p99",
-        "p99.9",
-        "longest",
-        "slowest rank",
-    ]
-    rows = [_row(run, result) for result in run.metadata]
     said = EXPLANATION
     if any(result.item == "entry" for result in run.metadata):
         said += (
@@ -93,65 +75,31 @@ def render(source: Source) -> Markup | None:
             " Below a mix, each of its operations: per second of the whole mix's time, with its "
             "own latencies."
         )
+    rows = [_row(run, result) for result in run.metadata]
     caption = "Rates and latencies of each action"
-    return join(element("p", said, class_="note"), table(head, rows, caption=caption))
+    return join(element("p", said, class_="note"), table(HEAD, rows, caption=caption))
 
 
 def _row(run: Run, result: ActionResult) -> list[Child]:
-    own = headline_of(result)
-    barrier = rate_of(result, "barrier")
+    own = next((rate for rate in result.rates if rate.headline), None)
+    barrier = next((rate for rate in result.rates if rate.metric == "barrier"), None)
+    # A mix may end before its plan does: the operations of the last measured repetition.
+    phases = [one for repetition in measured(run) for one in repetition.metadata]
+    done = [one.operations for one in phases if one.action == result.action]
+    answer, slow = judge_look_ups_of(run, result), straggler_of(run, result.action)
     latencies = result.latencies
-    straggler = straggler_of(run, result.action)
+    slowest: Child = "even"
+    if slow is not None:
+        more = f"{percent_text(slow.over_mean - 1)} over the mean, rank {slow.rank} on "
+        slowest = join(more, element("bdi", slow.host))
     return [
         result.action,
-        count(_operations(run, result.action)),
-        _per_second(own),
-        _interval(own),
-        _answer(run, result),
-        _per_second(barrier),
-        nanoseconds(latencies.p50_ns),
-        nanoseconds(latencies.p99_ns),
-        nanoseconds(latencies.p999_ns),
+        count(done[-1] if done else 0),
+        None if own is None else shown(own.median, own.unit),
+        None if own is None else interval(own),
+        None if answer is None else element("span", answer.answer, title=answer.text),
+        None if barrier is None else shown(barrier.median, barrier.unit),
+        *(nanoseconds(value) for name, value in percentiles(latencies) if name in HEAD),
         nanoseconds(latencies.max_ns),
-        _straggler(straggler),
+        slowest,
     ]
-
-
-def _operations(run: Run, action: str) -> int:
-    """Returns the last measured repetition's operations: a mix may end before its plan does."""
-    return next(
-        (
-            phase.operations
-            for repetition in reversed(measured(run))
-            for phase in repetition.metadata
-            if phase.action == action
-        ),
-        0,
-    )
-
-
-def _per_second(rate: OperationRate | None) -> Child:
-    if rate is None:
-        return None
-    exact = f"{rate.median!r} per second"
-    text = significant(rate.median)
-    return element("data", text, value=repr(rate.median), title=exact)
-
-
-def _interval(rate: OperationRate | None) -> Child:
-    if rate is None:
-        return None
-    return f"{significant(rate.low)} to {significant(rate.high)}"
-
-
-def _answer(run: Run, result: ActionResult) -> Child:
-    """Returns what answered look-ups; the tooltip has the evidence."""
-    judged = judge_look_ups_of(run, result)
-    return None if judged is None else element("span", judged.answer, title=judged.text)
-
-
-def _straggler(straggler: Straggler | None) -> Child:
-    if straggler is None:
-        return "even"
-    more = percent_text(straggler.over_mean - 1)
-    return join(f"{more} over the mean, rank {straggler.rank} on ", element("bdi", straggler.host))

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from weir.report.markup import Markup, element
+from weir.results import quantities
+from weir.results.series import Series
 from weir.results.series import Unit as FigureUnit
 
 THIN_SPACE = "\u202f"
@@ -77,13 +79,7 @@ def significant(value: float, digits: int = 3) -> str:
     """Formats a number with this many significant digits and no exponent."""
     if not math.isfinite(value):
         return NO_VALUE
-    if value == 0:
-        return "0"
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
-    rounded = round(value, decimals)
-    if rounded != 0:
-        decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
-    return f"{rounded:,.{decimals}f}".replace(",", THIN_SPACE)
+    return quantities.significant(value, digits, ",").replace(",", THIN_SPACE)
 
 
 def rate_text(bytes_per_second: float) -> str:
@@ -153,6 +149,15 @@ def shown(value: float | None, unit: FigureUnit) -> Markup:
     if unit == "s":
         return seconds(value)
     return element("data", significant(value), value=repr(value), title=f"{value!r} per second")
+
+
+def interval(series: Series) -> Markup:
+    """Formats the interval of a median; mean and standard deviation are in its tooltip."""
+    said = None
+    if series.mean is not None and series.deviation is not None:
+        mean, deviation = (figure_text(one, series.unit) for one in (series.mean, series.deviation))
+        said = f"mean {mean}, standard deviation {deviation}"
+    return element("span", figure_range_text(series.low, series.high, series.unit), title=said)
 
 
 def size(size_bytes: int) -> Markup:

@@ -20,8 +20,9 @@ from weir.report.quantities import Unit, rate, rate_range_text, rate_text, rate_
 from weir.report.sources import Source, directions, headline_rate, measured
 from weir.report.wording import FUNCTION_TEXT, METRIC_TEXT, expected_rate
 from weir.results.expectations import Direction, ExpectedRate
-from weir.results.schema import Phase, Rate, Run
-from weir.results.statistics import MedianInterval, median_interval
+from weir.results.figures import parts_of, values_of
+from weir.results.schema import Rate, Run
+from weir.results.series import Series
 
 LEFT, RIGHT, TOP, ROW = 44.0, 84.0, 8.0, 40.0
 CLOSE = 0.6
@@ -43,44 +44,31 @@ class Row:
 
     name: str
     points: list[Point]
-    interval: MedianInterval
-
-
-def phase_rate(phase: Phase, metric: str) -> float | None:
-    """Returns a phase's rate by the metric's name in ``run.json``."""
-    value: float | None = getattr(phase, f"rate_{metric}_bytes_per_second")
-    return value
+    interval: Series
 
 
 def rows_of(run: Run, direction: Direction, headline: Rate) -> list[Row]:
     """Returns all functions together as in ``run.json``, then each function separately."""
     repetitions = measured(run)
-    values = headline.values
-    if len(values) == len(repetitions):
-        together = [
-            Point(repetition.index, value, repetition.outlier)
-            for repetition, value in zip(repetitions, values, strict=True)
-        ]
-    else:
-        together = [Point(place, value, False) for place, value in enumerate(values)]
-    stated = MedianInterval(
-        headline.median,
-        headline.low,
-        headline.high,
-        headline.confidence,
-    )
-    rows = [Row("all", together, stated)]
-    by_function: dict[str, list[Point]] = {}
-    for repetition in repetitions:
-        for phase in repetition.phases:
-            value = phase_rate(phase, headline.metric)
-            if phase.direction == direction and value is not None:
-                point = Point(repetition.index, value, repetition.outlier)
-                by_function.setdefault(phase.function, []).append(point)
-    for function, points in by_function.items():
-        if function == direction and len(by_function) == 1:
+    numbered = repetitions if len(headline.values) == len(repetitions) else []
+    together = [
+        Point(numbered[place].index, value, numbered[place].outlier)
+        if numbered
+        else Point(place, value, False)
+        for place, value in enumerate(headline.values)
+    ]
+    rows = [Row("all", together, headline)]
+    parts = [one for one in parts_of(run) if one.place[1:] == (direction, headline.metric)]
+    for part in parts:
+        if part.function == direction and len(parts) == 1:
             continue  # The row of all functions is the same.
-        rows.append(Row(function, points, median_interval([point.value for point in points])))
+        points = [
+            Point(repetition.index, value, repetition.outlier)
+            for repetition in repetitions
+            for place, _, value in values_of(repetition)
+            if place == part.place
+        ]
+        rows.append(Row(part.function, points, part.series))
     return rows
 
 
@@ -228,13 +216,15 @@ def _table(run: Run, direction: Direction, headline: Rate, rows: list[Row]) -> M
             *(rate_range_text(row.interval.low, row.interval.high) for row in rows),
             "",
         ],
+        ["mean", *(rate(row.interval.mean) for row in rows), ""],
+        ["standard deviation", *(rate(row.interval.deviation) for row in rows), ""],
     ]
     for repetition in run.repetitions:
         name = f"repetition {repetition.index}"
         if repetition.warmup:
             phases = {p.function: p for p in repetition.phases if p.direction == direction}
             cells = [rate(None)] + [
-                rate(phase_rate(phases[row.name], headline.metric) if row.name in phases else None)
+                rate(phases[row.name].rate(headline.metric) if row.name in phases else None)
                 for row in rows[1:]
             ]
             name += " (warm-up, not counted)"

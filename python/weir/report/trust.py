@@ -15,8 +15,9 @@ from weir.report.quantities import (
     size,
     size_text,
 )
-from weir.report.sources import Source, headline_rate, measured
+from weir.report.sources import Source, measured
 from weir.report.wording import CACHE_TEXT, DIRECTION_NOUN, measured_directions
+from weir.results.figures import headlines_of
 from weir.results.quantities import phase_name
 from weir.results.schema import CacheState, Clocks, PayloadError, Quiet, Run, Verification
 from weir.results.served_by import served_by
@@ -90,22 +91,18 @@ def _clock(clocks: Clocks | None) -> Markup:
 
 def _settled(run: Run) -> list[Markup]:
     lines = []
-    for direction in measured_directions(run):
-        headline = headline_rate(run, direction)
-        if headline is None or not headline.values:
+    for figure in headlines_of(run):
+        series = figure.series
+        if not series.values or not series.median:
             continue
-        half = (headline.high - headline.low) / 2
-        width = percent_text(half / headline.median)
-        number = plural(len(headline.values), "repetition")
+        width = percent_text((series.high - series.low) / 2 / series.median)
         said = (
-            f"{number}; interval of the median \u00b1 {width} at "
-            f"{headline.confidence * 100:.0f} % confidence."
+            f"{plural(len(series.values), 'repetition')}; interval of the median \u00b1 {width} at "
+            f"{series.confidence * 100:.0f} % confidence."
         )
-        noun = DIRECTION_NOUN[direction]
-        if headline.converged:
-            lines.append(_line(GOOD, f"{noun}: the median settled.", said))
-        else:
-            lines.append(_line(DOUBT, f"{noun}: the median did not settle.", said))
+        noun = DIRECTION_NOUN[figure.direction] if figure.direction else figure.name
+        state, word = (GOOD, "settled") if series.converged else (DOUBT, "did not settle")
+        lines.append(_line(state, f"{noun}: the median {word}.", said))
     return lines
 
 

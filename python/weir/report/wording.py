@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from weir.report.markup import Markup, element, join
 from weir.report.quantities import percent_text, rate, rate_range_text
@@ -104,21 +106,21 @@ def overall_word(run: Run) -> str:
 
 def expected_rate(run: Run, direction: Direction) -> ExpectedRate | None:
     """Returns the expectation of the headline rate in this direction."""
-    if run.expectation is None:
-        return None
-    rates = [rate for rate in run.expectation.rates if rate.direction == direction]
-    headline = headline_rate(run, direction)
-    same = [rate for rate in rates if headline is not None and rate.metric == headline.metric]
-    return next(iter(same or rates), None)
+    return _of_headline(run, direction, run.expectation.rates if run.expectation else [])
 
 
 def rate_verdict(run: Run, direction: Direction) -> RateVerdict | None:
-    if run.verdict is None:
-        return None
-    judged = [verdict for verdict in run.verdict.rates if verdict.direction == direction]
+    return _of_headline(run, direction, run.verdict.rates if run.verdict else [])
+
+
+OfRate = TypeVar("OfRate", ExpectedRate, RateVerdict)
+
+
+def _of_headline(run: Run, direction: Direction, records: Sequence[OfRate]) -> OfRate | None:
+    found = [one for one in records if one.direction == direction]
     headline = headline_rate(run, direction)
-    same = [item for item in judged if headline is not None and item.metric == headline.metric]
-    return next(iter(same or judged), None)
+    same = [one for one in found if headline is not None and one.metric == headline.metric]
+    return next(iter(same or found), None)
 
 
 def verdict_word(run: Run, direction: Direction) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import get_args
+from typing import NamedTuple, get_args
 
 from weir.results.action_records import OperationMetric
 from weir.results.expectations import Direction, Metric
@@ -24,8 +24,14 @@ ALL = "all"
 NOTICE = "notice"
 """The time from setting the flag of the workload flagfile until the last poller saw it."""
 
-Place = tuple[str, Direction | None, str]
-"""Function (or action or step), direction and metric."""
+
+class Place(NamedTuple):
+    """Which figure of a run is meant."""
+
+    function: str
+    """``ALL``, a function, an action or a step."""
+    direction: Direction | None
+    metric: str
 
 
 @dataclass(frozen=True)
@@ -48,7 +54,7 @@ class Figure:
 
     @property
     def place(self) -> Place:
-        return self.function, self.direction, self.metric
+        return Place(self.function, self.direction, self.metric)
 
     @property
     def name(self) -> str:
@@ -112,11 +118,11 @@ def values_of(repetition: Repetition) -> Iterator[tuple[Place, Unit, float]]:
         for metric in get_args(Metric):
             value = phase.rate(metric)
             if value is not None:
-                yield (phase.function, phase.direction, metric), "bytes/s", value
+                yield Place(phase.function, phase.direction, metric), "bytes/s", value
     for action in repetition.metadata:
         for metric in get_args(OperationMetric):
             value = getattr(action, f"{metric}_per_second")
             if value is not None:
-                yield (action.action, None, metric), "1/s", value
+                yield Place(action.action, None, metric), "1/s", value
     for step in repetition.opening:
-        yield (step.step, None, "span"), "s", step.seconds
+        yield Place(step.step, None, "span"), "s", step.seconds

@@ -10,14 +10,14 @@ _SIZES = ((2.0**40, "TiB"), (2.0**30, "GiB"), (2.0**20, "MiB"), (2.0**10, "KiB")
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 
 
-def significant(value: float, digits: int = 3) -> str:
+def significant(value: float, digits: int = 3, grouping: str = "") -> str:
     """Formats a number with significant digits and no exponent: ``1.42``, ``23.0``, ``988``."""
     if value == 0 or not math.isfinite(value):
         return f"{value:g}"
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
     rounded = round(value, decimals)
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
-    return f"{rounded:.{decimals}f}"
+    return f"{rounded:{grouping}.{decimals}f}"
 
 
 def size_text(size_bytes: float) -> str:

@@ -12,136 +12,99 @@ by direction (function ``all``) and by function, rates of operations by action, 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable
+from functools import reduce
+from types import SimpleNamespace
 from typing import Any
 
-from weir.results.figures import Figure, figures_of, parts_of, values_of
-from weir.results.schema import Repetition, Run
+from weir.results.figures import figures_of, parts_of, values_of
+from weir.results.schema import Run
 from weir.results.served_by import served_by
 
 Row = tuple[Any, ...]
 
-TABLES: dict[str, dict[str, str]] = {
-    "runs": {
-        "run_id": "VARCHAR",
-        "folder": "VARCHAR",
-        "workload": "VARCHAR",
-        "label": "VARCHAR",
-        "status": "VARCHAR",
-        "started_utc": "VARCHAR",
-        "finished_utc": "VARCHAR",
-        "ranks": "INTEGER",
-        "hosts": "INTEGER",
-        "files": "BIGINT",
-        "disk_bytes": "BIGINT",
-        "memory_bytes": "BIGINT",
-        "overall_verdict": "VARCHAR",
-        "failure": "VARCHAR",
-        "warnings": "INTEGER",
-        "payload_verified": "BOOLEAN",
-        "payload_errors": "INTEGER",
-        "clocks_flagged": "BOOLEAN",
-        "quiet": "BOOLEAN",
-        "parameters": "JSON",
-        "command": "VARCHAR",
-        "environment": "JSON",
-    },
-    "repetitions": {
-        "run_id": "VARCHAR",
-        "repetition": "INTEGER",
-        "warmup": "BOOLEAN",
-        "outlier": "BOOLEAN",
-        "job_order": "INTEGER",
-        "started_seconds": "DOUBLE",
-        "seconds": "DOUBLE",
-    },
-    "phases": {
-        "run_id": "VARCHAR",
-        "repetition": "INTEGER",
-        "warmup": "BOOLEAN",
-        "function": "VARCHAR",
-        "direction": "VARCHAR",
-        "operations": "BIGINT",
-        "bytes": "BIGINT",
-        "span_bytes_per_second": "DOUBLE",
-        "slowest_rank_bytes_per_second": "DOUBLE",
-        "sum_of_ranks_bytes_per_second": "DOUBLE",
-        "foreground_bytes_per_second": "DOUBLE",
-        "io_seconds_min": "DOUBLE",
-        "io_seconds_mean": "DOUBLE",
-        "io_seconds_max": "DOUBLE",
-        "slowest_rank": "INTEGER",
-        "slowest_host": "VARCHAR",
-        "foreground_seconds_max": "DOUBLE",
-        "barrier_wait_seconds_max": "DOUBLE",
-        "token_wait_seconds_max": "DOUBLE",
-        "cache_verdict": "VARCHAR",
-    },
-    "series": {
-        "run_id": "VARCHAR",
-        "name": "VARCHAR",
-        "function": "VARCHAR",
-        "direction": "VARCHAR",
-        "metric": "VARCHAR",
-        "unit": "VARCHAR",
-        "headline": "BOOLEAN",
-        "repetitions": "INTEGER",
-        "median": "DOUBLE",
-        "low": "DOUBLE",
-        "high": "DOUBLE",
-        "mean": "DOUBLE",
-        "standard_deviation": "DOUBLE",
-        "confidence": "DOUBLE",
-        "converged": "BOOLEAN",
-        "operations": "BIGINT",
-        "p50_ns": "BIGINT",
-        "p90_ns": "BIGINT",
-        "p99_ns": "BIGINT",
-        "p999_ns": "BIGINT",
-        "p9999_ns": "BIGINT",
-        "max_ns": "BIGINT",
-        "served_by": "VARCHAR",
-        "expected": "DOUBLE",
-        "expected_low": "DOUBLE",
-        "expected_high": "DOUBLE",
-        "limiting_stage": "VARCHAR",
-        "ratio": "DOUBLE",
-        "verdict": "VARCHAR",
-    },
-    "points": {
-        "run_id": "VARCHAR",
-        "repetition": "INTEGER",
-        "warmup": "BOOLEAN",
-        "function": "VARCHAR",
-        "direction": "VARCHAR",
-        "metric": "VARCHAR",
-        "unit": "VARCHAR",
-        "value": "DOUBLE",
-    },
-    "effective": {
-        "run_id": "VARCHAR",
-        "direction": "VARCHAR",
-        "eaar_bytes_per_second": "DOUBLE",
-        "synchronous_bytes_per_second": "DOUBLE",
-        "synchronous_run_id": "VARCHAR",
-        "bins": "INTEGER",
-        "nbin_multiple_bytes_per_second": "DOUBLE",
-    },
-    "nodes": {
-        "run_id": "VARCHAR",
-        "host": "VARCHAR",
-        "ranks": "INTEGER",
-        "function": "VARCHAR",
-        "direction": "VARCHAR",
-        "bytes": "BIGINT",
-        "io_seconds_max": "DOUBLE",
-        "bytes_per_second": "DOUBLE",
-        "operations": "BIGINT",
-        "busy_seconds_max": "DOUBLE",
-        "per_second": "DOUBLE",
-    },
+_COLUMNS: dict[str, str] = {
+    "runs": """
+        run_id VARCHAR run.id, folder VARCHAR folder, workload VARCHAR run.workload,
+        label VARCHAR run.label, status VARCHAR run.status, started_utc VARCHAR run.started_utc,
+        finished_utc VARCHAR run.finished_utc, ranks INTEGER run.plan.ranks, hosts INTEGER hosts,
+        files BIGINT run.plan.files, disk_bytes BIGINT run.plan.disk_bytes_total,
+        memory_bytes BIGINT run.plan.memory_bytes_total,
+        overall_verdict VARCHAR run.verdict.overall, failure VARCHAR run.failure.message,
+        warnings INTEGER warnings, payload_verified BOOLEAN run.verification.performed,
+        payload_errors INTEGER errors, clocks_flagged BOOLEAN run.clocks.flagged,
+        quiet BOOLEAN run.environment.quiet.quiet, parameters JSON parameters,
+        command VARCHAR command, environment JSON environment
+    """,
+    "repetitions": """
+        run_id VARCHAR run.id, repetition INTEGER repetition.index,
+        warmup BOOLEAN repetition.warmup, outlier BOOLEAN repetition.outlier,
+        job_order INTEGER repetition.order, started_seconds DOUBLE repetition.started_seconds,
+        seconds DOUBLE repetition.seconds
+    """,
+    "phases": """
+        run_id VARCHAR run.id, repetition INTEGER repetition.index,
+        warmup BOOLEAN repetition.warmup, function VARCHAR phase.function,
+        direction VARCHAR phase.direction, operations BIGINT phase.operations,
+        bytes BIGINT phase.bytes,
+        span_bytes_per_second DOUBLE phase.rate_span_bytes_per_second,
+        slowest_rank_bytes_per_second DOUBLE phase.rate_slowest_rank_bytes_per_second,
+        sum_of_ranks_bytes_per_second DOUBLE phase.rate_sum_of_ranks_bytes_per_second,
+        foreground_bytes_per_second DOUBLE phase.rate_foreground_bytes_per_second,
+        io_seconds_min DOUBLE phase.io_seconds.min, io_seconds_mean DOUBLE phase.io_seconds.mean,
+        io_seconds_max DOUBLE phase.io_seconds.max,
+        slowest_rank INTEGER phase.io_seconds.max_rank,
+        slowest_host VARCHAR phase.io_seconds.max_host,
+        foreground_seconds_max DOUBLE phase.foreground_seconds.max,
+        barrier_wait_seconds_max DOUBLE phase.barrier_wait_seconds.max,
+        token_wait_seconds_max DOUBLE phase.token_wait_seconds.max,
+        cache_verdict VARCHAR phase.cache.verdict
+    """,
+    "series": """
+        run_id VARCHAR run.id, name VARCHAR figure.name, function VARCHAR figure.function,
+        direction VARCHAR figure.direction, metric VARCHAR figure.metric,
+        unit VARCHAR figure.unit, headline BOOLEAN figure.headline, repetitions INTEGER repetitions,
+        median DOUBLE figure.series.median, low DOUBLE figure.series.low,
+        high DOUBLE figure.series.high, mean DOUBLE figure.series.mean,
+        standard_deviation DOUBLE figure.series.deviation,
+        confidence DOUBLE figure.series.confidence, converged BOOLEAN figure.series.converged,
+        operations BIGINT figure.latencies.count, p50_ns BIGINT figure.latencies.p50_ns,
+        p90_ns BIGINT figure.latencies.p90_ns, p99_ns BIGINT figure.latencies.p99_ns,
+        p999_ns BIGINT figure.latencies.p999_ns, p9999_ns BIGINT figure.latencies.p9999_ns,
+        max_ns BIGINT figure.latencies.max_ns, served_by VARCHAR served_by,
+        expected DOUBLE figure.expected.quantity.value,
+        expected_low DOUBLE figure.expected.quantity.low,
+        expected_high DOUBLE figure.expected.quantity.high,
+        limiting_stage VARCHAR figure.expected.limiting_stage, ratio DOUBLE figure.verdict.ratio,
+        verdict VARCHAR figure.verdict.verdict
+    """,
+    "points": """
+        run_id VARCHAR run.id, repetition INTEGER repetition.index,
+        warmup BOOLEAN repetition.warmup, function VARCHAR place.function,
+        direction VARCHAR place.direction,
+        metric VARCHAR place.metric, unit VARCHAR unit, value DOUBLE value
+    """,
+    "effective": """
+        run_id VARCHAR run.id, direction VARCHAR rate.direction,
+        eaar_bytes_per_second DOUBLE rate.eaar_bytes_per_second,
+        synchronous_bytes_per_second DOUBLE rate.synchronous_bytes_per_second,
+        synchronous_run_id VARCHAR rate.synchronous_run_id, bins INTEGER rate.bins,
+        nbin_multiple_bytes_per_second DOUBLE rate.nbin_multiple_bytes_per_second
+    """,
+    "nodes": """
+        run_id VARCHAR run.id, host VARCHAR host, ranks INTEGER ranks,
+        function VARCHAR phase.function, direction VARCHAR phase.direction,
+        bytes BIGINT phase.bytes, io_seconds_max DOUBLE phase.io_seconds_max,
+        bytes_per_second DOUBLE phase.rate_bytes_per_second, operations BIGINT phase.operations,
+        busy_seconds_max DOUBLE phase.busy_seconds_max, per_second DOUBLE phase.median_per_second
+    """,
 }
+"""Each column with its type in SQL and its place in what ``rows_of`` finds."""
 
+_SPECIFIED = {
+    table: [tuple(one.split()) for one in columns.split(",")] for table, columns in _COLUMNS.items()
+}
+TABLES = {table: {name: kind for name, kind, _ in columns} for table, columns in _SPECIFIED.items()}
 VIEWS = {
     "rates": """
         SELECT run_id, direction, metric, headline, repetitions, median AS median_bytes_per_second,
@@ -154,131 +117,64 @@ VIEWS = {
 }
 """What SQL finds besides the tables: each is a selection from them."""
 
-PERCENTILES = ("p50_ns", "p90_ns", "p99_ns", "p999_ns", "p9999_ns", "max_ns")
-
 LONG_COLUMNS = frozenset({"parameters", "command", "environment"})
 """Columns of ``runs`` whose cells contain pages of text."""
 
 
 def rows_of(run: Run, folder: str) -> dict[str, list[Row]]:
     """Returns the rows of one run, by table."""
-    return {
-        "runs": [_run_row(run, folder)],
-        "repetitions": [
-            (run.id, r.index, r.warmup, r.outlier, r.order, r.started_seconds, r.seconds)
-            for r in run.repetitions
+    repetitions = [{"repetition": one} for one in run.repetitions]
+    ranks = {node.host: len(node.ranks) for node in run.nodes}
+    parts = [(node.host, phase) for node in run.nodes for phase in node.phases]
+    actions = [
+        (one.host, SimpleNamespace(function=action.action, **dict(one)))
+        for action in run.metadata
+        for one in action.nodes
+    ]
+    found: dict[str, Iterable[dict[str, Any]]] = {
+        "runs": [_about(run) | {"folder": folder}],
+        "repetitions": repetitions,
+        "phases": [one | {"phase": p} for one in repetitions for p in one["repetition"].phases],
+        "series": [
+            {
+                "figure": one,
+                "repetitions": len(one.series.values),
+                "served_by": one.direction and (served_by(run, one.direction) or "unknown"),
+            }
+            for one in (*figures_of(run), *parts_of(run))
         ],
-        "phases": [row for r in run.repetitions for row in _phase_rows(run, r)],
-        "series": [_series_row(run, one) for one in (*figures_of(run), *parts_of(run))],
         "points": [
-            (run.id, r.index, r.warmup, *place, unit, value)
-            for r in run.repetitions
-            for place, unit, value in values_of(r)
+            one | {"place": place, "unit": unit, "value": value}
+            for one in repetitions
+            for place, unit, value in values_of(one["repetition"])
         ],
-        "effective": [
-            (
-                run.id,
-                rate.direction,
-                rate.eaar_bytes_per_second,
-                rate.synchronous_bytes_per_second,
-                rate.synchronous_run_id,
-                rate.bins,
-                rate.nbin_multiple_bytes_per_second,
-            )
-            for rate in run.effective
+        "effective": [{"rate": one} for one in run.effective],
+        "nodes": [
+            {"host": host, "ranks": ranks.get(host), "phase": phase}
+            for host, phase in (*parts, *actions)
         ],
-        "nodes": list(_node_rows(run)),
+    }
+    return {
+        table: [
+            tuple(_at(SimpleNamespace(run=run, **one), place) for _, _, place in columns)
+            for one in found[table]
+        ]
+        for table, columns in _SPECIFIED.items()
     }
 
 
-def _run_row(run: Run, folder: str) -> Row:
-    return (
-        run.id,
-        folder,
-        run.workload,
-        run.label,
-        run.status,
-        run.started_utc,
-        run.finished_utc,
-        run.plan.ranks,
-        len(run.nodes) or None,
-        run.plan.files,
-        run.plan.disk_bytes_total,
-        run.plan.memory_bytes_total,
-        run.verdict.overall if run.verdict else None,
-        run.failure.message if run.failure else None,
-        len(run.warnings),
-        run.verification.performed,
-        len(run.verification.errors),
-        run.clocks.flagged if run.clocks else None,
-        run.environment.quiet.quiet if run.environment else None,
-        json.dumps({name: parameter.value for name, parameter in run.parameters.items()}),
-        " ".join(run.command),
-        json.dumps(run.environment.model_dump()) if run.environment else None,
-    )
+def _about(run: Run) -> dict[str, Any]:
+    parameters = {name: parameter.value for name, parameter in run.parameters.items()}
+    return {
+        "hosts": len(run.nodes) or None,
+        "warnings": len(run.warnings),
+        "errors": len(run.verification.errors),
+        "parameters": json.dumps(parameters),
+        "command": " ".join(run.command),
+        "environment": run.environment.model_dump_json() if run.environment else None,
+    }
 
 
-def _phase_rows(run: Run, repetition: Repetition) -> Iterator[Row]:
-    for phase in repetition.phases:
-        yield (
-            run.id,
-            repetition.index,
-            repetition.warmup,
-            phase.function,
-            phase.direction,
-            phase.operations,
-            phase.bytes,
-            phase.rate_span_bytes_per_second,
-            phase.rate_slowest_rank_bytes_per_second,
-            phase.rate_sum_of_ranks_bytes_per_second,
-            phase.rate_foreground_bytes_per_second,
-            phase.io_seconds.min,
-            phase.io_seconds.mean,
-            phase.io_seconds.max,
-            phase.io_seconds.max_rank,
-            phase.io_seconds.max_host,
-            phase.foreground_seconds.max,
-            phase.barrier_wait_seconds.max,
-            phase.token_wait_seconds.max,
-            phase.cache.verdict,
-        )
-
-
-def _series_row(run: Run, figure: Figure) -> Row:
-    series, judged, latencies = figure.series, figure.verdict, figure.latencies
-    made = figure.expected.quantity if figure.expected else None
-    return (
-        run.id,
-        figure.name,
-        *figure.place,
-        figure.unit,
-        figure.headline,
-        len(series.values),
-        series.median,
-        series.low,
-        series.high,
-        series.mean,
-        series.deviation,
-        series.confidence,
-        series.converged,
-        *(getattr(latencies, name, None) for name in ("count", *PERCENTILES)),
-        (served_by(run, figure.direction) or "unknown") if figure.direction else None,
-        *((made.value, made.low, made.high) if made else (None, None, None)),
-        figure.expected.limiting_stage if figure.expected else None,
-        judged.ratio if judged else None,
-        judged.verdict if judged else None,
-    )
-
-
-def _node_rows(run: Run) -> Iterator[Row]:
-    ranks = {node.host: len(node.ranks) for node in run.nodes}
-    for node in run.nodes:
-        for phase in node.phases:
-            moved = (phase.bytes, phase.io_seconds_max, phase.rate_bytes_per_second)
-            place = (phase.function, phase.direction)
-            yield (run.id, node.host, ranks[node.host], *place, *moved, None, None, None)
-    for action in run.metadata:
-        for one in action.nodes:
-            done = (one.operations, one.busy_seconds_max, one.median_per_second)
-            where = (run.id, one.host, ranks.get(one.host))
-            yield (*where, action.action, None, None, None, None, *done)
+def _at(found: object, place: str) -> Any:
+    """Returns what is at a place such as ``phase.io_seconds.max``; None where that is not."""
+    return reduce(lambda value, name: getattr(value, name, None), place.split("."), found)
