@@ -28,10 +28,8 @@ from weir.report.line_chart import (
     legend,
     line_chart,
 )
-from weir.report.log_chart import STYLES, curve_legend, log_chart
-from weir.report.log_chart import Curve as LogCurve
 from weir.report.markup import Markup, element, join
-from weir.report.quantities import NO_VALUE, SCALES, figure_range_text, seconds_text, shown
+from weir.report.quantities import NO_VALUE, SCALES, figure_range_text, shown
 from weir.report.wording import metric_name, sentence_case
 from weir.results.campaign import Campaign, CampaignFactor, Curve, Value
 from weir.results.expectations import Direction
@@ -147,17 +145,12 @@ def _figure(panel: Panel) -> Markup:
                 drawn = _drawn(growth, one.points)
                 rules.append(Rule(f"{one.name}, fitted", one.colour, drawn, "solid"))
     labelled = len(series) > 1
-    shown_legend = legend(series, rules, names_series=not labelled)
-    if panel.unit == "s" and name == RANKS:
-        # Powers of the number of ranks are straight lines.
-        drawn_lines = [_logarithmic(one, place) for place, one in enumerate(series)]
-        image = log_chart(drawn_lines, "time", seconds_text, words)
-        shown_legend = curve_legend(drawn_lines)
-    elif len(series) > MOST_SERIES:
+    if len(series) > MOST_SERIES:
         image = _small_multiples(name, title, series, panel.unit)
-        shown_legend = legend(series, [], names_series=False)
+        rules = []
     else:
-        frame = Frame(has_labels=labelled)
+        # Over the ranks, times that are powers of their number are straight lines.
+        frame = Frame(has_labels=labelled, is_logarithmic=panel.unit == "s" and name == RANKS)
         units = SCALES[panel.unit]
         image = line_chart(
             name, title, series, rules=rules, description=words, units=units, frame=frame
@@ -174,7 +167,7 @@ def _figure(panel: Panel) -> Markup:
         f"factor-{'-'.join(panel.factor.names)}-{kind}-{'-'.join(panel.names)}".replace("/", "-"),
         caption,
         image,
-        legend=shown_legend,
+        legend=legend(series, rules, names_series=not labelled),
         table=_table(name, series, panel.unit),
         width=FULL_WIDTH,
     )
@@ -184,11 +177,6 @@ def _drawn(fit: Saturation, points: Sequence[Point]) -> list[tuple[Value, float]
     levels = sorted(float(point.level) for point in points)
     places = np.geomspace(levels[0], levels[-1], POINTS_PER_CURVE).tolist()
     return [(place, fit.rate(place)) for place in places]
-
-
-def _logarithmic(one: Series, place: int) -> LogCurve:
-    points = [(int(point.level), point.value) for point in one.points]
-    return LogCurve(one.name, STYLES[place % len(STYLES)], place, points)
 
 
 def _small_multiples(name: str, title: str, series: Sequence[Series], unit: Unit) -> Markup:

@@ -88,6 +88,8 @@ class Frame:
     has_labels: bool = False
     """Whether the name of each series stands at its last point."""
     heading: str | None = None
+    is_logarithmic: bool = False
+    """Whether the vertical axis is logarithmic: powers are then straight lines. No value is 0."""
 
     @property
     def right(self) -> float:
@@ -170,13 +172,19 @@ def line_chart(
     top = frame.top or largest(series, rules)
     unit = fitting_unit(units, top)
     base = frame.base
-    scale = LinearScale(0, top * 1.06, base, TOP)
+    scale: LinearScale | LogScale
+    if frame.is_logarithmic:
+        scale, ticks = _decades(series, base, units)
+    else:
+        scale = LinearScale(0, top * 1.06, base, TOP)
+        ticks = scale.ticks_in(unit, 6 if frame.height == HEIGHT else 4)
     parts: list[Markup] = []
-    for value, label in scale.ticks_in(unit, 6 if frame.height == HEIGHT else 4):
+    for value, label in ticks:
         y = scale(value)
         parts.append(line(LEFT, y, frame.right, y, "grid"))
         parts.append(text(LEFT - 8, y + 4, label, class_="tick", anchor="end"))
-    parts.append(text(LEFT - 8, 11, unit.name, class_="tick", anchor="end"))
+    name = "logarithmic" if frame.is_logarithmic else unit.name
+    parts.append(text(LEFT - 8, 11, name, class_="tick", anchor="end"))
     if frame.heading is not None:
         parts.append(text(LEFT, 12, frame.heading, class_="label strong"))
     for x, label in axis.labels():
@@ -200,7 +208,22 @@ def line_chart(
     return drawing(frame.width, frame.height, description, parts)
 
 
-def _labels(series: Sequence[Series], axis: Axis, scale: LinearScale, frame: Frame) -> list[Markup]:
+def _decades(
+    series: Sequence[Series], base: float, units: Sequence[Unit]
+) -> tuple[LogScale, list[tuple[float, str]]]:
+    """Returns a logarithmic axis over whole powers of ten, and its ticks."""
+    points = [point for one in series for point in [*one.points, *one.expected]]
+    values = [end for point in points for end in (point.low, point.value, point.high)]
+    first = math.floor(math.log10(min(values)) + 1e-9)
+    last = max(math.ceil(math.log10(max(values)) - 1e-9), first + 1)
+    powers = [10.0**power for power in range(first, last + 1)]
+    ticks = [(power, fitting_unit(units, power).text(power)) for power in powers]
+    return LogScale(powers[0], powers[-1], base, TOP), ticks
+
+
+def _labels(
+    series: Sequence[Series], axis: Axis, scale: LinearScale | LogScale, frame: Frame
+) -> list[Markup]:
     """Draws the name of each series beside its last point, moved if names would overlap."""
     ends = sorted((scale(_ordered(one.points, axis)[-1].value), one.name, one) for one in series)
     places: list[float] = []
@@ -243,7 +266,7 @@ def _ordered(points: Sequence[Point], axis: Axis) -> list[Point]:
     return sorted(points, key=lambda point: axis(point.level))
 
 
-def _band(one: Series, axis: Axis, scale: LinearScale) -> Markup:
+def _band(one: Series, axis: Axis, scale: LinearScale | LogScale) -> Markup:
     """Draws the expectation's interval, cut off at the top of the drawing."""
     points = _ordered(one.expected, axis)
     if len(points) < 2 or not axis.numeric:
@@ -265,7 +288,7 @@ def _shifts(axis: Axis, count: int, right: float) -> list[float]:
     return [(place - (count - 1) / 2) * step for place in range(count)]
 
 
-def _expected(one: Series, axis: Axis, scale: LinearScale, dx: float) -> Markup:
+def _expected(one: Series, axis: Axis, scale: LinearScale | LogScale, dx: float) -> Markup:
     points = _ordered(one.expected, axis)
     places = [(axis(point.level) + dx, scale(point.value)) for point in points]
     if axis.numeric and len(places) > 1:
@@ -273,7 +296,7 @@ def _expected(one: Series, axis: Axis, scale: LinearScale, dx: float) -> Markup:
     return join(*(line(x - 12, y, x + 12, y, "target") for x, y in places))
 
 
-def _rule(rule: Rule, axis: Axis, scale: LinearScale) -> Markup:
+def _rule(rule: Rule, axis: Axis, scale: LinearScale | LogScale) -> Markup:
     places = sorted((axis(level), scale(value)) for level, value in rule.points)
     if len(places) == 1:
         places = [(places[0][0] - 20, places[0][1]), (places[0][0] + 20, places[0][1])]
@@ -313,7 +336,12 @@ def _mark(mark: Mark, axis: Axis, base: float, place: int) -> Markup:
 
 
 def _measured(
-    one: Series, axis: Axis, scale: LinearScale, dx: float, factor: str, units: Sequence[Unit]
+    one: Series,
+    axis: Axis,
+    scale: LinearScale | LogScale,
+    dx: float,
+    factor: str,
+    units: Sequence[Unit],
 ) -> Markup:
     points = _ordered(one.points, axis)
     places = [(axis(point.level) + dx, scale(point.value)) for point in points]

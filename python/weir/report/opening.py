@@ -8,11 +8,11 @@ from weir.analysis.opening import opening_listing
 from weir.report import listing
 from weir.report.chart import figure, table
 from weir.report.comparison import extremes
-from weir.report.log_chart import Curve, curve_legend, has_points, log_chart
+from weir.report.line_chart import Frame, Point, Series, legend, line_chart
 from weir.report.markup import Child, Markup, element, join
-from weir.report.quantities import count, grouped, plural, seconds
+from weir.report.quantities import Unit, count, grouped, plural, seconds
 from weir.report.sources import Source
-from weir.results.opening_records import StepOperations
+from weir.results.opening_records import CountedOperations, ExpectedOperations, StepOperations
 from weir.results.schema import Run
 
 COLOURS = {
@@ -67,25 +67,31 @@ def _called(operations: StepOperations) -> str:
 
 
 def _growth(run: Run) -> Markup | None:
-    curves = [
-        Curve(
-            step.step,
-            *COLOURS[step.step],
-            [(one.ranks, float(one.operations)) for one in step.operations.counts],
-            [(one.ranks, one.operations) for one in step.operations.expected],
-        )
+    series = [
+        Series(step.step, *COLOURS[step.step], counted, _beyond(step.operations))
         for step in run.opening
-        if step.operations is not None and step.step in COLOURS
+        if step.operations is not None
+        and step.step in COLOURS
+        and (counted := [_point(one) for one in step.operations.counts if one.operations > 0])
     ]
-    if not has_points(curves):
+    if not series:
         return None
     caption = "Metadata operations of all ranks, counted and expected"
-    drawn = log_chart(curves, "operations", _number, caption)
-    return figure("opening-operations", caption, drawn, legend=curve_legend(curves))
+    frame, units = Frame(is_logarithmic=True), (Unit("", 1),)
+    drawn = line_chart("ranks", "ranks", series, description=caption, units=units, frame=frame)
+    return figure("opening-operations", caption, drawn, legend=legend(series, []))
 
 
-def _number(value: float) -> str:
-    return grouped(round(value))
+def _beyond(operations: StepOperations) -> list[Point]:
+    """Returns what is expected on more ranks than there were, from the last point on."""
+    last = operations.counts[-1]
+    more = [one for one in operations.expected if one.ranks > last.ranks and one.operations > 0]
+    return [_point(last), *(_point(one) for one in more)] if more and last.operations else []
+
+
+def _point(counted: CountedOperations | ExpectedOperations) -> Point:
+    number = float(counted.operations)
+    return Point(counted.ranks, number, number, number)
 
 
 def compare(sources: Sequence[Source]) -> Markup | None:
