@@ -96,13 +96,13 @@ def test_a_sweep_over_alpha_gives_eaar_beside_its_bounds(tmp_path: Path) -> None
     ]
     page = read_report(tmp_path / "out/report.html")
     hiding = page.one("section", id="hiding")
-    assert {e.rate for e in effective} <= set(hiding.values()), "the points"
+    assert {e.median for e in effective} <= set(hiding.values()), "the points"
     shown = {float(data.attributes["value"]) for data in hiding.find("data")}
     for e in effective:
         assert e.synchronous is not None
         assert e.ceiling == pytest.approx(4 * e.synchronous)
         assert e.expected is not None
-        assert {e.rate, e.synchronous, e.ceiling, e.expected.value} <= shown
+        assert {e.median, e.synchronous, e.ceiling, e.expected.value} <= shown
 
 
 def test_what_is_swept_replaces_what_was_given_by_position(tmp_path: Path) -> None:

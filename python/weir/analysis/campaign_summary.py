@@ -56,18 +56,11 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Effective:
-    """EAAR of one asynchronous configuration of one combination; medians over its runs."""
+class Effective(Cell):
+    """EAAR of one asynchronous configuration of one combination, with its bounds."""
 
-    combination: int
-    label: str
-    direction: Direction
-    rate: float
-    low: float
-    high: float
-    synchronous: float | None
-    ceiling: float | None
-    expected: Quantity | None
+    synchronous: float | None = None
+    ceiling: float | None = None
 
 
 @dataclass(frozen=True)
@@ -104,19 +97,13 @@ def effective_of(campaign: Campaign, finished: Runs) -> list[Effective]:
     """Returns every combination's EAAR with its synchronous bounds, for runs that have them."""
     effective = []
     for (combination, label, *_), found in _grouped(campaign, finished):
-        direction, metric = found[0][1].direction, found[0][1].metric
-        entries = [one for run, _ in found for one in run.effective if one.direction == direction]
-        if direction is None or metric != "foreground" or not entries:
-            continue
-        cell = _cell(combination, label, found)
-        effective.append(
-            Effective(
-                *(combination, label, direction, cell.median, cell.low, cell.high),
-                synchronous=_median(one.synchronous_bytes_per_second for one in entries),
-                ceiling=_median(one.nbin_multiple_bytes_per_second for one in entries),
-                expected=cell.expected,
-            )
-        )
+        first = found[0][1]
+        entries = [e for run, _ in found for e in run.effective if e.direction == first.direction]
+        if first.metric == "foreground" and entries:
+            synchronous = _median(one.synchronous_bytes_per_second for one in entries)
+            ceiling = _median(one.nbin_multiple_bytes_per_second for one in entries)
+            cell = vars(_cell(combination, label, found))
+            effective.append(Effective(**cell, synchronous=synchronous, ceiling=ceiling))
     return effective
 
 

@@ -12,10 +12,10 @@ from rich.progress import Progress as Bar
 from rich.table import Table
 
 from weir.analysis.flagfile import polled_listing
-from weir.analysis.listing import Cell, Listing, Word, cell_text
 from weir.analysis.opening import opening_listing
 from weir.bench.messages import Progress
 from weir.bench.program import PlannedJob
+from weir.bench.tables import COLOURS, plain_table, show_listing
 from weir.results.calibration import Calibration
 from weir.results.expectations import Expectation, ExpectedRate, Stage
 from weir.results.figures import Figure, headlines_of
@@ -31,13 +31,6 @@ from weir.results.schema import Run
 from weir.results.series import Expected
 from weir.results.served_by import served_by
 
-COLOURS: dict[str, str] = {
-    "as expected": "green",
-    "not decided": "cyan",
-    "below": "yellow",
-    "above": "red",
-    "no expectation": "dim",
-}
 METRIC_NAMES = {
     "span": "first start to last end",
     "slowest_rank": "by the slowest rank",
@@ -269,39 +262,3 @@ def _show_software(console: Console, run: Run) -> None:
         console.print(f"\nOf the time of one operation, {escape(run.label)}:", highlight=False)
     for text, names in grouped.items():
         console.print(f"  {', '.join(names)}: {escape(text)}", highlight=False)
-
-
-def show_listing(console: Console, listing: Listing | None) -> None:
-    """Prints a table of words and figures with its remarks; nothing if there is no table."""
-    if listing is None:
-        return
-    first = listing.numeric_from
-    table = plain_table(*listing.head[:first], *(f">{name}" for name in listing.head[first:]))
-    for row in listing.rows:
-        table.add_row(*(_coloured(cell) for cell in row))
-    console.print(table)
-    for remark in (listing.lead, listing.note):
-        if remark:
-            console.print(remark, highlight=False, markup=False)
-
-
-def _coloured(cell: Cell) -> str:
-    text = escape(cell_text(cell))
-    colour = COLOURS.get(cell.verdict) if isinstance(cell, Word) else None
-    return f"[{colour}]{text}[/]" if colour else text
-
-
-def plain_table(*names: str) -> Table:
-    """Returns a table without lines; ">" before a name aligns its column to the right.
-
-    A column whose name begins with "=" wraps its text.
-    """
-    table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
-    for name in names:
-        table.add_column(
-            name.lstrip(">="),
-            justify="right" if name.startswith(">") else "left",
-            no_wrap=not name.startswith("="),
-            overflow="fold" if name.startswith("=") else "ellipsis",
-        )
-    return table

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
+from weir.bench.tables import plain_table
 from weir.campaign.arguments import name_of
 from weir.campaign.execution import Step
 from weir.campaign.setup import Setup
@@ -69,11 +69,7 @@ def _factor_text(factor: CampaignFactor) -> str:
 
 def show_order(console: Console, setup: Setup, seconds: Callable[[int], float]) -> None:
     """Prints every run in order, with its estimated time."""
-    table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
-    for name, justify in (("run", "right"), ("block", "right"), ("what", "left")):
-        table.add_column(name, justify="right" if justify == "right" else "left")
-    table.add_column("ranks", justify="right")
-    table.add_column("about", justify="right")
+    table = plain_table(">run", ">block", "=what", ">ranks", ">about")
     for run in setup.campaign.runs:
         combination = setup.campaign.combinations[run.combination]
         table.add_row(

@@ -17,9 +17,9 @@ from weir.analysis.campaign_summary import (
     effective_of,
     growth_texts,
 )
-from weir.bench.display import show_listing
 from weir.bench.errors import USAGE, BenchError
 from weir.bench.platforms import find_platform
+from weir.bench.tables import show_listing
 from weir.campaign import display
 from weir.campaign.curves import write_curves
 from weir.campaign.estimate import Estimator, assumed_rates

@@ -11,10 +11,10 @@ from typing import Annotated
 import typer
 from pydantic import ValidationError
 from rich.console import Console
-from rich.table import Table
 
 from weir.bench.errors import FAILED, USAGE, BenchError
 from weir.bench.platforms import find_platform
+from weir.bench.tables import plain_table
 from weir.commands.terminal import output_console, warn
 from weir.model.calibration_platform import platform_of_calibration
 from weir.model.measured_flows import Samples, samples_of_runs
@@ -133,9 +133,8 @@ def _calibration(run: Run) -> Calibration | None:
 
 
 def _show_stages(console: Console, fit: ResultsFit) -> None:
-    table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
-    for column in ("stage", "rate", "95 %", "fixed", "held-out median", "90th", "form"):
-        table.add_column(column, overflow="fold", justify="left")
+    names = ("=rate", "=95 %", "=fixed", "=held-out median", "=90th", "=form")
+    table = plain_table("=stage", *names)
     for stage, one in zip(fit.stages, fit.fits, strict=True):
         rate = stage.rate_bytes_per_second
         cost = stage.fixed_seconds.value + (stage.turn_seconds.value if stage.turn_seconds else 0)
@@ -157,9 +156,7 @@ def _show_configurations(console: Console, fit: ResultsFit) -> None:
     for one in fit.predictions:
         key = (one.measured.job, one.measured.label, one.stage)
         by_configuration.setdefault(key, []).append(one)
-    table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
-    for column in ("job", "run", "stage", "measured", "predicted", "ratio"):
-        table.add_column(column, overflow="fold")
+    table = plain_table("=job", "=run", "=stage", "=measured", "=predicted", "=ratio")
     for (job, label, stage), predictions in by_configuration.items():
         moved = sum(one.measured.total_bytes for one in predictions)
         measured = sum(one.measured.seconds for one in predictions)

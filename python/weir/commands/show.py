@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from weir.analysis.compare import Comparison
-from weir.bench.display import plain_table, show_verdicts
+from weir.bench.display import show_verdicts
+from weir.bench.tables import plain_table
 from weir.report.quantities import plural
 from weir.results.quantities import (
     percent_text,

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 from rich.tree import Tree
 
+from weir.bench.tables import plain_table
 from weir.platform.summary import Row, device_texts, fit_of, limits, rows
 from weir.platform.topology import Branch, topology_tree
 from weir.results.platform import Platform
@@ -49,13 +49,7 @@ def draw_stages(console: Console, platform: Platform) -> None:
         return
     low = 4.0 ** math.floor(math.log(min(scale), 4))
     high = 4.0 ** math.ceil(math.log(max(scale), 4))
-    table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
-    table.add_column("stage", no_wrap=True)
-    table.add_column("at", no_wrap=True)
-    table.add_column("units", justify="right")
-    table.add_column("of one unit", justify="right", no_wrap=True)
-    table.add_column("95 % interval", no_wrap=True)
-    table.add_column("fixed cost", justify="right", no_wrap=True)
+    table = plain_table("stage", "at", ">units", ">of one unit", "95 % interval", ">fixed cost")
     table.add_column(f"all units, {rate_text(low)} to {rate_text(high)}", no_wrap=True)
     table.add_column("fit is off by", justify="right", no_wrap=True)
     for row in all_rows:
@@ -134,11 +128,8 @@ def draw_costs(console: Console, platform: Platform) -> None:
 def draw_metadata(console: Console, platform: Platform) -> None:
     """Draws operations on names per second, with one client and with all, and the device's."""
     for target in platform.metadata:
-        table = Table(box=None, header_style="bold", padding=(0, 1), pad_edge=False)
-        table.add_column(f"on names, per second{_of(target.directory)}", no_wrap=True)
-        table.add_column("one client", justify="right")
-        table.add_column(f"{target.clients} clients", justify="right")
-        table.add_column("in one directory", justify="right")
+        head = f"on names, per second{_of(target.directory)}"
+        table = plain_table(head, ">one client", f">{target.clients} clients", ">in one directory")
         for name, rates in target.operations.items():
             figures = (rates.one_client, rates.all_clients, rates.one_directory)
             table.add_row(name, *("" if one is None else _per_second(one) for one in figures))

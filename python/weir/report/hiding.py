@@ -34,7 +34,8 @@ def hiding_of(
     groups: dict[tuple[str, Direction], list[Effective]] = {}
     for entry in effective:
         combination = campaign.combinations[entry.combination]
-        if entry.synchronous is None or entry.ceiling is None or EXPONENT not in combination:
+        known = entry.synchronous is not None and entry.ceiling is not None
+        if entry.direction is None or not known or EXPONENT not in combination:
             continue
         others = [f"{n} {v}" for n, v in combination.items() if n != EXPONENT]
         groups.setdefault((", ".join([entry.label, *others]), entry.direction), []).append(entry)
@@ -49,7 +50,9 @@ def _at(campaign: Campaign, entry: Effective) -> AtExponent:
     assert entry.synchronous is not None
     assert entry.ceiling is not None
     exponent = float(campaign.combinations[entry.combination][EXPONENT])
-    return AtExponent(exponent, entry.rate, entry.low, entry.high, entry.synchronous, entry.ceiling)
+    return AtExponent(
+        exponent, entry.median, entry.low, entry.high, entry.synchronous, entry.ceiling
+    )
 
 
 def render(campaign: Campaign, effective: Sequence[Effective]) -> Markup | None:
@@ -79,7 +82,7 @@ def render(campaign: Campaign, effective: Sequence[Effective]) -> Markup | None:
 def _panels(found: Found) -> list[Found]:
     """Splits directions into two drawings if rates of memory would dwarf those of the other."""
     tops = {
-        direction: max(e.ceiling or e.rate for e in entries)
+        direction: max(e.ceiling or e.median for e in entries)
         for direction, (_, entries) in found.items()
     }
     if len(tops) == 2 and max(tops.values()) > TOO_UNLIKE * min(tops.values()):
@@ -100,7 +103,7 @@ def _figure(campaign: Campaign, name: str, found: Found) -> Markup:
     series, rules, marks = [], [], []
     for direction, (hides, entries) in found.items():
         at = {e.combination: float(campaign.combinations[e.combination][EXPONENT]) for e in entries}
-        points = [Point(at[e.combination], e.rate, e.low, e.high) for e in entries]
+        points = [Point(at[e.combination], e.median, e.low, e.high) for e in entries]
         expected = [
             Point(at[e.combination], e.expected.value, e.expected.low, e.expected.high)
             for e in entries
@@ -152,7 +155,7 @@ def _table(campaign: Campaign, found: Found) -> Markup:
     for direction, (_, entries) in found.items():
         for e in entries:
             share = (
-                percent_text(hidden_share(e.rate, e.synchronous, e.ceiling))
+                percent_text(hidden_share(e.median, e.synchronous, e.ceiling))
                 if e.synchronous is not None and e.ceiling is not None
                 else NO_VALUE
             )
@@ -160,7 +163,7 @@ def _table(campaign: Campaign, found: Found) -> Markup:
                 [
                     f"{campaign.combinations[e.combination][EXPONENT]}",
                     direction,
-                    rate(e.rate),
+                    rate(e.median),
                     rate_range_text(e.low, e.high),
                     rate(e.expected.value) if e.expected else NO_VALUE,
                     rate(e.synchronous),

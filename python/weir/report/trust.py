@@ -91,7 +91,7 @@ def _clock(clocks: Clocks | None) -> Markup:
 
 def _settled(run: Run) -> list[Markup]:
     lines = []
-    for figure in headlines_of(run):
+    for figure in sorted(headlines_of(run), key=lambda one: one.direction == "read"):
         series = figure.series
         if not series.values or not series.median:
             continue
