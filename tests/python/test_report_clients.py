@@ -87,7 +87,7 @@ def test_a_curve_goes_through_the_measured_rates() -> None:
     assert "a metadata wall" in said
     assert "with 7.00 ranks" in said
     assert text_of(LEVELS).endswith(said)
-    assert "create over ranks: 1000/s with 1, " in text_of(LEVELS)
+    assert "create over ranks: 1,000/s with 1, " in text_of(LEVELS)
 
 
 def test_the_page_shows_points_and_fit() -> None:
@@ -104,7 +104,7 @@ def test_the_page_shows_points_and_fit() -> None:
 
 def test_two_levels_have_points_and_no_curve_and_one_has_nothing() -> None:
     assert growth_over_ranks(line_of((1, 2))) is None
-    assert "1000/s with 1, " in text_of((1, 2))
+    assert "1,000/s with 1, " in text_of((1, 2))
     design = campaign((4,))
     assert list(growth_texts(design, cells_of(design, finished((4,))))) == []
     assert "each rank up to 8 adds its own" in Saturation(10, 0, 0, 0, 8).text()

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bar
 from rich.table import Table
 
 from weir.analysis.flagfile import polled_listing
 from weir.analysis.opening import opening_listing
 from weir.bench.messages import Progress
 from weir.bench.program import PlannedJob
+from weir.bench.progress import State
 from weir.bench.tables import COLOURS, plain_table, show_listing
 from weir.results.calibration import Calibration
 from weir.results.expectations import Expectation, ExpectedRate, Stage
@@ -140,42 +138,15 @@ def _describe_times(stage: Stage) -> str:
     return f"{moving} + {fixed} fixed" if stage.fixed_seconds > 0 else moving
 
 
-@contextmanager
-def progress_display(console: Console) -> Iterator[Callable[[Progress], None]]:
-    """Shows a bar on a terminal, and prints one plain line per repetition elsewhere."""
-    if not console.is_terminal:
-        last: list[Progress] = []
-
-        def print_line(step: Progress) -> None:
-            if last and _place(last[-1]) == _place(step):
-                return
-            last.append(step)
-            console.print(f"  {_describe(step)}", highlight=False, markup=False)
-
-        yield print_line
-        return
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[at]}"),
+def state_of(step: Progress) -> State:
+    """Returns what is shown of a job's repetition."""
+    return State(
+        place=(step.label, step.repetition, step.repetitions_done),
+        line=_describe(step),
+        done=step.repetitions_done,
+        planned=step.repetitions_planned,
+        at=_describe_place(step),
     )
-    with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("repetitions", total=None, at="")
-
-        def move_bar(step: Progress) -> None:
-            bar.update(
-                task,
-                completed=step.repetitions_done,
-                total=max(step.repetitions_planned, step.repetitions_done),
-                at=escape(_describe_place(step)),
-            )
-
-        yield move_bar
-
-
-def _place(step: Progress) -> tuple[str, int, int]:
-    return (step.label, step.repetition, step.repetitions_done)
 
 
 def _describe_place(step: Progress) -> str:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from weir.bench.progress import State
 from weir.bench.tables import plain_table
 from weir.campaign.arguments import name_of
 from weir.campaign.execution import Step
@@ -82,46 +81,18 @@ def show_order(console: Console, setup: Setup, seconds: Callable[[int], float]) 
     console.print(table)
 
 
-@contextmanager
-def progress_display(console: Console) -> Iterator[Callable[[Step], None]]:
-    """Shows a bar on a terminal; elsewhere prints a line when a run begins."""
-    if not console.is_terminal:
-        begun: set[int] = set()
-
-        def print_line(step: Step) -> None:
-            if step.run.number in begun:
-                return
-            begun.add(step.run.number)
-            console.print(
-                f"  run {step.run.number} (block {step.run.block}), {step.done} of {step.total} "
-                f"done, about {duration_text(step.seconds_left)} left: {step.name}",
-                highlight=False,
-                markup=False,
-            )
-
-        yield print_line
-        return
-    columns = (
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("about {task.fields[left]} left"),
-        TextColumn("{task.fields[at]}"),
+def state_of(step: Step) -> State:
+    """Returns what is shown of a run of a campaign."""
+    number, left = step.run.number, duration_text(step.seconds_left)
+    within = f" ({step.within})" if step.within else ""
+    return State(
+        place=number,
+        line=f"run {number} (block {step.run.block}), {step.done} of {step.total} done, "
+        f"about {left} left: {step.name}",
+        done=step.done,
+        planned=step.total,
+        at=f"about {left} left run {number}: {step.name}{within}",
     )
-    with Progress(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("runs", total=None, at="", left="?")
-
-        def move_bar(step: Step) -> None:
-            within = f" ({step.within})" if step.within else ""
-            bar.update(
-                task,
-                completed=step.done,
-                total=step.total,
-                left=duration_text(step.seconds_left),
-                at=escape(f"run {step.run.number}: {step.name}{within}"),
-            )
-
-        yield move_bar
 
 
 def show_finished(console: Console, step: Step, rates: Sequence[str]) -> None:

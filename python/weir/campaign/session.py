@@ -15,6 +15,7 @@ from rich.console import Console
 
 from weir.bench.errors import FAILED, INTERRUPTED, BenchError
 from weir.bench.job import moves_bytes, preparation_folder
+from weir.bench.progress import progress_display
 from weir.campaign import display
 from weir.campaign.estimate import (
     CALIBRATION_SECONDS,
@@ -116,7 +117,7 @@ def run_session(setup: Setup, session: Session) -> Result:
             execution.estimator = first_estimator(setup, rates, calibrates=calibrates)
             execution.learn()
             _say_estimate(session, execution, rates)
-        on_step = held.enter_context(display.progress_display(session.messages))
+        on_step = held.enter_context(progress_display(session.messages, display.state_of))
         execution.watch = _watch(session, on_step)
         return execution.run()
 

@@ -33,6 +33,7 @@ from weir.bench.job import (
 from weir.bench.other_yardsticks import contradictions
 from weir.bench.platforms import find_platform, places_of, with_operations_rate
 from weir.bench.program import PlannedJob, find_program, help_text, plan_job
+from weir.bench.progress import progress_display
 from weir.campaign.lock import holder_of_machine
 from weir.commands.completion import PassingCommand
 from weir.commands.job_options import LauncherText, PlatformText, Ranks, find_job
@@ -171,7 +172,7 @@ def bench_command(
         console.print()
         failure: BenchError | None = None
         try:
-            with display.progress_display(message_console()) as on_progress:
+            with progress_display(message_console(), display.state_of) as on_progress:
                 run_job(
                     job,
                     arguments,

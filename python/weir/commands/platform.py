@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bar
 
 from weir.bench.errors import FAILED, USAGE, BenchError
 from weir.bench.job import Job
 from weir.bench.messages import Progress
+from weir.bench.progress import State, progress_display
 from weir.commands.job_options import find_job
 from weir.commands.platform_fit import fit_command
 from weir.commands.terminal import message_console, output_console, warn
@@ -89,7 +86,7 @@ def probe_command(
     job = find_job(ranks, launcher, default_ranks=len(os.sched_getaffinity(0)))
     check_output(target)
     fresh = target.with_name(f".{target.stem}.probe.json")
-    with _progress_display(message_console(), seconds) as on_progress:
+    with progress_display(message_console(), _state_of, counted=False) as on_progress:
         from_ = [str(Path(one).resolve()) for one in directories]
         probe = _run(job, from_, seconds, fresh, on_progress)
     _finish(output_console(), probe, fresh, target, name or target.stem)
@@ -162,30 +159,10 @@ def show_command(
         console.print(f"Picture: {picture}", highlight=False, markup=False, soft_wrap=True)
 
 
-@contextmanager
-def _progress_display(console: Console, seconds: float) -> Iterator[Callable[[Progress], None]]:
-    """Shows a bar on a terminal, and prints a line for each phase and round elsewhere."""
-    if not console.is_terminal:
-        said: list[str] = []
-
-        def print_line(step: Progress) -> None:
-            phase = step.text.partition(":")[0]
-            if phase in said:
-                return
-            said.append(phase)
-            console.print(f"  {step.repetitions_done} s: {phase}", highlight=False, markup=False)
-
-        yield print_line
-        return
-    columns = (BarColumn(), TimeElapsedColumn(), TextColumn("{task.fields[at]}"))
-    with Bar(*columns, console=console, transient=True) as bar:
-        task = bar.add_task("probe", total=seconds, at="")
-
-        def move_bar(step: Progress) -> None:
-            total = max(step.repetitions_planned, step.repetitions_done)
-            bar.update(task, completed=step.repetitions_done, total=total, at=escape(step.text))
-
-        yield move_bar
+def _state_of(step: Progress) -> State:
+    """Returns what is shown of a probe; a phase's rounds follow its name."""
+    done, phase = step.repetitions_done, step.text.partition(":")[0]
+    return State(phase, f"{done} s: {phase}", done, step.repetitions_planned, step.text)
 
 
 platform_app.command("fit")(fit_command)

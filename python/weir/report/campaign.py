@@ -20,8 +20,8 @@ from weir.report.markup import Markup, element, join
 from weir.report.page import document
 from weir.report.quantities import NO_VALUE, plural
 from weir.report.wording import (
-    DIRECTION_NOUN,
     badge,
+    memory_remark,
     metric_name,
     metric_text,
     moment,
@@ -31,7 +31,6 @@ from weir.report.wording import (
 from weir.results.campaign import Campaign, finished_runs, load_curves, run_output
 from weir.results.expectations import Direction
 from weir.results.schema import Run
-from weir.results.served_by import served_by
 
 Runs = Mapping[int, Sequence[tuple[Path, Run]]]
 Section = tuple[str, str, Markup]
@@ -99,24 +98,10 @@ def _lead(campaign: Campaign, finished: Runs) -> Markup:
         said = f"{missing} of {plural(len(campaign.runs), 'run')} are not done yet."
         sentences.append(element("p", said, class_="remark"))
     listed: list[Direction] = ["write", "read"]
-    remarks = [_from_memory(finished, direction) for direction in listed]
+    every = [run for runs in finished.values() for _, run in runs]
+    remarks = [memory_remark(every, direction) for direction in listed]
     sentences += [element("p", remark, class_="remark") for remark in remarks if remark]
     return element("div", *sentences, class_="lead")
-
-
-def _from_memory(finished: Runs, direction: Direction) -> str | None:
-    """Returns in how many runs the rates are not those of the storage; None if in no run."""
-    verdicts = [served_by(run, direction) for runs in finished.values() for _, run in runs]
-    known = [verdict for verdict in verdicts if verdict is not None]
-    number = sum(verdict in ("memory", "mixed") for verdict in known)
-    if not number:
-        return None
-    verb = "went to" if direction == "write" else "came from"
-    which = "all of them" if number == len(known) else f"{number} of {len(known)}"
-    return (
-        f"{DIRECTION_NOUN[direction]}: in {which} the bytes {verb} memory, in part or all. "
-        "Such a rate is no rate of the storage."
-    )
 
 
 def _sections(

@@ -15,6 +15,7 @@ from weir.report.wording import (
     METRIC_TEXT,
     badge,
     expected_rate,
+    memory_remark,
     overall_word,
     sentence_case,
 )
@@ -83,26 +84,13 @@ def _summary(sources: list[Source]) -> Markup:
     sentences = [element("p", f"{number}: ", element("strong", ", ".join(counted)), ".")]
     listed: list[Direction] = ["write", "read"]
     sentences += [
-        element("p", said, class_="remark") for d in listed if (said := _from_memory(sources, d))
+        element("p", said, class_="remark")
+        for d in listed
+        if (said := memory_remark([source.run for source in sources], d))
     ]
     sentences += _failures(sources)
     sentences += _unquiet(sources)
     return element("div", *sentences, class_="lead")
-
-
-def _from_memory(sources: list[Source], direction: Direction) -> str | None:
-    """Returns which rates are not those of the storage; None if all are."""
-    verdicts = {source.run.label: served_by(source.run, direction) for source in sources}
-    runs = [label for label, verdict in verdicts.items() if verdict in ("memory", "mixed")]
-    if not runs:
-        return None
-    which = "all runs" if len(runs) == len(sources) else ", ".join(runs)
-    verb = "went to" if direction == "write" else "came from"
-    partly = ", in part or all" if "mixed" in verdicts.values() else ""
-    return (
-        f"{DIRECTION_NOUN[direction]}: in {which} the bytes {verb} memory{partly}. "
-        "Such a rate is no rate of the storage."
-    )
 
 
 def _failures(sources: list[Source]) -> list[Markup]:

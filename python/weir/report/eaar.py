@@ -10,7 +10,6 @@ blocked in I/O.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from weir.report.chart import HALF_WIDTH, LinearScale, bar, drawing, figure, line, table, text
 from weir.report.markup import Markup, element, join
@@ -18,20 +17,10 @@ from weir.report.quantities import rate, rate_text
 from weir.report.sources import Source, directions, headline_rate
 from weir.report.wording import METRIC_NAME
 from weir.results.expectations import Direction, Metric
-from weir.results.schema import Run
+from weir.results.schema import EffectiveRate, Run
 
 LEFT, RIGHT, TOP = 88.0, 88.0, 18.0
 ROW, GROUP_GAP = 22.0, 26.0
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """Rates of one direction in bytes per second; unknown rates are ``None``."""
-
-    direction: Direction
-    effective: float
-    synchronous: float | None
-    ceiling: float | None
 
 
 def number_of_bins(run: Run) -> int | None:
@@ -52,7 +41,7 @@ def median_rate(run: Run, direction: Direction, metric: Metric) -> float | None:
     return None
 
 
-def bounds_of(source: Source) -> list[Bounds]:
+def bounds_of(source: Source) -> list[EffectiveRate]:
     """Returns EAAR, the synchronous rate and its NBIN multiple, by direction.
 
     ``run.json`` has them for runs of one job. If it has no synchronous rate, that of the
@@ -62,39 +51,36 @@ def bounds_of(source: Source) -> list[Bounds]:
     found = []
     for direction in directions(source.run):
         entry = stated.get(direction)
-        if entry is not None and entry.synchronous_bytes_per_second is not None:
-            found.append(
-                Bounds(
-                    direction,
-                    entry.eaar_bytes_per_second,
-                    entry.synchronous_bytes_per_second,
-                    entry.nbin_multiple_bytes_per_second,
-                )
-            )
-            continue
-        bounds = _beside_sibling(source, direction)
-        if bounds is not None:
-            found.append(bounds)
+        if entry is None or entry.synchronous_bytes_per_second is None:
+            entry = _beside_sibling(source, direction)
+        found += [entry] if entry is not None else []
     return found
 
 
-def _beside_sibling(source: Source, direction: Direction) -> Bounds | None:
+def _beside_sibling(source: Source, direction: Direction) -> EffectiveRate | None:
     effective = median_rate(source.run, direction, "foreground")
     if effective is None:
         return None
     bins, sibling = number_of_bins(source.run), source.synchronous_sibling
     synchronous = median_rate(sibling, direction, "foreground") if sibling is not None else None
     ceiling = synchronous * bins if synchronous is not None and bins is not None else None
-    return Bounds(direction, effective, synchronous, ceiling)
+    return EffectiveRate(
+        direction=direction,
+        eaar_bytes_per_second=effective,
+        synchronous_bytes_per_second=synchronous,
+        synchronous_run_id=None,
+        bins=bins or 0,
+        nbin_multiple_bytes_per_second=ceiling,
+    )
 
 
-def _rows(bound: Bounds, bins: int | None) -> list[tuple[str, float, str]]:
+def _rows(bound: EffectiveRate, bins: int | None) -> list[tuple[str, float, str]]:
     """Returns name, rate and style of each bar of one direction."""
-    rows = [("EAAR", bound.effective, "")]
-    if bound.synchronous is not None:
-        rows.append(("synchronous", bound.synchronous, " soft"))
-    if bound.ceiling is not None:
-        rows.append((f"\u00d7 {bins} (NBIN)", bound.ceiling, " outline"))
+    rows = [("EAAR", bound.eaar_bytes_per_second, "")]
+    if bound.synchronous_bytes_per_second is not None:
+        rows.append(("synchronous", bound.synchronous_bytes_per_second, " soft"))
+    if bound.nbin_multiple_bytes_per_second is not None:
+        rows.append((f"\u00d7 {bins} (NBIN)", bound.nbin_multiple_bytes_per_second, " outline"))
     return rows
 
 
@@ -131,9 +117,9 @@ def render(source: Source) -> Markup | None:
     )
 
 
-def _caption(source: Source, bounds: list[Bounds]) -> Markup:
+def _caption(source: Source, bounds: list[EffectiveRate]) -> Markup:
     title = element("strong", "Effective rate (EAAR)")
-    if all(bound.synchronous is None for bound in bounds):
+    if all(bound.synchronous_bytes_per_second is None for bound in bounds):
         return join(
             title,
             " \u2013 no synchronous run with the same parameters lies beside this one to compare "
@@ -151,7 +137,7 @@ def _caption(source: Source, bounds: list[Bounds]) -> Markup:
     )
 
 
-def _table(source: Source, bounds: list[Bounds]) -> Markup:
+def _table(source: Source, bounds: list[EffectiveRate]) -> Markup:
     bins = number_of_bins(source.run)
     body = [
         [f"{bound.direction}: {name}", rate(value)]

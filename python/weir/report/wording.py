@@ -35,6 +35,8 @@ METRIC_NAME: dict[str, str] = {
     "foreground": "effective rate (EAAR)",
 }
 TIME_TEXT = "time from the first rank\u2019s start to the last rank\u2019s end"
+MOST_NAMED = 24
+"""Up to this many runs are named; of more their number is given."""
 FUNCTION_TEXT = {
     "S": "builds and writes the signal matrices",
     "D": "inverts the data matrix",
@@ -166,6 +168,27 @@ def cache_sentence(run: Run, direction: Direction) -> str | None:
     if verdict == "unknown":
         return f"Whether these bytes {where} storage or memory is not known."
     return None
+
+
+def memory_remark(runs: Sequence[Run], direction: Direction) -> str | None:
+    """Returns which rates of several runs are not those of the storage; None if all are."""
+    verdicts = {place: served_by(run, direction) for place, run in enumerate(runs)}
+    known = {place: verdict for place, verdict in verdicts.items() if verdict is not None}
+    found = [place for place, verdict in known.items() if verdict in ("memory", "mixed")]
+    if not found:
+        return None
+    named = {runs[place].label for place in found}
+    which = f"{len(found)} of {len(known)} runs"
+    if len(found) == len(known):
+        which = "all runs"
+    elif len(named) == len(found) <= MOST_NAMED:
+        which = ", ".join(runs[place].label for place in found)
+    verb = "went to" if direction == "write" else "came from"
+    partly = ", in part or all" if "mixed" in known.values() else ""
+    return (
+        f"{DIRECTION_NOUN[direction]}: in {which} the bytes {verb} memory{partly}. "
+        "Such a rate is no rate of the storage."
+    )
 
 
 def spread_text(source: Source, direction: Direction) -> str:

@@ -47,10 +47,10 @@ def seconds_text(seconds: float) -> str:
 
 
 def value_text(value: float | None, unit: Unit = "bytes/s") -> str:
-    """Formats a figure: ``1.42 GiB/s``, ``3500/s``, ``38.0 ms``."""
+    """Formats a figure: ``1.42 GiB/s``, ``3,500/s``, ``38.0 ms``."""
     if unit == "bytes/s" or value is None:
         return rate_text(value)
-    return f"{significant(value)}/s" if unit == "1/s" else seconds_text(value)
+    return f"{significant(value, 3, ',')}/s" if unit == "1/s" else seconds_text(value)
 
 
 def range_text(low: float, high: float, unit: Unit = "bytes/s") -> str:
