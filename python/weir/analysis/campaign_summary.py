@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weir.analysis.listing import Cell as Listed
-from weir.analysis.listing import Listing, Value, Word
+from weir.analysis.listing import Listing, Range, Value, Word
 from weir.analysis.saturation import Saturation, fit_saturation
 from weir.results.campaign import Campaign, CampaignFactor
 from weir.results.campaign import Value as Level
 from weir.results.expectations import Direction
 from weir.results.figures import Figure, Place, figures_of
-from weir.results.quantities import percent_text, range_text, size_text, value_text
+from weir.results.quantities import percent_text, size_text, value_text
 from weir.results.record import WORST_FIRST, Quantity
 from weir.results.schema import Run
 from weir.results.series import Judged, Unit
@@ -168,12 +168,12 @@ def combinations_listing(campaign: Campaign, cells: Sequence[Cell]) -> Listing:
     rows = []
     for cell in cells:
         combination, made = campaign.combinations[cell.combination], cell.expected
-        interval = range_text(cell.low, cell.high, cell.unit)
+        covered = f" ({percent_text(cell.confidence)})"
         word, _, remark = cell.verdict.partition(" in ")
         row: list[Listed] = [level_text(name, combination[name]) for name in names]
         row += [cell.label] if labelled else []
         row += [cell.shown_name, Value(cell.runs, "count"), Value(cell.median, cell.unit)]
-        row.append(f"{interval} ({percent_text(cell.confidence)})")
+        row.append(Range(cell.low, cell.high, cell.unit, covered))
         row += (
             [Value(made.value, cell.unit), f"{cell.median / made.value:.2f}"]
             if made

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from weir.results.quantities import percent_text, value_text
+from weir.results.quantities import percent_text, range_text, value_text
 from weir.results.series import Unit
 
 
@@ -17,6 +17,15 @@ class Value(NamedTuple):
     unit: Unit | Literal["count", "share"]
 
 
+class Range(NamedTuple):
+    """The two ends of an interval."""
+
+    low: float
+    high: float
+    unit: Unit
+    remark: str = ""
+
+
 class Word(NamedTuple):
     """A verdict, with the number of runs that have it if runs disagree."""
 
@@ -24,7 +33,7 @@ class Word(NamedTuple):
     remark: str = ""
 
 
-Cell = str | Value | Word | None
+Cell = str | Value | Range | Word | None
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,8 @@ def cell_text(cell: Cell) -> str:
     """Formats a cell for a terminal."""
     if isinstance(cell, Word):
         return cell.verdict + cell.remark
+    if isinstance(cell, Range):
+        return range_text(*cell[:3]) + cell.remark
     if not isinstance(cell, Value):
         return cell or ""
     if cell.unit == "count":

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from weir.analysis.listing import Cell, Listing, Value
+from weir.analysis.listing import Cell, Listing, Range, Value
 from weir.results.opening_records import ExpectedOperations, OpeningStep, StepOperations
-from weir.results.quantities import range_text, seconds_text
+from weir.results.quantities import seconds_text
 from weir.results.schema import Run
 
 VISIBLE = 5e-4
@@ -45,7 +45,7 @@ def _row(step: OpeningStep) -> list[Cell]:
     cells: list[Cell] = [
         step.step,
         Value(times.median, "s"),
-        range_text(times.low, times.high, "s"),
+        Range(times.low, times.high, "s"),
     ]
     if counted is not None:
         cells += [Value(counted.total, "count"), Value(counted.first_rank, "count")]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from weir.analysis.listing import Cell, Listing, Value, Word
+from weir.analysis.listing import Cell, Listing, Range, Value, Word
 from weir.report.chart import table
 from weir.report.markup import Child, Markup, element, join
-from weir.report.quantities import count, percent_text, shown
+from weir.report.quantities import count, figure_range_text, percent_text, shown
 from weir.report.wording import badge
 
 
@@ -26,6 +26,8 @@ def render(listing: Listing | None, *, titled: bool = False, skipped: int = 0) -
 def _cell(cell: Cell) -> Child:
     if isinstance(cell, Word):
         return join(badge(cell.verdict), cell.remark)
+    if isinstance(cell, Range):
+        return figure_range_text(*cell[:3]) + cell.remark
     if not isinstance(cell, Value):
         return cell and element("bdi", cell)
     if cell.unit == "count":
