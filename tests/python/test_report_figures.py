@@ -168,15 +168,19 @@ def test_hidden_time_and_the_bounds_of_eaar(tmp_path: Path) -> None:
         if r.metric == "foreground"
     }
     for bound in bounds_of(source):
-        assert bound.effective == median["ASYNC", bound.direction]
-        assert bound.synchronous == median["SYNC", bound.direction]
-        assert bound.ceiling == 8 * median["SYNC", bound.direction]
+        assert bound.eaar_bytes_per_second == median["ASYNC", bound.direction]
+        assert bound.synchronous_bytes_per_second == median["SYNC", bound.direction]
+        assert bound.nbin_multiple_bytes_per_second == 8 * median["SYNC", bound.direction]
     page = read_report(write_report(tmp_path / "ASYNC"))
     drawn = figure(page, "eaar").values()
     assert drawn == [
         value
         for bound in bounds_of(source)
-        for value in (bound.effective, bound.synchronous, bound.ceiling)
+        for value in (
+            bound.eaar_bytes_per_second,
+            bound.synchronous_bytes_per_second,
+            bound.nbin_multiple_bytes_per_second,
+        )
     ]
     phases = hidden_phases(runs["ASYNC"])
     bars = figure(page, "overlap").values()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
@@ -48,6 +48,14 @@ class Listing:
     """The result in one sentence."""
     note: str = ""
     """How the figures are to be read."""
+
+
+def names_by_text(told: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    """Returns each text once, with the names of what it applies to; ``told``: (text, name)."""
+    found: dict[str, list[str]] = {}
+    for text, name in told:
+        found.setdefault(text, []).append(name)
+    return found
 
 
 def cell_text(cell: Cell) -> str:

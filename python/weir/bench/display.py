@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from weir.analysis.flagfile import polled_listing
+from weir.analysis.listing import names_by_text
 from weir.analysis.opening import opening_listing
 from weir.bench.messages import Progress
 from weir.bench.program import PlannedJob
@@ -116,16 +117,14 @@ def _show_actions(console: Console, expected: Sequence[Expected], labels: Sequen
         highlight=False,
     )
     table = plain_table("action", ">expected", "interval", "limited by")
-    reasons: dict[str, list[str]] = {}
     for one in expected:
         cells = ["none", "", ""]
         if (made := one.quantity) is not None:
             interval = range_text(made.low, made.high, one.unit)
             cells = [value_text(made.value, one.unit), interval, escape(one.limiting_stage)]
         table.add_row(one.key[0], *cells)
-        reasons.setdefault(one.how, []).append(one.key[0])
     console.print(table)
-    for how, actions in reasons.items():
+    for how, actions in names_by_text((one.how, one.key[0]) for one in expected).items():
         console.print(f"  {', '.join(actions)}: {escape(how)}", style="dim", highlight=False)
 
 
@@ -170,7 +169,7 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
     has_bytes = any(run.rates for run in runs)
     head = ["run", "", ">measured", ">expected", ">ratio", *(["served by"] if has_bytes else [])]
     table = plain_table(*head, "=verdict")
-    remarks: dict[str, list[str]] = {}
+    remarks: list[tuple[str, str]] = []
     for run in runs:
         figures = [] if run.opening or run.flag else headlines_of(run)
         for place, cells in enumerate(_verdict_rows(run, figures)):
@@ -180,18 +179,17 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
             table.add_row(label, *shown)
         if run.status != "complete":
             reason = run.failure.message if run.failure else "no reason was recorded"
-            remarks.setdefault(f"{run.status}: {reason}", []).append(run.label)
+            remarks.append((f"{run.status}: {reason}", run.label))
         if run.environment is not None and not run.environment.quiet.quiet:
-            remarks.setdefault(run.environment.quiet.text, []).append(run.label)
-        for warning in run.warnings:
-            remarks.setdefault(f"warning: {warning}", []).append(run.label)
+            remarks.append((run.environment.quiet.text, run.label))
+        remarks += [(f"warning: {warning}", run.label) for warning in run.warnings]
     if table.row_count:
         console.print(table)
     for run in runs:
         _show_software(console, run)
     show_listing(console, opening_listing([run for run in runs if run.status == "complete"]))
     show_listing(console, polled_listing(runs))
-    for remark, labels in remarks.items():
+    for remark, labels in names_by_text(remarks).items():
         whose = labels[0] if len(labels) == 1 else f"{len(labels)} runs"
         console.print(f"{whose}, {remark}", markup=False, highlight=False)
 
@@ -222,14 +220,14 @@ def _verdict_rows(run: Run, figures: Sequence[Figure]) -> Iterator[list[str]]:
 
 def _show_software(console: Console, run: Run) -> None:
     """Prints the share of each action's time that is software."""
-    grouped: dict[str, list[str]] = {}
+    told = []
     for one in run.verdict.metadata if run.verdict else []:
         if one.expected is not None:
             share = "software's share not known"
             if one.software_fraction is not None:
                 share = f"{percent_text(one.software_fraction)} software"
-            grouped.setdefault(f"{share}: {one.software}", []).append(one.action)
-    if grouped:
+            told.append((f"{share}: {one.software}", one.action))
+    if told:
         console.print(f"\nOf the time of one operation, {escape(run.label)}:", highlight=False)
-    for text, names in grouped.items():
+    for text, names in names_by_text(told).items():
         console.print(f"  {', '.join(names)}: {escape(text)}", highlight=False)

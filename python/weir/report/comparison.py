@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from weir.analysis.listing import names_by_text
 from weir.report.bullet import bullet, bullet_legend, scale_end
 from weir.report.markup import Markup, element, join
 from weir.report.quantities import NO_VALUE, percent_text, plural, rate, shown
@@ -88,43 +89,26 @@ def _summary(sources: list[Source]) -> Markup:
         for d in listed
         if (said := memory_remark([source.run for source in sources], d))
     ]
-    sentences += _failures(sources)
-    sentences += _unquiet(sources)
+    sentences += _remarks(sources)
     return element("div", *sentences, class_="lead")
 
 
-def _failures(sources: list[Source]) -> list[Markup]:
-    """Returns why runs did not finish: each cause once, with the runs that it ended."""
-    causes: dict[str, list[str]] = {}
-    for source in sources:
-        if source.run.failure is not None:
-            causes.setdefault(source.run.failure.message, []).append(source.run.label)
-    return [
-        element(
-            "p",
-            element("strong", "All runs" if len(labels) == len(sources) else ", ".join(labels)),
-            f": {message}",
-            class_="remark",
-        )
-        for message, labels in causes.items()
+def _remarks(sources: list[Source]) -> list[Markup]:
+    """Returns why runs did not finish and what else went on: each once, with the runs concerned."""
+    told = [(one.run.failure.message, one.run.label) for one in sources if one.run.failure]
+    told += [
+        (f"{one.run.environment.quiet.text}.", one.run.label)
+        for one in sources
+        if one.run.environment is not None and not one.run.environment.quiet.quiet
     ]
-
-
-def _unquiet(sources: list[Source]) -> list[Markup]:
-    """Returns other activity during the runs: each finding once, with the runs concerned."""
-    found: dict[str, list[str]] = {}
-    for source in sources:
-        environment = source.run.environment
-        if environment is not None and not environment.quiet.quiet:
-            found.setdefault(environment.quiet.text, []).append(source.run.label)
     return [
         element(
             "p",
             element("strong", "All runs" if len(labels) == len(sources) else ", ".join(labels)),
-            f": {text}.",
+            f": {text}",
             class_="remark",
         )
-        for text, labels in found.items()
+        for text, labels in names_by_text(told).items()
     ]
 
 

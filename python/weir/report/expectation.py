@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from weir.analysis.listing import names_by_text
 from weir.report.chart import (
     HALF_WIDTH,
     LinearScale,
@@ -80,8 +81,8 @@ def _actions(run: Run, expected: Sequence[ExpectedAction]) -> Markup:
     return join(
         element("p", EXPLANATION, class_="note"),
         table([*head, "software"], rows, caption="Actions against what was expected"),
-        _said("How these were expected", [(one.action, one.how) for one in expected]),
-        _said("Software\u2019s share", [(one.action, one.software) for one in known]),
+        _said("How these were expected", [(one.how, one.action) for one in expected]),
+        _said("Software\u2019s share", [(one.software, one.action) for one in known]),
         element(
             "details",
             element("summary", "What limits each action"),
@@ -123,18 +124,14 @@ def _limit(limit: Limit, expected: Expected, *times: Child) -> list[Child]:
     ]
 
 
-def _said(title: str, texts: Sequence[tuple[str, str]]) -> Markup | None:
+def _said(title: str, told: Sequence[tuple[str, str]]) -> Markup | None:
     """Returns a line for each text, with the actions to which it applies."""
-    grouped: dict[str, list[str]] = {}
-    for action, said in texts:
-        grouped.setdefault(said, []).append(action)
-    if not grouped:
-        return None
     lines = [
         element("li", element("strong", ", ".join(actions)), f": {said}.")
-        for said, actions in grouped.items()
+        for said, actions in names_by_text(told).items()
     ]
-    return join(element("p", f"{title}:", class_="note"), element("ul", *lines, class_="how"))
+    heading = element("p", f"{title}:", class_="note")
+    return join(heading, element("ul", *lines, class_="how")) if lines else None
 
 
 def _how_to_expect(source: Source) -> str:
