@@ -54,7 +54,7 @@ void CallQueue::mark_broken(const std::string& reason) {
   if (state_.group->life() != nullptr) state_.group->life()->leave();
 }
 
-void CallQueue::tell_others(ErrorCode code, const std::string& reason) {
+void CallQueue::tell_others(ErrorCode code, const std::string& reason) const {
   state_.group->revocation().revoke(Error(code, reason));
 }
 

@@ -122,7 +122,7 @@ class CallQueue {
   void mark_broken(const std::string& reason);
   // Ends the waits of all ranks, also on other nodes, with this code and reason. Their later calls
   // return the reason too. Local. Only the first reason that a rank gives is used.
-  void tell_others(ErrorCode code, const std::string& reason);
+  void tell_others(ErrorCode code, const std::string& reason) const;
   // Fails after MPI_Finalize, when other ranks can no longer be reached, and marks the session as
   // broken.
   [[nodiscard]] Status check_mpi_runs();

@@ -171,7 +171,7 @@ Outcome create(weir_session& session, const ArrayDefinition& given, weir_array**
       fmt::format("weir_array_create(path {}, shape {}, element_type {}, options {})",
                   quoted(given.path), extents_text(given.dimensions, given.extents),
                   quoted(given.element_type), options_text(session, given)),
-      std::move(prepared), [&] {
+      prepared, [&] {
         return enter(session, session.collective->create_array(given.path, *array),
                      "weir_array_create", result);
       });
@@ -191,7 +191,7 @@ Outcome open(weir_session& session, const char* path, const weir_open_options* o
   if (!prepared.ok()) prepared.text.insert(0, "weir_array_open: ");
   return session.call_asking(fmt::format("weir_array_open(path {}, {})", quoted(path),
                                          writable ? "writable" : "read-only"),
-                             std::move(prepared), [&] {
+                             prepared, [&] {
                                return enter(session, session.collective->open_array(path, writable),
                                             "weir_array_open", result);
                              });

@@ -16,7 +16,6 @@
 namespace weir::capi {
 namespace {
 
-using array::Distribution;
 using array::DistributionFormat;
 using array::RegularDistribution;
 
@@ -131,7 +130,7 @@ Outcome create(weir_session& session, const Regular& given, weir_distribution** 
   return session.call(fmt::format("weir_distribution_create(shape {}, formats {}, grid {})",
                                   extents_text(given.dimensions, given.extents),
                                   quoted(given.formats), grid_text(given)),
-                      std::move(prepared),
+                      prepared,
                       [&] { return enter(session, *made, (*made)->regular()->text(), result); });
 }
 
@@ -185,7 +184,7 @@ Outcome create_from_boxes(weir_session& session, const Boxes& given, weir_distri
   if (!prepared.ok()) prepared.text.insert(0, "weir_distribution_from_boxes: ");
   return session.call(fmt::format("weir_distribution_from_boxes(shape {})",
                                   extents_text(given.dimensions, given.extents)),
-                      std::move(prepared),
+                      prepared,
                       [&] { return share_boxes(session, *shape, std::move(mine), result); });
 }
 

@@ -65,7 +65,7 @@ Outcome open(weir_session& session, const char* path, const weir_file_open_optio
                   : writable             ? "writable"
                                          : "read-only",
                   quoted(durability), quoted(checksum), quoted(unwritten)),
-      std::move(prepared), [&]() -> Outcome {
+      prepared, [&]() -> Outcome {
         auto opened = session.collective->open_file(path, file->settings, writable);
         if (!opened) return outcome_of(opened.error(), "weir_file_open");
         file->session = &session;
@@ -215,9 +215,9 @@ Outcome extend(weir_file& file) {
     prepared = bad_argument(fmt::format(
         "{}: {} is not laid out yet: its first step will have what is defined", call, file.text));
   }
-  auto extended = session.call_asking(fmt::format("{}({}, {})", call, file.text, state_of(file)),
-                                      std::move(prepared),
-                                      [&]() -> Outcome { return add_defined(file, call); });
+  auto extended =
+      session.call_asking(fmt::format("{}({}, {})", call, file.text, state_of(file)), prepared,
+                          [&]() -> Outcome { return add_defined(file, call); });
   if (!extended.ok()) give_up_defined(file);
   return extended;
 }
@@ -243,9 +243,8 @@ Outcome begin_step(weir_file& file) {
     return {};
   };
   Outcome prepared = file.open == nullptr ? check_owners_of_attributes(file) : Outcome{};
-  auto begun =
-      session.call_asking(fmt::format("weir_file_step_begin({}, {})", file.text, state_of(file)),
-                          std::move(prepared), begin);
+  auto begun = session.call_asking(
+      fmt::format("weir_file_step_begin({}, {})", file.text, state_of(file)), prepared, begin);
   if (!begun.ok()) give_up_defined(file);
   return begun;
 }
