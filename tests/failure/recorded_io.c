@@ -128,18 +128,19 @@ static int lock_creation(void) {
   return lock;
 }
 
-// A process that opens a file which another one creates may change it at once: the record has to
-// have been told of the file by then.
+// A process that opens a file which another one creates may change it at once, so it opens it when
+// the creation has been recorded.
 static int open_recorded(int folder, const char* name, int flags, mode_t mode) {
   char path[PATH_MAX];
   REAL(int, "openat64", int, const char*, int, ...);
-  const int below = (flags & (O_CREAT | O_TRUNC)) != 0 && resolve(folder, name, path);
+  const int changes = (flags & (O_CREAT | O_TRUNC)) != 0 || (flags & O_ACCMODE) != O_RDONLY;
+  const int below = changes && resolve(folder, name, path);
   if (!below) return real(folder, name, flags, mode);
   const int lock = lock_creation();
   struct stat about;
   const int is_new = fstatat(folder, name, &about, AT_SYMLINK_NOFOLLOW) != 0;
   const int file = real(folder, name, flags, mode);
-  if (file >= 0 && is_new) {
+  if (file >= 0 && is_new && (flags & O_CREAT) != 0) {
     record("io\tmake\t%lu\t%s\n", inode_of(file), path);
   } else if (file >= 0 && (flags & O_TRUNC) != 0) {
     record("io\ttruncate\t%lu\t0\n", inode_of(file));
