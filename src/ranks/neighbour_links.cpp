@@ -285,16 +285,19 @@ void NeighbourLinks::listen_to(Link& link) {
 
 bool NeighbourLinks::is_silent(const Link& link) const { return link.silent_ns >= deadline_ns_; }
 
+// If a sign cannot be sent, the neighbour notices that; no error is needed here.
+void NeighbourLinks::give_sign(const Link& link) {
+  static_cast<void>(
+      ::send(link.socket.descriptor(), &living, sizeof living, MSG_DONTWAIT | MSG_NOSIGNAL));
+}
+
 // Runs in a thread of its own.
 void NeighbourLinks::give_signs(const std::stop_token& stop) {
   std::unique_lock lock(mutex_);
   std::int64_t before_ns = monotonic_ns();
   while (!stop.stop_requested()) {
     for (Link* const link : {&next_, &previous_}) {
-      if (link->state != State::made || is_silent(*link)) continue;
-      // If a sign cannot be sent, the neighbour notices that; no error is needed here.
-      static_cast<void>(
-          ::send(link->socket.descriptor(), &living, sizeof living, MSG_DONTWAIT | MSG_NOSIGNAL));
+      if (link->state == State::made && !is_silent(*link)) give_sign(*link);
     }
     ending_.wait_for(lock, stop, std::chrono::nanoseconds(interval_ns_), [] { return false; });
     const std::int64_t now_ns = monotonic_ns();
@@ -359,6 +362,8 @@ std::optional<NeighbourLinks::Loss> NeighbourLinks::look(std::int64_t now_ns) {
     if (link->state == State::connecting || link->state == State::proving) {
       move(*link, now_ns);
       if (link->state == State::made) begin_signs();
+      // Silence counts from the first sign on, and the thread may give its next one much later.
+      if (link->state == State::made) give_sign(*link);
     }
     if (link->state == State::made) listen_to(*link);
     const auto lost = [&](const char* what) {

@@ -114,6 +114,7 @@ class NeighbourLinks {
   [[nodiscard]] bool is_silent(const Link& link) const;
   void say_farewell();
   void begin_signs();
+  static void give_sign(const Link& link);
   void give_signs(const std::stop_token& stop);
 
   std::int64_t deadline_ns_;
