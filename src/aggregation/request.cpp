@@ -24,6 +24,8 @@ Status prefixed(Status status, std::size_t number, std::size_t count) {
 
 // Number of checks for messages in a wait, between two checks of everything else that has to move.
 constexpr std::int64_t looks_per_progress = 16;
+// A rank that sleeps between its shares of the data looks at MPI at least this often.
+constexpr std::int64_t most_ns_between_looks = 50'000'000;
 
 bool is_same_section(const array::Section* a, const array::Section* b) {
   return a == b || (a != nullptr && b != nullptr && *a == *b);
@@ -347,12 +349,16 @@ Status CollectiveRequest::wait() {
     if (step_ != Step::moving) {
       agreement_->nap();  // keeps everything else moving
     } else {
+      const std::int64_t nap_ns = state_.group->nap_ns(naps);
+      const std::int64_t began_ns = monotonic_ns();
       slept = move_->sleep(naps++);
-      // A rank that is woken for its own share checks MPI no more often than a rank that naps,
-      // since each check may yield the processor.
+      // Each look at MPI may yield the processor to ranks that have more to do, while others wait
+      // for this rank's share. A rank that is woken for its share therefore looks rarely; one whose
+      // nap ends without news has time.
       const std::int64_t now_ns = monotonic_ns();
-      const bool is_due = slept ? now_ns - kept_moving_ns >= state_.group->nap_ns(naps)
-                                : ++looks % looks_per_progress == 0;
+      const bool is_due =
+          slept ? now_ns - began_ns >= nap_ns || now_ns - kept_moving_ns >= most_ns_between_looks
+                : ++looks % looks_per_progress == 0;
       if (is_due) {
         ranks::keep_moving(state_.group->revocation());
         kept_moving_ns = now_ns;
