@@ -1,12 +1,14 @@
-"""Write the declarations that Python and Fortran need from the C headers that define them.
+"""Write what follows from the C headers: declarations for Python and Fortran, docs/languages.md.
 
 usage: generate_bindings.py [--check]
 
 ``include/weir/weir.h`` and ``files.h`` are the only description of the public interface. From them
 come the constants, structs and functions for Python's ctypes, and the constants, types and
-interfaces for Fortran. ``src/fortran/transfers.h`` declares what the Fortran library adds. With
+interfaces for Fortran. ``src/fortran/transfers.h`` declares what the Fortran library adds. The
+page ``docs/languages.md`` shows each function beside its forms in the other languages. With
 ``--check`` nothing is written, and the exit status is 1 if a file differs from what would be
-written. A header with C that `c_header` does not know gives one line and the exit status 2.
+written. A header with C that `c_header` does not know, or a call that the page cannot show, gives
+one line and the exit status 2.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from pathlib import Path
 
 from c_header import Header, HeaderError, parse
 from fortran_declarations import bindings_text, constants_text
+from languages_page import page_text
 from python_declarations import python_text
 
 CLONE = Path(__file__).resolve().parent.parent
@@ -41,12 +44,15 @@ def texts() -> dict[str, str]:
         "src/fortran/bindings.f90": bindings_text(
             FIRST_LINE.format(f"{weir.path} and transfers.h"), weir, transfers
         ),
+        "docs/languages.md": page_text(FIRST_LINE.format(weir.path), CLONE, weir),
     }
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Write the declarations for Python and Fortran.")
-    parser.add_argument("--check", action="store_true", help="write nothing; say what is stale")
+    parser = argparse.ArgumentParser(description="Write what follows from the C headers.")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; name the files that are not current"
+    )
     check = parser.parse_args().check
     try:
         generated = texts()
@@ -60,7 +66,7 @@ def main() -> int:
             continue
         stale += 1
         if check:
-            print(f"{name}: not what the headers say; run ./dev docs")
+            print(f"{name}: not what the headers and languages.toml say; run ./dev docs")
         else:
             path.write_text(text)
             print(f"wrote {name}")

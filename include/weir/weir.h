@@ -668,6 +668,8 @@ int weir_read_region_begin(weir_array* array, const weir_region* region, weir_re
 int weir_write_region_independent(weir_array* array, const weir_region* region);
 int weir_read_region_independent(weir_array* array, const weir_region* region);
 
+/* ---- Requests that are explained or begun ---- */
+
 enum { WEIR_WRITE = 0, WEIR_READ = 1 };
 
 /* Describes what weir_write_many or weir_read_many (`direction`) would do with these transfers: the

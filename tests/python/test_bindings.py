@@ -1,4 +1,4 @@
-"""The declarations for Python and Fortran: they are what the C headers say."""
+"""The declarations for Python and Fortran, and the page of all languages, follow the C headers."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 
 from c_header import CType, Header, HeaderError, parse
 from fortran_declarations import bindings_text
+from languages_page import PYTHON_FILES
 from python_declarations import python_text
 from weir._core import declarations
 from weir._core.communicator import Communicator
@@ -22,9 +23,17 @@ GENERATED = (
     "python/weir/_core/declarations.py",
     "src/fortran/bindings.f90",
     "src/fortran/constants.f90",
+    "docs/languages.md",
 )
-TOOL = ("generate_bindings.py", "c_header.py", "python_declarations.py", "fortran_declarations.py")
+TOOL = ("generate_bindings.py", "c_header.py", "python_declarations.py", "fortran_declarations.py",
+        "languages_page.py", "languages.toml")  # fmt: skip
 HEADERS = ("include/weir/weir.h", "include/weir/files.h", "src/fortran/transfers.h")
+PYTHON = ("__init__.py", "_core/errors.py", *(f"_core/{name}" for name in PYTHON_FILES))
+READ_FOR_THE_PAGE = (
+    "include/weir/weir.hpp",
+    *(f"python/weir/{name}" for name in PYTHON),
+    *(str(path.relative_to(CLONE)) for path in (CLONE / "src/fortran").glob("*.[fF]90")),
+)
 
 
 def code(header: str) -> str:
@@ -42,21 +51,21 @@ def run(clone: Path, *options: str) -> tuple[int, str, str]:
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
     """The generator, what it reads and what it writes, in a folder of their own."""
-    for path in (*GENERATED, *HEADERS, *(f"tools/{name}" for name in TOOL)):
+    for path in (*GENERATED, *HEADERS, *READ_FOR_THE_PAGE, *(f"tools/{one}" for one in TOOL)):
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(CLONE / path, tmp_path / path)
     return tmp_path
 
 
-def test_the_committed_declarations_are_what_the_headers_say() -> None:
+def test_the_committed_files_are_what_the_headers_say() -> None:
     assert run(CLONE, "--check") == (0, "", "")
 
 
 @pytest.mark.parametrize("name", GENERATED)
 def test_a_changed_line_is_found_and_written_again(clone: Path, name: str) -> None:
     text = (clone / name).read_text()
-    (clone / name).write_text(re.sub(r"c_int32|max_dimensions", "c_int", text, count=1))
-    line = f"{name}: not what the headers say; run ./dev docs\n"
+    (clone / name).write_text(re.sub(r"c_int32|max_dimensions|with", "c_int", text, count=1))
+    line = f"{name}: not what the headers and languages.toml say; run ./dev docs\n"
     assert run(clone, "--check") == (1, line, "")
     assert run(clone, "--check") == (1, line, ""), "--check writes nothing"
     assert run(clone) == (0, f"wrote {name}\n", "")
