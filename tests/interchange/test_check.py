@@ -165,7 +165,7 @@ def test_chunks_that_are_missing_in_shards_are_counted(tmp_path: Path) -> None:
         report = check(path)
         assert report.findings == []
         assert report.absent == [
-            "array x: 5 of 16 chunks are there; the others read as the fill value"
+            "array x: 5 of 16 chunks are in the file; the others read as the fill value"
         ]
         assert not (path / "x" / "c" / "1" / "0").exists()
         with weir.open(path) as file:
@@ -253,7 +253,7 @@ def test_the_command(weir_files: dict[str, Path], tmp_path: Path) -> None:
     whole = command(weir_files["hdf5"], weir_files["zarr"], "--workers", "2")
     assert whole.returncode == 0, whole.stderr
     assert len(whole.stdout.splitlines()) == 2
-    assert "no checksums: changed bytes cannot be seen" in whole.stdout
+    assert "no checksums: changed bytes cannot be detected" in whole.stdout
     assert "3 committed steps" in whole.stdout
     (tmp_path / "text").write_text("no array")
     broken = command(weir_files["cdf5"], tmp_path / "text")

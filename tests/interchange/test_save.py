@@ -115,10 +115,10 @@ def test_checksums_of_a_zarr_folder_that_is_replaced_go_with_it(tmp_path: Path) 
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [
-        ({"dimensions": {"b": ("x",)}}, ValueError, "dimensions has 'b', and there is no array"),
+        ({"dimensions": {"b": ("x",)}}, ValueError, "dimensions has 'b', but no array"),
         ({"dimensions": {"a": ("x", "y")}}, ValueError, "'a': 2 names for 1 dimensions"),
         ({"chunks": {"a": (0,)}}, ValueError, "chunks of 'a'"),
-        ({"file_format": "xml"}, ValueError, "there is no format 'xml'"),
+        ({"file_format": "xml"}, ValueError, "format 'xml' is unknown"),
         ({"codec": "zip"}, weir.Error, "zip"),
     ],
 )

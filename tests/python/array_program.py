@@ -253,9 +253,9 @@ def wrong_data(folder: Path) -> None:
         masked = np.ma.masked_array(good, mask=True)
         wrong = [
             (None, "data is None"),
-            ([[1.0] * 4] * 2, "a list of list, no NumPy array"),
-            ("text", "a str, no NumPy array"),
-            (7, "a int, no NumPy array"),
+            ([[1.0] * 4] * 2, "a list of list, not a NumPy array"),
+            ("text", "a str, not a NumPy array"),
+            (7, "a int, not a NumPy array"),
             (masked, "a masked array, whose mask would be lost"),
             ([masked], "a masked array"),
             (OnCuda(), "OnCuda in the memory of a GPU"),
@@ -372,11 +372,11 @@ def wrong_regions(folder: Path) -> None:
         wrong = [
             ((at, good.astype(">f8")), "byte order"),
             ((at, OnCuda()), "in the memory of a GPU"),
-            ((at, [[1.0]]), "a list, no NumPy array"),
-            ((at, None), "a NoneType, no NumPy array"),
+            ((at, [[1.0]]), "a list, not a NumPy array"),
+            ((at, None), "a NoneType, not a NumPy array"),
             (((0,), good), "lower or stride has another number of dimensions"),
             ((at, good, (1,)), "lower or stride has another number of dimensions"),
-            (("ab", good), "no region that can be used"),
+            (("ab", good), "not usable as a region"),
             (((2 * COMM.size - 1, 0), good), "reaches outside"),
         ]
         for call in (array.write_region, array.write_region_begin):
@@ -390,7 +390,7 @@ def wrong_regions(folder: Path) -> None:
                     *arguments,
                 )
         refused(
-            weir.ArgumentError, "no NumPy array", array.read_region, at, (-1,) if odd else (2, 4)
+            weir.ArgumentError, "not a NumPy array", array.read_region, at, (-1,) if odd else (2, 4)
         )
         array.write_region(at, good)
         array.write_region(None if odd else at, None if odd else 2 * good)

@@ -104,7 +104,7 @@ def test_small_files_are_those_that_are_small_now(tmp_path: Path) -> None:
     lines = [f"file\t1\t1\t0\t0\t0\t1\topen=1\t{tmp_path}/f{i}" for i in range(7)]
     use = used(record(0, *lines))
     (advice,) = advice_on(use, {"small-files": 5, "small-file-bytes": 11})
-    assert advice.what.startswith("5 files of less than 11 bytes were made, 5 of them in")
+    assert advice.what.startswith("5 files of less than 11 bytes were created, 5 of them in")
     assert advice_on(use, {"small-files": 6, "small-file-bytes": 11}) == []
 
 
@@ -113,7 +113,7 @@ def test_of_many_files_the_worst_are_named() -> None:
     shown = [one.what for one in advice_on(used(record(0, *lines)))]
     assert len(shown) == 3
     assert shown[0] == "/d/f8: 28 opens by rank 0"
-    assert shown[2].endswith("(and 6 files more)")
+    assert shown[2].endswith("(and 6 more files)")
 
 
 def test_ranks_in_words() -> None:
@@ -175,7 +175,7 @@ def test_a_program_is_observed_and_advised(
     assert f"weir:   {folder}/log0: 30 opens by rank 0\n" in shown.stderr
     assert f"weir:   {folder}/log1: 30 opens by rank 1\n" in shown.stderr
     # Each rank has five files, one name more by renaming, and one by the shell.
-    assert f"weir:   {folder}/made: 14 names were made in it\n" in shown.stderr
+    assert f"weir:   {folder}/made: 14 names were created in it\n" in shown.stderr
 
 
 def test_what_was_counted_is_what_was_done(
@@ -209,7 +209,7 @@ def weir_run(folder: Path, *words: str) -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--", "true"], "give --advise"),
+        (["--", "true"], "needs --advise"),
         (["--advise", "--threshold", "looks", "--", "true"], "--threshold looks: give NAME=N"),
         (["--advise", "--", "/no/such/program"], "/no/such/program cannot be run: No such file"),
         (["--advise", "--records", "here", "--", "true"], "here has records of another run"),
@@ -234,7 +234,7 @@ def test_a_program_without_libc_of_its_own_is_told(tmp_path: Path) -> None:
     if built.returncode != 0:
         pytest.skip("there is no static libc")
     status, err = weir_run(tmp_path, "--advise", "--", str(tmp_path / "still"))
-    assert "left no record: is it linked statically?" in err
+    assert "left no record: it may be linked statically" in err
     assert status == 1
 
 

@@ -112,7 +112,7 @@ def test_importing_weir_loads_no_library() -> None:
 
 
 @pytest.mark.parametrize(
-    ("library", "why"), [("none.so", "cannot open"), ("libc.so.6", "of another version")]
+    ("library", "why"), [("none.so", "cannot open"), ("libc.so.6", "has another version")]
 )
 def test_a_missing_or_old_library_is_told_in_one_line(library: str, why: str) -> None:
     code = "import weir._core.library as c; c.library()"

@@ -92,7 +92,7 @@ def test_slurm_comes_first_inside_its_allocation_only(tmp_path: Path) -> None:
 
 
 def test_no_launcher_is_told(tmp_path: Path) -> None:
-    with pytest.raises(BenchError, match="no mpirun, mpiexec or srun on PATH") as caught:
+    with pytest.raises(BenchError, match="no mpirun, mpiexec or srun was found on PATH") as caught:
         found_launcher(4, {"PATH": str(tmp_path)})
     assert caught.value.exit_status == USAGE
 
@@ -122,9 +122,9 @@ def test_a_given_launcher_without_a_count_gets_it() -> None:
 @pytest.mark.parametrize(
     ("text", "ranks", "told"),
     [
-        ("sh", None, "names no number of ranks; add -n RANKS"),
+        ("sh", None, "gives no number of ranks: add -n RANKS"),
         ("sh -n 4", 16, "starts 4 ranks but --ranks is 16"),
-        ("no-such-launcher -n 4", None, "no-such-launcher is not found on PATH"),
+        ("no-such-launcher -n 4", None, "no-such-launcher was not found on PATH"),
         ("sh 'open", None, "cannot be split"),
         ("", None, "is empty"),
     ],
@@ -139,7 +139,7 @@ def test_weir_bench_by_name_comes_before_everything(tmp_path: Path) -> None:
     named = program(tmp_path / "mine")
     assert find_program({"WEIR_BENCH": str(named), "PATH": os.environ["PATH"]}) == named
     for wrong in (tmp_path / "absent", tmp_path):
-        with pytest.raises(BenchError, match="is no program"):
+        with pytest.raises(BenchError, match="is not a program"):
             find_program({"WEIR_BENCH": str(wrong)})
 
 

@@ -153,7 +153,7 @@ def test_a_campaign_that_was_cut_off_makes_the_same_runs(
     assert campaign.done() == [1, 2]
     status, out, err = campaign.run("--resume")
     assert status == 0, err
-    assert "2 runs are done already" in out
+    assert "2 runs have already ended" in out
     assert campaign.done() == RUNS
     campaign.assert_whole()
 
@@ -179,7 +179,7 @@ def test_a_failed_run_is_told_of_kept_and_made_again(campaign: Campaign) -> None
     status, _, err = campaign.run(ending="2:killed")
     assert status == 1
     assert "run 2 (transfer=" in err
-    assert "1 runs failed, 1 of 2 runs are done; make them again with:" in err.splitlines()[-1]
+    assert "1 runs failed, 1 of 2 runs are done; repeat them with:" in err.splitlines()[-1]
     assert campaign.journal()[3][0] == "failed"
     status, _, err = campaign.run("--resume")
     assert status == 0, err
@@ -232,12 +232,12 @@ def test_two_campaigns_on_one_machine_do_not_run_at_once(campaign: Campaign) -> 
         _, err = second.communicate(timeout=DEADLINE_SECONDS)
         assert second.returncode == 1
         last = err.splitlines()[-1]
-        assert "a campaign runs on this machine already: file in" in last
+        assert "another campaign is running on this machine: file in" in last
         assert f"process {child.pid}" in last
         third = campaign.start("bench", "madbench", "--output", "single", "--no-report")
         _, err = third.communicate(timeout=DEADLINE_SECONDS)
         assert third.returncode == 0, err
-        assert "a campaign runs on this machine, both measure each other: file in" in err
+        assert "both disturb each other's measurements: file in" in err
     finally:
         child.send_signal(signal.SIGINT)
         child.communicate(timeout=DEADLINE_SECONDS)
@@ -260,7 +260,7 @@ def test_a_campaign_that_is_there_is_not_begun_again(campaign: Campaign) -> None
     before = (campaign.output / "campaign.json").read_bytes()
     status, _, err = campaign.run()
     assert status == 2
-    assert err == "weir: out holds a campaign already; go on with it: --resume\n"
+    assert err == "weir: out already has a campaign: continue it with --resume\n"
     assert (campaign.output / "campaign.json").read_bytes() == before
 
 
@@ -302,7 +302,7 @@ def test_results_of_a_newer_weir_are_left_alone(finished: Campaign) -> None:
         ('"1m:2m:*2"', "[]", "factor transfer: it has no levels"),
         ("ranks = 4", "ranks = 0", "ranks must be whole numbers from 1; given: 0"),
         ("ranks = 4", "ranks = 9", "--launcher starts 4 ranks but --ranks is 9"),
-        ("ranks = 4", "output = 'x'\nranks = 4", "--output is given to weir-bench by weir"),
+        ("ranks = 4", "output = 'x'\nranks = 4", "--output is set by weir"),
         ("seed = 7", "seeds = 7", "file.toml: seeds: Extra inputs are not permitted"),
     ],
 )

@@ -118,4 +118,4 @@ def test_what_is_swept_replaces_what_was_given_by_position(tmp_path: Path) -> No
         assert run.parameters["bins"].value == 4
     status, out, _ = weir(tmp_path, *words, "--resume")
     assert status == 0
-    assert "2 runs are done already" in out
+    assert "2 runs have already ended" in out

@@ -119,15 +119,15 @@ def test_a_mistake_of_the_person_is_one_line_and_leaves_nothing(cli: Cli) -> Non
     ("words", "told"),
     [
         (("bench", *WORDS, "-n", "many"), "Invalid value for '-n' / '--ranks'"),
-        (("bench", *WORDS, "--output", "."), "--output . exists; name a folder that does not"),
+        (("bench", *WORDS, "--output", "."), "--output . exists: give a new folder"),
         (("bench", *WORDS, "-n", "9"), "--launcher starts 4 ranks but --ranks is 9"),
         (("bench", *WORDS, "--output", "file/results"), "--output file/results: file cannot be"),
         (("bench", *WORDS, "--timeout", "0"), "Invalid value for '--timeout'"),
-        (("bench", *WORDS, "--plan"), "--plan is given to weir-bench by weir itself"),
-        (("predict", *WORDS, "--progress=json"), "--progress is given to weir-bench by weir"),
+        (("bench", *WORDS, "--plan"), "--plan is set by weir itself"),
+        (("predict", *WORDS, "--progress=json"), "--progress is set by weir"),
         (("nonsense",), "No such command 'nonsense'"),
         (("report", "nowhere"), "nowhere is no folder"),
-        (("results", "query", "SELECT 1", "--json", "--csv"), "exclude each other"),
+        (("results", "query", "SELECT 1", "--json", "--csv"), "are both given"),
     ],
 )
 def test_errors_are_one_line(cli: Cli, words: tuple[str, ...], told: str) -> None:
@@ -141,7 +141,10 @@ def test_errors_are_one_line(cli: Cli, words: tuple[str, ...], told: str) -> Non
 
 def test_without_a_number_of_ranks_it_asks_for_one(cli: Cli) -> None:
     del cli.environment["WEIR_LAUNCHER"]
-    assert cli.run("bench", *WORDS)[2] == "weir: say on how many ranks to run, for example -n 4\n"
+    assert (
+        cli.run("bench", *WORDS)[2]
+        == "weir: the number of ranks is missing: give it, for example -n 4\n"
+    )
 
 
 def test_without_arguments_it_explains_itself(cli: Cli) -> None:
@@ -227,7 +230,7 @@ def test_a_run_by_a_platform_description_is_judged_and_reported(cli: Cli) -> Non
     ("changes", "told"),
     [
         ({"ranks_per_host": 2}, "the run has 4: weir platform probe -n 4 measures"),
-        ({"ranks": 9}, "holds for 9 ranks, the run has 4"),
+        ({"ranks": 9}, "holds for 9 ranks, but the run has 4"),
         (
             {
                 "targets": [

@@ -78,7 +78,7 @@ def test_nothing_is_expected_of_files_with_content(tmp_path: Path) -> None:
     (made,) = json.loads((tmp_path / "expected.json").read_text()).values()
     create, read = made["metadata"]
     assert create["expected_per_second"] is None
-    assert create["how"] == "files are probed without content"
+    assert create["how"] == "the probe measures files without content"
     assert read["expected_per_second"] == 2.0
 
 

@@ -35,7 +35,7 @@ def test_pollers_see_the_flag_and_others_are_compared(tmp_path: Path) -> None:
                 assert phase.operations >= (run.flag.pollers if phase.action == "poll" else 1)
         assert run.label in out
     page = read_report(tmp_path / "results" / "report.html")
-    part = page.one("div", aria_label="What pollers cost the others")
+    part = page.one("div", aria_label="How pollers slow down other ranks")
     assert "100 %" in part.text
 
 

@@ -109,7 +109,7 @@ def test_rates_of_a_few_operations_are_left_out_and_said() -> None:
     assert list(found.operations) == ["stat"]
     left_out, of_ext4 = platform.conditions["warnings"]
     assert left_out.startswith("/scratch: create: trials of fewer than 16 operations")
-    assert of_ext4.startswith("/scratch: ext4 creates slowly where files have just been removed")
+    assert of_ext4.startswith("/scratch: ext4 creates files slowly after files were removed")
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_the_directory_itself_comes_before_any() -> None:
 @pytest.mark.parametrize("low", [{"low": 6.0}, {"high": 4.0}, {"low": 0.0, "high": 0.0}])
 def test_an_interval_holds_its_value(low: dict[str, float]) -> None:
     rate = {"value": 5.0, "low": 4.0, "high": 6.0, **low}
-    with pytest.raises(ValueError, match="low <= value <= high does not hold"):
+    with pytest.raises(ValueError, match="low <= value <= high is false"):
         metadata_rates(operations={"create": {"one_client": rate}})
 
 
@@ -210,7 +210,7 @@ def test_on_several_hosts_only_what_is_made_is_expected() -> None:
         for action in ("create", "unlink", "utime", "chmod", "rename")
     }
     assert [action for action, one in found.items() if one.value] == ["create"]
-    assert "another host has made" in found["unlink"].how
+    assert "another host created" in found["unlink"].how
     (own,) = expected(action="unlink", rates=rates, hosts=2, ranks_per_host=4, shift=0)
     assert own.value == pytest.approx(TOGETHER)
 
@@ -218,26 +218,26 @@ def test_on_several_hosts_only_what_is_made_is_expected() -> None:
 def test_of_one_directory_one_rank_lists_all() -> None:
     (one,) = expected(action="readdir")
     assert one.value == pytest.approx(ONE)
-    assert "one rank alone is at work" in one.how
+    assert "only one rank works" in one.how
 
 
 @pytest.mark.parametrize(
     ("why", "changes"),
     [
-        ("through io_uring", {"api": "io_uring"}),
+        ("uses io_uring", {"api": "io_uring"}),
         ("without content", {"bytes_bytes": 4096}),
         ("without content", {"bytes_bytes": 4096, "action": "unlink"}),
-        ("of an earlier run", {"existing": True}),
+        ("from an earlier run", {"existing": True}),
         ("up to 8 ranks, the run has 9", {"ranks": 9}),
         (
-            "the rate of one client and of all 8, each in a directory of its own; here are 8",
+            "the rate of one client and of all 8, each in a separate directory; here are 8",
             {"rates": [metadata_rates(operations={"create": {**RATES, "one_directory": None}})]},
         ),
         ("syncfs", {"sync-phases": True}),
         ("one file", {"sharing": "one-file"}),
         ("setxattr is not probed", {"action": "setxattr"}),
         ("utime is not probed", {"action": "utime"}),
-        ("say little", {"operations": 10}),
+        ("are too few", {"operations": 10}),
         ("the platform has no rates", {"rates": []}),
         ("no rates", {"rates": [metadata_rates(directory="/other")], "directory": "/scratch"}),
         ("up to 4 clients, and here are 8", {"rates": [metadata_rates(clients=4)]}),
@@ -309,8 +309,8 @@ def test_the_device_leaves_the_software_its_share() -> None:
     faster = judged(3500.0, 1000.0)
     assert faster.software_fraction is None
     assert "many share one of its operations" in faster.software
-    assert "not known" in judged(3500.0, None).software
-    assert judged(3500.0, 34567.0, action="mix/create").software == "not worked out for mixes"
+    assert "unknown" in judged(3500.0, None).software
+    assert judged(3500.0, 34567.0, action="mix/create").software == "not determined for mixes"
     run = with_expectation(metadata_run(1.0), ExpectedAction.model_validate(CREATE))
     assert run.environment is not None
     where = {**run.environment.file_system, "reach": "memory", "type": "tmpfs"}

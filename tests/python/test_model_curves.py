@@ -101,7 +101,7 @@ def test_noise_alone_is_declared_not_to_fit() -> None:
     sizes = [2.0**power for power in range(12, 30)]
     curve = rate_over_buffer(sizes, scattered([1e9] * len(sizes), noise=2.0))
     assert not curve.fit.fits
-    assert curve.fit.text.startswith("does not fit, do not rely on it")
+    assert curve.fit.text.startswith("does not fit, so it is unreliable")
 
 
 def test_rates_that_are_no_rates_are_refused() -> None:

@@ -283,7 +283,7 @@ def test_a_plan_that_moves_nothing_expects_nothing() -> None:
 
 
 def test_another_number_of_ranks_is_refused() -> None:
-    with pytest.raises(ValueError, match="16 ranks, the run has 4"):
+    with pytest.raises(ValueError, match="16 ranks, but the run has 4"):
         rates(make_plan(), calibration=calibration(ranks=16))
 
 

@@ -88,7 +88,7 @@ def test_junk_is_declared_not_to_fit() -> None:
     fitted = fit_stage(columns["users"], columns["bytes"], seconds, range(len(seconds)))
     fit = fitted.fitted.as_fit("storage write")
     assert not fit.fits
-    assert fit.text.startswith("does not fit, do not rely on it: ")
+    assert fit.text.startswith("does not fit, so it is unreliable: ")
     assert fit.held_out_median_error > 0.2
 
 
@@ -253,11 +253,11 @@ def test_a_single_sample_is_kept_and_called_not_fitted() -> None:
     (fit,) = platform.fits
     assert isinstance(fit, Fit)
     assert not fit.fits
-    assert "not fitted, do not rely on it" in fit.text
+    assert "not fitted, so it is unreliable" in fit.text
 
 
 def test_a_probe_without_samples_is_refused() -> None:
-    with pytest.raises(ValueError, match="no sample that a stage could be fitted to"):
+    with pytest.raises(ValueError, match="no sample to which a stage can be fitted"):
         fit_platform(make_probe([]), "test data")
 
 
@@ -299,7 +299,7 @@ def test_by_hand_a_number_is_a_figure(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("rate = ", "is no TOML"),
+        ("rate = ", "is not TOML"),
         (BY_HAND.replace("1e9", "inf"), "holds inf or nan"),
         (BY_HAND.replace("units = 4", "units = 0"), "stages\\[0\\].units"),
         (BY_HAND.replace("format_version = 1", "format_version = 2"), "use a newer weir"),

@@ -163,4 +163,4 @@ def test_the_interval_is_as_wide_as_the_held_out_error_and_a_bad_fit_is_told() -
     rate = expected_write(storage().model_copy(update={"fits": [fit]}), write_plan())
     assert rate.low == pytest.approx(0.5e9)
     assert rate.high == pytest.approx(2e9)
-    assert "storage write does not fit, do not rely on it" in rate.how
+    assert "storage write does not fit, so it is unreliable" in rate.how

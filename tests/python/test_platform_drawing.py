@@ -162,7 +162,7 @@ def test_a_description_is_found_by_file_name_or_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(ResultError, match="there is no platform"):
+    with pytest.raises(ResultError, match="no platform is in"):
         find_description(None)
     path = default_path("box.example.org")
     assert path == Path("platforms/box.toml")

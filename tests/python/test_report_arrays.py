@@ -75,7 +75,7 @@ def test_bars_hold_the_medians_of_the_times(tmp_path: Path) -> None:
 def test_sentences_tell_peak_load_and_bytes(tmp_path: Path) -> None:
     page = page_of(tmp_path, array_run())
     told = page.text
-    assert "Writing reached 93 % of the peak and moved 1.25 bytes for each byte asked for." in told
+    assert "Writing reached 93 % of the peak and moved 1.25 bytes for each requested byte." in told
     assert "unevenly: the busiest had 1.40 times the mean of 4 aggregators" in told
     assert "3 of 4 aggregators" in told
 
@@ -94,12 +94,12 @@ def test_unknown_figures_are_said_to_be_unknown() -> None:
     unknown = dict.fromkeys(("bytes_written", "bytes_read", "moved_per_byte", "movers", "balance"))
     run = array_run(**unknown).model_copy(update={"peaks": []})
     sentences = parse(str(element_of(run))).text
-    assert "Writing: the kernel did not tell what was moved." in sentences
+    assert "Writing: the kernel did not report the bytes that were moved." in sentences
 
 
 def test_the_peak_is_not_held_against_itself() -> None:
     run = array_run().model_copy(update={"label": "contiguous"})
-    assert "Writing moved 1.25 bytes for each byte asked for." in parse(str(element_of(run))).text
+    assert "Writing moved 1.25 bytes for each requested byte." in parse(str(element_of(run))).text
 
 
 def element_of(run: Run) -> Any:

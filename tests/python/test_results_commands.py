@@ -87,7 +87,7 @@ def test_a_star_leaves_out_pages_of_text_and_says_so(root: Path, said: Said) -> 
     header = out.splitlines()[0].split()
     assert "overall_verdict" in header
     assert not {"parameters", "environment", "command"} & set(header)
-    assert "left out of *: parameters, command, environment; name them" in err
+    assert "left out of *: parameters, command, environment; select them" in err
     out, err = said("results", "query", "SELECT command, * FROM runs", "--root", str(root))
     assert "command" in out.splitlines()[0].split()
     out, _ = said("results", "query", "SELECT * FROM runs", "--json", "--root", str(root))

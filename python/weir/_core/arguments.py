@@ -146,20 +146,20 @@ def memory_of(data: Any) -> np.ndarray[Any, Any]:
     if isinstance(data, np.ndarray):
         return data
     if hasattr(data, "__cuda_array_interface__"):
-        message = f"{kind} in the memory of a GPU: give a copy in the host's"
+        message = f"{kind} in the memory of a GPU: give a copy in host memory"
         raise UnusableMemoryError(message)
     device = int(data.__dlpack_device__()[0]) if hasattr(data, "__dlpack_device__") else 1
     if device not in HOST_DEVICES:
         message = (
-            f"{kind} in the memory of a device (number {device} of DLPack): give a copy in the "
-            "host's"
+            f"{kind} in the memory of a device (number {device} of DLPack): give a copy in host "
+            "memory"
         )
         raise UnusableMemoryError(message)
     if hasattr(data, "__array_interface__"):
         return np.asarray(data)
     if hasattr(data, "__dlpack__"):
         return np.from_dlpack(data)
-    message = f"{kind}, whose memory NumPy cannot use where it is: give numpy.asarray of it"
+    message = f"{kind}, whose memory NumPy cannot use without a copy: give numpy.asarray of it"
     raise UnusableMemoryError(message)
 
 
@@ -201,7 +201,7 @@ class RegionArguments:
         is_wrong_type = False
         try:
             if not is_one_array(data):
-                message = f"a {type(data).__name__}, no NumPy array"
+                message = f"a {type(data).__name__}, not a NumPy array"
                 raise UnusableMemoryError(message)
             self.data = memory_of(data)
             self.struct.data_type = type_name(self.data.dtype).encode()
@@ -219,7 +219,7 @@ class RegionArguments:
             problems.append(str(error))
         except Exception as error:
             is_wrong_type = isinstance(error, TypeError)
-            problems.append(f"no region that can be used ({type(error).__name__}: {error})")
+            problems.append(f"not usable as a region ({type(error).__name__}: {error})")
         if problems:
             self.struct.data_type = problem_name(problems, is_wrong_type=is_wrong_type)
             # The library checks these fields before the type: give them values that are valid.
@@ -267,7 +267,7 @@ class TransferArguments:
             self.problems.append(str(error))
         except Exception as error:
             self.is_wrong_type = isinstance(error, TypeError)
-            self.problems.append(f"no array that can be used ({type(error).__name__}: {error})")
+            self.problems.append(f"not usable as an array ({type(error).__name__}: {error})")
         if self.problems:
             name = problem_name(self.problems, is_wrong_type=self.is_wrong_type)
             self.struct.data_type = name
@@ -284,14 +284,14 @@ class TransferArguments:
             if not_arrays:
                 self.is_wrong_type = True
                 self.problems.append(
-                    f"a {type(data).__name__} of {', '.join(sorted(not_arrays))}, no NumPy array "
-                    "(numpy.asarray makes one)"
+                    f"a {type(data).__name__} of {', '.join(sorted(not_arrays))}, not NumPy "
+                    "arrays: use numpy.asarray"
                 )
                 return
             arrays = [memory_of(piece) for piece in data]
         else:
             self.is_wrong_type = True
-            self.problems.append(f"a {type(data).__name__}, no NumPy array")
+            self.problems.append(f"a {type(data).__name__}, not a NumPy array")
             return
         self.data = arrays
         if is_one_array(data) and distribution.pieces == 1:

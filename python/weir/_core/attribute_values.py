@@ -36,8 +36,8 @@ def plain(name: str, value: GivenValue) -> PlainValue:
         return [str(one) for one in items]
     if values.dtype.kind not in "biu" and values.dtype.newbyteorder("=") not in REALS:
         message = (
-            f"attribute {name!r} is {value!r} of type {values.dtype}: give texts, or whole numbers "
-            "of 8 to 64 bits, float32, float64 or truth values"
+            f"attribute {name!r} is {value!r} of type {values.dtype}: give texts, integers of 8 "
+            "to 64 bits, float32, float64 or bool"
         )
         raise TypeError(message)
     if any(isinstance(one, str) for one in items):

@@ -40,7 +40,7 @@ def load(name: str, path_variable: str, functions: Declarations) -> CDLL:
                 declared.restype = result
                 declared.argtypes = arguments
         except AttributeError as error:
-            reasons.append(f"{error}: of another version than this package")
+            reasons.append(f"{error}: the library has another version than this package")
             continue
         return library
     message = (
@@ -62,11 +62,14 @@ def find(name: str, path_variable: str) -> str:
             continue
         found = path if path == name else str(Path(path).resolve())
         if any(mark in found for mark in " :"):
-            message = f"{found}: a library to load into programs can have no space or colon"
+            message = (
+                f"{found}: the path of a library that is loaded into programs must not contain "
+                "a space or colon"
+            )
             raise LibraryError(message)
         return found
     message = (
-        f"{name} is not there: install Weir with its library, or set {path_variable} to the "
+        f"{name} does not exist: install Weir with its library, or set {path_variable} to the "
         "library's path"
     )
     raise LibraryError(message)

@@ -67,7 +67,7 @@ def parse(text: str, path: Path) -> ProcessRecord:
     """Parses one record. Raises RecordError."""
     lines = text.split("\n")[:-1]  # A last line without a newline was cut off.
     if not FIRST_LINE.startswith(text[: len(FIRST_LINE)]):
-        message = f"{path}: is no record of a process's calls"
+        message = f"{path}: is not a record of a process's calls"
         raise RecordError(message)
     if len(lines) < 2:  # The process was killed before it wrote the record.
         return ProcessRecord(process=0, rank=None, ranks=None, host="", program="")

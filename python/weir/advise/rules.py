@@ -29,12 +29,20 @@ class Threshold:
 
 
 THRESHOLDS = (
-    Threshold("ranks-opening-one-file", 16, "ranks that open the same file themselves"),
-    Threshold("opens-of-one-file", 20, "times that a rank opens the same file"),
-    Threshold("looks-at-one-file", 50, "times that a rank looks at a file that it does not write"),
-    Threshold("looks", 1000, "stat, access and readlink of a rank, over all files"),
-    Threshold("files-in-one-folder", 1000, "names that are made in one folder"),
-    Threshold("small-files", 100, "files that are written and stay small"),
+    Threshold(
+        "ranks-opening-one-file", 16, ("number of ranks that open the same file by themselves")
+    ),
+    Threshold("opens-of-one-file", 20, "number of times that a rank opens the same file"),
+    Threshold(
+        "looks-at-one-file",
+        50,
+        "number of times that a rank looks at a file that it does not write",
+    ),
+    Threshold(
+        "looks", 1000, ("number of calls of stat, access and readlink of a rank, over all files")
+    ),
+    Threshold("files-in-one-folder", 1000, "number of names that are created in one folder"),
+    Threshold("small-files", 100, "number of files that are written and stay small"),
     Threshold("small-file-bytes", 65536, "size below which a file is small"),
     Threshold("metadata-percent", 10, "share of a rank's time in metadata operations"),
 )
@@ -78,7 +86,7 @@ def _worst(
     found.sort(key=lambda one: (-one[0], one[1].path))
     for number, (count, file) in enumerate(found[:MOST_SHOWN], start=1):
         more = len(found) - MOST_SHOWN
-        rest = f" (and {more} files more)" if number == MOST_SHOWN and more > 0 else ""
+        rest = f" (and {more} more files)" if number == MOST_SHOWN and more > 0 else ""
         yield Advice(kind, count, text(file, count) + rest, to_do)
 
 
@@ -91,8 +99,8 @@ def _opened_by_all(use: Use, limits: Mapping[str, int]) -> Iterator[Advice]:
     yield from _worst(
         found,
         "the same file on many ranks",
-        "what is read by all, read on one rank and broadcast; what is shared, open collectively by "
-        "a library whose aggregators open it for the others",
+        "if all ranks read the file, let one rank read and broadcast it; if they share it, "
+        "open it collectively with a library whose aggregators open it for the others",
         lambda file, count: (
             f"{file.path}: {count} opens by {_who(use, file.ranks_with(1, 'open'))}"
         ),
@@ -121,7 +129,7 @@ def _opened_again(use: Use, limits: Mapping[str, int]) -> Iterator[Advice]:
     )  # fmt: skip
     yield from _worst(
         loops, "opened and closed in a loop",
-        "open it once before the loop and keep it open, or keep what was read in memory", text,
+        "open it once before the loop and keep it open, or keep its data in memory", text,
     )  # fmt: skip
 
 
@@ -152,8 +160,8 @@ def _polled(use: Use, limits: Mapping[str, int]) -> Iterator[Advice]:
 
     yield from _worst(
         found, "a file is polled",
-        "do not talk through files: send a message (MPI, a socket), or let one rank look, with "
-        "pauses of seconds, and tell the others", text,
+        "do not communicate through files: send a message (MPI, a socket), or let one rank "
+        "look, with pauses of seconds, and inform the others", text,
     )  # fmt: skip
 
 
@@ -175,8 +183,8 @@ def _looks(use: Use, limits: Mapping[str, int]) -> Iterator[Advice]:
         count,
         f"{count} stat, access and readlink by {_who(use, many)}, most in "
         + " and ".join(f"{folder} ({folders[folder]})" for folder in where),
-        "keep what was found out; read a folder once instead of asking for each name; put Python "
-        "packages and libraries into an image or on a local disk",
+        "keep the results of earlier calls; read a folder once instead of looking up each "
+        "name; put Python packages and libraries into an image or on a local disk",
     )
 
 
@@ -186,9 +194,9 @@ def _files_in_one_folder(use: Use, limits: Mapping[str, int]) -> Iterator[Advice
             yield Advice(
                 "many files in one folder",
                 made,
-                f"{path}: {made} names were made in it",
-                "write fewer files, shared ones or containers; where files per rank are needed, "
-                "give them folders of some hundred",
+                f"{path}: {made} names were created in it",
+                "write fewer files, shared files or containers; if files per rank are needed, "
+                "put at most a few hundred into a folder",
             )
 
 
@@ -208,7 +216,7 @@ def _small_files(use: Use, limits: Mapping[str, int]) -> Iterator[Advice]:
     yield Advice(
         "many small files",
         len(small),
-        f"{len(small)} files of less than {limits['small-file-bytes']} bytes were made, "
+        f"{len(small)} files of less than {limits['small-file-bytes']} bytes were created, "
         f"{folders[where]} of them in {where}",
         "put them into one file (HDF5, NetCDF, Zarr with shards, a tar file)",
     )
@@ -234,7 +242,7 @@ def _share_of_time(use: Use, limits: Mapping[str, int]) -> Iterator[Advice]:
             0,
             f"{_who(use, [rank])} spent {seconds:.1f} of {use.duration:.1f} s in them "
             f"({percent:.0f} %)",
-            "begin with the lines above",
+            "begin with the advice above",
         )
 
 

@@ -22,7 +22,7 @@ def advice_text(use: Use, advice: Sequence[Advice]) -> Iterator[str]:
         on = f", most on {who} {-rank}: {most}" if use.ranks > 1 else ""
         yield f"  {name:9} {count:10}{on}"
     if not advice:
-        yield "Nothing to advise: no threshold was reached (weir run --help)."
+        yield "There is no advice: no threshold was reached (weir run --help)."
     kind = ""
     for one in advice:
         if one.kind != kind:
@@ -44,16 +44,16 @@ def _summary(use: Use) -> str:
 
 def _missing(use: Use) -> Iterator[str]:
     if use.killed:
-        yield f"{use.killed} processes were killed: what they did is not in these figures"
+        yield f"{use.killed} processes were killed: these figures do not include their calls"
     if use.ranks_told and use.ranks + use.killed < use.ranks_told:
         left = use.ranks + use.killed
         yield (
-            f"of {use.ranks_told} ranks only {left} left a record: give --records a folder "
-            "that all nodes see, and let the launcher pass two variables on (mpirun -x LD_PRELOAD "
-            "-x WEIR_CALLS_FOLDER)"
+            f"of {use.ranks_told} ranks only {left} left a record: give --records a folder that "
+            "all nodes can access, and let the launcher pass on two variables (mpirun -x "
+            "LD_PRELOAD -x WEIR_CALLS_FOLDER)"
         )
     if use.left_out:
         yield (
-            f"{use.left_out} operations are on files beyond the 4096 with most of each process: "
-            "they are in the sums alone"
+            f"{use.left_out} operations are on files beyond the 4096 busiest files of each "
+            "process: only the sums include them"
         )

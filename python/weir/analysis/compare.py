@@ -61,7 +61,7 @@ def compare(first: Run, second: Run) -> Comparison:
         if one.metric == metric and place in after
     ]
     if not figures:
-        raise ResultError(f"{first.id} and {second.id} have no figure in common to compare")
+        raise ResultError(f"{first.id} and {second.id} have no common figure to compare")
     return Comparison(first, second, figures, _differences(first, second))
 
 

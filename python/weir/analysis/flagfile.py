@@ -10,9 +10,9 @@ from weir.results.quantities import percent_text
 from weir.results.schema import Run
 
 NOTE = (
-    "The same ranks called stat on files of their own in all runs; what differs is how many others "
-    "polled one file meanwhile. Medians, operations per second of all ranks of a kind. On one "
-    "machine pollers take processor time as well as the file system's."
+    "The same ranks called stat on their own files in all runs; the number of other ranks that "
+    "polled one file differs. The values are medians, in operations per second of all ranks of "
+    "a kind. On one machine, pollers use processor time and file system time."
 )
 
 
@@ -39,6 +39,7 @@ def polled_listing(runs: Sequence[Run]) -> Listing | None:
     if len(shares) > 1:
         share, label = min(shares)
         lead = (
-            f"With {label} the others' look-ups reach {percent_text(share)} of their rate without."
+            f"With {label} the look-ups of the other ranks reach {percent_text(share)} of their "
+            "rate without pollers."
         )
-    return Listing("What pollers cost the others", head, rows, lead=lead, note=NOTE)
+    return Listing("How pollers slow down other ranks", head, rows, lead=lead, note=NOTE)

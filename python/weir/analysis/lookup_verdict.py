@@ -52,7 +52,9 @@ def judge_look_ups(
         return LookUpVerdict("memory", f"{file_system} keeps its names in memory")
     bound = FASTEST_NS.get(reach)
     if bound is None or latencies.count == 0:
-        return LookUpVerdict("unknown", "how far this file system reaches is not known")
+        return LookUpVerdict(
+            "unknown", ("it is unknown how far away the servers of this file system are")
+        )
     fast = sum(number for _, high, number in latencies.buckets if high <= bound)
     share = fast / latencies.count
     said = (
@@ -73,7 +75,7 @@ def judge_look_ups_of(run: Run, result: ActionResult) -> LookUpVerdict | None:
         return _by_counters(*asked)
     interface = run.parameters.get("api")
     if interface is not None and interface.value in BEYOND_THE_CALL:
-        why = "latencies hold more than the call: the wait in a queue, or the MPI library"
+        why = "latencies include more than the call: the wait in a queue, or the MPI library"
         return LookUpVerdict("unknown", why)
     where = run.environment.file_system
     return judge_look_ups(

@@ -80,13 +80,13 @@ def check_arguments(arguments: Sequence[str]) -> None:
     for word in arguments:
         name = word.partition("=")[0]
         if name in OWN_OPTIONS:
-            raise BenchError(f"{name} is given to weir-bench by weir itself; leave it out", USAGE)
+            raise BenchError(f"{name} is set by weir itself: leave it out", USAGE)
 
 
 def check_output(output: Path) -> None:
     """Refuses an existing output folder, so that results are never mixed."""
     if output.exists():
-        raise BenchError(f"--output {output} exists; name a folder that does not", USAGE)
+        raise BenchError(f"--output {output} exists: give a new folder", USAGE)
 
 
 @contextmanager
@@ -126,7 +126,7 @@ def why_nothing(planned: PlannedJob) -> str:
         known = known_platforms()
         here = f"; {FOLDER}/ has {', '.join(known)}" if known else ""
         return (
-            "rates of operations on names come from --platform alone, and weir platform probe "
+            "rates of operations on names come only from --platform: weir platform probe "
             f"measures them{here}"
         )
     return "no transfers are planned"
@@ -154,7 +154,7 @@ def calibrate(
     try:
         return load_calibration(file)
     except ResultError as error:
-        raise BenchError(f"the calibration left no usable result: {error}") from None
+        raise BenchError(f"the calibration wrote no usable result: {error}") from None
 
 
 def expectations(
@@ -253,7 +253,7 @@ def run_job(
         how = "interrupted" if interrupted else "failed"
         tell(f"marked {len(marked)} unfinished runs as {how}")
     if removed:
-        tell(f"removed {len(removed)} test files that the job left")
+        tell(f"removed {len(removed)} test files that the job left behind")
     raise _failure("the run", ending, said)
 
 

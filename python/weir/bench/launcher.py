@@ -47,16 +47,16 @@ def given_launcher(text: str, ranks: int | None, mpi: str = "") -> Launcher:
             f"--launcher {text!r} cannot be split into words: {error}", USAGE
         ) from None
     if not words:
-        raise BenchError("--launcher is empty; give one such as 'srun -n 4096'", USAGE)
+        raise BenchError("--launcher is empty: give a command such as 'srun -n 4096'", USAGE)
     if shutil.which(words[0]) is None:
-        raise BenchError(f"--launcher: {words[0]} is not found on PATH", USAGE)
+        raise BenchError(f"--launcher: {words[0]} was not found on PATH", USAGE)
     if re.match("mpirun|mpiexec|orterun|prterun", Path(words[0]).name):
         its = _family_of_launcher(words[0])
         if its not in (None, mpi_family(mpi) or its):
             raise _wrong_launcher(words[0], its, mpi)
     stated = _stated_ranks(words)
     if stated is None and ranks is None:
-        raise BenchError(f"--launcher {text!r} names no number of ranks; add -n RANKS", USAGE)
+        raise BenchError(f"--launcher {text!r} gives no number of ranks: add -n RANKS", USAGE)
     if stated is not None and ranks is not None and stated != ranks:
         raise BenchError(f"--launcher starts {stated} ranks but --ranks is {ranks}", USAGE)
     if stated is None:
@@ -96,7 +96,8 @@ def found_launcher(ranks: int, environment: Mapping[str, str], mpi: str = "") ->
                 command += ["--mca", "mpi_yield_when_idle", "1"]
         return Launcher(tuple(command), ranks, _environment_for_root())
     raise passed_over or BenchError(
-        "no mpirun, mpiexec or srun on PATH; load an MPI module, or name it: --launcher", USAGE
+        "no mpirun, mpiexec or srun was found on PATH: load an MPI module, or give --launcher",
+        USAGE,
     )
 
 
@@ -110,8 +111,8 @@ def mpi_family(text: str) -> str | None:
 
 def _wrong_launcher(launcher: str, family: str, mpi: str) -> BenchError:
     return BenchError(
-        f"{launcher} starts ranks of {family}, and weir-bench is linked with {mpi}: put that MPI's "
-        "launcher first on PATH, or name it: --launcher",
+        f"{launcher} starts ranks of {family}, and weir-bench is linked with {mpi}: put that "
+        "MPI's launcher first on PATH, or give it with --launcher",
         USAGE,
     )
 
@@ -139,7 +140,7 @@ def _family_of_launcher(launcher: str) -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BenchError(
-            f"{launcher} --version failed ({error}); name another: --launcher"
+            f"{launcher} --version failed ({error}): give another --launcher"
         ) from None
     return mpi_family(answer.stdout)
 

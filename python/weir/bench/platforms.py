@@ -29,7 +29,9 @@ def find_platform(named: str) -> Platform:
         path = FOLDER / f"{named}.toml"
     if not path.is_file():
         known = known_platforms()
-        there = f"there is {', '.join(known)}" if known else f"{FOLDER}/ holds none"
+        there = (
+            f"there is {', '.join(known)}" if known else (f"{FOLDER}/ has no platform description")
+        )
         raise BenchError(
             f"--platform {named}: {path} does not exist, {there}; weir platform probe makes one",
             USAGE,

@@ -50,7 +50,7 @@ def find_program(environment: Mapping[str, str]) -> Path:
     if named:
         if os.access(named, os.X_OK) and Path(named).is_file():
             return Path(named).resolve()
-        raise BenchError(f"WEIR_BENCH={named} is no program; name weir-bench itself", USAGE)
+        raise BenchError(f"WEIR_BENCH={named} is not a program: give the path of weir-bench", USAGE)
     package = Path(weir.__file__).resolve().parent
     candidates = [Path(sysconfig.get_path("scripts")) / PROGRAM]
     clone = next((above for above in package.parents if (above / "pyproject.toml").exists()), None)
@@ -63,7 +63,7 @@ def find_program(environment: Mapping[str, str]) -> Path:
     if on_path:
         return Path(on_path).resolve()
     raise BenchError(
-        "weir-bench is not found; build it with ./dev build, or name it in WEIR_BENCH", USAGE
+        "weir-bench was not found: build it with ./dev build, or give its path in WEIR_BENCH", USAGE
     )
 
 
@@ -79,8 +79,8 @@ def plan_job(program: Path, arguments: Sequence[str], ranks: int) -> PlannedJob:
         return PlannedJob.model_validate_json(answer.stdout)
     except ValidationError as error:
         raise BenchError(
-            f"{program} --plan printed no plan that this weir knows, {describe_validation(error)}; "
-            "are both of one version?"
+            f"{program} --plan printed no plan that this weir understands, "
+            f"{describe_validation(error)}: check that both have the same version"
         ) from None
 
 
@@ -112,7 +112,9 @@ def _ask(program: Path, arguments: Sequence[str]) -> subprocess.CompletedProcess
             timeout=ANSWER_SECONDS,
         )
     except subprocess.TimeoutExpired:
-        raise BenchError(f"{' '.join(command)} gave no answer in {ANSWER_SECONDS:.0f} s") from None
+        raise BenchError(
+            f"{' '.join(command)} did not answer within {ANSWER_SECONDS:.0f} s"
+        ) from None
     except OSError as error:
         raise BenchError(f"{program} cannot be started: {error.strerror}") from None
 
@@ -123,5 +125,5 @@ def _last_line(answer: subprocess.CompletedProcess[str]) -> str:
     named = [line for line in lines if line.startswith(f"{PROGRAM}: ")]
     if named:
         return named[0].removeprefix(f"{PROGRAM}: ")
-    told = lines[-1] if lines else "it said nothing"
+    told = lines[-1] if lines else "it printed nothing"
     return f"{PROGRAM} ended with status {answer.returncode}: {told}"

@@ -65,7 +65,7 @@ def factors_of(file: CampaignFile, scale: float) -> list[CampaignFactor]:
             if name in taken:
                 raise BenchError(f"factor {shown}: {name} is in two factors", USAGE)
             if name in fixed:
-                raise BenchError(f"factor {shown}: {name} stands in [fixed] too", USAGE)
+                raise BenchError(f"factor {shown}: {name} is also in [fixed]", USAGE)
             taken.add(name)
         try:
             rows = table.rows()
@@ -75,7 +75,7 @@ def factors_of(file: CampaignFile, scale: float) -> list[CampaignFactor]:
     unused = set(grains) - taken - fixed
     if unused:
         raise BenchError(
-            f"[scaled] names {min(unused)}, which is neither fixed nor a factor", USAGE
+            f"[scaled] names {min(unused)}, which is neither in [fixed] nor a factor", USAGE
         )
     return factors
 
@@ -86,7 +86,7 @@ def scaled(name: str, value: Value, grain: int, scale: float) -> Value:
     if scale == 1:
         return number
     if isinstance(number, bool) or not isinstance(number, int | float):
-        raise BenchError(f"[scaled] names {name}, whose value {value!r} is no number", USAGE)
+        raise BenchError(f"[scaled] names {name}, whose value {value!r} is not a number", USAGE)
     return max(1, round(number * scale / grain)) * grain
 
 
@@ -118,7 +118,9 @@ def _fewer_ranks(
     most = max(least, round(max(counts) * scale))
     kept = [row for row, count in zip(rows, counts, strict=True) if count <= most]
     if not kept:
-        raise BenchError(f"factor ranks: scale leaves no level, all are above {most}", USAGE)
+        raise BenchError(
+            f"factor ranks: scale leaves no level, because all are above {most}", USAGE
+        )
     return kept
 
 
@@ -132,7 +134,11 @@ def combinations_of(
         condition = {setting_name(file.workload, name): value for name, value in table.items()}
         unknown = sorted(set(condition) - names)
         if unknown or not condition:
-            told = f"names {unknown[0]}, which is no factor" if unknown else "has no condition"
+            told = (
+                f"names {unknown[0]}, which is not a factor"
+                if unknown
+                else ("has no condition: add one")
+            )
             raise BenchError(f"[[exclude]] {told}", USAGE)
         exclusions.append(condition)
     kept, excluded = [], 0
@@ -145,7 +151,7 @@ def combinations_of(
         else:
             kept.append(combination)
     if not kept:
-        raise BenchError(f"all {excluded} combinations are excluded; nothing is left to run", USAGE)
+        raise BenchError(f"all {excluded} combinations are excluded, so no run is left", USAGE)
     return kept, excluded
 
 
@@ -163,7 +169,7 @@ def _holds(level: Value, wanted: Value | list[Value]) -> bool:
     if sign in ("=", "!="):
         return (level == other) == (sign == "=")
     if isinstance(level, str) or isinstance(other, str):
-        raise BenchError(f"[[exclude]]: {wanted!r} compares what is no number", USAGE)
+        raise BenchError(f"[[exclude]]: {wanted!r} compares values that are not numbers", USAGE)
     return _OPERATORS[sign](level, other)
 
 

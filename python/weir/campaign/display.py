@@ -52,7 +52,7 @@ def show_design(console: Console, setup: Setup, moved: Mapping[str, int], done: 
             highlight=False,
         )
     if done:
-        console.print(f"{done} runs are done already", highlight=False)
+        console.print(f"{done} runs have already ended", highlight=False)
 
 
 def _factor_text(factor: CampaignFactor) -> str:

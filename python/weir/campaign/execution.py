@@ -134,7 +134,7 @@ class Execution:
             try:
                 self._make(run)
             except KeyboardInterrupt:
-                result.outcome, result.reason = "interrupted", "stopped between two runs"
+                result.outcome, result.reason = "interrupted", "it was stopped between two runs"
                 break
             except BenchError as error:
                 if error.exit_status == INTERRUPTED:

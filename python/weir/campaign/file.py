@@ -31,7 +31,7 @@ def read_duration(text: object) -> object:
     parts = text.split()
     found = [_DURATION.fullmatch(part) for part in parts]
     if not parts or not all(found):
-        raise ValueError(f"'{text}' is no time; write 90s, 10m, 2h or 01:30:00")
+        raise ValueError(f"'{text}' is not a time: write 90s, 10m, 2h or 01:30:00")
     return sum(float(part.group(1)) * _UNITS[part.group(2) or ""] for part in found if part)
 
 
@@ -41,7 +41,7 @@ def read_size(text: object) -> object:
         return text
     number = number_in(text)
     if number is None or number != number.to_integral_value():
-        raise ValueError(f"'{text}' is no size; write 4194304, 4m or 2g")
+        raise ValueError(f"'{text}' is not a size: write 4194304, 4m or 2g")
     return int(number)
 
 
@@ -77,7 +77,7 @@ class FactorTable(Part):
         rows = [row for row in self.levels if isinstance(row, list)]
         single: list[Value] = [level for level in self.levels if not isinstance(level, list)]
         if rows and single:
-            raise LevelError("its levels are partly lists and partly single values")
+            raise LevelError("its levels are both lists and single values: use one of these forms")
         if not rows:
             return [[value] * len(names) for value in read_levels(single)]
         short = next((row for row in rows if len(row) != len(names)), None)
@@ -126,7 +126,7 @@ def load_campaign_file(path: Path) -> CampaignFile:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise BenchError(f"{path} cannot be read: {reason}", USAGE) from None
     return parse_campaign_file(text, str(path), path.stem)
 
@@ -136,18 +136,20 @@ def parse_campaign_file(text: str, where: str, stem: str) -> CampaignFile:
     try:
         table: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise BenchError(f"{where} is no TOML: {error}", USAGE) from None
+        raise BenchError(f"{where} is not TOML: {error}", USAGE) from None
     try:
         read = CampaignFile.model_validate(table)
     except ValidationError as error:
         raise BenchError(f"{where}: {describe_validation(error)}", USAGE) from None
     if not re.fullmatch(r"[A-Za-z0-9._-]*", read.name):
-        raise BenchError(f"{where}: name may hold letters, digits, '.', '_' and '-' only", USAGE)
+        raise BenchError(f"{where}: name may contain only letters, digits, '.', '_' and '-'", USAGE)
     if not math.isfinite(read.scale):
         raise BenchError(f"{where}: scale must be a finite number", USAGE)
     for place, factor in enumerate(read.factor, start=1):
         if (factor.name is None) == (not factor.names):
-            raise BenchError(f"{where}: factor {place} needs either name or names", USAGE)
+            raise BenchError(
+                f"{where}: factor {place} needs name or names, and only one of them", USAGE
+            )
     return read if read.name else read.model_copy(update={"name": stem})
 
 
@@ -163,7 +165,7 @@ def _difference(before: Any, after: Any, place: str) -> list[str]:
         for key in [*before, *(key for key in after if key not in before)]:
             inner = f"{place}.{key}" if place else key
             if key not in after:
-                lines.append(f"{inner} is gone")
+                lines.append(f"{inner} is missing")
             elif key not in before:
                 lines.append(f"{inner} is new")
             else:

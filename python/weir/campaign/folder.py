@@ -24,10 +24,10 @@ def existing_campaign(output: Path, *, resume: bool) -> Campaign | None:
     begun = (output / CAMPAIGN_FILE).is_file()
     if not begun and (not output.is_dir() or any(output.iterdir())):
         raise BenchError(
-            f"--output {output} exists and is no campaign; name a folder that does not", USAGE
+            f"--output {output} exists and is not a campaign: give a new folder", USAGE
         )
     if begun and not resume:
-        raise BenchError(f"{output} holds a campaign already; go on with it: --resume", USAGE)
+        raise BenchError(f"{output} already has a campaign: continue it with --resume", USAGE)
     return load_campaign(output) if begun else None
 
 
@@ -49,8 +49,8 @@ def check_unchanged(
             difference = f"--{name} was {was} and is {now}"
     if difference is not None:
         raise BenchError(
-            f"{output} was begun differently: {difference}; begin a new one under another "
-            "--output, or take it back",
+            f"{output} began with other settings: {difference}; begin a new campaign with "
+            "another --output, or undo the change",
             USAGE,
         )
 
@@ -73,7 +73,7 @@ def clear_unfinished(output: Path) -> Path | None:
     """
     if not output.exists():
         return None
-    finish_broken_job(output, "the campaign was ended while it ran")
+    finish_broken_job(output, "the campaign was ended during this run")
     try:
         statuses = [load_run(folder).status for folder in find_run_folders(output)]
     except ResultError:

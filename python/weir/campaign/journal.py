@@ -56,7 +56,7 @@ def read_journals(folder: Path, tell: Callable[[str], None]) -> list[Entry]:
                 entries.append(Entry.model_validate_json(line))
             except ValidationError:
                 refuse_newer(file, line, 1)
-                tell(f"{file} line {number} is damaged and left out; its run is made again")
+                tell(f"{file} line {number} is damaged and ignored; its run will be repeated")
     return sorted(entries, key=lambda entry: entry.at)
 
 
@@ -83,7 +83,7 @@ class Journal:
         except BlockingIOError:
             self._close()
             raise BenchError(
-                f"another weir runs the campaign in {self._file.parent}; wait for it to end"
+                f"another weir runs the campaign in {self._file.parent}: wait until it has ended"
             ) from None
         except OSError as error:
             self._close()
@@ -106,13 +106,13 @@ class Journal:
             os.fsync(self._descriptor)
         except OSError as error:
             raise BenchError(
-                f"{self._file} cannot be written: {error.strerror}; what is done stays done, "
-                "go on with --resume when this is mended"
+                f"{self._file} cannot be written: {error.strerror}; finished runs are kept: "
+                "remove the cause, then continue with --resume"
             ) from None
         if written != len(line):
             raise BenchError(
-                f"{self._file}: the disk is full; what is done stays done, free some space and "
-                "go on with --resume"
+                f"{self._file}: the disk is full; finished runs are kept: free some space, then "
+                "continue with --resume"
             )
 
     def _close(self) -> None:

@@ -97,7 +97,7 @@ def _range(text: str, start: str, stop: str, star: str | None, step: str | None)
         if by <= 1 or first <= 0:
             raise LevelError(f"{text} needs a start above 0 and a factor above 1")
     elif by == 0 or (last - first) * by < 0:
-        raise LevelError(f"{text} never comes to its end")
+        raise LevelError(f"{text} never reaches its end")
     levels: list[Value] = []
     at = first
     # Counting from the start accumulates no rounding errors, and decimal steps are exact.
@@ -114,7 +114,7 @@ def _range(text: str, start: str, stop: str, star: str | None, step: str | None)
 def _term(text: str) -> Decimal:
     number = number_in(text)
     if number is None:
-        raise LevelError(f"{text} is no number")
+        raise LevelError(f"{text} is not a number")
     if _SIZE.fullmatch(text.strip()) and number == number.to_integral_value():
         return number.to_integral_value()
     return number

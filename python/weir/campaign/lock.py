@@ -37,7 +37,9 @@ def lock_file() -> Path:
             os.access(place, os.W_OK) or (Path(place) / LOCK_NAME).exists()
         ):
             return Path(place) / LOCK_NAME
-    raise BenchError(f"no place for the machine's lock: {' nor '.join(places)} can be written")
+    raise BenchError(
+        f"the machine's lock cannot be created: no folder of {', '.join(places)} can be written to"
+    )
 
 
 @contextlib.contextmanager
@@ -60,9 +62,12 @@ def machine_lock(
             holder = _note(descriptor)
             orphaned = holder is not None and not _is_alive(holder["pid"])
             if not orphaned or time.monotonic() > deadline:
-                raise BenchError(f"a campaign runs on this machine already: {describe(holder)}")
+                raise BenchError(f"another campaign is running on this machine: {describe(holder)}")
             if not told:
-                tell(f"waiting for what is left of a campaign that was ended: {describe(holder)}")
+                tell(
+                    "waiting for the remaining processes of a campaign that was ended: "
+                    f"{describe(holder)}"
+                )
                 told = True
             time.sleep(POLL_SECONDS)
         _write_note(descriptor, campaign)
@@ -87,7 +92,7 @@ def holder_of_machine() -> str | None:
 def describe(holder: dict[str, object] | None) -> str:
     """Formats the note of a holder as a clause."""
     if holder is None:
-        return "its holder left no note"
+        return "its owner is unknown"
     return (
         f"{holder['campaign']}, of {holder['user']}, process {holder['pid']}, "
         f"since {holder['since']}"
@@ -108,7 +113,7 @@ def _open(file: Path) -> int:
             raise BenchError(f"the machine's lock {file} cannot be opened: {error}") from None
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            raise BenchError(f"the machine's lock {file} is no regular file; remove it")
+            raise BenchError(f"the machine's lock {file} is not a regular file: remove it")
         with contextlib.suppress(PermissionError):
             os.fchmod(descriptor, 0o666)  # The umask removed permissions that other users need.
         return descriptor

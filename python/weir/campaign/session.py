@@ -127,7 +127,9 @@ def _first_rates(setup: Setup, execution: Execution, session: Session, assumed: 
     run = execution.waiting()[0]
     prepared = setup.combinations[run.combination]
     if not moves_bytes(prepared.planned):
-        return dataclasses.replace(assumed, how="what starting a run takes, as none moves bytes")
+        return dataclasses.replace(
+            assumed, how="the time to start a run, because no run moves bytes"
+        )
     job = session.job_of(prepared.ranks)
     with preparation_folder(session.output / RUNS_FOLDER / "estimate") as folder:
         made = execution.expecting.expect(job, prepared.planned, run.block, folder)
@@ -207,15 +209,17 @@ def ending_error(result: Result, total: int, again: str) -> BenchError | None:
     """Returns the line and exit status with which a session ends; None if all runs are done."""
     state = f"{result.done} of {total} runs are done"
     if result.outcome == "interrupted":
-        text = f"interrupted, {state} ({result.reason}); go on with: {again}"
+        text = f"interrupted, {state} ({result.reason}); continue with: {again}"
         return BenchError(text, INTERRUPTED)
     if result.outcome == "time limit":
         text = f"unfinished, {state}: the time limit is near and {result.reason}"
-        return BenchError(f"{text}; go on with: {again}", UNFINISHED)
+        return BenchError(f"{text}; continue with: {again}", UNFINISHED)
     if result.outcome == "failures":
-        text = f"ended early, {state}: {result.reason}; when this is mended: {again}"
+        text = (
+            f"ended early, {state}: {result.reason}; remove the cause, then continue with: {again}"
+        )
         return BenchError(text, FAILED)
     if result.failed:
-        text = f"{len(result.failed)} runs failed, {state}; make them again with: {again}"
+        text = f"{len(result.failed)} runs failed, {state}; repeat them with: {again}"
         return BenchError(text, FAILED)
     return None

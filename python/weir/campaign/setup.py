@@ -88,7 +88,8 @@ def prepare_campaign(
         count = ranks_of(settings, ranks)
         if count is None:
             raise BenchError(
-                "say on how many ranks to run: ranks in [fixed], a factor ranks, or -n", USAGE
+                "the number of ranks is missing: give ranks in [fixed], a factor ranks, or -n",
+                USAGE,
             )
         arguments = arguments_of(file, settings)
         _check_own(arguments)
@@ -105,5 +106,5 @@ def _check_own(arguments: list[str]) -> None:
     check_arguments(arguments)
     if any(word.partition("=")[0] == "--output" for word in arguments):
         raise BenchError(
-            "--output is given to weir-bench by weir itself; a campaign has its own --output", USAGE
+            "--output is set by weir itself: give the --output of the campaign instead", USAGE
         )

@@ -61,9 +61,9 @@ def script_of(job: ArrayJob, name: str, output: Path, command: Sequence[str], th
     own = ["--resume", f"--time-limit={math.floor(job.seconds - margin)}"]
     own += ["--side-by-side"] if throttle > 1 else []
     return f"""#!/bin/bash
-# Made by: weir campaign --slurm. Submit it again, or a part of it, as often as need be:
+# Written by: weir campaign --slurm. Submit it, or a part of it, as often as needed:
 #   sbatch --array=3 {shlex.quote(str(output / SCRIPTS_FOLDER / script_name(job)))}
-# What is done is not made again.
+# Finished runs are not repeated.
 #SBATCH --job-name=weir-{name}
 #SBATCH --dependency=singleton
 #SBATCH --ntasks={job.ranks}

@@ -191,9 +191,9 @@ class _Work:
         for name, count in self.failed.items():
             if (more := count - LINES_OF_AN_ARRAY) > 0:
                 self.report.findings.append(
-                    f"array {name}: {more} more parts of it cannot be read"
+                    f"array {name}: {more} more of its parts cannot be read"
                     if name
-                    else f"{more} more blocks are not what was written"
+                    else f"{more} more blocks differ from the written data"
                 )
         self.report.bytes_read = sum(self.read)
         self.report.bytes_verified = self.summed
@@ -233,8 +233,8 @@ def _look_for_missing(file: StoredFile, report: Report) -> dict[str, int]:
             report.findings.append(f"array {name}: {missing.damage}")
         if missing.unwritten:
             report.absent.append(
-                f"array {name}: {missing.parts - missing.unwritten} of {missing.parts} chunks are "
-                "there; the others read as the fill value"
+                f"array {name}: {missing.parts - missing.unwritten} of {missing.parts} chunks "
+                "are in the file; the others read as the fill value"
             )
         if missing.lost and array.chunks is None:
             left[name] = missing.parts - missing.lost

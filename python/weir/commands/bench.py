@@ -56,40 +56,40 @@ weir {command} WORKLOAD [ARGUMENTS AND OPTIONS OF weir-bench] -n RANKS
 
 Options of weir:
   -n, --ranks N        ranks to start (WEIR_RANKS, or SLURM_NTASKS inside an allocation)
-  --launcher COMMAND   start ranks with this instead of the mpirun, mpiexec or srun found,
+  --launcher COMMAND   command that starts the ranks, instead of mpirun, mpiexec or srun,
                        for example "srun -n 4096" (WEIR_LAUNCHER)
-  --platform FILE|NAME the expectation comes from this description of the machine, made by
-                       weir platform probe, instead of a calibration; NAME is
+  --platform FILE|NAME take the expectation from this description of the machine, as weir
+                       platform probe writes it, instead of a calibration; NAME is
                        platforms/NAME.toml (WEIR_PLATFORM)
   --output {output}
-{more}  -h, --help           this text; after a WORKLOAD also that workload's own options
+{more}  -h, --help           print this text; after a WORKLOAD also the options of the workload
 """
 ABOUT = {
     "bench": """\
-Runs a benchmark and judges it: what it will do, a calibration of the file system, the expected
-rates with the limiting stage, the runs, a verdict for each, a result folder and a report.
+Runs a benchmark and judges it. Prints the plan, calibrates the file system, prints the expected
+rates with the limiting stage, runs, prints a verdict for each run, and writes results and a report.
 
 For example, MADbench2 on 4 ranks, both interfaces, separate files and one shared file:
   weir bench madbench 2000 8 1 32 4096 1 1 --iomethod POSIX,MPI --filetype UNIQUE,SHARED -n 4""",
     "predict": """\
-Says what a run of weir bench with the same words would be expected to reach, and runs nothing but
-the calibration; with --platform, nothing at all.
+Prints the expectation for a run of weir bench with the same arguments. Runs only the calibration;
+with --platform it runs nothing.
 
 For example:
   weir predict madbench 2000 8 1 32 4096 1 1 -n 4""",
 }
 OUTPUT = {
-    "bench": "FOLDER      results go there [weir-results/<UTC stamp>-<workload>]",
-    "predict": "FILE        write the expectations too, for weir-bench --expectation FILE",
+    "bench": "FOLDER      folder for the results [weir-results/<UTC stamp>-<workload>]",
+    "predict": "FILE        also write the expectations to FILE, for weir-bench --expectation FILE",
 }
 MORE = {
     "bench": """\
   --no-report          finalize the results but write no report.html
-  --timeout SECONDS    end the job after that time [3600, or 4 times --time-limit if more]
+  --timeout SECONDS    end the job after this time [3600, or 4 times --time-limit if more]
   --sweep NAME=LEVELS  a run per level, in random order, and a chart over them; may be repeated:
                        alpha=1.0:1.5:0.05, ranks=1,4,9,16, transfer=64k:16m:*2
-  --resume             go on with a sweep that was cut off; needs its --output
-  --again RUN          repeat a run as it was started: words, launcher, MPI's variables, working
+  --resume             continue a sweep that was interrupted; needs its --output
+  --again RUN          repeat a run as it was started: arguments, launcher, MPI's variables, working
                        directory, seed; RUN is its folder, its id, or: last
 """,
     "predict": "",
@@ -128,8 +128,8 @@ def bench_command(
         others = ("ranks", "launcher", "platform", "sweep", "resume")
         if arguments or any(_is_typed(context, name) for name in others):
             raise BenchError(
-                "--again repeats a run as it was started; beside it only --output, --no-report "
-                "and --timeout are taken",
+                "--again repeats a run as it was started: give only --output, --no-report and "
+                "--timeout with it",
                 USAGE,
             )
         output = None if output is None else output.absolute()
@@ -148,13 +148,16 @@ def bench_command(
         run_sweep(arguments, sweep, ranks, launcher, platform, output, timeout, resume=resume)
         return
     if resume:
-        raise BenchError("--resume goes on with a --sweep; a single run is begun anew", USAGE)
+        raise BenchError("--resume continues a --sweep: leave it out for a single run", USAGE)
     console = output_console()
     target = output or default_output(arguments[0], utc_now())
     check_output(target)
     other = holder_of_machine()
     if other is not None:
-        warn(f"a campaign runs on this machine, both measure each other: {other}")
+        warn(
+            "a campaign is running on this machine, so both disturb each other's measurements: "
+            f"{other}"
+        )
     job = find_job(ranks, launcher)
     start = Start(
         command_by_user=typed,
@@ -190,7 +193,7 @@ def bench_command(
     try:
         record_start(target, start)
     except ResultError as error:
-        warn(f"how the job was started is not in its results: {error}")
+        warn(f"the results do not record how the job was started: {error}")
     order = [one.slug for one in planned.configurations]
     _show_results(console, target, order, with_report=not no_report, failure=failure)
     if failure is not None:
@@ -275,7 +278,7 @@ def prepare(
     places = {} if described is None else places_of(described, planned)
     display.show_plan(console, planned, job.command(arguments))
     if not can_be_expected(planned, described):
-        console.print(f"Expected: nothing, because {why_nothing(planned)}")
+        console.print(f"There is no expectation, because {why_nothing(planned)}")
         return Prepared(job, planned, {})
     source = described or calibrate(job, planned, preparation, warn)
     expected = expectations(planned, source, places)

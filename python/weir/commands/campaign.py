@@ -64,15 +64,17 @@ class Asked:
 
 
 def campaign_command(
-    file: Annotated[Path, typer.Argument(help="What to run: docs/campaign.md describes it.")],
+    file: Annotated[
+        Path, typer.Argument(help="File that describes the runs; docs/campaign.md explains it.")
+    ],
     output: Annotated[
-        Path | None, typer.Option("--output", help="Its folder. [weir-campaigns/NAME]")
+        Path | None, typer.Option("--output", help="Folder of the campaign. [weir-campaigns/NAME]")
     ] = None,
     resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with a campaign that was begun.")
+        bool, typer.Option("--resume", help="Continue an existing campaign.")
     ] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Check and show everything, run nothing.")
+        bool, typer.Option("--dry-run", help="Check and show everything, but run nothing.")
     ] = False,
     slurm: Annotated[
         bool, typer.Option("--slurm", help="Write array job scripts instead of running.")
@@ -80,23 +82,30 @@ def campaign_command(
     ranks: Ranks = None,
     launcher: LauncherText = None,
     scale: Annotated[
-        float | None, typer.Option("--scale", min=0, help="Instead of the file's scale.")
+        float | None, typer.Option("--scale", min=0, help="Replaces the scale in the file.")
     ] = None,
     platform: PlatformText = None,
     time_limit: Annotated[
         str | None,
-        typer.Option("--time-limit", help="Begin no run that would end later: 3600, 90m, 2h."),
+        typer.Option(
+            "--time-limit", help="Begin no run that would end after this time: 3600, 90m, 2h."
+        ),
     ] = None,
     throttle: Annotated[
-        int, typer.Option("--throttle", min=1, help="With --slurm: tasks on at a time.")
+        int,
+        typer.Option(
+            "--throttle", min=1, help="With --slurm: number of tasks that run at the same time."
+        ),
     ] = 1,
-    chunk: Annotated[int, typer.Option("--chunk", min=1, help="With --slurm: runs per task.")] = 1,
+    chunk: Annotated[
+        int, typer.Option("--chunk", min=1, help="With --slurm: number of runs per task.")
+    ] = 1,
     only: Annotated[
-        str | None, typer.Option("--only", help="Make these runs only, such as 3,7 or 1:10.")
+        str | None, typer.Option("--only", help="Do only these runs, such as 3,7 or 1:10.")
     ] = None,
     side_by_side: Annotated[
         bool,
-        typer.Option("--side-by-side", help="Share the machine with other tasks that say so."),
+        typer.Option("--side-by-side", help="Run beside other tasks that also have this option."),
     ] = False,
 ) -> None:
     """Run a campaign: every combination of its factors, in randomised order, resumable.
@@ -254,7 +263,7 @@ def _write_slurm(setup: Setup, estimator: Estimator, asked: Asked) -> None:
     done = frozenset(done_runs(read_journals(asked.output, warn)))
     jobs = array_jobs(setup, estimator, asked.chunk, done)
     if not jobs:
-        output_console().print("All runs are done; there is nothing to submit")
+        output_console().print("All runs have ended; there is nothing to submit")
         return
     command = [sys.executable, "-m", "weir.cli", *asked.command[1:]]
     written = write_scripts(
@@ -270,7 +279,7 @@ def _write_slurm(setup: Setup, estimator: Estimator, asked: Asked) -> None:
             soft_wrap=True,
         )
     console.print(f"Submit all: {written[-1]}", highlight=False, markup=False, soft_wrap=True)
-    console.print("or a task again: sbatch --array=INDEX SCRIPT; afterwards: ", end="")
+    console.print("Submit one task again: sbatch --array=INDEX SCRIPT; afterwards: ", end="")
     console.print(f"weir report {asked.output}", highlight=False, markup=False, soft_wrap=True)
 
 
@@ -294,14 +303,14 @@ def _only(given: str | None) -> frozenset[int] | None:
         raise BenchError(f"--only: {error}", USAGE) from None
     wrong = [number for number in numbers if not isinstance(number, int) or number < 1]
     if wrong:
-        raise BenchError(f"--only: {wrong[0]} is no number of a run", USAGE)
+        raise BenchError(f"--only: {wrong[0]} is not the number of a run", USAGE)
     return frozenset(number for number in numbers if isinstance(number, int))
 
 
 def _check_only(only: frozenset[int] | None, setup: Setup) -> None:
     beyond = sorted(only - {run.number for run in setup.campaign.runs}) if only else []
     if beyond:
-        raise BenchError(f"--only: there is no run {beyond[0]}", USAGE)
+        raise BenchError(f"--only: unknown run {beyond[0]}", USAGE)
 
 
 def add_to(app: typer.Typer) -> None:

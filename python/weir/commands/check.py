@@ -17,7 +17,7 @@ from weir.results.quantities import size_text
 
 def check_command(
     paths: Annotated[list[Path], typer.Argument(help="HDF5, NetCDF, Zarr or raw files")],
-    quick: Annotated[bool, typer.Option("--quick", help="read headers alone, no elements")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="read only headers, no elements")] = False,
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="threads [cores]")] = None,
 ) -> int:
     """Say whether files of arrays are whole: a line for each thing that is wrong.
@@ -72,7 +72,7 @@ def check_command(
             if report.without_sums:
                 every = report.without_sums == report.arrays
                 none = "no" if every else f"{report.without_sums} without"
-                read += f", {none} checksums: changed bytes cannot be seen"
+                read += f", {none} checksums: changed bytes cannot be detected"
             left = f", {len(report.not_checked)} not checked" if report.not_checked else ""
             line(f"{path}: {report.file_format}, {report.arrays} arrays{left}{steps}{read}")
     return 1 if found else 0

@@ -18,54 +18,68 @@ from weir.results.quantities import size_text
 
 def convert_command(
     source: Annotated[Path, typer.Argument(help="an HDF5, NetCDF, Zarr or raw file")],
-    target: Annotated[Path, typer.Argument(help="the file to make")],
+    target: Annotated[Path, typer.Argument(help="the file to write")],
     file_format: Annotated[
         str | None,
-        typer.Option("--format", help="hdf5, cdf5, cdf2, cdf1, zarr, raw [by the target's suffix]"),
+        typer.Option(
+            "--format", help="format: hdf5, cdf5, cdf2, cdf1, zarr, raw [by the target's suffix]"
+        ),
     ] = None,
     chunks: Annotated[
         list[str] | None,
         typer.Option(
             "--chunks",
-            help="extents, 64,64, of arrays of as many dimensions; NAME=64,64 of one [as before]",
+            help=(
+                "extents of chunks: 64,64 for all arrays with as many dimensions, NAME=64,64 "
+                "for one array [as in the source]"
+            ),
         ),
     ] = None,
     shards: Annotated[
         list[str] | None,
-        typer.Option("--shards", help="extents of the files of several chunks (zarr), likewise"),
+        typer.Option(
+            "--shards",
+            help="extents of shards, the files with several chunks (zarr), in the same forms",
+        ),
     ] = None,
     codec: Annotated[
         str | None,
         typer.Option(
-            "--codec", help="of chunks: zstd:1, shuffle,deflate:4 … [as before in the same format]"
+            "--codec",
+            help=(
+                "codecs of the chunks: zstd:1, shuffle,deflate:4 … [as in the source if the "
+                "format is the same]"
+            ),
         ),
     ] = None,
     checksum: Annotated[
         str | None,
-        typer.Option("--checksum", help="of the target's blocks: crc32c, none [as the source has]"),
+        typer.Option(
+            "--checksum", help="checksums of the target's blocks: crc32c, none [as in the source]"
+        ),
     ] = None,
     array: Annotated[
-        list[str] | None, typer.Option("--array", help="convert this array, and others so named")
+        list[str] | None, typer.Option("--array", help="convert only this array; may be repeated")
     ] = None,
     steps: Annotated[
         list[str] | None,
         typer.Option(
-            "--steps", help="the first dimension of this array is one of steps; others so named"
+            "--steps", help="the first dimension of this array counts steps; may be repeated"
         ),
     ] = None,
     skip_unreadable: Annotated[
         bool,
         typer.Option(
             "--skip-unreadable",
-            help="go on without arrays that cannot be read and attributes that cannot be kept",
+            help="leave out arrays that cannot be read and attributes that cannot be stored",
         ),
     ] = False,
     workers: Annotated[int | None, typer.Option("--workers", min=1, help="threads [cores]")] = None,
     memory: Annotated[
-        int, typer.Option("--memory", min=1, help="MiB for elements under way")
+        int, typer.Option("--memory", min=1, help="MiB of memory for elements in transit")
     ] = 256,
     overwrite: Annotated[
-        bool, typer.Option("--overwrite", help="replace a file that is there")
+        bool, typer.Option("--overwrite", help="replace an existing file")
     ] = False,
 ) -> None:
     """Convert a file of arrays: to another format, layout or chunk shape.
@@ -77,7 +91,7 @@ def convert_command(
     from weir.convert import ConversionError, Layout, Progress, convert  # noqa: PLC0415
 
     if target.exists() and not overwrite:
-        message = f"{target} is there already: remove it, or give --overwrite"
+        message = f"{target} already exists: remove it, or give --overwrite"
         raise BenchError(message, USAGE)
     layout = Layout(
         _extents("--chunks", chunks),
@@ -132,7 +146,7 @@ def _extents(option: str, given: list[str] | None) -> dict[str, tuple[int, ...]]
         except ValueError:
             numbers = ()
         if not numbers or min(numbers) < 1:
-            message = f"{option} {text}: give whole numbers from 1 on, as in 64,64"
+            message = f"{option} {text}: give whole numbers of at least 1, such as 64,64"
             raise BenchError(message, USAGE)
         found[name] = numbers
     return found

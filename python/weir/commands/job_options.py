@@ -31,5 +31,5 @@ def find_job(ranks: int | None, launcher: str | None, *, default_ranks: int | No
     if ranks is None:
         ranks = int(allocated) if allocated.isdigit() else default_ranks
     if ranks is None:
-        raise BenchError("say on how many ranks to run, for example -n 4", USAGE)
+        raise BenchError("the number of ranks is missing: give it, for example -n 4", USAGE)
     return Job(program, found_launcher(ranks, os.environ, mpi))

@@ -28,13 +28,15 @@ def list_command(
     path: Annotated[Path, typer.Argument(help="an HDF5, NetCDF, Zarr or raw file")],
     names: Annotated[
         list[str] | None,
-        typer.Argument(help="arrays, or groups with all that is in them [all]", show_default=False),
+        typer.Argument(
+            help="arrays to list, or groups with their content [all]", show_default=False
+        ),
     ] = None,
     attributes: Annotated[
-        bool, typer.Option("-a", "--attributes", help="attributes, too, of groups and arrays")
+        bool, typer.Option("-a", "--attributes", help="also list attributes of groups and arrays")
     ] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="one JSON object, with attributes")
+        bool, typer.Option("--json", help="print one JSON object, with attributes")
     ] = False,
 ) -> None:
     """List the arrays in a file: type, shape, chunks, codecs, size; no elements are read.

@@ -24,7 +24,7 @@ PASSING = ("bench", "predict")
 def manual_command(
     context: typer.Context,
     folder: Annotated[
-        Path, typer.Argument(help="Where the pages go; man looks in the default.")
+        Path, typer.Argument(help="Folder for the pages; man searches the default.")
     ] = DEFAULT_FOLDER,
 ) -> None:
     """Write man pages: weir, each of its commands, and each workload of weir-bench."""
@@ -36,7 +36,9 @@ def manual_command(
     except OSError as error:
         message = f"{folder}: the pages cannot be written: {error.strerror}"
         raise BenchError(message, FAILED) from None
-    output_console().print(f"{len(pages)} pages in {folder}; begin with: man weir", highlight=False)
+    output_console().print(
+        f"{len(pages)} pages are in {folder}; begin with: man weir", highlight=False
+    )
 
 
 def manual_pages(root: Any) -> dict[str, str]:

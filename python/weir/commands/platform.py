@@ -48,7 +48,10 @@ def probe_command(
         typer.Option(
             "--directory",
             metavar="DIR[,DIR...]",
-            help="A directory on each target to be measured; may be repeated.  [default: .]",
+            help=(
+                "Directory on a target to measure; may be repeated for several targets.  "
+                "[default: .]"
+            ),
         ),
     ] = None,
     ranks: Annotated[
@@ -58,7 +61,9 @@ def probe_command(
     launcher: Annotated[
         str | None,
         typer.Option(
-            "--launcher", envvar="WEIR_LAUNCHER", help="Start ranks with this: 'srun -n 4096'."
+            "--launcher",
+            envvar="WEIR_LAUNCHER",
+            help="Command that starts the ranks: 'srun -n 4096'.",
         ),
     ] = None,
     output: Annotated[
@@ -66,10 +71,11 @@ def probe_command(
         typer.Option("--output", metavar="FILE", help="[default: platforms/HOST.toml]"),
     ] = None,
     seconds: Annotated[
-        float, typer.Option("--seconds", min=1, max=3600, help="What it may take.")
+        float, typer.Option("--seconds", min=1, max=3600, help="Time for the measurements.")
     ] = DEFAULT_SECONDS,
     name: Annotated[
-        str | None, typer.Option("--name", help="The platform's name.  [default: the host's]")
+        str | None,
+        typer.Option("--name", help="Name of the platform.  [default: name of the host]"),
     ] = None,
 ) -> None:
     """Measure memory, page cache, storage and messages, and write a platform description.
@@ -82,7 +88,7 @@ def probe_command(
     directories = [one for given in directory or ["."] for one in given.split(",")]
     for one in directories:
         if not Path(one).is_dir():
-            raise BenchError(f"--directory {one!r} is no directory; make it first", USAGE)
+            raise BenchError(f"--directory {one!r} is not a directory: create it first", USAGE)
     job = find_job(ranks, launcher, default_ranks=len(os.sched_getaffinity(0)))
     check_output(target)
     fresh = target.with_name(f".{target.stem}.probe.json")
@@ -135,20 +141,20 @@ def show_command(
         str | None,
         typer.Argument(
             metavar="[FILE|NAME]",
-            help="A description, or its name in platforms/.",
+            help="Description file, or its name in platforms/.",
             show_default=False,
         ),
     ] = None,
     picture: Annotated[
         Path | None,
-        typer.Option("--picture", metavar="FILE", help="Draw it into FILE.svg or FILE.html too."),
+        typer.Option("--picture", metavar="FILE", help="Also draw it into FILE.svg or FILE.html."),
     ] = None,
 ) -> None:
     """Draw a platform: stages in a byte's order, limits, costs, topology, errors of the fits."""
     from weir.platform.drawing import draw_platform  # noqa: PLC0415
 
     if picture is not None and picture.suffix not in PICTURES:
-        raise BenchError(f"--picture {picture}: name a file that ends in .svg or .html", USAGE)
+        raise BenchError(f"--picture {picture}: give a file that ends in .svg or .html", USAGE)
     description = load_platform(find_description(platform))
     console = output_console()
     draw_platform(console, description)

@@ -31,15 +31,16 @@ AIM = "aim: median under 10 %, 90th percentile under 25 %"
 
 
 def fit_command(
-    results: Annotated[list[Path], typer.Argument(help="run folders, or folders of them")],
+    results: Annotated[list[Path], typer.Argument(help="run folders, or folders with run folders")],
     platform: Annotated[
-        str | None, typer.Option("--platform", help="refine this description (a file or a name)")
+        str | None, typer.Option("--platform", help="description to refine (a file or a name)")
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", help="write the description there")
+        Path | None, typer.Option("--output", help="file for the new description")
     ] = None,
     name: Annotated[
-        str | None, typer.Option("--name", help="of the description [the first run's host]")
+        str | None,
+        typer.Option("--name", help="name of the description [the host of the first run]"),
     ] = None,
 ) -> None:
     """Fit the path model's stages to finished runs, and say how well it predicts others.
@@ -78,7 +79,7 @@ def _runs(paths: Sequence[Path]) -> list[tuple[Path, Run]]:
     found = []
     for path in paths:
         if not path.is_dir():
-            raise BenchError(f"{path} is no folder; name folders that hold run folders", USAGE)
+            raise BenchError(f"{path} is not a folder: give folders with run folders", USAGE)
         for folder in find_run_folders(path):
             try:
                 found.append((folder.resolve(), load_run(folder)))

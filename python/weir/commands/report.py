@@ -22,12 +22,15 @@ PAGES_OF_A_PROCESS = 12
 
 
 def report_command(
-    path: Annotated[Path, typer.Argument(help="A run folder, or a folder of run folders.")],
+    path: Annotated[Path, typer.Argument(help="Run folder, or folder with run folders.")],
     job_is_over: Annotated[
         bool,
         typer.Option(
             "--job-is-over",
-            help="Runs that still say 'running' were left by a job that ended: mark them failed.",
+            help=(
+                "Mark runs that still have the status 'running' as failed, because their job "
+                "has ended."
+            ),
         ),
     ] = False,
 ) -> None:

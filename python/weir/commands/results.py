@@ -51,7 +51,7 @@ Root = Annotated[
     typer.Option(
         "--root",
         envvar="WEIR_RESULTS",
-        help="Folder with run folders at any depth [weir-results if it is there, else .]",
+        help="Folder with run folders at any depth [weir-results if it exists, else .]",
         show_default=False,
     ),
 ]
@@ -72,8 +72,10 @@ def results_group(context: typer.Context) -> None:
 def query_command(
     sql: Annotated[str, typer.Argument(help="One SQL statement (DuckDB).")],
     root: Root = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON array of objects.")] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="CSV with a header.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print one JSON array of objects.")
+    ] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a header.")] = False,
 ) -> None:
     """Run SQL over all runs: tables runs, repetitions, phases, series, points, nodes, events.
 
@@ -88,7 +90,7 @@ def query_command(
     runs USING (run_id) WHERE headline"
     """
     if as_json and as_csv:
-        raise typer.BadParameter("--json and --csv exclude each other")
+        raise typer.BadParameter("--json and --csv are both given: give one of them")
     answer = query(_root(root), sql, warn)
     if as_json:
         _print_json(answer)
@@ -103,7 +105,9 @@ def query_command(
 @results_app.command("list")
 def list_command(
     root: Root = None,
-    everything: Annotated[bool, typer.Option("--all", help="All, not the newest 20 only.")] = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show all runs, not only the newest 20.")
+    ] = False,
 ) -> None:
     """List runs, the newest last: when, what, verdict, rates, the folder to show."""
     below = _root(root)
@@ -116,9 +120,7 @@ def list_command(
 
 @results_app.command("show")
 def show_command(
-    run: Annotated[
-        str, typer.Argument(help="A run folder, a run's id or its beginning, or: last.")
-    ],
+    run: Annotated[str, typer.Argument(help="Run folder, id of a run or its beginning, or: last.")],
     root: Root = None,
 ) -> None:
     """Show one run: verdict, rates by function, slowest ranks, checks, environment."""
@@ -128,8 +130,12 @@ def show_command(
 
 @results_app.command("compare")
 def compare_command(
-    first: Annotated[str, typer.Argument(help="A run folder, a folder of them, or a run's id.")],
-    second: Annotated[str, typer.Argument(help="The same, to compare with it.")],
+    first: Annotated[
+        str, typer.Argument(help="Run folder, folder with run folders, or id of a run.")
+    ],
+    second: Annotated[
+        str, typer.Argument(help="Run folder, folder or id to compare with the first.")
+    ],
     root: Root = None,
 ) -> None:
     """Compare two runs, or two folders run by run: medians, ratio, intervals, what differed."""
@@ -140,7 +146,7 @@ def compare_command(
     for before, after in pairs:
         show_comparison(output_console(), compare(before, after))
     if alone:
-        warn(f"only on one side, not compared: {', '.join(alone)}")
+        warn(f"not compared, because only one side has them: {', '.join(alone)}")
 
 
 def _root(root: Path | None) -> Path:
@@ -160,7 +166,7 @@ def find_runs(text: str, root: Path | None) -> list[tuple[Path, Run]]:
     if path.is_dir():
         folders = find_run_folders(path)
         if not folders:
-            raise ResultError(f"{path} holds no run.json")
+            raise ResultError(f"{path} has no run.json")
         return [(folder, load_run(folder)) for folder in folders]
     below = _root(root)
     if text == LAST:
@@ -170,7 +176,9 @@ def find_runs(text: str, root: Path | None) -> list[tuple[Path, Run]]:
         one for one in runs if one[1].id.startswith(text)
     ]
     if len(found) != 1:
-        what = f"{len(found)} runs have an id that begins so" if found else "no run has that id"
+        what = (
+            f"{len(found)} runs have an id with this beginning" if found else "no run has that id"
+        )
         raise ResultError(f"{text} is no folder, and below {below} {what}")
     return found
 
@@ -190,7 +198,7 @@ def _newest_job(root: Path) -> list[tuple[Path, Run]]:
     """Returns the runs of the job that was started last."""
     runs = list(_runs_below(root))
     if not runs:
-        raise ResultError(f"below {root} there is no run that can be read; name another --root")
+        raise ResultError(f"no run below {root} can be read: give another --root")
     newest, last = runs[-1]
     return [(at, run) for at, run in runs if at == newest or _is_of_one_job(at, run, newest, last)]
 
@@ -207,7 +215,7 @@ def _without_long_columns(answer: Answer, sql: str) -> Answer:
     if not left_out:
         return answer
     names = ", ".join(name for name in answer.columns if name in left_out)
-    warn(f"left out of *: {names}; name them in the query, or ask for --json or --csv")
+    warn(f"columns left out of *: {names}; select them by name, or use --json or --csv")
     kept = [place for place, name in enumerate(answer.columns) if name not in left_out]
     return Answer(
         [answer.columns[place] for place in kept],

@@ -20,19 +20,22 @@ THRESHOLDS_TEXT = "Thresholds: " + "; ".join(
 
 def run_command(
     command: Annotated[
-        list[str], typer.Argument(metavar="-- COMMAND …", help="the program, launcher included")
+        list[str], typer.Argument(metavar="-- COMMAND …", help="the program with its launcher")
     ],
     advise: Annotated[
-        bool, typer.Option("--advise", help="count metadata operations, and say what to do better")
+        bool, typer.Option("--advise", help="count metadata operations, and print advice")
     ] = False,
     threshold: Annotated[
         list[str] | None,
-        typer.Option("--threshold", metavar="NAME=N", help="instead of the one listed below"),
+        typer.Option(
+            "--threshold", metavar="NAME=N", help="replaces a threshold of the list below"
+        ),
     ] = None,
     records: Annotated[
         Path | None,
         typer.Option(
-            "--records", help="keep the records here; a folder that all nodes see [a temporary one]"
+            "--records",
+            help="folder for the records, which all nodes can access [a temporary folder]",
         ),
     ] = None,
 ) -> int:
@@ -50,7 +53,7 @@ def run_command(
     from weir.advise.use import merge  # noqa: PLC0415
 
     if not advise:
-        message = "weir run has one way to observe a program so far: give --advise"
+        message = "weir run needs --advise, which is its only function in this version"
         raise BenchError(message, USAGE)
     limits = _thresholds(threshold or [])
     folder = Path(tempfile.mkdtemp(prefix="weir-calls-")) if records is None else records
@@ -70,7 +73,7 @@ def run_command(
             shutil.rmtree(folder, ignore_errors=True)
     console = message_console()
     if use.ranks + use.killed == 0:
-        message = f"{command[0]} left no record: is it linked statically?"
+        message = f"{command[0]} left no record: it may be linked statically"
         raise BenchError(message, status or 1)
     for line in advice_text(use, advice_on(use, limits)):
         console.print(f"weir: {line}", markup=False, highlight=False, soft_wrap=True)

@@ -66,7 +66,7 @@ def show_run(console: Console, run: Run, changed: Sequence[str]) -> None:
         for name, parameter in run.parameters.items()
         if parameter.origin != "default"
     ]
-    line(f"given: {', '.join(given) or 'nothing, all defaults'}")
+    line(f"given: {', '.join(given) or 'nothing, all settings have defaults'}")
     line(_payload_text(run))
     if run.clocks:
         doubt = ", FLAGGED: over 1 %" if run.clocks.flagged else ""

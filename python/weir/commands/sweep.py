@@ -33,9 +33,9 @@ def run_sweep(
     workload = arguments[0]
     swept = dict(read_sweep(workload, text) for text in sweeps)
     if len(swept) < len(sweeps):
-        raise BenchError("--sweep names one setting twice", USAGE)
+        raise BenchError("--sweep is given twice for one setting", USAGE)
     if ranks is not None and RANKS in swept:
-        raise BenchError("--ranks is given, and swept too; leave one out", USAGE)
+        raise BenchError("--ranks is given and also in --sweep: leave one of them out", USAGE)
     words = _without_swept(arguments, swept, ranks)
     text = sweep_file(words, sweeps, ranks)
     name = f"{workload}-sweep-{'-'.join(swept)}"

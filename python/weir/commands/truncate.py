@@ -10,7 +10,7 @@ import typer
 
 def truncate_command(
     path: Annotated[Path, typer.Argument(help="an HDF5, NetCDF, Zarr or raw file")],
-    steps: Annotated[int, typer.Option("--steps", min=0, help="how many steps to keep")],
+    steps: Annotated[int, typer.Option("--steps", min=0, help="number of steps to keep")],
 ) -> None:
     """Keep the first steps of a file of arrays and take the others away, for good.
 

@@ -86,10 +86,10 @@ def convert(
     """
     name = format_of(target, file_format)
     if target.exists() and target.samefile(source.path):
-        message = f"{target} is the source itself; give another name"
+        message = f"{target} is the source itself: give another name"
         raise ConversionError(message)
     if source.verify == "touched" and (damage := source.handle.sums()[2]):
-        message = f"{damage}; remove it to convert what cannot be verified"
+        message = f"{damage}: remove that file to convert data that cannot be verified"
         raise ConversionError(message)
     chosen = chosen_arrays(source, arrays, skip_unreadable=skip_unreadable)
     try:
@@ -105,8 +105,8 @@ def convert(
         if lines and not skip_unreadable:
             others = f" ({len(lines)} in all)" if len(lines) > 1 else ""
             message = (
-                f"{source.path}: not all attributes can be kept in {target}: {lines[0]}{others}; "
-                "go on without them by --skip-unreadable"
+                f"{source.path}: not all attributes can be kept in {target}: "
+                f"{lines[0]}{others}: leave them out with --skip-unreadable"
             )
             raise ConversionError(message, lines)
         fills = (

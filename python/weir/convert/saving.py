@@ -62,7 +62,9 @@ def save(
     """
     path = Path(path)
     if path.exists() and not overwrite:
-        raise FileExistsError(errno.EEXIST, "it is there already; overwrite=True replaces it", path)
+        raise FileExistsError(
+            errno.EEXIST, "the file already exists: overwrite=True replaces it", path
+        )
     try:
         name = format_of(path, file_format)
     except ConversionError as error:
@@ -83,7 +85,7 @@ def save(
     for argument, by_name in named.items():
         for key in by_name:
             if key.strip("/") not in values:
-                message = f"{argument} has {key!r}, and there is no array of that name"
+                message = f"{argument} has {key!r}, but no array has this name"
                 raise ValueError(message)
     notes = {key.strip("/"): value for key, value in (attributes or {}).items()}
     described = {
@@ -136,8 +138,8 @@ def _elements(key: str, value: Any) -> np.ndarray[Any, Any]:
         elements = elements.astype(np.str_)
     if elements.dtype.kind in "OMmV":
         message = (
-            f"array {key!r} has elements of type {elements.dtype}: there are whole, real and "
-            "complex numbers, truth values and text in files"
+            f"array {key!r} has elements of type {elements.dtype}: files can contain integers, "
+            "real and complex numbers, bool and texts"
         )
         raise TypeError(message)
     if elements.dtype.kind in "SU" and not elements.dtype.itemsize:
@@ -181,7 +183,7 @@ def _fill(
         return None
     form = stored_form(value.dtype, file_format)
     if form.length is not None:
-        message = f"fill of {key!r}: {fill!r}; a text in a file of {file_format} has none"
+        message = f"fill of {key!r}: {fill!r}; {file_format} cannot store one for texts"
         raise ValueError(message)
     element = form.elements(np.array([fill]).astype(value.dtype))
     return str(element.tobytes().hex())

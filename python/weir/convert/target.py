@@ -68,12 +68,14 @@ def format_of(target: Path, told: str | None) -> str:
     name = told or by_suffix.get(target.suffix.lower())
     if name is None:
         message = (
-            f"{target}: its format does not follow from its name; give --format, one of "
+            f"{target}: its name does not determine its format: give --format, one of "
             f"{', '.join(known)}"
         )
         raise ConversionError(message)
     if name not in known:
-        message = f"there is no format {name!r} in this build of Weir; there are {', '.join(known)}"
+        message = (
+            f"format {name!r} is unknown to this build of Weir: give one of {', '.join(known)}"
+        )
         raise ConversionError(message)
     return name
 
@@ -96,20 +98,20 @@ def chosen_arrays(
         if left_out and not skip_unreadable:
             reasons = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
             message = (
-                f"{source.path} has arrays that cannot be read ({reasons}): name those to convert "
-                "by --array, or go on without these by --skip-unreadable"
+                f"{source.path} has arrays that cannot be read ({reasons}): give those to "
+                "convert with --array, or leave these out with --skip-unreadable"
             )
             raise ConversionError(message)
         chosen = [one for name, one in source.arrays.items() if name not in left_out]
         if not chosen:
-            message = f"{source.path} holds no array"
+            message = f"{source.path} has no array"
             if left_out:
                 message += " that can be read"
             raise ConversionError(message)
         return chosen
     missing = [name for name in names if name not in source.arrays]
     if missing:
-        reason = source.refused.get(missing[0], "there is no such array")
+        reason = source.refused.get(missing[0], "the array does not exist")
         message = f"{missing[0]!r} of {source.path} cannot be converted: {reason}"
         raise ConversionError(message)
     return [source.arrays[name] for name in dict.fromkeys(names)]
@@ -135,7 +137,7 @@ def description(
             raise ConversionError(message)
     able = abilities()[file_format]
     if layout.shards and not able["shards"]:
-        message = f"there are no shards in {file_format}: give none"
+        message = f"{file_format} has no shards: leave --shards out"
         raise ConversionError(message)
     for what, extents in (("chunks", layout.chunks.get("")), ("shards", layout.shards.get(""))):
         if extents and all(len(extents) != one.ndim for one in arrays):
@@ -143,7 +145,7 @@ def description(
             raise ConversionError(message)
     checksum = layout.checksum or source.checksum
     if checksum not in (None, *CHECKSUMS):
-        message = f"there is no checksum {checksum!r}; give one of {', '.join(CHECKSUMS)}"
+        message = f"unknown checksum {checksum!r}: give one of {', '.join(CHECKSUMS)}"
         raise ConversionError(message)
     groups = ["", *source.group_names] if able["groups"] else [""]
     return {
@@ -277,7 +279,7 @@ def lost(
     for group in sorted(groups):
         there = source.attributes_of_group(group)
         if group and not abilities()[file_format]["groups"]:
-            why = f"there are no groups in {file_format}"
+            why = f"{file_format} has no groups"
             lines += [_left_out(group, name, why) for name in there]
         else:
             attributes[group] = there
@@ -285,8 +287,8 @@ def lost(
         _left_out(
             one.name,
             FILL,
-            f"a fill value of several characters has no place in {file_format}, where each is an "
-            "element",
+            f"a fill value of several characters cannot be stored in {file_format}, where each "
+            "character is an element",
         )
         for one in arrays
         if _loses_fill(one, file_format)

@@ -125,8 +125,9 @@ def stored_forms(arrays: Sequence[StoredArray], file_format: str) -> dict[str, S
                 longest.look_at(part)
             if longest.ends_with_zero:
                 message = (
-                    f"array {array.name!r} of {array.file.path} has a text that ends with a zero, "
-                    f"which texts of a fixed length cannot: leave the array out by --array"
+                    f"array {array.name!r} of {array.file.path} has a text that ends with a "
+                    "zero character, which texts of fixed length cannot: select other arrays "
+                    "with --array"
                 )
                 raise ValueError(message)
             dtype = longest.dtype(file_format)

@@ -77,7 +77,7 @@ def _along(part: Any, extent: int, dimension: int) -> tuple[int, int, int, bool,
     except TypeError:
         message = (
             f"index {part!r} along dimension {dimension}: only whole numbers, slices and an "
-            "ellipsis say where elements go; read the others by indexing the array"
+            "ellipsis are possible here; use other indices on the array itself"
         )
         raise IndexError(message) from None
     if not -extent <= index < extent:

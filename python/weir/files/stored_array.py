@@ -103,7 +103,7 @@ class StoredArray:
 
     def __len__(self) -> int:
         if not self.shape:
-            message = f"{self.name!r} has no dimensions, and so no length"
+            message = f"{self.name!r} has no dimensions and therefore no length"
             raise TypeError(message)
         return self.shape[0]
 
@@ -147,7 +147,7 @@ class StoredArray:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:
-            message = "an array in a file cannot be an array in memory without a copy"
+            message = "an array in a file cannot become an array in memory without a copy"
             raise ValueError(message)
         read: np.ndarray[Any, Any] = self[...]
         return read if dtype is None else read.astype(dtype, copy=False)

@@ -277,7 +277,7 @@ def _served_from_memory(run: Run, expected: ExpectedRate) -> str | None:
             if phase.cache.verdict in ("memory", "mixed")
             for fact in phase.cache.evidence[:1]
         ),
-        "no evidence given",
+        "no evidence was recorded",
     )
     served = "bytes came from memory" if verdict == "memory" else "some bytes came from memory"
     return f"{served}, {expected.limiting_stage} was expected ({evidence})"

@@ -86,7 +86,7 @@ class Fitted:
             held_out_median_error=self.median_error,
             held_out_p90_error=self.p90_error,
             fits=self.fits,
-            text=told if self.fits else f"does not fit, do not rely on it: {told}",
+            text=told if self.fits else f"does not fit, so it is unreliable: {told}",
         )
 
 
@@ -114,7 +114,9 @@ def compare(
     """Does steps 1 and 2. Raises ``ValueError`` as ``choose`` does."""
     folds = _folds(groups, seed)
     if len(folds) < 2:
-        raise ValueError("a fit needs at least two groups of samples, to hold one out")
+        raise ValueError(
+            "a fit needs at least two groups of samples, because one of them is held out"
+        )
     candidates = sorted(forms, key=lambda form: len(form.parameters))
     smallest = min(int(np.sum(~held)) for held in folds)
     possible = [form for form in candidates if len(form.parameters) <= smallest]

@@ -65,7 +65,7 @@ def expect(
     """
     if platform.ranks is not None and platform.ranks != plan.ranks:
         raise ValueError(
-            f"{platform.name} holds for {platform.ranks} ranks, the run has {plan.ranks}"
+            f"{platform.name} holds for {platform.ranks} ranks, but the run has {plan.ranks}"
         )
     where = Surroundings(platform, places or {}, directory)
     flows = [
@@ -278,7 +278,7 @@ class _Expected:
         if self._least_share_kept() < 1:
             parts.append("at its lower end all bytes leave a host, as where it has no aggregator")
         unfitted = [fit for fit in self._fits_of(limit.name) if not fit.fits]
-        parts += [f"{fit.stage} does not fit, do not rely on it" for fit in unfitted]
+        parts += [f"{fit.stage} does not fit, so it is unreliable" for fit in unfitted]
         if self.asynchronous:
             parts.append(self._how_hidden())
         turns = self._own[0].turns

@@ -174,7 +174,7 @@ def _read_route(
             "dropped",
             f"rank shift {shift} over {hosts} hosts: the pages may be resident on another host",
         )
-    fits = "fit the free memory" if available is not None else "are taken to fit the memory"
+    fits = "fit the free memory" if available is not None else "are assumed to fit the memory"
     return "cached", f"pages are not dropped and the files ({size}) {fits}"
 
 

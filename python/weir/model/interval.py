@@ -35,7 +35,9 @@ def interval_factors(trials: Trials) -> Factors:
     values = [value for value in trials.values if value > 0]
     if len(values) <= 1:
         factor = SINGLE_TRIAL_FACTOR
-        return Factors(1 / factor, factor, "one trial only, so a factor of 2 either way is assumed")
+        return Factors(
+            1 / factor, factor, ("there was only one trial, so a factor of 2 either way is assumed")
+        )
     smallest = min(1.0, min(values) / trials.median)
     largest = max(1.0, max(values) / trials.median)
     covered = 1 - 2.0 ** (1 - len(values))

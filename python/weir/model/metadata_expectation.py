@@ -99,23 +99,24 @@ def _why_nothing(job: MetadataJob, planned: PlannedAction, clients: int) -> str 
     # also.
     of_others = job.hands_on and action == planned.action and clients > 1
     reasons = {
-        f"the probe makes plain calls, and this run goes through {interface}": (
+        f"the probe measures plain calls, but this run uses {interface}": (
             interface not in PLAIN_CALLS
         ),
-        "all ranks on one file is not probed": job.sharing == "one-file",
+        "the probe does not measure all ranks on one file": job.sharing == "one-file",
         f"{action} is not probed": probed not in job.rates.operations,
-        "files are probed without content": action in WITH_CONTENT and has_content,
-        "the tree is of an earlier run (--existing), and the probe's files have just been made": (
+        "the probe measures files without content": action in WITH_CONTENT and has_content,
+        "the tree is from an earlier run (--existing), but the probe's files are new": (
             flag(job.parameters, "existing", default=False)
         ),
-        "the phase ends with syncfs, which is not probed": flag(
+        "the phase ends with syncfs, which the probe does not measure": flag(
             job.parameters, "sync_phases", default=False
         ),
-        "on several hosts names are looked up that another host has made; not probed so": (
+        "on several hosts a rank looks up names that another host created, which the probe "
+        "does not measure": (
             (job.hosts > 1 and (action in LOOK_UPS or probed in NAMES_ONLY))
             or (of_others and action not in (*MAKING, "tree-remove"))
         ),
-        f"fewer than {LEAST_OPERATIONS} operations of a rank say little of a rate": (
+        f"fewer than {LEAST_OPERATIONS} operations of a rank are too few for a rate": (
             planned.operations < LEAST_OPERATIONS * clients
         ),
     }
@@ -165,7 +166,7 @@ def _not_so_many(operation: OperationRates, clients: int, most: int) -> str:
         return f"probed with up to {most} clients, and here are {clients}"
     known = {
         "one client": operation.one_client,
-        f"all {most}, each in a directory of its own": operation.all_clients,
+        f"all {most}, each in a separate directory": operation.all_clients,
         f"all {most} in one directory": operation.one_directory,
     }
     told = " and of ".join(name for name, rate in known.items() if rate is not None)
@@ -212,7 +213,7 @@ def _limits(
         freely = Quantity(value=clients * one.value, low=clients * one.low, high=clients * one.high)
         of = f"{clients} times the rate of one" if clients > 1 else "the rate of one"
         limits.append(_limit("each rank's own calls", freely, of))
-    at = f"with {clients} of {job.rates.clients} clients, each in a directory of its own"
+    at = f"with {clients} of {job.rates.clients} clients, each in a separate directory"
     if clients > 1:
         limits.append(_limit("file system", apart, at))
     if together is not None:
@@ -243,7 +244,7 @@ def _how(
 ) -> list[str]:
     said = [f"probed as {probed}" if probed != action else "probed"]
     if clients == 1 and job.plan.ranks > 1:
-        said.append("one rank alone is at work")
+        said.append("only one rank works")
     if 1 < clients < job.rates.clients:
         said.append(f"interpolated between 1 and {job.rates.clients} clients")
     if device is not None:
@@ -267,7 +268,7 @@ def _of_mix(job: MetadataJob) -> list[ExpectedAction]:
     seconds = [count / rate.value for count, rate in zip(counts, rates, strict=True)]
     slowest = each[seconds.index(max(seconds))]
     name = slowest.action.removeprefix(MIX_PART)
-    how = "its operations one after the other, each at its rate"
+    how = "its operations follow one another, each at its rate"
 
     def share(action: str, count: int) -> ExpectedAction:
         part = count / sum(counts)

@@ -72,12 +72,12 @@ def warnings_of(probe: Probe) -> list[str]:
         if few:
             told.append(
                 f"{target.directory}: {', '.join(few)}: trials of fewer than {LEAST_OPERATIONS} "
-                "operations of a rank are left out; raise --seconds"
+                "operations of a rank are left out: raise --seconds"
             )
         if target.file_system == "ext4" and any(one.operation == "create" for one in samples):
             told.append(
-                f"{target.directory}: ext4 creates slowly where files have just been removed, as "
-                "each trial here has; chattr +T on the directory avoids most of it"
+                f"{target.directory}: ext4 creates files slowly after files were removed, as in "
+                "every trial here; chattr +T on the directory avoids most of this"
             )
     return told
 

@@ -107,7 +107,7 @@ def fit_platform(probe: Probe, name: str) -> Platform:
         stages.insert(_first_beyond_the_node(stages), link[0])
         fits += link[1]
     if not stages:
-        raise ValueError("the probe has no sample that a stage could be fitted to")
+        raise ValueError("the probe has no sample to which a stage can be fitted")
     return Platform(
         format="weir-platform",
         format_version=1,
@@ -201,7 +201,7 @@ def _one_law(
             held_out_median_error=UNKNOWN_ERROR,
             held_out_p90_error=UNKNOWN_ERROR,
             fits=False,
-            text=f"not fitted, do not rely on it: {error}; a factor of 2 either way is assumed",
+            text=f"not fitted, so it is unreliable: {error}; a factor of 2 either way is assumed",
         )
         return _as_unit(stage, unit), [fit]
     stage = fitted.stage(

@@ -104,7 +104,7 @@ def fit_results(samples: Sequence[Measured]) -> ResultsFit:
         ]
     if not stages:
         told = "; ".join(f"{name}: {reason}" for name, reason in too_few.items())
-        raise ValueError(told or "the runs hold no phase that a stage could be fitted to")
+        raise ValueError(told or "the runs have no phase to which a stage can be fitted")
     return ResultsFit(stages, fits, predictions, too_few)
 
 

@@ -21,15 +21,15 @@ def software_share(run: Run, rate: float, expected: ExpectedAction) -> tuple[flo
     result = next(one for one in run.metadata if one.action == expected.action)
     answered = judge_look_ups_of(run, result)
     if answered is not None and answered.answer == "memory":
-        return 1.0, f"memory answered, and no device: {answered.text}"
+        return 1.0, f"memory served the operation, not a device: {answered.text}"
     where = run.environment.file_system if run.environment is not None else {}
     if where.get("reach") == "memory":
         return 1.0, f"{where.get('type')} has no device"
     if (expected.action + "/").startswith(MIX_PART):
-        return None, "not worked out for mixes"
+        return None, "not determined for mixes"
     device = expected.device_per_second
     if not device:
-        return None, "what the device does by itself for as many clients is not known"
+        return None, "the rate of the device alone for this number of clients is unknown"
     own = f"the device itself does {significant(device)} per second for as many clients"
     if rate >= device:
         return None, f"{own}, fewer than these: many share one of its operations, or wait for none"

@@ -88,7 +88,7 @@ def _compared(run: Run, figure: Figure, siblings: Sequence[Run]) -> tuple[Verdic
     expected, measured = figure.expected, figure.series
     made = expected.quantity if expected is not None else None
     if expected is None or run.expectation is None or made is None:
-        why = f": {expected.how}" if expected else " was made before the run: weir bench makes one"
+        why = f": {expected.how}" if expected else " was made before the run; weir bench makes one"
         return "no expectation", f"no expectation{why}"
     interval = range_text(made.low, made.high, figure.unit)
     if measured.high < made.low:
@@ -102,13 +102,13 @@ def _compared(run: Run, figure: Figure, siblings: Sequence[Run]) -> tuple[Verdic
     if not made.low <= measured.median <= made.high:
         side = "below" if measured.median < made.low else "above"
         return "not decided", (
-            f"not decided: the median is {side} {interval}, and its interval reaches into it; "
+            f"not decided: the median is {side} {interval}, but its interval reaches into it: "
             "repeat more often (--repetitions) or on a quieter machine"
         )
     if made.high > WIDEST * made.low:
         return "not decided", (
-            f"not decided: {interval} was expected, too wide to tell, as the figures "
-            "it is made from varied; repeat on a quieter machine"
+            f"not decided: {interval} was expected, which is too wide for a verdict, because "
+            "its samples varied: repeat on a quieter machine"
         )
     return "as expected", _as_expected(run, run.expectation, figure, interval)
 

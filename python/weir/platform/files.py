@@ -32,14 +32,14 @@ def probe_path(description: Path) -> Path:
 def check_output(path: Path) -> None:
     """Refuses a path that cannot be written, before a minute of measuring."""
     if path.suffix != SUFFIX:
-        raise BenchError(f"--output {path}: name a file that ends in {SUFFIX}", USAGE)
+        raise BenchError(f"--output {path}: give a file that ends in {SUFFIX}", USAGE)
     if path.is_dir():
-        raise BenchError(f"--output {path} is a folder; name a file", USAGE)
+        raise BenchError(f"--output {path} is a folder: give a file", USAGE)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BenchError(
-            f"--output {path}: cannot make {path.parent}: {error.strerror}", USAGE
+            f"--output {path}: cannot create {path.parent}: {error.strerror}", USAGE
         ) from None
 
 
@@ -73,9 +73,9 @@ def find_description(given: str | None) -> Path:
         return newest[0]
     if not newest:
         raise ResultError(
-            f"there is no platform in {FOLDER}/; make one by weir platform probe, or name a file"
+            f"no platform is in {FOLDER}/: create one with weir platform probe, or give a file"
         )
-    raise ResultError(f"say which platform{_known()}")
+    raise ResultError(f"give a platform{_known()}")
 
 
 def _known() -> str:

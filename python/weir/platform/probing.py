@@ -49,7 +49,7 @@ def run_probe(
     if not ending.succeeded:
         removed = remove_leftovers(output)
         if removed:
-            tell(f"removed {len(removed)} folders of test files that the job left")
+            tell(f"removed {len(removed)} folders of test files that the job left behind")
         raise _failure(ending, said)
     return load_probe(output)
 

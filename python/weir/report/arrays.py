@@ -150,9 +150,9 @@ def _sentence(cost: Cost) -> str:
     if cost.share_of_peak is not None:
         said.append(f"reached {percent_text(cost.share_of_peak)} of the peak")
     if cost.moved_per_byte is not None:
-        said.append(f"moved {_ratio(cost.moved_per_byte)} bytes for each byte asked for")
+        said.append(f"moved {_ratio(cost.moved_per_byte)} bytes for each requested byte")
     if not said:
-        return f"{noun}: the kernel did not tell what was moved."
+        return f"{noun}: the kernel did not report the bytes that were moved."
     sentence = f"{noun} {' and '.join(said)}."
     if cost.balance is None or cost.movers is None:
         return sentence
@@ -205,7 +205,7 @@ def _table(run: Run, costs: list[Cost]) -> Markup:
         "moved data",
         "busiest over mean",
         "bytes moved",
-        "per byte asked for",
+        "per requested byte",
     ]
     rows = [
         [

@@ -202,7 +202,7 @@ def failure_banner(source: Source) -> Markup | None:
     if run.failure is None:
         words = {
             "interrupted": "This run was interrupted before it was complete.",
-            "running": "This run is still going on, or its program ended without a word.",
+            "running": "This run is still in progress, or its program ended without a message.",
             "failed": "This run failed; no cause is recorded.",
         }
         heading, details = words[run.status], None

@@ -34,22 +34,26 @@ class ActionPhase(Record):
     operations: Count
     barrier_per_second: NonNegative
     span_per_second: NonNegative | None = Field(
-        default=None, description="null in results of earlier versions"
+        default=None, description="latencies of the operations; null in results of earlier versions"
     )
     slowest_rank_per_second: NonNegative | None = Field(
-        default=None, description="in results of earlier versions alone"
+        default=None, description="only in results of earlier versions"
     )
     sum_of_ranks_per_second: NonNegative
     elapsed_seconds: Spread = Field(
-        description="from the first barrier to before the last, less what is not measured"
+        description=(
+            "time from the first barrier to the arrival at the last, without unmeasured parts"
+        )
     )
-    busy_seconds: Spread = Field(description="in the operations")
-    barrier_wait_seconds: Spread = Field(description="at the last barrier")
+    busy_seconds: Spread = Field(description="time in the operations")
+    barrier_wait_seconds: Spread = Field(description="wait at the last barrier")
     server_calls: dict[str, Count] | None = Field(
         default=None,
-        description="by the protocol's names, what all nodes' clients of a network file system "
-        "asked of its servers meanwhile, for whomever; null where they do not count, and for the "
-        "operations of a mix",
+        description=(
+            "requests, by the protocol's names, of all nodes' clients of a network file system "
+            "to its servers during the phase, for any program; null if the clients do not "
+            "count them, and for the operations of a mix"
+        ),
     )
 
 
@@ -68,12 +72,14 @@ class NodeActions(Record):
     host: str
     operations: Count
     busy_seconds_max: NonNegative = Field(
-        description="in the operations, of its slowest rank in any repetition"
+        description="time in the operations of its slowest rank in any repetition"
     )
     median_per_second: NonNegative = Field(
-        description="operations over the time from its first rank's start to its last rank's end; "
-        "in results of earlier versions over its slowest rank's time in them, which may be a rate "
-        "that nothing reached"
+        description=(
+            "operations over the time from the start of its first rank to the end of its last; "
+            "in results of earlier versions over its slowest rank's time in them, which may be "
+            "a rate that was never reached"
+        )
     )
 
 
@@ -82,8 +88,10 @@ class ActionResult(Record):
 
     action: str
     item: Literal["file", "directory", "entry", "item"] = Field(
-        description="what an operation is done to; entry: of a directory that is read, whose "
-        "latencies are those of whole directories; item: of a mix, a file or a directory"
+        description=(
+            "object of an operation; entry: of a directory that is read, whose latencies are "
+            "those of whole directories; item: of a mix, a file or a directory"
+        )
     )
     rates: list[OperationRate]
     latencies: Latencies

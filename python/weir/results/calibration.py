@@ -36,7 +36,7 @@ class Calibration(Record):
         default=None,
         description="memory free for the page cache before the run, summed over the hosts",
     )
-    transfer_bytes: int = Field(description="bytes one rank moves in one operation")
+    transfer_bytes: int = Field(description="bytes that one rank moves in one operation")
     memory_copy_one_rank_bytes_per_second: Trials
     memory_copy_bytes_per_second: Trials
     write_cache_bytes_per_second: Trials = Field(description="write without a durable sync")
@@ -53,6 +53,6 @@ class Calibration(Record):
     call_seconds: Trials = Field(description="fixed cost of one call: an 8-byte pread in cache")
     barrier_seconds: Trials
     busy_work_operations_per_second: Trials = Field(
-        description="of the slowest rank while all ranks compute"
+        description="busy work of the slowest rank while all ranks compute"
     )
-    seconds: float = Field(description="what the calibration took")
+    seconds: float = Field(description="duration of the calibration")

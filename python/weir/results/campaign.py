@@ -39,9 +39,11 @@ class CampaignFactor(Record):
 class CampaignRun(Record):
     """One run of the design; runs stand in the order in which they are made."""
 
-    number: int = Field(ge=1, description="its place in the order; its folder is runs/NUMBER")
+    number: int = Field(
+        ge=1, description="place of the run in the order; its folder is runs/NUMBER"
+    )
     block: int = Field(ge=1)
-    combination: int = Field(ge=0, description="index into the combinations")
+    combination: int = Field(ge=0, description="index into the combinations of levels")
 
 
 class Campaign(Record):
@@ -53,16 +55,19 @@ class Campaign(Record):
     description: str = ""
     workload: str
     created_utc: str
-    seed: int = Field(description="of the order of the runs")
+    seed: int = Field(description="seed of the order of the runs")
     scale: float
     replication: int
-    given: dict[str, Value] = Field(description="what the command line added to the file")
-    platform: str | None = Field(default=None, description="the platform description used")
+    given: dict[str, Value] = Field(description="arguments that the command line added to the file")
+    platform: str | None = Field(
+        default=None, description="the platform description that the campaign uses"
+    )
     curve: CurveKind | None = Field(
-        default=None, description="the model's, fitted to the rates over the first factor"
+        default=None,
+        description="name of the model that is fitted to the rates over the first factor",
     )
     factors: list[CampaignFactor]
-    combinations: list[dict[str, Value]] = Field(description="value of every factor's every name")
+    combinations: list[dict[str, Value]] = Field(description="value of every name of every factor")
     runs: list[CampaignRun]
 
 
@@ -76,7 +81,7 @@ class Curve(Record):
     units: dict[str, str]
     points: list[tuple[float, float]] = Field(description="(level, bytes per second)")
     fits: bool
-    text: str = Field(description="the form, and how well it predicts levels held out")
+    text: str = Field(description="the form, and its error in predicting levels that were held out")
 
 
 class Curves(Record):

@@ -26,10 +26,10 @@ class Stage(Limit):
 
     model_config = stored_in("bytes/s")
     transfer_seconds: NonNegative | None = Field(
-        default=None, description="of one repetition's bytes in its slowest unit"
+        default=None, description="time of the bytes of one repetition in the slowest unit"
     )
     fixed_seconds: NonNegative | None = Field(
-        default=None, description="of one repetition's operations, besides their bytes"
+        default=None, description="time of the operations of one repetition, besides their bytes"
     )
 
 
@@ -50,7 +50,7 @@ class ExpectedRate(Expected):
     low: NonNegative
     high: NonNegative
     limiting_stage: str = Field(
-        description="a stage, its unit where units differ (target /mnt/t2), or its fixed cost"
+        description="a stage, with its unit if units differ (target /mnt/t2), or its fixed cost"
     )
     stages: list[Stage]
 
@@ -72,8 +72,10 @@ class ExpectedAction(Expected):
     limits: list[ActionLimit] = Field(default_factory=list)
     device_per_second: NonNegative | None = Field(
         default=None,
-        description="operations of 4 KiB that the device does by itself for as many clients: "
-        "writes for what changes something, reads for what looks up",
+        description=(
+            "operations of 4 KiB that the device alone does for the same number of clients: "
+            "writes for actions that change something, reads for look-ups"
+        ),
     )
 
     @property
@@ -90,14 +92,14 @@ class Expectation(Record):
 
     made_utc: str
     calibration: dict[str, Any] = Field(
-        default_factory=dict, description="empty where a platform description was given"
+        default_factory=dict, description="empty if a platform description was given"
     )
     platform: dict[str, Any] = Field(
-        default_factory=dict, description="the stages that the model computed with"
+        default_factory=dict, description="the stages that the model used"
     )
     rates: list[ExpectedRate]
     metadata: list[ExpectedAction] = Field(
-        default_factory=list, description="of the workload metadata; empty otherwise"
+        default_factory=list, description="only for the workload metadata; empty otherwise"
     )
 
     @property
@@ -123,10 +125,14 @@ class ActionVerdict(Judged):
     model_config = stored_in("1/s")
     action: str
     software_fraction: float | None = Field(
-        description="of the time of an operation, what is left when the device has done one of its "
-        "own for it; null where the device's figure says nothing of it"
+        description=(
+            "share of the time of an operation that remains after one operation of the device "
+            "alone; null if the figure of the device is not comparable"
+        )
     )
-    software: str = Field(description="how that is known, or why it is not")
+    software: str = Field(
+        description="source of the software's share, or the reason why it is unknown"
+    )
 
     @property
     def key(self) -> Key:
@@ -139,7 +145,7 @@ class Verdict(Record):
     overall: VerdictWord
     rates: list[RateVerdict]
     metadata: list[ActionVerdict] = Field(
-        default_factory=list, description="of the workload metadata; empty otherwise"
+        default_factory=list, description="only for the workload metadata; empty otherwise"
     )
 
     @property

@@ -50,7 +50,7 @@ def finalize(path: Path, judge: Judge) -> list[FinalizedRun]:
     """
     folders = find_run_folders(path)
     if not folders:
-        raise ResultError(f"{path} holds no run.json: give a run folder or a folder of run folders")
+        raise ResultError(f"{path} has no run.json: give a run folder or a folder of run folders")
     runs = {folder: load_run(folder) for folder in folders}
     for folder, run in runs.items():
         if run.status == "running":

@@ -35,7 +35,7 @@ NAMES_ONLY: tuple[ItemOperation, ...] = ("stat", "open_close", "readdir", "readd
 
 def _in_order(rate: Quantity) -> Quantity:
     if not rate.low <= rate.value <= rate.high:
-        raise ValueError("low <= value <= high does not hold")
+        raise ValueError("low <= value <= high is false")
     return rate
 
 
@@ -46,9 +46,11 @@ class OperationRates(Record):
     """Operations per second of all clients together, where they were probed."""
 
     one_client: Rate | None = None
-    all_clients: Rate | None = Field(default=None, description="each in a directory of its own")
+    all_clients: Rate | None = Field(
+        default=None, description="each client in a separate directory"
+    )
     one_directory: Rate | None = Field(
-        default=None, description="of all clients, all in one directory"
+        default=None, description="rate of all clients, all in one directory"
     )
 
     def known(self) -> list[Quantity]:
@@ -63,16 +65,18 @@ class OperationRates(Record):
 class MetadataRates(Record):
     """What one target does."""
 
-    directory: str | None = Field(default=None, description="as in targets; none: any")
-    clients: int = Field(ge=1, description="how many all are")
+    directory: str | None = Field(default=None, description="directories as in targets; none: any")
+    clients: int = Field(ge=1, description="number of all clients")
     operations: dict[ItemOperation, OperationRates]
     device_reads_per_second: dict[Annotated[int, Field(ge=1)], Rate] = Field(
         default_factory=dict,
-        description="of 4 KiB, by the device without the file system's part: for each number of "
-        "operations that are under way at a time, as many as clients",
+        description=(
+            "operations of 4 KiB by the device without the file system, for each number of "
+            "concurrent operations, which is the number of clients"
+        ),
     )
     device_writes_per_second: dict[Annotated[int, Field(ge=1)], Rate] = Field(default_factory=dict)
-    device_how: str = Field(default="", description="where the device's figures come from")
+    device_how: str = Field(default="", description="source of the device's figures")
 
 
 def rates_in(described: Sequence[MetadataRates], directory: str | None) -> MetadataRates | None:

@@ -15,10 +15,10 @@ class OpeningPhase(Record):
 
     step: str
     seconds: NonNegative = Field(
-        description="from the first rank that began to the last that was done"
+        description="time from the start of the first rank to the end of the last"
     )
     rank_seconds: Spread = Field(description="each rank's own time in the step")
-    wait_seconds: Spread = Field(description="at the barrier after the step")
+    wait_seconds: Spread = Field(description="wait at the barrier after the step")
 
 
 class StepTimes(Series):
@@ -39,9 +39,14 @@ class ExpectedOperations(Record):
     """What a step comes to on more ranks than there were."""
 
     ranks: Count
-    operations: NonNegative = Field(description="by the line or by nodes, so no whole number")
+    operations: NonNegative = Field(
+        description="number from the line or from nodes, therefore not always whole"
+    )
     seconds: NonNegative | None = Field(
-        description="at the rate that the file system serves, where --operations-per-second gave it"
+        description=(
+            "time at the rate that the file system serves, if --operations-per-second gave "
+            "that rate"
+        )
     )
 
 
@@ -50,7 +55,7 @@ class NodeOperations(Record):
 
     ranks_per_node: Count
     first_node: Count
-    further_node: float = Field(description="what the second node added")
+    further_node: float = Field(description="operations that the second node added")
 
 
 class StepOperations(Record):
@@ -60,18 +65,27 @@ class StepOperations(Record):
     but reads and writes are metadata operations.
     """
 
-    total: Count = Field(description="of all ranks")
-    first_rank: Count = Field(description="of them, by rank 0")
-    most: Count = Field(description="by the rank with the most")
+    total: Count = Field(description="operations of all ranks")
+    first_rank: Count = Field(description="operations of rank 0")
+    most: Count = Field(description="operations of the rank with most of them")
     transfers: Count = Field(description="reads and writes of all ranks")
-    elsewhere: Count = Field(description="on other files, such as those of the MPI library")
-    calls: dict[str, int] = Field(description="of all ranks, by what was called")
-    counts: list[CountedOperations] = Field(description="on 1, 2, 4 and so on to all ranks")
-    fixed: float = Field(description="of the line: operations = fixed + per_rank * ranks")
-    per_rank: float = Field(description="of the line, in operations")
-    largest_deviation: NonNegative = Field(description="of a count from the line, in operations")
+    elsewhere: Count = Field(
+        description="operations on other files, such as those of the MPI library"
+    )
+    calls: dict[str, int] = Field(description="operations of all ranks, by name of the call")
+    counts: list[CountedOperations] = Field(
+        description="counts on 1, 2, 4 and so on, up to all ranks"
+    )
+    fixed: float = Field(description="parameter of the line: operations = fixed + per_rank * ranks")
+    per_rank: float = Field(description="error of the line, in operations")
+    largest_deviation: NonNegative = Field(
+        description="largest deviation of a count from the line, in operations"
+    )
     nodes: NodeOperations | None = Field(
-        description="of an interface that knows nodes; expected then goes by these, not by the line"
+        description=(
+            "for an interface that knows nodes; expected is then computed from these, not from "
+            "the line"
+        )
     )
     expected: list[ExpectedOperations]
 
@@ -80,8 +94,10 @@ class OpeningStep(Record):
     """One step of the workload open over the measured repetitions."""
 
     step: str
-    times: StepTimes = Field(description="from the first rank that began to the last that was done")
-    operations: StepOperations | None = Field(description="null where calls were not counted")
+    times: StepTimes = Field(
+        description="time from the start of the first rank to the end of the last"
+    )
+    operations: StepOperations | None = Field(description="null if calls were not counted")
 
 
 class Flag(Record):
@@ -91,9 +107,11 @@ class Flag(Record):
     """
 
     pollers: Count
-    others: Count = Field(description="ranks that called stat on files of their own")
-    by_reading: bool = Field(description="a poll opened, read and closed the flag; else a stat")
-    interval_seconds: NonNegative = Field(description="between two polls of a rank")
+    others: Count = Field(description="number of ranks that called stat on their own files")
+    by_reading: bool = Field(
+        description="true if a poll opened, read and closed the flag; false if it called stat"
+    )
+    interval_seconds: NonNegative = Field(description="time between two polls of a rank")
     notice: StepTimes | None = Field(
-        description="from setting the flag until the last poller saw it; null without pollers"
+        description="time from setting the flag until the last poller saw it; null without pollers"
     )

@@ -31,16 +31,19 @@ class Cache(Record):
     bytes: Count
     rate_bytes_per_second: Quantity
     width_bytes: NonNegative = Field(
-        default=0, description="of the transition (Uselton, equation 2); 0 is a step (equation 1)"
+        default=0,
+        description="width of the transition (Uselton, equation 2); 0 is a step (equation 1)",
     )
 
 
 class Crowding(Record):
     """A unit with many users is slower: their requests no longer stream (Uselton, equation 4)."""
 
-    users: NonNegative = Field(description="of one unit, at which half of the fall in time is done")
-    width_users: NonNegative = Field(default=0, description="of the transition; 0 is a step")
-    rate_bytes_per_second: Quantity = Field(description="of one unit with very many users")
+    users: NonNegative = Field(
+        description="bytes of one unit at which the time has fallen by half of the whole fall"
+    )
+    width_users: NonNegative = Field(default=0, description="width of the transition; 0 is a step")
+    rate_bytes_per_second: Quantity = Field(description="rate of one unit with very many users")
 
 
 class Unit(Record):
@@ -58,43 +61,56 @@ class PlatformStage(Record):
 
     name: str
     kind: StageKind
-    direction: Direction | None = Field(default=None, description="none: both")
+    direction: Direction | None = Field(default=None, description="no direction: both directions")
     routes: list[Route]
-    units: int = Field(ge=1, description="in parallel; of kind rank or node: per rank, per host")
-    rate_bytes_per_second: Quantity = Field(description="of one unit with all its users")
+    units: int = Field(
+        ge=1,
+        description="number of parallel units; for the kinds rank and node: per rank or per host",
+    )
+    rate_bytes_per_second: Quantity = Field(description="rate of one unit with all its users")
     one_user_bytes_per_second: Quantity | None = Field(
-        default=None, description="what one rank alone draws of a unit; none: all of it"
+        default=None,
+        description="rate of a unit with one rank alone; none: the full rate of the unit",
     )
     fixed_seconds: Quantity = Field(
         default=Quantity(value=0, low=0, high=0),
-        description="of one operation of one rank, besides its bytes",
+        description="time of one operation of one rank, besides its bytes",
     )
     turn_seconds: Quantity | None = Field(
         default=None,
-        description="of one operation of one unit, which takes its users' operations in turn: 1 "
-        "over its operations per second",
+        description=(
+            "time of one operation of one unit, which does its users' operations in turn: 1 "
+            "over its operations per second"
+        ),
     )
     sharing: Literal["linear", "saturating"] = "saturating"
-    cache: Cache | None = Field(default=None, description="by bytes that the whole flow touches")
+    cache: Cache | None = Field(
+        default=None, description="rates by number of bytes that the whole flow touches"
+    )
     small_operations: Cache | None = Field(
-        default=None, description="by bytes of one operation: up to about so many, at that rate"
+        default=None,
+        description=(
+            "rates by bytes of one operation: each rate holds up to about its number of bytes"
+        ),
     )
     crowding: Crowding | None = None
     different_units: list[Unit] = Field(
         default_factory=list,
-        description="if they differ: a target by its directory, a node or its link by the host",
+        description=(
+            "units, if they differ: a target by its directory, a node or its link by the host"
+        ),
     )
-    how: str = Field(default="", description="where the figures come from")
-    interval_how: str = Field(default="", description="how low and high came about")
+    how: str = Field(default="", description="source of the figures")
+    interval_how: str = Field(default="", description="how low and high were derived")
 
 
 class Fit(Record):
     """How well the stages describe what was measured."""
 
     stage: str
-    form: str = Field(description="the form that cross-validation chose")
+    form: str = Field(description="the form that cross-validation selected")
     rejected_forms: dict[str, float] = Field(
-        default_factory=dict, description="others and their held-out median relative error"
+        default_factory=dict, description="other forms with their held-out median relative error"
     )
     samples: int
     held_out_median_error: NonNegative
@@ -116,17 +132,23 @@ class Platform(Record):
     hosts: int = Field(ge=1)
     ranks_per_host: int = Field(ge=1)
     ranks: int | None = Field(
-        default=None, description="set where the figures hold for that many ranks only"
+        default=None,
+        description=(
+            "number of ranks for which the figures hold, if they hold for that number only"
+        ),
     )
     targets: list[Target] = Field(
-        default_factory=list, description="directories that were probed; empty: any"
+        default_factory=list, description="directories that were probed; empty: any directory"
     )
     memory_available_bytes: Count | None = None
     stages: list[PlatformStage]
     latencies_seconds: dict[str, Quantity] = Field(
         default_factory=dict,
-        description="call, fsync, barrier, message; shared_write, of a host whose ranks write one "
-        "file, and shared_write_alone, where one does; run_copy, of a short run besides its bytes",
+        description=(
+            "times of call, fsync, barrier and message; shared_write: of a host whose ranks "
+            "write one file; shared_write_alone: of a host on which one rank does; run_copy: "
+            "of a short run besides its bytes"
+        ),
     )
     metadata: list[MetadataRates] = Field(
         default_factory=list, description="operations on names, for each target"

@@ -37,14 +37,17 @@ def load_platform(path: Path) -> Platform:
     try:
         record = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ResultError(f"{path} is no TOML: {error}") from None
+        raise ResultError(f"{path} is not TOML: {error}") from None
     version = record.get("format_version")
     if record.get("format") == "weir-platform" and isinstance(version, int) and version > VERSION:
         raise ResultError(
-            f"{path} is of version {version} and this weir reads up to {VERSION}: use a newer weir"
+            f"{path} has version {version}, but this weir reads versions up to {VERSION}: use a "
+            "newer weir"
         )
     if not _finite(record):
-        raise ResultError(f"{path} holds inf or nan; a rate that does not limit can be very large")
+        raise ResultError(
+            f"{path} holds inf or nan; use a very large rate for a stage that never limits"
+        )
     try:
         return Platform.model_validate(record)
     except ValidationError as error:
@@ -57,7 +60,7 @@ def write_platform(path: Path, platform: Platform) -> Path:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ResultError(f"{path.parent} cannot be made: {error.strerror}") from None
+        raise ResultError(f"{path.parent} cannot be created: {error.strerror}") from None
     return write_atomically(path, HEAD + tomli_w.dumps(_plain(record)))
 
 

@@ -59,20 +59,24 @@ class Sample(Record):
 
     operation: Operation
     ranks: int = Field(ge=1, description="ranks that worked at the same time")
-    operation_bytes: Count = Field(description="of one operation of one rank; 0 where none move")
-    operations: int = Field(ge=1, description="of one rank in one trial")
-    directory: str | None = Field(default=None, description="where, for operations on files")
+    operation_bytes: Count = Field(
+        description="bytes of one operation of one rank; 0 if no bytes are moved"
+    )
+    operations: int = Field(ge=1, description="operations of one rank in one trial")
+    directory: str | None = Field(default=None, description="directory, for operations on files")
     hosts: list[str] = Field(
         default_factory=list,
-        description="for messages: the sender's and the receiver's, which may be the same",
+        description="for messages: hosts of the sender and the receiver, which may be the same",
     )
     shared_directory: bool = Field(
-        default=False, description="of operations on names: all ranks in one directory"
+        default=False, description="for operations on names: all ranks work in one directory"
     )
     seconds: list[NonNegative] = Field(
-        description="each trial, first start to last end; of transfers to and from files where "
-        "nothing completed for 12 ms and more at a time: what all operations take at the rate "
-        "between the starts of the first burst and of the last"
+        description=(
+            "time of each trial from first start to last end; for transfers to and from files "
+            "with pauses of 12 ms and more in which nothing completed: the time of all "
+            "operations at the rate between the starts of the first burst and of the last"
+        )
     )
 
 
@@ -80,11 +84,12 @@ class Target(Record):
     """A directory that was probed and what lies behind it."""
 
     directory: str
-    file_system: str = Field(description="type, such as ext4 or lustre")
+    file_system: str = Field(description="type of the file system, such as ext4 or lustre")
     mount: str
     device: str
     layout: dict[str, Any] = Field(
-        default_factory=dict, description="stripes, block size, whatever the file system tells"
+        default_factory=dict,
+        description="stripes, block size and other properties that the file system reports",
     )
 
 
@@ -94,13 +99,17 @@ class Probe(Record):
     format: Literal["weir-probe"]
     format_version: Literal[1]
     measured_utc: str
-    seconds: NonNegative = Field(description="what the probe took")
+    seconds: NonNegative = Field(description="duration of the probe")
     ranks: int
     ranks_by_host: dict[str, int]
     memory_available_bytes: Count = Field(description="summed over the hosts")
     targets: list[Target]
-    hardware: dict[str, Any] = Field(description="processors, caches, memory, devices, by hwloc")
+    hardware: dict[str, Any] = Field(
+        description="processors, caches, memory and devices, as hwloc reports them"
+    )
     system_software: dict[str, Any]
     quiet: Quiet
-    warnings: list[str] = Field(default_factory=list, description="what is missing, and why")
+    warnings: list[str] = Field(
+        default_factory=list, description="missing measurements, with the reasons"
+    )
     samples: list[Sample]

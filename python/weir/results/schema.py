@@ -28,7 +28,7 @@ class Parameter(Record):
     """One setting of the run and where its value came from."""
 
     value: str | int | float | bool = Field(
-        description="bytes or seconds where `weir-bench WORKLOAD --help` gives such a unit"
+        description="value in bytes or seconds if `weir-bench WORKLOAD --help` shows such a unit"
     )
     origin: Literal["command line", "environment", "file", "default"]
 
@@ -51,7 +51,9 @@ class PlannedPhase(Record):
     function: str
     direction: Direction
     operations_per_rank: Count
-    bytes_per_operation: Count = Field(description="useful bytes one rank moves in one operation")
+    bytes_per_operation: Count = Field(
+        description="useful bytes that one rank moves in one operation"
+    )
     bytes_total: Count = Field(description="over all ranks, one repetition")
     computations_per_operation: NonNegative = Field(
         description="busy-work operations of one rank that one transfer can run behind"
@@ -80,10 +82,10 @@ class Plan(Record):
     disk_bytes_total: Count
     phases: list[PlannedPhase]
     targets: list[PlannedTarget] = Field(
-        default_factory=list, description="empty where all files lie in one directory"
+        default_factory=list, description="empty if all files are in one directory"
     )
     metadata: list[PlannedAction] = Field(
-        default_factory=list, description="of the workload metadata; empty otherwise"
+        default_factory=list, description="only for the workload metadata; empty otherwise"
     )
 
 
@@ -92,7 +94,8 @@ class Evidence(Record):
 
     kind: Literal["device_counters", "page_residency", "direct_io", "memory_rate", "durable_sync"]
     storage_fraction: float | None = Field(
-        default=None, description="share of the bytes that reached storage by this evidence"
+        default=None,
+        description="share of the bytes that reached storage according to this evidence",
     )
     text: str
 
@@ -100,11 +103,11 @@ class Evidence(Record):
 class Stonewall(Record):
     """What all ranks had moved when the time of ``--stonewall`` was over."""
 
-    reached: bool = Field(description="false where every rank had finished before")
-    seconds: NonNegative = Field(description="longest time of a rank until then")
+    reached: bool = Field(description="false if every rank had already finished")
+    seconds: NonNegative = Field(description="longest time of a rank until the stonewall")
     bytes: Count
     rate_bytes_per_second: float | None
-    operations_least: Count = Field(description="operations of the rank that had done fewest")
+    operations_least: Count = Field(description="operations of the rank with the fewest")
     operations_most: Count
 
 
@@ -125,24 +128,31 @@ class ArrayCosts(Record):
     bytes_written: Count | None
     bytes_read: Count | None
     moved_per_byte: NonNegative | None = Field(
-        description="bytes written and read together, over the bytes asked for"
+        description="bytes written and read together, divided by the requested bytes"
     )
     movers: Count | None = Field(
-        description="ranks that moved data: at least a hundredth of what the busiest one moved"
+        description=(
+            "number of ranks that moved data: at least a hundredth of the bytes of the busiest rank"
+        )
     )
     aggregators: Count | None = Field(
-        default=None, description="ranks that were to move data, where the interface tells"
+        default=None,
+        description="number of ranks that should move data, if the interface reports it",
     )
     balance: NonNegative | None = Field(
-        description="bytes of the busiest rank over the mean of all movers, or of all aggregators "
-        "where these are more; 1 is even"
+        description=(
+            "bytes of the busiest rank divided by the mean of all movers, or of all "
+            "aggregators if these are more; 1 is an even load"
+        )
     )
-    planning_seconds: Spread | None = Field(description="where the interface tells")
-    gathering_seconds: Spread | None = Field(description="where the interface tells")
+    planning_seconds: Spread | None = Field(description="present if the interface reports it")
+    gathering_seconds: Spread | None = Field(description="present if the interface reports it")
     storage_seconds: Spread | None = Field(
-        description="in calls that read and write files, where the interface tells"
+        description="time in calls that read and write files, if the interface reports it"
     )
-    waiting_seconds: Spread | None = Field(description="for other ranks, where the interface tells")
+    waiting_seconds: Spread | None = Field(
+        description="wait for other ranks, if the interface reports it"
+    )
 
 
 class Phase(Record):
@@ -164,20 +174,25 @@ class Phase(Record):
     token_wait_seconds: Spread = Field(description="waiting for the RMOD/WMOD token")
     cache: CacheState
     open_seconds: Spread | None = Field(
-        default=None, description="opening the file, where it is timed; in no rate"
+        default=None, description="time to open the file, if it is timed; no rate includes it"
     )
     close_seconds: Spread | None = Field(
-        default=None, description="closing the file, where it is timed; in no rate"
+        default=None, description="time to close the file, if it is timed; no rate includes it"
     )
     total_seconds: NonNegative | None = Field(
         default=None,
-        description="from the first rank that begins to open to the last that has closed, where "
-        "opening and closing are timed",
+        description=(
+            "time from the first rank's opening to the last rank's closing, if opening and "
+            "closing are timed"
+        ),
     )
     stonewall: Stonewall | None = Field(
-        default=None, description="with --stonewall; all other figures are of the whole phase"
+        default=None,
+        description=(
+            "state at the stonewall (--stonewall); all other figures describe the whole phase"
+        ),
     )
-    array: ArrayCosts | None = Field(default=None, description="of the workload array")
+    array: ArrayCosts | None = Field(default=None, description="only for the workload array")
 
     def rate(self, metric: str) -> float | None:
         """Returns bytes per second by a metric."""
@@ -204,17 +219,19 @@ class Repetition(Record):
 
     index: int
     warmup: bool
-    outlier: bool = Field(description="beyond 1.5 interquartile ranges; kept, shown, not dropped")
+    outlier: bool = Field(
+        description="true beyond 1.5 interquartile ranges; the repetition is kept and shown"
+    )
     started_seconds: NonNegative = Field(description="since the start of the run")
     seconds: NonNegative
     order: int = Field(description="place in the randomised order of the whole job, from 0")
     phases: list[Phase]
     functions: list[FunctionTimes]
     metadata: list[ActionPhase] = Field(
-        default_factory=list, description="of the workload metadata; empty otherwise"
+        default_factory=list, description="only for the workload metadata; empty otherwise"
     )
     opening: list[OpeningPhase] = Field(
-        default_factory=list, description="of the workload open; empty otherwise"
+        default_factory=list, description="only for the workload open; empty otherwise"
     )
 
 
@@ -310,7 +327,7 @@ class Verification(Record):
     bytes_verified: Count
     items_verified: Count | None = Field(
         default=None,
-        description="files and directories looked at, by the workloads metadata and open",
+        description="number of files and directories that the workloads metadata and open checked",
     )
     errors: list[PayloadError]
 
@@ -329,8 +346,8 @@ class Clocks(Record):
 class Quiet(Record):
     """Was the system otherwise quiet? Load averages are of rank 0's node."""
 
-    load_before: float = Field(description="runnable processes, mean of one minute")
-    load_after: float = Field(description="runnable processes, mean of one minute")
+    load_before: float = Field(description="number of runnable processes, mean of one minute")
+    load_after: float = Field(description="number of runnable processes, mean of one minute")
     other_processes_busy_fraction: float | None
     quiet: bool
     text: str
@@ -349,8 +366,8 @@ class Environment(Record):
 class Start(Record):
     """How a person started the job; `weir bench --again` starts it so again."""
 
-    command_by_user: list[str] = Field(description="as typed, split into words by the shell")
-    arguments: list[str] = Field(description="the words of the command that weir-bench gets")
+    command_by_user: list[str] = Field(description="command line, as the shell split it into words")
+    arguments: list[str] = Field(description="the words of the command that weir-bench receives")
     launcher: list[str] = Field(description="the launcher with its mapping of ranks")
     ranks: int
     directory: str = Field(description="the working directory, absolute")
@@ -367,14 +384,16 @@ class Run(Record):
     format_version: Literal[1]
     id: str
     workload: str
-    label: str = Field(description="tells it from its siblings, such as POSIX UNIQUE SYNC")
+    label: str = Field(
+        description="distinguishes the run from others of the same job, such as POSIX UNIQUE SYNC"
+    )
     status: Literal["running", "complete", "failed", "interrupted"]
     failure: Failure | None
     started_utc: str
     finished_utc: str | None
     command: list[str]
     start: Start | None = Field(
-        default=None, description="null where weir bench did not start the job"
+        default=None, description="null if weir bench did not start the job"
     )
     parameters: dict[str, Parameter]
     plan: Plan
@@ -383,26 +402,26 @@ class Run(Record):
     repetitions: list[Repetition]
     rates: list[Rate]
     effective: list[EffectiveRate] = Field(
-        default_factory=list, description="of an ASYNC run; empty otherwise"
+        default_factory=list, description="only for an ASYNC run; empty otherwise"
     )
     peaks: list[PeakShare] = Field(
-        default_factory=list, description="of the workload array with --peak; empty otherwise"
+        default_factory=list, description="only for the workload array with --peak; empty otherwise"
     )
     metadata: list[ActionResult] = Field(
-        default_factory=list, description="of the workload metadata; empty otherwise"
+        default_factory=list, description="only for the workload metadata; empty otherwise"
     )
     opening: list[OpeningStep] = Field(
-        default_factory=list, description="of the workload open; empty otherwise"
+        default_factory=list, description="only for the workload open; empty otherwise"
     )
-    flag: Flag | None = Field(default=None, description="of the workload flagfile")
+    flag: Flag | None = Field(default=None, description="only for the workload flagfile")
     histograms: list[Histogram]
     nodes: list[Node]
     targets: list[TargetShare] = Field(
-        default_factory=list, description="empty where all files lie in one directory"
+        default_factory=list, description="empty if all files are in one directory"
     )
     verification: Verification
     spectrum: Spectrum | None = Field(
-        default=None, description="of madbench --full and madcap; null otherwise"
+        default=None, description="only for madbench --full and madcap; null otherwise"
     )
     clocks: Clocks | None
     environment: Environment | None

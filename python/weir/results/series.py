@@ -47,8 +47,12 @@ class Series(Record):
     median: NonNegative
     low: NonNegative = Field(description="confidence interval of the median, lower end")
     high: NonNegative
-    confidence: float = Field(description="coverage that the number of repetitions allows, 0 to 1")
-    converged: bool = Field(description="95 % interval within the asked fraction of the median")
+    confidence: float = Field(
+        description="coverage that the number of repetitions allows, from 0 to 1"
+    )
+    converged: bool = Field(
+        description="true if the 95 % interval is within the requested fraction of the median"
+    )
 
     @classmethod
     def of(cls, values: Sequence[float], **more: Any) -> Self:
@@ -81,7 +85,7 @@ class Limit(Record):
     rate: NonNegative
     low: NonNegative
     high: NonNegative
-    limiting: bool = Field(default=False, description="whether this is the limit")
+    limiting: bool = Field(default=False, description="true if this stage is the limit")
     how: str
 
 
@@ -89,11 +93,11 @@ class Expected(Record):
     """What a figure should reach, made before the run."""
 
     unit: ClassVar[Unit]
-    value: NonNegative | None = Field(description="null: nothing can be expected")
+    value: NonNegative | None = Field(description="null: no expectation is possible")
     low: NonNegative | None = None
     high: NonNegative | None = None
     limiting_stage: str = ""
-    how: str = Field(description="how the figure came about, or why there is none")
+    how: str = Field(description="how the figure was derived, or why there is none")
 
     @property
     def key(self) -> Key:
@@ -116,7 +120,7 @@ class Judged(Record):
 
     measured: NonNegative
     expected: NonNegative | None
-    ratio: NonNegative | None = Field(description="measured over expected")
+    ratio: NonNegative | None = Field(description="measured value divided by the expected one")
     verdict: VerdictWord
     text: str
 

@@ -16,18 +16,22 @@ class SpectrumBin(Record):
     estimate: float | None = Field(default=None, description="C_b after the last step")
     error: float | None = Field(
         default=None,
-        description="standard error: by the diagonal of the inverse Fisher matrix",
+        description="standard error, from the diagonal of the inverse Fisher matrix",
     )
-    truth: float | None = Field(default=None, description="C_b that the map was simulated with")
+    truth: float | None = Field(default=None, description="C_b with which the map was simulated")
 
 
 class SpectrumStep(Record):
     """One Newton-Raphson step; its repetition has the same place in ``repetitions``."""
 
-    log_likelihood: float = Field(description="at the estimate that the step starts from")
-    largest_correction: NonNegative = Field(description="in standard errors")
+    log_likelihood: float = Field(
+        description="logarithm of the likelihood at the estimate that the step starts from"
+    )
+    largest_correction: NonNegative = Field(description="largest correction, in standard errors")
     by_curvature: bool = Field(
-        description="by the likelihood's second derivative; otherwise by its expectation"
+        description=(
+            "true: from the second derivative of the likelihood; false: from its expectation"
+        )
     )
 
 
@@ -35,9 +39,14 @@ class Spectrum(Record):
     """What MADbench2 in full, or MADCAP, computed."""
 
     bins: list[SpectrumBin]
-    iterations: list[SpectrumStep] = Field(default_factory=list, description="of madcap")
-    converged: bool | None = Field(default=None, description="of madcap")
+    iterations: list[SpectrumStep] = Field(default_factory=list, description="steps of madcap")
+    converged: bool | None = Field(
+        default=None, description="true if the iteration of madcap converged"
+    )
     chi_square: NonNegative | None = Field(
         default=None,
-        description="of the estimate's deviation from the truth, with the Fisher matrix",
+        description=(
+            "chi-square of the deviation of the estimate from the true values, with the Fisher "
+            "matrix"
+        ),
     )
