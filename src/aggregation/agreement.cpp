@@ -109,12 +109,12 @@ void Agreement::take_message() {
       broadcast(lowest_, Step::other_call);
       break;
     case Step::other_call:
-      outcome_ = Error(
-          ErrorCode::mismatch,
-          fmt::format("ranks differ: rank 0 called {}, rank {} called {}; every rank makes the "
-                      "same calls in the same order with the same arguments",
-                      without_digest(first_text_), lowest_,
-                      without_digest(message_.error().message)));
+      outcome_ =
+          Error(ErrorCode::mismatch,
+                fmt::format("ranks differ: rank 0 called {}, rank {} called {}; every rank must "
+                            "make the same calls in the same order with the same arguments",
+                            without_digest(first_text_), lowest_,
+                            without_digest(message_.error().message)));
       step_ = Step::ended;
       break;
     case Step::voting:

@@ -8,8 +8,8 @@ Status ByteAccount::check() const {
   if (handed == asked && moved + filled == due) return {};
   return Error(
       ErrorCode::short_transfer,
-      fmt::format("bytes went astray inside the library: {} asked for, {} handed over; {} due, {} "
-                  "moved and {} filled. The request failed; please report this line",
+      fmt::format("internal error, the library lost bytes: {} requested, {} passed on; {} "
+                  "expected, {} moved and {} filled. The request failed; please report this line",
                   asked, handed, due, moved, filled));
 }
 
@@ -17,10 +17,9 @@ Status check_all_stored(std::int64_t unstored) {
   if (unstored == 0) return {};
   return Error(
       ErrorCode::short_transfer,
-      fmt::format(
-          "bytes went astray inside the library: all ranks together stored {} bytes {} than they "
-          "were asked to write. Nothing of it is committed; please report this line",
-          unstored > 0 ? unstored : -unstored, unstored > 0 ? "fewer" : "more"));
+      fmt::format("internal error, the library lost bytes: all ranks together stored {} bytes {} "
+                  "than they were to write. Nothing of it is committed; please report this line",
+                  unstored > 0 ? unstored : -unstored, unstored > 0 ? "fewer" : "more"));
 }
 
 }  // namespace weir::aggregation

@@ -44,7 +44,7 @@ bool CallQueue::broken() const {
 Error CallQueue::broken_session() const {
   ranks::Revocation& revocation = state_.group->revocation();
   return {ErrorCode::communication,
-          fmt::format("the session is broken ({}); close it and open another one",
+          fmt::format("the session is broken ({}); close it and open a new one",
                       revocation.is_revoked() ? revocation.error().text() : broken_by_)};
 }
 
@@ -64,8 +64,8 @@ Status CallQueue::check_mpi_runs() {
   if (finalized == 0) return {};
   mark_broken("MPI_Finalize was called before it was closed");
   return invalid_argument(
-      "MPI_Finalize was called before: close the session first (in C++ let it end in a block of "
-      "its own); what its files had not been told yet is lost");
+      "MPI_Finalize was called before the session was closed: close it first (in C++ by a block "
+      "around it); data that was not yet in the headers of its files is lost");
 }
 
 std::shared_ptr<Request> CallQueue::submit(const Call& call, std::unique_ptr<RequestWork> work,
@@ -160,7 +160,8 @@ void CallQueue::vote(Request& request, bool may_wait) {
       Error error = no_vote(outcome.error(), state_.rank, deadline);
       if (error.code == ErrorCode::deadline) {
         tell_others(error.code, outcome.error().message);
-        if (request.asks_) error.message += ", or rank 0 still reads or writes what all wait for";
+        if (request.asks_)
+          error.message += ", or rank 0 is still reading or writing while the others wait";
       }
       end(request, error);
       return;

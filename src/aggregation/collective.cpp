@@ -50,7 +50,7 @@ Status check(const CollectiveSettings& settings) {
   const auto within = [](std::int64_t value, std::int64_t most, const char* name) -> Status {
     if (value >= 0 && value <= most) return {};
     return invalid_argument(
-        fmt::format("{} {}: give 1 to {}, or 0 to leave it open", name, value, most));
+        fmt::format("{} is {}: give 1 to {}, or 0 to let Weir choose", name, value, most));
   };
   for (const Status& status :
        {within(settings.aggregators, most_aggregators, "aggregators"),
@@ -61,13 +61,14 @@ Status check(const CollectiveSettings& settings) {
     if (!status.ok()) return status;
   }
   if (settings.buffers == 1) {
-    return invalid_argument("buffers 1: give at least 2, so that one fills while another is moved");
+    return invalid_argument(
+        "buffers is 1: give at least 2, so that one is filled while another is moved");
   }
   const bool possible_deadline =
       settings.deadline_seconds >= 0 && settings.deadline_seconds <= 1e9;  // false for NaN
   if (!possible_deadline) {
-    return invalid_argument(
-        fmt::format("deadline_seconds {:g}: give 0 or more, up to 1e9", settings.deadline_seconds));
+    return invalid_argument(fmt::format("deadline_seconds is {:g}: give 0 or more, up to 1e9",
+                                        settings.deadline_seconds));
   }
   return {};
 }
@@ -275,8 +276,8 @@ Result<std::string> Collective::explain(std::span<const ArrayPart> parts, Direct
   std::vector<RequestedPart> checked;
   for (const ArrayPart& part : parts) {
     if (part.file == nullptr || part.file->closed())
-      return invalid_argument("the array on disk is not open");
-    if (part.memory == nullptr) return invalid_argument("there is no distribution in memory");
+      return invalid_argument("the array is not open");
+    if (part.memory == nullptr) return invalid_argument("the distribution is missing");
     checked.push_back({.part = &part, .file = part.file});
   }
   const auto planned = plan_request(*state_->planner, state_->settings, checked, direction);
@@ -352,8 +353,8 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
   }
   if (const std::int64_t got = state.group->buffer_bytes(); got < chosen.buffer_bytes) {
     state.notice = fmt::format(
-        "buffers have {} bytes instead of {}, as a node has not got more memory to share; writing "
-        "and reading may be slower",
+        "buffers have {} bytes instead of {}, because a node has too little memory to share; "
+        "writing and reading may be slower",
         got, chosen.buffer_bytes);
     if (state.rank == 0) fmt::print(stderr, "weir: {}\n", state.notice);
     chosen.buffer_bytes = got;

@@ -35,7 +35,7 @@ Result<std::string> found_by(const std::function<Result<std::string>()>& find) {
   try {
     return find();
   } catch (const std::exception& thrown) {
-    error.message = fmt::format("rank 0 could not do what it was asked for: {}", thrown.what());
+    error.message = fmt::format("rank 0 failed: {}", thrown.what());
   }
   return error;
 }
@@ -51,8 +51,7 @@ Error broken_collective() {
   Error error;
   error.code = ErrorCode::deadline;
   error.message =
-      "an earlier collective call missed its deadline or MPI failed in it: nothing more can be "
-      "done here";
+      "an earlier collective call missed its deadline, or MPI failed in it: close the session";
   return error;
 }
 

@@ -237,9 +237,10 @@ Result<bool> Exchange::has_been_asked(Message& message) {
   if (!asked_) return true;
   Result<bool> asked = ranks::test(message.asking);
   if (!asked || !asked.value() || message.ask == ask_for(message.piece.id)) return asked;
-  return Error(ErrorCode::communication,
-               fmt::format("rank {} asked for another piece than the next one of the plan",
-                           aggregator_of(message)));
+  return Error(
+      ErrorCode::communication,
+      fmt::format("internal error: rank {} requested a piece that is not the next one of the plan",
+                  aggregator_of(message)));
 }
 
 Result<bool> Exchange::send(Message& message) {

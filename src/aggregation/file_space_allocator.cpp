@@ -9,8 +9,8 @@ namespace weir::aggregation {
 Result<std::int64_t> FileSpaceAllocator::take(std::int64_t bytes) {
   if (own_ < 0 || bytes > region_bytes_) {
     return invalid_argument(
-        fmt::format("an encoded chunk of {} bytes has no place: {}", bytes,
-                    own_ < 0 ? "this rank gathers nothing" : "it is longer than was reckoned"));
+        fmt::format("no space in the file for an encoded chunk of {} bytes: {}", bytes,
+                    own_ < 0 ? "this rank is not an aggregator" : "it is longer than expected"));
   }
   if (end_ - at_ < bytes) {
     const auto before = checked_multiply(next_region_, region_bytes_);

@@ -81,7 +81,8 @@ Result<StepPlaces> places_of(std::string_view text) {
   const std::string_view kind = text.substr(0, 1);
   if (text == "0") return StepPlaces(FirstStepPlaces{});
   if (text == "1") return StepPlaces(OneStepLonger{});
-  if (kind != "2") return invalid_argument("a message about a step that says nothing known");
+  if (kind != "2")
+    return invalid_argument("internal error: a message about a step has an unknown kind");
   auto changes = storage::parse_array_changes(text.substr(1));
   if (!changes) return changes.error();
   return StepPlaces(std::move(changes).value());

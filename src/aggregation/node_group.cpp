@@ -410,8 +410,8 @@ Status NodeGroup::make_memory(MPI_Comm world) {
     if (outcomes->all == failed || buffer_bytes_ <= least) {
       if (!mine.ok() && mine.error().code == ErrorCode::insufficient) {
         mine.error().message = fmt::format(
-            "{}; {} aggregators with {} buffers of {} bytes want {} bytes on this node: set fewer "
-            "(aggregators, buffers) or smaller ones (buffer_bytes), or allow the job more memory",
+            "{}; {} aggregators with {} buffers of {} bytes need {} bytes on this node: set fewer "
+            "(aggregators, buffers) or smaller ones (buffer_bytes), or give the job more memory",
             mine.error().message, holders_.size(), buffers_ + slots_per_holder(), buffer_bytes_,
             offsets.back());
       }
@@ -591,7 +591,7 @@ void NodeGroup::look_at_neighbours() {
   const std::int64_t lost = (own + (is_next ? 1 : nodes() - 1)) % nodes();
   Error error;
   error.code = ErrorCode::deadline;
-  error.message = fmt::format("rank {} {}; nothing more can be done collectively",
+  error.message = fmt::format("rank {} {}; the session is broken: close it",
                               topology_->rank_on(lost, 0), loss->text);
   revocation_->revoke(error);
 }

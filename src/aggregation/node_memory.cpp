@@ -94,7 +94,7 @@ Result<SharedMemory> make_shared_memory(std::int64_t bytes) {
   Error error;
   error.code = ErrorCode::insufficient;
   error.message =
-      fmt::format("{} bytes of memory to share are wanted and {} are available", bytes, available);
+      fmt::format("{} bytes of shared memory are needed and {} are available", bytes, available);
   return error;
 }
 
@@ -107,19 +107,19 @@ Error failed_at_first(const char* what) {
 }
 
 Error memory_cannot_be_passed(std::int64_t place) {
-  return Error(
-      ErrorCode::unsupported,
-      fmt::format("memory cannot be passed to rank {} of the node: do they have different network "
-                  "namespaces, or no descriptors left? With ranks_per_node 1 ranks share no memory",
-                  place));
+  return Error(ErrorCode::unsupported,
+               fmt::format("shared memory cannot be passed to rank {} of the node: the ranks may "
+                           "have different network namespaces, or no file descriptors left (ulimit "
+                           "-n); with ranks_per_node 1 ranks share no memory",
+                           place));
 }
 
 Error memory_has_not_come() {
   Error error;
   error.code = ErrorCode::unsupported;
   error.message =
-      "the memory that the first rank of the node passed has not come: are there too few "
-      "descriptors (ulimit -n)? With ranks_per_node 1 ranks share no memory";
+      "the shared memory of the first rank of the node did not arrive: there may be too few file "
+      "descriptors (ulimit -n); with ranks_per_node 1 ranks share no memory";
   return error;
 }
 

@@ -16,21 +16,21 @@ using array::Section;
 // Returns an error with the reason if this rank cannot write by itself now.
 Status check_written_alone(const OpenArray& file, bool has_sums) {
   if (!file.writable()) {
-    return invalid_argument("the array is open for reading only", file.path());
+    return invalid_argument("the array is open read-only: open it for writing", file.path());
   }
   if (!file.refusal().empty()) {
     return invalid_argument(file.refusal(), file.path());
   }
   if (file.encoded() != nullptr) {
     return Error(ErrorCode::unsupported,
-                 "encoded chunks are shared by ranks, so no rank writes them by itself: write the "
+                 "ranks share encoded chunks, so one rank alone cannot write them: write the "
                  "region collectively",
                  file.path());
   }
   if (has_sums) {
     return Error(ErrorCode::unsupported,
-                 "blocks with checksums are shared by ranks, so no rank writes them by itself: "
-                 "write the region collectively, without strides",
+                 "ranks share blocks with checksums, so one rank alone cannot write them: write "
+                 "the region collectively, without strides",
                  file.path());
   }
   return {};
@@ -40,7 +40,8 @@ Status check_written_alone(const OpenArray& file, bool has_sums) {
 Result<Section> in_stored(const OpenArray& file, const Section& region) {
   if (!file.origin().grows) return region;
   if (!file.step()) {
-    return invalid_argument("there is no step to read or write", file.path());
+    return invalid_argument("the file has no step to read or write: begin a step first",
+                            file.path());
   }
   Section stored{{*file.step()}, {1}, {1}};
   // An array of one number per step has the shape {1} in memory and no second dimension.
@@ -70,13 +71,13 @@ Result<array::Layout> layout_in_stored(const OpenArray& file, const array::Layou
 
 Status move_alone(OpenArray& file, Direction direction, const Section& region,
                   const MemoryPiece& memory) {
-  if (file.closed()) return invalid_argument("the array on disk is not open");
+  if (file.closed()) return invalid_argument("the array is not open");
   const bool writing = direction == Direction::write;
   if (file.writable() && !file.origin().targets.coherent_caches) {
     return Error(
         ErrorCode::unsupported,
-        "on its file system (NFS and its kind) nodes do not see each other's writes, so one node "
-        "moves what all ask for: move the region collectively, or open the array for reading only",
+        "on its file system (NFS or similar) nodes do not see each other's writes, so one node "
+        "moves the data of all: move the region collectively, or open the array read-only",
         file.path());
   }
   if (writing) {
@@ -85,7 +86,7 @@ Status move_alone(OpenArray& file, Direction direction, const Section& region,
       return possible;
     }
   } else if (file.has_chunk_table() && file.has_places()) {
-    return invalid_argument("encoded chunks of a step that has begun are read when it has ended",
+    return invalid_argument("encoded chunks of a step cannot be read before the step has ended",
                             file.path());
   }
   if (region.empty()) return {};

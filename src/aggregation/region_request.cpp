@@ -61,7 +61,7 @@ void RegionRequest::take_memory() {
     added_ = true;
   } else {
     possible = shared.error();
-    possible.error().message += "; the regions of all ranks are kept there";
+    possible.error().message += "; that memory holds the regions of all ranks";
   }
   set_own(possible);
 }

@@ -39,11 +39,11 @@ bool is_same_layout(const MemoryPiece& a, const MemoryPiece& b) {
 }  // namespace
 
 Status check_array(const OpenArray& file, Direction direction) {
-  if (file.closed()) return invalid_argument("the array on disk is not open");
+  if (file.closed()) return invalid_argument("the array is not open");
   const bool writing = direction == Direction::write;
   if (writing && !file.refusal().empty()) return invalid_argument(file.refusal(), file.path());
   if (!writing && file.has_chunk_table() && file.has_places()) {
-    return invalid_argument("encoded chunks of a step that has begun are read when it has ended",
+    return invalid_argument("encoded chunks of a step cannot be read before the step has ended",
                             file.path());
   }
   return {};

@@ -153,8 +153,8 @@ Result<std::shared_ptr<const plan::Planned>> plan_encoded(plan::Planner& planner
                                         !one.file->writes_by_shards());
     if (!one.file->has_chunk_table() || one.file->has_places()) continue;
     return Error(ErrorCode::unsupported,
-                 fmt::format("array \"{}\": encoded chunks in one file get their places in a step: "
-                             "they are not written again in place",
+                 fmt::format("array \"{}\": encoded chunks in one file cannot be rewritten in "
+                             "place: write them in a step",
                              one.file->name()),
                  one.file->path());
   }
@@ -183,13 +183,12 @@ Result<std::shared_ptr<const plan::Planned>> plan_encoded(plan::Planner& planner
       writers(*planned.value(), 1) == 1 &&
       (!in_long_shards || writers(*planned.value(), planned.value()->plan->aggregators()) == 1);
   if (alone) return planned;
-  return Error(
-      ErrorCode::unsupported,
-      in_long_shards
-          ? "encoded shards of such long rows are written by one aggregator: give one node's"
-          : "encoded chunks are written by aggregators that gather from all ranks, and I/O groups "
-            "keep these apart: give one group",
-      parts.front().file->path());
+  return Error(ErrorCode::unsupported,
+               in_long_shards ? "one aggregator must write encoded shards of such long rows: set "
+                                "aggregators for one node"
+                              : "encoded chunks need aggregators that gather from all ranks, but "
+                                "I/O groups separate the ranks: describe one I/O group",
+               parts.front().file->path());
 }
 
 }  // namespace

@@ -20,17 +20,16 @@ namespace {
 // The error for a file in which no array grows. For files of other programs, every format but Zarr
 // says which arrays grow.
 Error nothing_grows(const std::string& path, std::string_view format, const storage::FileMap& map) {
-  std::string why = format == "zarr" ? "no array of the folder is marked as growing, as Zarr does "
-                                       "not say which dimension is one of steps"
-                                     : "no array of the file grows";
+  std::string why = format == "zarr" ? "no array of the folder is marked as growing, because Zarr "
+                                       "does not record which dimension is that of the steps"
+                                     : "no array of the file has steps";
   if (!map.refused.empty()) {
     const storage::RefusedArray& one = map.refused.front();
     why += " (array \"" + storage::printable(one.name) + "\" cannot be read: " + one.reason + ")";
   }
-  return invalid_argument(why +
-                              ": define arrays that have steps, or make a file whose arrays grow "
-                              "by weir convert --steps ARRAY",
-                          path);
+  return invalid_argument(
+      why + ": define arrays that have steps, or convert the file with weir convert --steps ARRAY",
+      path);
 }
 
 // Returns whether another step only changes the lengths of arrays, as in NetCDF files. The changes
@@ -165,10 +164,9 @@ void StepFile::refuse_writing_between_steps() {
   for (const auto& one : arrays_) {
     if (settings_.rewrite && !one->origin().grows) continue;
     one->refuse_writing(
-        is_of_step(*one)
-            ? "no step has begun: begin one, write, and end it"
-            : "it has no steps, so it is written in the file's first step, which has ended; to "
-              "write it in place open the file with `rewrite`");
+        is_of_step(*one) ? "no step has begun: begin one, write, and end it"
+                         : "it has no steps, so it can be written only in the file's first step, "
+                           "which has ended; to write it in place open the file with `rewrite`");
   }
 }
 
@@ -214,7 +212,7 @@ Status StepFile::select_step(std::int64_t step) {
     return invalid_argument("a step has begun: end it before another is selected", path_);
   }
   if (!has_steps_) {
-    return invalid_argument("no array of the file grows: it has no steps to select", path_);
+    return invalid_argument("no array of the file has steps: there is no step to select", path_);
   }
   if (step < 0 || step >= steps_) {
     return invalid_argument(
@@ -279,13 +277,13 @@ Status StepFile::can_be_tried_again() const {
       storage::is_on_disk(storage::incomplete_path(path_)) && !storage::is_seen_unrenamed(path_);
   if (!hidden) {
     return invalid_argument(
-        "its first commit failed half-way, and readers may see it already: close it and look at "
-        "what is there before you open or create it again",
+        "its first commit failed after a part of it, and readers may see the file already: close "
+        "it and check it before you open or create it again",
         path_);
   }
   if (!has_lost_header_) return {};
   return invalid_argument(
-      "its first step could not be made durable, and what the file had by then may be lost: close "
+      "its first step could not be made durable, and the contents of the file may be lost: close "
       "it and create it again",
       path_);
 }
@@ -312,8 +310,8 @@ Status StepFile::check_is_unchanged() const {
       published_
           ? "another run or program has replaced or changed the file since this run opened it "
             "or ended a step: open it again"
-          : "another run has removed or replaced this file, which is being made: create it "
-            "again when that run has ended",
+          : "another run has removed or replaced this unfinished file: create it again when that "
+            "run has ended",
       path);
 }
 
@@ -354,8 +352,9 @@ Result<StepPlaces> StepFile::room_for_step(CollectiveState& state) {
 
 Status StepFile::begin_step(CollectiveState& state) {
   Status possible;
-  if (!writable_) possible = invalid_argument("the file is open for reading only", path_);
-  if (in_step_) possible = invalid_argument("a step has begun already: end it first", path_);
+  if (!writable_)
+    possible = invalid_argument("the file is open read-only: open it for writing", path_);
+  if (in_step_) possible = invalid_argument("a step has already begun: end it first", path_);
   if (possible.ok() && published_ && !has_steps_) {
     possible = nothing_grows(path_, format_, map_);
   }
@@ -379,15 +378,17 @@ Status StepFile::begin_step(CollectiveState& state) {
 }
 
 Status StepFile::may_keep(std::int64_t steps) const {
-  if (!writable_) return invalid_argument("the file is open for reading only", path_);
-  if (in_step_) return invalid_argument("a step has begun: end it or give it up before", path_);
-  if (!published_) return invalid_argument("no step of it has ended: there is none to drop", path_);
+  if (!writable_) return invalid_argument("the file is open read-only: open it for writing", path_);
+  if (in_step_) return invalid_argument("a step has begun: end it or give it up first", path_);
+  if (!published_)
+    return invalid_argument("no step of it has ended: there is no step to drop", path_);
   if (!has_steps_) {
-    return invalid_argument("no array of the file grows: it has no steps to drop", path_);
+    return invalid_argument("no array of the file has steps: there is no step to drop", path_);
   }
   if (steps >= 0 && steps <= steps_) return {};
   return invalid_argument(
-      fmt::format("{} steps are to be kept of {}: give 0 to {}", steps, steps_, steps_), path_);
+      fmt::format("steps is {}, but the file has {} steps: give 0 to {}", steps, steps_, steps_),
+      path_);
 }
 
 // Called by rank 0: removes the steps from number `steps` on.
@@ -430,7 +431,7 @@ Status StepFile::drop_steps(CollectiveState& state, std::int64_t steps) {
     // Unreadable checksums count as unknown, as when the file is opened.
     if (auto read = storage::read_sums(storage::sums_path(path_))) sums = std::move(read).value();
   }
-  auto shared = told_by_rank_0(state, sums, "the checksums that are left");
+  auto shared = told_by_rank_0(state, sums, "the remaining checksums");
   return shared ? load_sums(state, std::move(shared).value()) : Status(shared.error());
 }
 
@@ -452,15 +453,15 @@ Status StepFile::end_step(CollectiveState& state) {
   const bool incomplete = failed != arrays_.end();
   if (possible.ok() && incomplete) {
     possible = invalid_argument(
-        fmt::format("step {} is not committed, as writing \"{}\" failed: begin it again", steps_,
-                    (*failed)->name()),
+        fmt::format("step {} is not committed, because writing \"{}\" failed: begin it again",
+                    steps_, (*failed)->name()),
         path_);
   }
   const auto left = std::find_if(arrays_.begin(), arrays_.end(),
                                  [](const auto& one) { return one->is_to_be_written_again(); });
   if (possible.ok() && left != arrays_.end()) {
-    possible = invalid_argument(fmt::format("step {} is not committed: \"{}\" was written before "
-                                            "the step's end failed and has not been written again",
+    possible = invalid_argument(fmt::format("step {} is not committed: its end failed once, and "
+                                            "\"{}\" has not been written again since then",
                                             steps_, (*left)->name()),
                                 path_);
   }
@@ -541,7 +542,7 @@ Status StepFile::abort_step(CollectiveState& state) {
   if (state.rank == 0) {
     if (Status done = clear_step(); !done.ok()) cleared = with_file(done.error(), path_);
   }
-  const auto told = told_by_rank_0(state, cleared, "what is left of the step");
+  const auto told = told_by_rank_0(state, cleared, "the remains of the step");
   return told ? Status() : told.error();
 }
 
@@ -549,7 +550,7 @@ Status StepFile::close(CollectiveState& state) {
   Status first;
   if (in_step_) {
     first = invalid_argument(
-        fmt::format("step {} was begun and not ended, so it is not committed", steps_), path_);
+        fmt::format("step {} has begun and not ended, so it is not committed", steps_), path_);
     leave_step(false);
   }
   for (const auto& one : arrays_) one->set_closed();

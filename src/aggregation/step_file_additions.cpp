@@ -13,10 +13,10 @@
 namespace weir::aggregation {
 
 Status StepFile::may_be_extended() const {
-  if (!writable_) return invalid_argument("the file is open for reading only", path_);
-  if (in_step_) return invalid_argument("a step has begun: end it or give it up before", path_);
+  if (!writable_) return invalid_argument("the file is open read-only: open it for writing", path_);
+  if (in_step_) return invalid_argument("a step has begun: end it or give it up first", path_);
   if (!published_) {
-    return invalid_argument("its first step has not ended: begin and end it before", path_);
+    return invalid_argument("its first step has not ended: begin and end it first", path_);
   }
   return {};
 }

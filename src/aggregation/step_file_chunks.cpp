@@ -68,8 +68,8 @@ Status take_totals(std::vector<std::int64_t>& told, int ranks, const std::string
   error.code = ErrorCode::short_transfer;
   error.file = path;
   error.message = fmt::format(
-      "rank 0 was told the places of {} encoded chunks more, of {} bytes more, than {} of {} ranks "
-      "stored, so the step is not committed; please report this line",
+      "internal error: rank 0 received the places of {} encoded chunks more, of {} bytes more, "
+      "than {} of {} ranks stored, so the step is not committed; please report this line",
       chunks, bytes, totals, ranks);
   return error;
 }

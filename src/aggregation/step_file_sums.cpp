@@ -54,7 +54,7 @@ Status StepFile::load_sums(CollectiveState& state, std::string text) {
         rest = std::move(read).value();
       }
     }
-    auto told = told_by_rank_0(state, rest, "the checksums that are left");
+    auto told = told_by_rank_0(state, rest, "the remaining checksums");
     if (!told) return told.error();
     text = std::move(told).value();
   }

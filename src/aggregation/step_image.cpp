@@ -159,7 +159,7 @@ Result<StepImage> image_of(const storage::ExtentMap& map, std::optional<std::int
       return chunked_image(map, chunks->grid, chunks->places, chunks->stored_extents, 0,
                            map.files.files(), alignment, kept);
     }
-    return invalid_argument("an array that grows is moved step by step: select one");
+    return invalid_argument("an array with steps is moved step by step: select a step");
   }
   if (*step < 0 || *step >= map.shape.extent(0)) {
     return invalid_argument(

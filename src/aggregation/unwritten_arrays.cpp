@@ -53,8 +53,8 @@ Status UnwrittenArrays::check(std::span<const std::unique_ptr<OpenArray>> arrays
     names += fmt::format(" and {} more", more);
   }
   return invalid_argument(
-      fmt::format("step {} is not committed, as no rank wrote {} in it ({} of {} arrays): write "
-                  "every array in each step, or leave the option `unwritten` at \"fill\"",
+      fmt::format("step {} is not committed, because no rank wrote {} in it ({} of {} arrays): "
+                  "write every array in each step, or leave the option `unwritten` at \"fill\"",
                   step, names, numbers_.size(), arrays.size()));
 }
 

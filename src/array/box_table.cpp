@@ -103,7 +103,7 @@ Status BoxTable::add_up_counts() const {
     const std::int64_t count = first_box_[rank + 1];
     const auto next = checked_add(sum, count);
     if (count < 0 || !next) {
-      return invalid_argument(fmt::format("rank {} with {} boxes: give 0 or more", rank, count));
+      return invalid_argument(fmt::format("rank {} has {} boxes: give 0 or more", rank, count));
     }
     sum = *next;
     first_box_[rank + 1] = sum;
@@ -162,7 +162,9 @@ Status BoxTable::list_boxes() const {
     }
     if (!box.empty()) order_.set(made.listed++, number);
     const auto sum = checked_add(made.elements, section(number).elements());
-    if (!sum) return invalid_argument("boxes of more than 2^63 elements, so many overlap");
+    if (!sum)
+      return invalid_argument(
+          "the boxes have more than 2^63 elements in all, so many of them overlap");
     made.elements = *sum;
   }
   made.digest = fingerprint.value();

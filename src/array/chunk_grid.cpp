@@ -18,13 +18,13 @@ ChunkGrid::ChunkGrid(const Shape& shape, const Indices& chunk_extents)
 
 Result<ChunkGrid> ChunkGrid::create(const Shape& shape, const Indices& chunk_extents) {
   if (chunk_extents.size() != shape.dimensions()) {
-    return invalid_argument(fmt::format("chunks of {} dimensions for an array of {}",
+    return invalid_argument(fmt::format("chunks have {} dimensions, but the array has {}",
                                         chunk_extents.size(), shape.dimensions()));
   }
   for (int d = 0; d < shape.dimensions(); ++d) {
     if (chunk_extents[d] < 1) {
-      return invalid_argument(fmt::format("chunks of extent {} along dimension {}: give at least 1",
-                                          chunk_extents[d], d));
+      return invalid_argument(fmt::format(
+          "chunks have extent {} along dimension {}: give at least 1", chunk_extents[d], d));
     }
   }
   return ChunkGrid(shape, chunk_extents);

@@ -60,8 +60,8 @@ Result<DistributionFormat> DistributionFormat::parse(std::string_view text) {
                  [](unsigned char letter) { return static_cast<char>(std::toupper(letter)); });
   if (const auto format = read_format(capitals)) return *format;
   return invalid_argument(
-      fmt::format("unknown distribution '{}': give *, BLOCK, BLOCK(SIZE), CYCLIC, CYCLIC(SIZE) or "
-                  "CYCLIC(SIZE,from=PROCESS)",
+      fmt::format("unknown distribution format '{}': give *, BLOCK, BLOCK(SIZE), CYCLIC, "
+                  "CYCLIC(SIZE) or CYCLIC(SIZE,from=PROCESS)",
                   text));
 }
 
@@ -85,10 +85,10 @@ Result<DistributedDimension> DistributedDimension::create(const DistributionForm
   }
   if (format.source != 0 && format.kind != DistributionFormat::Kind::cyclic) {
     return invalid_argument(
-        fmt::format("{}: only CYCLIC distributes from another process than 0", format.text()));
+        fmt::format("{}: only CYCLIC can begin at a process other than 0", format.text()));
   }
   if (format.source < 0 || format.source >= processes) {
-    return invalid_argument(fmt::format("{}: the first block goes to one of processes 0 to {}",
+    return invalid_argument(fmt::format("{}: the first process is out of range: give 0 to {}",
                                         format.text(), processes - 1));
   }
   DistributedDimension distributed;
@@ -102,16 +102,17 @@ Result<DistributedDimension> DistributedDimension::create(const DistributionForm
     case DistributionFormat::Kind::whole:
       if (processes != 1) {
         return invalid_argument(fmt::format(
-            "a dimension that is not distributed (*) over {} processes: give 1", processes));
+            "a dimension that is not distributed (*) cannot be divided over {} processes: give 1",
+            processes));
       }
       distributed.block_ = all;
       break;
     case DistributionFormat::Kind::block: {
       const std::int64_t least = std::max<std::int64_t>(1, divide_up(extent, processes));
       if (format.block != 0 && format.block < least) {
-        return invalid_argument(
-            fmt::format("{} over {} processes: {} indices need blocks of at least {}, or CYCLIC",
-                        format.text(), processes, extent, least));
+        return invalid_argument(fmt::format(
+            "{} over {} processes does not cover {} indices: give blocks of at least {}, or CYCLIC",
+            format.text(), processes, extent, least));
       }
       distributed.block_ = format.block == 0 ? least : std::min(format.block, all);
       break;

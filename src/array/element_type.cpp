@@ -61,9 +61,9 @@ Result<ElementType> ElementType::sized(ElementKind kind, std::int64_t units) {
     if (one.kind != kind) continue;
     const std::int64_t most = max_record_bytes / one.unit_bytes;
     if (units >= 1 && units <= most) return ElementType(kind, units * one.unit_bytes);
-    return invalid_argument(
-        fmt::format("element type '{}{}]': give 1 to {} {}, or several elements", one.prefix, units,
-                    most, one.units));
+    return invalid_argument(fmt::format(
+        "element type '{}{}]' has an invalid size: give 1 to {} {}, or use several elements",
+        one.prefix, units, most, one.units));
   }
   return ElementType(kind);
 }

@@ -11,7 +11,7 @@ namespace weir::array {
 Result<ExplicitDistribution> ExplicitDistribution::create(
     const Shape& shape, std::span<const std::int64_t> boxes_per_rank, const BoxList& boxes) {
   if (boxes.dimensions() != shape.dimensions()) {
-    return invalid_argument(fmt::format("boxes of {} dimensions in an array of {}",
+    return invalid_argument(fmt::format("the boxes have {} dimensions, but the array has {}",
                                         boxes.dimensions(), shape.dimensions()));
   }
   const auto ranks = static_cast<std::int64_t>(boxes_per_rank.size());

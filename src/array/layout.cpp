@@ -14,10 +14,10 @@ namespace weir::array {
 namespace {
 
 Error too_large(const Indices& extents, std::int64_t element_bytes) {
-  return invalid_argument(fmt::format(
-      "an array of {} elements of {} bytes: with its strides and ghost cells it reaches "
-      "beyond 2^63 bytes",
-      extents_text(extents), element_bytes));
+  return invalid_argument(
+      fmt::format("an array of {} elements of {} bytes, with its strides and ghost cells, takes "
+                  "more than 2^63 bytes of memory",
+                  extents_text(extents), element_bytes));
 }
 
 // Returns the strides of a dense array of these extents, or nothing if they overflow.
@@ -40,8 +40,8 @@ std::optional<Indices> dense_strides(const Indices& extents, std::int64_t elemen
 Result<Layout> Layout::strided(const Indices& extents, std::int64_t element_bytes,
                                std::span<const std::int64_t> strides, std::int64_t offset) {
   if (static_cast<int>(strides.size()) != extents.size()) {
-    return invalid_argument(
-        fmt::format("{} strides for memory of {} dimensions", strides.size(), extents.size()));
+    return invalid_argument(fmt::format("{} strides are given for memory of {} dimensions",
+                                        strides.size(), extents.size()));
   }
   const bool empty = Box{extents, extents}.empty();
   Bounds bounds{offset, offset};
@@ -80,8 +80,8 @@ Result<Layout> Layout::with_ghosts(const Indices& extents, std::int64_t element_
   for (int d = 0; d < extents.size(); ++d) {
     if (ghosts.lower[d] < 0 || ghosts.upper[d] < 0) {
       return invalid_argument(
-          fmt::format("{} and {} ghost cells along dimension {}: give 0 or more", ghosts.lower[d],
-                      ghosts.upper[d], d));
+          fmt::format("ghost cells along dimension {2} are {0} and {1}: give 0 or more",
+                      ghosts.lower[d], ghosts.upper[d], d));
     }
     const auto with_lower = checked_add(extents[d], ghosts.lower[d]);
     const auto with_both = with_lower ? checked_add(*with_lower, ghosts.upper[d]) : std::nullopt;

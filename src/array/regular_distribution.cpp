@@ -14,10 +14,10 @@ Result<RegularDistribution> RegularDistribution::create(const Shape& shape,
                                                         const ProcessGrid& grid) {
   const int dimensions = shape.dimensions();
   if (static_cast<int>(formats.size()) != dimensions || grid.extents.size() != dimensions) {
-    return invalid_argument(fmt::format(
-        "{} distribution formats over a grid of {} dimensions: the array has {}; give * "
-        "and 1 where it is not distributed",
-        formats.size(), grid.extents.size(), dimensions));
+    return invalid_argument(
+        fmt::format("{} distribution formats and a grid of {} dimensions are given, but the array "
+                    "has {} dimensions; give * and 1 for a dimension that is not distributed",
+                    formats.size(), grid.extents.size(), dimensions));
   }
   RegularDistribution distribution(shape, grid);
   std::int64_t ranks = 1;
@@ -31,8 +31,8 @@ Result<RegularDistribution> RegularDistribution::create(const Shape& shape,
     }
     const auto product = checked_multiply(ranks, grid.extents[d]);
     if (!product || *product > std::numeric_limits<std::int32_t>::max()) {
-      return invalid_argument(
-          fmt::format("a grid of {} processes: more than 2^31 - 1", extents_text(grid.extents)));
+      return invalid_argument(fmt::format("the grid has {} processes: give at most 2^31 - 1",
+                                          extents_text(grid.extents)));
     }
     ranks = *product;
     distribution.formats_.push_back(format);

@@ -14,10 +14,9 @@ Result<Section> Section::create(const Shape& shape, std::span<const std::int64_t
                                 std::span<const std::int64_t> stride) {
   const auto dimensions = static_cast<std::size_t>(shape.dimensions());
   if (start.size() != dimensions || count.size() != dimensions || stride.size() != dimensions) {
-    return invalid_argument(
-        fmt::format("a section with {} starts, {} counts and {} strides: the array has {} "
-                    "dimensions",
-                    start.size(), count.size(), stride.size(), dimensions));
+    return invalid_argument(fmt::format(
+        "a section has {} starts, {} counts and {} strides, but the array has {} dimensions",
+        start.size(), count.size(), stride.size(), dimensions));
   }
   for (int d = 0; d < shape.dimensions(); ++d) {
     const auto at = static_cast<std::size_t>(d);
@@ -27,13 +26,13 @@ Result<Section> Section::create(const Shape& shape, std::span<const std::int64_t
           fmt::format("a section from {} with count {} and stride {} along dimension {} of {}: {}",
                       start[at], count[at], stride[at], d, extent, why));
     };
-    if (count[at] < 0) return refuse("a count cannot be negative");
-    if (stride[at] < 1) return refuse("a stride is at least 1");
-    if (start[at] < 0 || start[at] > extent) return refuse("it starts outside");
+    if (count[at] < 0) return refuse("give a count of at least 0");
+    if (stride[at] < 1) return refuse("give a stride of at least 1");
+    if (start[at] < 0 || start[at] > extent) return refuse("it starts outside the array");
     // Inside the array, (extent − 1 − start) / stride elements follow the first element.
     if (count[at] > 0 &&
         (start[at] == extent || count[at] - 1 > (extent - 1 - start[at]) / stride[at])) {
-      return refuse("it reaches outside");
+      return refuse("it ends outside the array");
     }
   }
   return Section{Indices(start), Indices(count), Indices(stride)};

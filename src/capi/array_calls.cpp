@@ -45,8 +45,8 @@ Outcome read_files(const weir_array_options& options, RawArray& array) {
   }
   if (!array.chunk_extents) {
     return bad_argument(
-        fmt::format("options.files is {}, but there are no chunks to put into "
-                    "several files; give options.chunks, natural_chunks or typical_request",
+        fmt::format("options.files is {}, but only chunks can be stored in several files; give "
+                    "options.chunks, natural_chunks or typical_request",
                     options.files));
   }
   array.files = 0;  // 0: the collective layer chooses the number
@@ -209,7 +209,7 @@ Outcome close(weir_array& array) {
   weir_session& session = *array.session;
   if (array.container != nullptr) {
     return bad_argument(fmt::format(
-        "weir_array_close: {} is one of a file's and closed with it, by weir_file_close",
+        "weir_array_close: {} belongs to a file, and weir_file_close closes it with the file",
         array.text));
   }
   auto outcome = session.call(fmt::format("weir_array_close({})", array.text), {}, [&] {

@@ -44,8 +44,8 @@ Outcome check_is_owner(const weir_file& file, const char* call, const std::strin
   const bool is_array = map.find(owner) != nullptr;
   if (is_array && name == storage::fill_attribute_name) {
     return bad_argument(
-        fmt::format("{}: array {} of {} has been written by its fill value: give \"{}\" to arrays "
-                    "when they are defined",
+        fmt::format("{}: array {} of {} is already in the file with its fill value: give \"{}\" to "
+                    "an array when it is defined",
                     call, quoted(owner.c_str()), file.text, name));
   }
   const auto is_below = [&](const std::string& array) { return array.starts_with(owner + "/"); };
@@ -126,15 +126,15 @@ Outcome give_typed(weir_file* file, const char* call, const char* owner, const c
   // Counts beyond the limit are refused here, before the values are copied.
   const auto bytes = array::Shape::create({count});
   if (!bytes || !bytes.value().bytes(type.value())) {
-    return bad_argument(fmt::format("{}: count is {}: so many numbers there are not", call, count));
+    return bad_argument(fmt::format("{}: count is {}, which is too large", call, count));
   }
   auto value = storage::numbers_of(type.value().kind(),
                                    {static_cast<const std::byte*>(values),
                                     static_cast<std::size_t>(count * type.value().bytes())});
   if (!value) {
     return bad_argument(
-        fmt::format("{}: attributes have no numbers of {}: give integers of 8 to 64 bits, float32, "
-                    "float64 or bool",
+        fmt::format("{}: attributes cannot have the type {}: give integers of 8 to 64 bits, "
+                    "float32, float64 or bool",
                     call, type.value().name()));
   }
   return give(file, call, owner, name, *std::move(value));
@@ -193,16 +193,16 @@ Outcome get_numbers(const weir_file* file, const char* call, const char* owner, 
   }
   const auto wide = storage::numbers_as(as, attribute->value);
   if (!wide) {
-    return bad_argument(
-        fmt::format("{}: attribute {} has a number above 2^63 - 1: take it by "
-                    "weir_file_get_numbers",
-                    call, quoted(name)));
+    return bad_argument(fmt::format(
+        "{}: attribute {} has a number above 2^63 - 1: read it with weir_file_get_numbers", call,
+        quoted(name)));
   }
   const auto& numbers = std::get<std::vector<Number>>(*wide);
   const auto count = static_cast<std::int64_t>(numbers.size());
   if (room < count || values == nullptr) {
-    return bad_argument(fmt::format("{}: attribute {} has {} numbers, there is room for {}", call,
-                                    quoted(name), count, values == nullptr ? 0 : room));
+    return bad_argument(
+        fmt::format("{}: attribute {} has {} numbers, but room is {}: give at least that room",
+                    call, quoted(name), count, values == nullptr ? 0 : room));
   }
   std::copy(numbers.begin(), numbers.end(), values);
   return {};
@@ -218,9 +218,9 @@ Outcome get_typed(const weir_file* file, const char* owner, const char* name, st
   }
   const auto bytes = storage::number_bytes(attribute->value);
   if (room < std::ssize(bytes) || values == nullptr) {
-    return bad_argument(
-        fmt::format("{}: attribute {} has {} bytes of numbers, there is room for {}", call,
-                    quoted(name), bytes.size(), values == nullptr ? 0 : room));
+    return bad_argument(fmt::format(
+        "{}: attribute {} has {} bytes of numbers, but room is {}: give at least that room", call,
+        quoted(name), bytes.size(), values == nullptr ? 0 : room));
   }
   std::memcpy(values, bytes.data(), bytes.size());
   return {};
@@ -233,11 +233,12 @@ Outcome get_texts(const weir_file* file, const char* owner, const char* name, st
   if (auto found = find(file, call, owner, name, &attribute); !found.ok()) return found;
   const auto* const list = std::get_if<std::vector<std::string>>(&attribute->value);
   if (list == nullptr) {
-    return bad_argument(fmt::format("{}: attribute {} is no list of texts", call, quoted(name)));
+    return bad_argument(fmt::format("{}: attribute {} is not a list of texts", call, quoted(name)));
   }
   if (room < std::ssize(*list) || (texts == nullptr && !list->empty())) {
-    return bad_argument(fmt::format("{}: attribute {} has {} texts, there is room for {}", call,
-                                    quoted(name), list->size(), texts == nullptr ? 0 : room));
+    return bad_argument(
+        fmt::format("{}: attribute {} has {} texts, but room is {}: give at least that room", call,
+                    quoted(name), list->size(), texts == nullptr ? 0 : room));
   }
   for (const std::string& one : *list) {
     *texts = one.c_str();
@@ -254,8 +255,8 @@ Outcome look_at(const weir_file* file, const char* owner, std::int64_t number, c
   const auto* const attributes = attributes_of(*file, owner);
   if (attributes == nullptr || number < 0 ||
       number >= static_cast<std::int64_t>(attributes->size())) {
-    return bad_argument(fmt::format("{}: {} of {} has no attribute number {}", call, quoted(owner),
-                                    file->text, number));
+    return bad_argument(fmt::format("{}: {} of {} has no attribute of number {}", call,
+                                    quoted(owner), file->text, number));
   }
   const Attribute& one = (*attributes)[static_cast<std::size_t>(number)];
   if (name != nullptr) *name = one.name.c_str();
@@ -322,7 +323,7 @@ int weir_file_get_text(const weir_file* file, const char* owner, const char* nam
     const auto* const value = std::get_if<std::string>(&attribute->value);
     if (value == nullptr) {
       return weir::capi::bad_argument(
-          fmt::format("{}: attribute {} is no text", call, weir::capi::quoted(name)));
+          fmt::format("{}: attribute {} is not a text", call, weir::capi::quoted(name)));
     }
     *text = value->c_str();
     return {};

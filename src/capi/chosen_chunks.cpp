@@ -93,7 +93,7 @@ std::string about_chosen_chunks(const weir_array& array, const weir_distribution
   if (chunk.empty()) return {};
   const auto bytes = storage::bytes_of(chunk, defined.type).value_or(0);
   const auto block = block_of(distribution);
-  std::string fits = "ranks hold other parts than these";
+  std::string fits = "no rank's block matches these chunks";
   if (block && divides(chunk, *block)) {
     fits =
         fmt::format("a rank's block of {} is a whole number of them", array::extents_text(*block));
@@ -102,7 +102,8 @@ std::string about_chosen_chunks(const weir_array& array, const weir_distribution
   }
   constexpr std::int64_t kib = 1024;
   return fmt::format(
-      "'{}' is in chunks of {} ({} KiB), chosen as none were given and {} wants some; {}",
+      "'{}' has chunks of {} ({} KiB), which Weir chose because none were given and {} needs "
+      "chunks; {}",
       defined.name, array::extents_text(chunk), array::divide_up(bytes, kib),
       defined.codecs.empty() ? "the format " + file->settings.format : "a codec", fits);
 }

@@ -45,16 +45,17 @@ Outcome read_chunks(const weir_session& session, const ChunkArguments& given,
   }
   if (given.natural_chunks != nullptr) {
     if (!session.holds(given.natural_chunks)) {
-      return bad_argument("options.natural_chunks is no distribution of this session");
+      return bad_argument("options.natural_chunks is not a distribution of this session");
     }
     const array::Distribution& natural = given.natural_chunks->held();
     if (natural.regular() == nullptr) {
-      return bad_argument(
-          "options.natural_chunks is a distribution by boxes; chunks need one by formats");
+      return bad_argument("options.natural_chunks is a distribution by boxes: give one by formats");
     }
     if (!(natural.shape() == shape)) {
-      return bad_argument(fmt::format("options.natural_chunks is of {}, the array of {}",
-                                      natural.shape().text(), shape.text()));
+      return bad_argument(
+          fmt::format("options.natural_chunks has the shape {}, but the array has {}: give a "
+                      "distribution of the array's shape",
+                      natural.shape().text(), shape.text()));
     }
     extents = array::ChunkGrid::natural(*natural.regular()).chunk_extents();
     reason = fmt::format("natural: {}", natural.regular()->text());

@@ -49,7 +49,7 @@ Outcome DeviceMemory::refuse(std::span<const aggregation::MemoryPiece> pieces) c
   if (get_attribute_ == nullptr) return {};
   for (const aggregation::MemoryPiece& piece : pieces) {
     if (piece.data != nullptr && holds(piece.data)) {
-      return bad_argument("data is in the memory of a GPU: give a copy in the host's");
+      return bad_argument("data is in the memory of a GPU: give a copy in host memory");
     }
   }
   return {};

@@ -80,8 +80,9 @@ Outcome make_regular(const Regular& given, int ranks,
   if (given.formats == nullptr) return bad_argument("formats is null");
   const auto words = words_of(given.formats);
   if (words.size() != static_cast<std::size_t>(given.dimensions)) {
-    return bad_argument(fmt::format("formats is '{}': {} words for {} dimensions", given.formats,
-                                    words.size(), given.dimensions));
+    return bad_argument(
+        fmt::format("formats is '{}', which has {} words for {} dimensions: give one per dimension",
+                    given.formats, words.size(), given.dimensions));
   }
   std::vector<DistributionFormat> formats;
   for (const std::string& word : words) {
@@ -96,9 +97,10 @@ Outcome make_regular(const Regular& given, int ranks,
   auto made = RegularDistribution::create(*shape, formats, grid);
   if (!made) return outcome_of(made.error(), fmt::format("formats is '{}'", given.formats));
   if (made.value().ranks() > ranks) {
-    return bad_argument(fmt::format("options.grid is {}: {} ranks, but the session has {}",
-                                    array::extents_text(grid.extents), made.value().ranks(),
-                                    ranks));
+    return bad_argument(
+        fmt::format("options.grid is {}, which has {} ranks, but the session has {}: give a grid "
+                    "of at most that many",
+                    array::extents_text(grid.extents), made.value().ranks(), ranks));
   }
   distribution.emplace(made.value());
   return {};
@@ -195,8 +197,8 @@ Outcome find_piece(const weir_distribution* distribution, std::int64_t piece, co
   const int rank = distribution->session->rank();
   const std::int64_t pieces = distribution->held().pieces(rank);
   if (piece < 0 || piece >= pieces) {
-    return bad_argument(
-        fmt::format("{}: piece is {}: this rank has {} of them", call, piece, pieces));
+    return bad_argument(fmt::format("{}: piece is {}, but this rank has {} pieces, numbered from 0",
+                                    call, piece, pieces));
   }
   region = distribution->held().piece(rank, piece);
   return {};
@@ -213,8 +215,8 @@ Outcome global_index(const weir_distribution* distribution, std::int64_t piece,
   array::Indices at(numbers_at(local, region.dimensions()));
   for (int d = 0; d < region.dimensions(); ++d) {
     if (at[d] < 0 || at[d] >= extents[d]) {
-      return bad_argument(fmt::format("{}: local[{}] is {}: the piece has 0 to {} there", call, d,
-                                      at[d], extents[d] - 1));
+      return bad_argument(
+          fmt::format("{}: local[{}] is {}: give 0 to {}", call, d, at[d], extents[d] - 1));
     }
   }
   at = region.global_index(at);

@@ -49,7 +49,7 @@ Outcome open(weir_session& session, const char* path, const weir_file_open_optio
     unwritten = options->unwritten;
     file->settings.rewrite = options->rewrite != 0;
     if (prepared.ok() && !writable && file->settings.rewrite) {
-      prepared = bad_argument("options.read_only and rewrite are both given; give one");
+      prepared = bad_argument("options.read_only and rewrite are both set: set one of them");
     }
   }
   if (prepared.ok()) prepared = read_durability(durability, file->settings.durability);
@@ -173,10 +173,10 @@ Outcome check_owners_of_attributes(const weir_file& file) {
         std::any_of(file.description.arrays.begin(), file.description.arrays.end(),
                     [&](const auto& array) { return array.name.starts_with(group.name + "/"); });
     if (is_there) continue;
-    return bad_argument(fmt::format(
-        "weir_file_step_begin: an attribute was given to {}, and there is neither an array nor a "
-        "group with arrays of this name in {}",
-        quoted(group.name.c_str()), file.text));
+    return bad_argument(
+        fmt::format("weir_file_step_begin: an attribute was given to {}, but {} has neither an "
+                    "array nor a group of this name",
+                    quoted(group.name.c_str()), file.text));
   }
   return {};
 }
@@ -213,7 +213,7 @@ Outcome extend(weir_file& file) {
   Outcome prepared;
   if (file.open == nullptr) {
     prepared = bad_argument(fmt::format(
-        "{}: {} is not laid out yet: its first step will have what is defined", call, file.text));
+        "{}: {} is not on disk yet: its first step will contain what is defined", call, file.text));
   }
   auto extended =
       session.call_asking(fmt::format("{}({}, {})", call, file.text, state_of(file)), prepared,
@@ -305,9 +305,8 @@ Outcome close(weir_file& file) {
     auto closed = outcome_of(session.collective->close_file(*file.open), "weir_file_close");
     if (!closed.ok() || file.added.empty()) return closed;
     return bad_argument(
-        fmt::format("weir_file_close: {} arrays and attributes of {} owners were defined since {} "
-                    "was laid out and are not in it, as no step has begun since: call "
-                    "weir_file_extend before",
+        fmt::format("weir_file_close: {} arrays and attributes of {} owners are not in {}, because "
+                    "they were defined after its latest step began: call weir_file_extend first",
                     file.added.arrays.size(), file.added.attributes.size(), file.text));
   });
   // The handle is removed whether or not closing succeeded. In a broken session it is kept, because
@@ -324,7 +323,7 @@ Outcome find_array(weir_file& file, const char* name, weir_array** result) {
                                     [&](const auto& one) { return one.name == name; });
     if (found == described.end()) {
       return bad_argument(
-          fmt::format("weir_file_array: no array {} is defined in {}", quoted(name), file.text));
+          fmt::format("weir_file_array: {1} has no array {0}", quoted(name), file.text));
     }
     *result = file.arrays[static_cast<std::size_t>(found - described.begin())].get();
     return {};
@@ -446,8 +445,8 @@ const char* weir_file_unwritten_name(const weir_file* file, std::int64_t number)
   }
   const std::int64_t count = file->open == nullptr ? 0 : std::ssize(file->open->unwritten());
   if (number < 0 || number >= count) {
-    weir::capi::report(
-        weir::capi::bad_argument(fmt::format("{}: number {} of {} arrays", call, number, count)));
+    weir::capi::report(weir::capi::bad_argument(fmt::format(
+        "{}: number is {}, but there are {} arrays, numbered from 0", call, number, count)));
     return nullptr;
   }
   const auto array = file->open->unwritten()[static_cast<std::size_t>(number)];
@@ -480,7 +479,8 @@ const char* weir_file_array_name(const weir_file* file, std::int64_t number) {
   const auto* const described = weir::capi::description_at(*file, number);
   if (described != nullptr) return described->name.c_str();
   weir::capi::report(weir::capi::bad_argument(
-      fmt::format("weir_file_array_name: number {} of {} arrays", number, file->arrays.size())));
+      fmt::format("weir_file_array_name: number is {}, but there are {} arrays, numbered from 0",
+                  number, file->arrays.size())));
   return nullptr;
 }
 
@@ -507,8 +507,8 @@ const char* weir_array_dimension_name(const weir_array* array, std::int32_t dime
     return nullptr;
   }
   if (dimension < 0 || dimension >= array->shape.dimensions()) {
-    weir::capi::report(weir::capi::bad_argument(
-        fmt::format("weir_array_dimension_name: dimension {} of {}", dimension, array->text)));
+    weir::capi::report(weir::capi::bad_argument(fmt::format(
+        "weir_array_dimension_name: dimension {} does not exist in {}", dimension, array->text)));
     return nullptr;
   }
   const auto* const described = weir::capi::description_of(*array);

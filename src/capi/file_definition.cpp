@@ -129,7 +129,7 @@ Outcome check_is_new(const weir_file& file, const storage::ArrayDescription& des
                         std::any_of(added.begin(), added.end(),
                                     [&](const auto& one) { return one.name == described.name; });
   if (!is_there) return {};
-  return bad_argument(fmt::format("{} has an array {} already: give the new one another name",
+  return bad_argument(fmt::format("{} already has an array {}: give the new array another name",
                                   file.text, quoted(described.name.c_str())));
 }
 
@@ -171,7 +171,8 @@ Outcome define(weir_file& file, const FileArrayDefinition& given, weir_array** r
   if (options.order == WEIR_COLUMN_MAJOR) described.order = array::Order::column_major;
   if (of_numbers && (options.chunks != nullptr || options.natural_chunks != nullptr ||
                      options.typical_request != nullptr || options.shards != nullptr)) {
-    return bad_argument("an array of one number per step has neither chunks nor shards");
+    return bad_argument(
+        "chunks or shards are given, but an array of one number per step has none: leave them out");
   }
   if (described.grows && !of_numbers) {
     const auto whole = array::Shape::create(with_steps(1, shape->extents()));
@@ -224,11 +225,11 @@ Outcome define(weir_file& file, const FileArrayDefinition& given, weir_array** r
 Outcome may_be_defined(const weir_file& file) {
   if (file.open == nullptr) return {};
   if (!file.open->writable()) {
-    return bad_argument(fmt::format("{} is open for reading only", file.text));
+    return bad_argument(fmt::format("{} is open read-only: open it for writing", file.text));
   }
   if (file.open->in_step() || !file.open->is_published()) {
     return bad_argument(fmt::format(
-        "a step of {} has begun: define arrays and give attributes between its steps", file.text));
+        "a step of {} has begun: define arrays and attributes between steps", file.text));
   }
   return {};
 }

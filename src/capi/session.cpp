@@ -54,9 +54,9 @@ Outcome null_argument(const char* call, const char* argument) {
 }
 
 Outcome not_laid_out(const char* call, const weir_array& array) {
-  return bad_argument(
-      fmt::format("{}{}{} is defined and not in its file yet: begin a step (weir_file_step_begin)",
-                  call, *call == '\0' ? "" : ": ", array.text));
+  return bad_argument(fmt::format(
+      "{}{}{} is defined but not in its file yet: begin a step first (weir_file_step_begin)", call,
+      *call == '\0' ? "" : ": ", array.text));
 }
 
 std::string step_text(const weir_array& array) {

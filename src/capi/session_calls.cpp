@@ -58,8 +58,8 @@ Outcome check_communicator(MPI_Comm communicator) {
   MPI_Finalized(&finalized);
   if (initialized == 0 || finalized != 0) {
     return bad_argument(
-        fmt::format("weir_session_open: {} is not running; call between MPI_Init and MPI_Finalize, "
-                    "in a program that has this MPI and no other",
+        fmt::format("weir_session_open: {} is not running: call weir_session_open between MPI_Init "
+                    "and MPI_Finalize, in a program that is linked with this MPI only",
                     name_of_mpi()));
   }
   if (communicator == MPI_COMM_NULL) {
@@ -67,7 +67,9 @@ Outcome check_communicator(MPI_Comm communicator) {
   }
   int inter = 0;
   MPI_Comm_test_inter(communicator, &inter);
-  if (inter != 0) return bad_argument("weir_session_open: communicator joins two groups of ranks");
+  if (inter != 0)
+    return bad_argument(
+        "weir_session_open: communicator is an intercommunicator: give an intracommunicator");
   return {};
 }
 

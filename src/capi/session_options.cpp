@@ -101,14 +101,14 @@ Outcome take(const weir_session_options& given, NameOf name_of, SessionOptions& 
     const std::int64_t value = given.*option.value;
     if (value < 0 || value > option.most) {
       return bad_argument(fmt::format(
-          "{} is {}: give 0 for what Weir chooses, or {}", name_of(option.field, option.setting),
+          "{} is {}: give 0 to let Weir choose, or {}", name_of(option.field, option.setting),
           value, value < 0 ? std::string("more") : fmt::format("at most {}", option.most)));
     }
     if (value > 0) *targets.at(i) = value;
   }
   if (given.buffers == 1) {
     return bad_argument(
-        fmt::format("{} is 1: give at least 2, one to fill while another is written",
+        fmt::format("{} is 1: give at least 2, so that one is filled while another is written",
                     name_of("buffers", "buffers")));
   }
   auto taken =
@@ -217,50 +217,51 @@ std::span<const Setting> session_settings() {
       {.name = "deadline",
        .kind = SettingKind::real,
        .metavar = "seconds",
-       .help = "how long a rank may be silent that others wait for; 0: 600"},
+       .help = "longest time for which a rank that others wait for may be silent; 0: 600"},
       {.name = "strategy",
        .kind = SettingKind::choice,
-       .help = "who writes and reads",
+       .help = "which ranks write and read files, and how data reaches them",
        .choices = automatic_or(plan::all_strategies)},
       {.name = "aggregators",
        .kind = SettingKind::integer,
        .metavar = "number",
-       .help = "ranks per node that gather, and open files; 0: chosen"},
+       .help = "aggregators per node: ranks that gather data and open files; 0: automatic"},
       {.name = "buffer-bytes",
        .kind = SettingKind::bytes,
        .metavar = "bytes",
-       .help = "one buffer of an aggregator; 0: chosen"},
+       .help = "size of one buffer of an aggregator; 0: automatic"},
       {.name = "buffers",
        .kind = SettingKind::integer,
        .metavar = "number",
-       .help = "buffers per aggregator, at least 2; 0: chosen"},
+       .help = "buffers per aggregator, at least 2; 0: automatic"},
       {.name = "ranks-per-node",
        .kind = SettingKind::integer,
        .metavar = "number",
-       .help = "as many consecutive ranks are treated as a node; 0: those that share memory"},
+       .help =
+           "treats this many consecutive ranks as a node; 0: ranks that share memory form a node"},
       {.name = "platform",
        .kind = SettingKind::text,
        .metavar = "path",
-       .help = "the platform's description"},
+       .help = "file with the platform's description"},
       {.name = "alignment-bytes",
        .kind = SettingKind::bytes,
        .metavar = "bytes",
-       .help = "aggregators' parts of a file end at multiples of it; 0: chosen"},
+       .help = "file domains of aggregators end at multiples of this; 0: automatic"},
       {.name = "stripe-bytes",
        .kind = SettingKind::bytes,
        .metavar = "bytes",
-       .help = "lie together on one target; 0: as the file system tells"},
+       .help = "bytes that lie together on one target; 0: as the file system reports"},
       {.name = "lock-bytes",
        .kind = SettingKind::bytes,
        .metavar = "bytes",
-       .help = "of a file that one node at a time may write; 0: as the file system tells"},
+       .help = "part of a file that one node at a time may write; 0: as the file system reports"},
       {.name = "targets",
        .kind = SettingKind::integer,
        .metavar = "number",
-       .help = "targets that hold parts of one file; 0: as the file system tells"},
+       .help = "number of targets that hold parts of one file; 0: as the file system reports"},
       {.name = "engine",
        .kind = SettingKind::choice,
-       .help = "what moves bytes between buffers and files",
+       .help = "how bytes are moved between buffers and files",
        .choices = automatic_or(plan::all_engines)}};
   return settings;
 }

@@ -28,13 +28,13 @@ Outcome check(const weir_memory& memory, std::int64_t pieces) {
   if (memory.strides == nullptr) return {};
   if (memory.ghost_lower != nullptr || memory.ghost_upper != nullptr) {
     return bad_argument(
-        "memory.strides are given, and ghost cells too; let data point at the "
-        "first element that is none");
+        "memory.strides and ghost cells are both given: with strides, pass no ghost cells and let "
+        "data point at the first element of the part");
   }
   if (pieces > 1) {
     return bad_argument(
-        fmt::format("memory.strides are given, but this rank has {} boxes; several boxes are "
-                    "packed",
+        fmt::format("memory.strides are given, but this rank has {} boxes: memory of several boxes "
+                    "is packed, so leave the strides out",
                     pieces));
   }
   return {};
@@ -71,9 +71,10 @@ Outcome check_shape(const weir_transfer& transfer, const array::Indices& extents
   for (int d = 0; d < extents.size(); ++d) {
     const std::int64_t expected = extents[d] + ghosts.lower[d] + ghosts.upper[d];
     if (transfer.data_shape[d] != expected) {
-      return bad_argument(fmt::format(
-          "data_shape[{}] is {}: this rank's part has extent {} there{}", d, transfer.data_shape[d],
-          expected, transfer.memory == nullptr ? "" : ", ghost cells included"));
+      return bad_argument(
+          fmt::format("data_shape[{}] is {}, but this rank's part has extent {} there{}", d,
+                      transfer.data_shape[d], expected,
+                      transfer.memory == nullptr ? "" : ", ghost cells included"));
     }
   }
   return {};
@@ -85,7 +86,7 @@ Outcome find_piece(const weir_transfer& transfer, std::int64_t piece, std::int64
   if (transfer.piece_data != nullptr) {
     data = static_cast<std::byte*>(transfer.piece_data[piece]);
     if (data != nullptr || is_empty) return {};
-    return bad_argument(fmt::format("piece_data[{}] is null, but the piece is not empty", piece));
+    return bad_argument(fmt::format("piece_data[{}] is null, but the piece has elements", piece));
   }
   data = static_cast<std::byte*>(transfer.data);
   if (data == nullptr && !is_empty) {
@@ -112,7 +113,7 @@ Outcome read_memory(const weir_transfer& transfer, bool is_read_into,
     outcome = read_ghosts("ghost_upper", memory.ghost_upper, dimensions, ghosts.upper);
   }
   if (outcome.ok() && transfer.data != nullptr && transfer.piece_data != nullptr) {
-    outcome = bad_argument("data and piece_data are both given; give one");
+    outcome = bad_argument("data and piece_data are both given: give one of them");
   }
   if (outcome.ok() && transfer.data_shape != nullptr && count == 1) {
     outcome = check_shape(transfer, distribution.piece(rank, 0).local_extents(), ghosts);
@@ -130,9 +131,10 @@ Outcome read_memory(const weir_transfer& transfer, bool is_read_into,
             : array::Layout::with_ghosts(extents, type.bytes(), order, ghosts);
     if (!layout) return outcome_of(layout.error(), "memory");
     if (is_read_into && memory.strides != nullptr && !layout.value().elements_are_apart()) {
-      return bad_argument(fmt::format(
-          "memory.strides are {} bytes: elements share memory, so they cannot be read into it",
-          array::extents_text(array::Indices(numbers_at(memory.strides, dimensions)))));
+      return bad_argument(
+          fmt::format("memory.strides are {} bytes, so that elements overlap in memory: give "
+                      "strides without overlap to read",
+                      array::extents_text(array::Indices(numbers_at(memory.strides, dimensions)))));
     }
     std::byte* data = nullptr;
     auto found = find_piece(transfer, piece, offset, part.empty(), data);
@@ -141,13 +143,14 @@ Outcome read_memory(const weir_transfer& transfer, bool is_read_into,
     pieces.push_back({&layouts.back(), data});
     const auto bytes = bytes_of(extents, ghosts, type.bytes());
     const auto next = bytes ? checked_add(offset, *bytes) : std::nullopt;
-    if (!next) return bad_argument("memory of more than 2^63 bytes");
+    if (!next) return bad_argument("the memory has more than 2^63 bytes");
     offset = *next;
   }
   const bool is_one_buffer = memory.strides == nullptr && transfer.piece_data == nullptr;
   if (is_one_buffer && transfer.data_bytes != 0 && transfer.data_bytes < offset) {
-    return bad_argument(fmt::format("data_bytes is {}: this rank's part takes {} bytes of memory",
-                                    transfer.data_bytes, offset));
+    return bad_argument(
+        fmt::format("data_bytes is {}, but this rank's part takes {} bytes of memory",
+                    transfer.data_bytes, offset));
   }
   return {};
 }
@@ -192,18 +195,20 @@ Outcome read_asked(const weir_session& session, const weir_transfer& transfer, D
   const bool is_new = transfer.distribution != content.last_distribution;
   if (transfer.distribution == nullptr) return bad_argument("distribution is null");
   if (is_new && !session.holds(transfer.distribution)) {
-    return bad_argument("distribution is none of this session");
+    return bad_argument("distribution does not belong to this session");
   }
   if (transfer.array->file == nullptr) return not_laid_out("", *transfer.array);
   const array::Shape& shape = transfer.array->shape;
   const array::Distribution& distribution = transfer.distribution->held();
   if (!(distribution.shape() == shape)) {
     return bad_argument(
-        fmt::format("distribution is of shape {}, {}: give one of the array's shape",
+        fmt::format("distribution has the shape {}, which is not that of {}: give a distribution "
+                    "of the array's shape",
                     distribution.shape().text(), transfer.array->text));
   }
   if (direction == Direction::write && !transfer.array->file->writable()) {
-    return bad_argument(fmt::format("{} is open for reading only", transfer.array->text));
+    return bad_argument(
+        fmt::format("{} is open read-only: open it for writing", transfer.array->text));
   }
   if (transfer.dimensions != 0 && transfer.dimensions != shape.dimensions()) {
     return bad_argument(fmt::format("dimensions is {}: {} has {}", transfer.dimensions,
@@ -343,7 +348,7 @@ Outcome read_region(const weir_array& array, const weir_region* given, Direction
                     Content& content, array::Section& region) {
   if (array.file == nullptr) return not_laid_out("", array);
   if (direction == Direction::write && !array.file->writable()) {
-    return bad_argument(fmt::format("{} is open for reading only", array.text));
+    return bad_argument(fmt::format("{} is open read-only: open it for writing", array.text));
   }
   const int dimensions = array.shape.dimensions();
   region = {array::Indices(dimensions), array::Indices(dimensions), array::Indices(dimensions, 1)};

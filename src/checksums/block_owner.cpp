@@ -125,13 +125,12 @@ std::string BlockOwners::owner_of(const std::string& name, const SumBook::Block&
 
 Error BlockOwners::differing_block(const std::string& name, const SumBook::Block& block,
                                    std::uint32_t sum) const {
-  return Error(
-      ErrorCode::corrupt,
-      fmt::format(
-          "{}: the {} bytes from here on have the checksum {:08x} where {:08x} was written: they "
-          "are damaged, or another program has changed them (then remove the file of checksums)",
-          owner_of(name, block), block.end - block.begin, sum, block.sum),
-      std::string(without_slashes(path_)) + printable(name), block.begin);
+  return Error(ErrorCode::corrupt,
+               fmt::format("{}: the {} bytes from here on have the checksum {:08x}, but {:08x} was "
+                           "recorded: they are damaged, or another program has changed them (in "
+                           "that case remove the file of checksums)",
+                           owner_of(name, block), block.end - block.begin, sum, block.sum),
+               std::string(without_slashes(path_)) + printable(name), block.begin);
 }
 
 }  // namespace weir::storage

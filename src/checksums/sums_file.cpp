@@ -213,7 +213,7 @@ ParsedSums parse_sums(std::string_view text, std::int64_t steps) {
   if (text.empty()) return parsed;
   const auto block_bytes = block_bytes_of(text);
   if (!block_bytes) {
-    parsed.damage = "its header cannot be read: no checksum of the file is known";
+    parsed.damage = "its header cannot be read, so no checksum of the file is known";
     return parsed;
   }
   parsed.book = SumBook(*block_bytes);
@@ -223,9 +223,7 @@ ParsedSums parse_sums(std::string_view text, std::int64_t steps) {
     if (frame && frame->steps > steps) return parsed;  // frame of a step that was not committed
     if (!frame || !enter_payload(frame->payload, parsed.book)) {
       parsed.damage = fmt::format(
-          "damaged or cut off at byte {}: checksums of what was written from there on are not "
-          "known",
-          at);
+          "it is damaged or truncated at byte {}: the checksums of later writes are unknown", at);
       return parsed;
     }
     at += frame->bytes;
@@ -245,7 +243,7 @@ Result<std::string> read_sums(const std::string& sums_file) {
     return system_failure("stat", sums_file, -1, errno);
   }
   if (!S_ISREG(information.st_mode) || information.st_size > longest_sums_file) {
-    return invalid_argument("is no file of checksums, or too long for one", sums_file);
+    return invalid_argument("is not a file of checksums, or is too long for one", sums_file);
   }
   std::string text(static_cast<std::size_t>(information.st_size), '\0');
   if (text.empty()) return text;

@@ -42,7 +42,8 @@ Result<std::vector<std::string>> Verification::verify(std::int64_t number, const
   // A name that leads out of the file's folder is not the name of one of its data files.
   const bool outside = name.find("..") != std::string::npos || name.find('\0') != std::string::npos;
   if (outside) {
-    lines.push_back(fmt::format("{}: names a file outside", sums_path(known_->path())));
+    lines.push_back(
+        fmt::format("{}: it names a file outside its folder", sums_path(known_->path())));
     return lines;
   }
   const KnownFile* const whole =

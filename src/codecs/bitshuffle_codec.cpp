@@ -91,7 +91,7 @@ Result<std::int64_t> compressed(const BitshuffleCodec& codec, const CodecStep& s
     return encode_step(ZstdCodec{.level = codec.level, .checksum = false}, step, from, to);
   }
   const auto bytes = encode_lz4_block(from, to);
-  if (!bytes) return undecodable("bitshuffle", "LZ4 encodes no block of this length");
+  if (!bytes) return undecodable("bitshuffle", "LZ4 cannot encode a block of this length");
   return static_cast<std::int64_t>(*bytes);
 }
 
@@ -166,7 +166,7 @@ Result<std::int64_t> decode_step(const BitshuffleCodec& codec, const CodecStep& 
   std::size_t at = 0;
   const bool is_plain = codec.compressor == BitshuffleCompressor::none;
   if (!is_plain) {
-    if (from.size() < lz4_header_bytes) return damaged("it is cut off");
+    if (from.size() < lz4_header_bytes) return damaged("it is truncated");
     const auto told = big_endian_at<std::uint64_t>(from);
     if (told > to.size()) return damaged("it is too long");
     bytes = static_cast<std::size_t>(told);
@@ -174,7 +174,7 @@ Result<std::int64_t> decode_step(const BitshuffleCodec& codec, const CodecStep& 
     at = lz4_header_bytes;
   }
   if (bytes > to.size()) return damaged("it is too long");
-  if (block == 0 || block % together != 0) return damaged("its blocks have no 8 elements");
+  if (block == 0 || block % together != 0) return damaged("its blocks have fewer than 8 elements");
   std::vector<std::byte> bits;
   std::size_t end = 0;
   const bool fine =
@@ -196,7 +196,7 @@ Result<std::int64_t> decode_step(const BitshuffleCodec& codec, const CodecStep& 
         return true;
       });
   const std::size_t left = bytes - end;
-  if (!fine || from.size() - at < left) return damaged("a block is damaged or cut off");
+  if (!fine || from.size() - at < left) return damaged("a block is damaged or truncated");
   if (left > 0) std::memcpy(to.data() + end, from.data() + at, left);
   return static_cast<std::int64_t>(bytes);
 }

@@ -45,7 +45,7 @@ std::uint8_t compressor_of(BloscCompressor compressor) {
 Result<std::int64_t> decode_boxes(Frame frame, Bytes to) {
   b2nd_array_t* array = nullptr;
   if (b2nd_from_schunk(frame.get(), &array) < 0 || array == nullptr) {
-    return undecodable("blosc2", "what it says of its dimensions is damaged");
+    return undecodable("blosc2", "its record of the dimensions is damaged");
   }
   static_cast<void>(frame.release());  // the array owns the frame now
   const std::unique_ptr<b2nd_array_t, int (*)(b2nd_array_t*)> owner(array, b2nd_free);
@@ -103,9 +103,9 @@ Result<std::int64_t> decode_step(const Blosc2Codec& /*codec*/, const CodecStep& 
   begin_with_library();
   auto* const bytes = reinterpret_cast<std::uint8_t*>(const_cast<std::byte*>(from.data()));
   Frame frame(blosc2_schunk_from_buffer(bytes, static_cast<std::int64_t>(from.size()), false));
-  if (!frame) return undecodable("blosc2", "it is no frame");
+  if (!frame) return undecodable("blosc2", "it is not a frame");
   if (frame->nchunks != 1 || frame->typesize < 1) {
-    return undecodable("blosc2", "it is no frame of one chunk");
+    return undecodable("blosc2", "it is not a frame of one chunk");
   }
   if (blosc2_meta_exists(frame.get(), "b2nd") >= 0 ||
       blosc2_meta_exists(frame.get(), "caterva") >= 0) {

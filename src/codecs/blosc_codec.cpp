@@ -40,7 +40,7 @@ Result<std::int64_t> encode_step(const BloscCodec& codec, const CodecStep& step,
                          to.size(), name, static_cast<std::size_t>(codec.block_bytes), threads);
   if (bytes > 0) return bytes;
   return Error(ErrorCode::unsupported,
-               fmt::format("blosc failed with its error {}; has its library the compressor {}?",
+               fmt::format("blosc failed with its error {}: its library may lack the compressor {}",
                            bytes, name));
 }
 
@@ -54,7 +54,7 @@ Result<std::int64_t> decode_step(const BloscCodec& /*codec*/, const CodecStep& /
   if (bytes > to.size()) return undecodable("blosc", "it is too long");
   const int decoded = blosc_decompress_ctx(from.data(), to.data(), bytes, threads);
   if (decoded < 0 || static_cast<std::size_t>(decoded) != bytes) {
-    return undecodable("blosc", "it is damaged, or of a compressor that its library does not have");
+    return undecodable("blosc", "it is damaged, or its library lacks the compressor");
   }
   return decoded;
 }

@@ -11,8 +11,9 @@ namespace weir::storage {
 namespace {
 
 Error not_the_size(std::int64_t is, std::int64_t should) {
-  return Error(ErrorCode::corrupt,
-               fmt::format("a chunk decodes to {} bytes instead of {}: it is damaged", is, should));
+  return Error(
+      ErrorCode::corrupt,
+      fmt::format("a chunk decodes to {} bytes instead of {}: the file is damaged", is, should));
 }
 
 bool skips(std::uint32_t skipped, std::size_t codec) { return (skipped >> codec & 1U) != 0; }
@@ -43,13 +44,15 @@ Result<std::span<std::byte>> ChunkCoder::buffer(std::size_t which, std::int64_t 
     one.room = one.bytes ? bytes : 0;
   }
   if (one.bytes || bytes == 0) return std::span(one.bytes.get(), size);
-  return Error(ErrorCode::insufficient, fmt::format("no memory for a chunk of {} bytes", bytes));
+  return Error(ErrorCode::insufficient,
+               fmt::format("not enough memory for a chunk of {} bytes", bytes));
 }
 
 Result<EncodedChunk> ChunkCoder::encode(std::span<const std::byte> chunk) {
   if (static_cast<std::int64_t>(chunk.size()) != chunk_bytes()) {
     return invalid_argument(
-        fmt::format("a chunk of {} bytes to encode instead of {}", chunk.size(), chunk_bytes()));
+        fmt::format("internal error: a chunk to encode has {} bytes instead of {}", chunk.size(),
+                    chunk_bytes()));
   }
   EncodedChunk encoded{chunk, 0};
   const CodecStep step{form_, context_};
@@ -74,7 +77,8 @@ Result<EncodedChunk> ChunkCoder::encode(std::span<const std::byte> chunk) {
 Status ChunkCoder::decode(const EncodedChunk& encoded, std::span<std::byte> chunk) {
   if (static_cast<std::int64_t>(chunk.size()) != chunk_bytes()) {
     return invalid_argument(
-        fmt::format("room of {} bytes for a chunk of {}", chunk.size(), chunk_bytes()));
+        fmt::format("internal error: there is room for {} bytes, but a chunk has {}", chunk.size(),
+                    chunk_bytes()));
   }
   ConstBytes bytes = encoded.bytes;
   const CodecStep step{form_, context_};

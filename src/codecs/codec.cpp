@@ -199,20 +199,20 @@ struct CheckParameters {
     return level(codec.level, 0, 9);
   }
   Problem operator()(const Blosc2Codec& codec) const {
-    if (codec.compressor == BloscCompressor::snappy) return "Blosc 2 has no snappy";
+    if (codec.compressor == BloscCompressor::snappy) return "Blosc 2 does not have snappy";
     if (auto problem = element(codec.element_bytes)) return problem;
     return level(codec.level, 0, 9);
   }
   Problem operator()(const ZfpCodec& codec) const {
     if (!std::isfinite(codec.tolerance) || codec.tolerance < 0) {
-      return "its tolerance: give a number above 0";
+      return "its tolerance is invalid: give a number above 0";
     }
     if (!zfp_has(form.type.kind())) {
-      return "it is for float32, float64, int32 and int64, not for " + form.type.name();
+      return "it encodes float32, float64, int32 and int64, not " + form.type.name();
     }
     int dimensions = 0;
     for (const std::int64_t extent : form.extents) dimensions += extent > 1 ? 1 : 0;
-    if (dimensions > 4) return "it is for chunks of at most 4 dimensions";
+    if (dimensions > 4) return "it encodes chunks of at most 4 dimensions";
     return std::nullopt;
   }
   Problem operator()(const Crc32cCodec& /*codec*/) const { return std::nullopt; }
@@ -237,10 +237,10 @@ struct CheckParameters {
     const SzipCodec full = complete(codec, form);
     const int pixels = full.pixels_per_block;
     if (pixels < 2 || pixels > 32 || pixels % 2 != 0)
-      return "pixels in a block: give 2 to 32, even";
+      return "its number of pixels in a block is invalid: give an even number from 2 to 32";
     const int bits = full.bits_per_pixel;
     if (bits < 1 || (bits > 24 && bits != 32 && bits != 64)) {
-      return fmt::format("it has no numbers of {} bits", bits);
+      return fmt::format("it does not encode numbers of {} bits", bits);
     }
     if (full.pixels_per_line < pixels || full.pixels_per_line > 4096) return "pixels in a line";
     if (full.options < 0 || full.options > 255) return "its options";
@@ -254,7 +254,7 @@ struct CheckParameters {
     const bool fine = has_delta(form.type.kind()) && has_delta(stored) &&
                       is_float(form.type.kind()) == is_float(stored);
     if (fine) return std::nullopt;
-    return fmt::format("it is for integers or real numbers alone, not for {} of {}",
+    return fmt::format("it encodes single integers or real numbers, not {} of {}",
                        array::ElementType(stored).name(), form.type.name());
   }
 };
@@ -276,8 +276,8 @@ Result<Pipeline> parse_pipeline(std::string_view text) {
     const auto codec = parse_codec(part);
     if (!codec) {
       return invalid_argument(
-          fmt::format("\"{}\" is no codec; give {} with parameters after colons, as zstd:3 or "
-                      "zfp:0.001, and commas between several",
+          fmt::format("\"{}\" is not a codec: give one of {}, with parameters after colons, such "
+                      "as zstd:3 or zfp:0.001, and commas between several",
                       part.substr(0, 64), known_codecs));
     }
     pipeline.push_back(*codec);
@@ -297,14 +297,15 @@ std::string pipeline_text(const Pipeline& pipeline) {
 Status check_pipeline(const Pipeline& pipeline, const ChunkForm& form) {
   if (pipeline.size() > most_codecs) {
     return Error(ErrorCode::unsupported,
-                 fmt::format("{} codecs: at most {} are used", pipeline.size(), most_codecs));
+                 fmt::format("{} codecs are given: give at most {}", pipeline.size(), most_codecs));
   }
   std::optional<std::int64_t> bytes = form.type.bytes();
   for (const std::int64_t extent : form.extents) {
     if (bytes) bytes = checked_multiply(*bytes, extent);
   }
   if (!bytes || *bytes > most_chunk_bytes) {
-    return Error(ErrorCode::unsupported, "a chunk that is encoded has to have less than 4 GiB");
+    return Error(ErrorCode::unsupported,
+                 "an encoded chunk must have less than 4 GiB: give smaller chunks");
   }
   for (const Codec& codec : pipeline) {
     if (!has_library(codec)) {
@@ -318,9 +319,9 @@ Status check_pipeline(const Pipeline& pipeline, const ChunkForm& form) {
     const bool of_numbers =
         std::holds_alternative<ZfpCodec>(codec) || std::holds_alternative<DeltaCodec>(codec);
     if (of_numbers && &codec != pipeline.data()) {
-      return Error(
-          ErrorCode::unsupported,
-          fmt::format("the codec {} has to be the first: it is for numbers", codec_name(codec)));
+      return Error(ErrorCode::unsupported,
+                   fmt::format("the codec {} must be the first one, because it encodes numbers",
+                               codec_name(codec)));
     }
   }
   return {};

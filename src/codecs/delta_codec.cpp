@@ -88,7 +88,7 @@ Result<std::int64_t> decode_step(const DeltaCodec& codec, const CodecStep& step,
       written = static_cast<std::int64_t>(count * sizeof(Number));
     });
   });
-  if (written < 0) return undecodable("delta", "it has another length");
+  if (written < 0) return undecodable("delta", "its length differs from that of the chunk");
   return written;
 }
 

@@ -28,10 +28,10 @@ Result<std::int64_t> encode_step(const Lz4Codec& codec, const CodecStep& /*step*
   for (std::size_t at = 0; at < from.size(); at += block) {
     const ConstBytes one = from.subspan(at, std::min(block, from.size() - at));
     const auto bytes = encode_lz4_block(one, encoded);
-    if (!bytes) return undecodable("lz4", "its library encodes no block of this length");
+    if (!bytes) return undecodable("lz4", "its library cannot encode a block of this length");
     const ConstBytes stored = *bytes < one.size() ? ConstBytes(encoded).first(*bytes) : one;
     if (to.size() - written < lz4_length_bytes + stored.size()) {
-      return undecodable("lz4", "its bytes have no room");
+      return undecodable("lz4", "the encoded bytes do not fit");
     }
     put_number(to, written, big_endian(static_cast<std::uint32_t>(stored.size())));
     std::memcpy(to.data() + written + lz4_length_bytes, stored.data(), stored.size());
@@ -42,17 +42,17 @@ Result<std::int64_t> encode_step(const Lz4Codec& codec, const CodecStep& /*step*
 
 Result<std::int64_t> decode_step(const Lz4Codec& /*codec*/, const CodecStep& /*step*/,
                                  ConstBytes from, Bytes to) {
-  if (from.size() < lz4_header_bytes) return undecodable("lz4", "it is cut off");
+  if (from.size() < lz4_header_bytes) return undecodable("lz4", "it is truncated");
   const auto bytes = big_endian_at<std::uint64_t>(from);
   const std::uint64_t block = big_endian_at<std::uint32_t>(from, 8);
   if (bytes > to.size()) return undecodable("lz4", "it is too long");
-  if (block == 0 && bytes > 0) return undecodable("lz4", "its blocks have no bytes");
+  if (block == 0 && bytes > 0) return undecodable("lz4", "its blocks are empty");
   std::size_t at = lz4_header_bytes;
   for (std::uint64_t written = 0; written < bytes;) {
-    if (from.size() - at < lz4_length_bytes) return undecodable("lz4", "it is cut off");
+    if (from.size() - at < lz4_length_bytes) return undecodable("lz4", "it is truncated");
     const std::size_t stored = big_endian_at<std::uint32_t>(from, at);
     at += lz4_length_bytes;
-    if (from.size() - at < stored) return undecodable("lz4", "it is cut off");
+    if (from.size() - at < stored) return undecodable("lz4", "it is truncated");
     const ConstBytes one = from.subspan(at, stored);
     const Bytes room = to.subspan(written, std::min(block, bytes - written));
     if (stored == room.size()) {

@@ -102,13 +102,13 @@ Result<std::int64_t> encode_step(const LzfCodec& /*codec*/, const CodecStep& /*s
     unwritten = at;
   }
   writer.literals(from.subspan(unwritten));
-  if (writer.is_full()) return undecodable("lzf", "its bytes have no room");
+  if (writer.is_full()) return undecodable("lzf", "the encoded bytes do not fit");
   return static_cast<std::int64_t>(writer.written());
 }
 
 Result<std::int64_t> decode_step(const LzfCodec& /*codec*/, const CodecStep& /*step*/,
                                  ConstBytes from, Bytes to) {
-  const auto cut_off = [] { return undecodable("lzf", "it is cut off"); };
+  const auto cut_off = [] { return undecodable("lzf", "it is truncated"); };
   std::size_t at = 0;
   std::size_t written = 0;
   while (at < from.size()) {

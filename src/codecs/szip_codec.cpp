@@ -61,21 +61,21 @@ Result<std::int64_t> encode_step(const SzipCodec& codec, const CodecStep& step, 
   std::size_t bytes = to.size() - szip_header_bytes;
   const int failed = SZ_BufftoBuffCompress(to.data() + szip_header_bytes, &bytes, from.data(),
                                            from.size(), &parameters);
-  if (failed != SZ_OK) return undecodable("szip", fmt::format("its library says {}", failed));
+  if (failed != SZ_OK) return undecodable("szip", fmt::format("its library reports: {}", failed));
   return static_cast<std::int64_t>(szip_header_bytes + bytes);
 }
 
 Result<std::int64_t> decode_step(const SzipCodec& codec, const CodecStep& step, ConstBytes from,
                                  Bytes to) {
-  if (from.size() < szip_header_bytes) return undecodable("szip", "it is cut off");
+  if (from.size() < szip_header_bytes) return undecodable("szip", "it is truncated");
   const auto count = number_at<std::uint32_t>(from);
   if (count > to.size()) return undecodable("szip", "it is too long");
   SZ_com_t parameters = parameters_of(codec, step.form);
   std::size_t bytes = count;
   const int failed = SZ_BufftoBuffDecompress(to.data(), &bytes, from.data() + szip_header_bytes,
                                              from.size() - szip_header_bytes, &parameters);
-  if (failed != SZ_OK) return undecodable("szip", fmt::format("its library says {}", failed));
-  if (bytes != count) return undecodable("szip", "it is cut off");
+  if (failed != SZ_OK) return undecodable("szip", fmt::format("its library reports: {}", failed));
+  if (bytes != count) return undecodable("szip", "it is truncated");
   return static_cast<std::int64_t>(bytes);
 }
 

@@ -105,7 +105,7 @@ void set_mode(zfp_stream* stream, const ZfpCodec& codec, bool lossless) {
   }
 }
 
-Error no_memory() { return Error(ErrorCode::insufficient, "no memory for zfp"); }
+Error no_memory() { return Error(ErrorCode::insufficient, "not enough memory for zfp"); }
 
 std::size_t chunk_bytes(const ChunkForm& form) {
   std::int64_t bytes = form.type.bytes();
@@ -123,10 +123,10 @@ Result<std::int64_t> encode(const ZfpCodec& codec, const ChunkForm& form, ConstB
   zfp_field_set_pointer(zfp.field(), const_cast<std::byte*>(from.data()));
   set_mode(zfp.stream(), codec, lossless);
   if (codec.header && zfp_write_header(zfp.stream(), zfp.field(), ZFP_HEADER_FULL) == 0) {
-    return undecodable("zfp", "its header does not hold such chunks");
+    return undecodable("zfp", "its header cannot describe such chunks");
   }
   const std::size_t bytes = zfp_compress(zfp.stream(), zfp.field());
-  if (bytes == 0) return undecodable("zfp", "it could not be encoded");
+  if (bytes == 0) return undecodable("zfp", "zfp could not encode it");
   return static_cast<std::int64_t>(bytes);
 }
 
@@ -190,7 +190,7 @@ Result<std::int64_t> encode_step(const ZfpCodec& codec, const CodecStep& step, C
     if (decoded && keeps_to(decoder, step.form, from, step.context.zfp_decoded)) return bytes;
     if (!codec.header) return std::int64_t{-1};
   }
-  return undecodable("zfp", "even without loss it does not decode to what was encoded");
+  return undecodable("zfp", "even its lossless mode does not restore the data");
 }
 
 Result<std::int64_t> decode_step(const ZfpCodec& codec, const CodecStep& step, ConstBytes from,
@@ -212,10 +212,10 @@ Result<std::int64_t> decode_step(const ZfpCodec& codec, const CodecStep& step, C
     if (!header.ok()) return no_memory();
     if (codec.header) {
       if (zfp_read_header(header.stream(), header.field(), ZFP_HEADER_FULL) == 0) {
-        return undecodable("zfp", "its header is none");
+        return undecodable("zfp", "it has no valid header");
       }
       if (!is_of(header.field(), step.form)) {
-        return undecodable("zfp", "its header is of another array");
+        return undecodable("zfp", "its header describes another array");
       }
     } else {
       describe(header.field(), step.form, false);
@@ -223,14 +223,14 @@ Result<std::int64_t> decode_step(const ZfpCodec& codec, const CodecStep& step, C
     }
     const std::size_t most = zfp_stream_maximum_size(header.stream(), header.field());
     constexpr std::size_t little = 65536;
-    if (most > 4 * bytes + little) return undecodable("zfp", "its mode wastes memory");
+    if (most > 4 * bytes + little) return undecodable("zfp", "its mode would need too much memory");
     room(most);
   }
   const Zfp zfp(padded.data(), padded.size());
   if (!zfp.ok()) return no_memory();
   if (codec.header) {
     if (zfp_read_header(zfp.stream(), zfp.field(), ZFP_HEADER_FULL) == 0) {
-      return undecodable("zfp", "its header is none");
+      return undecodable("zfp", "it has no valid header");
     }
   } else {
     describe(zfp.field(), step.form, false);
@@ -273,9 +273,9 @@ Result<ZfpCodec> parse_zfp_filter_values(std::span<const std::uint32_t> values,
   const Zfp zfp(buffer.data(), most);
   if (!zfp.ok()) return no_memory();
   if (zfp_read_header(zfp.stream(), zfp.field(), ZFP_HEADER_FULL) == 0) {
-    return undecodable("zfp", "its header is none that this build's library reads");
+    return undecodable("zfp", "this build's library cannot read its header");
   }
-  if (!is_of(zfp.field(), form)) return undecodable("zfp", "its header is of another array");
+  if (!is_of(zfp.field(), form)) return undecodable("zfp", "its header describes another array");
   ZfpCodec codec;
   codec.mode = zfp_stream_mode(zfp.stream());
   if (zfp_stream_compression_mode(zfp.stream()) == zfp_mode_fixed_accuracy) {

@@ -91,7 +91,7 @@ std::optional<std::string> complaint(const Setting& setting, const std::string& 
       }
       return std::nullopt;
   }
-  return "has no kind";
+  return "has no known kind";
 }
 
 std::string short_name(const Setting& setting) {
@@ -231,7 +231,7 @@ struct SettingsResolver {
                                         [&](const Setting& s) { return s.name == key; });
       if (setting == declarations.end()) {
         return invalid_argument(fmt::format(
-            "settings file {}: there is no setting '{}'; --help lists them", path, key));
+            "settings file {}: unknown setting '{}'; --help lists all settings", path, key));
       }
       const auto value = text_of(node);
       if (!value) {
@@ -310,7 +310,7 @@ Result<ResolvedSettings> resolve_settings(std::string_view program, std::string_
   } catch (const CLI::ParseError& error) {
     std::string line = error.what();
     std::replace(line.begin(), line.end(), '\n', ' ');
-    return invalid_argument(line + "; --help lists what there is");
+    return invalid_argument(line + "; --help lists all options");
   }
 
   SettingsResolver resolver{declarations, environment, {}};

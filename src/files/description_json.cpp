@@ -130,7 +130,7 @@ class Wrong : public std::exception {
 
 const Json& member(const Json& object, const char* name, const std::string& where) {
   const auto found = object.find(name);
-  if (found == object.end()) refuse(fmt::format("lacks \"{}\" in {}", name, where));
+  if (found == object.end()) refuse(fmt::format("has no \"{}\" in {}", name, where));
   return *found;
 }
 
@@ -232,7 +232,7 @@ std::vector<std::byte> fill_from(const Json& value, const std::string& where) {
     fill.push_back(static_cast<std::byte>(byte));
   }
   if (fill.empty() || 2 * fill.size() != digits.size()) {
-    refuse(fmt::format("has no bytes in hexadecimal digits in {}", where));
+    refuse(fmt::format("has no hexadecimal digits in {}", where));
   }
   return fill;
 }
@@ -242,7 +242,7 @@ void refuse_unknown(const Json& object, std::initializer_list<std::string_view> 
                     const std::string& where) {
   for (const auto& [key, value] : object.items()) {
     if (std::find(known.begin(), known.end(), key) == known.end()) {
-      refuse(fmt::format("holds the unknown \"{}\" in {}", storage::printable(key), where));
+      refuse(fmt::format("has an unknown \"{}\" in {}", storage::printable(key), where));
     }
   }
 }
@@ -257,12 +257,13 @@ const Json* optional_member(const Json& object, const char* name) {
 bool is_set(const Json& object, const char* name) {
   const Json* const found = optional_member(object, name);
   if (found == nullptr) return false;
-  if (!found->is_boolean()) refuse(fmt::format("has \"{}\" neither true nor false", name));
+  if (!found->is_boolean())
+    refuse(fmt::format("has a \"{}\" that is neither true nor false", name));
   return found->get<bool>();
 }
 
 ArrayDescription array_from(const Json& value, const std::string& /*where*/) {
-  if (!value.is_object()) refuse("has an array that is no object");
+  if (!value.is_object()) refuse("has an array that is not an object");
   const std::string name = text_of(member(value, "name", "an array"), "the name of an array");
   const std::string where = fmt::format("array \"{}\"", storage::printable(name));
   refuse_unknown(value,
@@ -287,7 +288,7 @@ ArrayDescription array_from(const Json& value, const std::string& /*where*/) {
   }
   if (const Json* const grows = optional_member(value, "grows")) {
     if (!grows->is_boolean())
-      refuse(fmt::format("has \"grows\" neither true nor false in {}", where));
+      refuse(fmt::format("has a \"grows\" that is neither true nor false in {}", where));
     one.grows = grows->get<bool>();
   }
   if (const Json* const chunks = optional_member(value, "chunks")) {
@@ -313,7 +314,7 @@ ArrayDescription array_from(const Json& value, const std::string& /*where*/) {
 }
 
 storage::GroupDescription group_from(const Json& value, const std::string& where) {
-  if (!value.is_object()) refuse("has a group that is no object");
+  if (!value.is_object()) refuse("has a group that is not an object");
   storage::GroupDescription group{text_of(member(value, "name", where), where)};
   if (const Json* const attributes = optional_member(value, "attributes")) {
     group.attributes = list_from(*attributes, where, attribute_from);
@@ -345,7 +346,7 @@ Result<AskedFile> parse_description(std::string_view text) {
   const Json document = Json::parse(text, nullptr, false);
   try {
     if (document.is_discarded() || !document.is_object())
-      refuse("is no JSON document of one object");
+      refuse("is not a JSON document with one object");
     refuse_unknown(document,
                    {"format", "arrays", "groups", "refused", "left_out", "retyped", "alignment",
                     "checksum", "leave_out_attributes", "replace"},

@@ -114,7 +114,7 @@ int weir_files_reload(weir_files** file) {
   return reported([&]() -> Status {
     weir_files& before = **file;
     if (before.unpublished)
-      return weir::invalid_argument("the file is being made: commit it first");
+      return weir::invalid_argument("the file is not committed yet: commit it first");
     auto opened = weir::storage::open_any(before.path);
     if (!opened) return opened.error();
     auto now =
@@ -244,7 +244,8 @@ int64_t weir_files_missing(weir_files* file, int64_t array, int64_t* unwritten, 
 int64_t weir_files_sums(weir_files* file, int64_t* bytes, const char** damage) {
   if (file == nullptr) return report(no_handle());
   const int code = reported([&]() -> Status {
-    if (file->unpublished) return weir::invalid_argument("the file is being made: commit it first");
+    if (file->unpublished)
+      return weir::invalid_argument("the file is not committed yet: commit it first");
     std::call_once(file->cut_for_verification,
                    [&] { file->verification.emplace(known_sums_of(*file)); });
     return {};
@@ -260,8 +261,8 @@ const char* weir_files_verify(weir_files* file, int64_t part) {
   const std::int64_t parts = weir_files_sums(file, nullptr, nullptr);
   const int code = reported([&]() -> Status {
     if (part < 0 || part >= parts) {
-      return weir::invalid_argument(
-          fmt::format("there is no part {} to verify: the file has {}", part, parts));
+      return weir::invalid_argument(fmt::format(
+          "part is {}, but the file has {} parts to verify, numbered from 0", part, parts));
     }
     const auto found = file->verification->verify(part, file->map, file->data_files);
     if (!found) return found.error();
@@ -274,7 +275,8 @@ const char* weir_files_verify(weir_files* file, int64_t part) {
 int weir_files_verify_reads(weir_files* file, int32_t blocks) {
   if (file == nullptr) return report(no_handle());
   return reported([&]() -> Status {
-    if (file->unpublished) return weir::invalid_argument("the file is being made: commit it first");
+    if (file->unpublished)
+      return weir::invalid_argument("the file is not committed yet: commit it first");
     switch (blocks) {
       case WEIR_FILES_VERIFY_NONE:
         file->verified = VerifiedBlocks::none;
@@ -287,8 +289,7 @@ int weir_files_verify_reads(weir_files* file, int32_t blocks) {
         return {};
       default:
         return weir::invalid_argument(fmt::format(
-            "{} says no blocks: give one of the values WEIR_FILES_VERIFY_COVERED and the like",
-            blocks));
+            "{} is not a choice of blocks: give one of the constants WEIR_FILES_VERIFY_…", blocks));
     }
   });
 }
@@ -298,7 +299,7 @@ int weir_files_cache(weir_files* file, int64_t bytes) {
   return reported([&]() -> Status {
     if (bytes < 0) {
       return weir::invalid_argument(
-          fmt::format("{} bytes of decoded chunks to keep: give 0 or more", bytes));
+          fmt::format("the cache size is {} bytes: give 0 or more", bytes));
     }
     file->kept_bytes = bytes;
     file->decoded_chunks.set_most_bytes(bytes);
@@ -327,7 +328,7 @@ int weir_files_read(weir_files* file, int64_t array, const int64_t* start, const
 
 int weir_files_read_texts(weir_files* file, int64_t array, const int64_t* start,
                           const int64_t* count, const int64_t* stride, weir_files_texts** texts) {
-  if (texts == nullptr) return report(weir::invalid_argument("there is no place for the texts"));
+  if (texts == nullptr) return report(weir::invalid_argument("the pointer to the texts is null"));
   *texts = nullptr;
   const auto* const stored = weir::files::texts_of(file, array);
   if (stored == nullptr) return WEIR_FILES_E_ARGUMENT;

@@ -81,8 +81,8 @@ const storage::StoredArray* about_array(const weir_files* file, std::int64_t arr
   const auto& texts = file->map.texts;
   const std::int64_t all = std::ssize(arrays) + std::ssize(texts);
   if (array < 0 || array >= all) {
-    report(
-        invalid_argument(fmt::format("there is no array number {}: the file has {}", array, all)));
+    report(invalid_argument(
+        fmt::format("array is {}, but the file has {} arrays, numbered from 0", array, all)));
     return nullptr;
   }
   const auto number = static_cast<std::size_t>(array);
@@ -95,8 +95,7 @@ const storage::StoredTexts* texts_of(const weir_files* file, std::int64_t array)
   const std::int64_t number = array - std::ssize(file->map.arrays);
   if (number >= 0) return &file->map.texts[static_cast<std::size_t>(number)];
   report(invalid_argument(
-      fmt::format("array \"{}\" has elements of the type {}: read them by "
-                  "weir_files_read()",
+      fmt::format("array \"{}\" has elements of the type {}: read them with weir_files_read()",
                   storage::printable(found->description.name), found->description.type.name())));
   return nullptr;
 }
@@ -104,15 +103,14 @@ const storage::StoredTexts* texts_of(const weir_files* file, std::int64_t array)
 const storage::StoredArray* array_of(const weir_files* file, std::int64_t array) {
   const storage::StoredArray* const found = about_array(file, array);
   if (found == nullptr || array < std::ssize(file->map.arrays)) return found;
-  report(
-      invalid_argument(fmt::format("array \"{}\" has texts of any length: read them by "
-                                   "weir_files_read_texts()",
-                                   storage::printable(found->description.name))));
+  report(invalid_argument(fmt::format(
+      "array \"{}\" has texts of variable length: read them with weir_files_read_texts()",
+      storage::printable(found->description.name))));
   return nullptr;
 }
 
 Status check_place(weir_files** file) {
-  if (file == nullptr) return invalid_argument("there is no place for the file's handle");
+  if (file == nullptr) return invalid_argument("the pointer to the file's handle is null");
   *file = nullptr;
   return {};
 }
@@ -124,7 +122,8 @@ Result<array::Section> section_of(const storage::StoredArray& stored, const std:
   if (stored.description.is_scalar) start = count = stride = nullptr;
   const auto dimensions = static_cast<std::size_t>(shape.dimensions());
   if ((start == nullptr) != (count == nullptr)) {
-    return invalid_argument("give both start and count, or neither for the whole array");
+    return invalid_argument(
+        "only one of start and count is given: give both, or neither for the whole array");
   }
   const array::Indices zeros(shape.dimensions());
   const array::Indices ones(shape.dimensions(), 1);

@@ -46,9 +46,10 @@ Status check_whole_chunks(const Section& section, const weir::storage::EncodedCh
     const bool whole = section.start[d] % chunk == 0 && section.stride[d] == 1 &&
                        (end % chunk == 0 || end == chunks.grid.shape().extent(d));
     if (!whole) {
-      return weir::invalid_argument(fmt::format(
-          "compressed chunks of this format are written whole: dimension {} has chunks of {}", d,
-          chunk));
+      return weir::invalid_argument(
+          fmt::format("compressed chunks of this format can be written only whole: dimension {} "
+                      "has chunks of {}",
+                      d, chunk));
     }
   }
   return {};
@@ -79,7 +80,8 @@ Status write_to_table(weir_files& file, std::int64_t array, const Request& reque
 
 Status check_being_made(const weir_files& file) {
   if (file.unpublished) return {};
-  return weir::invalid_argument("only a file that is being made, and not committed, is written to");
+  return weir::invalid_argument(
+      "the file was opened or is committed: only a new file that is not committed can be written");
 }
 
 // Writes the checksums beside the file under its temporary name, before the file gets its own name.
@@ -155,7 +157,7 @@ int weir_files_create(const char* path, const char* format, const char* descript
   return reported([&]() -> Status {
     if (Status place = check_place(file); !place.ok()) return place;
     if (path == nullptr || format == nullptr || description == nullptr) {
-      return weir::invalid_argument("path, format and description are all needed");
+      return weir::invalid_argument("path, format or description is null: give all three");
     }
     const auto found = weir::storage::find_format(format);
     if (!found) return found.error();
@@ -227,8 +229,8 @@ int weir_files_commit(weir_files* file) {
     if (Status making = check_being_made(*file); !making.ok()) return making;
     if (weir::storage::identity_of(weir::storage::incomplete_path(file->path)) != file->made) {
       weir::Error error = weir::invalid_argument(
-          "another run has removed or replaced this file, which is being made: make it again when "
-          "that run has ended");
+          "another run has removed or replaced this unfinished file: create it again when that run "
+          "has ended");
       error.file = weir::storage::incomplete_path(file->path);
       return error;
     }

@@ -56,7 +56,7 @@ Status check_additions(const FileMap& map, const Additions& added, const Format&
   for (const ArrayDescription& one : added.arrays) {
     if (!is_there(map, one.name)) continue;
     return invalid_argument(
-        fmt::format("the file has an array \"{}\" already: give the new one another name",
+        fmt::format("the file already has an array \"{}\": give the new array another name",
                     printable(one.name)));
   }
   FileDescription all{.arrays = as_neighbours(map, format.abilities(), format.name())};
@@ -70,7 +70,7 @@ Status check_additions(const FileMap& map, const Additions& added, const Format&
   for (const GroupDescription& owner : added.attributes) {
     if (!has_owner(map, added, owner.name)) {
       return invalid_argument(
-          fmt::format("attributes are given to \"{}\", and the file has neither an array nor a "
+          fmt::format("attributes are given to \"{}\", but the file has neither an array nor a "
                       "group of this name",
                       printable(owner.name)));
     }

@@ -171,7 +171,8 @@ AttributesFound parse_attributes(const Json& attributes, const Json* types,
       found.shown.push_back({name, *std::move(shown)});
     } else {
       found.left_out.push_back(
-          {owner, name, "it is no text, number, true or false, and no list of one of these kinds"});
+          {owner, name,
+           "it is neither a text, a number, true or false, nor a list of one of these kinds"});
     }
   }
   return found;

@@ -58,7 +58,7 @@ TEST_P(EveryFormat, IsFoundByItsSuffixes) {
 TEST(Suffixes, ThatNoFormatHasAreRefusedWithTheKnownOnes) {
   const auto found = format_by_suffix("run.h5/f.txt");
   ASSERT_FALSE(found.ok());
-  EXPECT_NE(found.error().text().find("'run.h5/f.txt' ends in none of "), std::string::npos);
+  EXPECT_NE(found.error().text().find("'run.h5/f.txt' does not end in any of "), std::string::npos);
   EXPECT_NE(found.error().text().find(".nc, .nc5, .zarr, .raw"), std::string::npos);
   EXPECT_FALSE(format_by_suffix("").ok());
 }

@@ -64,10 +64,12 @@ Status drop_steps(const std::string& path, std::int64_t steps, StepDurability du
   const auto opened = open_any(path);
   if (!opened) return opened.error();
   const auto now = opened.value().map.steps();
-  if (!now) return invalid_argument("no array of the file grows: it has no steps to drop", path);
+  if (!now)
+    return invalid_argument("no array of the file has steps: there is no step to drop", path);
   if (steps < 0 || steps > *now) {
     return invalid_argument(
-        fmt::format("{} steps are to be kept of {}: give 0 to {}", steps, *now, *now), path);
+        fmt::format("steps is {}, but the file has {} steps: give 0 to {}", steps, *now, *now),
+        path);
   }
   const auto format = find_format(opened.value().format);
   if (!format) return format.error();

@@ -187,7 +187,7 @@ class Message : public Side {
     const bool known = ((static_cast<std::size_t>(kind) == numbers &&
                          (variant.template emplace<numbers>(), true)) ||
                         ...);
-    if (!known) throw std::runtime_error("a kind that there is not");
+    if (!known) throw std::runtime_error("an unknown kind");
   }
 
   // ---- Shapes and types ---------------------------------------------------------------------
@@ -268,7 +268,7 @@ class Message : public Side {
       if (kind == 1) map.extents = RecordExtents{};
       if (kind == 2) map.extents = ChunkExtents{grid, {}, {}};
       if (kind == 3) map.extents = EncodedChunks{grid, {}, {}, {}};
-      if (kind < 0 || kind > 3) throw std::runtime_error("extents that there are not");
+      if (kind < 0 || kind > 3) throw std::runtime_error("invalid extents");
     }
     std::visit([&](auto& extents) { pass_extents(extents, map.shape); }, map.extents);
   }
@@ -378,10 +378,11 @@ Status unpack(std::string_view message, Value& value) {
   try {
     Message<Unpacking> packed(message);
     packed.pass(value);
-    if (!packed.at_end()) throw std::runtime_error("it goes on behind its end");
+    if (!packed.at_end()) throw std::runtime_error("it has bytes after its end");
     return {};
   } catch (const std::exception& thrown) {
-    return invalid_argument(fmt::format("a message about a file: {}", thrown.what()));
+    return invalid_argument(
+        fmt::format("internal error in a message about a file: {}", thrown.what()));
   }
 }
 

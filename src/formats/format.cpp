@@ -37,8 +37,7 @@ Result<HeaderUpdate> Format::enter_chunks(const std::string& path, const Room& r
                                           std::int64_t /*steps*/,
                                           std::span<const WrittenChunk> chunks) const {
   if (chunks.empty()) return room.update;
-  Error error =
-      invalid_argument(fmt::format("the format {} has no table to enter chunks in", name()));
+  Error error = invalid_argument(fmt::format("the format {} has no table of chunks", name()));
   error.file = path;
   return error;
 }
@@ -62,7 +61,7 @@ Result<const Format*> find_format(std::string_view name) {
     known += known.empty() ? "" : ", ";
     known += one->name();
   }
-  return invalid_argument(fmt::format("there is no format \"{}\" in this build; there are: {}",
+  return invalid_argument(fmt::format("format \"{}\" is unknown to this build: give one of {}",
                                       printable(std::string(name)), known));
 }
 
@@ -79,8 +78,8 @@ Result<const Format*> format_by_suffix(std::string_view path) {
       known += suffix;
     }
   }
-  return invalid_argument(
-      fmt::format("'{}' ends in none of {}: give a format", printable(std::string(path)), known));
+  return invalid_argument(fmt::format("'{}' does not end in any of {}: give a format",
+                                      printable(std::string(path)), known));
 }
 
 }  // namespace weir::storage

@@ -266,7 +266,7 @@ Status commit(const std::string& path, const HeaderUpdate& update, StepDurabilit
   if (done.ok()) return done;
   if (const Status undone = commit.undo(); !undone.ok()) {
     Error error = done.error();
-    error.message += fmt::format("; {}, as what was there before could not be restored: {}",
+    error.message += fmt::format("; {}, because the previous content could not be restored: {}",
                                  may_be_seen, undone.error().message);
     return error;
   }

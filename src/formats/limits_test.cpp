@@ -94,11 +94,11 @@ TEST(LimitsOfFiles, ArraysAndGroups) {
   FileDescription beyond = file;
   beyond.groups.push_back({"one more"});
   EXPECT_REFUSED(check_description(beyond, able, "any"),
-                 "65536 arrays and 65537 groups in one file");
+                 "65536 arrays and 65537 groups are defined in one file");
   beyond = std::move(file);
   beyond.arrays.push_back({.name = "one more", .shape = shape_of({1})});
   EXPECT_REFUSED(check_description(beyond, able, "any"),
-                 "65537 arrays and 65536 groups in one file");
+                 "65537 arrays and 65536 groups are defined in one file");
 }
 
 // ---- NetCDF -------------------------------------------------------------------------------------
@@ -191,13 +191,13 @@ TEST(LimitsOfZarr, BytesOfDocuments) {
   write_text(path + "/zarr.json", padded(zarr_group, root));
   EXPECT_EQ(refusal(read_zarr_store(path)), "");
   write_text(path + "/zarr.json", padded(zarr_group, root + 1));
-  EXPECT_REFUSED(read_zarr_store(path), "over 67108864 bytes");
+  EXPECT_REFUSED(read_zarr_store(path), "more than 67108864 bytes");
   constexpr std::size_t other = std::size_t{1} << 20;
   write_text(path + "/zarr.json", zarr_group);
   write_text(path + "/g/zarr.json", padded(zarr_group, other));
   EXPECT_EQ(refusal(read_zarr_store(path)), "");
   write_text(path + "/g/zarr.json", padded(zarr_group, other + 1));
-  EXPECT_REFUSED(read_zarr_store(path), "over 1048576 bytes");
+  EXPECT_REFUSED(read_zarr_store(path), "more than 1048576 bytes");
 }
 
 TEST(LimitsOfZarr, ArraysAndGroupsOfAConsolidatedRoot) {
@@ -206,7 +206,7 @@ TEST(LimitsOfZarr, ArraysAndGroupsOfAConsolidatedRoot) {
   write_text(path + "/zarr.json", R"({"zarr_format": 3, "node_type": "group",
     "consolidated_metadata": {"kind": "inline", "metadata": {"a": {}, "b": {}, "c": {}}}})");
   EXPECT_EQ(read_zarr_store(path, {.nodes = 3}).value().documents.size(), 4U);  // and the root
-  EXPECT_REFUSED(read_zarr_store(path, {.nodes = 2}), "over 2 arrays and groups");
+  EXPECT_REFUSED(read_zarr_store(path, {.nodes = 2}), "more than 2 arrays and groups");
 }
 
 TEST(LimitsOfZarr, WhatIsFoundInFolders) {
@@ -217,10 +217,10 @@ TEST(LimitsOfZarr, WhatIsFoundInFolders) {
     write_text(path + name + "/zarr.json", zarr_group);
   }
   EXPECT_EQ(read_zarr_store(path, {.nodes = 3}).value().documents.size(), 4U);
-  EXPECT_REFUSED(read_zarr_store(path, {.nodes = 2}), "over 2 arrays and groups");
+  EXPECT_REFUSED(read_zarr_store(path, {.nodes = 2}), "more than 2 arrays and groups");
   // Three folders and the root's document, and a document in each.
   EXPECT_EQ(read_zarr_store(path, {.entries = 7}).value().documents.size(), 4U);
-  EXPECT_REFUSED(read_zarr_store(path, {.entries = 6}), "over 6 entries");
+  EXPECT_REFUSED(read_zarr_store(path, {.entries = 6}), "more than 6 entries");
   EXPECT_EQ(ZarrLimits().nodes, 65536U);
   EXPECT_EQ(ZarrLimits().entries, std::size_t{1} << 20);
 }
@@ -275,7 +275,9 @@ TEST(LimitsOfZarr, ChunksOfATable) {
     const std::size_t chunks = encoded ? 2 : 4;
     EXPECT_EQ(read(), "");
     EXPECT_EQ(read(chunks), "");
-    EXPECT_EQ(read(chunks - 1).find(encoded ? "it has over 1 chunks" : "it has over 3 chunks"), 0U);
+    EXPECT_EQ(
+        read(chunks - 1).find(encoded ? "it has more than 1 chunks" : "it has more than 3 chunks"),
+        0U);
   }
   EXPECT_EQ(most_chunks_in_table, std::size_t{1} << 22);
 }
@@ -309,7 +311,7 @@ TEST(LimitsOfJson, LevelsOfADocument) {
   // With far more brackets than a stack has room for, too.
   for (const int levels : {64, 65, 200000}) {
     SCOPED_TRACE(std::to_string(levels) + " levels");
-    const std::string words = levels == 64 ? "" : "over 64 levels deep";
+    const std::string words = levels == 64 ? "" : "64 levels";
     write_text(zarr + "/zarr.json",
                R"({"zarr_format": 3, "node_type": "group", "attributes": {"a": )" +
                    nested(levels, 2) + "}}");

@@ -16,8 +16,8 @@ Status clear_for_file(const std::string& path, const Striping& striping) {
   const auto there = std::filesystem::symlink_status(target, failed).type();
   if (there != std::filesystem::file_type::not_found &&
       there != std::filesystem::file_type::regular) {
-    return invalid_argument("there is something else than a file; remove it or give another name",
-                            path);
+    return invalid_argument(
+        "something other than a file has this name: remove it or give another name", path);
   }
   if (Status dropped = drop_replaced_document(path); !dropped.ok()) return dropped;
   if (Status finished = finish_raw_renaming(path); !finished.ok()) return finished;
@@ -26,8 +26,7 @@ Status clear_for_file(const std::string& path, const Striping& striping) {
   if (left == std::filesystem::file_type::not_found) return make_striped_file(temporary, striping);
   if (left != std::filesystem::file_type::regular) {
     return invalid_argument(
-        "this name is needed for a file in the making, and is something else than a file; remove "
-        "it",
+        "an unfinished file needs this name, which something other than a file has: remove it",
         temporary);
   }
   failed.clear();

@@ -28,8 +28,8 @@ Result<OpenedFile> open_once(const std::string& path) {
   if (!name) return name.error();
   if (name.value().empty()) {
     return Error(ErrorCode::unsupported,
-                 "the file is neither HDF5 nor NetCDF, no folder (as Zarr is), and has no document "
-                 "beside it as a raw array has",
+                 "the file is neither HDF5 nor NetCDF nor a folder of Zarr, and has no document "
+                 "PATH.json like a raw file",
                  path);
   }
   const auto format = find_format(name.value());
@@ -38,7 +38,7 @@ Result<OpenedFile> open_once(const std::string& path) {
   auto map = format.value()->open(file);
   if (!map && map.error().system_error == ENOENT && map.error().file == file + "/zarr.json") {
     return Error(ErrorCode::unsupported,
-                 "the folder is no Zarr: it has no zarr.json, .zgroup or .zarray", path);
+                 "the folder is not a Zarr store: it has no zarr.json, .zgroup or .zarray", path);
   }
   if (!map) return map.error();
   return OpenedFile{name.value(), file, std::move(map).value(), {}};
@@ -69,7 +69,8 @@ Result<OpenedFile> open_any(const std::string& path) {
       return opened;
     }
     if (attempt >= most_attempts) {
-      return invalid_argument("it is replaced again and again while it is opened", path);
+      return invalid_argument("another program replaced it several times while it was being opened",
+                              path);
     }
   }
 }

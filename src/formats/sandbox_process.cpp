@@ -50,13 +50,12 @@ Result<std::string> outcome(HeardAnswer answer, const std::string& path,
     return broken(path, std::move(answer.bytes), answer.code);
   }
   if (answer.heard == Heard::too_little) {
-    return broken(path,
-                  fmt::format("reading the file's header took over {} ms: it is damaged, or its "
-                              "storage does not answer",
-                              limits.time.count()));
+    return broken(path, fmt::format("reading the file's header took more than {} ms: the file is "
+                                    "damaged, or its storage does not respond",
+                                    limits.time.count()));
   }
   if (answer.heard == Heard::interrupted) {
-    return broken(path, "a signal ended the reading of the file's header: open it again",
+    return broken(path, "a signal interrupted the reading of the file's header: open it again",
                   ErrorCode::interrupted);
   }
   return broken(path,
@@ -136,7 +135,8 @@ int sandbox_main(int argument_count, char** arguments, const AnswerAbout& answer
   };
   if (words.size() < 4 || words.size() > 5 || number(1) == 0 || number(2) == 0 ||
       ::fcntl(answers_in_program, F_GETFD) < 0) {
-    constexpr std::string_view what = "part of Weir, which starts it to read a file's header\n";
+    constexpr std::string_view what =
+        "this program is a part of Weir, which starts it to read a file's header\n";
     return ::write(2, what.data(), what.size()) < 0 ? 2 : 1;
   }
   const SandboxLimits limits{.time = std::chrono::milliseconds(number(1)),

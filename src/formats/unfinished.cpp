@@ -23,7 +23,7 @@ void add_arrays_ahead(const FileMap& map, std::vector<std::string>& findings) {
   for (const StoredArray& one : map.arrays) {
     if (!one.description.grows || one.map.shape.extent(0) == *steps) continue;
     findings.push_back(
-        fmt::format("array \"{}\" has {} steps, the file {}: a commit that did not come to its end",
+        fmt::format("array \"{}\" has {} steps, but the file has {}: a commit that did not finish",
                     printable(one.description.name), one.map.shape.extent(0), *steps));
   }
 }
@@ -36,9 +36,9 @@ Result<std::vector<std::string>> find_unfinished(const std::string& path) {
   const std::string temporary = incomplete_path(path);
   const bool begun = std::filesystem::exists(temporary, failed);
   const auto tell_of_begun = [&] {
-    findings.push_back(
-        fmt::format("{} is a file whose making did not come to its end, or is being made now",
-                    printable(temporary)));
+    findings.push_back(fmt::format(
+        "{} is an unfinished file of a killed run, or of a run that is still writing it",
+        printable(temporary)));
   };
   const bool there =
       std::filesystem::exists(path, failed) || std::filesystem::exists(sidecar_path(path), failed);
@@ -52,12 +52,12 @@ Result<std::vector<std::string>> find_unfinished(const std::string& path) {
   // The data of an existing raw file have this name until they are renamed.
   if (begun && (arrays.empty() || arrays.front().map.files.path(0) != temporary)) tell_of_begun();
   if (is_replaced_document(path)) {
-    findings.push_back(fmt::format("{} is of the raw file that was here before: remove it",
-                                   printable(sidecar_path(path))));
+    findings.push_back(
+        fmt::format("{} belongs to an earlier raw file: remove it", printable(sidecar_path(path))));
   }
   if (is_on_disk(drop_note_path(path))) {
     findings.push_back(
-        fmt::format("{} tells of steps that were being dropped", printable(drop_note_path(path))));
+        fmt::format("{} describes steps that a run was dropping", printable(drop_note_path(path))));
   }
   add_arrays_ahead(opened.value().map, findings);
   const auto format = find_format(opened.value().format);

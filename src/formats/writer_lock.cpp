@@ -45,9 +45,10 @@ std::string holder_in(const File& file) {
 Error is_taken(const std::string& path, const std::string& holder) {
   const bool is_here = holder == holder_here();
   return invalid_argument(
-      is_here ? "this program has it open for writing: close it first, or give another name"
-              : fmt::format("{} is writing it: wait until that has closed it, or give another name",
-                            holder.empty() ? "another run" : holder),
+      is_here
+          ? "this program already has it open for writing: close it first, or give another name"
+          : fmt::format("{} is writing it: wait until that run has closed it, or give another name",
+                        holder.empty() ? "another run" : holder),
       path);
 }
 

@@ -42,7 +42,8 @@ TEST(WriterLock, IsHeldByOneAtATime) {
     EXPECT_TRUE(first.value().is_held());
     const auto second = WriterLock::take(path);
     ASSERT_FALSE(second.ok());
-    EXPECT_NE(second.error().text().find("this program has it open for writing"), std::string::npos)
+    EXPECT_NE(second.error().text().find("this program already has it open for writing"),
+              std::string::npos)
         << second.error().text();
     EXPECT_NE(second.error().text().find(path), std::string::npos);
     EXPECT_TRUE(WriterLock::take(folder.path("b.h5")).ok());

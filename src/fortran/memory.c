@@ -27,7 +27,8 @@ void weir_fortran_type_name(const CFI_cdesc_t* memory, char* type, int64_t bytes
   } else if (memory->type == CFI_type_struct || memory->type == CFI_type_char) {
     snprintf(type, room, "record[%zu]", memory->elem_len);
   } else {
-    snprintf(type, room, "a Fortran type of %zu bytes that Weir has not (bool is logical(c_bool))",
+    snprintf(type, room,
+             "a Fortran type of %zu bytes that Weir does not support (bool is logical(c_bool))",
              memory->elem_len);
   }
 }

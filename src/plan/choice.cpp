@@ -129,24 +129,24 @@ Error needs_one_node(Strategy strategy) {
   return Error(
       ErrorCode::unsupported,
       fmt::format(
-          "strategy {}: several nodes would write the file, and on its file system (NFS and its "
-          "kind) nodes do not see each other's writes; take two-phase or server-directed, without "
-          "I/O groups, or leave the strategy open, and one node writes for all",
+          "strategy {} is not possible: several nodes would write the file, and on its file system "
+          "(NFS or similar) nodes do not see each other's writes; use two-phase or server-directed "
+          "without I/O groups, or the strategy automatic, with which one node writes for all",
           name_of(strategy)));
 }
 
 std::string reason(const Price& chosen, const Price* direct) {
   const std::string rows = fmt::format("rows are {} long", bytes_text(chosen.bytes_per_run));
   if (chosen.parameters.strategy == Strategy::direct) {
-    return rows + ": a call for each costs less than gathering them";
+    return rows + ", so a call for each costs less than gathering them";
   }
   std::string text =
       rows + fmt::format(", gathered into calls of {}", bytes_text(chosen.bytes_per_call));
   if (direct != nullptr && direct->lock_seconds > direct->call_seconds) {
-    text += fmt::format("; written directly, blocks going between nodes alone would take {:.3g} s",
+    text += fmt::format("; direct writes would take {:.3g} s only to pass blocks between nodes",
                         direct->lock_seconds);
   } else if (direct != nullptr) {
-    text += fmt::format("; written directly, {} calls alone would take {:.3g} s", direct->calls,
+    text += fmt::format("; direct writes would take {1:.3g} s only for {0} calls", direct->calls,
                         direct->call_seconds);
   }
   return text;

@@ -133,20 +133,20 @@ class Chunking {
 Result<ChunkShape> chunk_shape_for(const array::Shape& shape, const array::ElementType& type,
                                    const ChunkHints& hints, const PlatformRates& rates) {
   if (hints.typical_request.size() != shape.dimensions()) {
-    return invalid_argument(fmt::format("a typical request of {} dimensions for an array of {}",
+    return invalid_argument(fmt::format("typical_request has {} dimensions, but the array has {}",
                                         hints.typical_request.size(), shape.dimensions()));
   }
   for (int d = 0; d < shape.dimensions(); ++d) {
     if (hints.typical_request[d] < 1) {
       return invalid_argument(
-          fmt::format("a typical request of extent {} along dimension {}: give at least 1",
+          fmt::format("typical_request has extent {} along dimension {}: give at least 1",
                       hints.typical_request[d], d));
     }
   }
   if (hints.buffer_bytes < type.bytes() || hints.file_system_block_bytes < 1) {
     return invalid_argument(
-        fmt::format("chunks for buffers of {} bytes and blocks of {}: give at least an element of "
-                    "{} and 1",
+        fmt::format("chunk buffers of {} bytes and blocks of {} are given: give buffers of at "
+                    "least an element of {}, and blocks of at least 1",
                     hints.buffer_bytes, hints.file_system_block_bytes, type.bytes()));
   }
   const Chunking chunking(shape, type.bytes(), hints, rates.write);

@@ -11,9 +11,9 @@ namespace weir::plan {
 namespace {
 
 Error does_not_fit(const array::ChunkGrid& grid) {
-  return invalid_argument(fmt::format(
-      "chunks of {} of an array of {}: their places in the file do not fit into 63 bits",
-      array::extents_text(grid.chunk_extents()), grid.shape().text()));
+  return invalid_argument(
+      fmt::format("chunks of {} of an array of {} need more than 2^63 bytes of the file",
+                  array::extents_text(grid.chunk_extents()), grid.shape().text()));
 }
 
 }  // namespace
@@ -23,12 +23,13 @@ Result<ChunkedImage> ChunkedImage::create(const array::ChunkGrid& grid,
                                           const ChunkPlacement& placement) {
   if (placement.offset < 0 || placement.slot_alignment < 1) {
     return invalid_argument(
-        fmt::format("chunks {} bytes from the start of a file, in slots of a multiple of {} bytes: "
-                    "give at least 0 and 1",
+        fmt::format("chunks begin {} bytes from the start of a file, in slots of a multiple of {} "
+                    "bytes: give at least 0 and 1",
                     placement.offset, placement.slot_alignment));
   }
   if (placement.files < 1) {
-    return invalid_argument(fmt::format("chunks in {} files: give at least 1", placement.files));
+    return invalid_argument(
+        fmt::format("chunks are in {} files: give at least 1", placement.files));
   }
   ChunkedImage image(grid, type.bytes(), order);
   image.files_ = placement.files;

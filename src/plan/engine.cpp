@@ -23,7 +23,7 @@ Result<Engine> parse_engine(std::string_view name) {
     if (name == name_of(engine)) return engine;
   }
   return invalid_argument(
-      fmt::format("engine '{}': give one of posix, io_uring, direct-io, mpi-io", name));
+      fmt::format("unknown engine '{}': give one of posix, io_uring, direct-io, mpi-io", name));
 }
 
 }  // namespace weir::plan

@@ -12,7 +12,7 @@ Result<FileImage> FileImage::create(const array::Shape& shape, const array::Elem
                                     array::Order order, std::int64_t offset) {
   if (offset < 0) {
     return invalid_argument(
-        fmt::format("an array {} bytes before its file: give 0 or more", offset));
+        fmt::format("an array begins at byte {} of its file: give 0 or more", offset));
   }
   const auto layout = array::Layout::packed(shape.extents(), type.bytes(), order, offset);
   if (!layout) return layout.error();

@@ -22,8 +22,8 @@ Result<Strategy> parse_strategy(std::string_view name) {
   for (const Strategy strategy : all_strategies) {
     if (name == name_of(strategy)) return strategy;
   }
-  return invalid_argument(
-      fmt::format("strategy '{}': give one of direct, node, two-phase, server-directed", name));
+  return invalid_argument(fmt::format(
+      "unknown strategy '{}': give one of direct, node, two-phase, server-directed", name));
 }
 
 }  // namespace weir::plan

@@ -19,17 +19,16 @@ constexpr std::int64_t unlimited = std::int64_t{1} << 62;
 
 Status check(const Parameters& parameters, const Request& request) {
   if (parameters.aggregators < 1 || parameters.alignment < 1) {
-    return invalid_argument(
-        fmt::format("{} aggregators, file domains aligned to {} bytes: give at "
-                    "least 1 of each",
-                    parameters.aggregators, parameters.alignment));
+    return invalid_argument(fmt::format(
+        "{} aggregators and file domains aligned to {} bytes are given: give at least 1 of each",
+        parameters.aggregators, parameters.alignment));
   }
   for (const ArrayRequest& one : request.arrays) {
     if (parameters.strategy == Strategy::direct) break;  // it uses no buffers
     if (parameters.buffer_bytes < one.image.element_bytes()) {
-      return invalid_argument(
-          fmt::format("a buffer of {} bytes for elements of {}: give room for at least one",
-                      parameters.buffer_bytes, one.image.element_bytes()));
+      return invalid_argument(fmt::format(
+          "a buffer has {} bytes for elements of {} bytes: give room for at least one element",
+          parameters.buffer_bytes, one.image.element_bytes()));
     }
   }
   return {};
@@ -80,7 +79,7 @@ Result<std::shared_ptr<const Plan>> Plan::create(Request request,
   if (Status status = request.check(); !status) return status.error();
   if (Status status = check(parameters, request); !status) return status.error();
   if (request.ranks() > topology.ranks()) {
-    return invalid_argument(fmt::format("arrays distributed over {} ranks in a job of {}",
+    return invalid_argument(fmt::format("arrays are distributed over {} ranks, but the job has {}",
                                         request.ranks(), topology.ranks()));
   }
   auto placement = topology::AggregatorPlacement::create(

@@ -59,7 +59,7 @@ class Reader {
     const std::optional<double> number =
         value.is_number() ? value.value<double>() : std::optional<double>();
     if (!number) {
-      refuse(fmt::format("{} is no number and has no value that is one", name));
+      refuse(fmt::format("{} is neither a number nor a table with a number as its value", name));
     } else if (!(*number >= least && *number <= largest_figure)) {
       refuse(fmt::format("{} is {:g}: give {:g} to {:g}", name, *number, least, largest_figure));
       return std::nullopt;
@@ -236,10 +236,11 @@ topology::FileTargets read_targets(Reader& reader, const toml::table& document) 
 Result<PlatformDescription> read_document(const toml::table& document, const std::string& source) {
   Reader reader(document, source);
   if (document["format"].value<std::string_view>() != "weir-platform") {
-    return reader.error("is no platform description: format is not \"weir-platform\"");
+    return reader.error("is not a platform description: format is not \"weir-platform\"");
   }
   if (document["format_version"].value<std::int64_t>() != 1) {
-    return reader.error("has a format_version that is not 1, the one that this Weir reads");
+    return reader.error(
+        "has a format_version other than 1, which is the only one that this Weir reads");
   }
   PlatformDescription description;
   read_memory(reader, document, description.rates);
@@ -264,7 +265,7 @@ Result<PlatformDescription> parse_platform_description(std::string_view text,
     return read_document(toml::parse(text), source);
   } catch (const toml::parse_error& wrong) {
     return Reader(nothing, source)
-        .error(fmt::format("line {} is no TOML: {}", wrong.source().begin.line,
+        .error(fmt::format("line {} is not TOML: {}", wrong.source().begin.line,
                            printable(wrong.description())));
   }
 }

@@ -65,7 +65,7 @@ struct PlatformRates {
   double early_arrivals = 0.25;
 
   // Source of these rates, in one line, for users.
-  std::string origin = "estimates for a small Linux machine, none measured here";
+  std::string origin = "estimates for a small Linux machine; nothing was measured here";
 
   friend bool operator==(const PlatformRates&, const PlatformRates&) = default;
 };

@@ -23,7 +23,7 @@ bool operator==(const SharedDistribution& a, const SharedDistribution& b) {
 }
 
 Status Request::check() const {
-  if (arrays.empty()) return invalid_argument("a request for no array: give at least one");
+  if (arrays.empty()) return invalid_argument("a request has no array: give at least one");
   std::int64_t sum = 0;
   for (std::size_t number = 0; number < arrays.size(); ++number) {
     const ArrayRequest& one = arrays[number];
@@ -31,8 +31,9 @@ Status Request::check() const {
       return invalid_argument(fmt::format("array {} of the request: {}", number, why));
     };
     if (one.memory->shape() != one.shape()) {
-      return refused(fmt::format("the distribution is of an array of {}, the file's is of {}",
-                                 one.memory->shape().text(), one.shape().text()));
+      return refused(
+          fmt::format("the distribution has the shape {}, but the array in the file has {}",
+                      one.memory->shape().text(), one.shape().text()));
     }
     const auto section =
         array::Section::create(one.shape(), {one.section.start.begin(), one.section.start.end()},
@@ -40,7 +41,8 @@ Status Request::check() const {
                                {one.section.stride.begin(), one.section.stride.end()});
     if (!section) return refused(section.error().message);
     if (one.first_file < 0) {
-      return refused(fmt::format("its first file is number {}: give 0 or more", one.first_file));
+      return refused(
+          fmt::format("the number of its first file is {}: give 0 or more", one.first_file));
     }
     const auto added = checked_add(sum, one.section.elements() * one.image.element_bytes());
     if (!added) return refused("the request's bytes do not fit into 63 bits: split it");

@@ -207,8 +207,8 @@ std::string LifeSigns::suspicion() {
   if (verdict == 0) {
     if (!has_other_nodes_) return "all ranks wait for each other, in different calls";
     return others_are_watched() ? "a rank of another node is missing or hangs"
-                                : "a rank of another node is missing or hangs (which one is not "
-                                  "seen, as hosts cannot connect to each other by TCP)";
+                                : "a rank of another node is missing or hangs (it cannot be named, "
+                                  "because the hosts cannot connect to each other by TCP)";
   }
   const auto place = static_cast<std::int64_t>(verdict >> sight_bits) - 1;
   const char* what = "is stopped";
@@ -220,10 +220,10 @@ std::string LifeSigns::suspicion() {
       what = "has given the session up";
       break;
     case Sight::idle:
-      what = "does not come, and does nothing outside of Weir";
+      what = "has not made the call, and its process is idle";
       break;
     case Sight::hope:
-      what = "does not come, or its storage does not answer";
+      what = "has not made the call, or its storage does not respond";
       break;
     case Sight::stopped:
     case Sight::waits:

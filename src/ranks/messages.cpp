@@ -12,11 +12,9 @@ namespace weir::ranks {
 namespace {
 
 Error failed(const char* operation, const std::string& why) {
-  return Error(
-      ErrorCode::communication,
-      fmt::format(
-          "{}: {}; the ranks can no longer reach each other, and nothing more can be done here",
-          operation, why));
+  return Error(ErrorCode::communication,
+               fmt::format("{}: {}; the ranks can no longer communicate: close the session",
+                           operation, why));
 }
 
 Status check_length(const MPI_Status& status, std::int64_t expected) {
@@ -24,9 +22,10 @@ Status check_length(const MPI_Status& status, std::int64_t expected) {
   const int code = MPI_Get_count(&status, MPI_BYTE, &bytes);
   if (code != MPI_SUCCESS) return status_of(code, "MPI_Get_count");
   if (bytes == expected) return {};
-  return failed("a message", fmt::format("{} bytes came from rank {} of its communicator where {} "
-                                         "were expected",
-                                         bytes, status.MPI_SOURCE, expected));
+  return failed(
+      "a message",
+      fmt::format("{} bytes arrived from rank {} of its communicator, but {} were expected", bytes,
+                  status.MPI_SOURCE, expected));
 }
 
 Status check_fits(std::int64_t bytes, const char* operation) {

@@ -37,7 +37,7 @@ int new_socket(int family) {
   return ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-constexpr const char* out_of_reach = "cannot be reached any more";
+constexpr const char* out_of_reach = "can no longer be reached";
 
 // Returns whether the other end's system has acknowledged everything that was sent.
 bool is_acknowledged(int descriptor) {

@@ -75,7 +75,7 @@ bool Patience::has_time() {
 
 Error Patience::passed(const char* what) const {
   return Error(ErrorCode::deadline,
-               fmt::format("waited {:.3g} s for {}: {}; nothing more can be done collectively",
+               fmt::format("waited {:.3g} s for {}: {}; the session is broken: close it",
                            seconds_of(monotonic_ns() - began_ns_), what,
                            life_ != nullptr ? life_->suspicion() : "a rank is missing or hangs"));
 }

@@ -24,10 +24,10 @@ Status check_part(std::string_view part, std::string_view whole) {
       std::all_of(part.begin(), part.end(), [](unsigned char c) { return c >= 0x20 && c != 0x7f; });
   if (part.empty() || part == "." || part == ".." || part.size() > most_name_bytes ||
       !printable_only) {
-    return invalid_argument(fmt::format(
-        "\"{}\" is no name: give 1 to {} bytes without control characters, between '/' for "
-        "groups, and not \".\" or \"..\"",
-        printable(std::string(whole)), most_name_bytes));
+    return invalid_argument(
+        fmt::format("\"{}\" is not a valid name: give 1 to {} bytes without control characters, "
+                    "with '/' after groups, and not \".\" or \"..\"",
+                    printable(std::string(whole)), most_name_bytes));
   }
   return {};
 }
@@ -35,14 +35,14 @@ Status check_part(std::string_view part, std::string_view whole) {
 Status check_attributes(const std::vector<Attribute>& attributes, const std::string& owner) {
   std::set<std::string> names;
   if (attributes.size() > most_attributes) {
-    return invalid_argument(fmt::format("\"{}\" has {} attributes; at most {} are stored", owner,
+    return invalid_argument(fmt::format("\"{}\" has {} attributes: give at most {}", owner,
                                         attributes.size(), most_attributes));
   }
   for (const Attribute& one : attributes) {
     if (Status fine = check_attribute(one, owner); !fine.ok()) return fine;
     if (!names.insert(one.name).second) {
       return invalid_argument(
-          fmt::format("attribute \"{}\" of \"{}\" is there twice", one.name, owner));
+          fmt::format("attribute \"{}\" of \"{}\" is defined twice", one.name, owner));
     }
   }
   return {};
@@ -50,14 +50,15 @@ Status check_attributes(const std::vector<Attribute>& attributes, const std::str
 
 Status check_chunks(const ArrayDescription& one) {
   if (one.shard_extents && !one.chunk_extents) {
-    return invalid_argument(fmt::format("array \"{}\" has shards without chunks", one.name));
+    return invalid_argument(
+        fmt::format("array \"{}\" has shards but no chunks: give chunks", one.name));
   }
   if (!one.chunk_extents) return {};
   const auto grid = array::ChunkGrid::create(one.shape, *one.chunk_extents);
   if (!grid) return grid.error();
   if (!bytes_of(*one.chunk_extents, one.type)) {
-    return invalid_argument(fmt::format("array \"{}\": a chunk of {} has over 2^63 bytes", one.name,
-                                        array::extents_text(*one.chunk_extents)));
+    return invalid_argument(fmt::format("array \"{}\": a chunk of {} has more than 2^63 bytes",
+                                        one.name, array::extents_text(*one.chunk_extents)));
   }
   if (!one.shard_extents) return {};
   if (one.shard_extents->size() != one.shape.dimensions()) {
@@ -68,7 +69,7 @@ Status check_chunks(const ArrayDescription& one) {
     const std::int64_t shard = (*one.shard_extents)[d];
     if (shard < 1 || shard % (*one.chunk_extents)[d] != 0) {
       return invalid_argument(fmt::format(
-          "array \"{}\": a shard's extent {} along dimension {} is no multiple of a chunk's {}",
+          "array \"{}\": a shard's extent {} along dimension {} is not a multiple of a chunk's {}",
           one.name, shard, d, (*one.chunk_extents)[d]));
     }
   }
@@ -93,22 +94,23 @@ Status check_array(const ArrayDescription& one) {
   if (Status fine = check_name(one.name); !fine.ok()) return fine;
   if (auto bytes = one.shape.bytes(one.type); !bytes) return bytes.error();
   if (one.grows && one.order != array::Order::row_major) {
-    return invalid_argument(fmt::format(
-        "array \"{}\" grows along dimension 0, which has to be the slowest: give row-major order",
-        one.name));
+    return invalid_argument(
+        fmt::format("array \"{}\" has steps along dimension 0, which must be the slowest "
+                    "dimension: give row-major order",
+                    one.name));
   }
   if (one.is_scalar && (one.shape.extents() != array::Indices{1} || one.grows ||
                         !one.dimension_names.empty() || one.shard_extents)) {
-    return invalid_argument(fmt::format(
-        "array \"{}\" has one element without dimensions, so it has no names for them, does not "
-        "grow and lies in no shards",
-        one.name));
+    return invalid_argument(
+        fmt::format("array \"{}\" is a single element without dimensions: give no dimension names, "
+                    "steps or shards",
+                    one.name));
   }
   if (!one.dimension_names.empty() &&
       one.dimension_names.size() != static_cast<std::size_t>(one.shape.dimensions())) {
-    return invalid_argument(fmt::format("array \"{}\" has {} dimensions and {} names for them",
-                                        one.name, one.shape.dimensions(),
-                                        one.dimension_names.size()));
+    return invalid_argument(
+        fmt::format("array \"{}\" has {} dimensions, but {} dimension names are given", one.name,
+                    one.shape.dimensions(), one.dimension_names.size()));
   }
   for (const std::string& name : one.dimension_names) {
     if (Status fine = check_part(name, name); !fine.ok()) return fine;
@@ -117,8 +119,9 @@ Status check_array(const ArrayDescription& one) {
     }
   }
   if (!one.fill.empty() && one.fill.size() != static_cast<std::size_t>(one.type.bytes())) {
-    return invalid_argument(fmt::format("array \"{}\": a fill value of {} bytes for {}", one.name,
-                                        one.fill.size(), one.type.name()));
+    return invalid_argument(
+        fmt::format("array \"{}\": the fill value has {} bytes, but the type is {}", one.name,
+                    one.fill.size(), one.type.name()));
   }
   if (Status fine = check_chunks(one); !fine.ok()) return fine;
   if (Status fine = check_codecs(one); !fine.ok()) return fine;
@@ -138,8 +141,8 @@ Status check_dimensions(const FileDescription& file) {
       const auto [found, fresh] = lengths.emplace(one.dimension_names[d], here);
       if (!fresh && (found->second.extent != here.extent || found->second.grows != here.grows)) {
         return invalid_argument(
-            fmt::format("dimension \"{}\" has another length in array \"{}\" than before: {} and "
-                        "{}, or grows in one of them only",
+            fmt::format("dimension \"{}\" has another length in array \"{}\" than in an earlier "
+                        "array: {} and {}, or has steps in only one of them",
                         one.dimension_names[d], one.name, here.extent, found->second.extent));
       }
     }
@@ -150,14 +153,15 @@ Status check_dimensions(const FileDescription& file) {
 Status check_able(const FileDescription& file, const FormatAbilities& able,
                   std::string_view format) {
   const auto lacks = [&](const std::string& name, std::string_view what) -> Error {
-    Error error =
-        invalid_argument(fmt::format("array \"{}\": the format {} has no {}", name, format, what));
+    Error error = invalid_argument(
+        fmt::format("array \"{}\": the format {} does not support {}", name, format, what));
     error.code = ErrorCode::unsupported;
     return error;
   };
   if (!able.several_arrays && file.arrays.size() != 1) {
-    return invalid_argument(fmt::format("{} arrays in a file of the format {}, which holds one",
-                                        file.arrays.size(), format));
+    return invalid_argument(
+        fmt::format("{} arrays are defined in a file of the format {}, which can hold one",
+                    file.arrays.size(), format));
   }
   const bool group_attributes =
       std::any_of(file.groups.begin(), file.groups.end(),
@@ -223,15 +227,15 @@ Status check_attribute(const Attribute& attribute, const std::string& owner) {
   const auto* const texts = std::get_if<std::vector<std::string>>(&attribute.value);
   if ((text != nullptr && has_null(*text)) ||
       (texts != nullptr && std::any_of(texts->begin(), texts->end(), has_null))) {
-    return invalid_argument(
-        fmt::format("attribute \"{}\" of \"{}\" has a null character, at which texts of files end",
-                    attribute.name, owner));
+    return invalid_argument(fmt::format(
+        "attribute \"{}\" of \"{}\" contains a null character, which texts in files cannot",
+        attribute.name, owner));
   }
   const std::size_t bytes = attribute_bytes(attribute.value);
   if (bytes > most_attribute_bytes) {
     return invalid_argument(
-        fmt::format("attribute \"{}\" of \"{}\" has {} bytes; at most {} are "
-                    "stored, put more into an array",
+        fmt::format("attribute \"{}\" of \"{}\" has {} bytes, but at most {} can be stored: use an "
+                    "array instead",
                     attribute.name, owner, bytes, most_attribute_bytes));
   }
   return {};
@@ -250,18 +254,18 @@ Status check_description(const FileDescription& file, const FormatAbilities& abi
                          std::string_view format) {
   if (file.arrays.size() > most_arrays || file.groups.size() > most_arrays) {
     return invalid_argument(
-        fmt::format("{} arrays and {} groups in one file: give at most {} of each",
+        fmt::format("{} arrays and {} groups are defined in one file: give at most {} of each",
                     file.arrays.size(), file.groups.size(), most_arrays));
   }
   if (file.alignment < 0) {
-    return invalid_argument(
-        fmt::format("alignment {}: give at least 1, or 0 to leave it open", file.alignment));
+    return invalid_argument(fmt::format(
+        "alignment is {}: give at least 1, or 0 to let the format choose", file.alignment));
   }
   std::set<std::string> names;
   for (const ArrayDescription& one : file.arrays) {
     if (Status fine = check_array(one); !fine.ok()) return fine;
     if (!names.insert(one.name).second) {
-      return invalid_argument(fmt::format("array \"{}\" is there twice", one.name));
+      return invalid_argument(fmt::format("array \"{}\" is defined twice", one.name));
     }
   }
   std::set<std::string> groups;
@@ -270,7 +274,7 @@ Status check_description(const FileDescription& file, const FormatAbilities& abi
       if (Status fine = check_name(one.name); !fine.ok()) return fine;
     }
     if (!groups.insert(one.name).second) {
-      return invalid_argument(fmt::format("group \"{}\" is there twice", one.name));
+      return invalid_argument(fmt::format("group \"{}\" is defined twice", one.name));
     }
     if (Status fine = check_attributes(one.attributes, one.name); !fine.ok()) return fine;
   }

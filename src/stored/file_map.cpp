@@ -27,11 +27,12 @@ Result<const StoredArray*> FileMap::get(std::string_view name) const {
   for (const StoredTexts& one : texts) {
     if (one.array.description.name == name) {
       return unsupported(
-          "its texts are of any length, which weir/files.h and Python's weir.open() read");
+          "its texts have variable length: read them with weir/files.h or with weir.open() of "
+          "Python");
     }
   }
   return invalid_argument(
-      fmt::format("there is no array \"{}\" in the file", printable(std::string(name))));
+      fmt::format("the file has no array \"{}\"", printable(std::string(name))));
 }
 
 std::optional<std::int64_t> FileMap::steps() const {

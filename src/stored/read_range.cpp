@@ -23,7 +23,7 @@ Result<bool> read_range(const ExtentMap& map, DataFileCache& files, std::int64_t
   error.operation = "read";
   error.file = opened.value()->path();
   error.offset = offset + moved;
-  error.message = fmt::format("the file ends after {} of the {} bytes that its header tells of",
+  error.message = fmt::format("the file ends after {} of the {} bytes that its header describes",
                               moved, slice.bytes);
   return error;
 }

@@ -129,7 +129,7 @@ Status StoredFiles::sync(const SyncedHere& synced_here) {
     if (const Error* const loss = open_->loss_since(path, since)) {
       Error error = *loss;
       error.message = fmt::format(
-          "what was written may be lost, as it could not be made durable ({}): write it again",
+          "written data may be lost, because it could not be made durable ({}): write it again",
           loss->message);
       return error;
     }

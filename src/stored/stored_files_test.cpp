@@ -61,7 +61,7 @@ TEST(StoredFiles, BytesThatWentNowhereAreAnError) {
       const Status moved = writes ? written : files.read(ranges, traffic);
       ASSERT_FALSE(moved.ok());
       EXPECT_EQ(moved.error().code, ErrorCode::short_transfer);
-      const std::string counted = fmt::format("30 asked for, {} moved", number == 3 ? 20 : 0);
+      const std::string counted = fmt::format("30 requested, {} moved", number == 3 ? 20 : 0);
       EXPECT_NE(moved.error().text().find(counted), std::string::npos) << moved.error().text();
     }
   }

@@ -12,10 +12,11 @@ namespace weir::storage {
 
 Result<File> File::open(const std::string& path, const OpenOptions& options) {
   if (!options.read && !options.write) {
-    return invalid_argument("cannot open " + path + ": neither reading nor writing is asked for");
+    return invalid_argument("cannot open " + path + ": neither reading nor writing was requested");
   }
   if (!options.write && options.truncate) {
-    return invalid_argument("cannot open " + path + ": emptying it needs writing");
+    return invalid_argument("cannot open " + path +
+                            ": it can be emptied only if it is opened for writing");
   }
   int flags = O_CLOEXEC;
   flags |= !options.write ? O_RDONLY : (options.read ? O_RDWR : O_WRONLY);
@@ -33,7 +34,7 @@ Result<File> File::open(const std::string& path, const OpenOptions& options) {
     Error error = system_failure("open", path, -1, reason);
     if (reason == EINVAL && options.direct) {
       error.code = ErrorCode::unsupported;
-      error.message += "; this file system has no O_DIRECT: run without direct I/O";
+      error.message += "; this file system does not support O_DIRECT: run without direct I/O";
     }
     return error;
   }

@@ -62,7 +62,8 @@ Status make_incomplete_folder(const std::string& path, const Striping& striping)
   const std::string target = committed_path(path);
   if (std::filesystem::exists(target, failed) && !(std::filesystem::is_directory(target, failed) &&
                                                    std::filesystem::is_empty(target, failed))) {
-    return invalid_argument("there is something already; remove it or give another name", path);
+    return invalid_argument("the name is already in use: remove what has it, or give another name",
+                            path);
   }
   const std::string temporary = incomplete_path(path);
   const auto left = std::filesystem::symlink_status(temporary, failed).type();
@@ -72,8 +73,8 @@ Status make_incomplete_folder(const std::string& path, const Striping& striping)
                                       temporary + "/" + mark, failed));
     if (!folder || (!marked && !std::filesystem::is_empty(temporary, failed))) {
       return invalid_argument(
-          "this name is needed for a folder in the making, and what is there was not left by an "
-          "earlier run; remove it",
+          "an unfinished folder needs this name, and what has it was not left by an earlier run: "
+          "remove it",
           temporary);
     }
     failed.clear();

@@ -41,10 +41,8 @@ Status check_is_known(const KnownFile* known, const std::string& path, const Res
   if (is_itself && !opened) return {};  // the error of opening is more informative
   const auto now = is_itself ? identity_of(opened.value().descriptor()) : identity_of(known->path);
   if (now == known->identity) return {};
-  return invalid_argument(
-      "another file has taken its place, or it was removed, since it was opened here: open it "
-      "again",
-      known->path);
+  return invalid_argument("it was replaced or removed after it was opened here: open it again",
+                          known->path);
 }
 
 }  // namespace weir::storage

@@ -14,17 +14,17 @@ Result<StripedSystem> striped_system_of(const std::string& folder, const Stripin
   if (type == "lustre") return StripedSystem::lustre;
   if (type != "ceph" && type != "fuse.ceph-fuse") {
     return Error(ErrorCode::unsupported,
-                 fmt::format("{} lets no program choose how a file is striped, as Lustre and "
-                             "CephFS do; leave it out",
+                 fmt::format("on {} programs cannot choose how a file is striped (on Lustre and "
+                             "CephFS they can): leave it out",
                              type),
                  folder);
   }
   if (striping.first_target > 0) {
-    return Error(ErrorCode::unsupported, "CephFS chooses the first target itself; leave it out",
+    return Error(ErrorCode::unsupported, "CephFS chooses the first target itself: leave it out",
                  folder);
   }
   if (striping.count == Striping::all_targets) {
-    return Error(ErrorCode::unsupported, "CephFS has no count of all targets; give a number",
+    return Error(ErrorCode::unsupported, "CephFS has no setting for all targets: give a number",
                  folder);
   }
   return StripedSystem::ceph;

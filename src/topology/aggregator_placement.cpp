@@ -40,10 +40,10 @@ Result<AggregatorPlacement> AggregatorPlacement::create(const Topology& topology
                                                         std::int64_t aggregators_per_group,
                                                         const AggregatorLimits& limits) {
   if (aggregators_per_group < 1 || limits.per_node < 0 || limits.targets < 1) {
-    return invalid_argument(fmt::format(
-        "{} aggregators, at most {} per node, for {} targets: give at least 1, and 0 per "
-        "node for all its ranks",
-        aggregators_per_group, limits.per_node, limits.targets));
+    return invalid_argument(
+        fmt::format("{} aggregators, at most {} per node, are given for {} targets: give at least "
+                    "1, and 0 per node for all its ranks",
+                    aggregators_per_group, limits.per_node, limits.targets));
   }
   return AggregatorPlacement(topology, within, aggregators_per_group, limits);
 }

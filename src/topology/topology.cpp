@@ -39,8 +39,8 @@ Result<Topology> Topology::single_node(std::int64_t ranks) { return filled(ranks
 
 Result<Topology> Topology::filled(std::int64_t ranks, std::int64_t ranks_per_node) {
   if (ranks < 1 || ranks_per_node < 1) {
-    return invalid_argument(
-        fmt::format("a topology of {} ranks, {} per node: give at least 1", ranks, ranks_per_node));
+    return invalid_argument(fmt::format("a topology has {} ranks, {} per node: give at least 1",
+                                        ranks, ranks_per_node));
   }
   const Stretch all{ranks, 0, (ranks - 1) / ranks_per_node + 1, ranks_per_node};
   return of_stretches({&all, 1});
@@ -61,8 +61,8 @@ Result<Topology> Topology::of_stretches(std::span<const Stretch> stretches) {
                       stretch.first_node <= most_ranks && stretch.block <= most_ranks;
     if (!fits) {
       return invalid_argument(fmt::format(
-          "a stretch of {} ranks on {} nodes from node {} on, in blocks of {}: give at least 1 of "
-          "each, no more nodes than ranks, and at most {} ranks in all",
+          "a part of a topology has {} ranks on {} nodes from node {} on, in blocks of {}: give at "
+          "least 1 of each, no more nodes than ranks, and at most {} ranks in all",
           stretch.ranks, stretch.nodes, stretch.first_node, stretch.block, most_ranks));
     }
     tables->first_rank.push_back(topology.ranks_);
@@ -70,11 +70,10 @@ Result<Topology> Topology::of_stretches(std::span<const Stretch> stretches) {
     topology.nodes_ = std::max(topology.nodes_, stretch.first_node + stretch.nodes);
     tables->stretches.push_back(stretch);
   }
-  if (topology.ranks_ == 0) return invalid_argument("a topology of no rank: give at least 1");
+  if (topology.ranks_ == 0) return invalid_argument("a topology has no rank: give at least 1");
   if (topology.nodes_ > topology.ranks_) {
     return invalid_argument(
-        fmt::format("a topology of {} ranks on {} nodes: number the nodes "
-                    "from 0 on without gaps",
+        fmt::format("a topology has {} ranks on {} nodes: number the nodes from 0 on without gaps",
                     topology.ranks_, topology.nodes_));
   }
   topology.nodes_per_group_ = topology.nodes_;
@@ -142,7 +141,7 @@ void Topology::index_nodes(Tables& tables, std::int64_t nodes) {
 Result<Topology> Topology::with_io_groups(std::int64_t nodes_per_group) const {
   if (nodes_per_group < 1) {
     return invalid_argument(
-        fmt::format("I/O groups of {} nodes: give at least 1", nodes_per_group));
+        fmt::format("I/O groups have {} nodes: give at least 1", nodes_per_group));
   }
   Topology grouped = *this;
   grouped.nodes_per_group_ = std::min(nodes_per_group, nodes_);
@@ -159,8 +158,7 @@ Result<Topology> Topology::with_io_groups(std::int64_t nodes_per_group) const {
 Result<Topology> Topology::with_io_groups(std::span<const std::int64_t> group_of_node) const {
   if (static_cast<std::int64_t>(group_of_node.size()) != nodes_) {
     return invalid_argument(
-        fmt::format("I/O groups of {} nodes for a topology of {}: give one per "
-                    "node",
+        fmt::format("I/O groups are given for {} nodes, but the topology has {}: give one per node",
                     group_of_node.size(), nodes_));
   }
   Topology grouped = *this;
@@ -172,8 +170,7 @@ Result<Topology> Topology::with_io_groups(std::span<const std::int64_t> group_of
   if (grouped.groups_ > nodes_ ||
       *std::min_element(group_of_node.begin(), group_of_node.end()) < 0) {
     return invalid_argument(
-        fmt::format("{} I/O groups of {} nodes: number them from 0 on without "
-                    "gaps",
+        fmt::format("there are {} I/O groups of {} nodes: number them from 0 on without gaps",
                     grouped.groups_, nodes_));
   }
   tables->first_in_group.assign(static_cast<std::size_t>(grouped.groups_) + 1, 0);

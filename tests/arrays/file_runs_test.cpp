@@ -72,7 +72,7 @@ TEST_F(Files, AreMadeByOneRunAtATime) {
     {
       File second = session.create_file(file_of(format), as(format.c_str()));
       static_cast<void>(second.define<std::int32_t>("grid", plane));
-      EXPECT_REFUSED([&] { second.begin_step(); }, "this program has it open for writing");
+      EXPECT_REFUSED([&] { second.begin_step(); }, "this program already has it open for writing");
     }
     first.end_step();
     first.close();
@@ -86,7 +86,7 @@ TEST_F(Files, AreMadeByOneRunAtATime) {
   // Arrays in files of their own, as well.
   auto array = session.create<std::int32_t>(path("array"), plane);
   EXPECT_REFUSED([&] { static_cast<void>(session.create<std::int32_t>(path("array"), plane)); },
-                 "this program has it open for writing");
+                 "this program already has it open for writing");
   array.close();
   session.create<std::int32_t>(path("array"), plane).close();
 }
@@ -113,7 +113,7 @@ TEST_F(Files, GetStepsFromOneRunAtATime) {
       file.end_step();
     };
     first.begin_step();
-    EXPECT_REFUSED([&] { second.begin_step(); }, "this program has it open for writing");
+    EXPECT_REFUSED([&] { second.begin_step(); }, "this program already has it open for writing");
     first.array("density").write(blocks, part_of_step<double>(blocks, cube, 1, 1));
     first.end_step();
     add(first, 2);

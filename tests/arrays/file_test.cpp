@@ -368,9 +368,9 @@ TEST_F(Files, ChunksThatNobodyGaveFitTheBlocksOfTheRanks) {
     const char* by;
   };
   const Extents large = {std::int64_t{64} * size_of_world(), 256, 256};  // 32 MiB for each rank
-  for (const Wanted& wanted : {Wanted{"zarr", nullptr, "the format zarr wants some"},
-                               {"zarr", "crc32c", "a codec wants some"},
-                               {"hdf5", "fletcher32", "a codec wants some"},
+  for (const Wanted& wanted : {Wanted{"zarr", nullptr, "the format zarr needs chunks"},
+                               {"zarr", "crc32c", "a codec needs chunks"},
+                               {"hdf5", "fletcher32", "a codec needs chunks"},
                                {"hdf5", nullptr, nullptr}}) {
     SCOPED_TRACE(wanted.format);
     Session session(MPI_COMM_WORLD);
@@ -393,7 +393,7 @@ TEST_F(Files, ChunksThatNobodyGaveFitTheBlocksOfTheRanks) {
           << weir_last_error();
       const std::string told = text;
       if (wanted.by == nullptr) {
-        EXPECT_EQ(told.find("chosen as none were given"), std::string::npos) << told;
+        EXPECT_EQ(told.find("which Weir chose because none were given"), std::string::npos) << told;
         continue;
       }
       for (const std::string part :

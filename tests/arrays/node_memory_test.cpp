@@ -131,7 +131,7 @@ TEST_F(NodeMemory, TheLeastBuffersAreEnoughAndOneByteLessIsAnError) {
   EXPECT_EQ(session, nullptr);
   const std::string text = weir_last_error();
   EXPECT_NE(text.find("rank 3: "), std::string::npos) << text;
-  EXPECT_NE(text.find("buffers of 65536 bytes want "), std::string::npos) << text;
+  EXPECT_NE(text.find("buffers of 65536 bytes need "), std::string::npos) << text;
   EXPECT_NE(text.find("buffer_bytes"), std::string::npos) << text;
   EXPECT_EQ(text.find('\n'), std::string::npos) << text;
 }

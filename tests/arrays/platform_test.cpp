@@ -104,7 +104,7 @@ TEST_F(Platform, IsRefusedOnEveryRankAlike) {
   options.platform = wrong.c_str();
   expect_refused(options, "latencies_seconds.shared_write is -1: give 0 to");
   describe("\x01[[[[");
-  expect_refused(options, "line 1 is no TOML");
+  expect_refused(options, "line 1 is not TOML");
   // NOLINTNEXTLINE(concurrency-mt-unsafe): the only thread
   if (rank_of_world() == 0) ::setenv(variable, missing.c_str(), 1);
   options.platform = nullptr;

@@ -118,7 +118,8 @@ TEST_F(Refusal, Distributions) {
       {"dimensions", with([](Call& c) { c.dimensions = 17; }), "dimensions is 17"},
       {"no dimension", with([](Call& c) { c.dimensions = 0; }), "dimensions is 0"},
       {"extent", with([](Call& c) { c.shape[1] = -3; }), "extent -3 of dimension 1"},
-      {"words", with([](Call& c) { c.formats = "BLOCK"; }), "'BLOCK': 1 words for 2 dimensions"},
+      {"words", with([](Call& c) { c.formats = "BLOCK"; }),
+       "'BLOCK', which has 1 words for 2 dimensions"},
       {"format", with([](Call& c) { c.formats = "BLOCK, ROUND"; }), "ROUND"},
       {"grid", with([&](Call& c) { c.distribution_options.grid = grid.data(); }), "0 processes"},
       {"ranks", with([&](Call& c) { c.distribution_options.grid = large.data(); }), "64 x 1"},
@@ -159,7 +160,8 @@ TEST_F(Refusal, Arrays) {
        "2147483648 x 2147483648"},
       {"order", with([](Call& c) { c.array_options.order = -1; }), "order is -1"},
       {"files", with([](Call& c) { c.array_options.files = 3; }), "files is 3"},
-      {"no chunks", with([](Call& c) { c.array_options.files = 1; }), "there are no chunks"},
+      {"no chunks", with([](Call& c) { c.array_options.files = 1; }),
+       "only chunks can be stored in several files"},
       {"chunk", with([&](Call& c) { c.array_options.chunks = chunks.data(); }), "chunks"},
       {"hints", with([&](Call& c) { c.array_options.typical_request = chunks.data(); }),
        "typical_request"},
@@ -205,7 +207,7 @@ TEST_F(Refusal, Requests) {
       {"distribution", with([](Transfer& t, auto&, auto&) { t.distribution = nullptr; }),
        "distribution is null"},
       {"shape", with([&](Transfer& t, auto&, auto&) { t.distribution = other_->get(); }),
-       "distribution is of shape 8 x 7"},
+       "distribution has the shape 8 x 7"},
       {"data", with([](Transfer& t, auto&, auto&) { t.data = nullptr; }), "data is null"},
       {"bytes", with([](Transfer& t, auto&, auto&) { t.data_bytes = 8; }), "data_bytes is 8"},
       {"type", with([](Transfer& t, auto&, auto&) { t.data_type = "int64"; }),
@@ -218,7 +220,7 @@ TEST_F(Refusal, Requests) {
        "memory.ghost_upper[1] is -2"},
       {"ghosts and strides",
        with([](auto&, weir_memory& m, auto&) { m.ghost_lower = m.strides = strides.data(); }),
-       "ghost cells too"},
+       "ghost cells are both given"},
       {"section outside", with([](Transfer& t, auto&, weir_section& s) {
          s = {start.data(), count.data(), nullptr};
          t.section = &s;
@@ -306,7 +308,7 @@ TEST_F(Refusal, WritingWhatIsOpenForReading) {
   options.read_only = 1;
   auto array = session_->open(path("a"), options);
   EXPECT_EQ(weir_write(array.get(), rows_->get(), data_.data()), WEIR_E_ARGUMENT);
-  EXPECT_NE(std::string(weir_last_error()).find("open for reading only"), std::string::npos);
+  EXPECT_NE(std::string(weir_last_error()).find("is open read-only"), std::string::npos);
 }
 
 TEST_F(Refusal, SessionOptions) {
@@ -330,7 +332,7 @@ TEST_F(Refusal, SessionOptions) {
       {"reserved", open([](auto& o) { o.reserved[3] = 1; }), "reserved"},
       {"stripe", open([](auto& o) { o.stripe_bytes = -4; }), "stripe_bytes is -4"},
       {"alignment", open([](auto& o) { o.alignment_bytes = INT64_MAX; }),
-       "alignment_bytes is 9223372036854775807: give 0 for what Weir chooses, or at most"},
+       "alignment_bytes is 9223372036854775807: give 0 to let Weir choose, or at most"},
   };
   for (const Case& wrong : cases) expect_refused(wrong);
 }

@@ -1,5 +1,5 @@
 // Regions that each rank names in the call: together and alone, with and without strides, against
-// an array in memory; what overlaps or reaches outside; in files of every format.
+// an array in memory; what overlaps or ends outside; in files of every format.
 #include <algorithm>
 #include <fstream>
 #include <random>
@@ -242,12 +242,12 @@ TEST_F(Regions, AreRefusedOnAllRanks) {
       }
     }
   };
-  refused({{7, 0}, {2, 6}}, "reaches outside");
+  refused({{7, 0}, {2, 6}}, "ends outside");
   refused({{9, 0}, {0, 6}}, "starts outside");
   refused({{-1, 0}, {1, 6}}, "starts outside");
-  refused({{0, 0}, {-1, 6}}, "cannot be negative");
-  refused({{0, 0}, {1, 4}, {1, 2}}, "reaches outside");
-  refused({{0, 0}, {1, 1}, {1, 0}}, "a stride is at least 1");
+  refused({{0, 0}, {-1, 6}}, "give a count of at least 0");
+  refused({{0, 0}, {1, 4}, {1, 2}}, "ends outside");
+  refused({{0, 0}, {1, 1}, {1, 0}}, "give a stride of at least 1");
   refused({{0}, {1}}, "region.dimensions is 1");
   refused({{0, 0}, {1}}, "region.dimensions is -1");
   refused({{0, 0}, {}}, "region.extent is null");

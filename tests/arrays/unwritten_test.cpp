@@ -106,7 +106,7 @@ TEST_F(Unwritten, ArraysAreAnErrorWhereThatIsAskedFor) {
     file.begin_step();
     write(first, 1);
     const std::string told = end_of_step(file);
-    EXPECT_NE(told.find("step 0 is not committed, as no rank wrote \"second\" in it (1 of 2"),
+    EXPECT_NE(told.find("step 0 is not committed, because no rank wrote \"second\" in it (1 of 2"),
               std::string::npos)
         << told;
     EXPECT_EQ(file.steps(), 0);

@@ -92,7 +92,7 @@ contains
     call array%create(session, path('refused_region'), [2, 2 * ranks], 'float64')
     mine = 1
     call weir_write_region(array, [1, 2 * rank + 2], mine, status=status)
-    call check(status == weir_e_argument .and. told('reaches outside'), 'a region beyond the array')
+    call check(status == weir_e_argument .and. told('ends outside'), 'a region beyond the array')
     call weir_write_region(array, [1], mine, status=status)
     call check(status == weir_e_argument .and. told('region.dimensions'), 'too few numbers')
     call weir_write_region(array, [1, 1], mine, stride=[1], status=status)

@@ -109,7 +109,7 @@ contains
     data = rank
     reasons = weir_session_explain(session, weir_direction_write, &
                                    [weir_transfer(array, mine, data)])
-    call check(index(reasons, 'seconds') > 0, 'what each strategy is reckoned to take')
+    call check(index(reasons, 'seconds') > 0, 'the estimated time of each strategy')
     call weir_write(array, mine, data)
     call session%figures(figures)
     call check(figures%bytes_asked == 400, 'bytes of this rank''s memory')
@@ -175,7 +175,7 @@ contains
     call check(status == weir_ok, 'closed')
     call array%open(session, path('durable'), weir_open_options(read_only=.true.))
     call weir_write(array, mine, data, status=status)
-    call check(status == weir_e_argument .and. told('reading only'), 'open for reading only')
+    call check(status == weir_e_argument .and. told('read-only'), 'an array that is open read-only')
   end subroutine
 
   subroutine test_integer_communicator()

@@ -184,7 +184,7 @@ def test_a_file_with_a_damaged_shard_gets_no_steps(tmp_path: Path) -> None:
     handle.close()
     shard = path / "x" / "c.1.0"
     flip(shard, shard.stat().st_size - 10)
-    with pytest.raises(weir.Error, match="weir check tells which"):
+    with pytest.raises(weir.Error, match="weir check names the shard"):
         drop_steps(path, 6)
     drop_steps(path, 4)
     assert check(path).findings == []

@@ -63,7 +63,7 @@ def test_later_steps_are_gone_for_all_readers(
             # What the program holds shows it, too.
             assert {array.shape[0] for array in growing} == {steps}
             assert steps_seen_elsewhere(path, name, growing[0].name) in (steps, None)
-        with pytest.raises(weir.Error, match="2 steps are to be kept of 1: give 0 to 1"):
+        with pytest.raises(weir.Error, match="steps is 2, but the file has 1 steps: give 0 to 1"):
             truncate(path, 2)
 
 

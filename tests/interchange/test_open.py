@@ -141,7 +141,7 @@ def test_files_that_are_none_are_refused(tmp_path: Path) -> None:
     with pytest.raises(weir.UnsupportedError, match="neither HDF5 nor NetCDF"):
         weir.open(tmp_path / "text")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(weir.UnsupportedError, match=r"the folder is no Zarr: it has no zarr\.json"):
+    with pytest.raises(weir.UnsupportedError, match=r"not a Zarr store: it has no zarr\.json"):
         weir.open(tmp_path / "folder")
 
 

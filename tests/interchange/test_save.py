@@ -94,7 +94,7 @@ def test_a_folder_that_is_no_zarr_store_is_never_replaced(tmp_path: Path) -> Non
     path = tmp_path / "a.zarr"
     path.mkdir()
     (path / "thesis.tex").write_text("all of it")
-    with pytest.raises(weir.Error, match="there is something already"):
+    with pytest.raises(weir.Error, match="the name is already in use"):
         weir.save(path, {"a": [3]}, overwrite=True)
     assert (path / "thesis.tex").read_text() == "all of it"
 

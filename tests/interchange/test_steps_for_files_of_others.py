@@ -68,10 +68,10 @@ def test_steps_and_reasons(tmp_path: Path) -> None:
         ("two.h5", 'no room for steps in "u": the index of its chunks is a B-tree of version 2'),
         ("tree.nc", "the index of its chunks is a B-tree of version 1"),
         ("several.h5", "its compressed chunks hold 2 steps each"),
-        ("several.h5", "weir convert --chunks u=1,5,7 makes a file that gets steps"),
-        ("plain.h5", "its chunks have no filter, and get places only when HDF5's library"),
-        ("block.h5", 'array "u" cannot be read: it is chunked in a file with a user block'),
-        ("a.zarr", "no array of the folder is marked as growing, as Zarr does not say"),
+        ("several.h5", "weir convert --chunks u=1,5,7 writes a file to which steps can be added"),
+        ("plain.h5", "its chunks have no filter, and only HDF5's library can allocate them"),
+        ("block.h5", 'array "u" cannot be read: it has chunks, and the file has a user block'),
+        ("a.zarr", "no array of the folder is marked as growing, because Zarr does not record"),
         ("a.zarr", "weir convert --steps ARRAY"),
     ):
         assert reason in said[name], name

@@ -255,7 +255,7 @@ def test_texts_are_read_by_their_own_call(tmp_path: Path) -> None:
             file.handle.read(numbers["words"], [0, 0], [5, 7], [1, 1], room.reshape(5, 7))
         with pytest.raises(weir.Error, match=r"files_read\(\)"):
             file.handle.read_texts(numbers["numbers"], [0], [3], [1])
-        with pytest.raises(weir.Error, match="no array number 2"):
+        with pytest.raises(weir.Error, match="array is 2, but the file has"):
             file.handle.read_texts(2, [0], [3], [1])
 
 

@@ -124,7 +124,7 @@ def changed(path: Path, **changes: Any) -> weir.StoredFile:
         ({"filters": [{"id": "delta", "dtype": ">f8"}]}, "delta of numbers of another type"),
         ({"filters": [{"id": "bitround", "keepbits": 4}]}, "encoded by numcodecs.bitround"),
         ({"compressor": {"id": "lzma"}}, "encoded by numcodecs.lzma"),
-        ({"dtype": "|O"}, r"no text of a kind that Weir has: \|O"),
+        ({"dtype": "|O"}, r"texts of a type that Weir supports: \|O"),
         ({"dtype": [["x", "<f4"]]}, "a compound"),
         ({"dtype": "<M8[Y]", "fill_value": 0}, "units of Y"),
         ({"dimension_separator": "-"}, "another separator"),
@@ -183,7 +183,7 @@ def test_an_array_alone_and_one_that_is_damaged(tmp_path: Path) -> None:
     with weir.open(path) as file, pytest.raises(weir.StorageError, match="chunk 1"):
         next(iter(file.arrays.values()))[...]
     (path / ".zarray").write_text("[" * 100_000)
-    with pytest.raises(weir.StorageError, match="levels deep"):
+    with pytest.raises(weir.StorageError, match="levels"):
         weir.open(path)
 
 

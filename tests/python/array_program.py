@@ -377,7 +377,7 @@ def wrong_regions(folder: Path) -> None:
             (((0,), good), "lower or stride has another number of dimensions"),
             ((at, good, (1,)), "lower or stride has another number of dimensions"),
             (("ab", good), "not usable as a region"),
-            (((2 * COMM.size - 1, 0), good), "reaches outside"),
+            (((2 * COMM.size - 1, 0), good), "ends outside"),
         ]
         for call in (array.write_region, array.write_region_begin):
             for given, text in wrong:
@@ -486,7 +486,7 @@ def files(folder: Path) -> None:
                     expected = part_of(whole, rows) + 100 * number
                     np.testing.assert_array_equal(file["field"].read(rows), expected)
                 np.testing.assert_array_equal(file["mask"].read(blocks), part_of(whole % 2, blocks))
-                refused(weir.ArgumentError, "reading only", file.begin_step)
+                refused(weir.ArgumentError, "read-only", file.begin_step)
 
 
 def left_by_exception(folder: Path) -> None:

@@ -27,16 +27,16 @@ OF_A_LIST = (
     [
         (OF_A_LIST, "rank 1: write: data is a list of float, no NumPy array: the elements of array "
                     "2 'a' (8 x 8 float64) are float64"),
-        ("rank 0: weir_write_many: data_shape[0] is 3: this rank's part has extent 4 there",
-         "rank 0: write: data.shape[0] is 3: this rank's part has extent 4 there"),
+        ("rank 0: weir_write_many: data_shape[0] is 3, but this rank's part has extent 4 there",
+         "rank 0: write: data.shape[0] is 3, but this rank's part has extent 4 there"),
         ("rank 0: weir_read_many: data_type is 'float32': the elements of a are float64",
          "rank 0: read: data.dtype is 'float32': the elements of a are float64"),
-        ("array 4 't' is not in its file yet: begin a step (weir_file_step_begin)",
-         "array 4 't' is not in its file yet: begin a step (begin_step)"),
+        ("array 4 't' is not in its file yet: begin a step first (weir_file_step_begin)",
+         "array 4 't' is not in its file yet: begin a step first (begin_step)"),
         ("weir_array_sync: array is null", "sync: the array is None, or was closed"),
         ("weir_array_create: session is null", "create: the session is None, or was closed"),
-        ("weir_file_create: options.format is null and 'f.xyz' ends in none of .h5: give a format",
-         "create_file: format is None and 'f.xyz' ends in none of .h5: give a format"),
+        ("weir_file_create: options.format is null and 'f.x' does not end in any of .h5: give one",
+         "create_file: format is None and 'f.x' does not end in any of .h5: give one"),
         ("rank 0: options.strategy is 'foo'", "rank 0: strategy is 'foo'"),
     ],
 )  # fmt: skip

@@ -34,7 +34,7 @@ STRATEGIES = ["automatic", "direct", "node", "two-phase", "server-directed"]
 ENGINES = ["automatic", "posix", "io_uring", "direct-io", "mpi-io"]
 SHORT_OF_MEMORY = "call=fallocate,nth={nth},error=ENOSPC,tree=/memfd:"
 OPENING_THE_FILE, OPENING_THE_SESSION = -1, -2
-HALF_WAY = ("its first commit failed half-way", "readers may see the change")
+HALF_WAY = ("its first commit failed after a part of it", "readers may see the change")
 """In the error of a first step whose file got its name before something else failed, or of a step
 whose changes could not be taken back."""
 MOST_RANKS = 6

@@ -63,7 +63,7 @@ def test_of_a_host_whose_packets_are_lost(hosts: MakeHosts, tmp_path: Path) -> N
     texts = ends(
         tmp_path, 6, 2.0, list(range(6)), lambda _: call("hosts", "unplug", made[2].name) and None
     )
-    assert all("cannot be reached any more" in text for text in texts), texts
+    assert all("can no longer be reached" in text for text in texts), texts
     assert "on host weir-host2" in texts[0]
     assert "on host weir-host2" not in texts[5]
 

@@ -43,12 +43,12 @@ Result<CdfAttribute> encode_cdf_attribute(const Attribute& attribute, int versio
   }
   if (!number_kind(attribute.value)) {
     return invalid_argument(fmt::format(
-        "attribute \"{}\" is a list of texts, which CDF does not have", attribute.name));
+        "attribute \"{}\" is a list of texts, which CDF files cannot store", attribute.name));
   }
   const auto numbers = in_a_type_of(version, attribute.value);
   if (!numbers) {
     return invalid_argument(fmt::format(
-        "attribute \"{}\" has a number of {} for which CDF-{} has no type{}", attribute.name,
+        "attribute \"{}\" has a number of type {}, for which CDF-{} has no type{}", attribute.name,
         attribute_type(attribute.value), version, version < 5 ? "; use CDF-5" : ""));
   }
   made.type = *cdf_type(*number_kind(*numbers), version);

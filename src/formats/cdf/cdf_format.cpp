@@ -142,7 +142,7 @@ class CdfFormat final : public Format {
     const bool fits = header.version == 5 || steps <= INT32_MAX;
     const auto bytes = cdf_file_bytes(header, steps);
     if (steps < now.value() || !fits || !bytes) {
-      return invalid_argument(fmt::format("{} steps for a file of CDF-{} that has {}", steps,
+      return invalid_argument(fmt::format("steps is {}, but the file of CDF-{} has {}", steps,
                                           header.version, now.value()));
     }
     // Bytes behind the last record were left by a killed run. After they are cut off, the place
@@ -191,7 +191,7 @@ class CdfFormat final : public Format {
     auto& [file, length, header] = opened.value();
     const std::int64_t now = header.records.value_or(0);
     const auto committed = cdf_file_bytes(header, now);
-    if (!committed) return invalid_argument("the file's end is not known");
+    if (!committed) return invalid_argument("the end of the file is unknown");
     if (Status whole = check_is_whole(path, length, *committed); !whole.ok()) return whole.error();
     CdfHeader larger = header;
     Status entered = add_to_cdf_header(added, *committed, larger);
@@ -211,7 +211,7 @@ class CdfFormat final : public Format {
     if (!opened) return opened.error();
     auto& [file, length, header] = opened.value();
     const auto bytes = cdf_file_bytes(header, steps);
-    if (!bytes) return invalid_argument("the file's end is not known");
+    if (!bytes) return invalid_argument("the end of the file is unknown");
     Status done = cut(file, cdf_data_end(header, steps).value_or(*bytes));
     if (done.ok()) done = file.lengthen(*bytes);
     return done.ok() ? file.close() : done;
@@ -226,7 +226,7 @@ class CdfFormat final : public Format {
     const auto end = cdf_file_bytes(header, *header.records);
     if (end && length > *end) {
       lines.push_back(
-          fmt::format("{} bytes behind the last of {} steps: one that was not committed",
+          fmt::format("{} bytes after the last of {} steps: a step that was not committed",
                       length - *end, *header.records));
     }
     return lines;
@@ -239,9 +239,9 @@ class CdfFormat final : public Format {
                                std::int64_t committed) {
     if (bytes + cdf_padding > committed) return {};
     return Error(ErrorCode::corrupt,
-                 fmt::format("the file has {} bytes, its header tells of {}: it was cut off, and "
-                             "nothing is added to it until it is whole; weir check tells which "
-                             "steps are lost, and weir truncate drops steps",
+                 fmt::format("the file has {} bytes, but its header describes {}: it was "
+                             "truncated, so nothing can be added to it; weir check lists the steps "
+                             "that are lost, and weir truncate drops steps",
                              bytes, committed),
                  path);
   }
@@ -265,10 +265,9 @@ class CdfFormat final : public Format {
     if (last > first && first / page != (last - 1) / page) {
       return Error(
           ErrorCode::unsupported,
-          fmt::format("the header of this CDF file would change from byte {} to {}, of which a run "
-                      "that is killed could leave a part, as they are in several pages of {} "
-                      "bytes; convert the file, or give all arrays and attributes before the "
-                      "first step",
+          fmt::format("the header of this CDF file would change from byte {} to {}, in several "
+                      "pages of {} bytes, so a killed run could leave a part of the change; "
+                      "convert the file, or define all arrays and attributes before the first step",
                       first, last - 1, page));
     }
     const auto begin = static_cast<std::ptrdiff_t>(first);
@@ -281,7 +280,7 @@ class CdfFormat final : public Format {
   static Status make_places(const File& file, std::int64_t committed, const CdfHeader& larger,
                             std::size_t first) {
     const auto bytes = cdf_file_bytes(larger, 0);
-    if (!bytes) return invalid_argument("the file's end is not known");
+    if (!bytes) return invalid_argument("the end of the file is unknown");
     Status done = cut(file, committed);
     if (done.ok()) done = file.lengthen(*bytes);
     if (!done.ok()) return done;
@@ -301,7 +300,7 @@ class CdfFormat final : public Format {
                                          const std::string& path) {
     const auto stride = header.record_stride();
     if (!stride || *stride == 0) {
-      return invalid_argument("no array of this file grows", path);
+      return invalid_argument("no array of this file has steps", path);
     }
     if (header.records) return *header.records;
     const auto first = cdf_file_bytes(header, 0);

@@ -76,12 +76,11 @@ class HeaderMaker {
     if (Status fine = add_all(); !fine.ok()) return fine.error();
     header_.bytes = static_cast<std::int64_t>(encode_cdf_header(header_).size());
     if (header_.bytes > first) {
-      return Error(
-          ErrorCode::unsupported,
-          fmt::format("what is to be added does not fit: the header would have {} bytes, and the "
-                      "file has its first array at {}; convert the file, or give all arrays and "
-                      "attributes before the first step",
-                      header_.bytes, first));
+      return Error(ErrorCode::unsupported,
+                   fmt::format("the new arrays and attributes do not fit: the header would have {} "
+                               "bytes, but the first array of the file is at byte {}; convert the "
+                               "file, or define all arrays and attributes before the first step",
+                               header_.bytes, first));
     }
     if (file_.arrays.empty()) return header_;
     if (Status fine = place(there, std::max(file_bytes, header_.bytes)); !fine.ok()) {
@@ -128,7 +127,8 @@ class HeaderMaker {
     }
     if (!record && length == 0) {
       return invalid_argument(fmt::format(
-          "dimension \"{}\" has length 0, which NetCDF knows of the record dimension alone", name));
+          "dimension \"{}\" has length 0, which NetCDF allows only for the record dimension",
+          name));
     }
     const auto number = static_cast<std::int64_t>(header_.dimensions.size());
     header_.dimensions.push_back({name, record ? 0 : length});
@@ -174,9 +174,8 @@ class HeaderMaker {
     }
     if (name == record_name_ && records == header_.records) return {};
     return invalid_argument(
-        fmt::format("array \"{}\" grows along \"{}\" with {} steps, another one along \"{}\" with "
-                    "{}; a file of "
-                    "CDF has one record dimension",
+        fmt::format("array \"{}\" grows along \"{}\" with {} steps, and another array along \"{}\" "
+                    "with {}; a CDF file has only one record dimension",
                     one.name, name, records, record_name_, header_.records.value_or(0)));
   }
 
@@ -255,7 +254,7 @@ std::optional<std::string> add_array(const CdfHeader& header, const CdfVariable&
                                      const std::string& path, const RecordRoom& room,
                                      FileMap& map) {
   if (one.dimensions.size() > static_cast<std::size_t>(array::max_dimensions)) {
-    return fmt::format("it has {} dimensions; at most {} are read", one.dimensions.size(),
+    return fmt::format("it has {} dimensions, but Weir reads at most {}", one.dimensions.size(),
                        array::max_dimensions);
   }
   const bool record = header.is_record(one);

@@ -36,7 +36,7 @@ class Parser {
     if (failed_) return;
     failed_ = true;
     error_ = Error(ErrorCode::corrupt,
-                   "this is no NetCDF file of format CDF-1, 2 or 5: " + std::move(what), path_,
+                   "this is not a NetCDF file of format CDF-1, 2 or 5: " + std::move(what), path_,
                    static_cast<std::int64_t>(at_));
   }
 
@@ -83,12 +83,13 @@ class Parser {
     const auto found = number<std::uint32_t>();
     const std::int64_t entries = count("the length of a list");
     if (entries > most_listed) {
-      refuse(fmt::format("the list of {} has {} entries; at most {} are read", what, entries,
+      refuse(fmt::format("the list of {} has {} entries, but Weir reads at most {}", what, entries,
                          most_listed));
       return 0;
     }
     if (found == tag || (found == 0 && entries == 0)) return entries;
-    refuse(fmt::format("the list of {} has the tag {} and {} entries", what, found, entries));
+    refuse(
+        fmt::format("the list of {} has the invalid tag {} with {} entries", what, found, entries));
     return 0;
   }
 
@@ -126,7 +127,7 @@ class Parser {
     const auto number_of_type = number<std::uint32_t>();
     const std::uint32_t last = version_ == 5 ? 11 : 6;
     if (number_of_type < 1 || number_of_type > last) {
-      refuse(fmt::format("there is no type {}", number_of_type));
+      refuse(fmt::format("the type {} does not exist", number_of_type));
       return CdfType::character;
     }
     return static_cast<CdfType>(number_of_type);
@@ -161,8 +162,8 @@ class Parser {
       for (std::int64_t d = 0; d < dimensions && !failed_; ++d) {
         const std::int64_t number_of_it = count("a dimension's number");
         if (number_of_it >= static_cast<std::int64_t>(header.dimensions.size())) {
-          refuse(fmt::format("a variable has the dimension {} of {}", number_of_it,
-                             header.dimensions.size()));
+          refuse(fmt::format("a variable has dimension {}, but there are {} dimensions",
+                             number_of_it, header.dimensions.size()));
           return;
         }
         const auto& dimension = header.dimensions[static_cast<std::size_t>(number_of_it)];

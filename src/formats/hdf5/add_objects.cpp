@@ -188,7 +188,7 @@ class NewGroups {
     if (!old.ok()) {
       return Error(
           ErrorCode::unsupported,
-          fmt::format("\"{}\" is a link and no group of the file, so nothing is added to it",
+          fmt::format("\"{}\" is a link, not a group of the file, so nothing can be added to it",
                       printable(whole)),
           path_);
     }
@@ -225,8 +225,8 @@ Status make_arrays(hid_t root, const std::vector<ArrayDescription>& arrays, cons
   for (const ArrayDescription& one : arrays) {
     if (H5Lexists(root, one.name.c_str(), H5P_DEFAULT) > 0) {
       return Error(ErrorCode::unsupported,
-                   fmt::format("array \"{}\" cannot be added: the file has a dimension, a link or "
-                               "another object of this name",
+                   fmt::format("array \"{}\" cannot be added: the file already has a dimension, a "
+                               "link or another object of this name",
                                printable(one.name)),
                    path);
     }
@@ -289,8 +289,8 @@ Result<HeaderUpdate> add_to_hdf5(const std::string& path, const Additions& added
   const Hdf5File as_opened = about_hdf5_file(file.id(), path, committed, writing);
   if (as_opened.user_block > 0 || as_opened.superblock < 2) {
     return Error(ErrorCode::unsupported,
-                 "nothing is added to an HDF5 file of a format before HDF5 1.10 or with a user "
-                 "block; copy it with h5repack --low=2 or weir convert",
+                 "nothing can be added to an HDF5 file with a format before HDF5 1.10 or with a "
+                 "user block; copy it with h5repack --low=2 or weir convert",
                  path);
   }
   const auto objects = list_hdf5_objects(file.id(), path);
@@ -310,7 +310,7 @@ Result<HeaderUpdate> add_to_hdf5(const std::string& path, const Additions& added
   }
   const std::int64_t end = writing.end();
   if (end > INT64_MAX - hdf5_marker_bytes) {
-    return Error(ErrorCode::unsupported, "the arrays to be added end beyond 2^63 bytes", path);
+    return Error(ErrorCode::unsupported, "the new arrays end beyond 2^63 bytes", path);
   }
   const auto place = hdf5_object_place(root.value().id());
   auto superblock = place ? hdf5_superblock_with(path, *place, end)

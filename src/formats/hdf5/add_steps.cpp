@@ -54,7 +54,7 @@ struct NoRoom {
 
 std::string index_of(H5D_chunk_index_t index) {
   if (index == H5D_CHUNK_IDX_BTREE) {
-    return "a B-tree of version 1, as in files of the format before HDF5 1.10 (the default of "
+    return "a B-tree of version 1, as in files with the format before HDF5 1.10 (the default of "
            "NetCDF-4 and h5py)";
   }
   if (index == H5D_CHUNK_IDX_BT2) {
@@ -78,10 +78,8 @@ std::optional<NoRoom> cannot_grow_safely(hid_t dataset, const std::string& name)
   const Hdf5Handle creation(H5Dget_create_plist(dataset));
   H5D_chunk_index_t index = H5D_CHUNK_IDX_BTREE;
   if (H5Dget_chunk_index_type(dataset, &index) < 0 || index != H5D_CHUNK_IDX_EARRAY) {
-    return NoRoom{
-        fmt::format("the index of its chunks is {}, which a run that is killed could "
-                    "leave in pieces",
-                    index_of(index))};
+    return NoRoom{fmt::format("the index of its chunks is {}, which a killed run could damage",
+                              index_of(index))};
   }
   // Encoded chunks are entered in the index when they have a place, by the process that commits the
   // step.
@@ -91,8 +89,8 @@ std::optional<NoRoom> cannot_grow_safely(hid_t dataset, const std::string& name)
     if (dimensions > 0 && chunk.front() == 1) return std::nullopt;
     // The library writes a rewritten chunk where it was, or where another chunk was.
     return NoRoom{
-        fmt::format("its compressed chunks hold {} steps each, and those that have ended "
-                    "would be written again with each new one",
+        fmt::format("its compressed chunks hold {} steps each, so steps that have ended would be "
+                    "rewritten with each new step",
                     std::uint64_t{chunk.front()}),
         options_for_one_step({chunk.begin(), chunk.begin() + std::max(0, dimensions)}, name)};
   }
@@ -100,7 +98,7 @@ std::optional<NoRoom> cannot_grow_safely(hid_t dataset, const std::string& name)
   H5D_fill_time_t filled = H5D_FILL_TIME_ERROR;
   if (H5Pget_alloc_time(creation.id(), &allocated) < 0 || allocated != H5D_ALLOC_TIME_EARLY ||
       H5Pget_fill_time(creation.id(), &filled) < 0 || filled != H5D_FILL_TIME_NEVER) {
-    return NoRoom{"its chunks have no filter, and get places only when HDF5's library writes them"};
+    return NoRoom{"its chunks have no filter, and only HDF5's library can allocate them"};
   }
   return std::nullopt;
 }
@@ -118,16 +116,15 @@ Result<std::vector<Growing>> find_growing(hid_t file, const Hdf5Objects& objects
       continue;
     }
     if (const auto no_room = cannot_grow_safely(dataset.id(), name)) {
-      return Error(
-          ErrorCode::unsupported,
-          fmt::format(
-              "no room for steps in \"{}\": {}; weir convert{} makes a file that gets steps",
-              printable(name), no_room->reason, printable(no_room->options)),
-          path);
+      return Error(ErrorCode::unsupported,
+                   fmt::format("steps cannot be added to \"{}\": {}; weir convert{} writes a file "
+                               "to which steps can be added",
+                               printable(name), no_room->reason, printable(no_room->options)),
+                   path);
     }
     all.push_back(*std::move(one));
   }
-  if (all.empty()) return invalid_argument("no array of this file grows", path);
+  if (all.empty()) return invalid_argument("no array of this file has steps", path);
   return all;
 }
 
@@ -246,8 +243,8 @@ Result<Extended> extend_listed(hid_t file, Hdf5Writing& writing, const Hdf5Objec
   writing.set_alignment(kept_hdf5_alignment(file));
   if (about_hdf5_file(file, path, writing.end(), writing).user_block > 0) {
     return invalid_argument(
-        "the file begins with a user block, behind which no steps are added; weir convert makes a "
-        "file that gets steps",
+        "the file begins with a user block, so steps cannot be added; weir convert writes a file "
+        "to which steps can be added",
         path);
   }
   const auto all = find_growing(file, objects, path);
@@ -257,7 +254,7 @@ Result<Extended> extend_listed(hid_t file, Hdf5Writing& writing, const Hdf5Objec
       [](const Growing& a, const Growing& b) { return a.sizes.front() < b.sizes.front(); });
   if (static_cast<hsize_t>(steps) < least->sizes.front()) {
     return invalid_argument(
-        fmt::format("room for {} steps in \"{}\", which has {}", steps, printable(least->name),
+        fmt::format("steps is {}, but \"{}\" has {} steps", steps, printable(least->name),
                     std::uint64_t{least->sizes.front()}),
         path);
   }
@@ -320,7 +317,7 @@ Status set_hdf5_length(const std::string& path, std::int64_t committed, std::int
 }
 
 Result<Room> add_hdf5_steps(const std::string& path, std::int64_t steps, Hdf5Known known) {
-  if (steps < 0) return invalid_argument(fmt::format("{} steps: give 0 or more", steps));
+  if (steps < 0) return invalid_argument(fmt::format("steps is {}: give 0 or more", steps));
   // Here the library opens the file by its own driver, which a signal may interrupt.
   const htri_t is_hdf5 = uninterrupted([&] {
     errno = 0;
@@ -439,9 +436,8 @@ Result<std::vector<std::string>> unfinished_hdf5_steps(const std::string& path) 
   if (!file.ok()) return writing.failure("open the file", path, ErrorCode::corrupt);
   std::vector<std::string> lines;
   if (information.st_size > writing.end()) {
-    lines.push_back(
-        fmt::format("{} bytes behind the file's end: a commit that did not come to its end",
-                    information.st_size - writing.end()));
+    lines.push_back(fmt::format("{} bytes after the end of the file: a commit that did not finish",
+                                information.st_size - writing.end()));
   }
   const auto objects = list_hdf5_objects(file.id(), path);
   if (!objects) return objects.error();
@@ -454,8 +450,7 @@ Result<std::vector<std::string>> unfinished_hdf5_steps(const std::string& path) 
     }
     if (const auto chunks = chunks_behind_extent(dataset.id())) {
       lines.push_back(
-          fmt::format("{} chunks behind the steps of array \"{}\": a commit that did "
-                      "not come to its end",
+          fmt::format("{} chunks after the steps of array \"{}\": a commit that did not finish",
                       *chunks, printable(name)));
     }
   }

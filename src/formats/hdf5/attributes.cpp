@@ -85,7 +85,7 @@ using Value = std::variant<Attribute::Value, std::string>;
 
 Value unreadable_value() { return std::string("its value cannot be read"); }
 Value too_long(const Hdf5AttributeLimits& limits) {
-  return fmt::format("it takes more than the {} bytes that are read of one", limits.bytes);
+  return fmt::format("it has more than {} bytes, which is the limit", limits.bytes);
 }
 
 std::string until_null(const char* text, std::size_t bytes) {
@@ -196,7 +196,7 @@ Value read_value(hid_t attribute, const Hdf5AttributeLimits& limits) {
   switch (H5Tget_class(type.id())) {
     case H5T_INTEGER:
     case H5T_FLOAT:
-      return fmt::format("its numbers are of a type of {} bytes that attributes have not",
+      return fmt::format("its numbers have a type of {} bytes that attributes cannot have",
                          H5Tget_size(type.id()));
     default:
       return std::string("it is neither text nor numbers");
@@ -290,8 +290,8 @@ Status set_hdf5_attributes_in_place(hid_t dataset, const GroupDescription& owner
         H5Sextent_equal(space.id(), stored.space.id()) <= 0) {
       return Error(ErrorCode::unsupported,
                    fmt::format("attribute \"{}\" of array \"{}\" has another type or length in "
-                               "this HDF5 file, and an array's header is changed in place: give it "
-                               "the type and length that it has, or another name",
+                               "this HDF5 file, and the header of an array can be changed only in "
+                               "place: keep its type and length, or give it another name",
                                one.name, printable(owner.name)),
                    path);
     }
@@ -304,9 +304,9 @@ Status set_hdf5_attributes_in_place(hid_t dataset, const GroupDescription& owner
   if (storage->in_index || storage->count + fresh.size() > storage->most_in_header) {
     return Error(
         ErrorCode::unsupported,
-        fmt::format("array \"{}\" has {} attributes and gets {}; with over {} HDF5 keeps them in "
-                    "an index, which a run that is killed could leave in pieces: convert the file, "
-                    "or give them to a group",
+        fmt::format("array \"{}\" has {} attributes and would have {} more; HDF5 keeps more than "
+                    "{} in an index, which a killed run could damage: convert the file, or give "
+                    "the attributes to a group",
                     printable(owner.name), storage->count, fresh.size(), storage->most_in_header),
         path);
   }
@@ -321,7 +321,7 @@ AttributesFound read_hdf5_attributes(hid_t object, const std::string& owner,
   if (read < 0) reading.found.left_out.push_back({owner, "", "its attributes cannot be listed"});
   if (reading.seen > limits.attributes) {
     reading.found.left_out.push_back({owner, "",
-                                      fmt::format("it has {} attributes, of which {} are read",
+                                      fmt::format("it has {} attributes, but Weir reads at most {}",
                                                   reading.seen, limits.attributes)});
   }
   return std::move(reading.found);

@@ -93,7 +93,7 @@ TEST_F(AttributesOfOthers, LongerOnesAreNamedAsLeftOut) {
   ASSERT_EQ(map.groups.size(), 1U);
   EXPECT_EQ(map.groups.front().attributes,
             (std::vector<Attribute>{{"short", std::string("is shown")}}));
-  const std::string reason = "it takes more than the 1048576 bytes that are read of one";
+  const std::string reason = "it has more than 1048576 bytes, which is the limit";
   EXPECT_EQ(map.left_out, (std::vector<AttributeLeftOut>{{"", "fixed", reason},
                                                          {"", "real", reason},
                                                          {"", "variable", reason},
@@ -111,7 +111,7 @@ TEST_F(AttributesOfOthers, AreReadUpToTheMostOfAnObject) {
   EXPECT_EQ(found().shown.size(), most_attributes);
   EXPECT_EQ(found().left_out,
             (std::vector<AttributeLeftOut>{
-                {"fields", "", "it has 16385 attributes, of which 16384 are read"}}));
+                {"fields", "", "it has 16385 attributes, but Weir reads at most 16384"}}));
   EXPECT_TRUE(found({.attributes = most_attributes + 1}).left_out.empty());
 }
 
@@ -153,11 +153,12 @@ TEST_F(AttributesOfOthers, KindsWithoutAFormAreNamed) {
   const Hdf5Handle half = hdf5_type(array::ElementKind::float16, ByteOrder::little);
   put("half", half.id(), {}, "ab");
   EXPECT_TRUE(found().shown.empty());
-  EXPECT_EQ(found().left_out,
-            (std::vector<AttributeLeftOut>{
-                {"fields", "half", "its numbers are of a type of 2 bytes that attributes have not"},
-                {"fields", "matrix", "it has 2 dimensions"},
-                {"fields", "pair", "it is neither text nor numbers"}}));
+  EXPECT_EQ(
+      found().left_out,
+      (std::vector<AttributeLeftOut>{
+          {"fields", "half", "its numbers have a type of 2 bytes that attributes cannot have"},
+          {"fields", "matrix", "it has 2 dimensions"},
+          {"fields", "pair", "it is neither text nor numbers"}}));
 }
 
 }  // namespace

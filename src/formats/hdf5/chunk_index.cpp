@@ -91,7 +91,8 @@ RefusalReason Hdf5ChunkIndex::for_each_in_file(std::int64_t from, std::int64_t t
   }
   if (!looks_up && *left > static_cast<hsize_t>(most_counted)) {
     return fmt::format(
-        "{} of its {} chunks are in the file; grids of more than {} are read when at most {} are",
+        "{} of its {} chunks are in the file; a grid of more than {} chunks can be read only if at "
+        "most {} are in the file",
         std::uint64_t{*left}, to - from, most_looked_up, most_counted);
   }
   if (!looks_up) {

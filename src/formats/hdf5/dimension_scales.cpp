@@ -48,10 +48,10 @@ Status check_scale(hid_t file, const std::string& name, std::int64_t extent,
                         H5Sget_simple_extent_dims(space.id(), &length, nullptr) == 1;
   if (is_scale && length == static_cast<hsize_t>(extent)) return {};
   return invalid_argument(
-      fmt::format("dimension \"{}\" of a new array {}: give the dimension another name", name,
-                  is_scale
-                      ? fmt::format("has {} elements, and in the file it has {}", extent, length)
-                      : std::string("has the name of what is no dimension in the file")),
+      fmt::format(
+          "dimension \"{}\" of a new array {}: give the dimension another name", name,
+          is_scale ? fmt::format("has {} elements, and in the file it has {}", extent, length)
+                   : std::string("has the name of an object of the file that is not a dimension")),
       path);
 }
 
@@ -197,8 +197,8 @@ Status check_hdf5_dimensions(const FileDescription& file) {
   }
   const auto clash = [](const std::string& name) {
     return invalid_argument(
-        fmt::format("\"{}\" names a dimension and something else; in HDF5 an array of a "
-                    "dimension's name has to be one-dimensional and along that dimension",
+        fmt::format("\"{}\" is the name of a dimension and of an array; in HDF5 such an array must "
+                    "be one-dimensional, along that dimension: rename one of them",
                     name));
   };
   for (const ArrayDescription& one : file.arrays) {

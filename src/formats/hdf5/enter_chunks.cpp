@@ -114,8 +114,8 @@ class Entering {
     error.code = ErrorCode::corrupt;
     error.file = path_;
     error.message = fmt::format(
-        "chunk {} of \"{}\" was stored ({} bytes at {}), and the index of its chunks {}, so the "
-        "step is not committed; please report this line",
+        "internal error: chunk {} of \"{}\" was stored ({} bytes at {}), but the index of its "
+        "chunks {}, so the step is not committed; please report this line",
         one.chunk, array.description.name, one.place.bytes, one.place.offset,
         found.in_file() ? fmt::format("has {} bytes at {}", found.bytes, found.offset)
                         : "lacks it");

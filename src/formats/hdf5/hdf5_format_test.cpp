@@ -403,7 +403,7 @@ TEST(Hdf5Format, ChunksBehindTheStepsAreNamed) {
   const auto left = hdf5_format()->unfinished(path);
   ASSERT_TRUE(left.ok()) << left.error().text();
   ASSERT_EQ(left.value().size(), 2U);
-  EXPECT_NE(left.value()[1].find("3 chunks behind the steps of array \"a\""), std::string::npos)
+  EXPECT_NE(left.value()[1].find("3 chunks after the steps of array \"a\""), std::string::npos)
       << left.value()[1];
 }
 
@@ -620,10 +620,11 @@ TEST(Hdf5Format, ReadsForeignFilesAndRefusesByName) {
     ASSERT_TRUE(nothing.ok()) << nothing.error().text();
     EXPECT_FALSE(nothing.value()->map.place_of({5, 5}).has_value()) << name;
   }
-  const std::vector<std::pair<std::string, std::string>> refused = {{"compact", "compact"},
-                                                                    {"filtered", "scaleoffset"},
-                                                                    {"external", "external"},
-                                                                    {"odd_type", "no numbers"}};
+  const std::vector<std::pair<std::string, std::string>> refused = {
+      {"compact", "compact"},
+      {"filtered", "scaleoffset"},
+      {"external", "external"},
+      {"odd_type", "neither numbers"}};
   EXPECT_EQ(map.value().refused.size(), refused.size());
   for (const auto& [name, reason] : refused) {
     const auto found = map.value().get(name);

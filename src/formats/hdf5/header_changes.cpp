@@ -106,8 +106,8 @@ Result<std::vector<HeaderChange>> hdf5_header_changes(const Hdf5Blocks& caught,
       if (!alike) {
         return Error(
             ErrorCode::unsupported,
-            fmt::format("HDF5 would put its block at {} in the place of another, so a killed run "
-                        "could lose steps; copy the file with h5repack or Weir and add to the copy",
+            fmt::format("HDF5 would overwrite the block at {}, so a killed run could lose steps; "
+                        "copy the file with h5repack or weir convert, and add to the copy",
                         offset),
             path);
       }

@@ -47,7 +47,7 @@ Reason check_creation(const Hdf5File& file, hid_t creation) {
     case H5D_CONTIGUOUS:
       break;
     case H5D_CHUNKED:
-      if (file.user_block > 0) return "it is chunked in a file with a user block";
+      if (file.user_block > 0) return "it has chunks, and the file has a user block";
       break;
     case H5D_COMPACT:
       return "it is compact: its data are in the header";
@@ -61,10 +61,10 @@ Reason check_creation(const Hdf5File& file, hid_t creation) {
 
 std::variant<Layout, std::string> read_layout(const Hdf5File& file, hid_t dataset, hid_t creation) {
   const Hdf5Handle space(H5Dget_space(dataset));
-  if (H5Sis_simple(space.id()) <= 0) return "it has no simple shape";
+  if (H5Sis_simple(space.id()) <= 0) return "its shape is not a simple dataspace";
   const int dimensions = H5Sget_simple_extent_ndims(space.id());
   if (dimensions < 0 || dimensions > array::max_dimensions) {
-    return fmt::format("it has {} dimensions; at most {} are read", dimensions,
+    return fmt::format("it has {} dimensions, but Weir reads at most {}", dimensions,
                        array::max_dimensions);
   }
   const auto count = static_cast<std::size_t>(dimensions);
@@ -127,12 +127,12 @@ class PlainChunks {
       const std::int64_t chunk = last / asked * i + (i == asked ? last % asked : 0);
       Found found{chunk};
       if (Reason reason = index_.look_up(found)) return reason;
-      if (!found.in_file()) return fmt::format("chunk {} has no place", chunk);
+      if (!found.in_file()) return fmt::format("chunk {} has no address", chunk);
       if (Reason wrong = check(found)) return wrong;
       const auto offset = static_cast<std::int64_t>(found.offset);
       if (i == 0) slots.offset = offset;
       if (slots.place_of(chunk).offset != offset) {
-        return fmt::format("chunk {} is not where the others have it", chunk);
+        return fmt::format("chunk {} is not in line with the other chunks", chunk);
       }
     }
     places = slots;
@@ -304,7 +304,7 @@ std::string read_text_fill(hid_t creation, hid_t stored) {
 std::string why_no_type(hid_t type) {
   return H5Tget_class(type) == H5T_VLEN
              ? "its elements are lists of variable length"
-             : "its elements are no numbers and no text of a kind that Weir has";
+             : "its elements are neither numbers nor texts of a type that Weir supports";
 }
 
 // Reads a dataset whose elements are stored in this type, without its fill value.

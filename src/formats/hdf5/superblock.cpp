@@ -81,7 +81,7 @@ Result<std::vector<std::byte>> hdf5_superblock_with(const std::string& path, std
   const auto version = static_cast<int>(bytes[version_at]);
   if (version < 2 || version > 3 || bytes[offset_bytes_at] != std::byte{8} ||
       number_at<std::uint32_t>(bytes, checksum_at) != hdf5_checksum(bytes.data(), checksum_at)) {
-    return Error(ErrorCode::unsupported, "its superblock is none of those that Weir changes", path);
+    return Error(ErrorCode::unsupported, "Weir cannot change a superblock of its version", path);
   }
   put_number<std::int64_t>(bytes, root_at, root);
   put_number<std::int64_t>(bytes, end_at, end);

@@ -41,7 +41,8 @@ std::optional<std::int64_t> whole(const Json* value) {
 }
 
 std::string no_type(const std::string& name) {
-  return "its elements are no numbers and no text of a kind that Weir has: " + printable(name);
+  return "its elements are neither numbers nor texts of a type that Weir supports: " +
+         printable(name);
 }
 
 std::variant<ZarrDataType, std::string> time_type(const std::string& name,

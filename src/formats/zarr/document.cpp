@@ -56,7 +56,8 @@ class Reader {
   array::Indices indices(const Json* value, const char* what, std::int64_t least) {
     array::Indices numbers;
     if (value == nullptr || !value->is_array() || value->size() > array::max_dimensions) {
-      refuse(fmt::format("its {} is no list of at most {} numbers", what, array::max_dimensions));
+      refuse(
+          fmt::format("its {} is not a list of at most {} numbers", what, array::max_dimensions));
       return numbers;
     }
     for (const Json& one : *value) {
@@ -64,7 +65,9 @@ class Reader {
           one.is_number_integer() &&
           (!one.is_number_unsigned() || one.get<std::uint64_t>() <= std::uint64_t{INT64_MAX}) &&
           one.get<std::int64_t>() >= least;
-      if (!fits) refuse(fmt::format("its {} holds what is no number from {} on", what, least));
+      if (!fits)
+        refuse(fmt::format("its {} contains something that is not a number of at least {}", what,
+                           least));
       numbers.push_back(fits ? one.get<std::int64_t>() : least);
     }
     return numbers;
@@ -117,7 +120,7 @@ class Reader {
 
   void read_codecs(const Json* codecs, ZarrArray& array, bool may_shard) {
     if (codecs == nullptr || !codecs->is_array() || codecs->empty() || codecs->size() > 16) {
-      return refuse("its codecs are no list");
+      return refuse("its codecs are not a list");
     }
     bool has_bytes = false;
     for (const Json& one : *codecs) {
@@ -142,7 +145,7 @@ class Reader {
         return refuse("its chunks are encoded by " + printable(name));
       }
     }
-    if (!has_bytes) refuse("its codecs have no bytes");
+    if (!has_bytes) refuse("its codecs lack \"bytes\"");
   }
 
   void append(const std::string& name, const Json& configuration, ZarrArray& array) {
@@ -316,7 +319,7 @@ std::variant<ZarrArray, std::string> parse_zarr_array(const Json& document, cons
       fill != nullptr && fill->is_string() && json_text(fill).empty() && is_text(about.type);
   if (!is_empty_text && !array.text_fill) {
     auto element = fill == nullptr ? std::nullopt : parse_fill_value(about.type, *fill);
-    if (!element) return "its fill value is none of its type";
+    if (!element) return "its fill value does not have its type";
     const bool zeros = std::all_of(element->begin(), element->end(),
                                    [](std::byte b) { return b == std::byte{0}; });
     if (!zeros) about.fill = *std::move(element);
@@ -369,7 +372,8 @@ AttributesFound zarr_attributes(const Json& document, const std::string& owner,
 
 Status check_zarr_attribute(const Attribute& attribute, const array::ElementType* array) {
   if (is_zarr_own(attribute.name)) {
-    return invalid_argument(fmt::format("attribute \"{}\" is Weir's own", attribute.name));
+    return invalid_argument(
+        fmt::format("attribute \"{}\" is reserved for Weir: give another name", attribute.name));
   }
   if (Status fine = check_has_json_form(attribute); !fine.ok()) return fine;
   if (array == nullptr || attribute.name != fill_attribute_name ||
@@ -377,9 +381,9 @@ Status check_zarr_attribute(const Attribute& attribute, const array::ElementType
     return {};
   }
   if (has_zarr_fill_form(attribute.value, *array)) return {};
-  return invalid_argument(fmt::format(
-      "attribute \"{}\" is no element of the array's type, {}, as readers of Zarr need it",
-      attribute.name, array->name()));
+  return invalid_argument(
+      fmt::format("attribute \"{}\" does not have the array's type, {}, which readers of Zarr need",
+                  attribute.name, array->name()));
 }
 
 }  // namespace weir::storage

@@ -24,7 +24,8 @@ Status replace_zarr_store(const std::string& path) {
   const std::string made = replacing_path(path);
   if (::renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, old.c_str(), RENAME_EXCHANGE) != 0) {
     Error error = system_failure("renameat2", old, -1, errno);
-    error.message += fmt::format("; the new folder is whole: remove this one and rename {}", made);
+    error.message +=
+        fmt::format("; the new folder is complete: remove this one and rename {}", made);
     return error;
   }
   if (Status durable = sync_folder(folder_of(old)); !durable.ok()) return durable;

@@ -67,7 +67,7 @@ std::optional<std::string> read_encoded_shards(const ZarrArray& array, ExtentMap
                                       .bytes = static_cast<std::int64_t>(entry.bytes)}});
                   });
     if (table.size() > most) {
-      return fmt::format("it has over {} chunks", most);
+      return fmt::format("it has more than {} chunks", most);
     }
   }
   shards.table = EncodedTable(std::move(table));
@@ -225,7 +225,7 @@ std::optional<std::string> read_zarr_shards(const ZarrArray& array, ExtentMap& m
     return read_encoded_shards(array, map, most);
   }
   if (as_laid_out) return std::nullopt;
-  if (!small) return fmt::format("it has over {} chunks in shards of another order", most);
+  if (!small) return fmt::format("it has more than {} chunks in shards of another order", most);
   std::sort(places.begin(), places.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
   ChunkTable table;

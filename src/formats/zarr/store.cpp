@@ -31,7 +31,7 @@ Result<ZarrJson> read_document(const std::string& file, std::size_t most) {
   if (!document) return document;
   const ZarrJson* const version = json_member(document.value(), "zarr_format");
   if (version == nullptr || *version != 3) {
-    return Error(ErrorCode::corrupt, "it is no document of Zarr v3", file);
+    return Error(ErrorCode::corrupt, "it is not a document of Zarr v3", file);
   }
   return document;
 }

@@ -19,14 +19,14 @@ class Walk {
 
   Status into(const std::string& group, int depth) {
     if (depth > ZarrLimits::most_groups_deep) {
-      return Error(ErrorCode::corrupt, "its groups lie too deep in each other", root_);
+      return Error(ErrorCode::corrupt, "its groups are nested too deeply", root_);
     }
     std::error_code failed;
     for (std::filesystem::directory_iterator entry(zarr_folder(root_, group), failed), end;
          !failed && entry != end; entry.increment(failed)) {
       if (++entries_ > limits_.entries) {
         return Error(ErrorCode::corrupt,
-                     fmt::format("its folders have over {} entries", limits_.entries), root_);
+                     fmt::format("its folders have more than {} entries", limits_.entries), root_);
       }
       if (entry->is_symlink(failed) || !entry->is_directory(failed)) continue;
       std::string name = group.empty() ? "" : group + "/";
@@ -63,21 +63,23 @@ Result<ZarrJson> read_zarr_json(const std::string& file, std::size_t most) {
   if (!text) return text.error();
   if (text.value().size() > most) {
     return Error(ErrorCode::corrupt,
-                 fmt::format("it has over {} bytes, too many for a document", most), file);
+                 fmt::format("it has more than {} bytes, which is the limit for a document", most),
+                 file);
   }
   auto document = parse_json_of_others(text.value());
   if (!document || !document->is_object()) {
-    return Error(ErrorCode::corrupt,
-                 fmt::format("it is no JSON document of one object, or is over {} levels deep",
-                             most_json_levels),
-                 file);
+    return Error(
+        ErrorCode::corrupt,
+        fmt::format("it is not a JSON document with one object, or has more than {} levels",
+                    most_json_levels),
+        file);
   }
   return *std::move(document);
 }
 
 Error too_many_zarr_nodes(const std::string& file, const ZarrLimits& limits) {
-  return Error(ErrorCode::corrupt, fmt::format("it has over {} arrays and groups", limits.nodes),
-               file);
+  return Error(ErrorCode::corrupt,
+               fmt::format("it has more than {} arrays and groups", limits.nodes), file);
 }
 
 Status walk_zarr_folders(const std::string& root, const ZarrLimits& limits,

@@ -79,14 +79,15 @@ Status check_for_zarr(const FileDescription& file) {
     if (const auto missing = zarr_fill_of_text(one);
         missing && !one.fill.empty() && *missing != one.fill) {
       return invalid_argument(
-          fmt::format("array \"{}\": its fill value is another text than its attribute "
-                      "\"_FillValue\", and Zarr has one of the two: give the same",
+          fmt::format("array \"{}\": its fill value differs from its attribute \"_FillValue\", but "
+                      "Zarr stores only one of them: give the same value",
                       one.name));
     }
     // A node's name is the name of a folder, which must not collide with the files of its parent's
     // folder.
     if (last_part(one.name).starts_with("__") || last_part(one.name) == "zarr.json") {
-      return invalid_argument(fmt::format("\"{}\" is no name for an array in Zarr", one.name));
+      return invalid_argument(
+          fmt::format("\"{}\" cannot be the name of an array in Zarr", one.name));
     }
   }
   return {};
@@ -109,10 +110,9 @@ void append(std::vector<AttributeLeftOut>& some, std::vector<AttributeLeftOut>& 
 }
 
 Error no_steps_in_v2(const std::string& path) {
-  return Error(
-      ErrorCode::unsupported,
-      "a folder of Zarr v2, which gets no steps from Weir: weir convert makes one of v3 from it",
-      path);
+  return Error(ErrorCode::unsupported,
+               "Weir cannot add steps to a folder of Zarr v2: weir convert writes it as Zarr v3",
+               path);
 }
 
 // The arrays of documents.
@@ -175,8 +175,8 @@ Status check_shards_are_whole(const ArrayDescription& about, const ExtentMap& ma
                               const std::string& path) {
   if (map.encoded() == nullptr || !about.codecs.empty()) return {};
   return Error(ErrorCode::corrupt,
-               fmt::format("array \"{}\": the index of a shard is damaged, so the file gets no "
-                           "steps and arrays; weir check tells which one",
+               fmt::format("array \"{}\": the index of a shard is damaged, so steps and arrays "
+                           "cannot be added; weir check names the shard",
                            printable(about.name)),
                path);
 }
@@ -262,7 +262,8 @@ class ZarrFormat final : public Format {
     ZarrDocuments& documents = cleared.value().documents;
     if (is_zarr_array(documents.at(""))) {
       return invalid_argument(
-          "the folder is one array and no group, so nothing can be added to it: convert it");
+          "the folder is a single array without a group, so nothing can be added to it: convert "
+          "it");
     }
     FileDescription fresh{.arrays = added.arrays};
     if (Status fine = check_for_zarr(fresh); !fine.ok()) return fine.error();
@@ -341,7 +342,7 @@ class ZarrFormat final : public Format {
     if (!store) return store.error();
     std::vector<std::string> lines;
     if (zarr_step_announced(path)) {
-      lines.emplace_back("zarr.json.new lies beside zarr.json: a step that was not committed");
+      lines.emplace_back("zarr.json.new is beside zarr.json: a step that was not committed");
     }
     const Opened found = opened(store.value().documents, path);
     for (const RefusedArray& one : found.damaged) {
@@ -352,7 +353,7 @@ class ZarrFormat final : public Format {
       const auto later = later_files(array, zarr_folder(path, name));
       if (!later) return later.error();
       if (!later.value().empty()) {
-        lines.push_back(fmt::format("{} files behind the last of {} steps of array \"{}\"",
+        lines.push_back(fmt::format("{} files after the last of {} steps of array \"{}\"",
                                     later.value().size(), array.description.shape.extent(0),
                                     printable(name)));
       }
@@ -433,7 +434,7 @@ class ZarrFormat final : public Format {
       // Existing elements in the folder would become elements of the array.
       if (is_on_disk(zarr_folder(path, one.name)) && has_elements(zarr_folder(path, one.name))) {
         return invalid_argument(
-            fmt::format("there is a folder for the new array \"{}\" already, with files in it that "
+            fmt::format("the folder for the new array \"{}\" already exists and has files that "
                         "belong to no array: remove it or give another name",
                         printable(one.name)),
             zarr_folder(path, one.name));
@@ -491,7 +492,7 @@ class ZarrFormat final : public Format {
           DocumentReplacement{name + "/zarr.json", zarr_text(document)});
     }
     if (room.update.made.empty()) {
-      return invalid_argument("no array of this file grows", path);
+      return invalid_argument("no array of this file has steps", path);
     }
     room.map = std::move(found.map);
     // The announcement is made first, because it tells readers to which step the arrays' own
@@ -525,7 +526,7 @@ class ZarrFormat final : public Format {
     if (!array.index_at_end || !array.index_summed) return cannot_have(about.name, steps, now);
     const std::int64_t row = new_shard_row(array, now);
     if (auto reason = check_zarr_shards(array, map.value(), now / (*about.shard_extents)[0], row)) {
-      return invalid_argument(fmt::format("no room for {} steps of array \"{}\": {}", steps,
+      return invalid_argument(fmt::format("no space for {} steps of array \"{}\": {}", steps,
                                           printable(about.name), *reason));
     }
     if (Status made = make_zarr_shards(array, map.value(), row); !made.ok()) return made.error();
@@ -666,20 +667,18 @@ class ZarrFormat final : public Format {
 
   static Error has_other_steps(const std::string& path, const std::string& name, std::int64_t now,
                                std::int64_t known) {
-    Error error =
-        invalid_argument(fmt::format("the document of array \"{}\" tells of {} steps where the "
-                                     "file has {} for this run: another "
-                                     "program has added or removed some; give all arrays that grow "
-                                     "the same number of steps, and "
-                                     "open the file again",
-                                     printable(name), now, known));
+    Error error = invalid_argument(
+        fmt::format("the document of array \"{}\" has {} steps, but this run expects {}: another "
+                    "program has added or removed steps; give all arrays with steps the same "
+                    "number of steps, and open the file again",
+                    printable(name), now, known));
     error.file = path;
     return error;
   }
 
   static Error cannot_have(const std::string& name, std::int64_t steps, std::int64_t now) {
     return invalid_argument(
-        fmt::format("{} steps of array \"{}\", which has {}", steps, printable(name), now));
+        fmt::format("steps is {}, but array \"{}\" has {} steps", steps, printable(name), now));
   }
 };
 

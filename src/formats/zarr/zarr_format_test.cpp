@@ -180,7 +180,7 @@ TEST(ZarrFormat, TakesAnArraysOwnDocumentForTheTruth) {
   // A step more of the file would be one that the array has.
   const auto refused = zarr_format()->make_room_behind(path, 3, known, 2);
   ASSERT_FALSE(refused.ok());
-  EXPECT_NE(refused.error().text().find("\"y\" tells of 5 steps where the file has 2"),
+  EXPECT_NE(refused.error().text().find("\"y\" has 5 steps, but this run expects 2"),
             std::string::npos)
       << refused.error().text();
   change_own_document(path, "x", 5);
@@ -381,7 +381,7 @@ TEST(ZarrFormat, RefusesForeignDocumentsByName) {
       {R"([2, 4])", R"([0, 4])", "chunk shape"},
       {R"([2, 4])", R"([4611686018427387904, 4611686018427387904])", "2^63"},
       {R"("float32")", R"("string")", "encoded by bytes"},
-      {R"("float32")", R"({"name": "numpy.datetime64"})", "no numbers"},
+      {R"("float32")", R"({"name": "numpy.datetime64"})", "neither numbers"},
       {R"("regular")", R"("rectilinear")", "rectilinear"},
       {R"("default")", R"("hashed")", "hashed"},
       {R"("separator": "/")", R"("separator": "/../")", "separator"},
