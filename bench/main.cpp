@@ -27,26 +27,27 @@ struct Workload {
 };
 
 constexpr Workload workloads[] = {
-    {"madbench", "MADbench2's I/O: write, read-write and read of out-of-core matrices",
+    {"madbench", "MADbench2's I/O: writes, reads and writes, then reads out-of-core matrices",
      weir::bench::run_madbench},
-    {"madcap", "the analysis behind MADbench2: the spectrum of a simulated map, out of core",
+    {"madcap",
+     "the analysis behind MADbench2: estimates the spectrum of a simulated map, out of core",
      weir::bench::run_madcap},
-    {"stream", "IOR's patterns through POSIX, io_uring, MPI-IO, HDF5 and PnetCDF",
+    {"stream", "IOR's patterns by POSIX, io_uring, MPI-IO, HDF5 and PnetCDF",
      weir::bench::run_stream},
-    {"array", "arrays and sections of them, by Weir, MPI-IO, HDF5, PnetCDF and plain rows",
+    {"array",
+     "distributed arrays and their sections, by Weir, MPI-IO, HDF5, PnetCDF and POSIX rows",
      weir::bench::run_array},
-    {"metadata",
-     "mdtest's phases and what they lack: what creating, finding and removing files costs",
+    {"metadata", "mdtest's phases and more: the cost of creating, finding and removing files",
      weir::bench::run_metadata},
-    {"open", "what opening a file costs that ranks share, by POSIX, MPI-IO, HDF5, PnetCDF and Weir",
+    {"open", "the cost of opening a shared file, by POSIX, MPI-IO, HDF5, PnetCDF and Weir",
      weir::bench::run_open},
-    {"flagfile", "what ranks that poll a file do to everyone else's look-ups",
+    {"flagfile", "how ranks that poll a file slow down the look-ups of other ranks",
      weir::bench::run_flagfile},
-    {"calibrate", "a few seconds of the simplest I/O, for the expectation before a run",
+    {"calibrate", "measures the simplest I/O for a few seconds, for the expectation before a run",
      weir::bench::run_calibrate},
-    {"probe", "what each part of the path does, in under a minute, for a platform description",
+    {"probe", "measures each part of the I/O path in under a minute, for a platform description",
      weir::bench::run_probe},
-    {"plan", "how the library would move an array on a machine of any size; runs without MPI",
+    {"plan", "shows how the library would move an array on a machine of any size; runs without MPI",
      weir::bench::run_plan},
 };
 
@@ -81,7 +82,7 @@ int main(int argc, char** argv) {
       return workload.run({arguments.begin() + 1, arguments.end()});
     }
   }
-  fmt::print(stderr, "weir-bench: there is no workload '{}'; `weir-bench --help` lists them\n",
+  fmt::print(stderr, "weir-bench: unknown workload '{}'; `weir-bench --help` lists the workloads\n",
              arguments[0]);
   return weir::bench::exit_usage;
 }

@@ -82,7 +82,7 @@ Error cannot(const char* operation) {
   Error error;
   error.code = ErrorCode::unsupported;
   error.operation = operation;
-  error.message = fmt::format("{} is not offered by this interface", operation);
+  error.message = fmt::format("this interface does not support {}", operation);
   return error;
 }
 
@@ -133,8 +133,9 @@ Status check_available(const Interface& interface, const std::string& option) {
   if (interface.open != nullptr) return {};
   return Error(
       ErrorCode::unsupported,
-      fmt::format("{}: this weir-bench was built without {}; {} build again, or take another",
-                  option, interface.library, interface.remedy));
+      fmt::format(
+          "{}: this weir-bench was built without {}; {} build again, or choose another interface",
+          option, interface.library, interface.remedy));
 }
 
 Result<std::unique_ptr<Session>> open_session(const Interface& interface,

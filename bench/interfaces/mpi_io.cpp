@@ -160,7 +160,8 @@ Result<TransferTypes> TransferTypes::create(const Part& part) {
   if (code == MPI_SUCCESS) return types;
   Error error;
   error.operation = "MPI_Type_create";
-  error.message = fmt::format("MPI made no datatype of the rank's part (code {})", code);
+  error.message =
+      fmt::format("MPI could not create a datatype for the rank's part (code {})", code);
   return error;
 }
 

@@ -63,7 +63,7 @@ class MpiioFile final : public File {
     error.file = file_->path();
     error.offset = request.offset;
     error.message =
-        fmt::format("{} moved {} of {} bytes without an error of its own{}", error.operation, moved,
+        fmt::format("{} moved only {} of {} bytes but reported no error{}", error.operation, moved,
                     count, reading ? " (end of file)" : " (disk full, quota or size limit)");
     return error;
   }

@@ -31,7 +31,7 @@ CacheVerdict verdict_of(double storage_fraction) {
 Evidence memory_file_system(const CacheObservations& seen) {
   return {.kind = EvidenceKind::page_residency,
           .storage_fraction = 0.0,
-          .text = fmt::format("{} keeps its files in memory: there is no storage behind it",
+          .text = fmt::format("{} keeps its files in memory, so no storage was involved",
                               seen.file_system)};
 }
 
@@ -40,7 +40,7 @@ Evidence beside_own_cache(Evidence evidence, const std::string& file_system) {
   if (evidence.storage_fraction.value_or(0) <= mostly_memory) return evidence;
   evidence.storage_fraction.reset();
   evidence.text += fmt::format(
-      "; {} may have served them from a cache of its own, so this does not tell", file_system);
+      "; {} may have served them from its own cache, so this proves nothing", file_system);
   return evidence;
 }
 
@@ -64,7 +64,7 @@ Evidence durable_sync(bool synced) {
             .text = "a durable sync was part of the timed write"};
   return {.kind = EvidenceKind::durable_sync,
           .storage_fraction = std::nullopt,
-          .text = "no durable sync was timed: the bytes may still be in the page cache"};
+          .text = "the time includes no durable sync: the bytes may still be in the page cache"};
 }
 
 Evidence device_counters(const CacheObservations& seen, std::int64_t device_bytes) {
@@ -73,14 +73,14 @@ Evidence device_counters(const CacheObservations& seen, std::int64_t device_byte
   Evidence evidence{.kind = EvidenceKind::device_counters, .storage_fraction = {}, .text = {}};
   if (ratio > shared_device_excess) {
     evidence.text = fmt::format(
-        "the block device {} {:.1f} times the bytes asked for: others use it, so its counters tell "
-        "nothing",
+        "the block device {} {:.1f} times the requested bytes: other programs use it, so its "
+        "counters prove nothing",
         verb, ratio);
     return evidence;
   }
   evidence.storage_fraction = std::clamp(ratio, 0.0, 1.0);
   evidence.text =
-      fmt::format("the block device {} {:.0f} % of the bytes asked for", verb, 100 * ratio);
+      fmt::format("the block device {} {:.0f} % of the requested bytes", verb, 100 * ratio);
   return evidence;
 }
 
@@ -129,7 +129,7 @@ CacheState judge_cache(const CacheObservations& seen) {
       decisive = &evidence;
       state.verdict = verdict;
     } else if (verdict != state.verdict) {
-      evidence.text += fmt::format(" (outranked by {})", name_of(decisive->kind));
+      evidence.text += fmt::format(" (overruled by {})", name_of(decisive->kind));
     }
   }
   return state;

@@ -129,22 +129,22 @@ TEST(JudgeCacheText, WeakerEvidenceThatDisagreesSaysWhatOutranksIt) {
   ASSERT_EQ(state.evidence.size(), 3U);
   EXPECT_EQ(state.evidence[0].text, "0 % of the pages were in the page cache before reading");
   EXPECT_EQ(state.evidence[1].text,
-            "the block device read 0 % of the bytes asked for (outranked by page_residency)");
+            "the block device read 0 % of the requested bytes (overruled by page_residency)");
   EXPECT_EQ(state.evidence[2].text,
-            "the rate is 90 % of the rate of a memory copy (outranked by page_residency)");
+            "the rate is 90 % of the rate of a memory copy (overruled by page_residency)");
 }
 
 TEST(JudgeCacheText, EvidenceThatAgreesIsNotOutranked) {
   const CacheState state = judge_cache(synced(with(write_of(MiB), {}, MiB)));
   ASSERT_EQ(state.evidence.size(), 2U);
-  EXPECT_THAT(state.evidence[1].text, testing::Not(HasSubstr("outranked")));
+  EXPECT_THAT(state.evidence[1].text, testing::Not(HasSubstr("overruled")));
 }
 
 TEST(JudgeCacheJson, IsACacheStateOfRunJson) {
   EXPECT_EQ(to_json(judge_cache(write_of(MiB))),
             nlohmann::json::parse(R"({"verdict": "unknown", "evidence": [
               {"kind": "durable_sync", "storage_fraction": null,
-               "text": "no durable sync was timed: the bytes may still be in the page cache"}]})"));
+               "text": "the time includes no durable sync: the bytes may still be in the page cache"}]})"));
   EXPECT_EQ(to_json(judge_cache(direct(read_of(MiB)))),
             nlohmann::json::parse(R"({"verdict": "storage", "evidence": [
               {"kind": "direct_io", "storage_fraction": 1.0,

@@ -105,7 +105,7 @@ Status send(MPI_Comm comm, int to, int tag, const Message& message, std::int64_t
   const int code = MPI_Isend(message.data(), static_cast<int>(message.size()), MPI_INT64_T, to, tag,
                              comm, &request);
   if (code != MPI_SUCCESS) return mpi_failure("MPI_Isend", code);
-  return finish(request, deadline_ns, "room for a message");
+  return finish(request, deadline_ns, "buffer space for a message");
 }
 
 Result<Message> receive(MPI_Comm comm, int from, int tag, std::int64_t deadline_ns) {

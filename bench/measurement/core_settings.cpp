@@ -22,7 +22,7 @@ Result<std::int64_t> bounded(const Settings& settings, const char* name, std::in
   const std::int64_t value = settings.integer(name);
   if (value >= least && value <= most) return value;
   return invalid_argument(
-      fmt::format("--{} must lie between {} and {}; given: {}", name, least, most, value));
+      fmt::format("--{} must be between {} and {}; given: {}", name, least, most, value));
 }
 
 bool is_directory(const std::string& path) {
@@ -55,13 +55,14 @@ std::vector<Setting> core_declarations() {
   std::vector<Setting> all = {
       {.name = "directory",
        .metavar = "DIR",
-       .help = "where the test files go [files/ when the current directory has it, otherwise .]"},
+       .help = "directory of the test files [files/ if it exists in the current directory, "
+               "otherwise .]"},
       {.name = "output",
        .metavar = "FOLDER",
-       .help = "folder for the results, not there yet [weir-results/TIME-WORKLOAD]"},
+       .help = "new folder for the results [weir-results/TIME-WORKLOAD]"},
       {.name = "expectation",
        .metavar = "FILE",
-       .help = "expectations made before the run, as `weir predict` writes them"},
+       .help = "file with expectations, as `weir predict` writes it"},
       {.name = "progress",
        .kind = Kind::choice,
        .default_value = "none",
@@ -72,12 +73,12 @@ std::vector<Setting> core_declarations() {
        .kind = Kind::choice,
        .default_value = "fsync",
        .metavar = "CALL",
-       .help = "makes every write durable, inside its timed part",
+       .help = "when writes are made durable; the time counts as part of the write",
        .choices = {"fsync", "fdatasync", "none"}},
       {.name = "direct",
        .kind = Kind::flag,
        .default_value = "false",
-       .help = "O_DIRECT: past the page cache (POSIX only)"},
+       .help = "bypass the page cache with O_DIRECT (POSIX only)"},
       {.name = "drop-cache",
        .kind = Kind::flag,
        .default_value = "false",
@@ -86,11 +87,11 @@ std::vector<Setting> core_declarations() {
        .kind = Kind::integer,
        .default_value = "0",
        .metavar = "N",
-       .help = "in each later function handle the data of the N-th next rank"},
+       .help = "in each later function use the data of the rank that is N ranks further"},
       {.name = "memory-hog",
        .default_value = "0",
        .metavar = "SIZE|PERCENT%",
-       .help = "occupy so much memory on every node, to keep it from caching"},
+       .help = "occupy this much memory on every node, so that it cannot cache files"},
       {.name = "verify",
        .kind = Kind::flag,
        .default_value = "true",
@@ -98,7 +99,7 @@ std::vector<Setting> core_declarations() {
       {.name = "seed",
        .kind = Kind::integer,
        .metavar = "N",
-       .help = "seed of the payload and the order of runs [new each time]"},
+       .help = "seed of the payload and of the order of runs [a new one for each run]"},
       {.name = "compressible",
        .kind = Kind::integer,
        .default_value = "0",
@@ -108,17 +109,17 @@ std::vector<Setting> core_declarations() {
        .kind = Kind::integer,
        .default_value = "1",
        .metavar = "N",
-       .help = "repetitions not counted, first"},
+       .help = "number of repetitions at the start that are not counted"},
       {.name = "repetitions",
        .kind = Kind::integer,
        .default_value = "3",
        .metavar = "N",
-       .help = "least number of counted repetitions"},
+       .help = "smallest number of counted repetitions"},
       {.name = "max-repetitions",
        .kind = Kind::integer,
        .default_value = "20",
        .metavar = "N",
-       .help = "most counted repetitions, when --precision is not reached before"},
+       .help = "largest number of counted repetitions, if --precision is not reached earlier"},
       {.name = "precision",
        .kind = Kind::real,
        .default_value = "0.05",
@@ -129,17 +130,20 @@ std::vector<Setting> core_declarations() {
        .kind = Kind::real,
        .default_value = "600",
        .metavar = "SECONDS",
-       .help = "begin no further repetition after this time, once each configuration has one"},
+       .help = "begin no new repetition after this time, once each configuration has one"},
       {.name = "deadline",
        .kind = Kind::real,
        .default_value = "600",
        .metavar = "SECONDS",
-       .help = "end the run when one operation or wait takes longer"},
+       .help = "end the run if one operation or wait takes longer"},
       {.name = "plan",
        .kind = Kind::flag,
        .default_value = "false",
-       .help = "print as JSON what would be run, and run nothing"},
-      {.name = "ranks", .kind = Kind::integer, .metavar = "N", .help = "with --plan: for N ranks"},
+       .help = "print what would be run as JSON, and run nothing"},
+      {.name = "ranks",
+       .kind = Kind::integer,
+       .metavar = "N",
+       .help = "number of ranks that --plan assumes"},
   };
   for (Setting& setting : striping_declarations()) all.push_back(std::move(setting));
   return all;
@@ -203,7 +207,7 @@ Result<CoreSettings> core_settings_of(const Settings& settings) {
   core.time_limit_seconds = settings.real("time-limit");
   core.deadline_seconds = settings.real("deadline");
   if (core.deadline_seconds < 1 || core.deadline_seconds > 1e9) {
-    return invalid_argument(fmt::format("--deadline must lie between 1 and 1e9 seconds; given: {}",
+    return invalid_argument(fmt::format("--deadline must be between 1 and 1e9 seconds; given: {}",
                                         core.deadline_seconds));
   }
   return core;
@@ -212,15 +216,17 @@ Result<CoreSettings> core_settings_of(const Settings& settings) {
 Status check_directory(const std::string& directory, const storage::Striping& striping) {
   struct stat status {};
   if (stat(directory.c_str(), &status) != 0) {
-    return invalid_argument(fmt::format("--directory {}: {}; make it first or name another",
-                                        directory, std::generic_category().message(errno)));
+    return invalid_argument(
+        fmt::format("--directory {}: {}; create it first, or give another directory", directory,
+                    std::generic_category().message(errno)));
   }
   if (!S_ISDIR(status.st_mode)) {
-    return invalid_argument(fmt::format("--directory {}: is a file; name a directory", directory));
+    return invalid_argument(
+        fmt::format("--directory {}: this is a file; give a directory", directory));
   }
   if (access(directory.c_str(), W_OK | X_OK) != 0) {
     return invalid_argument(
-        fmt::format("--directory {}: {}; choose a directory that you can write to", directory,
+        fmt::format("--directory {}: {}; give a directory that you can write to", directory,
                     std::generic_category().message(errno)));
   }
   return check_striping(directory, striping);

@@ -59,7 +59,8 @@ std::string mpi_io_implementation(const std::string& library) {
   }
   const std::string component = mpi_control_variable("io").value_or("");
   // An empty selection leaves the choice to Open MPI: OMPIO, except on Lustre.
-  return component.empty() ? "not selected: OMPIO by default, ROMIO on Lustre" : component;
+  return component.empty() ? "not selected by the user: OMPIO is the default, ROMIO on Lustre"
+                           : component;
 }
 
 nlohmann::json describe_kernel() {

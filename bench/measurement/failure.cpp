@@ -207,7 +207,7 @@ void FailureGuard::keep(const std::string& slug,
   }
   const std::string path = fmt::format("{}/{}/run.json", root_, slug);
   if (Status written = write_file_atomically(path, run().dump(1) + "\n", false); !written) {
-    fmt::print(stderr, "weir-bench: finished repetitions are not kept: {}\n",
+    fmt::print(stderr, "weir-bench: finished repetitions could not be stored: {}\n",
                written.error().text());
     cannot_keep_ = true;
   }
@@ -291,14 +291,15 @@ Error FailureGuard::describe_signal(int signal) const {
     error.code = ErrorCode::peer;
     error.rank = lost;
     error.message = fmt::format(
-        "was lost on host {}: its process ended without a word (killed, out of memory, or crashed)",
+        "was lost on host {}: its process ended without a message (killed, out of memory, or "
+        "crashed)",
         host_);
     return error;
   }
   error.code = ErrorCode::interrupted;
   error.message = fmt::format(
-      "SIG{} ended this process: the user (Ctrl-C), a time limit, or the launcher, which sends it "
-      "for these and when a rank on another node is lost",
+      "SIG{} ended this process: it comes from the user (Ctrl-C), a time limit, or the launcher, "
+      "which also sends it if a rank on another node is lost",
       sigabbrev_np(signal));
   return error;
 }
@@ -366,8 +367,9 @@ void FailureGuard::watch(const std::stop_token& stop) {
       error.operation = operation_.load();
       if (const std::string* file = file_.load()) error.file = *file;
       error.offset = offset_;
-      error.message = fmt::format("{} has not returned for {} s (--deadline); the storage hangs",
-                                  error.operation, deadline_seconds_);
+      error.message =
+          fmt::format("{} has not returned for {} s (--deadline): the storage does not respond",
+                      error.operation, deadline_seconds_);
       end_process("failed", error, exit_failed);
     }
   }

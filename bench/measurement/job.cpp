@@ -88,7 +88,7 @@ Status wait_for(MPI_Request& request, std::int64_t deadline_ns, const char* what
       error.operation = what;
       error.message =
           std::string(what) +
-          " did not end before the deadline (--deadline): another rank is stuck or lost";
+          " did not end before the deadline (--deadline): another rank hangs or is lost";
       return error;
     }
     if (waiting == Waiting::awake) {
@@ -105,7 +105,7 @@ Error failed_elsewhere(int rank) {
   Error error;
   error.code = ErrorCode::peer;
   error.rank = rank;
-  error.message = "failed; its own message says why";
+  error.message = "failed; its own message gives the reason";
   return error;
 }
 
@@ -119,7 +119,7 @@ Status status_of(const Result<Agreement>& agreed, int rank, Status mine, int* fa
   if (!agreed) {
     *failed_rank = rank;
     Error error = agreed.error();
-    if (!mine.ok()) error.message += "; before that, here: " + mine.error().text();
+    if (!mine.ok()) error.message += "; an earlier error on this rank: " + mine.error().text();
     return error;
   }
   if (wait_ns != nullptr) *wait_ns = agreed.value().wait_ns;

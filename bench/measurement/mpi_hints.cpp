@@ -18,7 +18,7 @@ Result<MpiHints> MpiHints::read(const std::string& path, const storage::Striping
   if (striping.first_target > 0) hints.add("start_iodevice", striping.first_target - 1);
   if (path.empty()) return hints;
   std::ifstream file(path);
-  if (!file) return invalid_argument(fmt::format("--hints {}: cannot be read", path));
+  if (!file) return invalid_argument(fmt::format("--hints {}: the file cannot be read", path));
   if (hints.info_ == MPI_INFO_NULL) MPI_Info_create(&hints.info_);
   std::string line;
   for (int number = 1; std::getline(file, line); ++number) {

@@ -30,11 +30,10 @@ Error incomplete(const TransferRequest& request, const std::string& file, std::i
   error.operation = request.direction == Direction::read ? "MPI_File_read_at" : "MPI_File_write_at";
   error.file = file;
   error.offset = request.offset + moved;
-  error.message =
-      fmt::format("{} moved {} of {} bytes without an error of its own{}", error.operation, moved,
-                  request.bytes,
-                  request.direction == Direction::read ? " (end of file)"
-                                                       : " (disk full, quota or file size limit)");
+  error.message = fmt::format(
+      "{} moved only {} of {} bytes but reported no error{}", error.operation, moved, request.bytes,
+      request.direction == Direction::read ? " (end of file)"
+                                           : " (disk full, quota or file size limit)");
   return error;
 }
 

@@ -66,11 +66,10 @@ Status check_disk(const CoreSettings& core, std::int64_t needed_bytes) {
                               .value_or(unlimited);
   // Some file systems do not report their size.
   if (file_system.f_blocks == 0 || needed_bytes <= free_bytes) return {};
-  return Error(
-      ErrorCode::insufficient,
-      fmt::format("the run needs {} of disk and {} are free in {}; move less, or take another "
-                  "--directory",
-                  size_text(needed_bytes), size_text(free_bytes), core.directory));
+  return Error(ErrorCode::insufficient,
+               fmt::format("the run needs {} of disk, but {} are free in {}: transfer less data, "
+                           "or give another --directory",
+                           size_text(needed_bytes), size_text(free_bytes), core.directory));
 }
 
 Status check_memory(const Job& job, const CoreSettings& core, std::int64_t bytes_per_rank,
@@ -99,14 +98,14 @@ Status check_memory(const Job& job, const CoreSettings& core, std::int64_t bytes
   if (job.node_rank == 0 && job.node_index == largest.node) figures = worst;
   std::array<std::int64_t, 3> summed{};
   MPI_Allreduce(figures.data(), summed.data(), 3, MPI_INT64_T, MPI_SUM, job.world);
-  return Error(
-      ErrorCode::insufficient,
-      fmt::format(
-          "the run needs {} of memory on a node{} and {} are available; take fewer pixels, fewer "
-          "ranks per node or a smaller --memory-hog",
-          size_text(summed[1]),
-          core.memory_hog_bytes > 0 || core.memory_hog_fraction > 0 ? ", the hog included," : "",
-          size_text(summed[2])));
+  return Error(ErrorCode::insufficient,
+               fmt::format("the run needs {} of memory on a node{}, but {} are available: use "
+                           "fewer pixels, fewer ranks per node or a smaller --memory-hog",
+                           size_text(summed[1]),
+                           core.memory_hog_bytes > 0 || core.memory_hog_fraction > 0
+                               ? " (including --memory-hog)"
+                               : "",
+                           size_text(summed[2])));
 }
 
 }  // namespace weir::bench

@@ -203,21 +203,23 @@ class Examination {
   [[nodiscard]] std::string text_of(std::size_t at, const Explanation& explanation) const {
     switch (explanation.kind) {
       case PayloadErrorKind::flipped_bit:
-        return fmt::format("bit {} flipped", std::countr_zero(words_[at] ^ expected(at)) % 8);
+        return fmt::format("bit {} is flipped", std::countr_zero(words_[at] ^ expected(at)) % 8);
       case PayloadErrorKind::zeros:
-        return "zeros: never written, or lost";
+        return "zeros: the data was never written, or it was lost";
       case PayloadErrorKind::swapped_block:
-        return fmt::format("belongs at offset {}", (position(at) + explanation.shift) * word_bytes);
+        return fmt::format("the data belongs at offset {}",
+                           (position(at) + explanation.shift) * word_bytes);
       case PayloadErrorKind::stale_data:
         return origin_text(at, explanation);
       case PayloadErrorKind::foreign:
         break;
     }
-    return fmt::format("no payload: word {:#018x} instead of {:#018x}", words_[at], expected(at));
+    return fmt::format("this is not a payload: word {:#018x} instead of {:#018x}", words_[at],
+                       expected(at));
   }
 
   [[nodiscard]] std::string origin_text(std::size_t at, const Explanation& explanation) const {
-    if (!explanation.stream) return "payload under an unknown key: data of another run";
+    if (!explanation.stream) return "payload with an unknown key: data of another run";
     const PayloadStream& stream = *explanation.stream;
     std::string text = fmt::format("data of generation {}", stream.generation);
     if (stream.file != stream_.file) text += fmt::format(" of file {}", stream.file);

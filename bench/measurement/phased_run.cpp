@@ -150,12 +150,12 @@ void PhasedRun::put_last(const JobFacts& facts) {
   run()["targets"] = targets_json(facts.job.size);
   if (!subject_.traced) {
     run()["warnings"].push_back(
-        "the trace is switched off (--trace-events 0); all other figures are of every operation");
+        "the trace is off (--trace-events 0); all other figures include every operation");
   } else if (trace_step > 1) {
-    run()["warnings"].push_back(fmt::format(
-        "the trace has every {}th operation (--trace-events); all other figures, the latencies "
-        "among them, are of every one",
-        trace_step));
+    run()["warnings"].push_back(
+        fmt::format("the trace has every {}th operation (--trace-events); all other figures, "
+                    "including latencies, include every operation",
+                    trace_step));
   }
 }
 

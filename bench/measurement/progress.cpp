@@ -31,7 +31,7 @@ void print_line(const RepetitionPolicy& policy, std::span<const RunProgress> run
         {"repetitions_planned", planned},
         {"repetitions_most", most},
         {"ended", ended},
-        {"text", ended ? "all repetitions are done"
+        {"text", ended ? "all repetitions have ended"
                        : fmt::format("{}: {} {}", next.label, warmup ? "warm-up" : "repetition",
                                      number)}}}};
   fmt::print(stderr, "{}\n", line.dump());

@@ -160,8 +160,8 @@ nlohmann::json judge_quiet(std::span<const NodeActivity> nodes, double load_befo
   }
   if (busiest == nullptr) {
     verdict["text"] = fmt::format(
-        "not known to be quiet: the run was too short or /proc/stat is not to be read; load {:.2f} "
-        "before, {:.2f} after",
+        "unknown whether the machine was quiet: the run was too short, or /proc/stat cannot be "
+        "read; load {:.2f} before, {:.2f} after",
         load_before, load_after);
     return verdict;
   }

@@ -43,9 +43,10 @@ Status make_folder(const fs::path& path) {
 Status make_root(const fs::path& root) {
   std::error_code error;
   if (fs::exists(root, error) && !fs::is_empty(root, error)) {
-    return invalid_argument(fmt::format(
-        "--output {}: exists and is not empty; results are never overwritten, name a new folder",
-        root.string()));
+    return invalid_argument(
+        fmt::format("--output {}: the folder exists and is not empty; results are never "
+                    "overwritten, give a new folder",
+                    root.string()));
   }
   return make_folder(root);
 }
@@ -174,10 +175,9 @@ ordered_json new_run(const JobFolders& folders, const RunHead& head, const CoreS
   }
   run["verification"] = {
       {"performed", core.verify},
-      {"how", core.verify
-                  ? "every byte read is compared with the payload, a function of seed, file, "
-                    "generation and position"
-                  : "switched off by --no-verify"},
+      {"how", core.verify ? "every byte that is read is compared with the payload, a function of "
+                            "seed, file, generation and position"
+                          : "switched off by --no-verify"},
       {"seed", fmt::format("{:016x}", folders.seed)},
       {"compressible_percent", core.compressible_percent},
       {"bytes_verified", 0},
@@ -192,12 +192,12 @@ Result<ordered_json> read_expectations(const std::string& path) {
   if (path.empty()) return ordered_json::object();
   std::ifstream file(path);
   if (!file) {
-    return invalid_argument(fmt::format("--expectation {}: cannot be read", path));
+    return invalid_argument(fmt::format("--expectation {}: the file cannot be read", path));
   }
   auto expectations = ordered_json::parse(file, nullptr, /*allow_exceptions=*/false);
   if (!expectations.is_object()) {
-    return invalid_argument(
-        fmt::format("--expectation {}: is not the JSON object that `weir predict` writes", path));
+    return invalid_argument(fmt::format(
+        "--expectation {}: the file is not a JSON object as `weir predict` writes it", path));
   }
   return expectations;
 }

@@ -14,8 +14,8 @@ Result<std::optional<std::int64_t>> read_stonewall_file(const std::string& file)
   std::ifstream stream(file);
   std::int64_t count = -1;
   if (stream >> count && count >= 1) return std::optional(count);
-  return invalid_argument(
-      fmt::format("--stonewall-file {}: holds no number of what each rank has written", file));
+  return invalid_argument(fmt::format(
+      "--stonewall-file {}: the file does not contain the number of transfers of each rank", file));
 }
 
 Status write_stonewall_file(const std::string& file, std::int64_t count) {

@@ -24,19 +24,19 @@ std::vector<Setting> striping_declarations() {
   return {
       {.name = "stripe-count",
        .metavar = "N|all",
-       .help = "storage targets that have parts of each test file, on Lustre and CephFS [as the "
-               "directory has it]"},
+       .help = "number of storage targets of each test file, on Lustre and CephFS [as for the "
+               "directory]"},
       {.name = "stripe-size",
        .kind = Kind::bytes,
        .metavar = "SIZE",
-       .help = "what lies at once on one of them, a multiple of 64k [as the directory has it]"},
+       .help = "bytes that lie together on one target, a multiple of 64k [as for the directory]"},
       {.name = "first-target",
        .kind = Kind::integer,
        .metavar = "INDEX",
-       .help = "the first of them, on Lustre [any]"},
+       .help = "index of the first target, on Lustre [any]"},
       {.name = "pool",
        .metavar = "NAME",
-       .help = "the pool of targets that they are of [as the directory has it]"},
+       .help = "pool from which the targets are taken [as for the directory]"},
   };
 }
 
@@ -62,7 +62,7 @@ Result<storage::Striping> striping_of(const Settings& settings) {
   if (settings.has("first-target")) {
     const std::int64_t index = settings.integer("first-target");
     if (index == std::numeric_limits<std::int64_t>::max()) {
-      return invalid_argument(fmt::format("--first-target: there is no target {}", index));
+      return invalid_argument(fmt::format("--first-target: target {} does not exist", index));
     }
     striping.first_target = index + 1;
   }
@@ -99,15 +99,15 @@ Status check_striping(const std::string& directory, const storage::Striping& str
   if (system) return {};
   Error error = system.error();
   error.message =
-      fmt::format("{}: {}, or name another --directory", given(striping), error.message);
+      fmt::format("{}: {}, or give another --directory", given(striping), error.message);
   return error;
 }
 
 Status refuse_striping(const storage::Striping& striping, const char* option) {
   if (striping.empty()) return {};
   return invalid_argument(fmt::format(
-      "{}: only files in the job's own folder get a layout, and {} names others; set it of the "
-      "folder that they are made in (lfs setstripe, setfattr -n ceph.dir.layout...)",
+      "{}: weir-bench can set the layout only for files in the job's own folder, but {} names "
+      "other files; set it for their folder (lfs setstripe, setfattr -n ceph.dir.layout...)",
       given(striping), option));
 }
 

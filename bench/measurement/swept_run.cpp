@@ -115,11 +115,11 @@ void SweptRun::finish(const JobFacts& facts, const ordered_json& environment,
   run_["clocks"] = clocks;
   run_["environment"] = environment;
   if (const std::string part = shortest_part(); !part.empty() && clocks["flagged"].get<bool>()) {
-    run_["warnings"].push_back(fmt::format(
-        "the clocks of different ranks agree to {:.3g} ms only, {:.1f} % of the shortest {}: "
-        "rates by span are that uncertain",
-        clocks["error_bound_ns"].get<double>() * 1e-6,
-        clocks["error_fraction_of_span"].get<double>() * 100, part));
+    run_["warnings"].push_back(
+        fmt::format("the clocks of different ranks agree only to {:.3g} ms, which is {:.1f} % of "
+                    "the shortest {}: rates by span have this uncertainty",
+                    clocks["error_bound_ns"].get<double>() * 1e-6,
+                    clocks["error_fraction_of_span"].get<double>() * 100, part));
   }
   run_["status"] = "complete";
   run_["finished_utc"] = utc_now();

@@ -48,7 +48,7 @@ ordered_json result_parameters(const Settings& settings, const std::vector<std::
 
 Result<std::int64_t> ranks_to_plan_for(const Settings& settings) {
   if (!settings.has("ranks")) {
-    return invalid_argument("--plan needs --ranks N, the number of ranks to plan for");
+    return invalid_argument("--plan needs --ranks N, the number of ranks that it assumes");
   }
   const std::int64_t ranks = settings.integer("ranks");
   if (ranks < 1) return invalid_argument("--ranks must be at least 1");
@@ -108,7 +108,7 @@ Status make_unfinished_folder(const std::string& output) {
   std::filesystem::create_directories(path, error);
   if (error) {
     return invalid_argument(fmt::format(
-        "--output: cannot make {}: {}; name a file where you can write", path, error.message()));
+        "--output: cannot create {}: {}; give a file that you can write", path, error.message()));
   }
   const std::string record = path + "/failure.json";
   std::filesystem::remove(record, error);

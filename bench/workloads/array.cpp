@@ -23,7 +23,7 @@ using nlohmann::ordered_json;
 
 constexpr const char* program = "weir-bench array";
 constexpr const char* description =
-    "Writes and reads a distributed array, or a section of it, through one interface or several.";
+    "Writes and reads a distributed array, or a section of it, by one interface or several.";
 
 struct Request {
   Settings settings;

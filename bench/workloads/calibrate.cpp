@@ -37,7 +37,7 @@ using calibrate::Room;
 
 constexpr const char* program = "weir-bench calibrate";
 constexpr const char* description =
-    "Measures for a few seconds what memory, file system and processors do in the simplest case.";
+    "Measures memory, file system and processors in the simplest case for a few seconds.";
 
 std::vector<Setting> calibrate_declarations() {
   std::vector<Setting> all = {
@@ -45,27 +45,28 @@ std::vector<Setting> calibrate_declarations() {
        .kind = SettingKind::text,
        .default_value = ".",
        .metavar = "DIR",
-       .help = "where the test files go"},
+       .help = "directory of the test files"},
       {.name = "transfer-bytes",
        .kind = SettingKind::bytes,
        .default_value = "4m",
        .metavar = "SIZE",
-       .help = "what one rank moves in one operation"},
+       .help = "bytes that one rank moves in one operation"},
       {.name = "output",
        .kind = SettingKind::text,
        .default_value = "calibration.json",
        .metavar = "FILE",
-       .help = "the result, replaced when it exists"},
+       .help = "file for the result; an existing file is replaced"},
       {.name = "seconds",
        .kind = SettingKind::real,
        .default_value = "6",
        .metavar = "SECONDS",
-       .help = "what it may take; slow storage takes longer for the least number of trials"},
+       .help = "time for all measurements; slow storage takes longer for the smallest number of "
+               "trials"},
       {.name = "deadline",
        .kind = SettingKind::real,
        .default_value = "600",
        .metavar = "SECONDS",
-       .help = "give up when one operation or wait takes longer"},
+       .help = "give up if one operation or wait takes longer"},
   };
   for (Setting& setting : striping_declarations()) all.push_back(std::move(setting));
   return all;
@@ -86,10 +87,10 @@ Result<Request> request_of(const Settings& settings) {
   }
   if (request.seconds <= 0 || request.seconds > 3600) {
     return invalid_argument(
-        fmt::format("--seconds must lie above 0 and not above 3600; given: {}", request.seconds));
+        fmt::format("--seconds must be above 0 and at most 3600; given: {}", request.seconds));
   }
   if (request.deadline_seconds < 1 || request.deadline_seconds > 1e9) {
-    return invalid_argument(fmt::format("--deadline must lie between 1 and 1e9 seconds; given: {}",
+    return invalid_argument(fmt::format("--deadline must be between 1 and 1e9 seconds; given: {}",
                                         request.deadline_seconds));
   }
   return request;

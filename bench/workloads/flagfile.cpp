@@ -21,8 +21,9 @@ using nlohmann::ordered_json;
 
 constexpr const char* program = "weir-bench flagfile";
 constexpr const char* description =
-    "Some ranks poll a file until it says that they may go on, as programs do that talk through "
-    "files; others call stat on files of their own. Says what the pollers cost the others.";
+    "Some ranks poll a file until its content lets them continue, as programs do that communicate "
+    "by files; other ranks call stat on their own files. Reports how much the pollers slow down "
+    "the other ranks.";
 
 struct Request {
   Settings settings;

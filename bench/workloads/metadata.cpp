@@ -36,8 +36,8 @@ using nlohmann::ordered_json;
 
 constexpr const char* program = "weir-bench metadata";
 constexpr const char* description =
-    "Creates, looks up, changes and removes files and directories. With --mdtest-compat, mdtest's "
-    "options are understood and its table is printed; --metarates-compat: metarates'.";
+    "Creates, looks up, changes and removes files and directories. With --mdtest-compat it accepts "
+    "mdtest's options and prints mdtest's table; with --metarates-compat those of metarates.";
 constexpr const char* kept_folder = "weir-metadata";
 
 struct Request {
@@ -106,12 +106,12 @@ Status make_root(const Request& request, const std::string& root) {
     struct stat found {};
     if (stat(root.c_str(), &found) == 0 && S_ISDIR(found.st_mode)) return {};
     return invalid_argument(fmt::format(
-        "--existing: there is no {}; make it by a run with --keep (mdtest's -C)", root));
+        "--existing: {} does not exist: create it with a run with --keep (mdtest's -C)", root));
   }
   if (!request.options.keep || mkdir(root.c_str(), 0755) == 0) return {};
   if (errno != EEXIST) return system_failure("mkdir", root, -1, errno);
   return invalid_argument(fmt::format(
-      "--keep: {} is there already, from an earlier run; use it with --existing, or remove it",
+      "--keep: {} already exists, from an earlier run: use it with --existing, or remove it",
       root));
 }
 
@@ -250,7 +250,7 @@ class MetadataWorkload final : public SweptWorkload {
 
   [[nodiscard]] std::vector<std::string> warnings() const override {
     if (!without_attributes_) return {};
-    return {"setxattr and getxattr were left out: the file system has no user attributes"};
+    return {"setxattr and getxattr were left out, because the file system has no user attributes"};
   }
 
   Result<std::vector<std::unique_ptr<SweptRun>>> make_runs(const JobUnderWay& under_way,

@@ -24,8 +24,8 @@ using nlohmann::ordered_json;
 
 constexpr const char* program = "weir-bench open";
 constexpr const char* description =
-    "Creates one file and opens it again, on all ranks, and says how long it took and how many "
-    "metadata operations reached the file system.";
+    "Creates one file and opens it again, on all ranks, and reports the time and the number of "
+    "metadata operations that reached the file system.";
 
 struct Request {
   Settings settings;
@@ -60,8 +60,8 @@ bool all_can_count(const Job& job, const OwnCalls& calls, const std::string& roo
                    std::string* why_not) {
   if (!calls::is_counted_path(root + "/")) {
     *why_not = fmt::format(
-        "metadata operations were not counted: libweir_calls leaves out files below {}; give "
-        "another --directory",
+        "metadata operations were not counted: libweir_calls ignores files below {}; give another "
+        "--directory",
         root.substr(0, root.find('/', 1)));
     return false;
   }

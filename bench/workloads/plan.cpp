@@ -22,8 +22,7 @@ using Kind = SettingKind;
 
 constexpr const char* program = "weir-bench plan";
 constexpr const char* description =
-    "Says how the library would move an array on a machine of any size, and counts what that does "
-    "to "
+    "Shows how the library would move an array on a machine of any size, and counts the load on "
     "its\nnodes, network cards and storage targets. Runs alone, without MPI and without files.";
 
 std::vector<Setting> declarations() {
@@ -33,50 +32,57 @@ std::vector<Setting> declarations() {
       {.name = "cores",
        .kind = Kind::integer,
        .metavar = "N",
-       .help = "of a node [as many as it has ranks]"},
+       .help = "cores of a node [as many as it has ranks]"},
       {.name = "targets",
        .kind = Kind::integer,
        .default_value = "64",
        .metavar = "N",
-       .help = "storage targets that hold stripes of the file"},
+       .help = "number of storage targets that have stripes of the file"},
       {.name = "stripe",
        .kind = Kind::bytes,
        .default_value = "1m",
        .metavar = "BYTES",
-       .help = "of the file on one target; 0: none"},
+       .help = "bytes of the file that lie together on one target; 0: no stripes"},
       {.name = "lock",
        .kind = Kind::bytes,
        .metavar = "BYTES",
-       .help = "what one node at a time may write; 0: nothing is locked [a stripe]"},
+       .help = "part of the file that one node at a time may write; 0: no locks [a stripe]"},
       {.name = "array-shape",
        .default_value = "8mx16k",
        .metavar = "NxMx...",
-       .help = "extents of the array, the slowest first; suffixes k, m, g"},
-      {.name = "type", .default_value = "float64", .metavar = "TYPE", .help = "of an element"},
+       .help = "extents of the array, slowest dimension first; suffixes k, m, g"},
+      {.name = "type", .default_value = "float64", .metavar = "TYPE", .help = "element type"},
       {.name = "distribution",
        .default_value = "*,BLOCK",
        .metavar = "LIST",
-       .help = "BLOCK, BLOCK(b), CYCLIC, CYCLIC(k) or * per dimension, or one for all"},
+       .help = "distribution over the ranks: BLOCK, BLOCK(b), CYCLIC, CYCLIC(k) or * per "
+               "dimension, or one for all"},
       {.name = "grid",
        .metavar = "NxMx...",
-       .help = "processes per dimension, 0: as MPI_Dims_create [as MPI_Dims_create]"},
-      {.name = "read", .kind = Kind::flag, .default_value = "false", .help = "read, not write"},
+       .help = "processes per dimension; 0: as MPI_Dims_create chooses [as MPI_Dims_create]"},
+      {.name = "read",
+       .kind = Kind::flag,
+       .default_value = "false",
+       .help = "plan a read instead of a write"},
       {.name = "strategy",
        .kind = Kind::choice,
        .default_value = "automatic",
-       .help = "of the library",
+       .help = "strategy of the library",
        .choices = {"automatic", "direct", "node", "two-phase", "server-directed"}},
       {.name = "aggregators",
        .kind = Kind::integer,
        .default_value = "0",
        .metavar = "N",
-       .help = "per node, 0: by price"},
+       .help = "aggregators per node; 0: as the prices decide"},
       {.name = "buffer",
        .kind = Kind::bytes,
        .default_value = "2m",
        .metavar = "BYTES",
-       .help = "of one piece"},
-      {.name = "json", .kind = Kind::flag, .default_value = "false", .help = "for programs"},
+       .help = "size of one piece"},
+      {.name = "json",
+       .kind = Kind::flag,
+       .default_value = "false",
+       .help = "print JSON for programs"},
   };
 }
 
@@ -195,7 +201,7 @@ void print_table(const Task& task, const plan::Choice& choice, const plan::PlanA
   fmt::print("\n{} aggregators on {} of {} nodes, {} of which receive; {} pieces, {} messages\n",
              found.aggregators, found.aggregating_nodes, found.nodes, found.receiving_nodes,
              found.pieces, number_text(found.messages));
-  fmt::print("sent ahead of an aggregator whose storage stands still: {}\n",
+  fmt::print("sent to an aggregator before its storage makes progress: {}\n",
              bytes_text(found.most_bytes_ahead));
 }
 

@@ -54,17 +54,17 @@ std::vector<Setting> probe_declarations() {
        .kind = SettingKind::text,
        .default_value = ".",
        .metavar = "DIR[,DIR...]",
-       .help = "where the test files go: a directory on each target that is to be measured"},
+       .help = "directories of the test files, one on each target to measure"},
       {.name = "output",
        .kind = SettingKind::text,
        .default_value = "probe.json",
        .metavar = "FILE",
-       .help = "the result, replaced when it exists"},
+       .help = "file for the result; an existing file is replaced"},
       {.name = "seconds",
        .kind = SettingKind::real,
        .default_value = "50",
        .metavar = "SECONDS",
-       .help = "what it may take; very slow storage takes somewhat longer"},
+       .help = "time for all measurements; very slow storage takes somewhat longer"},
       {.name = "progress",
        .kind = SettingKind::choice,
        .default_value = "none",
@@ -75,7 +75,7 @@ std::vector<Setting> probe_declarations() {
        .kind = SettingKind::real,
        .default_value = "600",
        .metavar = "SECONDS",
-       .help = "give up when one operation or wait takes longer"},
+       .help = "give up if one operation or wait takes longer"},
   };
 }
 
@@ -88,8 +88,9 @@ Result<Request> request_of(const Settings& settings) {
   std::istringstream directories(settings.text("directory"));
   for (std::string one; std::getline(directories, one, ',');) {
     if (one.empty()) {
-      return invalid_argument(fmt::format("--directory: an empty name among {}; leave it out",
-                                          settings.text("directory")));
+      return invalid_argument(
+          fmt::format("--directory: one of the names in {} is empty: leave it out",
+                      settings.text("directory")));
     }
     std::error_code error;
     request.directories.push_back(std::filesystem::weakly_canonical(one, error).string());
@@ -97,15 +98,15 @@ Result<Request> request_of(const Settings& settings) {
   }
   constexpr std::size_t most_targets = 64;
   if (request.directories.empty() || request.directories.size() > most_targets) {
-    return invalid_argument(fmt::format("--directory: name 1 to {} directories; given: {}",
+    return invalid_argument(fmt::format("--directory: give 1 to {} directories; given: {}",
                                         most_targets, request.directories.size()));
   }
   if (request.seconds < 1 || request.seconds > 3600) {
     return invalid_argument(
-        fmt::format("--seconds must lie between 1 and 3600; given: {}", request.seconds));
+        fmt::format("--seconds must be between 1 and 3600; given: {}", request.seconds));
   }
   if (request.deadline_seconds < 1 || request.deadline_seconds > 1e9) {
-    return invalid_argument(fmt::format("--deadline must lie between 1 and 1e9 seconds; given: {}",
+    return invalid_argument(fmt::format("--deadline must be between 1 and 1e9 seconds; given: {}",
                                         request.deadline_seconds));
   }
   return request;

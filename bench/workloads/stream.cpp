@@ -24,7 +24,7 @@ using nlohmann::ordered_json;
 
 constexpr const char* program = "weir-bench stream";
 constexpr const char* description =
-    "Writes and reads files in IOR's patterns. IOR's letters and -O directives are understood.";
+    "Writes and reads files in IOR's patterns. Accepts IOR's letters and -O directives.";
 
 struct Request {
   Settings settings;
@@ -179,8 +179,8 @@ class StreamWorkload final : public SweptWorkload {
       return {};
     }
     return {
-        "a line of IOR's without -i: every configuration runs once, as with IOR; -i N runs it N "
-        "times, --repetitions 3 until the median is known"};
+        "an IOR command line without -i: every configuration runs once, as with IOR; -i N runs it "
+        "N times, --repetitions 3 until the median is known"};
   }
 
   [[nodiscard]] std::string measured_directory(const JobFolders& /*folders*/) const override {

@@ -67,16 +67,16 @@ def test_a_full_disk_ends_the_run_with_one_line(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("workload", "arguments", "says"),
     [
-        ("madbench", ("--full", "--iomode", "NONE"), "IOMODE = NONE moves none"),
-        ("madbench", ("--full", "--iomode", "SYNC,NONE"), "IOMODE = NONE moves none"),
+        ("madbench", ("--full", "--iomode", "NONE"), "IOMODE = NONE transfers nothing"),
+        ("madbench", ("--full", "--iomode", "SYNC,NONE"), "IOMODE = NONE transfers nothing"),
         ("madbench", ("--full", "--rank-shift", "1"), "--rank-shift"),
         ("madbench", ("--full", "--compressible", "50"), "--compressible"),
-        ("madbench", ("--full", "--busy-work-exponent", "1"), "no busy work in full mode"),
-        ("madcap", ("--iomethod", "POSIX,MPI"), "one way of moving its matrices"),
+        ("madbench", ("--full", "--busy-work-exponent", "1"), "full mode has no busy work"),
+        ("madcap", ("--iomethod", "POSIX,MPI"), "give one IOMETHOD, one FILETYPE and one IOMODE"),
         ("madcap", ("--noise", "0"), "--noise must be above 0"),
-        ("madcap", ("--beam", "200"), "--beam must lie between 0 and 180"),
-        ("madcap", ("--iterations", "1"), "--iterations must lie between 2 and 1000"),
-        ("madcap", ("--map-seed", "4294967296"), "--map-seed must lie between"),
+        ("madcap", ("--beam", "200"), "--beam must be between 0 and 180"),
+        ("madcap", ("--iterations", "1"), "--iterations must be between 2 and 1000"),
+        ("madcap", ("--map-seed", "4294967296"), "--map-seed must be between"),
         ("madcap", ("--tolerance", "0"), "--tolerance must be above 0"),
         ("madcap", ("--full",), "--full"),
     ],
@@ -91,7 +91,7 @@ def test_what_cannot_be_is_refused(workload: str, arguments: tuple[str, ...], sa
 def test_a_share_beyond_scalapacks_counting_is_refused() -> None:
     answer = planned("200000", "4", "4", "32", "4096", "1", "1", "--full")
     assert answer.returncode == 2
-    assert "ScaLAPACK counts with 32 bits" in answer.stderr
+    assert "ScaLAPACK's 32-bit integers" in answer.stderr
     assert "40000000000 numbers" in answer.stderr
 
 

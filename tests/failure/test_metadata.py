@@ -60,7 +60,7 @@ def test_a_tree_of_an_earlier_run_is_left_alone(tmp_path: Path) -> None:
     assert len(there) == 5 * RANKS
     again = metadata(folders[1], directory, "--items", "5", "--keep")
     assert again.status != 0
-    assert "is there already, from an earlier run" in again.stderr
+    assert "already exists, from an earlier run" in again.stderr
     assert sorted(path.relative_to(directory) for path in directory.rglob("file.*")) == there
 
 

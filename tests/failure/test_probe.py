@@ -88,8 +88,8 @@ def refused(folder: Path, directory: Path | str, told: str, expected_status: int
 
 def test_a_directory_that_is_missing_or_a_file_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    refused(tmp_path, "missing", "--directory 'missing' is no directory; make it first")
-    refused(tmp_path, "file", "--directory 'file' is no directory; make it first")
+    refused(tmp_path, "missing", "--directory 'missing' is not a directory: create it first")
+    refused(tmp_path, "file", "--directory 'file' is not a directory: create it first")
 
 
 def test_a_directory_where_nothing_may_be_written_is_named(

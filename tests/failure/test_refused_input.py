@@ -64,13 +64,16 @@ def refused(
         ((*GOOD, "17"), "17"),
         ((*GOOD, "--nonsense"), "--nonsense"),
         ((*GOOD, "--iomode", "LATER"), "--iomode: 'LATER' is not a list of SYNC, ASYNC, NONE"),
-        ((*GOOD, "--compressible", "101"), "--compressible must lie between 0 and 100"),
+        ((*GOOD, "--compressible", "101"), "--compressible must be between 0 and 100"),
         ((*GOOD, "--memory-hog", "120%"), "--memory-hog: '120%' is neither"),
-        ((*GOOD, "--deadline", "0"), "--deadline must lie between"),
+        ((*GOOD, "--deadline", "0"), "--deadline must be between"),
         ((*GOOD, "--direct", "--iomethod", "MPI"), "--direct: MPI-IO has no portable O_DIRECT"),
         ((*with_argument(4, "512"), "--direct"), "--direct: FBLOCKSIZE must be a multiple of 4096"),
         ((*GOOD, "--repetitions", "5", "--max-repetitions", "4"), "less than --repetitions 5"),
-        ((*GOOD, "--expectation", "nowhere.json"), "--expectation nowhere.json: cannot be read"),
+        (
+            (*GOOD, "--expectation", "nowhere.json"),
+            "nowhere.json: the file cannot be read",
+        ),
         ((*GOOD, "--settings", "nowhere.toml"), "nowhere.toml"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
@@ -103,17 +106,17 @@ def test_wrong_variables_are_named(tmp_path: Path, variable: str, value: str) ->
 
 def test_missing_directory(tmp_path: Path) -> None:
     message = refused(tmp_path, (*GOOD, "--directory", "nowhere"))
-    assert message.startswith("--directory nowhere: No such file or directory; make it first")
+    assert message.startswith("--directory nowhere: No such file or directory; create it first")
 
 
 def test_directory_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    assert "is a file; name a directory" in refused(tmp_path, (*GOOD, "--directory", "file"))
+    assert "this is a file; give a directory" in refused(tmp_path, (*GOOD, "--directory", "file"))
 
 
 def test_read_only_directory(tmp_path: Path, read_only_folder: Path) -> None:
     message = refused(tmp_path, (*GOOD, "--directory", str(read_only_folder)))
-    assert "choose a directory that you can write to" in message
+    assert "give a directory that you can write to" in message
 
 
 def test_results_are_never_written_over(tmp_path: Path) -> None:
@@ -126,14 +129,14 @@ def test_results_are_never_written_over(tmp_path: Path) -> None:
 
 def test_more_memory_than_there_is(tmp_path: Path) -> None:
     message = refused(tmp_path, with_argument(0, "1000000"))
-    assert "of memory on a node and" in message
-    assert "take fewer pixels" in message
+    assert "of memory on a node, but" in message
+    assert "use fewer pixels" in message
 
 
 def test_more_disk_than_there_is(tmp_path: Path) -> None:
     message = refused(tmp_path, with_argument(1, "1000000000"))
-    assert "of disk and" in message
-    assert "move less, or take another" in message
+    assert "of disk, but" in message
+    assert "transfer less data, or give another" in message
 
 
 def test_the_plan_refuses_as_the_run_does(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ def test_a_flipped_bit(tmp_path: Path, call: str) -> None:
     assert error.repetition == 0
     assert error.offset_bytes == SHARE_BYTES + FLIPPED_BYTE
     assert error.bytes_wrong == 1
-    assert error.text == "bit 4 flipped"
+    assert error.text == "bit 4 is flipped"
 
 
 def test_a_flipped_bit_in_a_shared_file(tmp_path: Path) -> None:

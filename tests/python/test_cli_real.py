@@ -169,7 +169,7 @@ def test_predict_runs_nothing(tmp_path: Path) -> None:
         (("madbench", "-4", "4", "1", "32", "4096", "1", "1", "-n", "4"), "is negative"),
         ((*SIZE, "-n", "4", "--directory", "/nowhere"), "--directory /nowhere"),
         ((*SIZE, "-n", "4", "--iomode", "FAST"), "SYNC, ASYNC, NONE"),
-        (("nonsense", "-n", "4"), "there is no workload 'nonsense'"),
+        (("nonsense", "-n", "4"), "unknown workload 'nonsense'"),
     ],
 )
 def test_mistakes_are_one_line_and_leave_nothing(

@@ -66,4 +66,4 @@ def test_the_expectation_alone(tmp_path: Path) -> None:
 def test_a_wrong_option_is_one_line(tmp_path: Path) -> None:
     status, _, err = weir(tmp_path, "bench", "stream", "-f", "script", "-n", "2")
     assert status == 2
-    assert "-f (scriptFile in IOR) is not done" in err
+    assert "-f (scriptFile in IOR) is not supported" in err

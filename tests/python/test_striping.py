@@ -12,7 +12,7 @@ from mpi_launcher import environment, launcher
 from test_cli_real import SIZE, weir
 from weir.bench.program import find_program
 
-REFUSED = "lets no program choose how a file is striped"
+REFUSED = "programs cannot choose how a file is striped"
 WORKLOADS = {
     "array": ["--shape", "64x64"],
     "flagfile": [],
@@ -65,10 +65,10 @@ def test_all_ranks_end_with_one_line_and_leave_nothing(tmp_path: Path) -> None:
 def test_files_in_places_of_the_users_own_are_not_striped(tmp_path: Path) -> None:
     words = ["stream", *WORKLOADS["stream"], "-o", str(tmp_path / "file")]
     refused = bench(tmp_path, *words, *LAYOUT, "--plan", "--ranks", "2")
-    assert "only files in the job's own folder get a layout, and -o" in refused.stderr
+    assert "can set the layout only for files in the job's own folder, but -o" in refused.stderr
     kept = ["metadata", "--items", "4", "--keep", "--warmups", "0", "--repetitions", "1"]
     words = [*kept, "--max-repetitions", "1", *LAYOUT, "--plan", "--ranks", "2"]
-    assert "and --keep" in bench(tmp_path, *words).stderr
+    assert "but --keep" in bench(tmp_path, *words).stderr
 
 
 def test_it_is_a_factor_of_campaigns(tmp_path: Path) -> None:

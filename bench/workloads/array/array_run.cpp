@@ -20,9 +20,9 @@ constexpr double mebibyte = 1048576;
 constexpr double least_share_of_a_mover = 0.01;
 
 constexpr const char* how_checked =
-    "every byte of what was read in the timed phase, untimed; and of the whole array, read back "
-    "untimed, where a section was written or nothing was read. Elements are a function of seed, "
-    "generation and global index";
+    "every byte that the timed phase read is checked outside the timed part; where a section was "
+    "written or nothing was read, the whole array is read back and checked. Elements are a "
+    "function of seed, generation and global index";
 
 double median(const std::vector<double>& values) {
   return values.empty() ? 0 : median_interval(values).median;

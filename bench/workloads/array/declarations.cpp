@@ -36,32 +36,35 @@ std::vector<Setting> array_settings() {
       {.name = "shape",
        .default_value = "1024x1024",
        .metavar = "NxMx...",
-       .help = "extents of the array, the slowest first; suffixes k, m, g"},
+       .help = "extents of the array, slowest dimension first; suffixes k, m, g"},
       {.name = "type",
        .default_value = "float64",
        .metavar = "TYPE",
-       .help = "of an element, by NumPy's name, or record[BYTES]"},
+       .help = "element type, by NumPy's name, or record[BYTES]"},
       {.name = "distribution",
        .default_value = "BLOCK",
        .metavar = "LIST",
-       .help = "BLOCK, BLOCK(b), CYCLIC, CYCLIC(k) or * per dimension, or one for all"},
+       .help = "distribution over the ranks: BLOCK, BLOCK(b), CYCLIC, CYCLIC(k) or * per "
+               "dimension, or one for all"},
       {.name = "grid",
        .metavar = "NxMx...",
-       .help = "processes per dimension, 0: as MPI_Dims_create [as MPI_Dims_create]"},
+       .help = "processes per dimension; 0: as MPI_Dims_create chooses [as MPI_Dims_create]"},
       {.name = "read-distribution",
        .metavar = "LIST",
-       .help = "how ranks hold the array when it is read [as when it is written]"},
+       .help = "distribution for reading [as for writing]"},
       {.name = "read-grid",
        .metavar = "NxMx...",
-       .help = "processes when it is read; a product below the ranks reads with fewer"},
+       .help = "processes per dimension for reading; with a product below the number of ranks, "
+               "fewer ranks read"},
       {.name = "section",
        .metavar = "A:B[:S],...",
-       .help = "write and read these indices of an array that is there: each S-th from A to before "
-               "B"},
+       .help =
+           "write and read only these indices of an existing array: every S-th from A to before B"},
       {.name = "half-section",
        .kind = Kind::flag,
        .default_value = "false",
-       .help = "a section that covers half of the array and begins on no boundary"},
+       .help = "use a section that covers half of the array and begins on no boundary of blocks or "
+               "chunks"},
   };
 }
 
@@ -70,7 +73,7 @@ std::vector<Setting> phase_settings() {
       {.name = "write",
        .kind = Kind::flag,
        .default_value = "false",
-       .help = "write, timed; without -w and -r both",
+       .help = "write, timed; without -w and -r both are done",
        .letter = "w"},
       {.name = "read",
        .kind = Kind::flag,
@@ -80,12 +83,12 @@ std::vector<Setting> phase_settings() {
       {.name = "existing",
        .kind = Kind::flag,
        .default_value = "false",
-       .help = "write over the file of the repetition before instead of making it anew"},
+       .help = "overwrite the file of the previous repetition instead of creating a new one"},
       {.name = "peak",
        .kind = Kind::flag,
        .default_value = "false",
-       .help = "also write and read as many bytes in one piece per rank, interleaved; rates are "
-               "then given as a share of it"},
+       .help = "also write and read as many bytes as one contiguous piece per rank, interleaved; "
+               "the table shows rates as a share of that rate"},
   };
 }
 
@@ -97,15 +100,15 @@ std::vector<Setting> file_settings() {
        .help = "extents of the chunks on disk (weir, hdf5); natural: the blocks of --distribution"},
       {.name = "chunk-counts",
        .metavar = "NxMx...",
-       .help = "instead: chunks per dimension, of equal extents"},
+       .help = "number of chunks per dimension, of equal extents, instead of --chunk"},
       {.name = "codec",
        .metavar = "CODECS",
-       .help = "of the chunks (weir-hdf5, weir-zarr): zstd:1, shuffle,deflate:4, … [none]"},
+       .help = "codecs of the chunks (weir-hdf5, weir-zarr): zstd:1, shuffle,deflate:4, … [none]"},
       {.name = "layout",
        .kind = Kind::choice,
        .default_value = "shared",
        .metavar = "FILES",
-       .help = "weir: one file, one per aggregator, or one per rank",
+       .help = "weir: store the array in one file, one per aggregator, or one per rank",
        .choices = {"shared", "per-aggregator", "per-rank"}},
       {.name = "file-order",
        .kind = Kind::choice,
@@ -117,38 +120,38 @@ std::vector<Setting> file_settings() {
        .kind = Kind::choice,
        .default_value = "automatic",
        .metavar = "HOW",
-       .help = "weir: who writes what",
+       .help = "weir: strategy of collective requests",
        .choices = {"automatic", "direct", "node", "two-phase", "server-directed"}},
       {.name = "engine",
        .kind = Kind::choice,
        .default_value = "automatic",
        .metavar = "HOW",
-       .help = "weir: what moves bytes between buffers and files",
+       .help = "weir: how bytes are moved between buffers and files",
        .choices = {"automatic", "posix", "io_uring", "direct-io", "mpi-io"}},
       {.name = "explain",
        .kind = Kind::flag,
        .default_value = "false",
-       .help =
-           "weir: print what each direction will do, what each strategy is reckoned to take, and "
-           "why"},
+       .help = "weir: print the strategy of each direction, the reason, and the estimated time of "
+               "each strategy"},
       {.name = "aggregators",
        .kind = Kind::integer,
        .default_value = "0",
        .metavar = "N",
-       .help = "weir: per node; MPI-IO: the hint cb_nodes, of the job; 0: chosen there"},
+       .help = "weir: aggregators per node; MPI-IO: aggregators of the job (hint cb_nodes); 0: "
+               "automatic"},
       {.name = "buffer",
        .kind = Kind::bytes,
        .default_value = "0",
        .metavar = "BYTES",
-       .help = "of an aggregator (weir; MPI-IO: the hint cb_buffer_size); 0: chosen there"},
+       .help = "size of an aggregator's buffer (MPI-IO: hint cb_buffer_size); 0: automatic"},
       {.name = "buffers",
        .kind = Kind::integer,
        .default_value = "0",
        .metavar = "N",
-       .help = "weir: per aggregator; 0: chosen there"},
+       .help = "weir: buffers per aggregator; 0: automatic"},
       {.name = "hints",
        .metavar = "FILE",
-       .help = "MPI-IO hints, one NAME = VALUE a line",
+       .help = "file with MPI-IO hints, one NAME = VALUE per line",
        .letter = "U"},
   };
 }
@@ -165,16 +168,14 @@ std::vector<Setting> declarations() {
   };
   for (Setting& setting : all) {
     if (setting.name == "sync") {
-      setting.help = "makes all that was written durable at the end of the write phase, timed";
+      setting.help = "make all written data durable at the end of the write phase, timed";
     } else if (setting.name == "directory") {
       setting.metavar = "DIR[,DIR...]";
       setting.help =
-          "where the test files go; several: a weir array's files are distributed to them "
-          "round-robin "
-          "[files/ "
-          "when the current directory has it, otherwise .]";
+          "directory of the test files; over several the files of a weir array are distributed "
+          "round-robin [files/ if it exists in the current directory, otherwise .]";
     } else if (takes_no_part(setting)) {
-      setting.help = "not for arrays: refused";
+      setting.help = "not allowed for arrays";
     }
   }
   return all;

@@ -106,7 +106,7 @@ PayloadMismatch ElementPayload::explain(std::int64_t first_byte, const std::byte
   mismatch.kind = zeros ? PayloadErrorKind::zeros : PayloadErrorKind::foreign;
   mismatch.first_byte = static_cast<std::uint64_t>(first_byte + wrong);
   mismatch.bytes_wrong = static_cast<std::uint64_t>(count - wrong);
-  mismatch.text = zeros ? "zeros" : "other bytes than any that were written there";
+  mismatch.text = zeros ? "zeros" : "these bytes were never written there";
   return mismatch;
 }
 

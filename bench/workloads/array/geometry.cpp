@@ -83,8 +83,8 @@ Result<std::vector<array::DistributionFormat>> parse_formats(std::string_view se
 Result<array::Section> parse_section(std::string_view text, const array::Shape& shape) {
   const auto wrong = [&] {
     return refuse(
-        fmt::format("--section {}: give FIRST:END or FIRST:END:STRIDE within 0 and the extent for "
-                    "each of the dimensions of {}, separated by commas",
+        fmt::format("--section {}: give FIRST:END or FIRST:END:STRIDE, between 0 and the extent, "
+                    "for each dimension of {}, separated by commas",
                     text, shape.text()));
   };
   array::Section section;
@@ -128,8 +128,8 @@ Result<array::Indices> process_grid(std::string_view setting, std::int64_t ranks
   const int dimensions = static_cast<int>(formats.size());
   if (given.empty()) given = array::Indices(dimensions, 0);
   if (given.size() != dimensions) {
-    return refuse(
-        fmt::format("--{}: {} extents for {} dimensions", setting, given.size(), dimensions));
+    return refuse(fmt::format("--{}: {} extents are given for {} dimensions", setting, given.size(),
+                              dimensions));
   }
   std::int64_t taken = 1;
   std::vector<int> free;
@@ -149,7 +149,7 @@ Result<array::Indices> process_grid(std::string_view setting, std::int64_t ranks
   }
   if (free.empty()) return given;
   if (ranks % taken != 0) {
-    return refuse(fmt::format("--{} {}: {} ranks cannot be shared out over the other dimensions",
+    return refuse(fmt::format("--{} {}: {} ranks cannot be divided over the other dimensions",
                               setting, array::extents_text(given), ranks));
   }
   // Assigns the largest factors first, each to the dimension with the fewest processes, and then

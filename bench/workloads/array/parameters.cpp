@@ -23,13 +23,14 @@ Result<std::optional<array::Indices>> chunk_of(const Settings& settings, const G
   const array::Shape& shape = geometry.shape;
   const std::string& text = settings.text("chunk");
   if (settings.has("chunk-counts")) {
-    if (text != "none") return refuse("--chunk and --chunk-counts: give one of them");
+    if (text != "none")
+      return refuse("--chunk and --chunk-counts are both given: give one of them");
     auto counts = parse_extents("chunk-counts", settings.text("chunk-counts"));
     if (!counts) return counts.error();
     chunk = counts.value();
     for (int d = 0; d < std::min(chunk->size(), shape.dimensions()); ++d) {
       const std::int64_t count = (*chunk)[d];
-      if (count < 1) return refuse("--chunk-counts: at least 1 along each dimension");
+      if (count < 1) return refuse("--chunk-counts: give at least 1 along each dimension");
       (*chunk)[d] = std::max<std::int64_t>(1, (shape.extent(d) + count - 1) / count);
     }
   } else if (text == "natural") {
@@ -53,14 +54,14 @@ Result<std::vector<std::string>> directories_of(const Settings& settings) {
   std::istringstream names(text);
   for (std::string one; std::getline(names, one, ',');) {
     if (one.empty()) {
-      return refuse(fmt::format("--directory {}: an empty name among them; leave it out", text));
+      return refuse(fmt::format("--directory {}: one of the names is empty: leave it out", text));
     }
     std::error_code error;
     std::string whole =
         std::filesystem::weakly_canonical(std::filesystem::absolute(one), error).string();
     if (error || whole.empty()) whole = one;
     if (std::find(directories.begin(), directories.end(), whole) != directories.end()) {
-      return refuse(fmt::format("--directory {}: {} is named twice", text, one));
+      return refuse(fmt::format("--directory {}: {} is given twice", text, one));
     }
     directories.push_back(std::move(whole));
   }
@@ -84,7 +85,7 @@ Status check_api(const Geometry& geometry, const Options& options, const Interfa
   const std::string_view name = api.name;
   const Capabilities& can = api.can;
   const auto only_weir = [&](const char* option) {
-    return refuse(fmt::format("{} is for weir; given: {}", option, name));
+    return refuse(fmt::format("{} applies only to weir; given: {}", option, name));
   };
   if (!can.plans) {
     if (options.strategy != "automatic") return only_weir("--strategy");
@@ -97,30 +98,31 @@ Status check_api(const Geometry& geometry, const Options& options, const Interfa
     if (options.column_major) return only_weir("--file-order");
   }
   if (!options.directories.empty() && (!can.layouts || options.layout == "shared")) {
-    return refuse(fmt::format(
-        "--directory: {} writes one file, which lies in one directory; several are for weir with "
-        "--layout per-aggregator or per-rank",
-        name));
+    return refuse(
+        fmt::format("--directory: {} writes one file, in one directory; give several directories "
+                    "only for weir with --layout per-aggregator or per-rank",
+                    name));
   }
   if (can.layouts && options.layout != "shared" && !options.chunk) {
     return refuse(fmt::format(
-        "--layout {}: chunks are distributed to the files; give --chunk or --chunk-counts",
+        "--layout {}: only chunks can be distributed to files: give --chunk or --chunk-counts",
         options.layout));
   }
   if (!can.chunks && options.chunk) {
-    return refuse(
-        fmt::format("--chunk: {} stores no chunks; take weir, weir-hdf5, weir-zarr or hdf5", name));
+    return refuse(fmt::format(
+        "--chunk: {} cannot store chunks: use weir, weir-hdf5, weir-zarr or hdf5", name));
   }
   if (!options.codec.empty() && (!options.chunk || !can.codecs)) {
     return refuse(fmt::format(
-        "--codec: {} has no chunks to encode; take weir-hdf5 or weir-zarr, with --chunk", name));
+        "--codec: {} cannot encode chunks: use weir-hdf5 or weir-zarr, with --chunk", name));
   }
   if (!options.codec.empty() && options.existing) {
-    return refuse("--codec with --existing: encoded chunks are not written again in place");
+    return refuse("--codec with --existing: encoded chunks cannot be rewritten in place");
   }
   if (!can.mpi_io) {
     if (!options.hints_file.empty()) {
-      return refuse(fmt::format("--hints is for mpiio, hdf5 and pnetcdf; given: {}", name));
+      return refuse(
+          fmt::format("--hints applies only to mpiio, hdf5 and pnetcdf; given: {}", name));
     }
     if (!can.plans && (options.aggregators != 0 || options.buffer_bytes != 0)) {
       return refuse(fmt::format("--aggregators and --buffer: {} has neither", name));
@@ -129,24 +131,24 @@ Status check_api(const Geometry& geometry, const Options& options, const Interfa
   const bool cyclic = is_cyclic(geometry.writing) || is_cyclic(geometry.reading);
   if (can.one_box && cyclic) {
     return refuse(fmt::format(
-        "--distribution: {} takes one box of each rank (put_vara); CYCLIC with another API", name));
+        "--distribution: {} allows one box per rank (put_vara): use another API for CYCLIC", name));
   }
   if (can.datatypes && cyclic && geometry.is_section()) {
     return refuse(fmt::format(
-        "--section: {} has no datatype for a section of a CYCLIC array; take weir, hdf5 or posix",
+        "--section: {} has no datatype for a section of a CYCLIC array: use weir, hdf5 or posix",
         name));
   }
   if (!can.mpi_io) return {};
   for (const array::RegularDistribution* one : {&geometry.writing, &geometry.reading}) {
     if (one->elements(0) > most_count) {
-      return refuse(fmt::format("--shape: {} elements on a rank; {} counts to {}", one->elements(0),
-                                name, most_count));
+      return refuse(fmt::format("--shape: a rank has {} elements, but {} allows at most {}",
+                                one->elements(0), name, most_count));
     }
   }
   const auto& extents = geometry.shape.extents();
   if (can.datatypes && *std::max_element(extents.begin(), extents.end()) > most_count) {
-    return refuse(
-        fmt::format("--shape {}: MPI's datatypes count to {}", geometry.shape.text(), most_count));
+    return refuse(fmt::format("--shape {}: MPI's datatypes allow extents of at most {}",
+                              geometry.shape.text(), most_count));
   }
   return {};
 }
@@ -188,7 +190,7 @@ Result<Geometry> geometry_of(const Settings& settings, std::int64_t ranks) {
     return refuse(fmt::format("--shape {}: {}", settings.text("shape"), bytes.error().message));
   }
   if (shape.value().elements() == 0) {
-    return refuse(fmt::format("--shape {}: there is no element", settings.text("shape")));
+    return refuse(fmt::format("--shape {}: the array has no elements", settings.text("shape")));
   }
   const auto writing = distribution_of(settings, "distribution", "grid", shape.value(), ranks);
   if (!writing) return writing.error();
@@ -200,7 +202,8 @@ Result<Geometry> geometry_of(const Settings& settings, std::int64_t ranks) {
   if (!reading) return reading.error();
   array::Section asked = array::Section::of(shape.value().box());
   if (settings.has("section")) {
-    if (settings.flag("half-section")) return refuse("--section and --half-section: give one");
+    if (settings.flag("half-section"))
+      return refuse("--section and --half-section are both given: give one of them");
     const auto section = parse_section(settings.text("section"), shape.value());
     if (!section) return section.error();
     asked = section.value();
@@ -249,7 +252,7 @@ Result<std::vector<Variant>> variants_of(const Settings& settings) {
   std::set<std::string> seen;
   for (const std::string& name : settings.list("api")) {
     if (!seen.insert(name).second) {
-      return refuse(fmt::format("--api: '{}' is asked for twice", name));
+      return refuse(fmt::format("--api: '{}' is given twice", name));
     }
     variants.push_back({.api = interface_named(name), .label = name, .slug = name});
   }
@@ -264,9 +267,10 @@ Result<std::vector<Variant>> variants_of(const Settings& settings) {
 
 Status check_combination(const Geometry& geometry, const Options& options, const CoreSettings& core,
                          const std::vector<Variant>& variants) {
-  if (core.direct) return refuse("--direct: arrays go through the page cache");
+  if (core.direct)
+    return refuse("--direct: this workload always uses the page cache: leave it out");
   if (core.rank_shift != 0) {
-    return refuse("--rank-shift: who reads what is said by --read-distribution");
+    return refuse("--rank-shift: use --read-distribution to let other ranks read the data");
   }
   for (const Variant& variant : variants) {
     if (variant.contiguous) continue;

@@ -11,34 +11,34 @@ std::vector<Setting> own() {
       {.name = "pollers",
        .kind = Kind::sizes,
        .metavar = "LIST",
-       .help = "ranks that poll the flag; each number is a configuration [0, 1, 2, 4 and so on to "
-               "all ranks that have no files of their own]"},
+       .help = "numbers of ranks that poll the flag; each is a configuration [0, 1, 2, 4 and so "
+               "on, up to all ranks without their own files]"},
       {.name = "others",
        .kind = Kind::integer,
        .metavar = "N",
-       .help = "ranks that call stat on files of their own, the same in all configurations "
+       .help = "number of ranks that call stat on their own files, the same in all configurations "
                "[half of the ranks]"},
       {.name = "poll",
        .kind = Kind::choice,
        .default_value = "stat",
        .metavar = "CALL",
-       .help = "stat, or open with read and close",
+       .help = "how a poller looks at the flag: stat, or open, read and close",
        .choices = {"stat", "read"}},
       {.name = "interval",
        .kind = Kind::real,
        .default_value = "0",
        .metavar = "SECONDS",
-       .help = "between two polls of a rank"},
+       .help = "time between two polls of a rank"},
       {.name = "seconds",
        .kind = Kind::real,
        .default_value = "1",
        .metavar = "SECONDS",
-       .help = "until rank 0 sets the flag, which ends a repetition"},
+       .help = "time until rank 0 sets the flag, which ends a repetition"},
       {.name = "files",
        .kind = Kind::integer,
        .default_value = "100",
        .metavar = "N",
-       .help = "of each rank that has files of its own"},
+       .help = "number of files of each rank that calls stat"},
   };
 }
 
@@ -49,9 +49,10 @@ std::vector<Setting> declarations() {
   for (Setting& setting : core_declarations()) {
     if (setting.name == "sync") {
       setting.default_value = "none";
-      setting.help = "is of data: only none";
+      setting.help = "applies to data only: none is the only value here";
     } else if (setting.name == "verify") {
-      setting.help = "check what every stat finds, and what every poller found in the flag";
+      setting.help =
+          "check the result of every stat, and the content that every poller read from the flag";
     }
     all.push_back(setting);
   }

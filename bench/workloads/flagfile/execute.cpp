@@ -191,8 +191,8 @@ Status Executor::poll(RankRecord* record) {
       Error error = system_failure("polling", flag_, -1, ETIMEDOUT);
       error.code = ErrorCode::deadline;
       error.message = fmt::format(
-          "the flag was not seen set within --deadline; on a file system whose clients cache what "
-          "they know of a file this may take longer (file {})",
+          "a poller did not see the flag set within --deadline; this may take longer on a file "
+          "system whose clients cache attributes of files (file {})",
           flag_);
       return error;
     }
@@ -244,7 +244,7 @@ Status Executor::check_flag() {
   Error error = system_failure("read", flag_, -1, EIO);
   error.code = ErrorCode::corrupt;
   error.message =
-      fmt::format("the flag holds {} where {} was written (file {})", word, token_, flag_);
+      fmt::format("the flag contains {}, but {} was written (file {})", word, token_, flag_);
   return error;
 }
 

@@ -16,24 +16,26 @@ Error refuse(const std::string& rule) { return invalid_argument("flagfile: " + r
 }  // namespace
 
 Result<Options> options_of(const Settings& settings, std::int64_t ranks) {
-  if (ranks < 2) return refuse("needs at least 2 ranks: one polls, another has files of its own");
+  if (ranks < 2)
+    return refuse(
+        "this workload needs at least 2 ranks: one that polls, and one that has its own files");
   Options options;
   options.others = settings.has("others") ? settings.integer("others") : (ranks + 1) / 2;
   if (options.others < 1 || options.others >= ranks) {
-    return refuse(fmt::format("--others must lie between 1 and {} on {} ranks; given: {}",
-                              ranks - 1, ranks, options.others));
+    return refuse(fmt::format("--others must be between 1 and {} on {} ranks; given: {}", ranks - 1,
+                              ranks, options.others));
   }
   options.files = settings.integer("files");
   if (options.files < 1 || options.files > most_files) {
     return refuse(
-        fmt::format("--files must lie between 1 and {}; given: {}", most_files, options.files));
+        fmt::format("--files must be between 1 and {}; given: {}", most_files, options.files));
   }
   options.by_reading = settings.text("poll") == "read";
   options.interval_seconds = settings.real("interval");
   options.seconds = settings.real("seconds");
   if (options.seconds <= 0 || options.seconds > longest_seconds ||
       options.interval_seconds > longest_seconds) {
-    return refuse("--seconds must lie above 0, --seconds and --interval within a day");
+    return refuse("--seconds must be above 0, and --seconds and --interval at most a day");
   }
   return options;
 }
@@ -52,8 +54,9 @@ Result<std::vector<Variant>> variants_of(const Settings& settings, const Options
   std::set<std::int64_t> taken;
   for (const std::int64_t pollers : numbers) {
     if (pollers > most) {
-      return refuse(fmt::format("--pollers {}: of {} ranks {} have files of their own, {} can poll",
-                                pollers, ranks, options.others, most));
+      return refuse(
+          fmt::format("--pollers {}: of {} ranks, {} have their own files, so {} can poll", pollers,
+                      ranks, options.others, most));
     }
     if (!taken.insert(pollers).second) {
       return refuse(fmt::format("--pollers: {} is given twice", pollers));
@@ -77,8 +80,8 @@ Status check_core(const CoreSettings& core, const Options& options) {
     return {};
   }
   return refuse(
-      "--sync, --direct, --drop-cache, --compressible, --memory-hog and --rank-shift are of data; "
-      "leave them out");
+      "--sync, --direct, --drop-cache, --compressible, --memory-hog and --rank-shift apply to data "
+      "only: leave them out");
 }
 
 }  // namespace weir::bench::flagfile

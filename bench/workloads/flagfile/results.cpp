@@ -128,8 +128,8 @@ void FlagRun::put_series(const RepetitionPolicy& policy) {
 }
 
 std::string FlagRun::how_verified() const {
-  return "every stat of a rank's own files found an empty regular file; every poller read the flag "
-         "and found this repetition's word";
+  return "every stat of a rank's own files found an empty regular file; every poller read the word "
+         "of this repetition from the flag";
 }
 
 }  // namespace weir::bench::flagfile

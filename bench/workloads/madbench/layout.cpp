@@ -13,7 +13,7 @@ constexpr std::int64_t bytes_per_number = 8;
 
 Error too_large(const char* what) {
   return invalid_argument(
-      fmt::format("madbench: {} exceeds 2^63 bytes; take fewer pixels or bins", what));
+      fmt::format("madbench: {} exceeds 2^63 bytes: use fewer pixels or bins", what));
 }
 
 std::int64_t share(const Size& size, std::int64_t ranks, std::int64_t rank) {

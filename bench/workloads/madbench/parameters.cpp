@@ -74,7 +74,7 @@ std::vector<Setting> declarations() {
        .kind = Kind::bytes,
        .default_value = "",
        .metavar = "BYTES",
-       .help = "every transfer starts at a multiple of it; a multiple of 8",
+       .help = "every transfer starts at a multiple of this size, which is a multiple of 8",
        .position = "FBLOCKSIZE"},
       {.name = "read-modulus",
        .kind = Kind::integer,
@@ -92,35 +92,36 @@ std::vector<Setting> declarations() {
        .kind = Kind::choices,
        .default_value = "POSIX",
        .metavar = "LIST",
-       .help = "interface; several make several configurations",
+       .help = "interface; each of several is a configuration",
        .choices = {"POSIX", "MPI"},
        .alias = "IOMETHOD"},
       {.name = "iomode",
        .kind = Kind::choices,
        .default_value = "SYNC",
        .metavar = "LIST",
-       .help = "in the foreground, behind computation, or no transfers at all",
+       .help = "whether transfers run in the foreground, behind computation, or not at all",
        .choices = {"SYNC", "ASYNC", "NONE"},
        .alias = "IOMODE"},
       {.name = "filetype",
        .kind = Kind::choices,
        .default_value = "UNIQUE",
        .metavar = "LIST",
-       .help = "a file per rank or one for all",
+       .help = "one file per rank, or one for all",
        .choices = {"UNIQUE", "SHARED"},
        .alias = "FILETYPE"},
       {.name = "remap",
        .kind = Kind::choice,
        .default_value = "CUSTOM",
        .metavar = "NAME",
-       .help = "redistribution to gangs; busy work of exponent 2 in I/O mode",
+       .help = "redistribute matrices to gangs; in I/O mode with busy work of exponent 2",
        .choices = {"CUSTOM", "SCALAPACK"},
        .alias = "REMAP"},
       {.name = "busy-work-exponent",
        .kind = Kind::real,
        .default_value = "",
        .metavar = "ALPHA",
-       .help = "busy work does NO_PIX^(2 ALPHA) operations instead of the functions' own exponents",
+       .help = "do busy work of NO_PIX^(2 ALPHA) operations in every function, instead of an "
+               "exponent for each",
        .alias = "BWEXP"},
   };
 }
@@ -191,7 +192,7 @@ Status validate(const Size& size) {
                     size.no_pe, squares_near(size.no_pe)));
   }
   if (!exact_square_root(size.no_gang)) {
-    return invalid_argument(fmt::format("madbench: NO_GANG must be a square; given: {}, take {}",
+    return invalid_argument(fmt::format("madbench: NO_GANG must be a square; given: {}; use {}",
                                         size.no_gang, squares_near(size.no_gang)));
   }
   if (Status status =
@@ -208,7 +209,7 @@ Status validate(const Size& size) {
   const std::int64_t blocks = (size.no_pix + size.sblocksize - 1) / size.sblocksize;
   if (Status status = require(
           blocks >= *root, "NO_PIX/SBLOCKSIZE, rounded up, must be at least the root of the ranks",
-          fmt::format("{}/{} makes {} blocks, {} ranks need {}", size.no_pix, size.sblocksize,
+          fmt::format("{}/{} makes {} blocks, but {} ranks need {}", size.no_pix, size.sblocksize,
                       blocks, size.no_pe, *root));
       !status) {
     return status;

@@ -30,19 +30,21 @@ Status check_full(const Request& request) {
   for (const Variant& variant : request.variants) {
     if (variant.mode != Mode::none) continue;
     return invalid_argument(
-        "full mode needs its matrices back from disk, and IOMODE = NONE moves none; take SYNC or "
-        "ASYNC");
+        "full mode reads its matrices back from disk, but IOMODE = NONE transfers nothing: use "
+        "SYNC or ASYNC");
   }
   if (request.core.rank_shift != 0) {
     return invalid_argument(
-        "--rank-shift: in full mode a rank's share of a matrix is bound to its place in the "
-        "process grid; use --drop-cache or --direct");
+        "--rank-shift: in full mode a rank's share of a matrix depends on its place in the process "
+        "grid: use --drop-cache or --direct");
   }
   if (request.core.compressible_percent != 0) {
-    return invalid_argument("--compressible: in full mode the data are the matrices themselves");
+    return invalid_argument(
+        "--compressible: full mode writes the matrices themselves: leave it out");
   }
   if (request.settings.has("busy-work-exponent")) {
-    return invalid_argument("BWEXP (--busy-work-exponent): there is no busy work in full mode");
+    return invalid_argument(
+        "BWEXP (--busy-work-exponent): full mode has no busy work: leave it out");
   }
   return check_scalapack(request.size);
 }
@@ -52,14 +54,13 @@ Status read_alpha(Request& request) {
   request.alpha = request.settings.real("busy-work-exponent");
   if (request.alpha > 0 && request.alpha <= 3) return {};
   return invalid_argument(fmt::format(
-      "BWEXP (--busy-work-exponent) must lie above 0 and not above 3; given: {}", request.alpha));
+      "BWEXP (--busy-work-exponent) must be above 0 and at most 3; given: {}", request.alpha));
 }
 
 Status read_madcap(Request& request) {
   if (request.variants.size() != 1) {
     return invalid_argument(fmt::format(
-        "madcap: one analysis has one way of moving its matrices; given: {} combinations of "
-        "IOMETHOD, FILETYPE and IOMODE",
+        "madcap: give one IOMETHOD, one FILETYPE and one IOMODE; given: {} combinations",
         request.variants.size()));
   }
   auto madcap = madcap_settings_of(request.settings);
@@ -83,7 +84,7 @@ std::vector<Setting> declarations_of(const Program& program) {
     all.push_back({.name = "full",
                    .kind = SettingKind::flag,
                    .default_value = "false",
-                   .help = "the analysis itself, with ScaLAPACK, in place of busy work"});
+                   .help = "run the analysis itself, with ScaLAPACK, instead of busy work"});
   }
   for (Setting& setting : core_declarations()) all.push_back(std::move(setting));
   return all;

@@ -11,66 +11,67 @@ std::vector<Setting> what_is_done() {
       {.name = "actions",
        .default_value = "mdtest",
        .metavar = "LIST",
-       .help = "what is measured: names separated by commas (tree-create, mkdir, directory-stat, "
+       .help = "actions to measure: names separated by commas (tree-create, mkdir, directory-stat, "
                "directory-rename, rmdir, create, open, close, stat, lstat, utime, chmod, write, "
                "read, truncate, setxattr, getxattr, rename, rename-across, link, symlink, "
                "readlink, readdir, readdir-attributes, unlink, tree-remove), mdtest, or all"},
       {.name = "mix",
        .metavar = "LIST",
-       .help = "measured instead of actions, in one phase: every rank does these at random, so "
-               "often in proportion (create=30,stat=50,unlink=20); of mkdir, directory-stat, "
-               "rmdir, create, stat, lstat, utime, chmod, write, read, setxattr, unlink"},
+       .help = "measure a mix in one phase instead of --actions: every rank chooses at random with "
+               "these weights (create=30,stat=50,unlink=20) from mkdir, directory-stat, rmdir, "
+               "create, stat, lstat, utime, chmod, write, read, setxattr, unlink"},
       {.name = "mix-operations",
        .kind = SettingKind::integer,
        .metavar = "N",
-       .help = "of every rank in a mix [as many as it has items]"},
+       .help = "number of operations of every rank in a mix [as many as it has items]"},
       {.name = "kind",
        .kind = SettingKind::choice,
        .default_value = "both",
        .metavar = "KIND",
-       .help = "of `mdtest` and `all`, only what is done to these",
+       .help = "of `mdtest` and `all`, measure only actions on these",
        .choices = {"both", "files", "directories"}},
       {.name = "api",
        .kind = SettingKind::choices,
        .default_value = "POSIX",
        .metavar = "LIST",
-       .help = "whole paths, *at calls relative to the tree's opened root, io_uring, or MPI-IO; "
-               "several make several configurations",
+       .help = "calls with whole paths, *at calls relative to the open root of the tree, io_uring, "
+               "or MPI-IO; each of several is a configuration",
        .choices = {"POSIX", "AT", "io_uring", "MPIIO"}},
       {.name = "queue-depth",
        .kind = SettingKind::integer,
        .default_value = "32",
        .metavar = "N",
-       .help = "operations that a rank keeps in flight by io_uring"},
+       .help = "number of operations that a rank keeps in flight with io_uring"},
       {.name = "order",
        .kind = SettingKind::choice,
        .default_value = "sequential",
        .metavar = "ORDER",
-       .help = "in which a rank visits items that exist; in a mix, the order of their places too",
+       .help =
+           "order in which a rank visits existing items; in a mix, also the order of their places",
        .choices = {"sequential", "random"}},
       {.name = "one-creator",
        .kind = SettingKind::flag,
        .default_value = "false",
-       .help = "rank 0 makes and removes the items of all ranks"},
+       .help = "rank 0 creates and removes the items of all ranks"},
       {.name = "delay",
        .kind = SettingKind::real,
        .default_value = "0",
        .metavar = "SECONDS",
-       .help = "wait before every repetition"},
+       .help = "seconds to wait before every repetition"},
       {.name = "stonewall",
        .kind = SettingKind::real,
        .default_value = "0",
        .metavar = "SECONDS",
-       .help =
-           "after so long, mkdir and create go on only to the count of the furthest rank, which "
-           "is every rank's from then on; of files or directories alone [0: never]"},
+       .help = "after this time, mkdir and create continue only to the count of the furthest rank, "
+               "which then holds for every rank; for files only or directories only [0: never]"},
       {.name = "stonewall-file",
        .metavar = "FILE",
-       .help = "that count is written there, and read by a run with --existing"},
+       .help =
+           "file to which that count is written, and from which a run with --existing reads it"},
       {.name = "sync-phases",
        .kind = SettingKind::flag,
        .default_value = "false",
-       .help = "syncfs at the end of every phase, inside its timed part"},
+       .help = "call syncfs at the end of every phase, inside its timed part"},
   };
 }
 
@@ -79,41 +80,43 @@ std::vector<Setting> tree() {
       {.name = "items",
        .kind = SettingKind::integer,
        .metavar = "N",
-       .help = "files, and directories, of every rank [1000, or what --items-per-directory makes]"},
+       .help = "number of files, and of directories, of every rank [1000, or as "
+               "--items-per-directory implies]"},
       {.name = "total",
        .kind = SettingKind::integer,
        .metavar = "N",
-       .help = "files, and directories, of all ranks together, instead of --items"},
+       .help = "number of files, and of directories, of all ranks together, instead of --items"},
       {.name = "items-per-directory",
        .kind = SettingKind::integer,
        .metavar = "N",
-       .help = "of every rank, in every directory that holds items [as few as hold --items]"},
+       .help = "number of items of every rank in every directory with items [the smallest number "
+               "that holds --items]"},
       {.name = "branching",
        .kind = SettingKind::integer,
        .default_value = "1",
        .metavar = "N",
-       .help = "directories in every directory of the tree"},
+       .help = "number of subdirectories of every directory of the tree"},
       {.name = "depth",
        .kind = SettingKind::integer,
        .default_value = "0",
        .metavar = "N",
-       .help = "levels of the tree below its root"},
+       .help = "number of levels of the tree below its root"},
       {.name = "leaf-only",
        .kind = SettingKind::flag,
        .default_value = "false",
-       .help = "items only in the lowest directories"},
+       .help = "create items only in the lowest directories"},
       {.name = "sharing",
        .kind = SettingKind::choices,
        .default_value = "shared",
        .metavar = "LIST",
-       .help = "one tree for all ranks, a tree for every rank, or one file for all; several make "
-               "several configurations",
+       .help = "one tree for all ranks, one for every rank, or one file for all; each of several "
+               "is a configuration",
        .choices = {"shared", "per-rank", "one-file"}},
-      {.name = "prefix", .metavar = "TEXT", .help = "before the name of every item"},
+      {.name = "prefix", .metavar = "TEXT", .help = "prefix of the name of every item"},
       {.name = "name-length",
        .kind = SettingKind::integer,
        .metavar = "N",
-       .help = "bytes of every item's name, padded [as short as it is]"},
+       .help = "number of bytes of every item's name, padded [no padding]"},
   };
 }
 
@@ -123,35 +126,36 @@ std::vector<Setting> files() {
        .kind = SettingKind::bytes,
        .default_value = "0",
        .metavar = "SIZE",
-       .help = "written to every file by create and write, and read from it by read"},
+       .help = "number of bytes that create and write write to every file, and that read reads"},
       {.name = "sizes",
        .kind = SettingKind::choice,
        .default_value = "constant",
        .metavar = "RULE",
-       .help = "--bytes for every file, or drawn with it as the mean: up to twice as much, or "
-               "exponential (up to 16 times)",
+       .help = "sizes of the files: --bytes for each, or random with that mean: uniform up to "
+               "twice as much, or exponential up to 16 times",
        .choices = {"constant", "uniform", "exponential"}},
       {.name = "read-bytes",
        .kind = SettingKind::bytes,
        .metavar = "SIZE",
-       .help = "read from every file by read [all that create and write wrote]"},
+       .help = "number of bytes that read reads from every file [all bytes that create and write "
+               "wrote]"},
       {.name = "truncate-to",
        .kind = SettingKind::bytes,
        .default_value = "0",
        .metavar = "SIZE",
-       .help = "what truncate sets"},
+       .help = "size that truncate sets"},
       {.name = "keep",
        .kind = SettingKind::flag,
        .default_value = "false",
-       .help = "leave what no action removes, in DIRECTORY/weir-metadata; one repetition"},
+       .help = "keep the items that no action removes, in DIRECTORY/weir-metadata; one repetition"},
       {.name = "existing",
        .kind = SettingKind::flag,
        .default_value = "false",
-       .help = "on what --keep left there, with the same shape of tree; one repetition"},
+       .help = "use the items that --keep left there, with the same shape of tree; one repetition"},
       {.name = "make-directory",
        .kind = SettingKind::flag,
        .default_value = "false",
-       .help = "make --directory where it is not there, and those above it; it stays"},
+       .help = "create --directory and its parents if they do not exist; they are not removed"},
       {.name = "mdtest-table",
        .kind = SettingKind::choice,
        .default_value = "none",
@@ -175,13 +179,13 @@ std::vector<Setting> declarations() {
   for (Setting& setting : all) {
     if (setting.name == "sync") {
       setting.default_value = "none";
-      setting.help = "after writing to a file, inside the timed part";
+      setting.help = "when written files are made durable; the time counts as part of the write";
     } else if (setting.name == "rank-shift") {
       setting.help =
-          "in each later phase handle the items of the N-th next rank; not given: those of the "
-          "next node's ranks, where there are several nodes";
+          "in each later phase use the items of the rank that is N ranks further; by default those "
+          "of the next node, if there are several nodes";
     } else if (setting.name == "verify") {
-      setting.help = "after every phase, check that what should exist does, and nothing else";
+      setting.help = "after every phase, check that all items that should exist do, and no others";
     }
   }
   return all;

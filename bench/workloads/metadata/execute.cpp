@@ -33,8 +33,9 @@ Error failure_of(Action action, const std::string& path, int error) {
   told.code = error == short_transfer ? ErrorCode::short_transfer : ErrorCode::corrupt;
   told.operation = operation;
   told.file = path;
-  told.message = operation + (error == short_transfer ? " moved fewer bytes than asked for"
-                                                      : " found other data than were written");
+  told.message =
+      operation + (error == short_transfer ? " moved fewer bytes than requested"
+                                           : " found data that differs from the written data");
   return told;
 }
 
@@ -173,7 +174,7 @@ Status Executor::carry_out(Action action, ActionRecord* record) {
   if (status = count_server_calls(calls_before, own); !status) return status;
   state_ = after(action, state_);
   if (!core_.verify) return {};
-  const char* checking = "checking what is there";
+  const char* checking = "checking the items";
   const std::string& text = path_->text();
   guard_.entering(checking, &text, -1);
   TreeCheck check(job_, options_, variant_->shape, names_, seed_,

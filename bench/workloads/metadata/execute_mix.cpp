@@ -98,7 +98,7 @@ Status Executor::mix_phase(MixSequence& sequence, RepetitionRecord& record) {
     part.wait_ns = whole.wait_ns;
   }
   if (!core_.verify) return {};
-  const char* checking = "checking what is there";
+  const char* checking = "checking the items";
   const std::string& text = path_->text();
   guard_.entering(checking, &text, -1);
   TreeCheck check(job_, options_, variant_->shape, names_, seed_,

@@ -180,7 +180,7 @@ bool ring_can(Action action) {
 
 Result<std::unique_ptr<ItemRing>> make_item_ring(int depth, std::span<const Action> actions) {
   io_uring_probe* probe = io_uring_get_probe();
-  if (probe == nullptr) return unsupported("the kernel does not offer it, or not to this user");
+  if (probe == nullptr) return unsupported("the kernel does not provide it, or not to this user");
   std::string missing;
   for (const RingCall& call : calls) {
     const bool needed = std::find(actions.begin(), actions.end(), call.action) != actions.end();
@@ -189,7 +189,7 @@ Result<std::unique_ptr<ItemRing>> make_item_ring(int depth, std::span<const Acti
     missing += fmt::format("{}{}", missing.empty() ? "" : ", ", call.name);
   }
   io_uring_free_probe(probe);
-  if (!missing.empty()) return unsupported("the kernel's io_uring has no " + missing);
+  if (!missing.empty()) return unsupported("the kernel's io_uring lacks " + missing);
   auto ring = std::make_unique<LiburingItemRing>(depth);
   if (const int refused = ring->open(); refused != 0) {
     Error error = system_failure("set-up of io_uring", "", -1, refused);

@@ -32,8 +32,7 @@ constexpr Letter letters[] = {
     {'a', true, Use::special, ""},
     {'b', true, Use::setting, "branching"},
     {'B', false, Use::refused,
-     "leave it out: phases end at a barrier, and the rate without it is "
-     "given too"},
+     "leave it out: phases end at a barrier, and the rate without the barrier is shown too"},
     {'c', false, Use::flag, "one-creator"},
     {'C', false, Use::special, ""},
     {'d', true, Use::special, ""},
@@ -46,7 +45,7 @@ constexpr Letter letters[] = {
     {'G', true, Use::special, ""},
     {'i', true, Use::special, ""},
     {'I', true, Use::setting, "items-per-directory"},
-    {'k', false, Use::refused, "files are made by open; mknod is not done"},
+    {'k', false, Use::refused, "files are created by open; mknod is not supported"},
     {'l', true, Use::refused, "use `weir bench metadata --sweep ranks=…`"},
     {'L', false, Use::flag, "leaf-only"},
     {'n', true, Use::setting, "items"},
@@ -94,7 +93,7 @@ class Translation {
       }
       if (!argument.starts_with('-') || argument.size() < 2) {
         return invalid_argument(
-            fmt::format("metadata: '{}' belongs to no option of mdtest", argument));
+            fmt::format("metadata: mdtest has no option with the value '{}'", argument));
       }
       if (Status status = take_letters(std::string_view(argument).substr(1)); !status) {
         return status.error();
@@ -112,12 +111,12 @@ class Translation {
       const auto* found = std::find_if(std::begin(letters), std::end(letters),
                                        [&](const Letter& one) { return one.letter == letter; });
       if (found == std::end(letters)) {
-        return invalid_argument(fmt::format(
-            "metadata: mdtest has no option -{}; Weir's own are listed by --help", letter));
+        return invalid_argument(
+            fmt::format("metadata: mdtest has no option -{}; --help lists Weir's options", letter));
       }
       if (found->use == Use::refused) {
         return invalid_argument(
-            fmt::format("metadata: mdtest's -{} is not done: {}", letter, found->text));
+            fmt::format("metadata: mdtest's -{} is not supported: {}", letter, found->text));
       }
       std::string value;
       if (found->takes_value) {
@@ -164,7 +163,7 @@ class Translation {
       case 'a':
         if (value != "POSIX") {
           return invalid_argument(fmt::format(
-              "metadata: mdtest's -a {}: only POSIX is done; --api AT is Weir's own", value));
+              "metadata: mdtest's -a {}: only POSIX is supported; Weir also has --api AT", value));
         }
         break;
       case 'C':
@@ -182,7 +181,7 @@ class Translation {
       case 'd':
         if (value.find('@') != std::string::npos) {
           return invalid_argument(
-              "metadata: mdtest's -d with several directories is not done: run once for each");
+              "metadata: mdtest's -d with several directories is not supported: run once for each");
         }
         give("directory", value);
         makes_directory_ = true;
@@ -290,8 +289,8 @@ Status refuse_letters(std::span<const std::string> arguments) {
       continue;
     }
     return invalid_argument(fmt::format(
-        "metadata: there is no option {}; mdtest's are understood behind {}, metarates' "
-        "behind --metarates-compat, and Weir's own have long names (--help)",
+        "metadata: unknown option {}; mdtest's options are accepted after {}, those of metarates "
+        "after --metarates-compat, and Weir's own options have long names (--help)",
         word.substr(0, 2), compatible));
   }
   return {};

@@ -161,7 +161,7 @@ TEST(MdtestOptions, WithoutTheFlagItsLettersAreRefusedByName) {
 }
 
 TEST(MdtestOptions, WhatIsNotDoneIsRefusedByName) {
-  EXPECT_NE(refusal({"-k"}).find("-k is not done"), std::string::npos);
+  EXPECT_NE(refusal({"-k"}).find("-k is not supported"), std::string::npos);
   EXPECT_NE(refusal({"-a", "HDFS"}).find("-a HDFS"), std::string::npos);
   EXPECT_NE(refusal({"-d", "/a@/b"}).find("-d"), std::string::npos);
   EXPECT_NE(refusal({"-j"}).find("no option -j"), std::string::npos);

@@ -47,7 +47,7 @@ Result<std::vector<std::string>> translate_metarates(std::span<const std::string
     }
     if (!argument.starts_with('-') || argument.size() < 2) {
       return invalid_argument(
-          fmt::format("metadata: '{}' belongs to no option of metarates", argument));
+          fmt::format("metadata: metarates has no option with the value '{}'", argument));
     }
     if (argument[1] == 'd' || argument[1] == 'n') {
       const char* setting = argument[1] == 'd' ? "directory" : "items";
@@ -60,10 +60,10 @@ Result<std::vector<std::string>> translate_metarates(std::span<const std::string
       const auto* found = std::find_if(std::begin(measures), std::end(measures),
                                        [&](const Measure& one) { return one.letter == letter; });
       if (found == std::end(measures)) {
-        return invalid_argument(fmt::format(
-            "metadata: metarates' -{} is not taken; -d, -n, -C, -U and -S are, and Weir's own "
-            "long options, which --help lists",
-            letter));
+        return invalid_argument(
+            fmt::format("metadata: metarates' -{} is not supported; -d, -n, -C, -U and -S are, and "
+                        "so are Weir's long options, which --help lists",
+                        letter));
       }
       actions += fmt::format("{}{}", actions.empty() ? "" : ",", found->action);
     }

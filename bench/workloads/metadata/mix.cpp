@@ -32,7 +32,7 @@ Result<MixPart> part_of(std::string_view text) {
     for (const Action one : mixable) {
       names += fmt::format("{}{}", names.empty() ? "" : ", ", facts_of(one).name);
     }
-    return refuse(fmt::format("'{}' is none of {}", name, names));
+    return refuse(fmt::format("'{}' is not one of {}", name, names));
   }
   MixPart part{.action = *action, .weight = 0};
   if (equals != std::string_view::npos) {
@@ -67,7 +67,7 @@ Result<std::vector<MixPart>> mix_of(std::string_view text) {
     if (!part) return part.error();
     for (const MixPart& other : parts) {
       if (other.action != part.value().action) continue;
-      return refuse(fmt::format("{} is named twice", facts_of(other.action).name));
+      return refuse(fmt::format("{} is given twice", facts_of(other.action).name));
     }
     parts.push_back(part.value());
     if (comma == std::string_view::npos) break;

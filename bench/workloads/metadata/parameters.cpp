@@ -55,10 +55,11 @@ Status read_actions(const Settings& settings, Options* options) {
       chosen.insert(*action);
       options->named.push_back(*action);
     } else {
-      return refuse_setting(fmt::format("--actions: there is no '{}'; --help lists them", name));
+      return refuse_setting(
+          fmt::format("--actions: unknown action '{}'; --help lists the actions", name));
     }
   }
-  if (chosen.empty()) return refuse_setting("--actions names nothing");
+  if (chosen.empty()) return refuse_setting("--actions is empty: give at least one action");
   // The order of the enumeration is that of the phases.
   options->actions.assign(chosen.begin(), chosen.end());
   return {};
@@ -85,7 +86,7 @@ Result<std::int64_t> bounded(const Settings& settings, const char* name, std::in
   const std::int64_t value = settings.integer(name);
   if (value >= least && value <= most) return value;
   return refuse_setting(
-      fmt::format("--{} must lie between {} and {}; given: {}", name, least, most, value));
+      fmt::format("--{} must be between {} and {}; given: {}", name, least, most, value));
 }
 
 Result<TreeShape> shape_of(const Settings& settings, std::int64_t ranks) {
@@ -109,7 +110,9 @@ Result<TreeShape> shape_of(const Settings& settings, std::int64_t ranks) {
     *bound.value = value.value();
   }
   if (shape.items_per_rank > 0 && shape.total > 0) {
-    return refuse_setting("--items and --total: give one of them, for weak or for strong scaling");
+    return refuse_setting(
+        "--items and --total are both given: give --items for weak scaling, or --total for strong "
+        "scaling");
   }
   if (shape.items_per_rank == 0 && shape.total == 0 && shape.items_per_directory == 0) {
     shape.items_per_rank = default_items;
@@ -119,7 +122,7 @@ Result<TreeShape> shape_of(const Settings& settings, std::int64_t ranks) {
 
 std::string size_text(const TreeShape& shape) {
   std::string text = shape.total > 0 ? fmt::format("{} items in all", shape.total)
-                                     : fmt::format("{} items a rank", shape.items_per_rank);
+                                     : fmt::format("{} items per rank", shape.items_per_rank);
   if (shape.depth > 0) text += fmt::format(", depth {} of {}", shape.depth, shape.branching);
   return text;
 }
@@ -133,10 +136,10 @@ Status read_mix(const Settings& settings, Options* options) {
   if (!operations) return operations.error();
   options->mix_operations = operations.value();
   if (!settings.has("mix")) {
-    return options->mix_operations == 0 ? Status() : refuse_setting("--mix-operations is of --mix");
+    return options->mix_operations == 0 ? Status() : refuse_setting("--mix-operations needs --mix");
   }
   if (was_given(settings, "actions")) {
-    return refuse_setting("--mix is measured instead of --actions: give one of them");
+    return refuse_setting("--mix and --actions are both given: give one of them");
   }
   auto mix = mix_of(settings.text("mix"));
   if (!mix) return mix.error();
@@ -158,11 +161,11 @@ Status check_api(const Options& options, const Variant& variant) {
   for (const MixPart& part : options.mix) {
     if (has_call(part.action, variant.api)) continue;
     return refuse_setting(
-        fmt::format("--mix: {} cannot be done by --api {}", facts_of(part.action).name, api));
+        fmt::format("--mix: --api {1} does not support {0}", facts_of(part.action).name, api));
   }
   if (variant.api == Api::ring && variant.shape.sharing == Sharing::one_file) {
     return refuse_setting(
-        "--api io_uring needs files of every rank's own: leave --sharing one-file out");
+        "--api io_uring needs separate files for every rank: leave --sharing one-file out");
   }
   return {};
 }
@@ -171,12 +174,13 @@ Status check_mix(const Options& options, const std::vector<Variant>& variants) {
   if (options.keep || options.existing || options.one_creator || options.mdtest_rates ||
       options.mdtest_times || options.metarates) {
     return refuse_setting(
-        "--mix makes and removes its own files: leave --keep, --existing, --one-creator and "
-        "the tables of other programs out");
+        "--mix creates and removes its own files: leave --keep, --existing, --one-creator and the "
+        "tables of other programs out");
   }
   for (const Variant& variant : variants) {
     if (variant.shape.sharing == Sharing::one_file) {
-      return refuse_setting("--mix needs files of every rank's own: leave --sharing one-file out");
+      return refuse_setting(
+          "--mix needs separate files for every rank: leave --sharing one-file out");
     }
   }
   return {};
@@ -189,25 +193,24 @@ Status check_stonewall(const Options& options, const std::vector<Variant>& varia
     return std::count(options.actions.begin(), options.actions.end(), action) > 0;
   };
   if (options.existing || !options.mix.empty()) {
-    return refuse_setting("--stonewall is of mkdir and create: leave --existing and --mix out");
+    return refuse_setting(
+        "--stonewall applies to mkdir and create: leave --existing and --mix out");
   }
   if (makes(Action::mkdir) == makes(Action::create)) {
     return refuse_setting(
-        "--stonewall is of directories or of files alone: give --kind files (mdtest's -F) or "
-        "--kind "
+        "--stonewall needs either files or directories: give --kind files (mdtest's -F) or --kind "
         "directories (-D)");
   }
   if (options.one_creator) {
     return refuse_setting(
-        "--stonewall is of ranks that make their own items: leave --one-creator "
-        "out");
+        "--stonewall needs ranks that create their own items: leave --one-creator out");
   }
   for (const Variant& variant : variants) {
     if (variant.api == Api::ring || variant.shape.sharing == Sharing::one_file ||
         variant.shape.total > 0) {
       return refuse_setting(
-          "--stonewall wants the same --items of every rank, in files of their own, and not --api "
-          "io_uring");
+          "--stonewall needs the same --items for every rank, separate files for every rank, and "
+          "an --api other than io_uring");
     }
   }
   return {};
@@ -301,7 +304,8 @@ Result<Options> options_of(const Settings& settings) {
   if (options.prefix.find('/') != std::string::npos || options.prefix.starts_with("d.") ||
       options.prefix.find('\0') != std::string::npos) {
     return refuse_setting(
-        "--prefix must hold no '/' and not begin with 'd.', as the tree's directories do");
+        "--prefix must not contain '/' or begin with 'd.', as the names of the tree's directories "
+        "do");
   }
   const auto length = bounded(settings, "name-length", 1, longest_name_bytes);
   if (!length) return length.error();
@@ -311,7 +315,7 @@ Result<Options> options_of(const Settings& settings) {
   options.mdtest_times = table == "times" || table == "both";
   options.metarates = settings.flag("metarates-table");
   if (options.metarates && table != "none") {
-    return refuse_setting("--mdtest-table and --metarates-table: give one of them");
+    return refuse_setting("--mdtest-table and --metarates-table are both given: give one of them");
   }
   return options;
 }
@@ -338,8 +342,7 @@ Result<std::vector<Variant>> variants_of(const Settings& settings, std::int64_t 
       variant.label = fmt::format("{} {} {}", api, sharing, size_text(variant.shape));
       variant.slug = fmt::format("{}-{}", slug_of(variant.api), sharing);
       if (!slugs.insert(variant.slug).second) {
-        return refuse_setting(
-            fmt::format("the configuration '{}' is asked for twice", variant.label));
+        return refuse_setting(fmt::format("the configuration '{}' is given twice", variant.label));
       }
       variants.push_back(std::move(variant));
     }
@@ -372,12 +375,13 @@ Status check_combination(const Options& options, const CoreSettings& core,
   if (core.direct || core.drop_cache || core.compressible_percent != 0 ||
       core.memory_hog_bytes != 0 || core.memory_hog_fraction != 0) {
     return refuse_setting(
-        "--direct, --drop-cache, --compressible and --memory-hog are of data; leave them out");
+        "--direct, --drop-cache, --compressible and --memory-hog apply to data only: leave them "
+        "out");
   }
   const bool once = core.repetitions.warmups == 0 && core.repetitions.maximum == 1;
   if ((options.keep || options.existing) && (!once || variants.size() > 1)) {
     return refuse_setting(
-        "--keep and --existing take one configuration and one repetition: --warmups 0 "
+        "--keep and --existing need one configuration and one repetition: give --warmups 0 "
         "--repetitions 1 --max-repetitions 1");
   }
   if (options.keep || options.existing) {
@@ -387,7 +391,7 @@ Status check_combination(const Options& options, const CoreSettings& core,
   }
   if (options.existing && options.size_rule != SizeRule::constant && !core.seed_given) {
     return refuse_setting(
-        "--existing with drawn --sizes needs the --seed of the run that kept the files");
+        "--existing with random --sizes needs the --seed of the run that kept the files");
   }
   if (!options.mix.empty()) {
     if (Status status = check_mix(options, variants); !status) return status;
@@ -402,27 +406,27 @@ Status check_combination(const Options& options, const CoreSettings& core,
     const std::int64_t longest = longest_name(rules, shape);
     const std::int64_t allowed = options.name_length > 0 ? options.name_length : longest_name_bytes;
     if (longest > allowed) {
-      return refuse_setting(fmt::format(
-          "names of up to {} bytes are needed, {} are allowed; shorten --prefix or raise "
-          "--name-length (at most {})",
-          longest, allowed, longest_name_bytes));
+      return refuse_setting(
+          fmt::format("names need up to {} bytes, but {} are allowed: shorten --prefix, or raise "
+                      "--name-length (at most {})",
+                      longest, allowed, longest_name_bytes));
     }
     if (shape.sharing == Sharing::one_file && options.size_rule != SizeRule::constant) {
-      return refuse_setting("one file for all has one size: leave --sizes out");
+      return refuse_setting("--sharing one-file has only one size: leave --sizes out");
     }
     for (const Action action : options.named) {
       if (!has_call(action, variant.api)) {
-        return refuse_setting(fmt::format("{} cannot be done by --api {}", facts_of(action).name,
+        return refuse_setting(fmt::format("--api {1} does not support {0}", facts_of(action).name,
                                           name_of(variant.api)));
       }
       if (has_place(action, shape)) continue;
-      return refuse_setting(fmt::format("{} cannot be done with --sharing {} in a tree of {} {}",
+      return refuse_setting(fmt::format("{} is not possible with --sharing {} in a tree of {} {}",
                                         facts_of(action).name, name_of(shape.sharing),
                                         shape.holders(),
                                         shape.holders() == 1 ? "directory" : "directories"));
     }
     if (measured_on(options, variant).empty()) {
-      return refuse_setting(fmt::format("--sharing {} and --api {} leave nothing to measure",
+      return refuse_setting(fmt::format("no action is possible with --sharing {} and --api {}",
                                         name_of(shape.sharing), name_of(variant.api)));
     }
   }

@@ -131,9 +131,9 @@ void MetadataRun::put_series(const RepetitionPolicy& policy) {
 }
 
 std::string MetadataRun::how_verified() const {
-  return "after every phase each rank looked at every item that it had handled (type, size, "
-         "owner, and what the phase set), the directories were listed, and what was found was "
-         "counted; what create and write wrote was read back";
+  return "after every phase each rank checked every item that it had used (type, size, owner, and "
+         "the attributes that the phase set); the directories were listed and their entries "
+         "counted; the data that create and write wrote was read back";
 }
 
 }  // namespace weir::bench::metadata

@@ -93,16 +93,17 @@ Result<TreeShape> checked_shape(TreeShape shape) {
     if (level <= most_directories) level *= shape.branching;
     all += level;
     if (all > most_directories) {
-      return invalid_argument(fmt::format(
-          "metadata: a tree of depth {} and branching {} has more than {} directories; make it "
-          "smaller",
-          shape.depth, shape.branching, most_directories));
+      return invalid_argument(
+          fmt::format("metadata: a tree of depth {} and branching {} has more than {} directories: "
+                      "give a smaller tree",
+                      shape.depth, shape.branching, most_directories));
     }
   }
   const std::int64_t holders = shape.holders();
   if (shape.items_per_rank == 0 && shape.total == 0) {
     if (shape.items_per_directory > most_items / holders / shape.ranks) {
-      return invalid_argument("metadata: --items-per-directory: too many items in all");
+      return invalid_argument(
+          "metadata: --items-per-directory: the number of items in all is too large");
     }
     shape.items_per_rank = shape.items_per_directory * holders;
   }
@@ -114,10 +115,10 @@ Result<TreeShape> checked_shape(TreeShape shape) {
     shape.items_per_directory = std::max<std::int64_t>(1, (largest + holders - 1) / holders);
   }
   if ((largest + holders - 1) / holders > shape.items_per_directory) {
-    return invalid_argument(fmt::format(
-        "metadata: {} items of a rank do not fit into {} directories of {} (--items-per-directory);"
-        " ask for fewer items or a larger tree",
-        largest, holders, shape.items_per_directory));
+    return invalid_argument(
+        fmt::format("metadata: {} items of a rank do not fit into {} directories of {} "
+                    "(--items-per-directory): give fewer items or a larger tree",
+                    largest, holders, shape.items_per_directory));
   }
   return shape;
 }

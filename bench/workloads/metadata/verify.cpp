@@ -17,7 +17,7 @@ Error wrong(Action action, const std::string& path, const std::string& what) {
   error.code = ErrorCode::corrupt;
   error.operation = facts_of(action).name;
   error.file = path;
-  error.message = fmt::format("after {}, {} (file {}); does something else use the directory?",
+  error.message = fmt::format("after {}, {} (file {}): another program may be using the directory",
                               facts_of(action).name, what, path);
   return error;
 }
@@ -55,7 +55,7 @@ Status TreeCheck::item(Action action, const TreeState& state, const PathWriter& 
   struct stat found {};
   const std::string& text = path.text();
   if (::lstat(text.c_str(), &found) != 0) {
-    if (errno == ENOENT) return wrong(action, text, "it should be there and is not");
+    if (errno == ENOENT) return wrong(action, text, "it should exist but does not");
     return system_failure("lstat", text, -1, errno);
   }
   if (!has_type(found.st_mode, kind)) {
@@ -63,7 +63,7 @@ Status TreeCheck::item(Action action, const TreeState& state, const PathWriter& 
   }
   if (static_cast<std::int64_t>(found.st_uid) != owner_id_) {
     return wrong(action, text,
-                 fmt::format("user {} owns it instead of user {}", found.st_uid, owner_id_));
+                 fmt::format("its owner is user {} instead of user {}", found.st_uid, owner_id_));
   }
   if (kind == Kind::directory || kind == Kind::symlink) return {};
   const std::int64_t size = state.truncated ? options_.truncate_to : bytes;
@@ -79,7 +79,7 @@ Status TreeCheck::item(Action action, const TreeState& state, const PathWriter& 
                  fmt::format("its mode is {:o} instead of {:o}", found.st_mode & 07777U, mode_set));
   }
   if (state.utime_done && found.st_mtim.tv_sec != time_set) {
-    return wrong(action, text, "its time of change is not the one that was set");
+    return wrong(action, text, "its modification time is not the one that was set");
   }
   return {};
 }
@@ -118,7 +118,7 @@ Status TreeCheck::items(Action action, const TreeState& state, std::int64_t owne
     path.item(Kind::file, owner, i, state.files_renamed, state.files_across);
     if (Status status = item(action, state, path, Kind::file, bytes); !status) return status;
     if (wrote && bytes > 0 && calls.read({AT_FDCWD, path.text().c_str()}, bytes, true) != 0) {
-      return wrong(action, path.text(), "it does not hold what was written");
+      return wrong(action, path.text(), "its data differs from the written data");
     }
     ++verified_;
   }
@@ -135,14 +135,14 @@ Status TreeCheck::mixed_item(Kind kind, std::int64_t owner, std::int64_t item_nu
   if (!there) {
     struct stat found {};
     if (::lstat(text.c_str(), &found) == 0) {
-      return wrong(Action::mix, text, "it is there and should not be");
+      return wrong(Action::mix, text, "it exists but should not");
     }
     return errno == ENOENT ? Status() : Status(system_failure("lstat", text, -1, errno));
   }
   const std::int64_t bytes = kind == Kind::file ? options_.size_of(seed_, owner, item_number) : 0;
   if (Status status = item(Action::mix, {.tree = true}, path, kind, bytes); !status) return status;
   if (bytes > 0 && calls.read({AT_FDCWD, text.c_str()}, bytes, true) != 0) {
-    return wrong(Action::mix, text, "it does not hold what was written");
+    return wrong(Action::mix, text, "its data differs from the written data");
   }
   ++verified_;
   return {};
@@ -187,7 +187,7 @@ Status TreeCheck::listing(Action action, const TreeState& state, std::int64_t tr
       constexpr Count of_kind[] = {files, directories, links, symlinks};
       ++found_[of_kind[static_cast<std::size_t>(named->kind)]];
     } else {
-      status = wrong(action, fmt::format("{}/{}", path, name), "it is there and should not be");
+      status = wrong(action, fmt::format("{}/{}", path, name), "it exists but should not");
       break;
     }
     progress_();
@@ -203,7 +203,7 @@ Status TreeCheck::listings(Action action, const TreeState& state, PathWriter& pa
     const std::string& gone = path.directory(job_.rank, 0);
     struct stat found {};
     if (::lstat(gone.c_str(), &found) == 0) {
-      return wrong(action, gone, "it is there and should not be");
+      return wrong(action, gone, "it exists but should not");
     }
     return {};
   }

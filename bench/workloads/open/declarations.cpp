@@ -19,52 +19,54 @@ std::vector<Setting> own() {
        .kind = Kind::choices,
        .default_value = "POSIX,MPIIO,HDF5,PNETCDF,WEIR",
        .metavar = "LIST",
-       .help = "what the file is opened with: open on every rank, MPI_File_open, parallel HDF5, "
-               "PnetCDF, the library; each is a configuration",
+       .help = "interface that opens the file: open on every rank, MPI_File_open, parallel HDF5, "
+               "PnetCDF, Weir's library; each is a configuration",
        .choices = api_names()},
       {.name = "layout",
        .kind = Kind::choices,
        .default_value = "shared",
        .metavar = "LIST",
-       .help = "one file for all ranks, a file for every rank, or one for some ranks, with the "
-               "same data; several make several configurations",
+       .help = "one file for all ranks, one for every rank, or one for a group of ranks, with the "
+               "same data; each is a configuration",
        .choices = {"shared", "per-rank", "subfiled"}},
       {.name = "one-file-per-rank",
        .kind = Kind::flag,
        .default_value = "false",
-       .help = "a creation storm: the same as --layout per-rank,subfiled,shared"},
+       .help = "measure a creation storm: the same as --layout per-rank,subfiled,shared"},
       {.name = "ranks-per-file",
        .kind = Kind::integer,
        .default_value = "8",
        .metavar = "N",
-       .help = "that share a subfile; the library's subfiles are one per aggregator"},
+       .help =
+           "number of ranks that share a subfile; Weir's library has one subfile per aggregator"},
       {.name = "bytes",
        .kind = Kind::bytes,
        .default_value = "64",
        .metavar = "SIZE",
-       .help = "of every rank, written and read collectively once the file is open; a multiple of "
-               "8"},
+       .help = "bytes of every rank, written and read collectively once the file is open; a "
+               "multiple of 8"},
       {.name = "mpi-io",
        .kind = Kind::choice,
        .default_value = "default",
        .metavar = "NAME",
-       .help = "Open MPI's implementation of MPI-IO, which HDF5 and PnetCDF use too; one for a job",
+       .help =
+           "implementation of MPI-IO in Open MPI, which HDF5 and PnetCDF use too; one for a job",
        .choices = {"default", "ompio", "romio"}},
       {.name = "ranks-per-node",
        .kind = Kind::integer,
        .metavar = "N",
-       .help = "the library takes N consecutive ranks for a node, to see on one node what several "
-               "would ask for"},
+       .help = "the library treats N consecutive ranks as a node, to see on one node the requests "
+               "of several"},
       {.name = "count",
        .kind = Kind::flag,
        .default_value = "true",
-       .help = "before what is timed, count the metadata operations of each step on 1, 2, 4 and so "
-               "on to all ranks"},
+       .help = "before the timed part, count the metadata operations of each step on 1, 2, 4 and "
+               "so on, up to all ranks"},
       {.name = "operations-per-second",
        .kind = Kind::real,
        .metavar = "RATE",
-       .help = "that the file system serves in all: what the counted operations will take on more "
-               "ranks [as --platform says, otherwise not told]"},
+       .help = "metadata operations that the file system serves per second, to estimate the time "
+               "on more ranks [from --platform, otherwise no estimate]"},
   };
 }
 
@@ -75,9 +77,10 @@ std::vector<Setting> declarations() {
   for (Setting& setting : core_declarations()) {
     if (setting.name == "sync") {
       setting.default_value = "none";
-      setting.help = "is of data: only none";
+      setting.help = "applies to data only: none is the only value here";
     } else if (setting.name == "verify") {
-      setting.help = "check that every rank opened the file with its data, and what is left";
+      setting.help =
+          "check that every rank opened the file with its data, and that nothing else remains";
     } else if (setting.name == "precision") {
       setting.help =
           "repeat until the 95 % confidence interval of the median time is within this fraction "

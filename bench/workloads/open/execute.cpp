@@ -260,8 +260,8 @@ Status Executor::verify(Kept& kept, Step step, RepetitionTimes* times) {
       const auto differs = std::mismatch(piece_.begin(), piece_.end(), found_.begin()).first;
       if (differs != piece_.end()) {
         return wrong("read", path_,
-                     fmt::format("the file that was opened has other data than this repetition "
-                                 "wrote, from word {} of this rank's piece on (file {})",
+                     fmt::format("the opened file does not have the data of this repetition, from "
+                                 "word {} of this rank's piece on (file {})",
                                  differs - piece_.begin(), path_));
       }
       times->bytes_verified += options_.bytes;
@@ -282,10 +282,10 @@ Status Executor::verify(Kept& kept, Step step, RepetitionTimes* times) {
         close(opened);
         if (looked != 0) return system_failure("stat", name.path, -1, error);
         if (!S_ISREG(found.st_mode) || found.st_size < name.bytes) {
-          return wrong("close", name.path,
-                       fmt::format("a file of {} bytes is there where one of at least {} was "
-                                   "closed (file {})",
-                                   found.st_size, name.bytes, name.path));
+          return wrong(
+              "close", name.path,
+              fmt::format("the file has {} bytes, but one of at least {} was closed (file {})",
+                          found.st_size, name.bytes, name.path));
         }
         ++times->files_verified;
       }
@@ -298,7 +298,7 @@ Status Executor::verify(Kept& kept, Step step, RepetitionTimes* times) {
       if (first == std::filesystem::directory_iterator()) return {};
       return wrong(
           "unlink", first->path().string(),
-          fmt::format("something is left that no rank removed (file {})", first->path().string()));
+          fmt::format("a file is left that no rank removed (file {})", first->path().string()));
     }
     case Step::create:
     case Step::write:

@@ -104,7 +104,7 @@ OwnCalls::OwnCalls() {
   }
   std::array<std::uint64_t, calls::operations> unused{};
   if (read_("/", unused.data(), unused.data(), 0) == static_cast<int>(calls::operations)) return;
-  why_not_ = fmt::format("metadata operations were not counted: {} is of another version", library);
+  why_not_ = fmt::format("metadata operations were not counted: {} has another version", library);
 }
 
 void OwnCalls::count(bool on) const { count_(on ? 1 : 0); }

@@ -70,8 +70,7 @@ Result<Options> options_of(const Settings& settings) {
   for (const auto& [name, value] : {std::pair{"ranks-per-file", options.ranks_per_file},
                                     std::pair{"ranks-per-node", options.ranks_per_node}}) {
     if ((value >= 1 && value <= most_ranks) || !settings.has(name)) continue;
-    return refuse(
-        fmt::format("--{} must lie between 1 and {}; given: {}", name, most_ranks, value));
+    return refuse(fmt::format("--{} must be between 1 and {}; given: {}", name, most_ranks, value));
   }
   if (settings.text("mpi-io") != "default") options.mpi_io = settings.text("mpi-io");
   options.count = settings.flag("count");
@@ -88,7 +87,7 @@ Result<std::vector<Variant>> variants_of(const Settings& settings) {
   std::vector<std::string> layouts = settings.list("layout");
   if (settings.flag("one-file-per-rank")) {
     if (given(settings, "layout")) {
-      return refuse("--one-file-per-rank and --layout: give one of them");
+      return refuse("--one-file-per-rank and --layout are both given: give one of them");
     }
     layouts = {"per-rank", "subfiled", "shared"};
   }
@@ -104,8 +103,7 @@ Result<std::vector<Variant>> variants_of(const Settings& settings) {
     for (const std::string& layout : layouts) {
       variants.push_back(variant_of(api, layout_of(layout), mpi_io == "default" ? "" : mpi_io));
       if (slugs.insert(variants.back().slug).second) continue;
-      return refuse(
-          fmt::format("the configuration '{}' is asked for twice", variants.back().label));
+      return refuse(fmt::format("the configuration '{}' is given twice", variants.back().label));
     }
   }
   return variants;
@@ -118,8 +116,8 @@ Status check_core(const CoreSettings& core) {
     return {};
   }
   return refuse(
-      "--sync, --direct, --drop-cache, --compressible, --memory-hog and --rank-shift are of data; "
-      "leave them out");
+      "--sync, --direct, --drop-cache, --compressible, --memory-hog and --rank-shift apply to data "
+      "only: leave them out");
 }
 
 std::int64_t sharers_of(const Variant& variant, const Options& options, std::int64_t ranks) {
@@ -137,7 +135,8 @@ Status choose_mpi_io(const std::string& name) {
   return system_failure("setenv", "OMPI_MCA_io", -1, errno);
 #else
   if (name == "romio") return {};
-  return refuse("--mpi-io ompio: only Open MPI has it, and this weir-bench was built with another");
+  return refuse(
+      "--mpi-io ompio: only Open MPI has it, but this weir-bench was built with another MPI");
 #endif
 }
 

@@ -141,8 +141,8 @@ void OpenRun::put_series(const RepetitionPolicy& policy) {
 
 std::string OpenRun::how_verified() const {
   return "after every step: each rank found its own piece of this repetition in the file that it "
-         "had opened; what was closed is there, as long as its pieces where it holds all of them; "
-         "what was removed is gone, and nothing else is left";
+         "had opened; every closed file exists, with at least the bytes of the pieces in it; every "
+         "removed file is gone, and nothing else is left";
 }
 
 }  // namespace weir::bench::opening

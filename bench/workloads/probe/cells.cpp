@@ -149,7 +149,7 @@ class Maker {
       }
     }
     if (!what.direct) {
-      warn(target, "the file system refuses O_DIRECT; its samples are missing");
+      warn(target, "the file system refuses O_DIRECT, so its samples are missing");
     }
   }
 
@@ -163,8 +163,8 @@ class Maker {
           most_bytes, std::max({bytes, MiB, static_cast<std::int64_t>(std::min(synced, 1e15))}));
     }
     if (most_bytes < bytes) {
-      warn(target, fmt::format("requests of {} KiB by {} ranks are left out: too large for the "
-                               "time, the free memory or the free disk",
+      warn(target, fmt::format("requests of {} KiB by {} ranks are left out: the time, the free "
+                               "memory or the free disk is too small for them",
                                bytes / KiB, ranks));
       return;
     }

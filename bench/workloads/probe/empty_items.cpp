@@ -36,9 +36,9 @@ Status listing_failed(const std::string& folder, std::int64_t found, std::int64_
   error.code = ErrorCode::corrupt;
   error.operation = "readdir";
   error.file = folder;
-  error.message =
-      fmt::format("{} lists {} entries where {} were made; is something else at work in it?",
-                  folder, found, entries);
+  error.message = fmt::format(
+      "{} lists {} entries, but {} were created: another program may be using the directory",
+      folder, found, entries);
   return error;
 }
 

@@ -70,7 +70,7 @@ Result<Spare> find_spare(const Job& job, const Request& request) {
   error.code = ErrorCode::insufficient;
   if (least < smallest_buffer) {
     error.message = fmt::format(
-        "too little memory is free for {} ranks on this host; start fewer ranks", job.node_size);
+        "too little memory is free for {} ranks on this host: start fewer ranks", job.node_size);
     return error;
   }
   spare.buffer_bytes = least;
@@ -79,7 +79,8 @@ Result<Spare> find_spare(const Job& job, const Request& request) {
     bytes = std::min(bytes, least);
     if (bytes >= MiB) continue;
     error.message = fmt::format(
-        "too little disk is free in {}: the test files need {} MiB; make room or name another",
+        "too little disk is free in {}: the test files need {} MiB; free some disk, or give "
+        "another directory",
         request.directories[target], 6 * job.size);
     return error;
   }
@@ -262,9 +263,9 @@ Status Survey::make_pilots() {
                                static_cast<double>(cell.bytes) /
                                static_cast<double>(cells_[*smaller].bytes);
       if (predicted > longest_operation_share * request_.seconds) {
-        warnings_.push_back(
-            fmt::format("{} is left out: one operation would take {:.1f} s; raise --seconds",
-                        describe(cell), predicted));
+        warnings_.push_back(fmt::format(
+            "{} is left out, because one operation would take {:.1f} s: raise --seconds",
+            describe(cell), predicted));
         continue;
       }
     }
@@ -336,7 +337,7 @@ Status Survey::measure() {
     ++rounds_;
   }
   if (rounds_ < least_rounds) {
-    warnings_.push_back(fmt::format("there was time for {} rounds only; raise --seconds", rounds_));
+    warnings_.push_back(fmt::format("there was time for only {} rounds: raise --seconds", rounds_));
   }
   return {};
 }

@@ -150,7 +150,8 @@ Status TargetFile::check(const std::byte* image, std::int64_t begin, std::int64_
     error.operation = "read";
     error.file = path_;
     error.offset = static_cast<std::int64_t>(wrong.front().first_byte);
-    error.message = "what was read back is not what was written: " + wrong.front().text;
+    error.message =
+        "the data that was read differs from the data that was written: " + wrong.front().text;
     return error;
   }
   return {};

@@ -23,13 +23,13 @@ Result<std::vector<Target>> targets_of(const Options& options) {
     }
     const fs::path directory = path.parent_path();
     if (!fs::is_directory(directory, error)) {
-      return invalid_argument(
-          fmt::format("stream: -o {}: there is no directory {}; make it first or name another",
-                      name, directory.string()));
+      return invalid_argument(fmt::format(
+          "stream: -o {}: directory {} does not exist: create it first, or give another", name,
+          directory.string()));
     }
     if (fs::exists(path, error) && !fs::is_regular_file(path, error)) {
       return invalid_argument(
-          fmt::format("stream: -o {}: is neither a file nor a directory; name another", name));
+          fmt::format("stream: -o {}: this is neither a file nor a directory: give another", name));
     }
     targets.push_back({directory.string(), path.filename().string()});
   }

@@ -63,27 +63,28 @@ struct Refused {
 constexpr Refused refused[] = {
     {"f", "scriptFile", "write a campaign file: `weir campaign FILE.toml`"},
     {"H", "showHints", "the MPI library's own tools show hints; -U gives them"},
-    {"I", "individualDataSets", "IOR does not do it either; use -F for data of their own"},
-    {"P", "useSharedFilePointer", "IOR does not do it either; use --pattern interleaved"},
-    {"S", "useStridedDatatype", "IOR does not do it either; use -V with -a MPIIO"},
-    {"x", "singleXferAttempt", "leave it out: a partial transfer is completed, or fails the run"},
-    {"", "memoryPerTask", "use -M (--memory-hog), the memory of a node"},
-    {"", "storeFileOffset", "leave it out: the payload always holds its place in the file"},
-    {"", "stoneWallingWearOutIterations", "use --wear-out: on to the count of the furthest rank"},
+    {"I", "individualDataSets", "IOR does not support it either; use -F for separate data"},
+    {"P", "useSharedFilePointer", "IOR does not support it either; use --pattern interleaved"},
+    {"S", "useStridedDatatype", "IOR does not support it either; use -V with -a MPIIO"},
+    {"x", "singleXferAttempt", "leave it out: a partial transfer is completed, or the run fails"},
+    {"", "memoryPerTask", "use -M (--memory-hog), which takes the memory of a node"},
+    {"", "storeFileOffset", "leave it out: the payload always contains its place in the file"},
+    {"", "stoneWallingWearOutIterations",
+     "use --wear-out, which continues to the count of the furthest rank"},
     {"", "minTimeDuration", "use -i or --repetitions for longer runs"},
     {"", "dryRun", "use --plan --ranks N"},
-    {"", "summaryAlways", "leave it out: results are written whatever happens"},
+    {"", "summaryAlways", "leave it out: results are always written"},
     {"", "warningAsErrors", "read `warnings` in run.json"},
     {"", "allocateBufferOnGPU", "buffers lie in host memory"},
     {"", "lustreStripeCount", "use --stripe-count, or with -o `lfs setstripe` on the directory"},
     {"", "lustreStripeSize", "use --stripe-size, or with -o `lfs setstripe` on the directory"},
     {"", "lustreStartOST", "use --first-target, or with -o `lfs setstripe` on the directory"},
-    {"", "lustreIgnoreLocks", "there is nothing like it here"},
-    {"", "gpfsHintAccess", "there is nothing like it here"},
-    {"", "gpfsReleaseToken", "there is nothing like it here"},
+    {"", "lustreIgnoreLocks", "Weir has no such option"},
+    {"", "gpfsHintAccess", "Weir has no such option"},
+    {"", "gpfsReleaseToken", "Weir has no such option"},
     {"", "multiReRead", "use -i N with -w -r"},
     {"", "randomPrefill", "write first with --pattern segmented"},
-    {"", "custom", "there is nothing like it here"},
+    {"", "custom", "Weir has no such option"},
 };
 
 std::optional<bool> truth(std::string_view text) {
@@ -110,8 +111,8 @@ class Translation {
       } else if (argument.starts_with('-') && argument.size() > 1) {
         status = take_letters(argument);
       } else {
-        status = invalid_argument(
-            fmt::format("stream: '{}' belongs to no option; --help lists them", argument));
+        status = invalid_argument(fmt::format(
+            "stream: no option takes the value '{}'; --help lists all options", argument));
       }
       if (!status) return status;
     }
@@ -213,7 +214,7 @@ class Translation {
       if (one.letter == letter) return refuse(option, one);
     }
     return invalid_argument(
-        fmt::format("stream: there is no option {}; --help lists them", option));
+        fmt::format("stream: unknown option {}; --help lists all options", option));
   }
 
   Status take_directives(const std::string& text) {
@@ -223,8 +224,8 @@ class Translation {
       const std::string part = text.substr(begin, end - begin);
       const std::size_t equals = part.find('=');
       if (equals == std::string::npos || equals == 0) {
-        return invalid_argument(
-            fmt::format("stream: -O '{}': a directive is NAME=VALUE, several with commas", part));
+        return invalid_argument(fmt::format(
+            "stream: -O '{}': give directives as NAME=VALUE, with commas between several", part));
       }
       const std::string name = part.substr(0, equals);
       if (Status status = take_directive(name, part.substr(equals + 1), "-O " + name); !status) {
@@ -259,12 +260,12 @@ class Translation {
       if (same_word(one.directive, name)) return refuse(option, one);
     }
     return invalid_argument(
-        fmt::format("stream: there is no option {}; --help lists them", option));
+        fmt::format("stream: unknown option {}; --help lists all options", option));
   }
 
   static Status refuse(const std::string& option, const Refused& one) {
-    return invalid_argument(
-        fmt::format("stream: {} ({} in IOR) is not done: {}", option, one.directive, one.instead));
+    return invalid_argument(fmt::format("stream: {} ({} in IOR) is not supported: {}", option,
+                                        one.directive, one.instead));
   }
 
   // Sets a setting to a value. Choices may have any case, and IOR's other names of interfaces are

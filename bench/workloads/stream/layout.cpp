@@ -54,7 +54,7 @@ Status Layout::check() const {
                               segments, block_bytes));
   }
   if (pattern == Pattern::random && operations_per_rank() > most_random) {
-    return refuse(fmt::format("random order has at most {} transfers per rank; given: {}",
+    return refuse(fmt::format("random order allows at most {} transfers per rank; given: {}",
                               most_random, operations_per_rank()));
   }
   return {};

@@ -62,44 +62,45 @@ Status check_api(const Options& options, const CoreSettings& core, const Variant
   const std::string_view api = variant.api->title;
   const Capabilities& can = variant.api->can;
   if (variant.collective && !can.collective) {
-    return refuse(
-        fmt::format("-c (--collective): {} has no collective calls; take MPIIO, HDF5 or "
-                    "PNETCDF",
-                    api));
+    return refuse(fmt::format(
+        "-c (--collective): {} has no collective calls: use MPIIO, HDF5 or PNETCDF", api));
   }
   if (core.direct && !can.direct) {
-    return refuse(
-        fmt::format("--direct: {} has no portable O_DIRECT; take POSIX or IO_URING", api));
+    return refuse(fmt::format("--direct: {} has no portable O_DIRECT: use POSIX or IO_URING", api));
   }
   if (core.direct && variant.transfer_bytes % direct_alignment != 0) {
     return refuse(fmt::format("--direct: the transfer size must be a multiple of {}; given: {}",
                               direct_alignment, variant.transfer_bytes));
   }
   if (options.sync_each && !can.durable_writes) {
-    return refuse(fmt::format("-Y (--sync-each): {} has no durable single write; take POSIX", api));
+    return refuse(
+        fmt::format("-Y (--sync-each): {} cannot make a single write durable: use POSIX", api));
   }
   if (options.file_view && !can.views) {
-    return refuse(fmt::format("-V (--file-view) is for MPIIO; given: {}", api));
+    return refuse(fmt::format("-V (--file-view) applies only to MPIIO; given: {}", api));
   }
   if (options.file_view && variant.pattern != Pattern::segmented &&
       variant.pattern != Pattern::interleaved) {
-    return refuse("-V (--file-view) is for the patterns segmented and interleaved");
+    return refuse("-V (--file-view) applies only to the patterns segmented and interleaved");
   }
   if (options.preallocate && !can.preallocates) {
-    return refuse(
-        fmt::format("-p (--preallocate) is for POSIX, IO_URING and MPIIO; given: {}", api));
+    return refuse(fmt::format(
+        "-p (--preallocate) applies only to POSIX, IO_URING and MPIIO; given: {}", api));
   }
   if ((options.no_fill || options.alignment > 1 || options.collective_metadata) && !can.objects) {
-    return refuse(fmt::format(
-        "-n, -J and --collective-metadata (fill values, alignment, metadata) are for HDF5; given: "
-        "{}",
-        api));
+    return refuse(
+        fmt::format("-n, -J and --collective-metadata (fill values, alignment, metadata) apply "
+                    "only to HDF5; given: {}",
+                    api));
   }
   if (!options.hints_file.empty() && !can.mpi_io) {
-    return refuse(fmt::format("-U (--hints) is for MPIIO, HDF5 and PNETCDF; given: {}", api));
+    return refuse(
+        fmt::format("-U (--hints) applies only to MPIIO, HDF5 and PNETCDF; given: {}", api));
   }
   if (options.stonewall_seconds > 0 && variant.collective) {
-    return refuse("-D (--stonewall) with -c: collective calls need the same number on all ranks");
+    return refuse(
+        "-D (--stonewall) with -c: collective calls need the same number of transfers on all "
+        "ranks: give one of them");
   }
   const Layout layout = layout_of(variant, options, ranks);
   if (Status status = layout.check(); !status) return status;
@@ -186,8 +187,8 @@ Result<Options> options_of(const Settings& settings, std::int64_t ranks) {
   if (settings.has("summary-file")) options.summary_file = settings.text("summary-file");
   const std::int64_t tasks = settings.integer("tasks");
   if (tasks != 0 && tasks != ranks) {
-    return refuse(fmt::format("-N (--tasks) {} on {} ranks: start as many ranks as shall take part",
-                              tasks, ranks));
+    return refuse(
+        fmt::format("-N (--tasks) {} on {} ranks: start exactly as many ranks", tasks, ranks));
   }
   const bool offset_given =
       settings.values().find("task-offset")->second.origin == SettingOrigin::command_line;
@@ -219,8 +220,7 @@ Result<std::vector<Variant>> variants_of(const Settings& settings) {
               variant.queue_depth = depth;
               name_variant(variant, settings);
               if (!slugs.insert(variant.slug).second) {
-                return refuse(
-                    fmt::format("the configuration '{}' is asked for twice", variant.label));
+                return refuse(fmt::format("the configuration '{}' is given twice", variant.label));
               }
               variants.push_back(variant);
             }
@@ -250,27 +250,32 @@ Status check_combination(const Options& options, const CoreSettings& core,
     if (Status status = refuse_striping(core.striping, "-o (--test-file)"); !status) return status;
   }
   if (!options.write && !options.read) {
-    return refuse("-W (--check-write) without -w: -r reads and checks what an earlier run kept");
+    return refuse(
+        "-W (--check-write) without -w: use -r, which reads and checks the files that an earlier "
+        "run kept");
   }
   if (options.keep && options.test_files.empty()) {
-    return refuse("-k (--keep) needs -o (--test-file): the files in --directory are temporary");
+    return refuse(
+        "-k (--keep) needs -o (--test-file), because the files in --directory are temporary");
   }
   if (reads_old_files && options.test_files.empty()) {
-    return refuse("-r without -w reads what an earlier run kept: name it with -o (--test-file)");
+    return refuse(
+        "-r without -w reads files that an earlier run kept: name them with -o (--test-file)");
   }
   if ((options.keep || reads_old_files) && variants.size() > 1) {
-    return refuse("-k and -r without -w take one configuration: their files have one name");
+    return refuse(
+        "-k and -r without -w allow only one configuration, because its files have one name");
   }
   if (reads_old_files && core.verify && !core.seed_given) {
     return refuse(
-        "-r without -w checks the data by the seed they were written with: give it (-G), "
-        "or --no-verify");
+        "-r without -w needs the seed of the written data to check it: give the seed (-G), or "
+        "--no-verify");
   }
   if (reads_old_files && options.stonewall_seconds > 0) {
-    return refuse("-D (--stonewall) without -w is not done: write and read in one run");
+    return refuse("-D (--stonewall) without -w is not supported: write and read in one run");
   }
   if (options.check_write && !core.verify) {
-    return refuse("-W (--check-write) and --no-verify contradict each other");
+    return refuse("-W (--check-write) and --no-verify are both given: give one of them");
   }
   if (options.use_existing && options.test_files.empty()) {
     return refuse("-E (--existing) needs -o (--test-file)");
@@ -279,11 +284,11 @@ Status check_combination(const Options& options, const CoreSettings& core,
     return refuse("several targets in -o need a file per rank (-F)");
   }
   if (static_cast<std::int64_t>(options.test_files.size()) > ranks) {
-    return refuse(fmt::format("-o names {} targets for {} ranks; each needs one at least",
+    return refuse(fmt::format("-o names {} targets for {} ranks: give at most one target per rank",
                               options.test_files.size(), ranks));
   }
   if (std::count(options.test_files.begin(), options.test_files.end(), "") > 0) {
-    return refuse("-o: a name between two @ is empty");
+    return refuse("-o: a name between two @ is empty: leave it out");
   }
   if (options.unique_directories && !first.file_per_rank) {
     return refuse("-u (--unique-directories) needs a file per rank (-F)");
@@ -297,11 +302,12 @@ Status check_combination(const Options& options, const CoreSettings& core,
         "-O stoneWallingWearOut=1)");
   }
   if (core.rank_shift != 0 && options.reorder != Reorder::none) {
-    return refuse("--rank-shift and --reorder (-C, -Z) both say whose data are read; give one");
+    return refuse(
+        "--rank-shift and --reorder (-C, -Z) both choose whose data is read: give one of them");
   }
   for (const Variant& variant : variants) {
     if (variant.api->can.queue && (variant.queue_depth < 1 || variant.queue_depth > most_depth)) {
-      return refuse(fmt::format("--queue-depth must lie between 1 and {}; given: {}", most_depth,
+      return refuse(fmt::format("--queue-depth must be between 1 and {}; given: {}", most_depth,
                                 variant.queue_depth));
     }
     if (Status status = check_api(options, core, variant, ranks); !status) return status;

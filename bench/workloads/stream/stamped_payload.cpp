@@ -84,7 +84,7 @@ PayloadMismatch StampedPayload::Stamps::explain(const std::byte* buffer, std::in
   PayloadMismatch mismatch{.kind = PayloadErrorKind::foreign,
                            .first_byte = position * word_bytes,
                            .bytes_wrong = length * word_bytes,
-                           .text = "no payload of this run"};
+                           .text = "this is not a payload of this run"};
   bool all_zero = true;
   std::size_t wrong_bits = 0;
   std::optional<std::size_t> first_wrong_byte;
@@ -105,26 +105,26 @@ PayloadMismatch StampedPayload::Stamps::explain(const std::byte* buffer, std::in
   }
   if (all_zero) {
     mismatch.kind = PayloadErrorKind::zeros;
-    mismatch.text = "zeros: never written, or lost";
+    mismatch.text = "zeros: the data was never written, or it was lost";
     return mismatch;
   }
   if (wrong_bits == 1) {
     mismatch.kind = PayloadErrorKind::flipped_bit;
     mismatch.first_byte += *first_wrong_byte;
     mismatch.bytes_wrong = 1;
-    mismatch.text = fmt::format("bit {} flipped", bit % 8);
+    mismatch.text = fmt::format("bit {} is flipped", bit % 8);
     return mismatch;
   }
   if (stamp == expected_stamp) {
     mismatch.first_byte += *first_wrong_byte;
     mismatch.bytes_wrong = last_wrong_byte - *first_wrong_byte + 1;
-    mismatch.text = "the page is the right one, its content is damaged";
+    mismatch.text = "the page is the right one, but its content is damaged";
     return mismatch;
   }
   const std::uint64_t belongs = pattern_.position_made_for(stamp);
   if (belongs < static_cast<std::uint64_t>(file_bytes) / word_bytes) {
     mismatch.kind = PayloadErrorKind::swapped_block;
-    mismatch.text = fmt::format("belongs at offset {}", belongs * word_bytes);
+    mismatch.text = fmt::format("the data belongs at offset {}", belongs * word_bytes);
     return mismatch;
   }
   for (std::uint32_t age = 1; age <= remembered_generations && age <= stream_.generation; ++age) {

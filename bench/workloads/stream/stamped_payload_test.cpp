@@ -67,7 +67,7 @@ TEST(StampedPayload, TellsZerosFlipsAndDamage) {
   flipped.data[2 * page + 100] ^= std::byte{16};
   EXPECT_EQ(flipped.check()->kind, PayloadErrorKind::flipped_bit);
   EXPECT_EQ(flipped.check()->first_byte, 10U * page + 100);
-  EXPECT_EQ(flipped.check()->text, "bit 4 flipped");
+  EXPECT_EQ(flipped.check()->text, "bit 4 is flipped");
 
   Transfer damaged(4 * page, 8 * page);
   damaged.data[3 * page + 80] = ~damaged.data[3 * page + 80];

@@ -14,12 +14,12 @@ namespace weir::bench::stream {
 namespace {
 
 constexpr const char* read_and_verified =
-    "in the timed reads, the stamp of every page and transfer; then, untimed, every byte: of what "
-    "the buffers still held, and where that is not all, of a further reading. Stamps are a "
-    "function of seed, file, generation and place; the rest of a page of seed and place in the "
-    "transfer";
+    "the timed reads check the stamp of every page and transfer; afterwards every byte is checked "
+    "outside the timed part, in the buffers or, where these do not hold all data, by reading "
+    "again. Stamps are a function of seed, file, generation and place; the rest of a page is a "
+    "function of seed and place in the transfer";
 constexpr const char* only_written =
-    "nothing was read in timed phases: after writing, every byte was read back, untimed";
+    "no timed phase read data: after writing, every byte was read back outside the timed part";
 
 ResultSubject subject_of(const Configuration& configuration, const Options& options) {
   return {.write = options.write,

@@ -57,7 +57,7 @@ void Fingerprints::note(Function writer, std::int64_t matrix, std::int64_t offse
 Fingerprints::Finding Fingerprints::explain(const Place& place,
                                             std::span<const std::uint64_t> block) const {
   if (std::all_of(block.begin(), block.end(), [](std::uint64_t word) { return word == 0; })) {
-    return {PayloadErrorKind::zeros, "zeros, as if never written"};
+    return {PayloadErrorKind::zeros, "zeros, as if the data had never been written"};
   }
   const std::uint64_t found = fingerprint(block);
   for (const auto& [other, noted] : noted_) {
@@ -67,12 +67,14 @@ Fingerprints::Finding Fingerprints::explain(const Place& place,
         noted.offset + (at - noted.blocks.begin()) *
                            static_cast<std::int64_t>(fingerprint_words * sizeof(std::uint64_t));
     if (other.first == place.first) {
-      return {PayloadErrorKind::swapped_block, fmt::format("belongs at offset {}", offset)};
+      return {PayloadErrorKind::swapped_block,
+              fmt::format("the data belongs at offset {}", offset)};
     }
-    return {PayloadErrorKind::stale_data,
-            fmt::format("what function {} wrote at offset {}", name_of(other.first), offset)};
+    return {
+        PayloadErrorKind::stale_data,
+        fmt::format("the data that function {} wrote at offset {}", name_of(other.first), offset)};
   }
-  return {PayloadErrorKind::foreign, "other numbers than were written"};
+  return {PayloadErrorKind::foreign, "numbers that were never written"};
 }
 
 std::vector<PayloadMismatch> Fingerprints::compare(Function writer, std::int64_t matrix,

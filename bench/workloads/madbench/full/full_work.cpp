@@ -109,8 +109,8 @@ std::vector<PayloadMismatch> FullWork::check_read(const Share& share) {
 }
 
 const char* FullWork::how_verified() const {
-  return "every 4096 bytes read are compared with what was written by their 64-bit fingerprint, "
-         "kept in memory since the write";
+  return "the 64-bit fingerprint of every 4096 bytes that are read is compared with that of the "
+         "written bytes, which is kept in memory";
 }
 
 Status FullWork::begin(Function function) {
@@ -379,10 +379,10 @@ Status FullWork::finish_pairs() {
 Status FullWork::solve() {
   const auto factor = SmallFactor::create(derivatives_.fisher, index(in_.size.no_bin));
   if (!factor) {
-    return invalid_argument(fmt::format(
-        "{} pixels do not determine {} bins: their Fisher matrix is not positive definite; take "
-        "more pixels or fewer bins",
-        in_.size.no_pix, in_.size.no_bin));
+    return invalid_argument(
+        fmt::format("{} pixels do not determine {} bins, because their Fisher matrix is not "
+                    "positive definite: use more pixels or fewer bins",
+                    in_.size.no_pix, in_.size.no_bin));
   }
   corrections_ = factor->solve(derivatives_.slope);
   return {};

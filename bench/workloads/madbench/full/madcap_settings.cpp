@@ -37,7 +37,7 @@ std::vector<Setting> madcap_declarations() {
        .kind = Kind::real,
        .default_value = "0.1",
        .metavar = "SIGMA",
-       .help = "standard deviation of each pixel's noise; the signal's is about 2"},
+       .help = "standard deviation of each pixel's noise; that of the signal is about 2"},
       {.name = "beam",
        .kind = Kind::real,
        .default_value = "2",
@@ -52,12 +52,12 @@ std::vector<Setting> madcap_declarations() {
        .kind = Kind::integer,
        .default_value = "25",
        .metavar = "N",
-       .help = "Newton-Raphson steps at most"},
+       .help = "largest number of Newton-Raphson steps"},
       {.name = "tolerance",
        .kind = Kind::real,
        .default_value = "1e-6",
        .metavar = "FRACTION",
-       .help = "converged when no correction exceeds this fraction of its standard error"},
+       .help = "stop when no correction exceeds this fraction of its standard error"},
   };
 }
 
@@ -73,11 +73,11 @@ Result<MadcapSettings> madcap_settings_of(const Settings& settings) {
        {require(madcap.noise > 0, "--noise must be above 0: without noise the matrix D is singular",
                 madcap.noise),
         require(madcap.beam_degrees >= 0 && madcap.beam_degrees <= 180,
-                "--beam must lie between 0 and 180 degrees", madcap.beam_degrees),
+                "--beam must be between 0 and 180 degrees", madcap.beam_degrees),
         require(madcap.iterations >= 2 && madcap.iterations <= most_iterations,
-                "--iterations must lie between 2 and 1000", static_cast<double>(madcap.iterations)),
+                "--iterations must be between 2 and 1000", static_cast<double>(madcap.iterations)),
         require(madcap.tolerance > 0, "--tolerance must be above 0", madcap.tolerance),
-        require(seed >= 0 && seed <= most_seed, "--map-seed must lie between 0 and 4294967295",
+        require(seed >= 0 && seed <= most_seed, "--map-seed must be between 0 and 4294967295",
                 static_cast<double>(seed))}) {
     if (!status) return status.error();
   }

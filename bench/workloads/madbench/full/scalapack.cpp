@@ -84,7 +84,7 @@ Result<ScalapackFunctions> load() {
   ScalapackFunctions functions;
   if (const char* missing = first_missing(library, functions); missing != nullptr) {
     return Error(ErrorCode::unsupported,
-                 fmt::format("--full: {} has no {}; build against another ScaLAPACK",
+                 fmt::format("--full: {} has no function {}: build with another ScaLAPACK",
                              scalapack_library, missing));
   }
   return functions;
@@ -105,10 +105,10 @@ Status check_scalapack(const Size& size) {
   const Distribution largest = Distribution::of(size.no_pix, size.sblocksize, side, 0);
   if (size.no_pix > most || size.sblocksize > most || size.no_bin > most ||
       largest.elements() > most) {
-    return invalid_argument(fmt::format(
-        "--full: ScaLAPACK counts with 32 bits, and a rank's share of a matrix would have {} "
-        "numbers, over {}; take more ranks, fewer gangs or fewer pixels",
-        largest.elements(), most));
+    return invalid_argument(
+        fmt::format("--full: a rank's share of a matrix would have {} numbers, but ScaLAPACK's "
+                    "32-bit integers allow {}: use more ranks, fewer gangs or fewer pixels",
+                    largest.elements(), most));
   }
   return {};
 }
@@ -168,7 +168,7 @@ Status ProcessGrid::factor(double* matrix) const {
         "the correlation matrix of the data is not positive definite (pdpotrf: minor {} of {})",
         info, n));
   }
-  return Error(ErrorCode::unsupported, fmt::format("pdpotrf refuses its argument {}", -info));
+  return Error(ErrorCode::unsupported, fmt::format("pdpotrf rejected its argument {}", -info));
 }
 
 Status ProcessGrid::invert_factored(double* matrix) const {
