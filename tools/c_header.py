@@ -216,7 +216,7 @@ class _Parser:
 
     def refuse_repeated(self, owner: str, variables: list[Variable]) -> None:
         if len({one.name for one in variables}) != len(variables):
-            raise self.fail(f"{owner} has two parts of one name")
+            raise self.fail(f"{owner} has two parameters or fields of the same name")
 
     def variable(self, *, may_be_array: bool = False) -> Variable:
         kind = self.type()
@@ -228,7 +228,7 @@ class _Parser:
             self.take("]")
         is_text = kind.base == "char" and length is not None
         if not (kind.depth or is_text or kind.base in {*NUMBERS, *self.foreign}):
-            raise self.fail(f"{name} is no number and no pointer, but a {kind}")
+            raise self.fail(f"{name} is neither a number nor a pointer, but a {kind}")
         return Variable(name, kind, length)
 
     def type(self) -> CType:

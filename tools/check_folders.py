@@ -186,7 +186,7 @@ def check_include(clone: Path, path: str, included: str) -> str | None:
     if found is None:
         if any((root / f"{included}.in").is_file() for root in roots):
             return None  # The build generates it from a template in that folder.
-        return f'includes "{included}", which is no file of this clone; use <> for libraries'
+        return f'includes "{included}", which is not a file of this clone: use <> for libraries'
     target = found.resolve().relative_to(clone.resolve()).as_posix()
     own = folder_of(path, MAY_INCLUDE)
     theirs = folder_of(target, MAY_INCLUDE)
@@ -202,7 +202,7 @@ def check_cpp(clone: Path, path: str) -> Iterator[tuple[int, str]]:
     """Yields the violations in one C++ file: line number and text."""
     is_test = path.endswith("_test.cpp")
     if path.startswith("src/") and folder_of(path, MAY_INCLUDE) is None:
-        yield 1, "is in a folder that tools/check_folders.py does not know; enter what it may do"
+        yield 1, "is in a folder without rules in tools/check_folders.py: add what it may use"
         return
     may_call_mpi = path.startswith(tuple(folder + "/" for folder in MAY_CALL_MPI))
     is_pure = path.startswith(tuple(folder + "/" for folder in PURE))
@@ -276,7 +276,10 @@ def check_python(clone: Path, path: str) -> Iterator[tuple[int, str]]:
         if top in PYTHON_TO_NATIVE and not path.startswith(PYTHON_BINDING + "/"):
             yield number, f"imports {module}; Python reaches C++ through weir._core and files only"
         elif top == "":
-            yield number, "imports relatively; write the whole name, so that rules can be checked"
+            yield (
+                number,
+                "has a relative import: write the full name, so that the rules can be checked",
+            )
         elif part and top == "weir":
             may = PYTHON_MAY_IMPORT[part]
             if ".".join(module.split(".")[:2]) not in may:

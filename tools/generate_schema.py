@@ -40,7 +40,9 @@ def schema_text(record: type[BaseModel]) -> str:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description="Write docs/schema/ from the Python types.")
-    parser.add_argument("--check", action="store_true", help="write nothing; say what is stale")
+    parser.add_argument(
+        "--check", action="store_true", help="write nothing; name the files that are not current"
+    )
     check = parser.parse_args().check
     stale = 0
     for name, record in RECORDS.items():
