@@ -31,15 +31,10 @@
 
 #include "common/direction.hpp"
 #include "common/status.hpp"
+#include "system/durability.hpp"
 #include "system/file.hpp"
 
 namespace weir::storage {
-
-enum class Durability {
-  none,  // the data may stay in the page cache
-  data,  // fdatasync before the transfer counts as finished
-  full,  // fsync before the transfer counts as finished
-};
 
 struct TransferRequest {
   Direction direction = Direction::read;

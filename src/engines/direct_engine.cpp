@@ -28,7 +28,7 @@
 #include <utility>
 #include <vector>
 
-#include "engines/engine.hpp"
+#include "engines/blocking_engine.hpp"
 #include "engines/system_file.hpp"
 
 namespace weir::storage {
@@ -220,7 +220,7 @@ class Batch {
   std::int64_t staged_ = 0;
 };
 
-class DirectEngine final : public Engine {
+class DirectEngine final : public BlockingEngine {
  public:
   explicit DirectEngine(std::unique_ptr<Engine> base) : base_(std::move(base)) {}
 
@@ -228,6 +228,7 @@ class DirectEngine final : public Engine {
   [[nodiscard]] EngineAbilities abilities() const override {
     EngineAbilities able = base_->abilities();
     able.past_page_cache = true;
+    able.in_background = false;  // it moves everything inside submit()
     return able;
   }
   void expect_memory(std::span<const std::span<std::byte>> areas) override {
@@ -248,26 +249,21 @@ class DirectEngine final : public Engine {
         std::move(buffered).value(), direct ? std::move(direct).value() : nullptr));
   }
 
-  Status write(std::span<const FileRange> ranges, FileTraffic& traffic) override {
-    return move(true, ranges, traffic);
-  }
-  Status read(std::span<const FileRange> ranges, FileTraffic& traffic) override {
-    return move(false, ranges, traffic);
-  }
-
+ private:
   // A sync applies to the file's metadata and to the device's cache, so either descriptor can be
   // used.
-  Status sync(std::span<EngineFile* const> files) override {
+  Status make_durable(std::span<EngineFile* const> files, Durability durability) override {
     std::vector<EngineFile*> buffered;
     buffered.reserve(files.size());
     for (EngineFile* const file : files) {
       buffered.push_back(static_cast<DirectFile*>(file)->buffered());
     }
-    return base_->sync(buffered);
+    return base_->sync(buffered, durability);
   }
 
- private:
-  Status move(bool writing, std::span<const FileRange> ranges, FileTraffic& traffic) {
+  Status move(Direction direction, std::span<const FileRange> ranges,
+              FileTraffic& traffic) override {
+    const bool writing = direction == Direction::write;
     const auto run = [&]() -> Status {
       Status status = batch_.run(writing, [&](std::span<const FileRange> parts) {
         return writing ? base_->write(parts, traffic) : base_->read(parts, traffic);

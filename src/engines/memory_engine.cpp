@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "engines/engine.hpp"
+#include "engines/blocking_engine.hpp"
 #include "engines/system_file.hpp"
 
 namespace weir::storage {
@@ -24,7 +24,7 @@ class MemoryFile final : public EngineFile {
   bool writable_;
 };
 
-class MemoryEngine final : public Engine {
+class MemoryEngine final : public BlockingEngine {
  public:
   [[nodiscard]] std::string_view name() const override { return "memory"; }
   [[nodiscard]] EngineAbilities abilities() const override { return {.in_file_system = false}; }
@@ -38,7 +38,7 @@ class MemoryEngine final : public Engine {
     }
     auto found = files_.find(path);
     if (found == files_.end()) {
-      if (!opening.write || opening.bytes_when_made <= 0) {
+      if (!opening.write || (opening.bytes_when_made <= 0 && !opening.create)) {
         return system_failure("open", path, -1, ENOENT);
       }
       const auto bytes = static_cast<std::size_t>(opening.bytes_when_made);
@@ -49,7 +49,17 @@ class MemoryEngine final : public Engine {
         std::make_unique<MemoryFile>(path, found->second, opening.write));
   }
 
-  Status write(std::span<const FileRange> ranges, FileTraffic& traffic) override {
+ private:
+  Status move(Direction direction, std::span<const FileRange> ranges,
+              FileTraffic& traffic) override {
+    return direction == Direction::write ? write_ranges(ranges, traffic)
+                                         : read_ranges(ranges, traffic);
+  }
+  Status make_durable(std::span<EngineFile* const> /*files*/, Durability /*durability*/) override {
+    return {};
+  }
+
+  static Status write_ranges(std::span<const FileRange> ranges, FileTraffic& traffic) {
     for (const FileRange& range : ranges) {
       const auto& file = static_cast<const MemoryFile&>(*range.file);
       if (!file.writable()) return system_failure("write", file.path(), range.offset, EBADF);
@@ -68,7 +78,7 @@ class MemoryEngine final : public Engine {
     return {};
   }
 
-  Status read(std::span<const FileRange> ranges, FileTraffic& traffic) override {
+  static Status read_ranges(std::span<const FileRange> ranges, FileTraffic& traffic) {
     for (const FileRange& range : ranges) {
       const auto& content = static_cast<const MemoryFile&>(*range.file).content();
       const auto there = static_cast<std::int64_t>(content.size());
@@ -85,9 +95,6 @@ class MemoryEngine final : public Engine {
     return {};
   }
 
-  Status sync(std::span<EngineFile* const> /*files*/) override { return {}; }
-
- private:
   std::unordered_map<std::string, std::vector<std::byte>> files_;
 };
 

@@ -1,19 +1,18 @@
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "engines/announcement.hpp"
-#include "engines/engine.hpp"
+#include "engines/blocking_engine.hpp"
 #include "engines/range_parts.hpp"
 #include "engines/system_file.hpp"
 
 namespace weir::storage {
 namespace {
 
-class PosixEngine final : public Engine {
+class PosixEngine final : public BlockingEngine {
  public:
   [[nodiscard]] std::string_view name() const override { return "posix"; }
   [[nodiscard]] EngineAbilities abilities() const override { return {}; }
@@ -25,7 +24,18 @@ class PosixEngine final : public Engine {
     return std::unique_ptr<EngineFile>(std::make_unique<SystemFile>(std::move(opened).value()));
   }
 
-  Status write(std::span<const FileRange> ranges, FileTraffic& traffic) override {
+ private:
+  Status move(Direction direction, std::span<const FileRange> ranges,
+              FileTraffic& traffic) override {
+    return direction == Direction::write ? write_ranges(ranges, traffic)
+                                         : read_ranges(ranges, traffic);
+  }
+
+  Status make_durable(std::span<EngineFile* const> files, Durability durability) override {
+    return sync_system_files(files, durability);
+  }
+
+  Status write_ranges(std::span<const FileRange> ranges, FileTraffic& traffic) {
     announce_edges(ranges);
     for (const FileRange& range : ranges) {
       const File& file = static_cast<SystemFile*>(range.file)->file();
@@ -36,12 +46,12 @@ class PosixEngine final : public Engine {
         traffic.moved += bytes;
         return written;
       });
-      if (!status.ok()) return status;
+      if (!status.ok()) return explained(range, Direction::write, std::move(status));
     }
     return {};
   }
 
-  Status read(std::span<const FileRange> ranges, FileTraffic& traffic) override {
+  Status read_ranges(std::span<const FileRange> ranges, FileTraffic& traffic) {
     bool announced = false;  // set at the first range whose file is found to be cold
     for (std::size_t i = 0; i < ranges.size(); ++i) {
       const FileRange& range = ranges[i];
@@ -59,42 +69,26 @@ class PosixEngine final : public Engine {
       });
       traffic.read += bytes;
       traffic.moved += bytes;
-      if (!status.ok()) return status;
+      if (!status.ok()) return explained(range, Direction::read, std::move(status));
       if (bytes < range.bytes()) return system_file_ends_early(range);
     }
     return {};
   }
 
-  Status sync(std::span<EngineFile* const> files) override { return sync_system_files(files); }
-
-  void call_between_parts(std::function<void()> call) override { between_ = std::move(call); }
-
- private:
   template <typename MoveSlices>
   Status in_parts(const FileRange& range, const MoveSlices& move) const {
-    if (!between_) return move(range.slices, range.offset);
-    Status status;
-    std::vector<Slice> slices;
-    RangeParts parts({&range, 1}, most_bytes_between_calls);
-    for (RangePart part; status.ok() && parts.next(part);) {
-      slices.clear();
-      for (const iovec& one : part.left()) {
-        slices.push_back(
-            {static_cast<std::byte*>(one.iov_base), static_cast<std::int64_t>(one.iov_len)});
-      }
-      status = move(std::span<const Slice>(slices), part.offset);
-      // A call is not worthwhile after a short range.
-      if (part.bytes == most_bytes_between_calls) between_();
-    }
-    return status;
+    if (!between()) return move(range.slices, range.offset);
+    return move_in_parts(range, most_bytes_between_calls,
+                         [&](std::span<const Slice> slices, std::int64_t offset) {
+                           Status status = move(slices, offset);
+                           // A call is not worthwhile after a short range.
+                           if (bytes_of(slices) == most_bytes_between_calls) between()();
+                           return status;
+                         });
   }
-
-  std::function<void()> between_;
 };
 
 }  // namespace
-
-std::int64_t FileRange::bytes() const { return bytes_of(slices); }
 
 std::unique_ptr<Engine> make_posix_engine() { return std::make_unique<PosixEngine>(); }
 

@@ -27,6 +27,7 @@ struct RangePart {
 
 class RangeParts {
  public:
+  RangeParts() = default;
   RangeParts(std::span<const FileRange> ranges, std::int64_t bytes_per_part)
       : ranges_(ranges), bytes_per_part_(bytes_per_part) {}
 
@@ -35,11 +36,28 @@ class RangeParts {
 
  private:
   std::span<const FileRange> ranges_;
-  std::int64_t bytes_per_part_;
+  std::int64_t bytes_per_part_ = 0;
   std::size_t range_ = 0;
   std::size_t slice_ = 0;
   std::int64_t in_slice_ = 0;
   std::int64_t in_range_ = 0;
 };
+
+// Calls move(slices, offset) for parts of the range of at most `bytes_per_part`, until it fails.
+template <typename Move>
+Status move_in_parts(const FileRange& range, std::int64_t bytes_per_part, const Move& move) {
+  Status status;
+  std::vector<Slice> slices;
+  RangeParts parts({&range, 1}, bytes_per_part);
+  for (RangePart part; status.ok() && parts.next(part);) {
+    slices.clear();
+    for (const iovec& one : part.left()) {
+      slices.push_back(
+          {static_cast<std::byte*>(one.iov_base), static_cast<std::int64_t>(one.iov_len)});
+    }
+    status = move(std::span<const Slice>(slices), part.offset);
+  }
+  return status;
+}
 
 }  // namespace weir::storage

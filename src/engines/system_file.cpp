@@ -82,7 +82,8 @@ Result<OpenedSystemFile> open_system_file(const std::string& path, const Opening
   const bool may_make = opening.write && opening.bytes_when_made > 0;
   std::vector<std::string> changed;
   for (int attempt = 1;; ++attempt) {
-    const OpenOptions options{.read = true, .write = opening.write, .direct = opening.direct};
+    const OpenOptions options{
+        .read = true, .write = opening.write, .create = opening.create, .direct = opening.direct};
     DescriptorSource* const source = opening.shared.source;
     auto file =
         source != nullptr ? source->open(path, options, opening.shared) : File::open(path, options);
@@ -100,7 +101,7 @@ Result<OpenedSystemFile> open_system_file(const std::string& path, const Opening
       Status lengthened = file.value().lengthen(opening.bytes_when_made);
       if (!lengthened.ok()) return lengthened.error();
     }
-    return OpenedSystemFile{std::move(file).value(), std::move(changed)};
+    return OpenedSystemFile{std::move(file).value(), std::move(changed), opening.direct};
   }
 }
 
@@ -123,7 +124,32 @@ Error system_file_ends_early(const FileRange& range) {
   return ends_early(range, information.st_size);
 }
 
-Status sync_system_files(std::span<EngineFile* const> files) {
+Status explained(const FileRange& range, Direction direction, Status failure) {
+  if (failure.error().system_error != EINVAL ||
+      !static_cast<const SystemFile*>(range.file)->direct()) {
+    return failure;
+  }
+  if (direction == Direction::read) {
+    // After a partial last block, a direct read continues at an unaligned offset. The system
+    // rejects this instead of reporting the end of the file.
+    Error short_read = system_file_ends_early(range);
+    const bool is_at_end =
+        short_read.code == ErrorCode::short_transfer && failure.error().offset >= short_read.offset;
+    if (is_at_end) return short_read;
+  }
+  failure.error().message +=
+      "; O_DIRECT needs buffer, size and offset aligned to the device's blocks, often 4096 bytes";
+  return failure;
+}
+
+Status sync_system_files(std::span<EngineFile* const> files, Durability durability) {
+  if (durability == Durability::full) {
+    for (EngineFile* const one : files) {
+      Status synced = static_cast<SystemFile*>(one)->file().sync();
+      if (!synced.ok()) return synced;
+    }
+    return {};
+  }
   std::vector<const File*> opened;
   opened.reserve(files.size());
   for (EngineFile* const one : files) opened.push_back(&static_cast<SystemFile*>(one)->file());

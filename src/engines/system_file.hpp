@@ -20,6 +20,7 @@ namespace weir::storage {
 struct OpenedSystemFile {
   File file;
   std::vector<std::string> changed_folders;
+  bool direct = false;
 };
 // Creates the missing folders of a path. Appends to `changed` the folders in which names were
 // created.
@@ -33,9 +34,12 @@ class SystemFile : public EngineFile {
  public:
   explicit SystemFile(OpenedSystemFile opened)
       : EngineFile(opened.file.path(), std::move(opened.changed_folders)),
-        file_(std::move(opened.file)) {}
+        file_(std::move(opened.file)),
+        direct_(opened.direct) {}
 
   [[nodiscard]] const File& file() const { return file_; }
+  // Returns whether the file is open with O_DIRECT.
+  [[nodiscard]] bool direct() const { return direct_; }
   [[nodiscard]] ColdReading& reading() { return reading_; }
   [[nodiscard]] EdgeWaits& edges() { return edges_; }
   [[nodiscard]] bool cold() const override { return reading_.cold(); }
@@ -47,6 +51,7 @@ class SystemFile : public EngineFile {
 
  private:
   File file_;
+  bool direct_;
   ColdReading reading_;
   EdgeWaits edges_;
 };
@@ -55,8 +60,12 @@ class SystemFile : public EngineFile {
 Error ends_early(const FileRange& range, std::int64_t file_bytes);
 Error system_file_ends_early(const FileRange& range);
 
-// Calls fdatasync on each file, which is a SystemFile. The bytes of all files are written
-// concurrently.
-Status sync_system_files(std::span<EngineFile* const> files);
+// Returns the failure of a range of a SystemFile. If O_DIRECT is the reason, the returned error
+// says so.
+[[nodiscard]] Status explained(const FileRange& range, Direction direction, Status failure);
+
+// Calls fdatasync or fsync on each file, which is a SystemFile. The bytes of all files are written
+// concurrently by fdatasync.
+Status sync_system_files(std::span<EngineFile* const> files, Durability durability);
 
 }  // namespace weir::storage

@@ -21,8 +21,10 @@ std::unique_ptr<Engine> direct_uring_engine_or_none() {
 
 std::vector<TestedEngine> tested_engines() {
   return {{"posix", make_posix_engine},
+          {"thread", [] { return make_thread_engine(); }},
           {"io_uring", uring_engine_or_none},
           {"direct_by_posix", [] { return make_direct_engine(make_posix_engine()); }},
+          {"direct_by_thread", [] { return make_direct_engine(make_thread_engine()); }},
           {"direct_by_io_uring", direct_uring_engine_or_none},
           {"memory", make_memory_engine},
           // Late, but not wrong.

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "engines/blocking_engine.hpp"
+
 namespace weir::storage {
 namespace {
 
@@ -22,13 +24,17 @@ std::vector<Slice> first_bytes(std::span<const Slice> slices, std::int64_t bytes
   return first;
 }
 
-class FaultyEngine final : public Engine {
+class FaultyEngine final : public BlockingEngine {
  public:
   FaultyEngine(std::unique_ptr<Engine> base, const Fault& fault)
       : base_(std::move(base)), fault_(fault) {}
 
   [[nodiscard]] std::string_view name() const override { return "faulty"; }
-  [[nodiscard]] EngineAbilities abilities() const override { return base_->abilities(); }
+  [[nodiscard]] EngineAbilities abilities() const override {
+    EngineAbilities able = base_->abilities();
+    able.in_background = false;
+    return able;
+  }
   void expect_memory(std::span<const std::span<std::byte>> areas) override {
     base_->expect_memory(areas);
   }
@@ -42,40 +48,31 @@ class FaultyEngine final : public Engine {
     return base_->open(path, opening);
   }
 
-  Status sync(std::span<EngineFile* const> files) override {
+ private:
+  Status make_durable(std::span<EngineFile* const> files, Durability durability) override {
     for (const EngineFile* const file : files) {
       if (spoils(Operation::sync)) {
         return system_failure("fdatasync", file->path(), -1, fault_.system_error);
       }
     }
-    return base_->sync(files);
+    return base_->sync(files, durability);
   }
 
-  Status write(std::span<const FileRange> ranges, FileTraffic& traffic) override {
+  Status move(Direction direction, std::span<const FileRange> ranges,
+              FileTraffic& traffic) override {
+    const bool writing = direction == Direction::write;
+    const auto move_one = [&](const FileRange& range) {
+      return writing ? base_->write({&range, 1}, traffic) : base_->read({&range, 1}, traffic);
+    };
     for (const FileRange& range : ranges) {
-      Status moved = spoils(Operation::write) ? fail(range, "write",
-                                                     [&](const FileRange& part) {
-                                                       return base_->write({&part, 1}, traffic);
-                                                     })
-                                              : base_->write({&range, 1}, traffic);
+      Status moved = spoils(writing ? Operation::write : Operation::read)
+                         ? fail(range, writing ? "write" : "read", move_one)
+                         : move_one(range);
       if (!moved.ok()) return moved;
     }
     return {};
   }
 
-  Status read(std::span<const FileRange> ranges, FileTraffic& traffic) override {
-    for (const FileRange& range : ranges) {
-      Status moved = spoils(Operation::read) ? fail(range, "read",
-                                                    [&](const FileRange& part) {
-                                                      return base_->read({&part, 1}, traffic);
-                                                    })
-                                             : base_->read({&range, 1}, traffic);
-      if (!moved.ok()) return moved;
-    }
-    return {};
-  }
-
- private:
   // Counts an operation, and delays it if the fault has a delay. Returns whether it fails or is
   // dropped.
   bool spoils(Operation operation) {

@@ -3,7 +3,7 @@
 
 namespace weir::storage {
 
-Result<std::unique_ptr<Engine>> make_uring_engine() {
+Result<std::unique_ptr<Engine>> make_uring_engine(const EngineLimits& /*limits*/) {
   Error error;
   error.code = ErrorCode::unsupported;
   error.operation = "set-up of io_uring";

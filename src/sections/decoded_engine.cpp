@@ -263,25 +263,9 @@ Status DecodedEngine::read_slab(std::int64_t slab) {
   return {};
 }
 
-Status DecodedEngine::write(std::span<const FileRange> ranges, FileTraffic& traffic) {
-  traffic_ = {};
-  Status status;
-  for (const FileRange& range : ranges) {
-    if (!status.ok()) break;
-    status = for_each_slab(
-        range, slabs_.bytes(),
-        [&](std::int64_t slab, std::int64_t from, std::byte* data, std::int64_t bytes) {
-          Status written = write_piece(slab, from, {data, static_cast<std::size_t>(bytes)});
-          if (written.ok()) traffic.moved += bytes;
-          return written;
-        });
-  }
-  traffic.calls += traffic_.calls;
-  traffic.written += traffic_.written;
-  return status;
-}
-
-Status DecodedEngine::read(std::span<const FileRange> ranges, FileTraffic& traffic) {
+Status DecodedEngine::move(Direction direction, std::span<const FileRange> ranges,
+                           FileTraffic& traffic) {
+  const bool writing = direction == Direction::write;
   traffic_ = {};
   Status status;
   for (const FileRange& range : ranges) {
@@ -289,18 +273,26 @@ Status DecodedEngine::read(std::span<const FileRange> ranges, FileTraffic& traff
     status = for_each_slab(
         range, slabs_.bytes(),
         [&](std::int64_t slab, std::int64_t from, std::byte* data, std::int64_t bytes) -> Status {
-          if (Status read = read_slab(slab); !read.ok()) return read;
-          std::memcpy(data, elements_.get() + from, static_cast<std::size_t>(bytes));
+          Status moved = writing ? write_piece(slab, from, {data, static_cast<std::size_t>(bytes)})
+                                 : read_slab(slab);
+          if (!moved.ok()) return moved;
+          if (!writing) {
+            std::memcpy(data, elements_.get() + from, static_cast<std::size_t>(bytes));
+          }
           traffic.moved += bytes;
           return {};
         });
   }
   traffic.calls += traffic_.calls;
-  traffic.read += traffic_.read;
+  traffic.written += writing ? traffic_.written : 0;
+  traffic.read += writing ? 0 : traffic_.read;
   return status;
 }
 
-Status DecodedEngine::sync(std::span<EngineFile* const> /*files*/) { return writing_.sync(); }
+Status DecodedEngine::make_durable(std::span<EngineFile* const> /*files*/,
+                                   Durability /*durability*/) {
+  return writing_.sync();
+}
 
 Status DecodedEngine::end() {
   Status status = flush();

@@ -18,8 +18,8 @@
 #include <utility>
 #include <vector>
 
+#include "engines/blocking_engine.hpp"
 #include "engines/data_file_cache.hpp"
-#include "engines/engine.hpp"
 #include "sections/chunk_slabs.hpp"
 #include "sections/encoded_array.hpp"
 #include "sections/encoded_writer.hpp"
@@ -27,7 +27,7 @@
 
 namespace weir::storage {
 
-class DecodedEngine final : public Engine {
+class DecodedEngine final : public BlockingEngine {
  public:
   // Fails if EncodedArray::create() fails. `source` gives places to chunks whose places are a table
   // (EncodedWriter); without it, such chunks can only be read. `mover` moves encoded bytes; if it
@@ -41,9 +41,6 @@ class DecodedEngine final : public Engine {
   [[nodiscard]] EngineAbilities abilities() const override { return {.in_file_system = false}; }
   Result<std::unique_ptr<EngineFile>> open(const std::string& path,
                                            const Opening& opening) override;
-  Status write(std::span<const FileRange> ranges, FileTraffic& traffic) override;
-  Status read(std::span<const FileRange> ranges, FileTraffic& traffic) override;
-  Status sync(std::span<EngineFile* const> files) override;
 
   [[nodiscard]] const ChunkSlabs& slabs() const { return slabs_; }
   // Returns the maximum number of bytes of an encoded chunk.
@@ -64,6 +61,9 @@ class DecodedEngine final : public Engine {
         slabs_(slabs),
         source_(std::move(source)),
         writing_(DataFileCache::Use::writing, mover, closing) {}
+  Status move(Direction direction, std::span<const FileRange> ranges,
+              FileTraffic& traffic) override;
+  Status make_durable(std::span<EngineFile* const> files, Durability durability) override;
   Status begin();
   void keep_written();
   void add_written(std::int64_t from, std::int64_t to);

@@ -5,6 +5,8 @@
 
 namespace weir::storage {
 
-std::vector<TestedEngine> tested_engines() { return {{"mpi_io", aggregation::make_mpiio_engine}}; }
+std::vector<TestedEngine> tested_engines() {
+  return {{"mpi_io", [] { return aggregation::make_mpiio_engine(); }}};
+}
 
 }  // namespace weir::storage

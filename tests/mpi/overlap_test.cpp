@@ -15,7 +15,7 @@
 
 #include "aggregation/array_file.hpp"
 #include "collective.hpp"
-#include "engines/engine.hpp"
+#include "engines/blocking_engine.hpp"
 #include "harness/on_ranks.hpp"
 
 namespace weir::test {
@@ -27,7 +27,7 @@ using aggregation::MemoryPiece;
 
 // On rank 0: a first transfer that does not end before `has_come()`, but for a deadline, and makes
 // only the call that an engine makes between parts.
-class WaitingEngine final : public storage::Engine {
+class WaitingEngine final : public storage::BlockingEngine {
  public:
   WaitingEngine(std::unique_ptr<storage::Engine> base, std::function<bool()> has_come)
       : base_(std::move(base)), has_come_(std::move(has_come)) {}
@@ -38,21 +38,22 @@ class WaitingEngine final : public storage::Engine {
                                                     const storage::Opening& opening) override {
     return base_->open(path, opening);
   }
-  Status write(std::span<const storage::FileRange> ranges, storage::FileTraffic& traffic) override {
-    wait();
-    return base_->write(ranges, traffic);
-  }
-  Status read(std::span<const storage::FileRange> ranges, storage::FileTraffic& traffic) override {
-    wait();
-    return base_->read(ranges, traffic);
-  }
-  Status sync(std::span<storage::EngineFile* const> files) override { return base_->sync(files); }
   void call_between_parts(std::function<void()> call) override {
     between_ = call;
     base_->call_between_parts(std::move(call));
   }
 
  private:
+  Status move(Direction direction, std::span<const storage::FileRange> ranges,
+              storage::FileTraffic& traffic) override {
+    wait();
+    return direction == Direction::write ? base_->write(ranges, traffic)
+                                         : base_->read(ranges, traffic);
+  }
+  Status make_durable(std::span<storage::EngineFile* const> files,
+                      storage::Durability /*durability*/) override {
+    return base_->sync(files);
+  }
   void wait() {
     if (has_waited_ || rank_of_world() != 0) return;
     has_waited_ = true;
