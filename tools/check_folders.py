@@ -51,15 +51,13 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "src/capi": VALUES | FILES | {"src/aggregation", "src/ranks"},
     "src/fortran": {"src/capi"},
     "src/adapters/calls": set(),
-    "bench/transfers": {"src/system"},
-    "bench/measurement": {"bench/transfers", "src/ranks", "src/system"},
-    "bench/interfaces": {"bench/measurement", "bench/transfers", "src/array", "src/system"},
+    "bench/measurement": {"src/ranks", "src/system"},
+    "bench/interfaces": {"bench/measurement", "src/array", "src/engines", "src/ranks", "src/system"},
     "bench/workloads": VALUES
     | FILES
     | {
         "bench/interfaces",
         "bench/measurement",
-        "bench/transfers",
         "src/aggregation",
         "src/adapters/calls",
     },

@@ -112,7 +112,7 @@ class Hdf5File final : public File {
     return part == nullptr ? Status() : select_part(*part);
   }
 
-  Status move(const storage::TransferRequest& request) override {
+  Status move(const TransferRequest& request) override {
     const hsize_t start = words_of(request.offset);
     const hsize_t count = words_of(request.bytes);
     if (words_in_memory_ != count) {

@@ -88,8 +88,10 @@ Error cannot(const char* operation) {
 
 }  // namespace
 
-Status File::move(const storage::TransferRequest& /*request*/) {
-  return cannot("moving a range of bytes");
+Status File::move(const TransferRequest& /*request*/) { return cannot("moving a range of bytes"); }
+
+Status File::submit(storage::PieceRequest& /*piece*/, const TransferRequest& /*request*/) {
+  return cannot("moving several ranges of bytes at once");
 }
 
 Status File::move_part(Direction /*direction*/, std::byte* /*memory*/) {

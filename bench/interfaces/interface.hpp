@@ -22,16 +22,17 @@
 
 #include "common/direction.hpp"
 #include "common/status.hpp"
+#include "engines/engine.hpp"
 #include "interfaces/array_part.hpp"
+#include "measurement/transfer_request.hpp"
+#include "system/durability.hpp"
 #include "system/striping.hpp"
-#include "transfers/queue.hpp"
-#include "transfers/transfer.hpp"
 
 namespace weir::bench {
 
 struct Capabilities {
   bool ranges = false;        // File::move()
-  bool queue = false;         // File::queue()
+  bool queue = false;         // Session::queue() and File::submit()
   bool parts = false;         // File::move_part()
   bool part_by_runs = false;  // a part is moved with one call for each run
   bool names = false;         // Session::names() and remove() know all names of a file
@@ -129,10 +130,9 @@ class File {
   // Moves one range of bytes and returns when the buffer may be reused. Offsets are those of the
   // content, which follows a header if the format has one. Collective if the session's transfers
   // are.
-  virtual Status move(const storage::TransferRequest& request);
-  // Returns the queue that replaces move() if the interface keeps several transfers in flight,
-  // otherwise null.
-  virtual storage::TransferQueue* queue() { return nullptr; }
+  virtual Status move(const TransferRequest& request);
+  // Begins a move by the session's queue, which returns `piece` when the move has ended.
+  virtual Status submit(storage::PieceRequest& piece, const TransferRequest& request);
   // Moves the selected elements of the rank's part between the file and `memory`, which holds the
   // part in row-major order. Writing does not change the memory. Collective if the session's
   // transfers are.
@@ -159,6 +159,9 @@ class Session {
   // The destructor does nothing collective.
   virtual ~Session() = default;
 
+  // Returns the engine that keeps several moves in flight, if the interface does so, otherwise
+  // null.
+  virtual storage::Engine* queue() { return nullptr; }
   // Does what all files with such a part share, so that opening them does not. Collective over the
   // session's ranks.
   virtual Status prepare(const Part& part);

@@ -7,28 +7,25 @@
 
 #include "interfaces/interface.hpp"
 #include "interfaces/mpi_io.hpp"
-#include "measurement/mpi_transfer.hpp"
+#include "ranks/mpi_error.hpp"
 
 namespace weir::bench {
 namespace {
 
+// Closing a file that is still open would be collective, so the destructor leaves it open.
 class MpiioFile final : public File {
  public:
-  MpiioFile(MpiFile file, bool collective, const FileRequest& request)
-      : file_(std::make_unique<MpiFile>(std::move(file))),
-        collective_(collective),
-        view_(request.view) {}
+  MpiioFile(MPI_File file, bool collective, const FileRequest& request)
+      : file_(file), path_(request.path), collective_(collective), view_(request.view) {}
   MpiioFile(const MpiioFile&) = delete;
   MpiioFile& operator=(const MpiioFile&) = delete;
   ~MpiioFile() override {
     if (view_type_ != MPI_DATATYPE_NULL) MPI_Type_free(&view_type_);
-    // Closing a file that is still open would be collective.
-    [[maybe_unused]] const MpiFile* const left_open = file_.release();
   }
 
   Status prepare(const FileRequest& request, bool preallocate, MPI_Info hints) {
     if (request.write && preallocate) {
-      const int code = MPI_File_preallocate(file_->handle(), request.bytes);
+      const int code = MPI_File_preallocate(file_, request.bytes);
       if (code != MPI_SUCCESS) return failure("MPI_File_preallocate", -1, code);
     }
     if (request.part != nullptr) {
@@ -47,7 +44,7 @@ class MpiioFile final : public File {
     return set_view(view_->start, MPI_BYTE, view_type_, hints);
   }
 
-  Status move(const storage::TransferRequest& request) override {
+  Status move(const TransferRequest& request) override {
     const bool reading = request.direction == Direction::read;
     const int count = static_cast<int>(request.bytes);
     MPI_Status status;
@@ -60,7 +57,7 @@ class MpiioFile final : public File {
     Error error;
     error.code = ErrorCode::short_transfer;
     error.operation = name_of(reading);
-    error.file = file_->path();
+    error.file = path_;
     error.offset = request.offset;
     error.message =
         fmt::format("{} moved only {} of {} bytes but reported no error{}", error.operation, moved,
@@ -77,30 +74,35 @@ class MpiioFile final : public File {
     return code == MPI_SUCCESS ? Status() : failure(name_of(reading), -1, code);
   }
 
-  Status sync() override { return file_->sync(); }
-  Status close() override { return file_->close(); }
+  Status sync() override {
+    const int code = MPI_File_sync(file_);
+    return code == MPI_SUCCESS ? Status() : failure("MPI_File_sync", -1, code);
+  }
+  Status close() override {
+    const int code = MPI_File_close(&file_);
+    return code == MPI_SUCCESS ? Status() : failure("MPI_File_close", -1, code);
+  }
 
  private:
   int call(bool reading, MPI_Offset offset, std::byte* memory, int count, MPI_Datatype type,
            MPI_Status* status) const {
-    const MPI_File file = file_->handle();
     if (collective_) {
-      return reading ? MPI_File_read_at_all(file, offset, memory, count, type, status)
-                     : MPI_File_write_at_all(file, offset, memory, count, type, status);
+      return reading ? MPI_File_read_at_all(file_, offset, memory, count, type, status)
+                     : MPI_File_write_at_all(file_, offset, memory, count, type, status);
     }
-    return reading ? MPI_File_read_at(file, offset, memory, count, type, status)
-                   : MPI_File_write_at(file, offset, memory, count, type, status);
+    return reading ? MPI_File_read_at(file_, offset, memory, count, type, status)
+                   : MPI_File_write_at(file_, offset, memory, count, type, status);
   }
   [[nodiscard]] const char* name_of(bool reading) const {
     if (collective_) return reading ? "MPI_File_read_at_all" : "MPI_File_write_at_all";
     return reading ? "MPI_File_read_at" : "MPI_File_write_at";
   }
   [[nodiscard]] Error failure(const char* operation, std::int64_t offset, int code) const {
-    return mpi_failure(operation, file_->path(), offset, code);
+    return ranks::mpi_failure(operation, path_, offset, code);
   }
 
   Status set_view(MPI_Offset start, MPI_Datatype element, MPI_Datatype type, MPI_Info hints) {
-    const int code = MPI_File_set_view(file_->handle(), start, element, type, "native", hints);
+    const int code = MPI_File_set_view(file_, start, element, type, "native", hints);
     return code == MPI_SUCCESS ? Status() : failure("MPI_File_set_view", -1, code);
   }
 
@@ -111,7 +113,8 @@ class MpiioFile final : public File {
     return from_start / view_->period_bytes * view_->piece_bytes + from_start % view_->period_bytes;
   }
 
-  std::unique_ptr<MpiFile> file_;
+  MPI_File file_;
+  std::string path_;
   bool collective_;
   std::optional<FileView> view_;
   MPI_Datatype view_type_ = MPI_DATATYPE_NULL;
@@ -125,10 +128,16 @@ class MpiioSession final : public Session {
       : Session(settings), collective_(collective), hints_(std::move(hints)) {}
 
   Result<std::unique_ptr<File>> open(const FileRequest& request) override {
-    auto file = MpiFile::open(request.communicator, request.path, request.write, request.create,
-                              hints_.info());
-    if (!file) return file.error();
-    auto opened = std::make_unique<MpiioFile>(std::move(file).value(), collective_, request);
+    MPI_File file = MPI_FILE_NULL;
+    const int mode =
+        (request.write ? MPI_MODE_RDWR : MPI_MODE_RDONLY) | (request.create ? MPI_MODE_CREATE : 0);
+    const int code =
+        MPI_File_open(request.communicator, request.path.c_str(), mode, hints_.info(), &file);
+    if (code != MPI_SUCCESS) return ranks::mpi_failure("MPI_File_open", request.path, -1, code);
+    // Errors come back as codes. This is the default for files, and it is set here because the code
+    // depends on it.
+    MPI_File_set_errhandler(file, MPI_ERRORS_RETURN);
+    auto opened = std::make_unique<MpiioFile>(file, collective_, request);
     Status prepared = opened->prepare(request, settings().preallocate, hints_.info());
     if (!prepared) return prepared.error();
     return std::unique_ptr<File>(std::move(opened));

@@ -75,7 +75,7 @@ class PnetcdfFile final : public File {
     return outcome("ncmpi_begin_indep_data", path_, ncmpi_begin_indep_data(file_));
   }
 
-  Status move(const storage::TransferRequest& request) override {
+  Status move(const TransferRequest& request) override {
     start_ = {request.offset};
     count_ = {request.bytes};
     elements_ = request.bytes;

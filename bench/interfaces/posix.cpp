@@ -12,30 +12,28 @@ namespace {
 
 class PosixFile final : public File {
  public:
-  PosixFile(storage::File file, storage::Durability durability, const FileRequest& request)
-      : file_(std::move(file)), durability_(durability), runs_(request.runs) {}
+  PosixFile(storage::Engine& engine, std::unique_ptr<storage::EngineFile> file,
+            storage::Durability durability, const FileRequest& request)
+      : engine_(engine), file_(std::move(file)), durability_(durability), runs_(request.runs) {}
 
-  Status prepare(bool in_flight, const SessionSettings& settings, const FileRequest& request) {
-    if (in_flight) {
-      auto queue = storage::make_uring_queue(file_, static_cast<int>(settings.queue_depth));
-      if (!queue) return queue.error();
-      queue_ = std::move(queue).value();
-    } else {
-      transfer_ = storage::make_posix_transfer(file_);
+  Status move(const TransferRequest& request) override {
+    if (request.durability == storage::Durability::none) {
+      const storage::Slice slice{request.buffer, request.bytes};
+      const storage::FileRange range{file_.get(), request.offset, {&slice, 1}};
+      storage::FileTraffic traffic;
+      return request.direction == Direction::read ? engine_.read({&range, 1}, traffic)
+                                                  : engine_.write({&range, 1}, traffic);
     }
-    if (!request.write || !settings.preallocate) return {};
-    int rank = 0;
-    MPI_Comm_rank(request.communicator, &rank);
-    const int refused = rank == 0 ? posix_fallocate(file_.descriptor(), 0, request.bytes) : 0;
-    return refused == 0 ? Status() : system_failure("posix_fallocate", file_.path(), -1, refused);
+    storage::PieceRequest piece;
+    if (Status begun = submit(piece, request); !begun) return begun;
+    return engine_.wait(piece, storage::no_deadline);  // submit() does all the work
   }
 
-  Status move(const storage::TransferRequest& request) override {
-    if (Status started = transfer_->start(request); !started) return started;
-    return transfer_->wait(0);  // start() does all the work
+  Status submit(storage::PieceRequest& piece, const TransferRequest& request) override {
+    piece.set(request.direction, *file_, request.offset, request.buffer, request.bytes,
+              request.durability);
+    return engine_.submit(piece);
   }
-
-  storage::TransferQueue* queue() override { return queue_.get(); }
 
   Status move_part(Direction direction, std::byte* memory) override {
     Status status;
@@ -48,50 +46,68 @@ class PosixFile final : public File {
   }
 
   Status sync() override {
-    return durability_ == storage::Durability::data ? file_.sync_data() : file_.sync();
+    storage::EngineFile* const file = file_.get();
+    return engine_.sync({&file, 1}, durability_);
   }
 
-  Status close() override {
-    queue_.reset();
-    transfer_.reset();
-    return file_.close();
-  }
+  Status close() override { return file_->close(); }
 
  private:
-  storage::File file_;
+  storage::Engine& engine_;
+  std::unique_ptr<storage::EngineFile> file_;
   storage::Durability durability_;
   const std::vector<array::StridedCopy>* runs_;
-  std::unique_ptr<storage::Transfer> transfer_;  // these refer to file_
-  std::unique_ptr<storage::TransferQueue> queue_;
 };
 
 class PosixSession final : public Session {
  public:
-  PosixSession(bool in_flight, const SessionSettings& settings)
-      : Session(settings), in_flight_(in_flight) {}
+  PosixSession(std::unique_ptr<storage::Engine> engine, bool in_flight,
+               const SessionSettings& settings)
+      : Session(settings), engine_(std::move(engine)), in_flight_(in_flight) {}
+
+  storage::Engine* queue() override { return in_flight_ ? engine_.get() : nullptr; }
 
   Result<std::unique_ptr<File>> open(const FileRequest& request) override {
-    auto file = storage::File::open(request.path, {.read = true,
-                                                   .write = request.write,
-                                                   .create = request.create,
-                                                   .direct = settings().direct});
+    if (Status made = preallocate(request); !made) return made.error();
+    auto file = engine_->open(
+        request.path,
+        {.write = request.write, .create = request.create, .direct = settings().direct});
     if (!file) return file.error();
-    auto opened =
-        std::make_unique<PosixFile>(std::move(file).value(), settings().durability, request);
-    Status prepared = opened->prepare(in_flight_, settings(), request);
-    if (!prepared) return prepared.error();
-    return std::unique_ptr<File>(std::move(opened));
+    return std::unique_ptr<File>(std::make_unique<PosixFile>(*engine_, std::move(file).value(),
+                                                             settings().durability, request));
   }
 
  private:
-  bool in_flight_;  // io_uring
+  Status preallocate(const FileRequest& request) const {
+    int rank = 0;
+    MPI_Comm_rank(request.communicator, &rank);
+    if (!request.write || !settings().preallocate || rank != 0) return {};
+    auto file = storage::File::open(request.path, {.write = true, .create = request.create});
+    if (!file) return file.error();
+    const int refused = posix_fallocate(file.value().descriptor(), 0, request.bytes);
+    if (refused != 0) return system_failure("posix_fallocate", request.path, -1, refused);
+    return file.value().close();
+  }
+
+  std::unique_ptr<storage::Engine> engine_;
+  bool in_flight_;
 };
 
 }  // namespace
 
 Result<std::unique_ptr<Session>> open_posix(const Interface& interface,
                                             const SessionSettings& settings) {
-  return std::unique_ptr<Session>(std::make_unique<PosixSession>(interface.can.queue, settings));
+  std::unique_ptr<storage::Engine> engine;
+  if (interface.can.queue) {
+    auto uring =
+        storage::make_uring_engine({.in_flight = static_cast<unsigned>(settings.queue_depth)});
+    if (!uring) return uring.error();
+    engine = std::move(uring).value();
+  } else {
+    engine = storage::make_posix_engine();
+  }
+  return std::unique_ptr<Session>(
+      std::make_unique<PosixSession>(std::move(engine), interface.can.queue, settings));
 }
 
 }  // namespace weir::bench

@@ -10,11 +10,11 @@
 #include <string>
 #include <vector>
 
+#include "common/direction.hpp"
 #include "measurement/clock_offset.hpp"
 #include "measurement/events.hpp"
 #include "measurement/histogram.hpp"
 #include "measurement/job.hpp"
-#include "transfers/transfer.hpp"
 
 namespace weir::bench {
 

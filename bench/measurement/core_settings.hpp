@@ -8,8 +8,8 @@
 #include "common/settings.hpp"
 #include "common/status.hpp"
 #include "measurement/repetition.hpp"
+#include "system/durability.hpp"
 #include "system/striping.hpp"
-#include "transfers/transfer.hpp"
 
 namespace weir::bench {
 

@@ -4,8 +4,8 @@
 
 #include <set>
 
+#include "measurement/page_cache.hpp"
 #include "system/file.hpp"
-#include "transfers/page_cache.hpp"
 
 namespace weir::bench {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "transfers/transfer.hpp"
+#include "common/direction.hpp"
 
 namespace weir::bench {
 

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "common/direction.hpp"
 #include "measurement/events.hpp"
 #include "measurement/histogram.hpp"
 #include "measurement/payload.hpp"
-#include "transfers/transfer.hpp"
 
 namespace weir::bench {
 

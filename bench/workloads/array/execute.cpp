@@ -11,9 +11,9 @@
 
 #include "common/clock.hpp"
 #include "measurement/device_traffic.hpp"
+#include "measurement/page_cache.hpp"
 #include "measurement/process_io.hpp"
 #include "system/file.hpp"
-#include "transfers/page_cache.hpp"
 
 namespace weir::bench::array_io {
 namespace {

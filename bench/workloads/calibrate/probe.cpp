@@ -10,8 +10,8 @@
 
 #include "common/clock.hpp"
 #include "common/page.hpp"
+#include "measurement/page_cache.hpp"
 #include "measurement/payload.hpp"
-#include "transfers/page_cache.hpp"
 #include "workloads/madbench/busy_work.hpp"
 
 namespace weir::bench::calibrate {
@@ -74,21 +74,30 @@ Status Probe::make_new_file() {
   auto opened = storage::File::open(path_, {.write = true, .create = true, .truncate = true});
   if (!opened) return opened.error();
   file_.emplace(std::move(opened).value());
+  auto moved = engine_->open(path_, {.write = true});
+  if (!moved) return moved.error();
+  moved_ = std::move(moved).value();
   return {};
 }
 
-Status Probe::move(const storage::TransferRequest& request, Times* times) {
-  const auto transfer = storage::make_posix_transfer(*file_);
+Status Probe::move(const TransferRequest& request, storage::PieceRequest& piece) {
+  piece.set(request.direction, *moved_, request.offset, request.buffer, request.bytes,
+            request.durability);
+  if (Status begun = engine_->submit(piece); !begun) return begun;
+  return engine_->wait(piece, job_.deadline_ns());
+}
+
+Status Probe::move(const TransferRequest& request, Times* times) {
   guard_.entering(request.direction == Direction::read ? "read" : "write", &path_, request.offset);
   times->start_ns = monotonic_ns();
-  Status status = transfer->start(request);
-  if (status) status = transfer->wait(job_.deadline_ns());
+  storage::PieceRequest piece;
+  Status status = move(request, piece);
   times->end_ns = monotonic_ns();
   guard_.left();
   return status;
 }
 
-Result<double> Probe::move_pieces(std::int64_t pieces, storage::TransferRequest request,
+Result<double> Probe::move_pieces(std::int64_t pieces, TransferRequest request,
                                   storage::Durability last) {
   std::int64_t total_ns = 0;
   for (std::int64_t piece = 0; piece < pieces; ++piece) {
@@ -143,30 +152,30 @@ Result<double> Probe::read(std::int64_t pieces, std::int64_t piece_bytes, bool d
 
 Result<double> Probe::fsync() {
   if (Status status = meeting_.meet({}); !status) return status.error();
-  const auto transfer = storage::make_posix_transfer(*file_);
+  storage::PieceRequest piece;
   guard_.entering("fsync", &path_, written_);
-  Status status = transfer->start({.direction = Direction::write,
-                                   .buffer = buffers_.at(0),
-                                   .bytes = page_bytes,
-                                   .offset = written_,
-                                   .durability = storage::Durability::full});
-  if (status) status = transfer->wait(job_.deadline_ns());
+  Status status = move({.direction = Direction::write,
+                        .buffer = buffers_.at(0),
+                        .bytes = page_bytes,
+                        .offset = written_,
+                        .durability = storage::Durability::full},
+                       piece);
   guard_.left();
   if (status = meeting_.meet(std::move(status)); !status) return status.error();
   written_ += page_bytes;
-  const storage::TransferTiming timing = transfer->timing();
-  return meeting_.slowest(seconds_of(timing.end_ns - timing.moved_ns));
+  return meeting_.slowest(seconds_of(piece.times.durable_ns - piece.times.moved_ns));
 }
 
 Result<double> Probe::call(std::int64_t calls) {
   if (Status status = meeting_.meet({}); !status) return status.error();
-  const auto transfer = storage::make_posix_transfer(*file_);
+  const storage::Slice slice{buffers_.at(0), 8};
+  const storage::FileRange word{moved_.get(), 0, {&slice, 1}};
+  storage::FileTraffic traffic;
   guard_.entering("read", &path_, 0);
   Status status;
   const std::int64_t start_ns = monotonic_ns();
   for (std::int64_t i = 0; status.ok() && i < calls; ++i) {
-    status = transfer->start({.direction = Direction::read, .buffer = buffers_.at(0), .bytes = 8});
-    if (status) status = transfer->wait(0);
+    status = engine_->read({&word, 1}, traffic);
   }
   const double seconds = seconds_of(monotonic_ns() - start_ns);
   guard_.left();

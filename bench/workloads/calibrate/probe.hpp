@@ -5,17 +5,19 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
 #include "common/status.hpp"
+#include "engines/engine.hpp"
 #include "measurement/clock_offset.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
 #include "measurement/meeting.hpp"
 #include "measurement/ring.hpp"
+#include "measurement/transfer_request.hpp"
 #include "system/file.hpp"
-#include "transfers/transfer.hpp"
 
 namespace weir::bench::calibrate {
 
@@ -60,11 +62,12 @@ class Probe {
  private:
   Result<double> copy(std::int64_t copies, bool takes_part, int ranks, Waiting waiting);
   // `last` is the durability of the last piece; `request` has that of all pieces before it.
-  Result<double> move_pieces(std::int64_t pieces, storage::TransferRequest request,
+  Result<double> move_pieces(std::int64_t pieces, TransferRequest request,
                              storage::Durability last);
   Result<double> write_new_file(std::int64_t pieces, std::int64_t piece_bytes,
                                 storage::Durability durability, storage::Durability last);
-  Status move(const storage::TransferRequest& request, Times* times);
+  Status move(const TransferRequest& request, storage::PieceRequest& piece);
+  Status move(const TransferRequest& request, Times* times);
   Status make_new_file();
 
   const Job& job_;
@@ -72,7 +75,9 @@ class Probe {
   Meeting meeting_;
   std::string path_;
   Ring buffers_;
-  std::optional<storage::File> file_;
+  std::optional<storage::File> file_;  // for what concerns the page cache
+  std::unique_ptr<storage::Engine> engine_ = storage::make_posix_engine();
+  std::unique_ptr<storage::EngineFile> moved_;
   std::int64_t written_ = 0;      // size of the file in bytes
   std::uint32_t generation_ = 0;  // of the payload: no two pieces are alike
   double consumed_ = 0;           // results of busy work

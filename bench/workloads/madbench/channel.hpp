@@ -3,14 +3,12 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "common/status.hpp"
+#include "engines/engine.hpp"
 #include "measurement/job.hpp"
-#include "measurement/mpi_transfer.hpp"
 #include "system/file.hpp"
-#include "transfers/transfer.hpp"
 #include "workloads/madbench/parameters.hpp"
 
 namespace weir::bench::madbench {
@@ -27,8 +25,8 @@ class Channel {
   static Result<Channel> open(const Job& job, const std::string& path,
                               const ChannelOptions& options);
 
-  [[nodiscard]] storage::Transfer& reader() { return *reader_; }
-  [[nodiscard]] storage::Transfer& writer() { return *writer_; }
+  [[nodiscard]] storage::Engine& engine() { return *engine_; }
+  [[nodiscard]] storage::EngineFile& file() { return *file_; }
   // Returns a plain descriptor of the same file, for the calls on the page cache.
   [[nodiscard]] const storage::File& observer() const { return *observer_; }
   // Returns whether data is made durable by a collective call after the transfers. MPI-IO in the
@@ -39,11 +37,9 @@ class Channel {
 
  private:
   Variant variant_;
-  std::unique_ptr<storage::File> file_;  // the transfers hold references, so the address is fixed
-  std::unique_ptr<MpiFile> mpi_file_;
   std::unique_ptr<storage::File> observer_;
-  std::unique_ptr<storage::Transfer> reader_;
-  std::unique_ptr<storage::Transfer> writer_;
+  std::unique_ptr<storage::EngineFile> file_;
+  std::unique_ptr<storage::Engine> engine_;  // ends first: it may still move bytes of the file
 };
 
 }  // namespace weir::bench::madbench

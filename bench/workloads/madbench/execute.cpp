@@ -19,7 +19,7 @@
 
 #include "common/checked.hpp"
 #include "common/clock.hpp"
-#include "transfers/page_cache.hpp"
+#include "measurement/page_cache.hpp"
 
 namespace weir::bench::madbench {
 namespace {
@@ -290,13 +290,14 @@ Status Executor::begin_write(FunctionRun& run, const Step& step) {
   run.cost.payload_ns += monotonic_ns() - before;
   if (!status) return status;
 
-  write_turn_.begin(run.channel.writer(),
-                    {.direction = Direction::write,
-                     .buffer = work_.writing(step),
-                     .bytes = share.bytes,
-                     .offset = share.extent.offset,
-                     .durability = core_.durability},
-                    run.file, run.configuration.variant.mode == Mode::async, job_.deadline_ns());
+  write_turn_.begin(
+      run.channel,
+      {.direction = Direction::write,
+       .buffer = work_.writing(step),
+       .bytes = share.bytes,
+       .offset = share.extent.offset,
+       .durability = run.channel.syncs_separately() ? storage::Durability::none : core_.durability},
+      run.file, run.configuration.variant.mode == Mode::async, job_.deadline_ns());
   return {};
 }
 
@@ -334,7 +335,7 @@ Status Executor::sync_separately(FunctionRun& run, const Step& step) {
 
 void Executor::start_read(FunctionRun& run, const Step& step) {
   const Share share = share_of(run, read_level(run.function), step);
-  read_turn_.begin(run.channel.reader(),
+  read_turn_.begin(run.channel,
                    {.direction = Direction::read,
                     .buffer = work_.reading(step),
                     .bytes = share.bytes,

@@ -6,10 +6,12 @@
 
 namespace weir::bench::madbench {
 
-void Turn::begin(storage::Transfer& transfer, const storage::TransferRequest& request,
-                 const std::string& file, bool background, std::int64_t deadline_ns) {
-  transfer_ = &transfer;
-  request_ = request;
+void Turn::begin(Channel& channel, const TransferRequest& request, const std::string& file,
+                 bool background, std::int64_t deadline_ns) {
+  engine_ = &channel.engine();
+  piece_.set(request.direction, channel.file(), request.offset, request.buffer, request.bytes,
+             request.durability);
+  piece_.in_background = background;
   status_ = {};
   timing_ = {};
   stage_ = Stage::waiting;
@@ -29,22 +31,21 @@ void Turn::begin(storage::Transfer& transfer, const storage::TransferRequest& re
   guard_.entering(request.direction == Direction::read ? "read" : "write", &file, request.offset);
   move();
   guard_.left();
-  if (stage_ == Stage::moving) end(transfer_->wait(deadline_ns));
+  if (stage_ == Stage::moving) end(engine_->wait(piece_, deadline_ns));
 }
 
 void Turn::move() {
   stage_ = Stage::moving;
   const std::int64_t before = monotonic_ns();
-  Status status = transfer_->start(request_);
+  Status status = engine_->submit(piece_);
   timing_.start_ns = before;
   timing_.foreground_ns += monotonic_ns() - before;
   if (!status) end(std::move(status));
 }
 
 void Turn::end(Status status) {
-  const storage::TransferTiming moved = transfer_->timing();
-  timing_.moved_ns = moved.moved_ns;
-  timing_.end_ns = moved.end_ns;
+  timing_.moved_ns = piece_.times.moved_ns;
+  timing_.end_ns = piece_.times.durable_ns;
   status_ = std::move(status);
   stage_ = Stage::idle;
   token_.pass();
@@ -53,12 +54,7 @@ void Turn::end(Status status) {
 void Turn::progress() {
   if (stage_ == Stage::waiting && token_.arrived()) move();
   if (stage_ != Stage::moving) return;
-  const Result<bool> done = transfer_->poll();
-  if (!done) {
-    end(done.error());
-  } else if (done.value()) {
-    end({});
-  }
+  if (engine_->poll(piece_)) end(piece_.status);
 }
 
 Status Turn::finish(std::int64_t deadline_ns) {
@@ -70,7 +66,7 @@ Status Turn::finish(std::int64_t deadline_ns) {
   }
   if (stage_ == Stage::moving) {
     const std::int64_t before = monotonic_ns();
-    Status status = transfer_->wait(deadline_ns);
+    Status status = engine_->wait(piece_, deadline_ns);
     timing_.foreground_ns += monotonic_ns() - before;
     end(std::move(status));
   }

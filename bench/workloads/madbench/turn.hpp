@@ -9,9 +9,11 @@
 #include <cstdint>
 
 #include "common/status.hpp"
+#include "engines/engine.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/token.hpp"
-#include "transfers/transfer.hpp"
+#include "measurement/transfer_request.hpp"
+#include "workloads/madbench/channel.hpp"
 
 namespace weir::bench::madbench {
 
@@ -27,9 +29,9 @@ class Turn {
  public:
   Turn(Token& token, FailureGuard& guard) : token_(token), guard_(guard) {}
 
-  // `transfer` and `file` must live until finish() has returned.
-  void begin(storage::Transfer& transfer, const storage::TransferRequest& request,
-             const std::string& file, bool background, std::int64_t deadline_ns);
+  // `channel` and `file`, the path, must live until finish() has returned.
+  void begin(Channel& channel, const TransferRequest& request, const std::string& file,
+             bool background, std::int64_t deadline_ns);
   void progress();
   // Returns the transfer's status; the turn is idle afterwards.
   Status finish(std::int64_t deadline_ns);
@@ -42,8 +44,8 @@ class Turn {
 
   Token& token_;
   FailureGuard& guard_;
-  storage::Transfer* transfer_ = nullptr;
-  storage::TransferRequest request_;
+  storage::Engine* engine_ = nullptr;
+  storage::PieceRequest piece_;
   Stage stage_ = Stage::idle;
   Status status_;
   TurnTiming timing_;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "transfers/transfer.hpp"
+#include "system/durability.hpp"
 
 namespace weir::bench::metadata {
 

@@ -8,8 +8,8 @@
 
 #include "common/clock.hpp"
 #include "common/page.hpp"
+#include "measurement/page_cache.hpp"
 #include "measurement/payload.hpp"
-#include "transfers/page_cache.hpp"
 
 namespace weir::bench::probe {
 namespace {
@@ -27,14 +27,17 @@ Status TargetFile::make() {
   auto opened = storage::File::open(path_, {.write = true, .create = true, .truncate = true});
   if (!opened) return opened.error();
   file_.emplace(std::move(opened).value());
+  auto moved = engine_->open(path_, {.write = true});
+  if (!moved) return moved.error();
+  moved_ = std::move(moved).value();
   return {};
 }
 
 Result<bool> TargetFile::open_direct(std::byte* page) {
-  auto opened = storage::File::open(path_, {.write = true, .direct = true});
+  auto opened = engine_->open(path_, {.write = true, .direct = true});
   if (!opened && opened.error().code == ErrorCode::unsupported) return false;
   if (!opened) return opened.error();
-  direct_.emplace(std::move(opened).value());
+  direct_ = std::move(opened).value();
   Times times;
   const Pieces first{.begin = 0, .bytes = page_bytes, .count = 1};
   Status status = move({.direction = Direction::read, .direct = true}, first, page, &times);
@@ -51,7 +54,7 @@ Result<bool> TargetFile::open_direct(std::byte* page) {
 Status TargetFile::move(const Pattern& pattern, const Pieces& pieces, std::byte* image,
                         Times* times, std::vector<std::int64_t>* ends) {
   if (ends != nullptr) ends->reserve(static_cast<std::size_t>(pieces.count));
-  const auto transfer = storage::make_posix_transfer(pattern.direct ? *direct_ : *file_);
+  storage::PieceRequest piece;
   const char* const name = pattern.direction == Direction::read ? "read" : "write";
   Status status;
   times->start_ns = monotonic_ns();
@@ -60,27 +63,30 @@ Status TargetFile::move(const Pattern& pattern, const Pieces& pieces, std::byte*
     if (pieces.bytes > page_bytes || i % watched_operations == 0) {
       guard_.entering(name, &path_, offset);
     }
-    status = transfer->start({.direction = pattern.direction,
-                              .buffer = image + offset,
-                              .bytes = pieces.bytes,
-                              .offset = offset,
-                              .durability = pattern.durability});
-    if (status) status = transfer->wait(0);  // the data has already been moved
-    if (ends != nullptr) ends->push_back(transfer->timing().end_ns);
+    piece.set(pattern.direction, pattern.direct ? *direct_ : *moved_, offset, image + offset,
+              pieces.bytes, pattern.durability);
+    status = move(piece);
+    if (ends != nullptr) ends->push_back(piece.times.durable_ns);
   }
   times->end_ns = monotonic_ns();
   guard_.left();
   return status;
 }
 
+Status TargetFile::move(storage::PieceRequest& piece) {
+  if (Status begun = engine_->submit(piece); !begun) return begun;
+  return engine_->wait(piece, storage::no_deadline);  // submit() has moved the data
+}
+
 Status TargetFile::read_words(std::int64_t count, std::byte* memory, Times* times) {
-  const auto transfer = storage::make_posix_transfer(*file_);
+  const storage::Slice slice{memory, word_bytes};
+  const storage::FileRange word{moved_.get(), 0, {&slice, 1}};
+  storage::FileTraffic traffic;
   guard_.entering("read", &path_, 0);
   Status status;
   times->start_ns = monotonic_ns();
   for (std::int64_t i = 0; status.ok() && i < count; ++i) {
-    status = transfer->start({.direction = Direction::read, .buffer = memory, .bytes = word_bytes});
-    if (status) status = transfer->wait(0);
+    status = engine_->read({&word, 1}, traffic);
   }
   times->end_ns = monotonic_ns();
   guard_.left();
@@ -90,19 +96,15 @@ Status TargetFile::read_words(std::int64_t count, std::byte* memory, Times* time
 Status TargetFile::append_and_sync(std::int64_t count, std::byte* memory, double* sync_seconds) {
   struct stat before {};
   if (::fstat(file_->descriptor(), &before) != 0) return system_failure("stat", path_, -1, errno);
-  const auto transfer = storage::make_posix_transfer(*file_);
+  storage::PieceRequest piece;
   Status status;
   std::int64_t sync_ns = 0;
   for (std::int64_t i = 0; status.ok() && i < count; ++i) {
     const std::int64_t offset = before.st_size + i * page_bytes;
     guard_.entering("fsync", &path_, offset);
-    status = transfer->start({.direction = Direction::write,
-                              .buffer = memory,
-                              .bytes = page_bytes,
-                              .offset = offset,
-                              .durability = storage::Durability::full});
-    if (status) status = transfer->wait(0);
-    sync_ns += transfer->timing().end_ns - transfer->timing().moved_ns;
+    piece.set(Direction::write, *moved_, offset, memory, page_bytes, storage::Durability::full);
+    status = move(piece);
+    sync_ns += piece.times.durable_ns - piece.times.moved_ns;
   }
   guard_.left();
   *sync_seconds = seconds_of(sync_ns);

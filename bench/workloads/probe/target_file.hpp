@@ -7,15 +7,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "common/status.hpp"
+#include "engines/engine.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/meeting.hpp"
 #include "system/file.hpp"
-#include "transfers/transfer.hpp"
 #include "workloads/probe/written_content.hpp"
 
 namespace weir::bench::probe {
@@ -70,12 +71,16 @@ class TargetFile {
   [[nodiscard]] const std::string& folder() const { return folder_; }
 
  private:
+  Status move(storage::PieceRequest& piece);
+
   FailureGuard& guard_;
   std::string folder_;
   std::string path_;
   std::uint32_t number_;
-  std::optional<storage::File> file_;
-  std::optional<storage::File> direct_;
+  std::optional<storage::File> file_;  // for what concerns the page cache and the length
+  std::unique_ptr<storage::Engine> engine_ = storage::make_posix_engine();
+  std::unique_ptr<storage::EngineFile> moved_;
+  std::unique_ptr<storage::EngineFile> direct_;
   WrittenContent content_;
 };
 

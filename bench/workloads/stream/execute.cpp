@@ -15,15 +15,6 @@ Status unlink_if_there(const std::string& path) {
   return system_failure("unlink", path, -1, errno);
 }
 
-// Moves one transfer with none beside it.
-Status move_alone(File& file, const storage::TransferRequest& request) {
-  storage::TransferQueue* const queue = file.queue();
-  if (queue == nullptr) return file.move(request);
-  if (Status submitted = queue->submit(0, request); !submitted) return submitted;
-  const auto ended = queue->wait_one();
-  return ended ? Status() : Status(ended.error());
-}
-
 }  // namespace
 
 Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core,
@@ -220,10 +211,10 @@ Status Executor::check_untimed(const Configuration& configuration, std::int32_t 
   for (std::int64_t position = 0; position < limit; ++position) {
     const std::int64_t offset = layout.offset(owner, order.index(position));
     guard_.entering("read", &file, offset);
-    Status moved = move_alone(*open_file, {.direction = Direction::read,
-                                           .buffer = ring_->at(0),
-                                           .bytes = layout.transfer_bytes,
-                                           .offset = offset});
+    Status moved = open_file->move({.direction = Direction::read,
+                                    .buffer = ring_->at(0),
+                                    .bytes = layout.transfer_bytes,
+                                    .offset = offset});
     if (status.ok()) status = std::move(moved);
     if (status.ok()) {
       const auto mismatch = stamps.check(ring_->at(0), offset, layout.file_bytes());

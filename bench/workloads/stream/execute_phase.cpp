@@ -18,14 +18,29 @@
 
 #include "common/clock.hpp"
 #include "measurement/device_traffic.hpp"
+#include "measurement/page_cache.hpp"
 #include "measurement/stonewall_file.hpp"
-#include "transfers/page_cache.hpp"
 #include "workloads/stream/execute.hpp"
 
 namespace weir::bench::stream {
 namespace {
 
 constexpr std::int64_t resident_sample_pages = 256;
+
+// Waits at its end until no request is in flight: after a failure, those in flight still use their
+// memory.
+class EndsAll {
+ public:
+  explicit EndsAll(storage::Engine& engine) : engine_(engine) {}
+  EndsAll(const EndsAll&) = delete;
+  EndsAll& operator=(const EndsAll&) = delete;
+  ~EndsAll() {
+    while (engine_.in_flight() > 0) (void)engine_.wait(storage::no_deadline);
+  }
+
+ private:
+  storage::Engine& engine_;
+};
 
 const char* function_name(Direction direction) {
   return direction == Direction::write ? "write" : "read";
@@ -144,8 +159,8 @@ Status Executor::move_all(Phase& phase) {
   // The capacity suffices for all events, so that nothing is allocated between two transfers.
   phase.events.reserve(phase.events.size() + static_cast<std::size_t>(traced));
   const auto move = [&](std::int64_t to, bool walled) {
-    return phase.open_file->queue() != nullptr ? move_in_flight(phase, to, walled)
-                                               : move_one_by_one(phase, to, walled);
+    return session_->queue() != nullptr ? move_in_flight(phase, to, walled)
+                                        : move_one_by_one(phase, to, walled);
   };
 
   figures.start_ns = monotonic_ns();
@@ -169,7 +184,7 @@ Status Executor::move_all(Phase& phase) {
   if (status.ok() && phase.writing()) status = make_durable(phase);
   guard_.left();
   figures.end_ns = monotonic_ns();
-  if (phase.open_file->queue() != nullptr) figures.io_ns = figures.end_ns - figures.start_ns;
+  if (session_->queue() != nullptr) figures.io_ns = figures.end_ns - figures.start_ns;
   return status;
 }
 
@@ -225,7 +240,7 @@ Status Executor::move_one_by_one(Phase& phase, std::int64_t limit, bool walled) 
   const Layout& layout = phase.configuration.layout;
   const bool check = !phase.writing() && core_.verify;
   const char* operation = function_name(phase.direction);
-  storage::TransferRequest request{
+  TransferRequest request{
       .direction = phase.direction,
       .bytes = layout.transfer_bytes,
       .durability = !phase.writing() || !options_.sync_each         ? storage::Durability::none
@@ -262,48 +277,51 @@ Status Executor::move_one_by_one(Phase& phase, std::int64_t limit, bool walled) 
 
 Status Executor::move_in_flight(Phase& phase, std::int64_t limit, bool walled) {
   const Layout& layout = phase.configuration.layout;
-  storage::TransferQueue& queue = *phase.open_file->queue();
+  storage::Engine& queue = *session_->queue();
   const bool check = !phase.writing() && core_.verify;
   const char* operation = function_name(phase.direction);
-  struct Slot {
+  struct Slot : storage::PieceRequest {
     std::int64_t index = 0;
-    std::int64_t offset = 0;
-    std::int64_t start_ns = 0;
+    std::int64_t buffer = 0;
   };
   std::vector<Slot> slots(static_cast<std::size_t>(ring_->buffers()));
-  std::vector<int> free;
-  for (int slot = static_cast<int>(ring_->buffers()) - 1; slot >= 0; --slot) free.push_back(slot);
+  const EndsAll ends_all(queue);
+  std::vector<Slot*> free;
+  for (std::int64_t i = ring_->buffers() - 1; i >= 0; --i) {
+    slots[static_cast<std::size_t>(i)].buffer = i;
+    free.push_back(&slots[static_cast<std::size_t>(i)]);
+  }
   std::int64_t now = monotonic_ns();
   while (true) {
     while (!free.empty() && phase.position < limit && (!walled || now < phase.wall_ns)) {
-      const int number = free.back();
-      free.pop_back();
-      Slot& slot = slots[static_cast<std::size_t>(number)];
+      Slot& slot = *free.back();
       slot.index = order_->index(phase.position++);
-      slot.offset = layout.offset(phase.owner, slot.index);
-      phase.held_offsets[static_cast<std::size_t>(number)] = slot.offset;
-      std::byte* buffer = ring_->at(number);
-      if (phase.writing()) phase.stamps.stamp(buffer, slot.offset);
-      slot.start_ns = monotonic_ns();
-      Status status = queue.submit(number, {.direction = phase.direction,
-                                            .buffer = buffer,
-                                            .bytes = layout.transfer_bytes,
-                                            .offset = slot.offset});
-      if (!status) return status;
+      const std::int64_t offset = layout.offset(phase.owner, slot.index);
+      phase.held_offsets[static_cast<std::size_t>(slot.buffer)] = offset;
+      std::byte* buffer = ring_->at(slot.buffer);
+      if (phase.writing()) phase.stamps.stamp(buffer, offset);
+      Status begun = phase.open_file->submit(slot, {.direction = phase.direction,
+                                                    .buffer = buffer,
+                                                    .bytes = layout.transfer_bytes,
+                                                    .offset = offset});
+      if (!begun) return begun;
+      free.pop_back();
     }
     if (queue.in_flight() == 0) return {};
     guard_.entering(operation, &phase.file, -1);
-    const auto end = queue.wait_one();
-    if (!end) return end.error();
-    now = end.value().end_ns;
-    const int number = end.value().slot;
-    const Slot& slot = slots[static_cast<std::size_t>(number)];
-    note(phase, slot.index, slot.offset, slot.start_ns, now);
-    if (check && !phase.stamps.right(ring_->at(number), slot.offset)) {
-      const auto mismatch = phase.stamps.check(ring_->at(number), slot.offset, layout.file_bytes());
+    // The guard ends the run if this never returns; a deadline would cost a further system call.
+    const auto ended = queue.wait(storage::no_deadline);
+    if (!ended) return ended.error();
+    Slot& slot = static_cast<Slot&>(*ended.value());
+    if (!slot.status.ok()) return slot.status;
+    now = slot.times.durable_ns;
+    note(phase, slot.index, slot.offset(), slot.times.submitted_ns, now);
+    const std::byte* const buffer = ring_->at(slot.buffer);
+    if (check && !phase.stamps.right(buffer, slot.offset())) {
+      const auto mismatch = phase.stamps.check(buffer, slot.offset(), layout.file_bytes());
       return wrong_data(*mismatch, phase.file, phase.repetition, "read");
     }
-    free.push_back(number);
+    free.push_back(&slot);
   }
 }
 

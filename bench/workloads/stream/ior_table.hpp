@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "common/direction.hpp"
 #include "measurement/core_settings.hpp"
 #include "measurement/record_figures.hpp"
-#include "transfers/transfer.hpp"
 #include "workloads/stream/parameters.hpp"
 
 namespace weir::bench::stream {

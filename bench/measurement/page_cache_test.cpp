@@ -1,4 +1,4 @@
-#include "transfers/page_cache.hpp"
+#include "measurement/page_cache.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
