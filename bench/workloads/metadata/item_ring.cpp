@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <liburing.h>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <vector>
+
+#include "engines/engine.hpp"
+#include "engines/uring.hpp"
 
 namespace weir::bench::metadata {
 namespace {
@@ -43,20 +45,14 @@ class LiburingItemRing final : public ItemRing {
   LiburingItemRing& operator=(const LiburingItemRing&) = delete;
 
   ~LiburingItemRing() override {
-    if (!open_) return;
     while (in_flight_ > 0) {
       Answer answer;
       if (wait({&answer, 1}) < 0) break;
     }
-    io_uring_queue_exit(&ring_);
   }
 
   // Returns 0 or errno.
-  int open() {
-    const int failed = io_uring_queue_init(static_cast<unsigned>(found_.size()), &ring_, 0);
-    open_ = failed == 0;
-    return -failed;
-  }
+  int open() { return ring_.open(static_cast<unsigned>(found_.size())); }
 
   void begin(int slot, Action action, Place place, Place second) override {
     io_uring_sqe* entry = next();
@@ -127,18 +123,15 @@ class LiburingItemRing final : public ItemRing {
 
   int wait(std::span<Answer> answers) override {
     while (true) {
-      const int entered = io_uring_submit_and_wait(&ring_, 1);
-      if (entered < 0 && entered != -EINTR && entered != -EAGAIN && entered != -EBUSY) {
-        return entered;
-      }
-      int count = 0;
-      io_uring_cqe* answer = nullptr;
-      while (count < static_cast<int>(answers.size()) && io_uring_peek_cqe(&ring_, &answer) == 0) {
-        answers[static_cast<std::size_t>(count++)] = {slot_of(*answer), answer->res};
-        io_uring_cqe_seen(&ring_, answer);
+      if (const int refused = ring_.enter(storage::no_deadline); refused != 0) return -refused;
+      std::size_t count = 0;
+      while (count < answers.size()) {
+        const auto one = ring_.take();
+        if (!one) break;
+        answers[count++] = {slot_of(*one), one->result};
         --in_flight_;
       }
-      if (count > 0) return count;
+      if (count > 0) return static_cast<int>(count);
     }
   }
 
@@ -147,18 +140,16 @@ class LiburingItemRing final : public ItemRing {
   // slot, because a slot has at most one call in flight.
   io_uring_sqe* next() {
     ++in_flight_;
-    return io_uring_get_sqe(&ring_);
+    return ring_.next_entry();
   }
   void give_slot(io_uring_sqe* entry, int slot) {
     io_uring_sqe_set_data(entry, &found_[static_cast<std::size_t>(slot)]);
   }
-  int slot_of(const io_uring_cqe& answer) {
-    return static_cast<int>(static_cast<struct statx*>(io_uring_cqe_get_data(&answer)) -
-                            found_.data());
+  int slot_of(const storage::UringCompletion& one) {
+    return static_cast<int>(static_cast<struct statx*>(one.pointer) - found_.data());
   }
 
-  io_uring ring_{};
-  bool open_ = false;
+  storage::Uring ring_;
   std::vector<struct statx> found_;  // by slot
   int in_flight_ = 0;
 };
