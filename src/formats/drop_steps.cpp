@@ -1,10 +1,8 @@
 #include "formats/drop_steps.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <charconv>
 #include <utility>
 
@@ -12,9 +10,9 @@
 #include "formats/format.hpp"
 #include "formats/header_update.hpp"
 #include "formats/open_any.hpp"
+#include "system/file.hpp"
 #include "system/file_replacement.hpp"
 #include "system/incomplete.hpp"
-#include "system/slices.hpp"
 #include "system/text_file.hpp"
 
 namespace weir::storage {
@@ -25,23 +23,9 @@ constexpr std::size_t longest_note = 32;
 Status write_note(const std::string& path, std::int64_t before, StepDurability durability) {
   const std::string note = drop_note_path(path);
   const bool durable = durability != StepDurability::none;
-  auto file = begin_replacement(note);
-  if (!file) return file.error();
-  std::string text = std::to_string(before);
-  const Slice slice{reinterpret_cast<std::byte*>(text.data()),
-                    static_cast<std::int64_t>(text.size())};
-  std::int64_t calls = 0;
-  if (Status written = write_slices(file.value(), {&slice, 1}, 0, calls); !written.ok()) {
-    return written;
-  }
-  if (Status named = finish_replacement(file.value(), note, durable); !named.ok()) return named;
+  Status named = replace_file(note, std::to_string(before), durable);
+  if (!named.ok()) return named;
   return durable ? sync_folder(folder_of(note)) : Status();
-}
-
-Status remove_note(const std::string& path) {
-  const std::string note = drop_note_path(path);
-  if (::unlink(note.c_str()) == 0 || errno == ENOENT) return {};
-  return system_failure("unlink", note, -1, errno);
 }
 
 // Does the work after the note was made, even if part of it has been done before.
@@ -52,7 +36,7 @@ Status carry_out(const Format& format, const std::string& path, std::int64_t ste
   if (Status dropped = commit(path, update.value(), durability); !dropped.ok()) return dropped;
   if (Status cleared = format.clear_unfinished(path, steps); !cleared.ok()) return cleared;
   if (const auto cut = cut_sums(sums_path(path), steps); !cut) return cut.error();
-  return remove_note(path);
+  return remove_file(drop_note_path(path));
 }
 
 }  // namespace
@@ -99,7 +83,7 @@ Status finish_drop(const std::string& path, StepDurability durability) {
   const auto number = std::from_chars(note.value().data(), end, before);
   // Another file may have replaced the one to which the note belongs.
   if (!now || number.ec != std::errc() || number.ptr != end || before < *now) {
-    return remove_note(path);
+    return remove_file(drop_note_path(path));
   }
   return carry_out(*format.value(), opened.value().path, *now, before, durability);
 }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -180,9 +179,7 @@ class Commit {
   }
 
   Status restore(const DocumentBefore& before) {
-    if (before.text) return replace(before.name, *before.text);
-    if (::unlink(before.name.c_str()) == 0 || errno == ENOENT) return {};
-    return system_failure("unlink", before.name, -1, errno);
+    return before.text ? replace(before.name, *before.text) : remove_file(before.name);
   }
 
   Status restore(const DurabilityPoint& /*before*/) { return make_changes_durable(); }
@@ -206,16 +203,7 @@ class Commit {
   }
 
   Status replace(const std::string& name, std::string text) {
-    auto file = begin_replacement(name);
-    if (!file) return file.error();
-    const Slice slice{reinterpret_cast<std::byte*>(text.data()),
-                      static_cast<std::int64_t>(text.size())};
-    std::int64_t calls = 0;
-    if (!text.empty()) {
-      Status written = write_slices(file.value(), {&slice, 1}, 0, calls);
-      if (!written.ok()) return written;
-    }
-    Status replaced = finish_replacement(file.value(), name, durability_ != StepDurability::none);
+    Status replaced = replace_file(name, std::move(text), durability_ != StepDurability::none);
     if (replaced.ok()) folders_.insert(folder_of(name));
     return replaced;
   }

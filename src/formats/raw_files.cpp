@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -62,9 +61,7 @@ Status write_document(const RawArray& array, const std::string& path) {
 Status create_raw_files(const RawArray& array, const std::string& path) {
   if (Status possible = array.check(); !possible.ok()) return possible;
   const std::string document = sidecar_path(path);
-  if (::unlink(document.c_str()) != 0 && errno != ENOENT) {
-    return system_failure("unlink", document, -1, errno);
-  }
+  if (Status removed = remove_file(document); !removed.ok()) return removed;
   // The checksums of an earlier file would declare the new data damaged.
   if (Status removed = remove_sums(sums_path(path), StepDurability::none); !removed.ok()) {
     return removed;
@@ -73,10 +70,7 @@ Status create_raw_files(const RawArray& array, const std::string& path) {
     const std::string name = data_path(array, path, number);
     // The file is removed instead of emptied. A process that has the file of an earlier array open
     // keeps that file, and emptying a file would not change its striping.
-    const std::string place = committed_path(name);
-    if (::unlink(place.c_str()) != 0 && errno != ENOENT) {
-      return system_failure("unlink", place, -1, errno);
-    }
+    if (Status removed = remove_file(committed_path(name)); !removed.ok()) return removed;
     if (!array.striping.empty()) {
       if (Status made = make_striped_file(name, array.striping); !made.ok()) return made;
     }

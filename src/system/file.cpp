@@ -106,6 +106,11 @@ Status File::close() {
   return system_failure("close", path_, -1, reason);
 }
 
+Status remove_file(const std::string& path) {
+  if (::unlink(path.c_str()) == 0 || errno == ENOENT) return {};
+  return system_failure("unlink", path, -1, errno);
+}
+
 Status sync_data(std::span<const File* const> files) {
   if (files.size() > 1) {
     for (const File* const one : files) {

@@ -63,6 +63,9 @@ class File {
   std::uint32_t description_ = 0;
 };
 
+// Removes a file, if there is one.
+Status remove_file(const std::string& path);
+
 // Calls fdatasync on each file. The bytes of all files are written concurrently, not file by file.
 Status sync_data(std::span<const File* const> files);
 

@@ -8,8 +8,12 @@
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <utility>
 
+#include "system/slices.hpp"
 #include "system/uninterrupted.hpp"
 
 namespace weir::storage {
@@ -58,6 +62,16 @@ void take_permissions(const File& file, const std::string& path) {
   }
 }
 
+Result<File> begin_with(const std::string& path, std::string text) {
+  auto file = begin_replacement(path);
+  if (!file || text.empty()) return file;
+  const Slice slice{reinterpret_cast<std::byte*>(text.data()),
+                    static_cast<std::int64_t>(text.size())};
+  std::int64_t calls = 0;
+  const Status written = write_slices(file.value(), {&slice, 1}, 0, calls);
+  return written.ok() ? std::move(file) : written.error();
+}
+
 }  // namespace
 
 std::string replacement_path(const std::string& path) { return path + ".new"; }
@@ -69,9 +83,7 @@ Result<File> begin_replacement(const std::string& path) {
   if (descriptor < 0 && errno == EEXIST) {
     file = open_left_file(place);
     if (!file) {
-      if (::unlink(place.c_str()) != 0 && errno != ENOENT) {
-        return system_failure("unlink", place, -1, errno);
-      }
+      if (Status removed = remove_file(place); !removed.ok()) return removed.error();
       descriptor = open_at(place, O_CREAT | O_EXCL);
     }
   }
@@ -89,6 +101,16 @@ Status finish_replacement(File& file, const std::string& path, bool durable) {
   }
   if (Status closed = file.close(); !closed.ok()) return closed;
   return rename_replacement(file, path);
+}
+
+Status write_replacement(const std::string& path, std::string text) {
+  auto file = begin_with(path, std::move(text));
+  return file ? file.value().close() : Status(file.error());
+}
+
+Status replace_file(const std::string& path, std::string text, bool durable) {
+  auto file = begin_with(path, std::move(text));
+  return file ? finish_replacement(file.value(), path, durable) : Status(file.error());
 }
 
 Status rename_replacement(File& file, const std::string& path) {

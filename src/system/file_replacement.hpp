@@ -22,6 +22,10 @@ namespace weir::storage {
 // durable. `durable`: the content is made durable before the renaming, so that no crash of the
 // system leaves PATH with neither the old content nor the new one.
 Status finish_replacement(File& file, const std::string& path, bool durable);
+// Makes PATH.new with this text, and closes it.
+Status write_replacement(const std::string& path, std::string text);
+// Replaces PATH by a file with this text, as begin_replacement() and finish_replacement() do.
+Status replace_file(const std::string& path, std::string text, bool durable);
 // Renames the replacement as finish_replacement() does, but leaves the file open: it is made
 // durable later, with others.
 Status rename_replacement(File& file, const std::string& path);

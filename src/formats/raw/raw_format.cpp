@@ -280,8 +280,7 @@ class RawFormat final : public Format {
     if (done.ok()) done = data.value().close();
     if (done.ok()) done = clear_last_chunks(file.value(), path);
     if (!done.ok()) return done;
-    if (::unlink(announced(path).c_str()) == 0 || errno == ENOENT) return {};
-    return system_failure("unlink", announced(path), -1, errno);
+    return remove_file(announced(path));
   }
 
   Result<std::vector<std::string>> unfinished(const std::string& path) const override {
@@ -399,13 +398,7 @@ class RawFormat final : public Format {
     return replacement_path(committed_path(sidecar_path(path)));
   }
   static Status announce(const std::string& path, std::string text) {
-    auto file = begin_replacement(committed_path(sidecar_path(path)));
-    if (!file) return file.error();
-    const Slice slice{reinterpret_cast<std::byte*>(text.data()),
-                      static_cast<std::int64_t>(text.size())};
-    std::int64_t calls = 0;
-    Status written = write_slices(file.value(), {&slice, 1}, 0, calls);
-    return written.ok() ? file.value().close() : written;
+    return write_replacement(committed_path(sidecar_path(path)), std::move(text));
   }
 };
 

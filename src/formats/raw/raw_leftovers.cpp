@@ -16,7 +16,6 @@
 #include "system/file.hpp"
 #include "system/file_replacement.hpp"
 #include "system/incomplete.hpp"
-#include "system/slices.hpp"
 #include "system/text_file.hpp"
 
 namespace weir::storage {
@@ -55,11 +54,6 @@ bool is_weirs_document(const std::string& path) {
   return has_name(read_text_file(sidecar_path(path), beginning)) || has_name(document_beside(path));
 }
 
-Status remove_file(const std::string& path) {
-  if (::unlink(path.c_str()) == 0 || errno == ENOENT) return {};
-  return system_failure("unlink", path, -1, errno);
-}
-
 // ---- The note beside a document: which file will be at PATH in place of the document's ----------
 
 std::string note_path(const std::string& path) {
@@ -79,15 +73,8 @@ bool is_noted(const std::string& path) {
 }
 
 Status write_note(const std::string& path, StepDurability durability) {
-  std::string text = note_of(incomplete_path(path));
-  auto file = begin_replacement(note_path(path));
-  if (!file) return file.error();
-  const Slice slice{reinterpret_cast<std::byte*>(text.data()),
-                    static_cast<std::int64_t>(text.size())};
-  std::int64_t calls = 0;
-  Status written = write_slices(file.value(), {&slice, 1}, 0, calls);
   const bool durable = durability != StepDurability::none;
-  if (written.ok()) written = finish_replacement(file.value(), note_path(path), durable);
+  Status written = replace_file(note_path(path), note_of(incomplete_path(path)), durable);
   return written.ok() && durable ? sync_folder(folder_of(note_path(path))) : written;
 }
 

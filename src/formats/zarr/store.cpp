@@ -14,7 +14,6 @@
 #include "system/file.hpp"
 #include "system/file_replacement.hpp"
 #include "system/incomplete.hpp"
-#include "system/slices.hpp"
 
 namespace weir::storage {
 namespace {
@@ -45,13 +44,6 @@ Result<std::optional<ZarrJson>> read_node(const std::string& folder) {
   return std::optional(std::move(document).value());
 }
 
-Status write_text(const File& file, std::string text) {
-  const Slice slice{reinterpret_cast<std::byte*>(text.data()),
-                    static_cast<std::int64_t>(text.size())};
-  std::int64_t calls = 0;
-  return write_slices(file, {&slice, 1}, 0, calls);
-}
-
 }  // namespace
 
 std::string zarr_folder(const std::string& path, const std::string& name) {
@@ -59,19 +51,11 @@ std::string zarr_folder(const std::string& path, const std::string& name) {
 }
 
 Status write_zarr_text(const std::string& folder, const std::string& text) {
-  const std::string name = folder + document_name;
-  auto file = begin_replacement(name);
-  if (!file) return file.error();
-  Status written = write_text(file.value(), text);
-  return written.ok() ? finish_replacement(file.value(), name, false) : written;
+  return replace_file(folder + document_name, text, false);
 }
 
 Status renew_zarr_text(const std::string& folder, const std::string& text) {
-  const std::string name = folder + document_name;
-  auto file = begin_replacement(name);
-  if (!file) return file.error();
-  Status renewed = write_text(file.value(), text);
-  if (renewed.ok()) renewed = finish_replacement(file.value(), name, true);
+  Status renewed = replace_file(folder + document_name, text, true);
   return renewed.ok() ? sync_folder(folder) : renewed;
 }
 
@@ -91,10 +75,7 @@ std::string zarr_root_text(const ZarrDocuments& documents) {
 }
 
 Status announce_zarr_step(const std::string& path, const std::string& root_text) {
-  auto file = begin_replacement(zarr_folder(path, "") + document_name);
-  if (!file) return file.error();
-  Status written = write_text(file.value(), root_text);
-  if (written.ok()) written = file.value().close();
+  Status written = write_replacement(zarr_folder(path, "") + document_name, root_text);
   // From here on, elements of the step may become durable at any time, and only the announcement
   // shows that they have to be removed.
   return written.ok() ? sync_folder(zarr_folder(path, "")) : written;
