@@ -276,8 +276,10 @@ typedef struct weir_array_options {
  * "utf32[CHARACTERS]" for text of a fixed length, or "record[BYTES]" for structures that Weir does
  * not look into. All arguments alike.
  *
- * The elements go to the file `path`, or, with several files, to `path`.0, `path`.1 and so on, or
- * to files of these names in options->directories. The description goes to `path`.json beside it.
+ * This makes a raw file with one array, which every reader sees at once and which is written in
+ * place. The elements go to the file `path`, or, with several files, to `path`.0, `path`.1 and so
+ * on, or to files of these names in options->directories. The description goes to `path`.json beside
+ * it, in which the array is named as the last part of `path`.
  * The folder exists, and every rank sees it under this path. An array that is already there is
  * replaced, and its elements are lost. Elements that were never written read as 0. */
 int weir_array_create(weir_session* session, const char* path, int32_t dimensions,
@@ -291,7 +293,8 @@ typedef struct weir_open_options {
   uint64_t reserved[7];
 } weir_open_options;
 
-/* Opens an array that this or any other number of ranks created. All arguments alike. */
+/* Opens an array that this or any other number of ranks created, or a file of any format that has
+ * one array without steps. It is written in place. All arguments alike. */
 int weir_array_open(weir_session* session, const char* path, const weir_open_options* options,
                     weir_array** array);
 

@@ -17,7 +17,6 @@
 #include "checksums/array_sums.hpp"
 #include "engines/data_file_cache.hpp"
 #include "formats/format.hpp"
-#include "formats/writer_lock.hpp"
 #include "sections/decoded_engine.hpp"
 #include "stored/extent_map.hpp"
 #include "stored/stored_files.hpp"
@@ -33,15 +32,15 @@ struct ArrayOrigin {
   bool writable = false;
   bool sync_each = false;              // a write is durable when it returns
   topology::FileTargets targets = {};  // as reported to rank 0 by the file system
-  std::string path;                    // of the array, or of the file that contains it
-  std::string name = {};               // within the file; "" if the file contains only this array
+  std::string path;                    // of the file
+  std::string name = {};               // within the file
   std::vector<std::byte> fill = {};    // one element; empty: zeros
   std::uint64_t file_number = 0;       // unique number of the open file that contains the array
   storage::DescriptorSource* descriptors = nullptr;  // of the node; null: files are opened directly
   // Treatment of files of chunks that are closed early, in a file whose steps are durable or
   // not.
   storage::DataFileCache::Closing closing = storage::DataFileCache::Closing::makes_durable;
-  // Bytes that this rank wrote into the file in a step; null: the array is in no file with steps.
+  // Bytes that this rank wrote into the file in a step; null: the file is written in place.
   std::shared_ptr<StepAccount> account = {};
 };
 // NOLINTEND(readability-redundant-member-init)
@@ -65,7 +64,7 @@ class OpenArray {
   [[nodiscard]] const array::Shape& shape() const { return shape_; }
   [[nodiscard]] const array::ElementType& type() const { return map_.type; }
   [[nodiscard]] const std::string& path() const { return origin_.path; }
-  [[nodiscard]] const std::string& name() const { return origin_.name; }  // "": alone in its files
+  [[nodiscard]] const std::string& name() const { return origin_.name; }
   [[nodiscard]] bool writable() const { return origin_.writable; }
 
   // Returns whether the array may be written, so that the reason for a refusal need not be looked
@@ -293,10 +292,6 @@ class OpenArray {
     is_to_be_written_again_ = false;
   }
 
-  // Sets the lock, on rank 0 of the run that created the array: no other run can create it anew
-  // before it is closed.
-  void set_lock(storage::WriterLock lock) { lock_ = std::move(lock); }
-
   [[nodiscard]] bool closed() const { return closed_; }
   void set_closed() { closed_ = true; }
 
@@ -415,8 +410,7 @@ class OpenArray {
   Status decodable_;
   std::unique_ptr<storage::DataFileCache> read_alone_;  // null: no such read so far
   std::unique_ptr<storage::DataFileCache> written_alone_;
-  std::function<Status()> sync_names_;  // null: nothing is left to do
-  storage::WriterLock lock_;
+  std::function<Status()> sync_names_;                                // null: nothing is left to do
   mutable std::unique_ptr<const storage::StoredArray> stored_alone_;  // null: not used yet
   storage::ArraySums sums_;
   std::optional<StepImage> image_;

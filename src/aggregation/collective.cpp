@@ -15,15 +15,11 @@
 #include "aggregation/array_file.hpp"
 #include "aggregation/call_queue.hpp"
 #include "aggregation/collective_state.hpp"
-#include "aggregation/layout_broadcast.hpp"
 #include "aggregation/own_region.hpp"
 #include "aggregation/region_request.hpp"
 #include "aggregation/request.hpp"
 #include "aggregation/shared_boxes.hpp"
 #include "aggregation/step_file.hpp"
-#include "formats/open_any.hpp"
-#include "formats/raw_files.hpp"
-#include "formats/writer_lock.hpp"
 #include "plan/choice.hpp"
 #include "ranks/messages.hpp"
 #include "ranks/waiting.hpp"
@@ -114,22 +110,6 @@ Status share_engines(CollectiveState& state, ranks::Revocation& revocation, doub
   return {};
 }
 
-// Returns the map of an array that is alone in its files.
-storage::FileMap map_of(const storage::RawArray& array, const std::string& path) {
-  storage::FileMap map;
-  map.arrays.push_back({.description = {.name = "", .shape = array.shape, .type = array.type},
-                        .map = storage::extent_map_of(array, path)});
-  return map;
-}
-
-// Called by rank 0 for an array that it created or opened.
-LayoutBroadcast told_of(const storage::RawArray& array, const std::string& path) {
-  storage::FileMap map = map_of(array, path);
-  const topology::FileTargets targets = targets_of(map, path);
-  const auto known = storage::known_file_of(map, path);
-  return {.map = std::move(map), .targets = targets, .known = known};
-}
-
 }  // namespace
 
 Collective::Collective(CollectiveState state)
@@ -210,68 +190,6 @@ Status Collective::move_alone(OpenArray& file, Direction direction, const OwnReg
   return aggregation::move_alone(file, direction, own.region, own.pieces.front());
 }
 
-Result<std::unique_ptr<OpenArray>> Collective::create_array(const std::string& path,
-                                                            const storage::RawArray& array) {
-  storage::RawArray settled = array;
-  if (settled.files == 0) {
-    settled.files = settled.layout == storage::FileLayout::shared ? 1
-                    : settled.layout == storage::FileLayout::per_aggregator
-                        ? state_->group->holders()
-                        : state_->ranks;
-  }
-  if (const auto grid = settled.grid(); grid && settled.files > 1) {
-    settled.turn = array::Declustering::for_grid(grid.value(), 1, settled.files).turn_per_group();
-  }
-  Status possible = settled.check();
-  if (!possible.ok()) possible.error().file = path;
-  // Rank 0 holds the lock until the array is closed. An array that is only opened takes no lock.
-  storage::WriterLock lock;
-  const auto create = [&]() -> Result<LayoutBroadcast> {
-    auto taken = storage::WriterLock::take(path);
-    if (!taken) return taken.error();
-    lock = std::move(taken).value();
-    state_->locks.add(lock);
-    if (Status made = storage::create_raw_files(settled, path); !made.ok()) return made.error();
-    return told_of(settled, path);
-  };
-  auto told = ask_for_layout(*state_, possible, create, path);
-  if (!told) return told.error();
-  return made(
-      std::move(told.value().map.arrays.front().map), path, true, told.value().targets,
-      [settled, path] { return storage::sync_raw_names(settled, path); }, std::move(lock));
-}
-
-Result<std::unique_ptr<OpenArray>> Collective::open_array(const std::string& path, bool writable) {
-  std::function<Status()> sync_names;  // an earlier program may not have made the names durable
-  const auto open = [&]() -> Result<LayoutBroadcast> {
-    const auto array = storage::open_raw_files(path);
-    if (!array) return array.error();
-    sync_names = [found = array.value(), path] { return storage::sync_raw_names(found, path); };
-    return told_of(array.value(), path);
-  };
-  auto told = ask_for_layout(*state_, {}, open, path);
-  if (!told) return told.error();
-  return made(std::move(told.value().map.arrays.front().map), path, writable, told.value().targets,
-              std::move(sync_names), {});
-}
-
-std::unique_ptr<OpenArray> Collective::made(storage::ExtentMap map, const std::string& path,
-                                            bool writable, const topology::FileTargets& targets,
-                                            std::function<Status()> sync_names,
-                                            storage::WriterLock lock) {
-  const std::uint64_t number = ++state_->arrays;
-  auto array = std::make_unique<OpenArray>(ArrayOrigin{.number = number,
-                                                       .writable = writable,
-                                                       .targets = targets,
-                                                       .path = path,
-                                                       .file_number = number,
-                                                       .descriptors = state_->group->descriptors()},
-                                           std::move(map), state_->engines);
-  if (state_->rank == 0 && writable) array->set_names(std::move(sync_names));
-  array->set_lock(std::move(lock));
-  return array;
-}
-
 Result<std::string> Collective::explain(std::span<const ArrayPart> parts, Direction direction) {
   std::vector<RequestedPart> checked;
   for (const ArrayPart& part : parts) {
@@ -289,15 +207,6 @@ Result<std::string> Collective::explain(std::span<const ArrayPart> parts, Direct
 Status Collective::sync(OpenArray& file) {
   Status agreed = agree_on(*state_, file.sync(begin_sync(*state_)));
   learn_losses(*state_, agreed);
-  return agreed;
-}
-
-Status Collective::close(OpenArray& file) {
-  file.set_closed();
-  Status closed = file.close_files();
-  forget_descriptors(*state_, file.number());
-  Status agreed = agree_on(*state_, closed);
-  file.set_lock({});  // released when no rank writes to it any more
   return agreed;
 }
 

@@ -39,8 +39,6 @@
 #include "engines/engine.hpp"
 #include "formats/additions.hpp"
 #include "formats/format.hpp"
-#include "formats/raw_array.hpp"
-#include "formats/writer_lock.hpp"
 #include "plan/engine.hpp"
 #include "plan/parameters.hpp"
 #include "plan/platform_rates.hpp"
@@ -117,6 +115,9 @@ struct FileSettings {
   std::string format;  // a name known to storage::find_format()
   storage::StepDurability durability = storage::StepDurability::step;
   bool rewrite = false;  // arrays that do not grow may be rewritten in place at any time
+  // With `rewrite`: the file is one array, into which several runs may write at the same time.
+  // Opening it takes no lock, and the first sync also makes its names durable.
+  bool in_place = false;
   // Nothing: a new file has no checksums, and an existing file keeps its kind.
   std::optional<storage::Checksum> checksum = std::nullopt;
   Unwritten unwritten = Unwritten::is_filled;
@@ -180,15 +181,10 @@ class Collective {
   // In the functions below, rank 0 alone finds out what all need. If the call asks (agreement.hpp),
   // the first of them in a call sends its answer with the opening vote.
 
-  // Collective. Creates the files of `array` and its document in an existing folder; existing files
-  // of this name are replaced. array.files = 0 means as many files as aggregators (or ranks).
-  Result<std::unique_ptr<OpenArray>> create_array(const std::string& path,
-                                                  const storage::RawArray& array);
-  // Collective. Rank 0 reads the document and checks the sizes of the files.
-  Result<std::unique_ptr<OpenArray>> open_array(const std::string& path, bool writable);
-
   // Collective. Lays out a file (see formats/format.hpp) and begins its first step; arrays
-  // that grow are described with one step. An existing file stays until that step has ended.
+  // that grow are described with one step. An existing file stays until that step has ended. A file
+  // that is described as in place replaces an existing one at once, and has no steps; its number of
+  // data files may be 0, which means as many as there are aggregators (or ranks).
   Result<std::unique_ptr<StepFile>> create_file(const std::string& path,
                                                 const storage::FileDescription& description,
                                                 const FileSettings& settings);
@@ -245,15 +241,9 @@ class Collective {
 
   // Collective. Makes written data durable (fdatasync by every rank that has the files open).
   Status sync(OpenArray& file);
-  // Collective. Closes the files; the object remains until its destructor. A second call is no
-  // error.
-  Status close(OpenArray& file);
 
  private:
   explicit Collective(CollectiveState state);
-  std::unique_ptr<OpenArray> made(storage::ExtentMap map, const std::string& path, bool writable,
-                                  const topology::FileTargets& targets,
-                                  std::function<Status()> sync_names, storage::WriterLock lock);
 
   std::unique_ptr<CollectiveState> state_;
   std::unique_ptr<CallQueue> calls_;

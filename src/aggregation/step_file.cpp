@@ -12,6 +12,7 @@
 #include "checksums/sums_file.hpp"
 #include "formats/drop_steps.hpp"
 #include "formats/open_any.hpp"
+#include "formats/raw/raw_format.hpp"
 #include "system/incomplete.hpp"
 
 namespace weir::aggregation {
@@ -42,6 +43,17 @@ bool are_only_longer(const ArrayChanges& changes, std::int64_t steps) {
   });
 }
 
+// Returns the description with the number of data files that was left open.
+storage::FileDescription with_files(storage::FileDescription file, const CollectiveState& state) {
+  if (file.in_place && file.in_place->files == 0) {
+    file.in_place->files = file.in_place->layout == storage::FileLayout::shared ? 1
+                           : file.in_place->layout == storage::FileLayout::per_aggregator
+                               ? state.group->holders()
+                               : state.ranks;
+  }
+  return file;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<StepFile>> StepFile::create(CollectiveState& state, const std::string& path,
@@ -51,22 +63,32 @@ Result<std::unique_ptr<StepFile>> StepFile::create(CollectiveState& state, const
   const auto format = storage::find_format(settings.format);
   if (!format) possible = with_file(format.error(), path);
   std::unique_ptr<StepFile> file(new StepFile(path, settings.format, settings, true));
-  file->published_ = false;
+  file->published_ = description.in_place.has_value();
+  file->settings_.in_place = file->published_;
   const auto lay_out = [&]() -> Result<LayoutBroadcast> {
     if (Status alone = file->begin_writing(state); !alone.ok()) return alone.error();
-    auto room = format.value()->lay_out(description, path);
+    auto room = format.value()->lay_out(with_files(description, state), path);
     if (!room) return room.error();
     file->room_ = std::move(room).value();
-    file->note_version();
-    return LayoutBroadcast{
-        .map = file->room_.map,
-        .targets = targets_of(file->room_.map, path),
-        .known = storage::known_file_of(file->room_.map, storage::incomplete_path(path))};
+    if (file->published_) {
+      const Status seen = storage::commit(path, file->room_.update, storage::StepDurability::none);
+      if (!seen.ok()) return seen.error();
+    }
+    if (!file->published_) file->note_version();  // a file in place gets neither steps nor arrays
+    const std::string place = file->published_ ? path : storage::incomplete_path(path);
+    return LayoutBroadcast{.map = file->room_.map,
+                           .targets = targets_of(file->room_.map, path),
+                           .known = storage::known_file_of(file->room_.map, place)};
   };
   auto told = ask_for_layout(state, possible, lay_out, path);
   if (!told) return told.error();
   file->map_ = std::move(told.value().map);
   file->open_arrays(state, told.value().targets);
+  if (file->published_) {
+    file->steps_ = 1;
+    file->leave_step(true);
+    return file;
+  }
   if (Status given = file->give_places(state); !given.ok()) return given.error();
   file->has_sums_ = settings.checksum.value_or(storage::Checksum::none) != storage::Checksum::none;
   file->enter_step(0);
@@ -80,13 +102,13 @@ Result<std::unique_ptr<StepFile>> StepFile::open(CollectiveState& state, const s
   storage::WriterLock lock;
   storage::FileVersion version;
   const auto open = [&]() -> Result<LayoutBroadcast> {
-    if (writable && settings.rewrite) {
+    if (writable && settings.rewrite && !settings.in_place) {
       auto taken = storage::WriterLock::take(path);
       if (!taken) return taken.error();
       lock = std::move(taken).value();
       state.locks.add(lock);
     }
-    auto opened = storage::open_any(path);
+    auto opened = settings.in_place ? storage::open_in_place(path) : storage::open_any(path);
     if (!opened) return opened.error();
     storage::OpenedFile& one = opened.value();
     version = std::move(one.version);
@@ -141,8 +163,12 @@ void StepFile::open_array(CollectiveState& state, const topology::FileTargets& t
                   .file_number = number_,
                   .descriptors = state.group->descriptors(),
                   .closing = closing(),
-                  .account = account_},
+                  .account = settings_.in_place ? nullptr : account_},
       one.map, state.engines));
+  if (!settings_.in_place || !writable_ || format_ != "raw" || state.rank != 0) return;
+  // A program that made the file earlier may not have made its names durable.
+  arrays_.back()->set_names(
+      [files = one.map.files, path = path_] { return storage::sync_raw_names(path, files); });
 }
 
 storage::DataFileCache::Closing StepFile::closing() const {

@@ -10,32 +10,25 @@
 #include "capi/extents_argument.hpp"
 #include "capi/session.hpp"
 #include "capi/striping_argument.hpp"
-#include "formats/raw_array.hpp"
+#include "formats/raw/raw_document.hpp"
 
 namespace weir::capi {
 namespace {
 
+using storage::ArrayDescription;
+using storage::FileDescription;
 using storage::FileLayout;
-using storage::RawArray;
+using storage::Placement;
 
-Outcome read_order(std::int32_t order, array::Order& result) {
-  if (order != WEIR_ROW_MAJOR && order != WEIR_COLUMN_MAJOR) {
-    return bad_argument(fmt::format(
-        "options.order is {}: give WEIR_ROW_MAJOR (0) or WEIR_COLUMN_MAJOR (1)", order));
-  }
-  result = order == WEIR_ROW_MAJOR ? array::Order::row_major : array::Order::column_major;
-  return {};
-}
-
-Outcome read_files(const weir_array_options& options, RawArray& array) {
+Outcome read_files(const weir_array_options& options, bool has_chunks, Placement& placement) {
   switch (options.files) {
     case WEIR_SHARED_FILE:
       return {};
     case WEIR_FILE_PER_AGGREGATOR:
-      array.layout = FileLayout::per_aggregator;
+      placement.layout = FileLayout::per_aggregator;
       break;
     case WEIR_FILE_PER_RANK:
-      array.layout = FileLayout::per_rank;
+      placement.layout = FileLayout::per_rank;
       break;
     default:
       return bad_argument(fmt::format(
@@ -43,17 +36,17 @@ Outcome read_files(const weir_array_options& options, RawArray& array) {
           "WEIR_FILE_PER_RANK (2)",
           options.files));
   }
-  if (!array.chunk_extents) {
+  if (!has_chunks) {
     return bad_argument(
         fmt::format("options.files is {}, but only chunks can be stored in several files; give "
                     "options.chunks, natural_chunks or typical_request",
                     options.files));
   }
-  array.files = 0;  // 0: the collective layer chooses the number
+  placement.files = 0;  // 0: the collective layer chooses the number
   return {};
 }
 
-Outcome read_directories(const weir_array_options& options, RawArray& array) {
+Outcome read_directories(const weir_array_options& options, Placement& placement) {
   const std::int64_t count = options.directory_count;
   if (count < 0 || count > storage::most_directories) {
     return bad_argument(fmt::format("options.directory_count is {}: give 0 to {}", count,
@@ -63,7 +56,7 @@ Outcome read_directories(const weir_array_options& options, RawArray& array) {
     return bad_argument(fmt::format("options.directory_count is {}, but options.directories is {}",
                                     count, count == 0 ? "given" : "null"));
   }
-  if (count > 0 && array.layout == FileLayout::shared) {
+  if (count > 0 && placement.layout == FileLayout::shared) {
     return bad_argument(fmt::format(
         "options.directory_count is {}, but options.files is WEIR_SHARED_FILE: one file lies in "
         "one folder",
@@ -75,7 +68,7 @@ Outcome read_directories(const weir_array_options& options, RawArray& array) {
     if (Status possible = storage::check_directory_name(name); !possible.ok()) {
       return outcome_of(possible.error(), fmt::format("options.directories[{}]", i));
     }
-    array.directories.emplace_back(name);
+    placement.directories.emplace_back(name);
   }
   return {};
 }
@@ -88,8 +81,9 @@ struct ArrayDefinition {
   const weir_array_options* options;
 };
 
+// Describes the file of the array.
 Outcome read_definition(const weir_session& session, const ArrayDefinition& given,
-                        std::optional<RawArray>& array) {
+                        FileDescription& file) {
   if (given.path == nullptr || *given.path == '\0') {
     return bad_argument(given.path == nullptr ? "path is null" : "path is empty");
   }
@@ -100,21 +94,27 @@ Outcome read_definition(const weir_session& session, const ArrayDefinition& give
   if (!type) return outcome_of(type.error(), "element_type");
   auto bytes = shape->bytes(type.value());
   if (!bytes) return outcome_of(bytes.error(), "shape");
-  array = RawArray{*shape, type.value()};
-  if (given.options == nullptr) return {};
-  auto outcome = check_reserved("weir_array_options", std::data(given.options->reserved),
-                                std::size(given.options->reserved));
-  if (outcome.ok()) outcome = read_order(given.options->order, array->order);
-  if (outcome.ok()) {
+  ArrayDescription array{
+      .name = storage::name_of_only_array(given.path), .shape = *shape, .type = type.value()};
+  Placement placement;
+  Outcome outcome;
+  if (given.options != nullptr) {
     const weir_array_options& options = *given.options;
-    outcome = read_chunks(session,
-                          {options.chunks, options.natural_chunks, options.typical_request,
-                           options.chunk_buffer_bytes, options.chunk_block_bytes},
-                          array->shape, array->type, array->chunk_extents, array->chunk_reason);
+    outcome = check_reserved("weir_array_options", std::data(options.reserved),
+                             std::size(options.reserved));
+    if (outcome.ok()) outcome = read_order(options.order, array.order);
+    if (outcome.ok()) {
+      outcome = read_chunks(session,
+                            {options.chunks, options.natural_chunks, options.typical_request,
+                             options.chunk_buffer_bytes, options.chunk_block_bytes},
+                            array.shape, array.type, array.chunk_extents, array.chunk_reason);
+    }
+    if (outcome.ok()) outcome = read_files(options, array.chunk_extents.has_value(), placement);
+    if (outcome.ok()) outcome = read_directories(options, placement);
+    if (outcome.ok()) outcome = read_striping(options, file.striping);
   }
-  if (outcome.ok()) outcome = read_files(*given.options, *array);
-  if (outcome.ok()) outcome = read_directories(*given.options, *array);
-  if (outcome.ok()) outcome = read_striping(*given.options, array->striping);
+  file.arrays.push_back(std::move(array));
+  file.in_place = std::move(placement);
   return outcome;
 }
 
@@ -142,14 +142,24 @@ std::string options_text(const weir_session& session, const ArrayDefinition& giv
       options.first_target, quoted(options.pool));
 }
 
-// Creates the handle of an array that all ranks have opened.
-Outcome enter(weir_session& session, Result<std::unique_ptr<aggregation::OpenArray>> opened,
+aggregation::FileSettings settings_in_place(bool writable) {
+  return {.format = "raw", .rewrite = writable, .in_place = true};
+}
+
+// Creates the handle of the only array of a file that all ranks have opened.
+Outcome enter(weir_session& session, Result<std::unique_ptr<aggregation::StepFile>> opened,
               const char* call, weir_array** result) {
   if (!opened) return outcome_of(opened.error(), call);
+  const storage::FileMap& map = opened.value()->map();
+  if (map.arrays.size() != 1 || map.arrays.front().description.grows) {
+    return bad_argument(fmt::format("{}: '{}' has {} arrays{}: open it with weir_file_open", call,
+                                    opened.value()->path(), map.arrays.size(),
+                                    map.steps() ? ", with steps" : ""));
+  }
   auto handle = std::make_unique<weir_array>();
   handle->session = &session;
   handle->own_file = std::move(opened).value();
-  handle->file = handle->own_file.get();
+  handle->file = &handle->own_file->array(0);
   handle->shape = handle->file->shape();
   handle->type = handle->file->type();
   handle->type_name = handle->type.name();
@@ -162,9 +172,9 @@ Outcome enter(weir_session& session, Result<std::unique_ptr<aggregation::OpenArr
 }
 
 Outcome create(weir_session& session, const ArrayDefinition& given, weir_array** result) {
-  std::optional<RawArray> array;
+  FileDescription file;
   auto prepared = result == nullptr ? bad_argument("array is null") : outcome_without_throwing([&] {
-    return read_definition(session, given, array);
+    return read_definition(session, given, file);
   });
   if (!prepared.ok()) prepared.text.insert(0, "weir_array_create: ");
   return session.call_asking(
@@ -172,7 +182,8 @@ Outcome create(weir_session& session, const ArrayDefinition& given, weir_array**
                   quoted(given.path), extents_text(given.dimensions, given.extents),
                   quoted(given.element_type), options_text(session, given)),
       prepared, [&] {
-        return enter(session, session.collective->create_array(given.path, *array),
+        return enter(session,
+                     session.collective->create_file(given.path, file, settings_in_place(true)),
                      "weir_array_create", result);
       });
 }
@@ -189,12 +200,14 @@ Outcome open(weir_session& session, const char* path, const weir_open_options* o
   if (path == nullptr) prepared = bad_argument("path is null");
   if (result == nullptr) prepared = bad_argument("array is null");
   if (!prepared.ok()) prepared.text.insert(0, "weir_array_open: ");
-  return session.call_asking(fmt::format("weir_array_open(path {}, {})", quoted(path),
-                                         writable ? "writable" : "read-only"),
-                             prepared, [&] {
-                               return enter(session, session.collective->open_array(path, writable),
-                                            "weir_array_open", result);
-                             });
+  return session.call_asking(
+      fmt::format("weir_array_open(path {}, {})", quoted(path),
+                  writable ? "writable" : "read-only"),
+      prepared, [&] {
+        return enter(session,
+                     session.collective->open_file(path, settings_in_place(writable), writable),
+                     "weir_array_open", result);
+      });
 }
 
 Outcome sync(weir_array& array) {
@@ -213,7 +226,7 @@ Outcome close(weir_array& array) {
         array.text));
   }
   auto outcome = session.call(fmt::format("weir_array_close({})", array.text), {}, [&] {
-    return outcome_of(session.collective->close(*array.file), "weir_array_close");
+    return outcome_of(session.collective->close_file(*array.own_file), "weir_array_close");
   });
   // The handle is removed whether or not closing succeeded. In a broken session it is kept, because
   // messages may be under way.

@@ -74,11 +74,11 @@ array::Indices with_steps(std::int64_t first, const array::Indices& rest) {
 
 Outcome read_extents(const weir_session& session, const weir_define_options& options,
                      const array::Shape& shape, storage::ArrayDescription& described) {
-  std::string reason;
-  auto outcome = read_chunks(session,
-                             {options.chunks, options.natural_chunks, options.typical_request,
-                              options.chunk_buffer_bytes, options.chunk_block_bytes},
-                             shape, described.type, described.chunk_extents, reason);
+  auto outcome =
+      read_chunks(session,
+                  {options.chunks, options.natural_chunks, options.typical_request,
+                   options.chunk_buffer_bytes, options.chunk_block_bytes},
+                  shape, described.type, described.chunk_extents, described.chunk_reason);
   if (!outcome.ok()) return outcome;
   if (options.shards != nullptr) {
     described.shard_extents = array::Indices(numbers_at(options.shards, shape.dimensions()));
@@ -162,13 +162,9 @@ Outcome define(weir_file& file, const FileArrayDefinition& given, weir_array** r
   auto outcome = check_reserved("weir_define_options", std::data(options.reserved),
                                 std::size(options.reserved));
   if (!outcome.ok()) return outcome;
-  if (options.order != WEIR_ROW_MAJOR && options.order != WEIR_COLUMN_MAJOR) {
-    return bad_argument(fmt::format(
-        "options.order is {}: give WEIR_ROW_MAJOR (0) or WEIR_COLUMN_MAJOR (1)", options.order));
-  }
   storage::ArrayDescription described{.name = given.name, .shape = *shape, .type = type.value()};
   described.grows = options.steps != 0;
-  if (options.order == WEIR_COLUMN_MAJOR) described.order = array::Order::column_major;
+  if (outcome = read_order(options.order, described.order); !outcome.ok()) return outcome;
   if (of_numbers && (options.chunks != nullptr || options.natural_chunks != nullptr ||
                      options.typical_request != nullptr || options.shards != nullptr)) {
     return bad_argument(
@@ -231,6 +227,15 @@ Outcome may_be_defined(const weir_file& file) {
     return bad_argument(fmt::format(
         "a step of {} has begun: define arrays and attributes between steps", file.text));
   }
+  return {};
+}
+
+Outcome read_order(std::int32_t order, array::Order& result) {
+  if (order != WEIR_ROW_MAJOR && order != WEIR_COLUMN_MAJOR) {
+    return bad_argument(fmt::format(
+        "options.order is {}: give WEIR_ROW_MAJOR (0) or WEIR_COLUMN_MAJOR (1)", order));
+  }
+  result = order == WEIR_ROW_MAJOR ? array::Order::row_major : array::Order::column_major;
   return {};
 }
 

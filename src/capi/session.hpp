@@ -44,7 +44,7 @@ struct weir_array {
   weir_file* container = nullptr;  // the file that holds the array; null: the array is a file of
                                    // its own
   std::size_t number = 0;          // number of the array in its container
-  std::unique_ptr<weir::aggregation::OpenArray> own_file;
+  std::unique_ptr<weir::aggregation::StepFile> own_file;
   weir::aggregation::OpenArray* file = nullptr;  // null before the container is laid out
   weir::array::Shape shape = weir::array::Shape::create({0}).value();
   weir::array::ElementType type;
@@ -158,6 +158,7 @@ namespace weir::capi {
 [[nodiscard]] std::string step_text(const weir_array& array);
 // Fails unless arrays and attributes can be defined now: before the first step, or between steps.
 [[nodiscard]] Outcome may_be_defined(const weir_file& file);
+[[nodiscard]] Outcome read_order(std::int32_t order, array::Order& result);
 // Parses "none", "step" or "operation"; null means "step".
 [[nodiscard]] Outcome read_durability(const char* word, storage::StepDurability& durability);
 // Parses the name of a checksum. Null leaves `checksum` unset.

@@ -123,7 +123,8 @@ Outcome open_session(MPI_Comm communicator, const weir_session_options* options,
 Outcome close_arrays(weir_session& session) {
   Outcome first;
   for (const auto& array : session.arrays) {
-    auto closed = outcome_of(session.collective->close(*array->file), "weir_session_close");
+    auto closed =
+        outcome_of(session.collective->close_file(*array->own_file), "weir_session_close");
     if (first.ok()) first = std::move(closed);
   }
   for (const auto& file : session.files) {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "checksums/file_state.hpp"
-#include "formats/raw_array.hpp"
+#include "formats/raw/raw_document.hpp"
 #include "system/file.hpp"
 #include "system/slices.hpp"
 

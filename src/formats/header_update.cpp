@@ -157,7 +157,7 @@ class Commit {
   Status keep_document(const std::string& name) {
     DocumentBefore before{name, std::nullopt};
     if (is_on_disk(name)) {
-      auto text = read_text_file(name, most_raw_file_document_bytes);
+      auto text = read_text_file(name, most_raw_document_bytes);
       if (!text) return text.error();
       before.text = std::move(text).value();
     }

@@ -23,7 +23,6 @@
 #include "formats/json_of_others.hpp"
 #include "formats/raw/raw_document.hpp"
 #include "formats/raw/raw_file.hpp"
-#include "formats/raw_array.hpp"
 #include "formats/test_description.hpp"
 #include "formats/test_transfer.hpp"
 #include "formats/zarr/document.hpp"
@@ -307,7 +306,6 @@ TEST(LimitsOfJson, LevelsOfADocument) {
   const std::string zarr = folder.path("a.zarr");
   const auto placed = place_raw_arrays({.arrays = {{.name = "a", .shape = shape_of({2})}}});
   const std::string raw = raw_file_json(placed.value()).value();
-  const std::string array = raw_array_json({shape_of({3}), array::ElementKind::float32});
   // With far more brackets than a stack has room for, too.
   for (const int levels : {64, 65, 200000}) {
     SCOPED_TRACE(std::to_string(levels) + " levels");
@@ -326,11 +324,6 @@ TEST(LimitsOfJson, LevelsOfADocument) {
     text.insert(text.find_last_of('}'), ", \"groups\": [{\"name\": \"\", \"attributes\": {\"a\": " +
                                             nested(levels, 4) + "}}]");
     EXPECT_REFUSED(parse_raw_file(text, "a.json"), words);
-    text = array;
-    text.insert(text.find_last_of('}'), ", \"more\": " + nested(levels, 1));
-    if (levels > 64) {
-      EXPECT_REFUSED(parse_raw_array(text, "a.json"), words);
-    }
   }
   EXPECT_EQ(most_json_levels, 64);
   // Brackets in texts are none.
@@ -379,36 +372,31 @@ TEST(LimitsOfJson, MembersAreFoundAtOnce) {
 TEST(LimitsOfRawFiles, BytesOfADocument) {
   const auto placed = place_raw_arrays({.arrays = {{.name = "a", .shape = shape_of({2})}}});
   const std::string text = raw_file_json(placed.value()).value();
-  EXPECT_EQ(refusal(parse_raw_file(padded(text, most_raw_file_document_bytes), "a.json")), "");
-  EXPECT_REFUSED(parse_raw_file(padded(text, most_raw_file_document_bytes + 1), "a.json"),
-                 "too long");
+  EXPECT_EQ(refusal(parse_raw_file(padded(text, most_raw_document_bytes), "a.json")), "");
+  EXPECT_REFUSED(parse_raw_file(padded(text, most_raw_document_bytes + 1), "a.json"), "too long");
   // One that is made: what the attribute adds but for its letters is found by a short one.
   const auto made_bytes = [&](std::size_t letters) {
     RawFile file = placed.value();
     file.groups = {{"", {{"text", std::string(letters, 'a')}}}};
     return raw_file_json(file);
   };
-  const std::size_t letters = most_raw_file_document_bytes - made_bytes(1).value().size() + 1;
-  EXPECT_EQ(made_bytes(letters).value().size(), most_raw_file_document_bytes);
+  const std::size_t letters = most_raw_document_bytes - made_bytes(1).value().size() + 1;
+  EXPECT_EQ(made_bytes(letters).value().size(), most_raw_document_bytes);
   EXPECT_REFUSED(made_bytes(letters + 1), "at most 67108864 are read");
-}
-
-TEST(LimitsOfRawFiles, BytesOfTheDocumentOfASingleArray) {
-  const std::string text = raw_array_json({shape_of({3}), array::ElementKind::float32});
-  EXPECT_EQ(refusal(parse_raw_array(padded(text, most_document_bytes), "a.json")), "");
-  EXPECT_REFUSED(parse_raw_array(padded(text, most_document_bytes + 1), "a.json"), "too long");
 }
 
 TEST(LimitsOfRawFiles, FilesOfAnArray) {
   constexpr std::int64_t most = std::int64_t{1} << 20;
-  RawArray array{.shape = shape_of({2 * most}),
-                 .type = array::ElementKind::int8,
-                 .chunk_extents = array::Indices{1},
-                 .layout = FileLayout::per_rank,
-                 .files = most};
-  EXPECT_EQ(refusal(array.check()), "");
-  array.files = most + 1;
-  EXPECT_REFUSED(array.check(), "give 1 to 1048576");
+  const auto placed = [](std::int64_t files) {
+    return place_raw_arrays(
+        {.arrays = {{.name = "a",
+                     .shape = shape_of({2 * most}),
+                     .type = array::ElementKind::int8,
+                     .chunk_extents = array::Indices{1}}},
+         .in_place = Placement{.layout = FileLayout::per_rank, .files = files}});
+  };
+  EXPECT_EQ(refusal(placed(most)), "");
+  EXPECT_REFUSED(placed(most + 1), "give 1 to 1048576");
 }
 
 TEST(LimitsOfRawFiles, BytesOfADirectorysName) {

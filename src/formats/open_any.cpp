@@ -6,8 +6,9 @@
 #include <utility>
 
 #include "formats/format_by_content.hpp"
+#include "formats/raw/raw_document.hpp"
+#include "formats/raw/raw_format.hpp"
 #include "formats/raw/raw_leftovers.hpp"
-#include "formats/raw_array.hpp"
 #include "system/incomplete.hpp"
 
 namespace weir::storage {
@@ -73,6 +74,14 @@ Result<OpenedFile> open_any(const std::string& path) {
                               path);
     }
   }
+}
+
+Result<OpenedFile> open_in_place(const std::string& path) {
+  auto map = raw_format()->open(path);
+  if (map) return OpenedFile{raw_format()->name(), path, std::move(map).value(), {}};
+  const bool has_document =
+      map.error().system_error != ENOENT || map.error().file != sidecar_path(path);
+  return has_document ? map.error() : open_any(path);
 }
 
 std::optional<KnownFile> known_file_of(const FileMap& map, const std::string& path) {

@@ -25,6 +25,11 @@ struct OpenedFile {
 // identity of the file from which it was read (DataFiles::known()).
 [[nodiscard]] Result<OpenedFile> open_any(const std::string& path);
 
+// Opens a file whose only array is read, or written in place. A raw document is believed, so that
+// its data are not opened to see whether another program has replaced them. Without a document this
+// is open_any().
+[[nodiscard]] Result<OpenedFile> open_in_place(const std::string& path);
+
 // Returns the file or folder to which the data files of a map of `path` belong, or nothing if there
 // is none or its identity is unknown.
 [[nodiscard]] std::optional<KnownFile> known_file_of(const FileMap& map, const std::string& path);

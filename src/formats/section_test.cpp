@@ -20,7 +20,6 @@
 #include "engines/engine.hpp"
 #include "engines/test_faulty_engine.hpp"
 #include "formats/open_any.hpp"
-#include "formats/raw_files.hpp"
 #include "formats/test_transfer.hpp"
 #include "sections/encoded_section.hpp"
 #include "sections/encoded_writer.hpp"
@@ -457,54 +456,50 @@ TEST(MissingChunks, HaveTheFillValue) {
 TEST(OpenAny, ReadsRawArraysInSeveralFiles) {
   const TestFolder folder;
   const std::string path = folder.path("density");
-  const RawArray raw{.shape = Shape::create({12, 10}).value(),
-                     .type = ElementKind::int32,
-                     .chunk_extents = Indices{2, 3},
-                     .layout = FileLayout::per_rank,
-                     .files = 3,
-                     .turn = 0x9e3779b97f4a7c15};
-  ASSERT_TRUE(create_raw_files(raw, path).ok());
-  const auto grid = raw.grid().value();
-  const array::Declustering declustering = raw.declustering();
+  FileDescription file{.arrays = {described("density", {12, 10}, ElementKind::int32)}};
+  file.arrays[0].chunk_extents = Indices{2, 3};
+  file.in_place = Placement{.layout = FileLayout::per_rank, .files = 3};
+  const auto made = make_file(*find_format("raw").value(), file, path);
+  ASSERT_TRUE(made.ok()) << made.error().text();
+  const ExtentMap& map = made.value().arrays.front().map;
+  const array::ChunkGrid& grid = map.chunks()->grid;
   // The number of each chunk in all of its elements.
   for (std::int64_t chunk = 0; chunk < grid.chunks(); ++chunk) {
     const std::vector<std::int32_t> elements(static_cast<std::size_t>(grid.box(chunk).elements()),
                                              static_cast<std::int32_t>(chunk));
-    const std::int64_t slot_bytes = 2 * 3 * 4;
-    std::fstream file(data_path(raw, path, declustering.holder(chunk)),
-                      std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(chunk / raw.files * slot_bytes);
-    file.write(reinterpret_cast<const char*>(elements.data()),
+    const ExtentPlace place = map.chunks()->place_of(chunk).value();
+    std::fstream data(map.files.path(place.file), std::ios::in | std::ios::out | std::ios::binary);
+    data.seekp(place.offset);
+    data.write(reinterpret_cast<const char*>(elements.data()),
                static_cast<std::streamsize>(elements.size() * sizeof(std::int32_t)));
-    ASSERT_TRUE(file.good());
+    ASSERT_TRUE(data.good());
   }
   const auto opened = open_any(path);
   ASSERT_TRUE(opened.ok()) << opened.error().text();
-  const Section whole = Section::of(raw.shape.box());
+  const Section whole = Section::of(map.shape.box());
   std::vector<std::int32_t> read(120);
   DataFileCache files(DataFileCache::Use::reading);
   const Layout packed = Layout::packed(whole.count, 4, array::Order::row_major).value();
   const Status status = read_section(opened.value().map.arrays.front(), whole,
                                      reinterpret_cast<std::byte*>(read.data()), packed, files);
   ASSERT_TRUE(status.ok()) << status.error().text();
-  for_each_element(raw.shape, [&](const Indices& index, std::int64_t number) {
+  for_each_element(map.shape, [&](const Indices& index, std::int64_t number) {
     EXPECT_EQ(read[static_cast<std::size_t>(number)], grid.chunk_of(index)) << number;
   });
 }
 
-TEST(OpenAny, ReadsRawArraysByEitherName) {
+TEST(OpenAny, ReadsRawFilesByEitherName) {
   const TestFolder folder;
   const std::string path = folder.path("density.raw");
-  const RawArray raw{.shape = Shape::create({5, 7}).value(),
-                     .type = ElementKind::int32,
-                     .chunk_extents = Indices{2, 3}};
-  ASSERT_TRUE(create_raw_files(raw, path).ok());
+  FileDescription file{.arrays = {described("density", {5, 7}, ElementKind::int32)}};
+  file.arrays[0].chunk_extents = Indices{2, 3};
+  file.in_place = Placement{};
+  ASSERT_TRUE(make_file(*find_format("raw").value(), file, path).ok());
   for (const std::string& name : {path, path + ".json"}) {
     const auto opened = open_any(name);
     ASSERT_TRUE(opened.ok()) << opened.error().text();
     EXPECT_EQ(opened.value().format, "raw");
     const StoredArray& stored = opened.value().map.arrays.front();
-    EXPECT_EQ(stored.description.name, "density.raw");
     write_array(stored.map, 1);
     const Section whole = Section::of(stored.map.shape.box());
     SectionMemory memory(whole, stored.map.type, 1);

@@ -9,7 +9,6 @@
 #include <string>
 
 #include "formats/format.hpp"
-#include "formats/raw_files.hpp"
 #include "stored/file_description.hpp"
 #include "system/incomplete.hpp"
 #include "system/striped_system.hpp"
@@ -154,10 +153,14 @@ TEST(Striping, EveryFormatAsksForIt) {
     EXPECT_TRUE(std::filesystem::is_empty(folder.path("."))) << format->name();
   }
   const TestFolder folder;
-  RawArray array{array::Shape::create({4}).value(), array::ElementType::parse("int32").value()};
-  EXPECT_TRUE(create_raw_files(array, folder.path("a")).ok());
+  FileDescription array{.arrays = {{.name = "a",
+                                    .shape = array::Shape::create({4}).value(),
+                                    .type = array::ElementType::parse("int32").value()}},
+                        .in_place = Placement{}};
+  const Format& raw = *find_format("raw").value();
+  EXPECT_TRUE(raw.lay_out(array, folder.path("a")).ok());
   array.striping = {.count = 8};
-  EXPECT_FALSE(create_raw_files(array, folder.path("a")).ok());
+  EXPECT_FALSE(raw.lay_out(array, folder.path("a")).ok());
 }
 
 }  // namespace

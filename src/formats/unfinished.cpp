@@ -8,8 +8,8 @@
 #include "formats/drop_steps.hpp"
 #include "formats/format.hpp"
 #include "formats/open_any.hpp"
+#include "formats/raw/raw_document.hpp"
 #include "formats/raw/raw_leftovers.hpp"
-#include "formats/raw_array.hpp"
 #include "system/incomplete.hpp"
 
 namespace weir::storage {

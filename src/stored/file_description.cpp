@@ -163,6 +163,12 @@ Status check_able(const FileDescription& file, const FormatAbilities& able,
         fmt::format("{} arrays are defined in a file of the format {}, which can hold one",
                     file.arrays.size(), format));
   }
+  if (file.in_place && (!able.in_place || file.arrays.size() != 1 || file.arrays.front().grows)) {
+    return invalid_argument(
+        fmt::format("a file of {} arrays in the format {} is written in place from its beginning: "
+                    "only a raw file of one array without steps can be",
+                    file.arrays.size(), format));
+  }
   const bool group_attributes =
       std::any_of(file.groups.begin(), file.groups.end(),
                   [](const GroupDescription& one) { return !one.attributes.empty(); });

@@ -61,6 +61,9 @@ struct ArrayDescription {
   // Codecs that each chunk passes before it is stored; without codecs chunks are stored as in
   // memory. Without chunk_extents, chunk_extents_of() chooses them.
   Pipeline codecs = {};
+  // Why these chunks were chosen, for people; one line or empty. Only raw files keep it, and ranks
+  // do not send it to each other.
+  std::string chunk_reason = {};
 
   friend bool operator==(const ArrayDescription&, const ArrayDescription&) = default;
 };
@@ -72,6 +75,23 @@ struct GroupDescription {
   friend bool operator==(const GroupDescription&, const GroupDescription&) = default;
 };
 
+// How chunks are divided into data files. Arrays are read in the same way; only the number of files
+// differs.
+enum class FileLayout : std::uint8_t { shared, per_aggregator, per_rank };
+
+// The data files of a file that consists of one array without steps.
+struct Placement {
+  FileLayout layout = FileLayout::shared;
+  std::int64_t files = 1;  // 1 if shared
+  // Rotation by which array::Declustering finds the file of a chunk; 0: chunk c is in file c mod
+  // `files`. A file that is laid out gets the best one for its chunks.
+  std::uint64_t turn = 0;
+  // Directories to which the files are assigned in turn; empty: all lie beside the header.
+  std::vector<std::string> directories = {};
+
+  friend bool operator==(const Placement&, const Placement&) = default;
+};
+
 struct FileDescription {
   std::vector<ArrayDescription> arrays;
   // Groups with attributes or without arrays. All other groups follow from the arrays' names.
@@ -81,6 +101,9 @@ struct FileDescription {
   std::int64_t alignment = 0;
   // Striping of the file, or of all files of a folder.
   Striping striping = {};
+  // With a value, the only array is written in place: readers see it as soon as its file is laid
+  // out, and it has no first step.
+  std::optional<Placement> in_place = std::nullopt;
 };
 // NOLINTEND(readability-redundant-member-init)
 
@@ -106,6 +129,7 @@ struct FormatAbilities {
   bool fill = false;
   bool utf32 = false;  // as elements of arrays
   bool scalars_in_chunks = false;
+  bool in_place = false;                          // FileDescription::in_place
   std::span<const std::string_view> codecs = {};  // their names
 };
 

@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
 #include <memory>
 #include <set>
 #include <string>
@@ -65,6 +66,35 @@ TEST(StoredFiles, BytesThatWentNowhereAreAnError) {
       EXPECT_NE(moved.error().text().find(counted), std::string::npos) << moved.error().text();
     }
   }
+}
+
+TEST(StoredFiles, TakeMoreSlicesThanOneCall) {
+  const TestFolder folder;
+  std::vector<std::byte> data = bytes_of(5000, 1);
+  std::vector<Slice> parts;
+  parts.reserve(data.size());
+  for (std::byte& one : data) parts.push_back({&one, 1});
+  StoredFiles files(made_when_written(folder.path("a."), 1, 5000), true, posix_files());
+  FileTraffic traffic;
+  ASSERT_TRUE(files.write(0, parts, 0, traffic).ok());
+  EXPECT_EQ(traffic.calls, 5);
+  std::vector<std::byte> again(5000);
+  const Slice whole{again.data(), 5000};
+  ASSERT_TRUE(files.read(0, {&whole, 1}, 0, traffic).ok());
+  EXPECT_EQ(again, data);
+}
+
+TEST(StoredFiles, TellWhereAFileEnds) {
+  const TestFolder folder;
+  std::ofstream(folder.path("a")) << std::string(100, 'a');
+  StoredFiles files(DataFiles::one(folder.path("a")), false, posix_files());
+  std::vector<std::byte> data(32);
+  const Slice slice{data.data(), 32};
+  FileTraffic traffic;
+  const Status read = files.read(0, {&slice, 1}, 96, traffic);
+  ASSERT_FALSE(read.ok());
+  EXPECT_EQ(read.error().offset, 100);
+  EXPECT_FALSE(files.write(0, {&slice, 1}, 0, traffic).ok());
 }
 
 TEST(StoredFiles, AreMadeWholeByWritingAndMissingUntilThen) {

@@ -8,6 +8,17 @@
 namespace weir::test {
 namespace {
 
+// Returns the text of the error, "" if there is none.
+template <typename Call>
+std::string fails(const Call& call) {
+  try {
+    call();
+  } catch (const Failure& failure) {
+    return failure.what();
+  }
+  return "";
+}
+
 TEST_F(Files, EncodedChunksHoldWhatAnyDistributionWrote) {
   static const std::array<std::int64_t, 2> plane_chunks = {3, 4};
   static const std::array<std::int64_t, 2> plane_shards = {6, 4};
@@ -524,14 +535,6 @@ TEST_F(Files, RefuseAttributesOfWhatIsNotThere) {
 
 TEST_F(Files, RefuseWhatCannotBe) {
   Session session(MPI_COMM_WORLD);
-  const auto fails = [](const auto& call) -> std::string {
-    try {
-      call();
-    } catch (const Failure& failure) {
-      return failure.what();
-    }
-    return "";
-  };
   EXPECT_NE(fails([&] { static_cast<void>(session.create_file(path("a"))); }), "");
   EXPECT_NE(fails([&] { static_cast<void>(session.create_file(path("a"), as("grib"))); }), "");
   EXPECT_NE(fails([&] { static_cast<void>(session.open_file(path("none.nc"))); }), "");
@@ -560,6 +563,57 @@ TEST_F(Files, RefuseWhatCannotBe) {
   EXPECT_NE(fails([&] { static_cast<void>(again.array("none")); }), "");
   EXPECT_NE(fails([&] { again.begin_step(); }), "");
   again.close();
+}
+
+// An array that is opened by itself is the only one of a file of any format.
+TEST_F(Files, OfOneArrayAreOpenedAsArraysAndWrittenInPlace) {
+  for (const std::string format : formats) {
+    SCOPED_TRACE(format);
+    const std::string name = path("one." + format);
+    Session session(MPI_COMM_WORLD);
+    const auto rows = session.distribution(plane, "BLOCK, *");
+    const auto part = numbered_part<std::int32_t>(rows, plane);
+    File file = session.create_file(name, as(format.c_str()));
+    Array grid = file.define<std::int32_t>("grid", plane);
+    file.begin_step();
+    grid.write(rows, part);
+    file.end_step();
+    file.close();
+    Array array = session.open(name);
+    std::vector<std::int32_t> read(rows.elements());
+    array.read(rows, read);
+    EXPECT_EQ(read, part);
+    const auto changed = part_of_step<std::int32_t>(rows, plane, 1, 1);
+    array.write(rows, changed);
+    array.sync();
+    array.close();
+    weir_open_options reading{};
+    reading.read_only = 1;
+    Array again = session.open(name, reading);
+    again.read(rows, read);
+    EXPECT_EQ(read, changed);
+    EXPECT_NE(fails([&] { again.write(rows, part); }), "");
+    again.close();
+  }
+}
+
+TEST_F(Files, OfSeveralArraysOrWithStepsAreNotOpenedAsArrays) {
+  Session session(MPI_COMM_WORLD);
+  for (const bool grows : {false, true}) {
+    const std::string name = path(grows ? "steps.raw" : "two.raw");
+    File file = session.create_file(name);
+    weir_define_options options{};
+    options.steps = grows ? 1 : 0;
+    static_cast<void>(file.define<std::int32_t>("a", plane, options));
+    if (!grows) static_cast<void>(file.define<std::int32_t>("b", plane));
+    file.begin_step();
+    file.end_step();
+    file.close();
+    const std::string told = fails([&] { static_cast<void>(session.open(name)); });
+    EXPECT_NE(told.find("open it with weir_file_open"), std::string::npos) << told;
+    EXPECT_NE(told.find(grows ? "with steps" : "2 arrays"), std::string::npos) << told;
+    session.open_file(name).close();
+  }
 }
 
 }  // namespace

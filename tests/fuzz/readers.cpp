@@ -16,7 +16,6 @@
 #include "formats/cdf/header.hpp"
 #include "formats/format.hpp"
 #include "formats/raw/raw_document.hpp"
-#include "formats/raw_array.hpp"
 #include "formats/test_description.hpp"
 #include "formats/zarr/document.hpp"
 #include "formats/zarr/shards.hpp"
@@ -172,40 +171,35 @@ Complaint read_cdf(Input bytes, const std::string& /*folder*/) {
   return std::nullopt;
 }
 
-Complaint read_raw(Input bytes, const std::string& /*folder*/) {
-  const auto parsed = storage::parse_raw_array(as_text(bytes), "document");
-  if (!parsed) return std::nullopt;
-  const storage::RawArray& array = parsed.value();
-  if (!array.check().ok()) return "an array that cannot be: " + array.check().error().text();
-  const auto again = storage::parse_raw_array(storage::raw_array_json(array), "again");
-  if (!again || again.value() != array) return "what was read is written as something else";
-  const auto grid = array.grid();
-  if (!grid) return "no grid: " + grid.error().text();
-  for (const std::int64_t file : {std::int64_t{0}, array.files - 1}) {
-    if (storage::data_path(array, "/folder/name", file).find("/..") != std::string::npos) {
-      return "its data lie above its folder";
-    }
-  }
-  return std::nullopt;
-}
-
-// A document of several arrays, and data that are as long as it says, up to what is sparse.
+// A document, and data that are as long as it says, up to what is sparse.
 Complaint read_raw_file(Input bytes, const std::string& folder) {
   const std::string path = folder + "/raw";
   const auto parsed = storage::parse_raw_file(as_text(bytes), "document");
   if (parsed) {
-    const auto again =
-        storage::parse_raw_file(storage::raw_file_json(parsed.value()).value(), "again");
-    if (!again || again.value().arrays != parsed.value().arrays) {
+    const storage::RawFile& file = parsed.value();
+    const auto again = storage::parse_raw_file(storage::raw_file_json(file).value(), "again");
+    if (!again || again.value().arrays != file.arrays ||
+        again.value().placement != file.placement) {
       return "what was read is written as something else";
     }
+    const storage::DataFiles paths = file.data_files("/folder/name");
+    for (const std::int64_t number : {std::int64_t{0}, paths.files() - 1}) {
+      if (paths.path(number).find("/..") != std::string::npos) {
+        return "its data lie above its folder";
+      }
+      if (file.data_bytes(number) < 0) return "a data file of a negative length";
+    }
     constexpr std::int64_t most_data_bytes = std::int64_t{1} << 40;
-    const std::int64_t data_bytes = parsed.value().data_bytes();
+    const std::int64_t data_bytes = file.data_bytes();
     put_file(path, {});
     if (data_bytes <= most_data_bytes) {
       std::filesystem::resize_file(path, static_cast<std::uintmax_t>(data_bytes));
     }
-    if (auto complaint = check_map(parsed.value().map(path), data_bytes, false)) return complaint;
+    const bool is_whole = file.placement.layout == storage::FileLayout::shared;
+    if (auto complaint =
+            check_map(file.map(path), is_whole ? std::optional(data_bytes) : std::nullopt, false)) {
+      return complaint;
+    }
   }
   put_file(path + ".json", bytes);
   return open_and_check("raw", path);
@@ -314,7 +308,6 @@ constexpr std::array readers{
     Reader{"cdf", read_cdf, cdf_seeds},
     Reader{"codec", read_codec, codec_seeds},
     Reader{"hdf5", read_hdf5, hdf5_seeds},
-    Reader{"raw", read_raw, raw_seeds},
     Reader{"raw_file", read_raw_file, raw_file_seeds},
     Reader{"texts", read_texts, texts_seeds},
     Reader{"words", read_words, words_seeds},

@@ -23,8 +23,8 @@ struct Reader {
   std::vector<Bytes> (*seeds)(const std::string& folder);
 };
 
-// The readers of this build, by name: cdf, codec, raw, words, zarr, zarr_array, zarr_shard, zarr_v2
-// and, with the library, hdf5.
+// The readers of this build, by name: cdf, codec, raw_file, words, zarr, zarr_array, zarr_shard,
+// zarr_v2 and, with the library, hdf5.
 [[nodiscard]] std::span<const Reader> all_readers();
 [[nodiscard]] const Reader* find_reader(std::string_view name);
 

@@ -14,7 +14,7 @@
 #include "codecs/chunk_coder.hpp"
 #include "formats/additions.hpp"
 #include "formats/format.hpp"
-#include "formats/raw_array.hpp"
+#include "formats/raw/raw_document.hpp"
 #include "formats/test_description.hpp"
 #include "formats/zarr/document.hpp"
 
@@ -116,22 +116,25 @@ std::vector<Bytes> codec_seeds(const std::string& /*folder*/) {
   return seeds;
 }
 
-std::vector<Bytes> raw_seeds(const std::string& /*folder*/) {
-  storage::RawArray contiguous{storage::shape_of({4, 6}),
-                               array::ElementType(array::ElementKind::float64)};
-  storage::RawArray chunked = contiguous;
-  chunked.chunk_extents = array::Indices{2, 3};
-  chunked.layout = storage::FileLayout::per_aggregator;
-  chunked.files = 2;
-  chunked.turn = 3;
-  chunked.directories = {"one", "/two"};
-  return {bytes_of_text(raw_array_json(contiguous)), bytes_of_text(raw_array_json(chunked))};
-}
-
-// Without and with arrays that were added twice, each time behind a step.
+// Documents of each version: of one array, of several files, and without and with arrays that were
+// added twice, each time behind a step.
 std::vector<Bytes> raw_file_seeds(const std::string& folder) {
   const std::string path = example_file("raw", folder);
-  std::vector<Bytes> seeds = {content(path + ".json")};
+  const std::string first =
+      R"({"format": "weir-raw", "version": 1, "shape": [4, 6], "type": "float64",
+          "order": "row-major", "byte_order": "little", "offset": 8, "layout": "shared",
+          "files": 1})";
+  const std::string second =
+      R"({"format": "weir-raw", "version": 2, "shape": [4, 6], "type": "float64",
+          "order": "row-major", "byte_order": "little", "offset": 0, "chunk_shape": [2, 3],
+          "chunk_reason": "given", "layout": "per-aggregator", "files": 2,
+          "turn": "0000000000000003", "directories": ["one", "/two"]})";
+  std::vector<Bytes> seeds = {bytes_of_text(first), bytes_of_text(second)};
+  for (const std::string& one : {first, second}) {
+    const auto file = storage::parse_raw_file(one, "array.json");
+    if (file) seeds.push_back(bytes_of_text(storage::raw_file_json(file.value()).value()));
+  }
+  seeds.push_back(content(path + ".json"));
   const auto format = storage::find_format("raw");
   if (!format) return seeds;
   for (std::int64_t steps = 3; steps <= 4; ++steps) {

@@ -33,7 +33,6 @@ using aggregation::CollectiveSettings;
 using aggregation::MemoryPiece;
 using plan::SharedDistribution;
 using plan::Strategy;
-using storage::RawArray;
 
 inline constexpr std::int64_t element_bytes = 8;
 
@@ -72,12 +71,6 @@ class Collective {
     return outcome;
   }
 
-  auto create_array(const std::string& path, const RawArray& array) {
-    return ask("create_array " + path, [&] { return made_->create_array(path, array); });
-  }
-  auto open_array(const std::string& path, bool writable) {
-    return ask("open_array " + path, [&] { return made_->open_array(path, writable); });
-  }
   auto create_file(const std::string& path, const storage::FileDescription& description,
                    const aggregation::FileSettings& settings) {
     return ask("create_file " + path,
@@ -86,6 +79,14 @@ class Collective {
   auto open_file(const std::string& path, const aggregation::FileSettings& settings,
                  bool writable) {
     return ask("open_file " + path, [&] { return made_->open_file(path, settings, writable); });
+  }
+  // An array that is written in place.
+  auto create_array(const std::string& path, const storage::ArrayDescription& array,
+                    const storage::Placement& placement = {}) {
+    return create_file(path, {.arrays = {array}, .in_place = placement}, in_place(true));
+  }
+  auto open_array(const std::string& path, bool writable) {
+    return open_file(path, in_place(writable), writable);
   }
   auto begin_step(aggregation::StepFile& file) {
     return ask("begin_step", [&] { return made_->begin_step(file); });
@@ -101,9 +102,6 @@ class Collective {
   }
   auto sync(aggregation::OpenArray& file) {
     return make(Call::of("sync"), [&] { return made_->sync(file); });
-  }
-  auto close(aggregation::OpenArray& file) {
-    return make(Call::of("close"), [&] { return made_->close(file); });
   }
   auto begin_write(std::span<const ArrayPart> parts, Status possible = {}) {
     return made_->begin(Call::of("write", std::move(possible)), Direction::write, parts, nullptr);
@@ -121,6 +119,9 @@ class Collective {
   [[nodiscard]] const CollectiveSettings& settings() const { return made_->settings(); }
 
  private:
+  [[nodiscard]] static aggregation::FileSettings in_place(bool writable) {
+    return {.format = "raw", .rewrite = writable, .in_place = true};
+  }
   Collective(MPI_Comm communicator, std::unique_ptr<aggregation::Collective> made)
       : communicator_(communicator), made_(std::move(made)) {}
 
@@ -222,6 +223,11 @@ struct Rows {
   }
   [[nodiscard]] ArrayPart part(aggregation::OpenArray& file) const {
     return {&file, &held, pieces};
+  }
+  // Of the only array of a file.
+  [[nodiscard]] ArrayPart part(aggregation::StepFile& file) const { return part(file.array(0)); }
+  [[nodiscard]] storage::ArrayDescription described() const {
+    return {.name = "rows", .shape = shape, .type = array::ElementKind::int64};
   }
   // Returns the request of this rank's rows without the others.
   [[nodiscard]] aggregation::OwnRegion alone() const {

@@ -57,7 +57,7 @@ TEST_P(LostBytes, AreToldToAllRanks) {
   ASSERT_TRUE(is_ok_on_all_ranks(good));
   ASSERT_TRUE(is_ok_on_all_ranks(bad));
   Rows rows(200);
-  RawArray described{rows.shape, array::ElementKind::int64};
+  storage::ArrayDescription described = rows.described();
   if (is_chunked) described.chunk_extents = array::Indices{3, 50};
   auto made = good.value()->create_array(path("weir-lost"), described);
   ASSERT_TRUE(is_ok_on_all_ranks(made));
@@ -73,12 +73,12 @@ TEST_P(LostBytes, AreToldToAllRanks) {
   const std::string text = status ? "" : status.error().text();
   EXPECT_TRUE(text.starts_with("rank 0: internal error, the library lost bytes")) << text;
   EXPECT_TRUE(is_same_on_all_ranks(text));
-  EXPECT_TRUE(is_ok(bad.value()->close(*opened.value())));
+  EXPECT_TRUE(is_ok(bad.value()->close_file(*opened.value())));
   const std::vector<std::int64_t> before = rows.data;
   rows.data.assign(rows.data.size(), 0);
   EXPECT_TRUE(is_ok(good.value()->read({&part, 1})));
   EXPECT_EQ(rows.data, before);
-  EXPECT_TRUE(is_ok(good.value()->close(*made.value())));
+  EXPECT_TRUE(is_ok(good.value()->close_file(*made.value())));
 }
 
 // What the ranks vote on when a call ends: no rank has failed, and bytes are missing all the same.

@@ -199,7 +199,7 @@ TEST_P(Caches, ThatAreNotCoherentLeaveAllBytesOfAFileToRank0sNode) {
   const auto collective = create(settings);
   ASSERT_TRUE(holds_on_all_ranks(collective != nullptr));
   Rows rows(200);
-  RawArray described{rows.shape, array::ElementKind::int64};
+  storage::ArrayDescription described = rows.described();
   if (is_chunked) described.chunk_extents = array::Indices{3, 50};
   auto made = collective->create_array(path("weir-array"), described);
   ASSERT_TRUE(is_ok_on_all_ranks(made));
@@ -211,9 +211,10 @@ TEST_P(Caches, ThatAreNotCoherentLeaveAllBytesOfAFileToRank0sNode) {
   rows.data.assign(rows.data.size(), 0);
   EXPECT_TRUE(is_ok(collective->read({&part, 1})));
   EXPECT_EQ(rows.data, before);
-  const Status alone = collective->move_alone(*made.value(), Direction::read, rows.alone());
+  const Status alone =
+      collective->move_alone(made.value()->array(0), Direction::read, rows.alone());
   EXPECT_EQ(alone.ok(), all_here_ || is_coherent) << is_ok(alone).message();
-  EXPECT_TRUE(is_ok(collective->close(*made.value())));
+  EXPECT_TRUE(is_ok(collective->close_file(*made.value())));
 }
 
 using DirectStrategy = CollectiveTest;
@@ -224,8 +225,7 @@ TEST_F(DirectStrategy, IsRefusedForWritingByNodesWithoutCoherentCaches) {
   const auto direct = create(settings);
   ASSERT_TRUE(holds_on_all_ranks(direct != nullptr));
   const Rows rows(200);
-  const RawArray described{rows.shape, array::ElementKind::int64};
-  auto made = direct->create_array(path("weir-array"), described);
+  auto made = direct->create_array(path("weir-array"), rows.described());
   ASSERT_TRUE(is_ok_on_all_ranks(made));
   const ArrayPart part = rows.part(*made.value());
   const Status written = direct->write({&part, 1});
@@ -233,13 +233,13 @@ TEST_F(DirectStrategy, IsRefusedForWritingByNodesWithoutCoherentCaches) {
   EXPECT_EQ(written.ok(), ranks_ <= ranks_per_node) << text;
   EXPECT_TRUE(written || text.find("strategy direct: several nodes") != std::string::npos) << text;
   EXPECT_TRUE(is_same_on_all_ranks(text));
-  EXPECT_TRUE(is_ok(direct->close(*made.value())));
+  EXPECT_TRUE(is_ok(direct->close_file(*made.value())));
   // What nobody writes is read by all.
   auto opened = direct->open_array(path("weir-array"), false);
   ASSERT_TRUE(is_ok_on_all_ranks(opened));
   const ArrayPart again = rows.part(*opened.value());
   EXPECT_TRUE(is_ok(direct->read({&again, 1})));
-  EXPECT_TRUE(is_ok(direct->close(*opened.value())));
+  EXPECT_TRUE(is_ok(direct->close_file(*opened.value())));
 }
 
 class FullDisk : public CollectiveTest, public ::testing::WithParamInterface<SettingsCase> {};
@@ -258,8 +258,7 @@ TEST_P(FullDisk, OfOneRankIsToldToAllAndTheNextCallWorks) {
   const auto collective = create(GetParam().settings);
   ASSERT_TRUE(holds_on_all_ranks(collective != nullptr));
   Rows rows(200);  // so that rank 1 has pages of the file for its own
-  const RawArray described{rows.shape, array::ElementKind::int64};
-  auto made = collective->create_array(path("weir-fault"), described);
+  auto made = collective->create_array(path("weir-fault"), rows.described());
   ASSERT_TRUE(is_ok_on_all_ranks(made));
   const ArrayPart part = rows.part(*made.value());
   const Status written = collective->write({&part, 1});
@@ -274,7 +273,7 @@ TEST_P(FullDisk, OfOneRankIsToldToAllAndTheNextCallWorks) {
   rows.data.assign(rows.data.size(), 0);
   EXPECT_TRUE(is_ok(collective->read({&part, 1})));
   EXPECT_EQ(rows.data, before);
-  EXPECT_TRUE(is_ok(collective->close(*made.value())));
+  EXPECT_TRUE(is_ok(collective->close_file(*made.value())));
 }
 
 }  // namespace

@@ -25,12 +25,12 @@ class Requests : public EveryStrategy {};
 INSTANTIATE_TEST_SUITE_P(Settings, Requests, ::testing::ValuesIn(Requests::cases()), name_of_case);
 
 TEST_P(Requests, MayBeOfSeveralArraysAndWaitedForByAHandle) {
-  std::vector<std::unique_ptr<aggregation::OpenArray>> files;
+  std::vector<std::unique_ptr<aggregation::StepFile>> files;
   std::vector<Rows> rows;
   for (const std::int64_t columns : {3, 50, 7}) {
     rows.emplace_back(columns);
-    const RawArray described{rows.back().shape, array::ElementKind::int64};
-    auto made = collective_->create_array(path(fmt::format("weir-{}", columns)), described);
+    auto made =
+        collective_->create_array(path(fmt::format("weir-{}", columns)), rows.back().described());
     ASSERT_TRUE(is_ok_on_all_ranks(made));
     files.push_back(std::move(made).value());
   }
@@ -62,8 +62,7 @@ class Refusals : public EveryStrategy {
   void SetUp() override {
     EveryStrategy::SetUp();
     if (HasFatalFailure()) return;
-    auto made =
-        collective_->create_array(path("weir-array"), {rows_.shape, array::ElementKind::int64});
+    auto made = collective_->create_array(path("weir-array"), rows_.described());
     ASSERT_TRUE(is_ok_on_all_ranks(made));
     file_ = std::move(made).value();
   }
@@ -78,12 +77,12 @@ class Refusals : public EveryStrategy {
   void expect_the_next_call_to_work() {
     const ArrayPart good = part();
     EXPECT_TRUE(is_ok(collective_->write({&good, 1})));
-    EXPECT_TRUE(is_ok(collective_->close(*file_)));
+    EXPECT_TRUE(is_ok(collective_->close_file(*file_)));
   }
   [[nodiscard]] ArrayPart part() const { return rows_.part(*file_); }
 
   const Rows rows_{10};
-  std::unique_ptr<aggregation::OpenArray> file_;
+  std::unique_ptr<aggregation::StepFile> file_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Settings, Refusals, ::testing::ValuesIn(Refusals::cases()), name_of_case);
@@ -125,7 +124,8 @@ TEST_P(Refusals, ASectionThatOneRankAlonePassesIsNamed) {
 TEST_P(Refusals, CallsThatDifferAreTold) {
   if (ranks_ == 1) GTEST_SKIP() << "no other rank makes another call";
   const ArrayPart good = part();
-  const Status mixed = rank_ == 0 ? collective_->sync(*file_) : collective_->write({&good, 1});
+  const Status mixed =
+      rank_ == 0 ? collective_->sync(file_->array(0)) : collective_->write({&good, 1});
   EXPECT_FALSE(mixed.ok());
   const std::string text = mixed ? "" : mixed.error().text();
   EXPECT_NE(text.find("call"), std::string::npos) << text;
@@ -175,13 +175,14 @@ class Columns : public EveryStrategy {
   void SetUp() override {
     EveryStrategy::SetUp();
     if (HasFatalFailure()) return;
-    auto made = collective_->create_array(path("weir-array"), {shape_, array::ElementKind::int64});
+    auto made = collective_->create_array(
+        path("weir-array"), {.name = "a", .shape = shape_, .type = array::ElementKind::int64});
     ASSERT_TRUE(is_ok_on_all_ranks(made));
     file_ = std::move(made).value();
     const ArrayPart all = part();
     EXPECT_TRUE(is_ok(collective_->write({&all, 1})));
   }
-  [[nodiscard]] ArrayPart part() const { return {file_.get(), &held_, {&piece_, 1}}; }
+  [[nodiscard]] ArrayPart part() const { return {&file_->array(0), &held_, {&piece_, 1}}; }
   // Writes `value` to every other column, and expects 1 in the columns between.
   void write(std::span<const ArrayPart> parts, std::int64_t value, bool through_windows) {
     data_.assign(data_.size(), value);
@@ -202,7 +203,7 @@ class Columns : public EveryStrategy {
     std::vector<std::int64_t> expected(data_.size(), 1);
     for (std::size_t i = 0; i < expected.size(); i += 2) expected[i] = value;
     EXPECT_EQ(data_, expected);
-    EXPECT_TRUE(is_ok(collective_->close(*file_)));
+    EXPECT_TRUE(is_ok(collective_->close_file(*file_)));
   }
   static std::int64_t total(std::int64_t mine) {
     MPI_Allreduce(MPI_IN_PLACE, &mine, 1, MPI_INT64_T, MPI_SUM, MPI_COMM_WORLD);
@@ -218,7 +219,7 @@ class Columns : public EveryStrategy {
       array::Layout::packed({2, columns}, element_bytes, array::Order::row_major).value();
   std::vector<std::int64_t> data_ = std::vector<std::int64_t>(2 * columns, 1);
   const MemoryPiece piece_{&layout_, reinterpret_cast<std::byte*>(data_.data())};
-  std::unique_ptr<aggregation::OpenArray> file_;
+  std::unique_ptr<aggregation::StepFile> file_;
 };
 
 INSTANTIATE_TEST_SUITE_P(Settings, Columns, ::testing::ValuesIn(Columns::large()), name_of_case);

@@ -119,28 +119,45 @@ array::Distribution random_distribution(array::Random& random, const array::Shap
       .value();
 }
 
-RawArray random_array(array::Random& random, const array::Shape& shape) {
-  RawArray array{shape, array::ElementKind::int64};
-  array.order = random.order();
-  array.offset = random.between(0, 100);
+// An array, and the data files among which its chunks are divided.
+struct Described {
+  storage::ArrayDescription array;
+  storage::Placement placement;
+
+  // Returns the grid of chunks; one chunk if the array is dense.
+  [[nodiscard]] array::ChunkGrid grid() const {
+    return array::ChunkGrid::create(array.shape,
+                                    array.chunk_extents.value_or(array.shape.extents()))
+        .value();
+  }
+  [[nodiscard]] storage::DataFiles files(const std::string& path) const {
+    return placement.layout == storage::FileLayout::shared
+               ? storage::DataFiles::one(path)
+               : storage::DataFiles::numbered(path, placement.files);
+  }
+};
+
+Described random_array(array::Random& random, const array::Shape& shape) {
+  Described described{
+      {.name = "a", .shape = shape, .type = array::ElementKind::int64, .order = random.order()},
+      {}};
   if (random.chance(50)) {
     array::Indices chunk = shape.extents();
     for (std::int64_t& extent : chunk) extent = random.between(1, extent + 1);
-    array.chunk_extents = chunk;
+    described.array.chunk_extents = chunk;
     if (random.chance(50)) {
-      array.layout = storage::FileLayout::per_aggregator;
-      array.files = random.between(1, 3);
-      // As create_array() settles it.
-      array.turn =
-          array::Declustering::for_grid(array.grid().value(), 1, array.files).turn_per_group();
+      described.placement.layout = storage::FileLayout::per_aggregator;
+      described.placement.files = random.between(1, 3);
     }
   }
-  return array;
+  return described;
 }
 
-std::int64_t element_in_files(const RawArray& array, const std::vector<std::vector<char>>& files,
+std::int64_t element_in_files(const Described& described,
+                              const std::vector<std::vector<char>>& files,
                               const array::Indices& index) {
-  const auto grid = array.grid().value();
+  const auto grid = described.grid();
+  const auto count = static_cast<std::int64_t>(files.size());
   const std::int64_t chunk = grid.chunk_of(index);
   const array::Box box = grid.box(chunk);
   std::int64_t slot = element_bytes;
@@ -148,10 +165,12 @@ std::int64_t element_in_files(const RawArray& array, const std::vector<std::vect
   array::Indices inside = index;
   for (int d = 0; d < inside.size(); ++d) inside[d] -= box.lower[d];
   const auto extents = array::Shape::create(box.extent).value();
-  const std::int64_t at = array.offset + chunk / array.files * slot +
-                          element_bytes * array::linear_number(extents, array.order, inside);
+  const std::int64_t at =
+      chunk / count * slot +
+      element_bytes * array::linear_number(extents, described.array.order, inside);
+  const auto spread = array::Declustering::for_grid(grid, 1, count);
   const std::vector<char>& file =
-      files[static_cast<std::size_t>(array.declustering().holder(chunk))];
+      files[count == 1 ? 0 : static_cast<std::size_t>(spread.holder(chunk))];
   std::int64_t value = -1;
   if (at + element_bytes <= static_cast<std::int64_t>(file.size())) {
     std::memcpy(&value, file.data() + at, element_bytes);
@@ -167,15 +186,15 @@ class Tested {
     reference_.resize(static_cast<std::size_t>(shape().elements()));
   }
 
-  [[nodiscard]] const array::Shape& shape() const { return described_.shape; }
-  [[nodiscard]] const RawArray& described() const { return described_; }
+  [[nodiscard]] const array::Shape& shape() const { return described_.array.shape; }
+  [[nodiscard]] const Described& described() const { return described_; }
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::int64_t& at(const array::Indices& index) {
     const auto place = array::linear_number(shape(), array::Order::row_major, index);
     return reference_[static_cast<std::size_t>(place)];
   }
 
-  std::unique_ptr<aggregation::OpenArray> file;
+  std::unique_ptr<aggregation::StepFile> file;
 
  private:
   static array::Shape shape_of(array::Random& random) {
@@ -185,7 +204,7 @@ class Tested {
   }
 
   std::string path_;
-  RawArray described_;
+  Described described_;
   std::vector<std::int64_t> reference_;
 };
 
@@ -206,8 +225,8 @@ Status transfer(Collective& collective, Direction direction, std::vector<Tested>
   std::vector<ArrayPart> parts;
   parts.reserve(arrays.size());
   for (std::size_t i = 0; i < arrays.size(); ++i) {
-    parts.push_back(
-        {arrays[i].file.get(), &passed[i]->held, passed[i]->memory.pieces, &passed[i]->section});
+    parts.push_back({&arrays[i].file->array(0), &passed[i]->held, passed[i]->memory.pieces,
+                     &passed[i]->section});
   }
   return direction == Direction::write ? collective.write(parts) : collective.read(parts);
 }
@@ -244,11 +263,11 @@ void write_step(Collective& collective, array::Random& random, std::vector<Teste
 }
 
 void compare_files(Tested& tested) {
-  const RawArray& described = tested.described();
+  const Described& described = tested.described();
+  const storage::DataFiles paths = described.files(tested.path());
   std::vector<std::vector<char>> files;
-  files.reserve(static_cast<std::size_t>(described.files));
-  for (std::int64_t number = 0; number < described.files; ++number) {
-    files.push_back(content_of<char>(storage::data_path(described, tested.path(), number)));
+  for (std::int64_t number = 0; number < paths.files(); ++number) {
+    files.push_back(content_of<char>(paths.path(number)));
   }
   std::int64_t wrong = 0;
   for (const array::Indices& index : array::all_elements(tested.shape())) {
@@ -288,21 +307,23 @@ void round_trip(Collective& collective, const std::string& path, std::uint64_t s
   std::vector<Tested> arrays;
   for (std::int64_t count = random.between(1, 3); count > 0; --count) {
     arrays.emplace_back(random, fmt::format("{}-{}", path, count));
-    auto created = collective.create_array(arrays.back().path(), arrays.back().described());
+    const Described& described = arrays.back().described();
+    auto created =
+        collective.create_array(arrays.back().path(), described.array, described.placement);
     ASSERT_TRUE(is_ok_on_all_ranks(created));
     arrays.back().file = std::move(created).value();
   }
   for (std::int64_t step = 1; step <= 2; ++step) write_step(collective, random, arrays, step);
   for (Tested& one : arrays) {
-    EXPECT_TRUE(is_ok(collective.sync(*one.file)));
-    EXPECT_TRUE(is_ok(collective.close(*one.file)));
+    EXPECT_TRUE(is_ok(collective.sync(one.file->array(0))));
+    EXPECT_TRUE(is_ok(collective.close_file(*one.file)));
     if (rank_of_world() == 0) compare_files(one);
     auto opened = collective.open_array(one.path(), false);
     ASSERT_TRUE(is_ok_on_all_ranks(opened));
     one.file = std::move(opened).value();
   }
   read_step(collective, random, arrays);
-  for (const Tested& one : arrays) EXPECT_TRUE(is_ok(collective.close(*one.file)));
+  for (const Tested& one : arrays) EXPECT_TRUE(is_ok(collective.close_file(*one.file)));
 }
 
 class RoundTrips : public EveryStrategy {

@@ -111,15 +111,16 @@ void Overlap::expect_messages_to_go_on(bool writing) {
       array::Layout::packed({1, columns}, sizeof(std::int64_t), array::Order::row_major).value();
   std::vector<std::int64_t> data(columns, rank + 1);
   const MemoryPiece memory{&layout, reinterpret_cast<std::byte*>(data.data())};
-  auto made = plain.value()->create_array(path("array"), {shape, array::ElementKind::int64});
+  auto made = plain.value()->create_array(
+      path("array"), {.name = "array", .shape = shape, .type = array::ElementKind::int64});
   ASSERT_TRUE(is_ok_on_all_ranks(made));
-  const ArrayPart all_of_it{made.value().get(), &held, {&memory, 1}};
+  const ArrayPart all_of_it{&made.value()->array(0), &held, {&memory, 1}};
   if (!writing) {
     EXPECT_TRUE(is_ok(plain.value()->write({&all_of_it, 1})));
   }
   auto opened = collective.value()->open_array(path("array"), true);
   ASSERT_TRUE(is_ok_on_all_ranks(opened));
-  const ArrayPart part{opened.value().get(), &held, {&memory, 1}};
+  const ArrayPart part{&opened.value()->array(0), &held, {&memory, 1}};
 
   MPI_Request request = MPI_REQUEST_NULL;
   if (rank == 0) {
@@ -137,8 +138,8 @@ void Overlap::expect_messages_to_go_on(bool writing) {
     EXPECT_TRUE(is_ok(plain.value()->read({&all_of_it, 1})));
   }
   EXPECT_TRUE(data == std::vector<std::int64_t>(columns, rank + 1)) << "other data";
-  EXPECT_TRUE(is_ok(collective.value()->close(*opened.value())));
-  EXPECT_TRUE(is_ok(plain.value()->close(*made.value())));
+  EXPECT_TRUE(is_ok(collective.value()->close_file(*opened.value())));
+  EXPECT_TRUE(is_ok(plain.value()->close_file(*made.value())));
 }
 
 TEST_F(Overlap, AMessageComesInWhileAnAggregatorWrites) { expect_messages_to_go_on(true); }

@@ -1,34 +1,20 @@
-// Reads the members of a raw array's or file's document.
+// Reads the members of a raw file's document.
 #pragma once
 
 #include <fmt/format.h>
 
 #include <charconv>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
-#include "array/element_type.hpp"
-#include "array/layout.hpp"
 #include "array/per_dimension.hpp"
-#include "array/shape.hpp"
 #include "common/status.hpp"
 #include "formats/json.hpp"
-#include "stored/file_description.hpp"
 
 namespace weir::storage {
-
-// Properties of an array that documents of raw arrays and of raw files describe in the same way.
-struct DocumentedArray {
-  array::Shape shape;
-  array::ElementType type;
-  array::Order order = array::Order::row_major;
-  std::int64_t offset = 0;
-  std::optional<array::Indices> chunk_extents;
-};
 
 // Reads one object. The first problem that is found becomes the error, which names `source`.
 class DocumentReader {
@@ -97,34 +83,6 @@ class DocumentReader {
       }
     }
     return texts;
-  }
-  // Reads an array's properties. Also fails if a problem was found before.
-  Result<DocumentedArray> documented_array() {
-    const Json* const shape_list = member("shape");
-    const auto extents = shape_list != nullptr ? list(*shape_list, "shape") : array::Indices();
-    const std::string type_name = text("type");
-    const std::string order = text("order");
-    if (order != "row-major" && order != "column-major") {
-      refuse(fmt::format("\"order\" is \"{}\", not \"row-major\" or \"column-major\"",
-                         printable(order)));
-    }
-    if (const std::string bytes = text("byte_order"); bytes != "little") {
-      refuse(fmt::format("\"byte_order\" is \"{}\"; only \"little\" is read", printable(bytes)));
-    }
-    const std::int64_t offset = whole("offset");
-    std::optional<array::Indices> chunks;
-    if (const auto found = document_.find("chunk_shape"); found != document_.end()) {
-      chunks = list(*found, "chunk_shape");
-    }
-    if (!status_.ok()) return status_.error();
-    const auto shape = array::Shape::create(extents);
-    if (!shape) return error("\"shape\": " + shape.error().message);
-    const auto type = array::ElementType::parse(type_name);
-    if (!type) return error("\"type\": " + printable(type.error().message));
-    return DocumentedArray{
-        shape.value(), type.value(),
-        order == "row-major" ? array::Order::row_major : array::Order::column_major, offset,
-        chunks};
   }
   const Json* member(const char* name) {
     const auto found = document_.find(name);

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <numeric>
 #include <utility>
 
 #include "array/number_theory.hpp"
 #include "common/checked.hpp"
 #include "common/page.hpp"
+#include "formats/text_bytes.hpp"
 
 namespace weir::storage {
 namespace {
@@ -18,6 +20,8 @@ using array::divide_up;
 
 constexpr std::int64_t least_alignment = 64;
 constexpr std::int64_t most_steps_in_record = std::int64_t{1} << 20;
+constexpr std::int64_t most_files = std::int64_t{1} << 20;
+constexpr std::size_t longest_directory = 3072;  // leaves room for a file name within system limits
 // Chunks that are not at equal distances need a table with an entry for each record, which all
 // ranks receive at each step. This limit for all arrays together is about 10 MiB.
 constexpr std::int64_t most_places_in_tables = std::int64_t{1} << 18;
@@ -58,12 +62,22 @@ std::optional<std::int64_t> bytes_in_record(const ArrayDescription& one,
              : row;
 }
 
-std::optional<std::int64_t> fixed_bytes(const ArrayDescription& one) {
+// Returns the bytes of an array that does not grow in a data file, by default in the one that holds
+// most of it; nothing on overflow.
+std::optional<std::int64_t> fixed_bytes(const ArrayDescription& one,
+                                        const Placement& placement = {},
+                                        std::optional<std::int64_t> file = std::nullopt) {
   if (!one.chunk_extents) return one.shape.elements() * one.type.bytes();
   const auto grid = array::ChunkGrid::create(one.shape, *one.chunk_extents);
   if (!grid) return std::nullopt;
   const auto slot = bytes_of(grid.value().chunk_extents(), one.type);
-  return slot ? checked_multiply(*slot, grid.value().chunks()) : slot;
+  const std::int64_t chunks = grid.value().chunks();
+  std::int64_t slots = chunks / placement.files;
+  const auto last_of = [&](std::int64_t number) {
+    return array::Declustering::turning(placement.files, placement.turn).number(number, slots);
+  };
+  if (chunks % placement.files > 0 && (!file || last_of(*file) < chunks)) ++slots;
+  return slot ? checked_multiply(*slot, slots) : slot;
 }
 
 Error too_long(const std::string& name) {
@@ -71,14 +85,15 @@ Error too_long(const std::string& name) {
       fmt::format("array \"{}\" ends beyond 2^63 bytes in a raw file", printable(name)));
 }
 
-ExtentMap map_of_fixed(const RawFileArray& one, ExtentMap map) {
+ExtentMap map_of_fixed(const RawFileArray& one, const Placement& placement, ExtentMap map) {
   if (!one.description.chunk_extents) {
     map.extents = DenseExtents{one.offset};
     return map;
   }
   const auto grid = array::ChunkGrid::create(map.shape, *one.description.chunk_extents).value();
   const std::int64_t slot = bytes_of(grid.chunk_extents(), map.type).value();
-  map.extents = ChunkExtents{grid, std::nullopt, SlotsInTurn{1, one.offset, slot}};
+  map.extents = ChunkExtents{grid, std::nullopt,
+                             SlotsInTurn{placement.files, one.offset, slot, placement.turn}};
   return map;
 }
 
@@ -185,7 +200,8 @@ const FormatAbilities& raw_abilities() {
                                          .growing = true,
                                          .column_major_chunks = true,
                                          .fill = true,
-                                         .utf32 = true};
+                                         .utf32 = true,
+                                         .in_place = true};
   return abilities;
 }
 
@@ -226,11 +242,11 @@ Status RawFile::set_steps(std::int64_t steps) {
   return check();
 }
 
-std::int64_t RawFile::data_bytes() const {
+std::int64_t RawFile::data_bytes(std::int64_t file) const {
   std::int64_t end = 0;
   for (const RawFileArray& one : arrays) {
     if (one.description.grows) continue;
-    end = std::max(end, one.offset + fixed_bytes(one.description).value());
+    end = std::max(end, one.offset + fixed_bytes(one.description, placement, file).value());
   }
   const std::int64_t all = steps().value_or(0);
   if (!later.empty()) {
@@ -242,6 +258,57 @@ std::int64_t RawFile::data_bytes() const {
   }
   if (all == 0) return end;
   return std::max(end, records.offset + divide_up(all, records.steps) * records.bytes);
+}
+
+Status check_directory_name(const std::string& name) {
+  const auto wrong = [&](const char* rule) {
+    return invalid_argument(fmt::format("directory '{}': {}", printable(name), rule));
+  };
+  if (name.empty()) return wrong("give a name; the folder of the array itself is \"./\"");
+  if (name.size() > longest_directory) return wrong("its name is too long");
+  if (std::any_of(name.begin(), name.end(),
+                  [](unsigned char c) { return c < 0x20 || c == 0x7f; })) {
+    return wrong("a name has no control characters");
+  }
+  for (const auto& part : std::filesystem::path(name)) {
+    if (part == "..") return wrong("a name may not lead upwards (..); give it in full");
+  }
+  if (!utf32_of_utf8(name)) {
+    return wrong("its name is not in UTF-8, as the array's document needs it");
+  }
+  return {};
+}
+
+Status RawFile::check_placement() const {
+  const std::int64_t files = placement.files;
+  const std::vector<std::string>& directories = placement.directories;
+  if (files < 1 || files > most_files) {
+    return invalid_argument(fmt::format("{} files: give 1 to {}", files, most_files));
+  }
+  const bool is_shared = placement.layout == FileLayout::shared;
+  if (files > 1 && (is_shared || arrays.empty() || !arrays.front().description.chunk_extents)) {
+    return invalid_argument(fmt::format(
+        "{} files: only chunks are spread over files, in the layout per-aggregator or per-rank",
+        files));
+  }
+  if (!is_shared && (arrays.size() != 1 || arrays.front().description.grows)) {
+    return invalid_argument(
+        fmt::format("{} files of {} arrays: only one array without steps is spread over files",
+                    files, arrays.size()));
+  }
+  if (!directories.empty() && is_shared) {
+    return invalid_argument(fmt::format(
+        "{} directories for one shared file: they are for the layouts per-aggregator and per-rank",
+        directories.size()));
+  }
+  if (directories.size() > std::size_t{most_directories}) {
+    return invalid_argument(
+        fmt::format("{} directories: give at most {}", directories.size(), most_directories));
+  }
+  for (const std::string& name : directories) {
+    if (Status possible = check_directory_name(name); !possible.ok()) return possible;
+  }
+  return {};
 }
 
 Status RawFile::check_later() const {
@@ -283,6 +350,7 @@ Status RawFile::check() const {
                         records.steps <= most_steps_in_record;
   if (!possible) return invalid_argument("its records are none");
   if (Status fine = check_later(); !fine.ok()) return fine;
+  if (Status fine = check_placement(); !fine.ok()) return fine;
   const std::int64_t all = steps().value_or(0);
   const std::int64_t count = divide_up(all, records.steps);
   const auto bytes = checked_multiply(count, records.bytes);
@@ -291,7 +359,8 @@ Status RawFile::check() const {
   for (const RawFileArray& one : arrays) {
     const ArrayDescription& about = one.description;
     if (one.offset < 0) return invalid_argument("an offset is negative");
-    const auto own = about.grows ? bytes_in_record(about, records.steps) : fixed_bytes(about);
+    const auto own =
+        about.grows ? bytes_in_record(about, records.steps) : fixed_bytes(about, placement);
     const auto end = own ? checked_add(*own, one.offset) : own;
     if (!end) return too_long(about.name);
     if (!about.grows) continue;
@@ -326,6 +395,11 @@ Status RawFile::check() const {
   return {};
 }
 
+DataFiles RawFile::data_files(const std::string& data) const {
+  if (placement.layout == FileLayout::shared) return DataFiles::one(data);
+  return DataFiles::numbered(data, placement.files, placement.directories);
+}
+
 FileMap RawFile::map(const std::string& data) const {
   FileMap made;
   made.groups = groups;
@@ -335,10 +409,10 @@ FileMap RawFile::map(const std::string& data) const {
     ExtentMap map{.shape = about.shape,
                   .type = about.type,
                   .order = about.order,
-                  .files = DataFiles::one(data),
+                  .files = data_files(data),
                   .extents = RecordExtents{records.offset + one.offset, records.bytes}};
     if (!about.grows) {
-      map = map_of_fixed(one, std::move(map));
+      map = map_of_fixed(one, placement, std::move(map));
     } else if (!later.empty()) {
       map = map_of_later(one, *this, std::move(map));
     } else if (about.chunk_extents || records.steps > 1) {
@@ -430,7 +504,14 @@ Result<RawFile> place_raw_arrays(const FileDescription& file) {
   RawFile placed;
   placed.groups = file.groups;
   for (const ArrayDescription& one : file.arrays) placed.arrays.push_back({one, 0});
+  if (file.in_place) placed.placement = *file.in_place;
   if (Status fine = place_from(placed, 0, file.alignment); !fine.ok()) return fine.error();
+  if (placed.placement.files > 1) {
+    const ArrayDescription& about = placed.arrays.front().description;
+    const auto grid = array::ChunkGrid::create(about.shape, *about.chunk_extents).value();
+    placed.placement.turn =
+        array::Declustering::for_grid(grid, 1, placed.placement.files).turn_per_group();
+  }
   return placed;
 }
 

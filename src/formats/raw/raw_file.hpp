@@ -1,5 +1,5 @@
-// A raw file of several arrays: their places in the single data file PATH, which has the elements
-// in native (little-endian) form and nothing else.
+// A raw file: the places of its arrays in the data file PATH, which has the elements in native
+// (little-endian) form and nothing else.
 //
 // Arrays that do not grow come first. They are dense or chunked; chunk c is in slot c, packed in
 // its own extents, in a slot with room for a whole chunk. Records of equal length follow. Each
@@ -10,6 +10,14 @@
 // Arrays that are added to a file with steps lie behind these steps: first those that do not grow,
 // then longer records, for all later steps. The earlier steps of a new array that grows are not in
 // the file.
+//
+// A file of one array that does not grow may have several data files PATH.0, PATH.1 and so on. Of
+// each group of F consecutive chunks, F being the number of files, one is in each file; chunk c is
+// in slot c div F of its file. The order of a group's files is rotated from group to group
+// (array/declustering.hpp), so that sections spread over the files. The files may lie in several
+// directories. A relative directory begins at the folder of the document and cannot leave it. A
+// file without absolute directories can therefore be moved as a whole, and its document leads
+// nowhere else. No directory's name may contain "..".
 #pragma once
 
 #include <cstdint>
@@ -50,6 +58,10 @@ struct RawLaterRecords {
 
 // Largest number of later records of a file. Each adds a place to every array that grows.
 inline constexpr std::size_t most_later_records = 256;
+// Largest number of directories in which data files lie.
+inline constexpr std::int64_t most_directories = std::int64_t{1} << 12;
+// Fails on a name that a document cannot hold: empty, too long, leading upwards, or not in UTF-8.
+[[nodiscard]] Status check_directory_name(const std::string& name);
 
 struct RawFile {
   std::vector<RawFileArray> arrays;
@@ -62,24 +74,29 @@ struct RawFile {
   // The data file still has its temporary name, if a file of that name exists: for a new file the
   // document is renamed into place first, and then the data.
   bool renaming = false;
+  Placement placement = {};  // NOLINT(readability-redundant-member-init)
 
   // Returns the number of steps of the arrays that grow; nothing if no array grows.
   [[nodiscard]] std::optional<std::int64_t> steps() const;
   // Sets the number of steps of every array that grows. The records of dropped steps are used for
   // the next steps.
   [[nodiscard]] Status set_steps(std::int64_t steps);
-  // Returns the length that the data file must have. check() must have accepted the file.
-  [[nodiscard]] std::int64_t data_bytes() const;
+  // Returns the length that data file number `file` must have. check() must have accepted the file.
+  [[nodiscard]] std::int64_t data_bytes(std::int64_t file = 0) const;
   // Fails on invalid values: arrays that no format can have, different numbers of steps, places
-  // that overlap the records' ends or end beyond 2^63 - 1 bytes.
+  // that overlap the records' ends or end beyond 2^63 - 1 bytes, several data files of something
+  // else than one array in chunks, more than 2^20 of them, directories for a single one.
   [[nodiscard]] Status check() const;
-  // Returns the map for the data file `data`.
+  // Returns the map for the data file `data`, or for several whose names begin with it.
   [[nodiscard]] FileMap map(const std::string& data) const;
+  // Returns the paths of the data files, likewise.
+  [[nodiscard]] DataFiles data_files(const std::string& data) const;
   // Returns the bytes of the record that holds a step.
   [[nodiscard]] std::int64_t bytes_of_record(std::int64_t step) const;
 
  private:
   [[nodiscard]] Status check_later() const;
+  [[nodiscard]] Status check_placement() const;
 };
 
 [[nodiscard]] const FormatAbilities& raw_abilities();

@@ -9,13 +9,14 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <set>
 #include <utility>
 
+#include "checksums/sums_file.hpp"
 #include "common/checked.hpp"
 #include "formats/additions.hpp"
 #include "formats/attribute_json.hpp"
@@ -24,7 +25,6 @@
 #include "formats/raw/raw_document.hpp"
 #include "formats/raw/raw_file.hpp"
 #include "formats/raw/raw_leftovers.hpp"
-#include "formats/raw_files.hpp"
 #include "formats/stored_attributes.hpp"
 #include "sections/write_section.hpp"
 #include "system/file.hpp"
@@ -35,8 +35,6 @@
 
 namespace weir::storage {
 namespace {
-
-constexpr const char* sidecar_suffix = ".json";  // the suffix of sidecar_path()
 
 Result<std::int64_t> length_of(const std::string& path) {
   struct stat information {};
@@ -73,30 +71,33 @@ Status write_zeros(const File& file, const RawRange& range) {
   return {};
 }
 
-// Returns the text of the document. A text that is longer than any document is too long to be
-// parsed.
-Result<std::string> read_document(const std::string& path) {
-  return read_text_file(sidecar_path(path), most_raw_file_document_bytes);
+// Reads the document. A text that is longer than any document is too long to be parsed.
+Result<RawFile> read_document(const std::string& path) {
+  const auto text = read_text_file(sidecar_path(path), most_raw_document_bytes);
+  if (!text) return text.error();
+  return parse_raw_file(text.value(), sidecar_path(path));
 }
 
-// Returns whether the document is of a single array; such documents are short.
-bool is_of_one_array(const std::string& text) {
-  return text.size() <= most_document_bytes && !is_raw_file_json(text);
-}
-
-// Returns the map of a raw array that raw_files.hpp describes, as a file with that one array.
-Result<FileMap> map_of_one_array(const std::string& path) {
-  const auto raw = open_raw_files(path);
-  if (!raw) return raw.error();
-  const RawArray& array = raw.value();
-  FileMap map;
-  map.arrays.push_back({{.name = std::filesystem::path(path).filename().string(),
-                         .shape = array.shape,
-                         .type = array.type,
-                         .order = array.order,
-                         .chunk_extents = array.chunk_extents},
-                        extent_map_of(array, path)});
-  return map;
+// Fails if a data file is shorter than the document tells. Of several files, one in each directory
+// and the last are looked at.
+Status check_lengths(const RawFile& file, const std::string& data) {
+  const DataFiles paths = file.data_files(data);
+  const auto check = [&](std::int64_t number) -> Status {
+    const std::string path = paths.path(number);
+    const auto length = length_of(path);
+    if (!length) return length.error();
+    const std::int64_t expected = file.data_bytes(number);
+    if (length.value() >= expected) return {};
+    return Error(
+        ErrorCode::corrupt,
+        fmt::format("the file has {} bytes, its document tells of {}", length.value(), expected),
+        path);
+  };
+  const auto directories = std::max<std::int64_t>(1, std::ssize(file.placement.directories));
+  const std::int64_t last = paths.files() - 1;
+  Status status = check(last);
+  for (std::int64_t n = 0; status.ok() && n < std::min(directories, last); ++n) status = check(n);
+  return status;
 }
 
 Status check_for_raw(const FileDescription& file) {
@@ -112,15 +113,35 @@ Status check_for_raw(const FileDescription& file) {
 // Fails if the document's name is used by something that does not belong to a raw file.
 Status check_is_of_raw(const std::string& path) {
   const std::string document = sidecar_path(path);
-  if (is_on_disk(document)) {
-    const auto text = read_document(path);
-    if (!text) return text.error();
-    if (!parse_raw_file(text.value(), document) && !parse_raw_array(text.value(), document)) {
-      return Error(ErrorCode::corrupt,
-                   "this name is needed for a raw file's document, and is something else; remove "
-                   "it or give another name",
-                   document);
-    }
+  if (!is_on_disk(document) || is_weirs_document(path)) return {};
+  return Error(ErrorCode::corrupt,
+               "this name is needed for a raw file's document, and is something else; remove it or "
+               "give another name",
+               document);
+}
+
+// Makes the data files of an array that is written in place, with their names and their full length
+// (without taking up space). An earlier document is removed before, and the new one is written
+// after them, so that an array with a document has its files.
+Status make_data_files(const RawFile& file, const std::string& path, const Striping& striping) {
+  Status removed = drop_replaced_document(path);
+  if (removed.ok()) removed = remove_file(sidecar_path(path));
+  // The checksums of an earlier file would declare the new data damaged.
+  if (removed.ok()) removed = remove_sums(sums_path(path), StepDurability::none);
+  if (!removed.ok()) return removed;
+  const DataFiles paths = file.data_files(path);
+  for (std::int64_t number = 0; number < paths.files(); ++number) {
+    const std::string name = paths.path(number);
+    // The file is removed instead of emptied. A process that has the file of an earlier array open
+    // keeps that file, and emptying a file would not change its striping.
+    Status made = remove_file(committed_path(name));
+    if (made.ok()) made = make_striped_file(name, striping);
+    if (!made.ok()) return made;
+    auto data = File::open(name, {.read = false, .write = true, .create = true, .truncate = true});
+    if (!data) return data.error();
+    made = data.value().set_length(file.data_bytes(number));
+    if (made.ok()) made = data.value().close();
+    if (!made.ok()) return made;
   }
   return {};
 }
@@ -153,7 +174,7 @@ class RawFormat final : public Format {
   }
 
   Result<Room> lay_out(const FileDescription& given, const std::string& path) const override {
-    const FileDescription description = with_dimension_names(given);
+    const FileDescription description = given.in_place ? given : with_dimension_names(given);
     if (Status fine = check_description(description, abilities(), name()); !fine.ok()) {
       return fine.error();
     }
@@ -161,6 +182,7 @@ class RawFormat final : public Format {
     if (Status fine = check_stored_attributes(description, *this); !fine.ok()) return fine.error();
     auto file = place_raw_arrays(description);
     if (!file) return file.error();
+    if (description.in_place) return lay_out_in_place(file.value(), path, description.striping);
     const auto texts = documents_of(file.value());
     if (!texts) return texts.error();
     if (Status clear = check_is_of_raw(path); !clear.ok()) return clear.error();
@@ -178,20 +200,10 @@ class RawFormat final : public Format {
   }
 
   Result<FileMap> open(const std::string& path) const override {
-    const auto text = read_document(path);
-    if (!text) return text.error();
-    if (is_of_one_array(text.value())) return map_of_one_array(path);
-    const auto file = parse_raw_file(text.value(), sidecar_path(path));
+    const auto file = read_document(path);
     if (!file) return file.error();
     const std::string data = data_of(file.value(), path);
-    const auto length = length_of(data);
-    if (!length) return length.error();
-    if (length.value() < file.value().data_bytes()) {
-      return Error(ErrorCode::corrupt,
-                   fmt::format("the file has {} bytes, its document tells of {}", length.value(),
-                               file.value().data_bytes()),
-                   data);
-    }
+    if (Status whole = check_lengths(file.value(), data); !whole.ok()) return whole.error();
     return file.value().map(data);
   }
 
@@ -243,14 +255,14 @@ class RawFormat final : public Format {
   }
 
   Result<HeaderUpdate> add(const std::string& path, const Additions& added) const override {
-    const auto text = read_document(path);
-    if (!text) return text.error();
-    if (is_of_one_array(text.value())) {
-      return invalid_argument(
-          "a raw array alone, to which nothing can be added: convert it to a raw file");
-    }
-    auto file = parse_raw_file(text.value(), sidecar_path(path));
+    auto file = read_document(path);
     if (!file) return file.error();
+    if (file.value().placement.layout != FileLayout::shared) {
+      return invalid_argument(
+          "the file's only array lies in several data files, and nothing can be added to it: "
+          "convert it to a raw file with weir convert",
+          path);
+    }
     if (Status fine = check_for_raw({.arrays = added.arrays}); !fine.ok()) return fine.error();
     if (Status finished = finish_raw_renaming(path, file.value()); !finished.ok()) {
       return finished.error();
@@ -285,11 +297,9 @@ class RawFormat final : public Format {
 
   Result<std::vector<std::string>> unfinished(const std::string& path) const override {
     std::vector<std::string> lines;
-    const auto text = read_document(path);
-    if (!text) return text.error();
-    if (is_of_one_array(text.value())) return lines;
-    const auto file = parse_raw_file(text.value(), sidecar_path(path));
+    const auto file = read_document(path);
     if (!file) return file.error();
+    if (file.value().placement.layout != FileLayout::shared) return lines;
     const std::string data = data_of(file.value(), path);
     if (file.value().renaming) {
       lines.push_back(fmt::format("its document was not written for the last time: the data are {}",
@@ -311,6 +321,18 @@ class RawFormat final : public Format {
   }
 
  private:
+  static Result<Room> lay_out_in_place(const RawFile& file, const std::string& path,
+                                       const Striping& striping) {
+    auto text = raw_file_json(file);
+    if (!text) return text.error();
+    Status made = check_is_of_raw(path);
+    if (made.ok()) made = make_data_files(file, path, striping);
+    if (!made.ok()) return made.error();
+    return Room{
+        file.map(path),
+        {.made = {}, .changes = {SidecarReplacement{sidecar_suffix, std::move(text).value()}}}};
+  }
+
   static void enter_attributes(const std::vector<GroupDescription>& owners, RawFile& file) {
     for (const GroupDescription& owner : owners) {
       const auto array =
@@ -382,13 +404,10 @@ class RawFormat final : public Format {
   }
 
   static Result<RawFile> growing_file(const std::string& path) {
-    const auto text = read_document(path);
-    if (!text) return text.error();
-    Error none = invalid_argument("no array of this file grows");
-    none.file = path;
-    if (is_of_one_array(text.value())) return none;
-    auto file = parse_raw_file(text.value(), sidecar_path(path));
-    if (file && !file.value().steps()) return none;
+    auto file = read_document(path);
+    if (file && !file.value().steps()) {
+      return invalid_argument("no array of this file grows", path);
+    }
     return file;
   }
 
@@ -403,6 +422,19 @@ class RawFormat final : public Format {
 };
 
 }  // namespace
+
+Status sync_raw_names(const std::string& path, const DataFiles& files) {
+  if (Status synced = sync_path(sidecar_path(path)); !synced.ok()) return synced;
+  std::set<std::string> folders = {folder_of(sidecar_path(path))};
+  const auto directories = std::max<std::int64_t>(1, std::ssize(files.parts().directories));
+  for (std::int64_t number = 0; number < std::min(files.files(), directories); ++number) {
+    folders.insert(folder_of(files.path(number)));
+  }
+  for (const std::string& folder : folders) {
+    if (Status synced = sync_folder(folder); !synced.ok()) return synced;
+  }
+  return {};
+}
 
 const Format* raw_format() {
   static const RawFormat format;

@@ -3,15 +3,18 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "formats/additions.hpp"
 #include "formats/open_any.hpp"
 #include "formats/raw/raw_document.hpp"
 #include "formats/raw/raw_leftovers.hpp"
-#include "formats/raw_files.hpp"
 #include "formats/test_description.hpp"
 #include "formats/test_transfer.hpp"
 #include "formats/unfinished.hpp"
@@ -99,7 +102,7 @@ TEST(RawFormat, RefusesDocumentsThatCannotBe) {
     EXPECT_EQ(parsed.error().code, ErrorCode::corrupt);
     EXPECT_EQ(parsed.error().text().find('\n'), std::string::npos);
   };
-  refused("\"version\": 3", "\"version\": 5");
+  refused("\"version\": 3", "\"version\": 6");
   refused("\"steps\": 1", "\"steps\": 0");
   refused("\"steps\": 1", "\"steps\": 4611686018427387904");
   refused("\"bytes\": ", "\"bytes\": 1, \"b\": ");
@@ -124,23 +127,40 @@ TEST(RawFormat, RefusesDataThatAreTooShort) {
   EXPECT_EQ(opened.error().code, ErrorCode::corrupt);
 }
 
-TEST(RawFormat, OpensRawArraysAloneAndByTheirDocument) {
+TEST(RawFormat, OpensAnArrayThatIsWrittenInPlaceAlsoByItsDocument) {
   const TestFolder folder;
   const std::string path = folder.path("a");
-  const RawArray array{shape_of({3, 4}), ElementKind::int32};
-  ASSERT_TRUE(create_raw_files(array, path).ok());
+  const FileDescription array{
+      .arrays = {{.name = "x", .shape = shape_of({3, 4}), .type = ElementKind::int32}},
+      .in_place = Placement{}};
+  const auto made = make_file(*raw_format(), array, path);
+  ASSERT_TRUE(made.ok()) << made.error().text();
   for (const std::string& name : {path, path + ".json"}) {
     const auto opened = open_any(name);
     ASSERT_TRUE(opened.ok()) << opened.error().text();
     EXPECT_EQ(opened.value().format, "raw");
     EXPECT_EQ(opened.value().path, path);
-    EXPECT_EQ(opened.value().map.arrays.at(0).map, extent_map_of(array, path));
+    EXPECT_EQ(opened.value().map.arrays.at(0).map, made.value().arrays.at(0).map);
   }
   EXPECT_FALSE(raw_format()->make_room(path, 2).ok());
   EXPECT_TRUE(raw_format()->unfinished(path).value().empty());
   // A file of several arrays may take its place.
   EXPECT_TRUE(make_file(*raw_format(), raw_example(), path).ok());
   EXPECT_EQ(raw_format()->open(path).value().arrays.size(), raw_example().arrays.size());
+}
+
+TEST(RawFormat, IsWrittenInPlaceWithOneArrayWithoutStepsOnly) {
+  const TestFolder folder;
+  FileDescription file{.arrays = {{.name = "x", .shape = shape_of({3, 4})}},
+                       .in_place = Placement{}};
+  for (const Format* const format : all_formats()) {
+    EXPECT_EQ(format->lay_out(file, folder.path("a")).ok(), format->name() == "raw");
+  }
+  file.arrays[0].grows = true;
+  EXPECT_FALSE(raw_format()->lay_out(file, folder.path("a")).ok());
+  file.arrays[0].grows = false;
+  file.arrays.push_back({.name = "y", .shape = shape_of({2})});
+  EXPECT_FALSE(raw_format()->lay_out(file, folder.path("a")).ok());
 }
 
 TEST(RawFormat, ReplacesNoDocumentThatIsNotItsOwn) {
@@ -168,7 +188,7 @@ TEST(RawFormat, GivesItsPlaceToOtherFormats) {
   EXPECT_TRUE(std::filesystem::exists(path + ".json"));
   EXPECT_EQ(open_any(path).value().format, "cdf5");
   // Nor is what can be none, for its length or its kind.
-  std::filesystem::resize_file(path + ".json", most_raw_file_document_bytes + 1);
+  std::filesystem::resize_file(path + ".json", most_raw_document_bytes + 1);
   EXPECT_TRUE(make_file(other, file, path).ok());
   EXPECT_EQ(open_any(path).value().format, "cdf5");
   std::filesystem::remove(path + ".json");
@@ -321,7 +341,7 @@ TEST(RawFormat, RefusesDocumentsThatNobodyCouldRead) {
   file.groups = {{"", {{"unit", std::string("\xb5m")}}}};
   refused(file, "UTF-8");
   file = plain;
-  file.arrays[0].attributes = {{"long", std::string(most_raw_file_document_bytes, 'a')}};
+  file.arrays[0].attributes = {{"long", std::string(most_raw_document_bytes, 'a')}};
   refused(file, "at most");
 }
 
@@ -338,6 +358,111 @@ TEST(RawFormat, BoundsThePlacesOfAllArraysTogether) {
   const Status many = placed.set_steps(100000);
   ASSERT_FALSE(many.ok());
   EXPECT_NE(many.error().message.find("\"c\""), std::string::npos) << many.error().message;
+}
+
+// ---- Several data files -------------------------------------------------------------------------
+
+// Nine chunks of 16 bytes.
+FileDescription chunks_in(std::int64_t files, std::vector<std::string> directories = {}) {
+  return {
+      .arrays = {{.name = "a",
+                  .shape = shape_of({10, 10}),
+                  .type = ElementKind::int8,
+                  .chunk_extents = array::Indices({4, 4})}},
+      .in_place = Placement{
+          .layout = FileLayout::per_rank, .files = files, .directories = std::move(directories)}};
+}
+
+// Every chunk has a slot of its own, and files end with their last one.
+TEST(RawDataFiles, HaveTheChunksInTurn) {
+  const TestFolder folder;
+  const std::string path = folder.path("a");
+  for (const std::int64_t count : {1, 2, 4, 5, 9, 12}) {
+    SCOPED_TRACE(count);
+    ASSERT_TRUE(make_file(*raw_format(), chunks_in(count), path).ok());
+    const auto opened = raw_format()->open(path);
+    ASSERT_TRUE(opened.ok()) << opened.error().text();
+    const ExtentMap& map = opened.value().arrays.at(0).map;
+    std::set<std::pair<std::int64_t, std::int64_t>> places;
+    std::vector<std::int64_t> ends(static_cast<std::size_t>(count), 0);
+    for (std::int64_t chunk = 0; chunk < 9; ++chunk) {
+      const auto place = map.chunks()->place_of(chunk).value();
+      EXPECT_EQ(place.offset, chunk / count * 16);
+      EXPECT_TRUE(places.insert({place.file, place.offset}).second);
+      std::int64_t& end = ends.at(static_cast<std::size_t>(place.file));
+      end = std::max(end, place.offset + 16);
+    }
+    for (std::int64_t file = 0; file < count; ++file) {
+      EXPECT_EQ(map.files.path(file), path + "." + std::to_string(file));
+      const auto bytes = std::filesystem::file_size(map.files.path(file));
+      EXPECT_EQ(static_cast<std::int64_t>(bytes), ends.at(static_cast<std::size_t>(file)));
+    }
+  }
+}
+
+TEST(RawDataFiles, AreNewFilesWithoutAnEarlierChecksum) {
+  const TestFolder folder;
+  const std::string path = folder.path("a");
+  ASSERT_TRUE(make_file(*raw_format(), chunks_in(2), path).ok());
+  std::filesystem::create_hard_link(path + ".0", path + ".kept");
+  std::ofstream(path + ".kept") << "1234";
+  std::ofstream(path + ".sums") << "of an earlier file";
+  ASSERT_TRUE(make_file(*raw_format(), chunks_in(2), path).ok());
+  EXPECT_FALSE(std::filesystem::exists(path + ".sums"));
+  EXPECT_EQ(std::filesystem::file_size(path + ".kept"), 4U);
+  EXPECT_EQ(std::filesystem::file_size(path + ".0"), 80U);
+}
+
+// A run that is killed before the document is written leaves no array.
+TEST(RawDataFiles, AreNoFileWithoutTheirDocument) {
+  const TestFolder folder;
+  const std::string path = folder.path("a");
+  for (const bool shared : {true, false}) {
+    FileDescription file = chunks_in(1);
+    if (shared) file.in_place = Placement{};
+    ASSERT_TRUE(make_file(*raw_format(), file, path).ok());
+    ASSERT_TRUE(raw_format()->lay_out(file, path).ok());
+    EXPECT_FALSE(open_any(path).ok());
+    EXPECT_FALSE(open_in_place(path).ok());
+  }
+}
+
+TEST(RawDataFiles, LieInSeveralDirectories) {
+  const TestFolder folder;
+  const std::string path = folder.path("a");
+  const FileDescription file = chunks_in(3, {folder.path("far"), "near"});
+  EXPECT_FALSE(raw_format()->lay_out(file, path).ok());  // they have to be there
+  std::filesystem::create_directory(folder.path("far"));
+  std::filesystem::create_directory(folder.path("near"));
+  ASSERT_TRUE(make_file(*raw_format(), file, path).ok());
+  for (const char* const name : {"far/a.0", "near/a.1", "far/a.2"}) {
+    EXPECT_TRUE(std::filesystem::exists(folder.path(name))) << name;
+  }
+  EXPECT_TRUE(raw_format()->open(path).ok());
+  EXPECT_TRUE(raw_format()->unfinished(path).value().empty());
+  const auto added = raw_format()->add(path, {.arrays = {}, .attributes = {{"", {{"a", "b"}}}}});
+  ASSERT_FALSE(added.ok());
+  EXPECT_NE(added.error().text().find("several data files"), std::string::npos);
+  // What lies in the place of a data file may be something else by now.
+  std::filesystem::remove(folder.path("near/a.1"));
+  EXPECT_FALSE(raw_format()->open(path).ok());
+  std::filesystem::create_directory(folder.path("near/a.1"));
+  const auto folder_there = raw_format()->open(path);
+  ASSERT_FALSE(folder_there.ok());
+  EXPECT_EQ(folder_there.error().code, ErrorCode::corrupt);
+}
+
+TEST(RawDataFiles, AreRefusedWhereOneIsCutOff) {
+  const TestFolder folder;
+  const std::string path = folder.path("a");
+  for (const char* const cut : {".0", ".2"}) {
+    ASSERT_TRUE(make_file(*raw_format(), chunks_in(3), path).ok());
+    std::filesystem::resize_file(path + cut, std::filesystem::file_size(path + cut) - 1);
+    const auto opened = raw_format()->open(path);
+    ASSERT_FALSE(opened.ok()) << cut;
+    EXPECT_EQ(opened.error().code, ErrorCode::corrupt);
+    EXPECT_NE(opened.error().text().find(cut), std::string::npos);
+  }
 }
 
 }  // namespace

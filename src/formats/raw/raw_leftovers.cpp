@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdint>
@@ -12,7 +11,6 @@
 #include "formats/format.hpp"
 #include "formats/format_by_content.hpp"
 #include "formats/raw/raw_document.hpp"
-#include "formats/raw_array.hpp"
 #include "system/file.hpp"
 #include "system/file_replacement.hpp"
 #include "system/incomplete.hpp"
@@ -33,25 +31,14 @@ Result<std::string> document_beside(const std::string& path) {
     return system_failure("stat", document, -1, errno);
   }
   const bool possible = S_ISREG(information.st_mode) &&
-                        std::cmp_less_equal(information.st_size, most_raw_file_document_bytes);
-  return possible ? read_text_file(document, most_raw_file_document_bytes) : std::string();
+                        std::cmp_less_equal(information.st_size, most_raw_document_bytes);
+  return possible ? read_text_file(document, most_raw_document_bytes) : std::string();
 }
 
 // Returns whether the data that a document describes are in PATH itself.
 bool describes(const std::string& text, const std::string& path) {
-  const std::string document = sidecar_path(path);
-  if (is_raw_file_json(text)) return parse_raw_file(text, document).ok();
-  if (text.size() > most_document_bytes) return false;
-  const auto array = parse_raw_array(text, document);
-  return array && array.value().files == 1 && data_path(array.value(), path, 0) == path;
-}
-
-bool is_weirs_document(const std::string& path) {
-  const auto has_name = [](const Result<std::string>& text) {
-    return text && text.value().find("\"weir-raw\"") != std::string::npos;
-  };
-  // The document is looked for where Weir writes it, and wherever else it may be.
-  return has_name(read_text_file(sidecar_path(path), beginning)) || has_name(document_beside(path));
+  const auto file = parse_raw_file(text, sidecar_path(path));
+  return file && file.value().placement.layout == FileLayout::shared;
 }
 
 // ---- The note beside a document: which file will be at PATH in place of the document's ----------
@@ -91,9 +78,18 @@ bool begins_as_other_format(const std::string& path) {
 
 }  // namespace
 
+bool is_weirs_document(const std::string& path) {
+  const auto has_name = [](const Result<std::string>& text) {
+    return text && text.value().find("\"weir-raw\"") != std::string::npos;
+  };
+  // The name of the format is looked for where Weir writes it, and wherever else it may be.
+  return has_name(read_text_file(sidecar_path(path), beginning)) || has_name(document_beside(path));
+}
+
 std::string data_of(const RawFile& file, const std::string& path) {
+  if (!file.renaming) return path;
   const std::string temporary = incomplete_path(path);
-  return file.renaming && is_on_disk(temporary) ? temporary : path;
+  return is_on_disk(temporary) ? temporary : path;
 }
 
 Status finish_raw_renaming(const std::string& path, RawFile& file) {
@@ -112,7 +108,6 @@ Status finish_raw_renaming(const std::string& path, RawFile& file) {
 Status finish_raw_renaming(const std::string& path) {
   const auto text = document_beside(path);
   if (!text) return text.error();
-  if (!is_raw_file_json(text.value())) return {};
   auto file = parse_raw_file(text.value(), sidecar_path(path));
   return file ? finish_raw_renaming(path, file.value()) : Status();
 }

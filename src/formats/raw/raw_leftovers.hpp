@@ -10,6 +10,9 @@
 
 namespace weir::storage {
 
+// Returns whether PATH has a document beside it that a Weir of any version wrote.
+[[nodiscard]] bool is_weirs_document(const std::string& path);
+
 // Returns where the data are: under the temporary name while a renaming is half done.
 [[nodiscard]] std::string data_of(const RawFile& file, const std::string& path);
 
