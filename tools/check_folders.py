@@ -39,7 +39,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "src/topology": set(),
     "src/plan": {"src/array", "src/topology"},
     "src/system": {"src/topology"},
-    "src/engines": {"src/system"},
+    "src/engines": {"src/array", "src/system"},
     "src/codecs": {"src/array"},
     "src/stored": {"src/array", "src/codecs", "src/engines", "src/system"},
     "src/checksums": {"src/array", "src/stored", "src/codecs", "src/engines", "src/system"},

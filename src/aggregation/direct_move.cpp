@@ -5,6 +5,7 @@
 
 #include "aggregation/piece_transfer.hpp"
 #include "array/byte_swap.hpp"
+#include "array/data_sieving.hpp"
 #include "common/clock.hpp"
 #include "plan/meeting_blocks.hpp"
 #include "plan/piece_extents.hpp"
@@ -19,7 +20,7 @@ constexpr std::int64_t most_bytes_with_holes = 4 << 20;
 // writes into large blocks of the page cache are slow (ext4 checks each of their sectors).
 constexpr std::int64_t read_at_once = 256 << 10;
 constexpr std::int64_t written_at_once = 1 << 20;
-static_assert(widest_cold_hole <= read_at_once);  // holes are read whole
+static_assert(array::most_hole_bytes <= read_at_once);  // holes are read whole
 
 }  // namespace
 
@@ -77,12 +78,10 @@ bool DirectMove::joins(std::int64_t offset) {
   if (slices_.size() + 2 > most_slices) return false;  // room for a hole and the run
   if (offset == batch_end_) return true;
   const std::int64_t hole = offset - batch_end_;
-  if (!reads_holes_ || hole < 0 || hole > widest_cold_hole ||
-      offset - batch_offset_ > most_bytes_with_holes ||
-      !part_->file->files().cold(part_->stored_file(file_))) {
-    return false;
-  }
-  hole_.resize(static_cast<std::size_t>(widest_cold_hole));
+  if (!reads_holes_ || offset - batch_offset_ > most_bytes_with_holes) return false;
+  const bool cold = part_->file->files().cold(part_->stored_file(file_));
+  if (!array::moves_along(hole, plan::widest_hole_of_read(context_.rates, cold))) return false;
+  hole_.resize(static_cast<std::size_t>(array::most_hole_bytes));
   return true;
 }
 

@@ -16,10 +16,6 @@
 
 namespace weir::aggregation {
 
-// The largest hole that is read along with its neighbours in reads from storage. Reading it takes
-// about as long as another access to storage (some 0.1 ms at 1 GB/s).
-inline constexpr std::int64_t widest_cold_hole = 128 << 10;
-
 // Data that all state machines of a request need.
 struct MoveContext {
   MPI_Comm communicator = MPI_COMM_NULL;

@@ -49,8 +49,8 @@ Status PieceTransfer::move(const plan::Piece& piece, plan::PieceExtents extents,
   const ranks::LifeSigns::During moving(context_.group.life(), ranks::LifeSigns::What::storage);
   const std::int64_t began = monotonic_ns();
   traffic_ = {};
-  std::int64_t gap = plan::widest_gap(*context_.plan, piece.id.array, context_.rates);
-  if (!context_.writing() && part_->file->files().cold()) gap = std::max(gap, widest_cold_hole);
+  const std::int64_t gap =
+      plan::widest_gap(*context_.plan, piece.id.array, context_.rates, part_->file->files().cold());
   plan::FileWindows windows(std::move(extents), gap);
   Status status;
   std::int64_t met = 0;  // bytes of the extents so far

@@ -4,13 +4,13 @@
 
 #include <cerrno>
 
+#include "array/data_sieving.hpp"
+
 namespace weir::storage {
 namespace {
 
 constexpr std::int64_t bytes_until_next_try = 64 << 20;
-// Only some of the reads shorter than this are tried, because a try that misses costs a second
-// call.
-constexpr std::int64_t short_read_bytes = 16 << 10;
+// Only some of the short reads are tried, because a try that misses costs a second call.
 constexpr std::int64_t short_reads_per_try = 16;
 
 }  // namespace
@@ -23,7 +23,7 @@ Status ColdReading::read(const File& file, std::span<const Slice> slices, std::i
     return read_slices(file, slices, offset, bytes, calls);
   }
   const bool tried =
-      possible_ && (wanted >= short_read_bytes || untried_++ % short_reads_per_try == 0);
+      possible_ && (wanted >= array::short_transfer_bytes || untried_++ % short_reads_per_try == 0);
   if (tried && slices.size() == 1) {
     const iovec all{slices.front().data, static_cast<std::size_t>(wanted)};
     const ssize_t now = ::preadv2(file.descriptor(), &all, 1, offset, RWF_NOWAIT);

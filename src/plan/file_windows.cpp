@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "array/data_sieving.hpp"
+
 namespace weir::plan {
 namespace {
 
-// An extent of at least this length is moved by a call of its own.
-constexpr std::int64_t long_extent_bytes = 16 << 10;
 constexpr std::int64_t most_window_bytes = 512 << 10;
 constexpr std::size_t most_window_extents = 16 << 10;
 
@@ -22,16 +22,20 @@ bool is_alone_in_its_files(const Request& request, int array) {
 
 }  // namespace
 
-std::int64_t widest_gap(const Plan& plan, int array, const PlatformRates& rates) {
+std::int64_t widest_hole_of_read(const PlatformRates& rates, bool cold) {
+  return array::widest_hole_of_read({rates.read.call_seconds, rates.read.core_bytes_per_second},
+                                    cold);
+}
+
+std::int64_t widest_gap(const Plan& plan, int array, const PlatformRates& rates, bool cold) {
   const bool writing = plan.request().direction == Direction::write;
   if (writing && (Plan::groups(plan.topology(), plan.parameters().strategy) > 1 ||
                   plan.bundle(array) != nullptr || !is_alone_in_its_files(plan.request(), array))) {
     return -1;
   }
-  // Number of bytes that cost as much as a call. On a write, the bytes of a hole are read first.
-  const FileRates& files = writing ? rates.write : rates.read;
-  const double bytes = files.call_seconds * files.core_bytes_per_second / (writing ? 2 : 1);
-  return static_cast<std::int64_t>(std::clamp(bytes, 0.0, static_cast<double>(most_window_bytes)));
+  if (!writing) return widest_hole_of_read(rates, cold);
+  return array::widest_hole({rates.write.call_seconds, rates.write.core_bytes_per_second},
+                            array::HoleUse::rewritten);
 }
 
 FileWindows::FileWindows(PieceExtents extents, std::int64_t widest_gap)
@@ -43,12 +47,12 @@ bool FileWindows::next(FileWindow& window) {
   if (!has_waiting_) return false;
   window.extents.assign(1, waiting_);
   has_waiting_ = extents_.next(waiting_);
-  if (window.bytes() >= long_extent_bytes) return true;
+  if (window.bytes() >= array::short_transfer_bytes) return true;
   const auto fits = [&] {
     const std::int64_t end = window.offset() + window.bytes();
     const std::int64_t gap = waiting_.offset - end;
-    return waiting_.file == window.extents.front().file && gap >= 0 && gap <= widest_gap_ &&
-           waiting_.bytes < long_extent_bytes &&
+    return waiting_.file == window.extents.front().file && array::moves_along(gap, widest_gap_) &&
+           waiting_.bytes < array::short_transfer_bytes &&
            waiting_.offset + waiting_.bytes - window.offset() <= most_window_bytes &&
            window.extents.size() < most_window_extents;
   };
@@ -64,13 +68,13 @@ WindowEstimate estimate_windows(const array::StridedCopy& to_file, std::int64_t 
   // The loop goes from single extents outwards: extents are moved together as long as they follow
   // each other closely.
   std::int64_t span = to_file.bytes;
-  bool together = to_file.bytes < long_extent_bytes;
+  bool together = to_file.bytes < array::short_transfer_bytes;
   for (int level = to_file.levels.size() - 1; level >= 0; --level) {
     const array::CopyLevel& along = to_file.levels[level];
     const std::int64_t gap = along.to_stride - span;
     const auto count = static_cast<double>(along.count);
     together =
-        together && gap >= 0 && gap <= widest_gap && along.to_stride <= most_window_bytes / 2;
+        together && array::moves_along(gap, widest_gap) && along.to_stride <= most_window_bytes / 2;
     if (!together) {
       estimate.windows *= count;
       estimate.bytes *= count;

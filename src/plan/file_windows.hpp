@@ -21,9 +21,14 @@
 
 namespace weir::plan {
 
+// Returns the length of the longest hole that a read moves along (array/data_sieving.hpp). `cold`:
+// the file's pages are not in memory, so that the read waits for storage.
+[[nodiscard]] std::int64_t widest_hole_of_read(const PlatformRates& rates, bool cold);
+
 // Returns the length of the widest hole that is moved along instead of being skipped by another
 // call; -1 if the extents of this array must be moved one by one.
-[[nodiscard]] std::int64_t widest_gap(const Plan& plan, int array, const PlatformRates& rates);
+[[nodiscard]] std::int64_t widest_gap(const Plan& plan, int array, const PlatformRates& rates,
+                                      bool cold = false);
 
 struct FileWindow {
   // Extents in one file, ascending: several form a window, and a single one is moved alone.
