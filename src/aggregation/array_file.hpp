@@ -330,9 +330,7 @@ class OpenArray {
     kind_ = 0;
     const auto place = stored_ ? std::nullopt : place_of_step(map_, origin_.grows, step_);
     place_ = place.value_or(-1);
-    swapped_ = map_.byte_order == storage::ByteOrder::little
-                   ? 1
-                   : storage::bytes_swapped_together(map_.type);
+    swapped_ = map_.swapped_together();
     sums_.set_place(map_, origin_.grows ? step_ : std::nullopt);
   }
   // Encoded chunks, presented decoded as a virtual file.

@@ -5,10 +5,11 @@
 
 #include "aggregation/piece_transfer.hpp"
 #include "array/byte_swap.hpp"
+#include "array/copy_runs.hpp"
 #include "array/data_sieving.hpp"
+#include "array/fill.hpp"
 #include "common/clock.hpp"
 #include "plan/meeting_blocks.hpp"
-#include "plan/piece_extents.hpp"
 
 namespace weir::aggregation {
 namespace {
@@ -54,7 +55,7 @@ void DirectMove::move_piece(const plan::Piece& piece) {
 }
 
 void DirectMove::move_runs(const array::StridedCopy& copy, std::byte* memory) {
-  plan::CopyRuns runs(copy);
+  array::CopyRuns runs(copy);
   std::int64_t from = 0;
   std::int64_t to = 0;
   while (status_.ok() && runs.next(from, to)) {
@@ -107,7 +108,7 @@ Status DirectMove::flush_into_files() {
   }
   if (!stored) {
     for (const storage::Slice& slice : slices_) {
-      fill_with(slice.data, slice.bytes, part_->file->origin().fill);
+      array::fill_elements(slice.data, slice.bytes, part_->file->origin().fill);
       context_.figures.account.filled += slice.bytes;
     }
     return {};

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "array/byte_swap.hpp"
+#include "array/fill.hpp"
 #include "common/clock.hpp"
 
 namespace weir::aggregation {
@@ -16,21 +17,6 @@ constexpr std::size_t most_ranges = 1024;  // in a batch
 constexpr std::size_t most_window_bytes = 4 << 20;
 
 }  // namespace
-
-void fill_with(std::byte* data, std::int64_t bytes, std::span<const std::byte> element) {
-  const auto size = static_cast<std::int64_t>(element.size());
-  if (size == 0 || bytes < size) {
-    std::memset(data, 0, static_cast<std::size_t>(bytes));
-    return;
-  }
-  std::memcpy(data, element.data(), element.size());
-  // The filled part is copied behind itself, so that it doubles.
-  for (std::int64_t done = size; done < bytes;) {
-    const std::int64_t more = std::min(done, bytes - done);
-    std::memcpy(data + done, data, static_cast<std::size_t>(more));
-    done += more;
-  }
-}
 
 Error no_place(const OpenArray& array) {
   return Error(ErrorCode::unsupported,
@@ -128,7 +114,7 @@ Status PieceTransfer::add(plan::FileWindow& window, std::byte* buffer) {
   if (!stored) return stored.error();
   if (!stored.value()) {
     for (const plan::FileExtent& extent : window.extents) {
-      fill_with(buffer + extent.buffer_offset, extent.bytes, fill_);
+      array::fill_elements(buffer + extent.buffer_offset, extent.bytes, fill_);
       context_.figures.account.filled += extent.bytes;
     }
     return {};

@@ -70,9 +70,6 @@ class PieceTransfer {
   storage::FileTraffic traffic_;
 };
 
-// Fills memory with copies of an element, or with zeros if the element has no bytes.
-void fill_with(std::byte* data, std::int64_t bytes, std::span<const std::byte> element);
-
 // The error of a write of elements that are in no file.
 [[nodiscard]] Error no_place(const OpenArray& array);
 

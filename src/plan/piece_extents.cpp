@@ -6,34 +6,6 @@
 #include "plan/meeting_blocks.hpp"
 
 namespace weir::plan {
-namespace {
-
-array::Odometer<array::max_levels>::Counts counts_of(const array::StridedCopy& copy) {
-  array::Odometer<array::max_levels>::Counts counts;
-  for (const array::CopyLevel& level : copy.levels) counts.push_back(level.count);
-  return counts;
-}
-
-}  // namespace
-
-CopyRuns::CopyRuns(const array::StridedCopy& copy)
-    : copy_(copy), place_(counts_of(copy)), from_(copy.from_offset), to_(copy.to_offset) {}
-
-bool CopyRuns::next(std::int64_t& from, std::int64_t& to) {
-  if (copy_.bytes == 0 || !place_.valid()) return false;
-  from = from_;
-  to = to_;
-  const int changed = place_.advance();
-  if (changed < 0) return true;
-  // Advances one step at the level that changed, and restarts the levels inside it.
-  from_ += copy_.levels[changed].from_stride;
-  to_ += copy_.levels[changed].to_stride;
-  for (int level = changed + 1; level < copy_.levels.size(); ++level) {
-    from_ -= copy_.levels[level].from_stride * (copy_.levels[level].count - 1);
-    to_ -= copy_.levels[level].to_stride * (copy_.levels[level].count - 1);
-  }
-  return true;
-}
 
 PieceExtents::PieceExtents(const Piece& piece) {
   for (std::size_t slab = 0; slab < piece.slabs.size(); ++slab) {
@@ -70,7 +42,7 @@ void PieceExtents::begin_slab() {
   sources_.clear();
   const std::size_t slab = copies_[next_copy_].slab;
   for (; next_copy_ < copies_.size() && copies_[next_copy_].slab == slab; ++next_copy_) {
-    Source source{CopyRuns(copies_[next_copy_].copy), {copies_[next_copy_].file, 0, 0, 0}};
+    Source source{array::CopyRuns(copies_[next_copy_].copy), {copies_[next_copy_].file, 0, 0, 0}};
     source.next.bytes = source.runs.bytes();
     if (source.runs.next(source.next.buffer_offset, source.next.offset)) {
       order_.emplace(source.next.offset, sources_.size());

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "array/copy.hpp"
-#include "array/odometer.hpp"
+#include "array/copy_runs.hpp"
 #include "plan/plan.hpp"
 
 namespace weir::plan {
@@ -21,21 +21,6 @@ struct FileExtent {
   std::int64_t buffer_offset = 0;  // position of the bytes in the piece's buffer
 
   friend bool operator==(const FileExtent&, const FileExtent&) = default;
-};
-
-// Generates the contiguous runs of a copy, with their offsets on both sides.
-class CopyRuns {
- public:
-  explicit CopyRuns(const array::StridedCopy& copy);
-  // Returns false if no run is left.
-  bool next(std::int64_t& from, std::int64_t& to);
-  [[nodiscard]] std::int64_t bytes() const { return copy_.bytes; }
-
- private:
-  array::StridedCopy copy_;
-  array::Odometer<array::max_levels> place_;
-  std::int64_t from_ = 0;
-  std::int64_t to_ = 0;
 };
 
 // Generates the extents of a piece by slab. Within a slab they are ascending, disjoint and as long
@@ -54,7 +39,7 @@ class PieceExtents {
 
  private:
   struct Source {
-    CopyRuns runs;
+    array::CopyRuns runs;
     FileExtent next;
   };
   // A copy from buffer to file, with the file.

@@ -97,7 +97,7 @@ class Execution {
         MeetingBlocks blocks(plan, piece, rank);
         for (MeetingBlock block; blocks.next(block);) {
           const Slab& slab = piece.slabs[block.slab];
-          CopyRuns runs(memory_to_file(block, layout(rank, slab, block.part), slab));
+          array::CopyRuns runs(memory_to_file(block, layout(rank, slab, block.part), slab));
           for (std::int64_t from = 0, to = 0; runs.next(from, to);) {
             std::byte* const memory = bytes(rank, slab, block.part) + from;
             if (writing()) {

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <new>
 #include <utility>
 
 #include "array/byte_swap.hpp"
+#include "array/fill.hpp"
 #include "engines/system_file.hpp"
 #include "system/file_replacement.hpp"
 #include "system/incomplete.hpp"
@@ -41,8 +41,7 @@ EncodedArray::EncodedArray(const StoredArray& array, DataFileCache& files, Chunk
       chunks_(array.map.encoded()),
       files_(&files),
       coder_(std::move(coder)),
-      swapped_together_(
-          array.map.byte_order == ByteOrder::big ? bytes_swapped_together(array.map.type) : 1),
+      swapped_together_(array.map.swapped_together()),
       fill_element_(array.description.fill) {
   if (std::cmp_not_equal(fill_element_.size(), array.map.type.bytes())) {
     fill_element_.assign(static_cast<std::size_t>(array.map.type.bytes()), std::byte{0});
@@ -56,9 +55,7 @@ Result<EncodedArray> EncodedArray::create(const StoredArray& array, DataFileCach
 }
 
 void EncodedArray::fill(std::span<std::byte> elements) const {
-  for (std::size_t at = 0; at < elements.size(); at += fill_element_.size()) {
-    std::memcpy(elements.data() + at, fill_element_.data(), fill_element_.size());
-  }
+  array::fill_elements(elements.data(), std::ssize(elements), fill_element_);
 }
 
 Status EncodedArray::load(const Stored& stored, std::span<std::byte>& bytes) {

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <memory>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "array/fill.hpp"
 #include "sections/chunk_sections.hpp"
 #include "sections/encoded_array.hpp"
 #include "sections/spans.hpp"
@@ -92,13 +92,7 @@ Status read_encoded_section(const StoredArray& array, const array::Section& sect
       copy.run(elements.value(), data);
       continue;
     }
-    const std::vector<std::byte>& fill = encoded.value().fill_element();
-    const auto size = static_cast<std::int64_t>(fill.size());
-    for_each_target_run(copy, [&](std::int64_t offset, std::int64_t bytes) {
-      for (std::int64_t at = 0; at < bytes; at += size) {
-        std::memcpy(data + offset + at, fill.data(), fill.size());
-      }
-    });
+    array::fill_target(copy, data, encoded.value().fill_element());
   }
   return moved_all_elements(array.map, section, elements_given);
 }

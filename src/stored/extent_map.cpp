@@ -110,6 +110,10 @@ std::optional<ExtentPlace> ExtentMap::place_of(const array::Indices& index) cons
   return place;
 }
 
+std::int64_t ExtentMap::swapped_together() const {
+  return byte_order == ByteOrder::big ? bytes_swapped_together(type) : 1;
+}
+
 std::int64_t bytes_swapped_together(const array::ElementType& type) {
   switch (type.kind()) {
     case array::ElementKind::complex64:

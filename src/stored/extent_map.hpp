@@ -147,6 +147,9 @@ struct ExtentMap {
   [[nodiscard]] const EncodedChunks* encoded() const {
     return std::get_if<EncodedChunks>(&extents);
   }
+  // Returns how many bytes are reversed together between the file and memory, which is
+  // little-endian: 1 for none.
+  [[nodiscard]] std::int64_t swapped_together() const;
   // Returns where the element at an index of the array begins; nothing if it is in no file or
   // encoded. This is for single values; code that moves arrays iterates over the extents above.
   [[nodiscard]] std::optional<ExtentPlace> place_of(const array::Indices& index) const;
