@@ -15,6 +15,12 @@ constexpr std::int64_t short_reads_per_try = 16;
 
 }  // namespace
 
+bool waits_for_storage(const File& file, std::int64_t offset) {
+  std::byte byte{};
+  const iovec one{&byte, 1};
+  return ::preadv2(file.descriptor(), &one, 1, offset, RWF_NOWAIT) < 0 && errno == EAGAIN;
+}
+
 Status ColdReading::read(const File& file, std::span<const Slice> slices, std::int64_t offset,
                          std::int64_t& bytes, std::int64_t& calls) {
   const std::int64_t wanted = bytes_of(slices);

@@ -16,6 +16,10 @@
 
 namespace weir::storage {
 
+// Returns whether a read of the byte at `offset` would wait for storage. It is false at the end of
+// the file, and if the system cannot read without waiting.
+[[nodiscard]] bool waits_for_storage(const File& file, std::int64_t offset);
+
 class ColdReading {
  public:
   // Reads like read_slices().

@@ -1,6 +1,45 @@
 #include "sections/chunk_sections.hpp"
 
 namespace weir::storage {
+namespace {
+
+using array::Indices;
+using array::Layout;
+using array::Section;
+using array::StridedCopy;
+using array::UniformRegion;
+
+// These functions return the regions of the section's elements in the stored array and in memory.
+// Both regions have the same counts and lengths along each dimension.
+UniformRegion stored_region(const Section& section) {
+  UniformRegion region;
+  for (int d = 0; d < section.dimensions(); ++d) {
+    if (section.stride[d] == 1) {
+      region.push_back(
+          {.start = section.start[d], .length = section.count[d], .stride = 0, .count = 1});
+    } else {
+      region.push_back({.start = section.start[d],
+                        .length = 1,
+                        .stride = section.stride[d],
+                        .count = section.count[d]});
+    }
+  }
+  return region;
+}
+
+UniformRegion memory_region(const Section& section, const Indices& at) {
+  UniformRegion region;
+  for (int d = 0; d < section.dimensions(); ++d) {
+    if (section.stride[d] == 1) {
+      region.push_back({.start = at[d], .length = section.count[d], .stride = 0, .count = 1});
+    } else {
+      region.push_back({.start = at[d], .length = 1, .stride = 1, .count = section.count[d]});
+    }
+  }
+  return region;
+}
+
+}  // namespace
 
 Result<array::Layout> layout_without_chunks(const ExtentMap& map) {
   const array::Indices& extents = map.shape.extents();
@@ -36,6 +75,18 @@ StoredPart part_in_box(const array::Section& section, const array::Box& box) {
     if (part.section.count[d] == 1) part.section.stride[d] = 1;
   }
   return part;
+}
+
+StridedCopy copy_to_memory(const Section& section, const Layout& stored, const Indices& memory_at,
+                           const Layout& memory) {
+  return StridedCopy::between(stored_region(section), stored, memory_region(section, memory_at),
+                              memory);
+}
+
+StridedCopy copy_from_memory(const Section& section, const Layout& stored, const Indices& memory_at,
+                             const Layout& memory) {
+  return StridedCopy::between(memory_region(section, memory_at), memory, stored_region(section),
+                              stored);
 }
 
 }  // namespace weir::storage

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "array/copy.hpp"
 #include "array/layout.hpp"
 #include "array/per_dimension.hpp"
 #include "array/section.hpp"
@@ -31,6 +32,17 @@ Status for_each_part(const ExtentMap& map, const array::Section& section, const 
 // Returns the part of the section that lies in a box, in the box's indices, and its place in
 // memory.
 [[nodiscard]] StoredPart part_in_box(const array::Section& section, const array::Box& box);
+
+// Return the copy of a section, whose indices are those of `stored`, to memory, where its first
+// element is at index `memory_at`, and the opposite copy. The section is not empty.
+[[nodiscard]] array::StridedCopy copy_to_memory(const array::Section& section,
+                                                const array::Layout& stored,
+                                                const array::Indices& memory_at,
+                                                const array::Layout& memory);
+[[nodiscard]] array::StridedCopy copy_from_memory(const array::Section& section,
+                                                  const array::Layout& stored,
+                                                  const array::Indices& memory_at,
+                                                  const array::Layout& memory);
 
 template <typename Visit>
 Status for_each_part(const ExtentMap& map, const array::Section& section, const Visit& visit) {

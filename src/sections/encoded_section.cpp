@@ -10,7 +10,6 @@
 #include "array/fill.hpp"
 #include "sections/chunk_sections.hpp"
 #include "sections/encoded_array.hpp"
-#include "sections/spans.hpp"
 #include "system/moved_all.hpp"
 
 namespace weir::storage {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "stored/read_range.hpp"
+#include "system/slices.hpp"
 
 namespace weir::storage {
 
@@ -14,8 +15,8 @@ SectionVerifier::SectionVerifier(const StoredArray& array, std::shared_ptr<const
   sums_.verify(std::move(known), file);
 }
 
-Status SectionVerifier::has_read(std::int64_t file, std::int64_t offset, const Slice& slice) {
-  Status status = sums_.has_read({file, offset, {&slice, 1}});
+Status SectionVerifier::has_read(const StoredRange& range) {
+  Status status = sums_.has_read(range);
   // Completes blocks early enough that no touched block is omitted for lack of room.
   const bool full = sums_.incomplete_parts() >= ArraySums::most_parts / 2;
   return status.ok() && full && which_ == VerifiedBlocks::touched ? end() : status;

@@ -9,8 +9,8 @@
 #include "checksums/known_sums.hpp"
 #include "common/status.hpp"
 #include "engines/data_file_cache.hpp"
+#include "engines/transfer_watch.hpp"
 #include "stored/file_map.hpp"
-#include "system/slices.hpp"
 
 namespace weir::storage {
 
@@ -27,8 +27,8 @@ class SectionVerifier {
   SectionVerifier(const StoredArray& array, std::shared_ptr<const KnownSums> known,
                   const FileMap& file, DataFileCache& files, VerifiedBlocks which);
 
-  // Verifies bytes that were read, as they are in the array's file number `file`.
-  Status has_read(std::int64_t file, std::int64_t offset, const Slice& slice);
+  // Verifies bytes that were read, as they are in a file of the array.
+  Status has_read(const StoredRange& range);
   // Fails if the missing file number `file` should exist.
   Status is_missing(std::int64_t file);
   // Called after the last has_read().
