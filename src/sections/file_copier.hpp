@@ -1,5 +1,6 @@
-// Executes copies between memory and the files of one array, in one process. Sections are such
-// copies (sections/read_section.hpp, sections/write_section.hpp).
+// Executes copies between memory and the files of one array, in one process. Every request on one
+// process goes this way: sections (sections/read_section.hpp, sections/write_section.hpp) and rows
+// that a rank moves by itself (aggregation/direct_move.hpp).
 //
 // clang-format off
 //     copy ─► spans of a file ─► batch of spans that follow each other ─► calls ─► account
