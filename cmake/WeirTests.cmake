@@ -5,6 +5,17 @@ if(WEIR_BUILD_TESTS)
   enable_testing()
 endif()
 
+# What is preloaded into the ranks of every test (tests/harness/sleeping_ranks.c); tests/mpi_launcher.py
+# reads it, too. A sanitizer's library must come first, and would not.
+set(preload "")
+if(WEIR_MPI_FAMILY STREQUAL mpich AND NOT WEIR_SANITIZE)
+  weir_dynamic_entries(needed NEEDED ${MPI_C_LIBRARIES})
+  if("libucp.so.0" IN_LIST needed)
+    set(preload "${PROJECT_BINARY_DIR}/tests/harness/sleeping_ranks.so")
+  endif()
+endif()
+set(WEIR_RANKS_PRELOAD "${preload}" CACHE INTERNAL "Preloaded into the ranks of tests")
+
 # weir_add_unit_test(NAME SOURCES file... [LINKS target...] [TIMEOUT seconds])
 #
 # One GoogleTest program, one ctest test. The label is `unit`. Default deadline: 60 s.
@@ -28,13 +39,13 @@ function(weir_add_unit_test name)
 endfunction()
 
 # weir_add_mpi_test(NAME COMMAND program argument... RANKS n [TIMEOUT seconds]
-#                   [ENVIRONMENT NAME=value...] [BOUND])
+#                   [PRELOAD file...] [ENVIRONMENT NAME=value...] [BOUND])
 #
-# A run of COMMAND on n ranks; BOUND: each is bound to a core of its own (Open MPI). `program` may
-# be a target that is already defined. The label is `mpi`. Default deadline: 120 s; the launcher ends
+# A run of COMMAND on n ranks; PRELOAD: with these libraries; BOUND: each is bound to a core of its
+# own (Open MPI). `program` may be a target that is already defined. The label is `mpi`. Default deadline: 120 s; the launcher ends
 # the job 5 s before ctest would kill the launcher, so that no rank outlives its test.
 function(weir_add_mpi_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "BOUND" "RANKS;TIMEOUT" "COMMAND;ENVIRONMENT")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "BOUND" "RANKS;TIMEOUT" "COMMAND;PRELOAD;ENVIRONMENT")
   weir_check_arguments(weir_add_mpi_test ${name})
   if(NOT WEIR_BUILD_TESTS)
     return()
@@ -67,9 +78,22 @@ function(weir_add_mpi_test name)
     LABELS mpi
     # Two ranks fill two cores; more ranks than that yield to each other.
     PROCESSORS 2
-    TIMEOUT ${arg_TIMEOUT}
-    ENVIRONMENT
-      "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1;${arg_ENVIRONMENT}")
+    TIMEOUT ${arg_TIMEOUT})
+  weir_set_rank_environment(${name} "${arg_PRELOAD}" ${arg_ENVIRONMENT})
+endfunction()
+
+# weir_set_rank_environment(TEST PRELOAD [NAME=value...])
+#
+# The environment of a test that starts ranks: its own libraries to preload (a list, which may be
+# empty) and variables, and what every such test has.
+function(weir_set_rank_environment test preload)
+  set(environment OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 ${ARGN})
+  list(APPEND preload ${WEIR_RANKS_PRELOAD})
+  if(preload)
+    list(JOIN preload ":" preload)
+    list(APPEND environment "LD_PRELOAD=${preload}")
+  endif()
+  set_tests_properties(${test} PROPERTIES ENVIRONMENT "${environment}")
 endfunction()
 
 # Flags with which the MPI found starts more ranks than there are cores. Other launchers than

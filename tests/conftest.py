@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from mpi_launcher import preload
 
 TESTS = Path(__file__).parent
 LONG = (
@@ -34,6 +35,9 @@ WITH_TESTS_ALONE = ("testbed", "measurement")
 
 # Commands that write into a pipe wrap their text at this width, so that no line looked for is cut.
 os.environ["COLUMNS"] = "160"
+
+if _preload := preload():
+    os.environ["LD_PRELOAD"] = _preload
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

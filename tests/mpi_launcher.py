@@ -55,6 +55,15 @@ def launcher(deadline_seconds: int | None = None) -> list[str]:
     return command
 
 
+def preload(*libraries: Path) -> str:
+    """LD_PRELOAD of ranks: the libraries, and the one that every rank of a test has, if any.
+
+    tests/conftest.py puts the latter into the environment of all that tests start.
+    """
+    of_every_rank = configured("WEIR_RANKS_PRELOAD")
+    return ":".join([*map(str, libraries), *([of_every_rank] if of_every_rank else [])])
+
+
 needs_survivors = pytest.mark.skipif(
     not is_open_mpi(),
     reason="when a rank is killed, this launcher kills the others at once: none of them can tell",

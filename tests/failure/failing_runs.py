@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mpi_launcher import BUILD, environment, launcher, prints_after_a_signal
+from mpi_launcher import BUILD, environment, launcher, preload, prints_after_a_signal
 
 from weir.results.schema import Run
 
@@ -54,11 +54,11 @@ def command_of(
     """The launcher's command line. The ranks alone see the fault, not the launcher."""
     if not WEIR_BENCH.exists() or not FAULTY_IO.exists():
         raise RuntimeError(f"{WEIR_BENCH} or {FAULTY_IO} is missing: ./dev build makes them")
-    preload = ["env", f"LD_PRELOAD={FAULTY_IO}", f"WEIR_FAULT={fault}"] if fault else []
+    spoiled = ["env", f"LD_PRELOAD={preload(FAULTY_IO)}", f"WEIR_FAULT={fault}"] if fault else []
     return [
         *launcher(),
         *("-n", str(ranks)),
-        *preload,
+        *spoiled,
         *wrapper,
         *(str(WEIR_BENCH), *workload),
     ]

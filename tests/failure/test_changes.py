@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from failing_runs import FAULTY_IO, environment, launcher
+from mpi_launcher import preload
 
 PROGRAM = Path(__file__).with_name("changing_ranks.py")
 RUN_SECONDS = 150  # less than a test's own deadline, so that the launcher ends a job that hangs
@@ -21,10 +22,11 @@ FAULTY_MPI = FAULTY_IO.with_name("faulty_mpi.so")
 
 
 def run(
-    folder: Path, *arguments: str, ranks: int = 2, preload: Path = FAULTY_IO
+    folder: Path, *arguments: str, ranks: int = 2, faulty: Path = FAULTY_IO
 ) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [*launcher(deadline_seconds=RUN_SECONDS), "-n", str(ranks), "env", f"LD_PRELOAD={preload}",
+        [*launcher(deadline_seconds=RUN_SECONDS), "-n", str(ranks), "env",
+         f"LD_PRELOAD={preload(faulty)}",
          sys.executable, "-m", "mpi4py", PROGRAM, folder, *arguments],
         env=environment({}), capture_output=True, text=True, timeout=RUN_SECONDS + 15, check=False,
     )  # fmt: skip
@@ -67,6 +69,6 @@ def test_a_failed_message_is_an_error_on_every_rank(
 ) -> None:
     folder = tmp_path / "weir-test"
     folder.mkdir()
-    ended = run(folder, file_format, what, "messages", ranks=3, preload=FAULTY_MPI)
+    ended = run(folder, file_format, what, "messages", ranks=3, faulty=FAULTY_MPI)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert int(ended.stdout.split()[0]) > 4, ended.stdout

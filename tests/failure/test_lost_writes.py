@@ -21,6 +21,7 @@ from appended_steps import Appender
 from failing_runs import BUILD, environment, launcher
 from killed_steps import SHAPES, SUFFIXES, WRITER, read_by_weir
 from lost_writes import Folder, Record, snapshot_of, states_of
+from mpi_launcher import preload
 
 import weir
 from weir._core.files import PATH_VARIABLE, FileHandle
@@ -39,11 +40,11 @@ def memory() -> Iterator[Path]:
 
 
 def run_recorded(command: list[str], data: Path, record: Path) -> None:
-    preload = [
-        "env", f"LD_PRELOAD={RECORDER}", f"WEIR_RECORDED={data}", f"WEIR_RECORD={record}",
+    recorded = [
+        "env", f"LD_PRELOAD={preload(RECORDER)}", f"WEIR_RECORDED={data}", f"WEIR_RECORD={record}",
         "WEIR_ENGINE=posix",
     ]  # fmt: skip
-    launch = [*launcher(), "-n", "2", *preload] if command[0] == str(WRITER) else preload
+    launch = [*launcher(), "-n", "2", *recorded] if command[0] == str(WRITER) else recorded
     library = {name: os.environ[name] for name in [PATH_VARIABLE] if name in os.environ}
     ended = subprocess.run(
         [*launch, *command], env=environment(library), capture_output=True, text=True, check=False,

@@ -28,7 +28,7 @@ TESTS = Path(__file__).resolve().parent.parent
 sys.path[:0] = [str(TESTS), str(TESTS / "failure"), str(TESTS / "python")]
 
 from failing_runs import FAULTY_IO  # noqa: E402
-from mpi_launcher import BUILD, CLONE, environment, launcher  # noqa: E402
+from mpi_launcher import BUILD, CLONE, environment, launcher, preload  # noqa: E402
 from soak_case import MOST_RANKS, SESSION_DEADLINE_SECONDS, Case, Model, drawn_case  # noqa: E402
 
 PROGRAMS = Path(__file__).parent
@@ -68,10 +68,10 @@ class Run:
         for seed in seeds:
             for name in ("done", "wrong"):
                 (folder / str(seed) / name).unlink(missing_ok=True)
-        preload = ["env", f"LD_PRELOAD={FAULTY_IO}:{FAULTY_MPI}"]
+        spoiled = ["env", f"LD_PRELOAD={preload(FAULTY_IO, FAULTY_MPI)}"]
         program = [sys.executable, str(PROGRAMS / "soak_ranks.py"), str(first_phase)]
         command = [
-            *launcher(), "-n", str(ranks), *preload, *program,
+            *launcher(), "-n", str(ranks), *spoiled, *program,
             str(folder), *map(str, seeds),
         ]  # fmt: skip
         own = {"PYTHONPATH": PYTHON_PATH, "WEIR_LIBRARY": str(LIBRARY)}
