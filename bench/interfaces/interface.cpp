@@ -35,15 +35,23 @@ constexpr std::string_view array_library = "the library's array interface";
 constexpr Interface registry[] = {
     {.name = "posix", .title = "POSIX",
      .can = {.ranges = true, .parts = true, .part_by_runs = true, .names = true, .direct = true,
-             .durable_writes = true, .preallocates = true},
+             .durable_writes = true, .preallocates = true, .name_calls = NameCallSet::all()},
+     .open = open_posix},
+    {.name = "at", .title = "AT",
+     .can = {.name_calls = NameCallSet::all(), .relative = true},
      .open = open_posix},
     {.name = "io_uring", .title = "IO_URING",
-     .can = {.queue = true, .direct = true, .preallocates = true},
+     .can = {.queue = true, .direct = true, .preallocates = true,
+             .name_calls = {NameCall::mkdir, NameCall::rmdir, NameCall::create, NameCall::stat,
+                            NameCall::lstat, NameCall::write, NameCall::read, NameCall::rename,
+                            NameCall::link, NameCall::symlink, NameCall::unlink}},
      .open = opener<has_liburing, open_posix>,
      .library = "liburing", .remedy = "install liburing-dev and"},
     {.name = "mpiio", .title = "MPIIO",
      .can = {.ranges = true, .parts = true, .names = true, .collective = true, .mpi_io = true,
-             .datatypes = true, .preallocates = true, .views = true},
+             .datatypes = true, .preallocates = true, .views = true,
+             .name_calls = {NameCall::create, NameCall::open, NameCall::close, NameCall::write,
+                            NameCall::read, NameCall::truncate, NameCall::unlink}},
      .open = open_mpiio},
     {.name = "mpiio-independent", .title = "MPIIO-INDEPENDENT",
      .can = {.parts = true, .mpi_io = true, .datatypes = true},
@@ -98,7 +106,23 @@ Status File::move_part(Direction /*direction*/, std::byte* /*memory*/) {
   return cannot("moving a part of an array");
 }
 
+int NameCalls::make(const NameRequest& /*request*/) { return ENOTSUP; }
+
+int NameCalls::list(const char* /*path*/, bool /*attributes*/,
+                    const std::function<void()>& /*found*/) {
+  return ENOTSUP;
+}
+
+void NameCalls::begin(int /*slot*/, const NameRequest& /*request*/) {}
+
+int NameCalls::wait(std::span<Answer> /*answers*/) { return -ENOTSUP; }
+
 Status Session::prepare(const Part& /*part*/) { return {}; }
+
+Result<std::unique_ptr<NameCalls>> Session::name_calls(const NameMemory& /*memory*/,
+                                                       NameCallSet /*needed*/) {
+  return cannot("making calls on names");
+}
 
 std::vector<FileName> Session::names(const FileRequest& request) const {
   int rank = 0;

@@ -24,6 +24,7 @@
 #include "common/status.hpp"
 #include "engines/engine.hpp"
 #include "interfaces/array_part.hpp"
+#include "interfaces/name_calls.hpp"
 #include "measurement/transfer_request.hpp"
 #include "system/durability.hpp"
 #include "system/striping.hpp"
@@ -31,8 +32,9 @@
 namespace weir::bench {
 
 struct Capabilities {
-  bool ranges = false;        // File::move()
-  bool queue = false;         // Session::queue() and File::submit()
+  bool ranges = false;  // File::move()
+  // Session::queue() and File::submit(), and NameCalls::begin() instead of make().
+  bool queue = false;
   bool parts = false;         // File::move_part()
   bool part_by_runs = false;  // a part is moved with one call for each run
   bool names = false;         // Session::names() and remove() know all names of a file
@@ -50,6 +52,8 @@ struct Capabilities {
   bool codecs = false;   // encodes chunks
   bool plans = false;    // plans with nodes and aggregators: strategy, engine, buffers, explain
   bool layouts = false;  // the array's files: several, their directories, and the elements' order
+  NameCallSet name_calls = {};  // what Session::name_calls() can
+  bool relative = false;        // name_calls take places relative to an open directory
 };
 
 // How an array is divided among files.
@@ -167,6 +171,10 @@ class Session {
   virtual Status prepare(const Part& part);
   // Creates or opens a file. Collective over the file's ranks, except by POSIX calls.
   virtual Result<std::unique_ptr<File>> open(const FileRequest& request) = 0;
+  // Returns the calls on names, of which `needed` will be made. The memory, which several of them
+  // may share, and the session must outlive them. Local.
+  virtual Result<std::unique_ptr<NameCalls>> name_calls(const NameMemory& memory,
+                                                        NameCallSet needed);
   // Returns the names of a closed file that exist and that this rank must remove.
   [[nodiscard]] virtual std::vector<FileName> names(const FileRequest& request) const;
   // Removes these names.

@@ -3,6 +3,9 @@
 // type if it holds several.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
 #include <utility>
 
 #include "interfaces/interface.hpp"
@@ -122,6 +125,100 @@ class MpiioFile final : public File {
   int count_ = 0;        // of the part's type in memory
 };
 
+// Returns 0 or the nearest errno value.
+int errno_of(int code) {
+  if (code == MPI_SUCCESS) return 0;
+  int error_class = MPI_ERR_OTHER;
+  MPI_Error_class(code, &error_class);
+  switch (error_class) {
+    case MPI_ERR_NO_SUCH_FILE:
+      return ENOENT;
+    case MPI_ERR_FILE_EXISTS:
+      return EEXIST;
+    case MPI_ERR_ACCESS:
+      return EACCES;
+    case MPI_ERR_NO_SPACE:
+      return ENOSPC;
+    case MPI_ERR_QUOTA:
+      return EDQUOT;
+    case MPI_ERR_READ_ONLY:
+      return EROFS;
+    case MPI_ERR_BAD_FILE:
+      return EINVAL;
+    default:
+      return EIO;
+  }
+}
+
+// Calls on names, each by one rank alone (MPI_COMM_SELF).
+class MpiioNames final : public NameCalls {
+ public:
+  MpiioNames(const NameMemory& memory, bool durable, MPI_Info hints)
+      : memory_(memory), durable_(durable), hints_(hints) {}
+
+  int make(const NameRequest& request) override {
+    switch (request.call) {
+      case NameCall::create:
+        return on_file(request,
+                       MPI_MODE_WRONLY | MPI_MODE_CREATE | (request.exclusive ? MPI_MODE_EXCL : 0));
+      case NameCall::write:
+      case NameCall::truncate:
+        return on_file(request, MPI_MODE_WRONLY);
+      case NameCall::read:
+        return on_file(request, MPI_MODE_RDONLY);
+      case NameCall::open:
+        return open(request, MPI_MODE_RDONLY, &open_[request.handle]);
+      case NameCall::close:
+        return errno_of(MPI_File_close(&open_[request.handle]));
+      case NameCall::unlink:
+        return errno_of(MPI_File_delete(request.place.path, hints_));
+      default:
+        return NameCalls::make(request);
+    }
+  }
+
+ private:
+  int open(const NameRequest& request, int mode, MPI_File* file) const {
+    return errno_of(MPI_File_open(MPI_COMM_SELF, request.place.path, mode, hints_, file));
+  }
+
+  // Opens the file, moves its content or sets its size, and closes it.
+  int on_file(const NameRequest& request, int mode) const {
+    MPI_File file = MPI_FILE_NULL;
+    if (const int error = open(request, mode, &file); error != 0) return error;
+    const int error = request.call == NameCall::truncate
+                          ? errno_of(MPI_File_set_size(file, request.bytes))
+                          : move(file, request);
+    const int closed = errno_of(MPI_File_close(&file));
+    return error != 0 ? error : closed;
+  }
+
+  int move(MPI_File file, const NameRequest& request) const {
+    const bool reads = request.call == NameCall::read;
+    const std::span<char> memory = reads ? memory_.buffer : memory_.content;
+    const auto most = static_cast<std::int64_t>(memory.size());
+    for (std::int64_t done = 0; done < request.bytes;) {
+      const auto wanted = static_cast<int>(std::min(request.bytes - done, most));
+      MPI_Status status;
+      const int code =
+          reads ? MPI_File_read_at(file, done, memory.data(), wanted, MPI_BYTE, &status)
+                : MPI_File_write_at(file, done, memory.data(), wanted, MPI_BYTE, &status);
+      if (code != MPI_SUCCESS) return errno_of(code);
+      int count = 0;
+      MPI_Get_count(&status, MPI_BYTE, &count);
+      if (count != wanted) return short_transfer;
+      done += wanted;
+    }
+    const bool syncs = !reads && durable_ && request.bytes > 0;
+    return syncs ? errno_of(MPI_File_sync(file)) : 0;
+  }
+
+  NameMemory memory_;
+  bool durable_;
+  MPI_Info hints_;
+  std::array<MPI_File, most_open> open_{};
+};
+
 class MpiioSession final : public Session {
  public:
   MpiioSession(bool collective, const SessionSettings& settings, MpiHints hints)
@@ -141,6 +238,12 @@ class MpiioSession final : public Session {
     Status prepared = opened->prepare(request, settings().preallocate, hints_.info());
     if (!prepared) return prepared.error();
     return std::unique_ptr<File>(std::move(opened));
+  }
+
+  Result<std::unique_ptr<NameCalls>> name_calls(const NameMemory& memory,
+                                                NameCallSet /*needed*/) override {
+    const bool durable = settings().durability != storage::Durability::none;
+    return std::unique_ptr<NameCalls>(std::make_unique<MpiioNames>(memory, durable, hints_.info()));
   }
 
  private:

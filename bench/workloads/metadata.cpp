@@ -21,7 +21,6 @@
 #include "measurement/stonewall_file.hpp"
 #include "measurement/swept_workload.hpp"
 #include "workloads/metadata/execute.hpp"
-#include "workloads/metadata/item_ring.hpp"
 #include "workloads/metadata/mdtest_options.hpp"
 #include "workloads/metadata/metarates_options.hpp"
 #include "workloads/metadata/parameters.hpp"
@@ -64,7 +63,7 @@ Result<Request> request_of(Settings settings, std::int64_t ranks) {
 ordered_json own_parameters(const Request& request, const Variant& variant) {
   ordered_json parameters =
       result_parameters(request.settings, {"bytes", "read-bytes", "truncate-to"});
-  parameters["api"]["value"] = name_of(variant.api);
+  parameters["api"]["value"] = variant.api->title;
   parameters["sharing"]["value"] = name_of(variant.shape.sharing);
   return parameters;
 }
@@ -80,14 +79,15 @@ std::string existing_directory(const Request& request) {
   return request.options.make_directory ? path.string() : request.core.directory;
 }
 
-// Fails if io_uring on this rank's node lacks something that the request needs.
-Status check_ring(const Request& request) {
+// Fails if an interface lacks something on this rank's node that the request needs.
+Status check_interfaces(const Request& request) {
   for (const Variant& variant : request.variants) {
-    if (variant.api != Api::ring) continue;
-    std::vector<Action> needed;
-    for (const Measured& one : measured_on(request.options, variant)) needed.push_back(one.action);
-    const auto ring = make_item_ring(1, needed);
-    return ring ? Status() : Status(ring.error());
+    FileContent content(0, 0);
+    const auto opened =
+        OpenCalls::open(*variant.api, {}, content, calls_on(request.options, variant));
+    if (opened) continue;
+    return invalid_argument(fmt::format("metadata: --api {}: {}; use --api POSIX or AT",
+                                        variant.api->title, opened.error().message));
   }
   return {};
 }
@@ -222,7 +222,7 @@ class MetadataWorkload final : public SweptWorkload {
 
   Status check_nodes(const Job& job) override {
     int failed_rank = none_failed;
-    Status status = agree_on(job, check_ring(request_), &failed_rank);
+    Status status = agree_on(job, check_interfaces(request_), &failed_rank);
     if (status.ok() || status.error().code == ErrorCode::deadline) return status;
     // Rank 0 prints the error. Its own node may have what another node lacks, so the text comes
     // from the failed rank.

@@ -54,8 +54,25 @@ std::vector<std::string> split_list(std::string_view text) {
   }
 }
 
-bool is_choice(const Setting& setting, std::string_view value) {
-  return std::find(setting.choices.begin(), setting.choices.end(), value) != setting.choices.end();
+// Finds a choice regardless of upper and lower case.
+const std::string_view* choice_named(const Setting& setting, std::string_view value) {
+  const auto same = [](unsigned char a, unsigned char b) {
+    return std::tolower(a) == std::tolower(b);
+  };
+  for (const std::string_view& choice : setting.choices) {
+    if (std::equal(choice.begin(), choice.end(), value.begin(), value.end(), same)) return &choice;
+  }
+  return nullptr;
+}
+
+// Gives the choices in a value their declared spelling. The value is valid.
+std::string as_declared(const Setting& setting, std::string value) {
+  if (setting.choices.empty()) return value;
+  std::string declared;
+  for (const std::string& part : split_list(value)) {
+    declared += fmt::format("{}{}", declared.empty() ? "" : ",", *choice_named(setting, part));
+  }
+  return declared;
 }
 
 // Returns what is wrong with the value, or nothing if it is valid.
@@ -76,7 +93,7 @@ std::optional<std::string> complaint(const Setting& setting, const std::string& 
       if (parse_flag(value)) return std::nullopt;
       return "is neither true nor false";
     case SettingKind::choice:
-      if (is_choice(setting, value)) return std::nullopt;
+      if (choice_named(setting, value) != nullptr) return std::nullopt;
       return fmt::format("is not one of {}", fmt::join(setting.choices, ", "));
     case SettingKind::sizes:
       for (const std::string& part : split_list(value)) {
@@ -85,7 +102,7 @@ std::optional<std::string> complaint(const Setting& setting, const std::string& 
       return std::nullopt;
     case SettingKind::choices:
       for (const std::string& part : split_list(value)) {
-        if (!is_choice(setting, part)) {
+        if (choice_named(setting, part) == nullptr) {
           return fmt::format("is not a list of {}", fmt::join(setting.choices, ", "));
         }
       }
@@ -200,7 +217,8 @@ struct SettingsResolver {
     if (const auto wrong = complaint(setting, value)) {
       return invalid_argument(fmt::format("{}: '{}' {}", where, value, *wrong));
     }
-    settings.values_[std::string(setting.name)] = {std::move(value), origin, setting.kind};
+    settings.values_[std::string(setting.name)] = {as_declared(setting, std::move(value)), origin,
+                                                   setting.kind};
     return {};
   }
 

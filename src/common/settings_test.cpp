@@ -181,5 +181,12 @@ TEST(Settings, ShortNamesAreBundledAndListsOfSizesAreRead) {
   EXPECT_NE(refused.error().message.find("is not a list of numbers or sizes"), std::string::npos);
 }
 
+TEST(Settings, ChoicesAreTakenInUpperOrLowerCase) {
+  const auto resolved = resolve({"--method", "b,A"});
+  ASSERT_TRUE(resolved) << resolved.error().message;
+  EXPECT_EQ(resolved.value().settings.text("method"), "B,A");
+  EXPECT_NE(complaint({"--method", "c"}).find("is not a list of A, B"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace weir

@@ -75,5 +75,5 @@ def test_the_cause_is_told_where_one_node_alone_has_no_io_uring(tmp_path: Path) 
     )
     assert ended.status != 0
     (message,) = ended.messages
-    assert "--api io_uring: " in message
+    assert "--api IO_URING: " in message
     assert "use --api POSIX or AT" in message

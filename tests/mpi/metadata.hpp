@@ -10,11 +10,12 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "workload.hpp"
 #include "workloads/metadata/execute.hpp"
-#include "workloads/metadata/item_ring.hpp"
+#include "workloads/metadata/open_calls.hpp"
 #include "workloads/metadata/parameters.hpp"
 #include "workloads/metadata/plan.hpp"
 
@@ -36,12 +37,15 @@ class Metadata : public WorkloadTest {
     options_.truncate_to = 70;
   }
 
-  [[nodiscard]] Variant variant(TreeShape shape, Api api = Api::posix) const {
+  [[nodiscard]] Variant variant(TreeShape shape, std::string_view api = "POSIX") const {
     shape.ranks = job().size;
     if (shape.total == 0) shape.items_per_rank = 7;
     const auto checked = checked_shape(shape);
     EXPECT_TRUE(is_ok(checked));
-    return {.api = api, .shape = checked ? checked.value() : shape, .label = "", .slug = ""};
+    return {.api = interface_named(api),
+            .shape = checked ? checked.value() : shape,
+            .label = "",
+            .slug = ""};
   }
 
   Result<RepetitionRecord> run(const Variant& variant, const Options& options) {
@@ -112,7 +116,10 @@ class Metadata : public WorkloadTest {
   }
 };
 
-[[nodiscard]] inline bool is_missing(Api api) { return api == Api::ring && !make_item_ring(1, {}); }
+[[nodiscard]] inline bool is_missing(std::string_view api) {
+  FileContent content(0, 0);
+  return !OpenCalls::open(*interface_named(api), {}, content, {});
+}
 
 // Returns what GoogleTest accepts as a part of a test's name.
 [[nodiscard]] inline std::string short_name(std::string name) {

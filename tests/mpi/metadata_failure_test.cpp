@@ -26,7 +26,10 @@ TEST_F(MetadataFailures, TheCheckAfterAMixTellsWhatIsMissingTooMuchOrMiscounted)
   const Variant shape = variant({});
   const NameRules names{.root = folder()};
   PathWriter path(names, shape.shape);
-  ItemCalls calls(options_.bytes, seed, storage::Durability::none);
+  FileContent content(options_.bytes, seed);
+  auto opened = OpenCalls::open(*interface_named("posix"), {}, content, {});
+  ASSERT_TRUE(is_ok(opened));
+  NameCalls& calls = *opened.value().calls;
   const int rank = job().rank;
   TreeCheck check(job(), options_, shape.shape, names, seed, [] {});
   if (rank == 0) fs::create_directory(path.directory(0, 0));
@@ -35,7 +38,11 @@ TEST_F(MetadataFailures, TheCheckAfterAMixTellsWhatIsMissingTooMuchOrMiscounted)
   const auto found = [&](std::int64_t item, bool there) {
     return check.mixed_item(Kind::file, rank, item, there, calls, path);
   };
-  EXPECT_EQ(calls.create({AT_FDCWD, file.c_str()}, options_.bytes, true), 0);
+  EXPECT_EQ(calls.make({.call = NameCall::create,
+                        .place = {AT_FDCWD, file.c_str()},
+                        .bytes = options_.bytes,
+                        .exclusive = true}),
+            0);
   EXPECT_TRUE(is_ok(found(0, true)));
   EXPECT_TRUE(is_ok(found(1, false)));
   for (const Status& wrong : {found(0, false), found(1, true)}) {

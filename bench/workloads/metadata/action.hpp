@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "interfaces/name_calls.hpp"
+
 namespace weir::bench::metadata {
 
 enum class Action : std::int8_t {
@@ -50,6 +52,7 @@ enum class Subject { tree, directory, file, listing };
 struct ActionFacts {
   Action action = Action::create;
   const char* name = "";  // the name on the command line and in results
+  NameCall call = NameCall::create;
   Subject subject = Subject::file;
   bool makes = false;  // the items do not exist before the action
 };

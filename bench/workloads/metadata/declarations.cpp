@@ -36,7 +36,8 @@ std::vector<Setting> what_is_done() {
        .metavar = "LIST",
        .help = "calls with whole paths, *at calls relative to the open root of the tree, io_uring, "
                "or MPI-IO; each of several is a configuration",
-       .choices = {"POSIX", "AT", "io_uring", "MPIIO"}},
+       .choices = interface_names([](const Capabilities& can) { return !can.name_calls.empty(); },
+                                  &Interface::title)},
       {.name = "queue-depth",
        .kind = SettingKind::integer,
        .default_value = "32",

@@ -63,7 +63,7 @@ Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core
       names_{.root = std::move(root), .prefix = options.prefix, .length = options.name_length},
       seed_(seed),
       shift_(core.rank_shift),
-      calls_(options.largest_size(), seed, core.durability),
+      content_(options.largest_size(), seed),
       barrier_(job.world, Patience::of(job)),
       client_(std::move(client)) {
   int counts = job.node_rank == 0 && client_.now() ? 1 : 0;
@@ -91,11 +91,6 @@ void Executor::keep_watch(const char* operation, const std::string& path, std::i
 
 std::int64_t Executor::owner() const { return (job_.rank + step_ * shift_) % job_.size; }
 
-Place Executor::place_of(const Phase& phase, const PathWriter& path) const {
-  if (variant_->api != Api::relative) return {AT_FDCWD, path.text().c_str()};
-  return {phase.base.descriptor(), path.below_tree()};
-}
-
 Result<RepetitionRecord> Executor::run(const Variant& variant) {
   variant_ = &variant;
   path_ = std::make_unique<PathWriter>(names_, variant.shape);
@@ -113,14 +108,7 @@ Result<RepetitionRecord> Executor::run(const Variant& variant) {
   if (options_.delay_seconds > 0) {
     std::this_thread::sleep_for(std::chrono::duration<double>(options_.delay_seconds));
   }
-  if (variant.api == Api::ring && ring_ == nullptr) {
-    std::vector<Action> needed;
-    for (const Measured& one : measured_on(options_, variant)) needed.push_back(one.action);
-    auto ring = make_item_ring(options_.queue_depth, needed);
-    Status status = ring ? Status() : Status(ring.error());
-    if (ring) ring_ = std::move(ring).value();
-    if (status = meet(std::move(status)); !status) return status.error();
-  }
+  if (Status status = take_calls_of(variant); !status) return status.error();
   if (!options_.mix.empty()) return run_mix();
   RepetitionRecord record;
   for (const Action action : actions_on(options_, variant)) {
@@ -143,6 +131,26 @@ Result<RepetitionRecord> Executor::run(const Variant& variant) {
   }
   record.items_verified = items_verified_;
   return record;
+}
+
+Status Executor::take_calls_of(const Variant& variant) {
+  const SessionSettings settings{.communicator = job_.world,
+                                 .deadline_seconds = core_.deadline_seconds,
+                                 .durability = core_.durability,
+                                 .queue_depth = options_.queue_depth};
+  const auto take = [&](const Interface& interface, NameCalls** taken) -> Status {
+    OpenCalls& found = open_calls_[&interface];
+    if (found.calls == nullptr) {
+      auto opened = OpenCalls::open(interface, settings, content_, calls_on(options_, variant));
+      Status status = opened ? Status() : Status(opened.error());
+      if (opened) found = std::move(opened).value();
+      if (status = meet(std::move(status)); !status) return status;
+    }
+    *taken = found.calls.get();
+    return {};
+  };
+  if (Status status = take(*interface_named("posix"), &plain_); !status) return status;
+  return take(*variant.api, &calls_);
 }
 
 Status Executor::carry_out(Action action, ActionRecord* record) {
@@ -179,7 +187,7 @@ Status Executor::carry_out(Action action, ActionRecord* record) {
   guard_.entering(checking, &text, -1);
   TreeCheck check(job_, options_, variant_->shape, names_, seed_,
                   [&] { keep_watch(checking, text, monotonic_ns(), phase.watched_ns); });
-  status = check.items(action, state_, phase.owner, calls_, *path_);
+  status = check.items(action, state_, phase.owner, *plain_, *path_);
   if (status.ok()) status = check.listings(action, state_, *path_);
   guard_.left();
   items_verified_ += check.verified();
@@ -248,11 +256,10 @@ Status Executor::on_tree(Phase& phase) {
     if (guard_.ending()) wait_for_the_end();
     // Parents are created before children, and children are removed before parents.
     const std::string& path = path_->directory(phase.owner, making ? i : count - 1 - i);
-    const Place place{AT_FDCWD, path.c_str()};
     if (i == 0) guard_.entering(facts_of(phase.action).name, &path_->text(), -1);
     keep_watch(facts_of(phase.action).name, path_->text(), now, phase.watched_ns);
     const int error =
-        making ? ItemCalls::make_directory(place) : ItemCalls::remove_directory(place);
+        plain_->make({.call = facts_of(phase.action).call, .place = {AT_FDCWD, path.c_str()}});
     const std::int64_t end = monotonic_ns();
     phase.note(end - now);
     now = end;

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,8 +17,7 @@
 #include "measurement/failure.hpp"
 #include "measurement/histogram.hpp"
 #include "measurement/job.hpp"
-#include "workloads/metadata/item_calls.hpp"
-#include "workloads/metadata/item_ring.hpp"
+#include "workloads/metadata/open_calls.hpp"
 #include "workloads/metadata/parameters.hpp"
 #include "workloads/metadata/patient_barrier.hpp"
 
@@ -90,11 +90,10 @@ class Executor {
     bool renamed;
     bool across;
   };
-  // A future operation of io_uring.
+  // A future operation of an interface that keeps several in flight.
   struct Queued {
     Action action{};
     ItemPlace at{};
-    std::int64_t bytes = 0;        // of the file's content
     ActionRecord* part = nullptr;  // record of the part, in a mix
   };
 
@@ -108,32 +107,27 @@ class Executor {
   Status on_tree(Phase& phase);
   Status on_items(Phase& phase);
   Status on_batches(Phase& phase);
-  template <typename Handle, typename Open, typename Close>
-  Status in_batches(Phase& phase, const Open& open_one, const Close& close_one);
   Status on_listings(Phase& phase);
-  // Runs a phase by io_uring, with the operations that `next` returns.
-  Status batched(Phase& phase, const std::function<std::optional<Queued>()>& next);
-  void begin_item(const Phase& phase, int slot, InFlight& item, const Queued& what);
-  bool go_on(int slot, int result, InFlight& item, int& error);
-  int mpi_call(Action action, const TreeState& state, std::int64_t owner, std::int64_t item);
-  // Returns the bytes that create and write write to an item, or that read reads from it; 0 for
-  // other actions.
+  // Runs a phase with several operations in flight, which `next` returns.
+  Status in_flight(Phase& phase, const std::function<std::optional<Queued>()>& next);
+  // Returns the request of an action on an item, after it has written the item's path, and that of
+  // its second place, into path_ and second_path_.
+  NameRequest request_for(const Phase& phase, Action action, const ItemPlace& at);
+  // Returns the bytes that create and write write to an item, or that read reads from it, or the
+  // size that truncate sets; 0 for other actions.
   [[nodiscard]] std::int64_t content_bytes(Action action, const TreeState& state,
                                            std::int64_t owner, std::int64_t item) const;
   // Runs a repetition of a mix.
   Result<RepetitionRecord> run_mix();
   Status mix_phase(MixSequence& sequence, RepetitionRecord& record);
   Status mix_operations(MixSequence& sequence, Phase& phase, RepetitionRecord& record);
-  Status batched_mix(MixSequence& sequence, Phase& phase, RepetitionRecord& record,
-                     std::int64_t count);
+  Status mix_in_flight(MixSequence& sequence, Phase& phase, RepetitionRecord& record,
+                       std::int64_t count);
   Status make_or_remove(const MixSequence& sequence, std::int64_t owner, bool making);
   [[nodiscard]] MixSequence mix_sequence(std::int64_t owner) const;
   [[nodiscard]] std::int64_t item_at(std::int64_t place, std::int64_t owner) const;
   template <typename Call>
   Status each_item(Phase& phase, Call&& call);
-  int call(Action action, const TreeState& state, Place place, std::int64_t owner,
-           std::int64_t item);
-  Status list_directory(Phase& phase, const std::string& path);
   Status sync_phase();
   // Returns the calls that the node's client has sent until now, on the node's first rank.
   [[nodiscard]] std::optional<CallCounts> server_calls() const;
@@ -144,7 +138,9 @@ class Executor {
   void keep_watch(const char* operation, const std::string& path, std::int64_t now_ns,
                   std::int64_t& watched_ns);
   [[nodiscard]] std::int64_t owner() const;
-  [[nodiscard]] Place place_of(const Phase& phase, const PathWriter& path) const;
+  // Opens the calls that a configuration needs, unless an earlier repetition has. Collective.
+  Status take_calls_of(const Variant& variant);
+  [[nodiscard]] NameCalls& calls_of(const Phase& phase) const;
 
   const Job& job_;
   FailureGuard& guard_;
@@ -153,15 +149,17 @@ class Executor {
   NameRules names_;
   std::uint64_t seed_;
   std::int64_t shift_ = 0;
-  ItemCalls calls_;
+  FileContent content_;
   PatientBarrier barrier_;
   ClientCalls client_;
   bool counts_server_calls_ = false;
-  std::unique_ptr<ItemRing> ring_;  // exists from the first configuration of io_uring on
+  std::map<const Interface*, OpenCalls> open_calls_;  // of the configurations so far, and `posix`
+  NameCalls* plain_ = nullptr;                        // by POSIX, for what is not measured
 
   // The state of the current repetition.
   const Variant* variant_ = nullptr;
-  Variant shortened_;  // the variant with the items that a stonewall has left
+  NameCalls* calls_ = nullptr;  // those that are measured
+  Variant shortened_;           // the variant with the items that a stonewall has left
   std::unique_ptr<PathWriter> path_;
   std::unique_ptr<PathWriter> second_path_;  // the destination of an item
   TreeState state_;

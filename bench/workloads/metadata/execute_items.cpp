@@ -1,15 +1,10 @@
 // The operations of a phase on the items of one rank, one after the other, and on listings.
-#include <dirent.h>
 #include <fcntl.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <string_view>
+#include <vector>
 
 #include "common/clock.hpp"
-#include "workloads/metadata/mpi_item_calls.hpp"
 #include "workloads/metadata/phase.hpp"
 #include "workloads/metadata/visit_order.hpp"
 
@@ -17,12 +12,10 @@ namespace weir::bench::metadata {
 namespace {
 
 constexpr std::int64_t entries_between_looks = 1024;  // of a directory that is listed
-constexpr std::size_t open_at_once = 64;
 
 }  // namespace
 
-// Calls `call(place, owner, item)`, which returns 0 or an error, for every item of this rank in the
-// phase.
+// Calls `call(request)`, which returns 0 or an error, for every item of this rank in the phase.
 template <typename Call>
 Status Executor::each_item(Phase& phase, Call&& call) {
   const TreeShape& shape = variant_->shape;
@@ -45,7 +38,7 @@ Status Executor::each_item(Phase& phase, Call&& call) {
   const std::int64_t last = one_for_all ? job_.size - 1 : phase.owner;
   for (std::int64_t owner = first; owner <= last; ++owner) {
     std::int64_t now = monotonic_ns();
-    if (variant_->api == Api::relative) {
+    if (variant_->api->can.relative) {
       if (Status status = phase.base.open(path_->directory(owner, 0)); !status) return status;
       const std::int64_t opened = monotonic_ns();
       phase.paused_ns += opened - now;
@@ -60,15 +53,13 @@ Status Executor::each_item(Phase& phase, Call&& call) {
                             mixed(seed_, static_cast<std::uint64_t>(step_ * job_.size + owner)));
     const bool random = options_.random_order && !makes;
     guard_.entering(operation, &path_->text(), -1);
-    if (variant_->api == Api::ring && phase.measured) {
+    if (phase.measured && variant_->api->can.queue) {
       std::int64_t i = 0;
-      Status status = batched(phase, [&]() -> std::optional<Queued> {
+      Status status = in_flight(phase, [&]() -> std::optional<Queued> {
         if (i == count) return std::nullopt;
         const std::int64_t item = random ? order(i) : i;
         ++i;
-        return Queued{phase.action,
-                      {kind, owner, item, renamed, across},
-                      content_bytes(phase.action, state, owner, item)};
+        return Queued{phase.action, {kind, owner, item, renamed, across}};
       });
       if (!status) return status;
       continue;
@@ -76,8 +67,8 @@ Status Executor::each_item(Phase& phase, Call&& call) {
     for (std::int64_t i = phase.first_item; i < count; ++i) {
       if (guard_.ending()) wait_for_the_end();
       const std::int64_t item = random ? order(i) : i;
-      path_->item(kind, owner, item, renamed, across);
-      const int error = call(place_of(phase, *path_), owner, item);
+      const int error =
+          call(request_for(phase, phase.action, {kind, owner, item, renamed, across}));
       const std::int64_t end = monotonic_ns();
       phase.note(end - now);
       now = end;
@@ -92,6 +83,7 @@ Status Executor::each_item(Phase& phase, Call&& call) {
 
 std::int64_t Executor::content_bytes(Action action, const TreeState& state, std::int64_t owner,
                                      std::int64_t item) const {
+  if (action == Action::truncate) return options_.truncate_to;
   if (action == Action::create || action == Action::write) {
     return options_.size_of(seed_, owner, item);
   }
@@ -100,134 +92,137 @@ std::int64_t Executor::content_bytes(Action action, const TreeState& state, std:
   return options_.read_bytes >= 0 ? std::min(bytes, options_.read_bytes) : bytes;
 }
 
-// Does an action without a second place: one call for the item whose path has just been written.
-// Returns 0 or an error.
-int Executor::call(Action action, const TreeState& state, Place place, std::int64_t owner,
-                   std::int64_t item) {
-  const bool one_file = variant_->shape.sharing == Sharing::one_file;
-  const char* whole_path = path_->text().c_str();
+NameRequest Executor::request_for(const Phase& phase, Action action, const ItemPlace& at) {
+  path_->item(at.kind, at.owner, at.item, at.renamed, at.across);
+  const auto place_of = [&](const PathWriter& path) {
+    const int base = phase.base.descriptor();
+    return base < 0 ? Place{AT_FDCWD, path.text().c_str()} : Place{base, path.below_tree()};
+  };
+  // Writes the path of the item's second place.
+  const auto second = [&](Kind kind, bool renamed, bool across) {
+    second_path_->item(kind, at.owner, at.item, renamed, across);
+    return place_of(*second_path_);
+  };
+  NameRequest request{.call = facts_of(action).call,
+                      .place = place_of(*path_),
+                      .bytes = content_bytes(action, phase.before, at.owner, at.item),
+                      .exclusive = variant_->shape.sharing != Sharing::one_file};
+  const Place whole{AT_FDCWD, path_->text().c_str()};
   switch (action) {
-    case Action::mkdir:
-      return ItemCalls::make_directory(place);
-    case Action::rmdir:
-      return ItemCalls::remove_directory(place);
-    case Action::create:
-      return calls_.create(place, content_bytes(action, state, owner, item), !one_file);
-    case Action::directory_stat:
-    case Action::stat:
-      return ItemCalls::stat(place);
-    case Action::lstat:
-      return ItemCalls::lstat(place);
-    case Action::utime:
-      return ItemCalls::utime(place);
-    case Action::chmod:
-      return ItemCalls::chmod(place);
-    case Action::write:
-      return calls_.write(place, content_bytes(action, state, owner, item));
-    case Action::read:
-      return calls_.read(place, content_bytes(action, state, owner, item), false);
+    case Action::directory_rename:
+    case Action::rename:
+      request.second = second(at.kind, !at.renamed, at.across);
+      break;
+    case Action::rename_across:
+      request.second = second(at.kind, at.renamed, !at.across);
+      break;
+    case Action::link:
+      request.second = second(Kind::link, false, phase.before.files_across);
+      break;
+    case Action::symlink:
+      request.place = whole;
+      request.second = second(Kind::symlink, false, phase.before.files_across);
+      break;
     case Action::truncate:
-      return ItemCalls::truncate(whole_path, options_.truncate_to);
     case Action::setxattr:
-      return ItemCalls::set_attribute(whole_path);
     case Action::getxattr:
-      return ItemCalls::get_attribute(whole_path);
-    case Action::readlink:
-      return ItemCalls::readlink(place);
-    default:  // unlink, of files and of what link and symlink made
-      return ItemCalls::remove(place);
+      request.place = whole;
+      break;
+    default:
+      break;
   }
+  return request;
+}
+
+// An operation in flight. Its latency extends from its entry into the queue until its end was seen.
+struct Executor::InFlight {
+  Queued what{};
+  std::string path;
+  std::string second;
+  std::int64_t began_ns = 0;
+  bool busy = false;
+
+  [[nodiscard]] bool same_item(const Queued& other) const {
+    return busy && what.at.item == other.at.item && what.at.owner == other.at.owner &&
+           what.at.kind == other.at.kind;
+  }
+};
+
+// Two operations on one item are never in flight together.
+Status Executor::in_flight(Phase& phase, const std::function<std::optional<Queued>()>& next) {
+  const auto depth = static_cast<std::size_t>(options_.queue_depth);
+  std::vector<InFlight> items(depth);
+  std::vector<int> free;
+  for (int slot = static_cast<int>(depth); slot-- > 0;) free.push_back(slot);
+  std::vector<NameCalls::Answer> answers(depth);
+  const char* operation = facts_of(phase.action).name;
+  const std::int64_t start = monotonic_ns();
+  Status status;
+  std::optional<Queued> waiting;  // waits for another operation on the same item
+  bool more = true;
+  while (true) {
+    if (guard_.ending()) wait_for_the_end();
+    while (more && status.ok() && !free.empty()) {
+      const std::int64_t began = monotonic_ns();
+      if (!waiting) waiting = next();
+      more = waiting.has_value();
+      if (!more || (phase.action == Action::mix &&
+                    std::any_of(items.begin(), items.end(),
+                                [&](const InFlight& item) { return item.same_item(*waiting); }))) {
+        break;
+      }
+      InFlight& item = items[static_cast<std::size_t>(free.back())];
+      NameRequest request = request_for(phase, waiting->action, waiting->at);
+      item.what = *waiting;
+      item.path = request.place.path;
+      request.place.path = item.path.c_str();
+      if (request.second.path != nullptr) {
+        item.second = request.second.path;
+        request.second.path = item.second.c_str();
+      }
+      item.began_ns = began;
+      item.busy = true;
+      calls_->begin(free.back(), request);
+      waiting.reset();
+      free.pop_back();
+    }
+    if (free.size() == depth) break;
+    const int count = calls_->wait(answers);
+    if (count < 0) return system_failure("io_uring_enter", path_->text(), -1, -count);
+    const std::int64_t now = monotonic_ns();
+    for (int i = 0; i < count; ++i) {
+      const NameCalls::Answer& answer = answers[static_cast<std::size_t>(i)];
+      InFlight& item = items[static_cast<std::size_t>(answer.slot)];
+      if (answer.result != 0 && status.ok()) {
+        status = failure_of(item.what.action, item.path, answer.result);
+      }
+      // The time of the queue is counted once, and not for each operation in it.
+      for (ActionRecord* record : {&phase.record, item.what.part}) {
+        if (record == nullptr) continue;
+        record->latencies.record(now - item.began_ns);
+        ++record->operations;
+      }
+      item.busy = false;
+      free.push_back(answer.slot);
+    }
+    keep_watch(operation, path_->text(), now, phase.watched_ns);
+  }
+  phase.record.busy_ns += monotonic_ns() - start;
+  return status;
+}
+
+NameCalls& Executor::calls_of(const Phase& phase) const {
+  return phase.measured ? *calls_ : *plain_;
 }
 
 Status Executor::on_items(Phase& phase) {
-  const TreeState& state = phase.before;
-  // Writes the path of an item's second place, after that of its own place.
-  const auto second = [&](Kind kind, std::int64_t owner, std::int64_t item, bool renamed,
-                          bool across) {
-    second_path_->item(kind, owner, item, renamed, across);
-    return place_of(phase, *second_path_);
-  };
-  const bool r = state.files_renamed;
-  const bool a = state.files_across;
-  if (variant_->api == Api::mpi && phase.measured) {
-    return each_item(phase, [&](auto, std::int64_t owner, std::int64_t item) {
-      return mpi_call(phase.action, state, owner, item);
-    });
-  }
-  switch (phase.action) {
-    case Action::directory_rename:
-      return each_item(phase, [&](Place p, std::int64_t owner, std::int64_t item) {
-        return ItemCalls::rename(
-            p, second(Kind::directory, owner, item, !state.directories_renamed, false));
-      });
-    case Action::rename:
-      return each_item(phase, [&](Place p, std::int64_t owner, std::int64_t item) {
-        return ItemCalls::rename(p, second(Kind::file, owner, item, !r, a));
-      });
-    case Action::rename_across:
-      return each_item(phase, [&](Place p, std::int64_t owner, std::int64_t item) {
-        return ItemCalls::rename(p, second(Kind::file, owner, item, r, !a));
-      });
-    case Action::link:
-      return each_item(phase, [&](Place p, std::int64_t owner, std::int64_t item) {
-        return ItemCalls::link(p, second(Kind::link, owner, item, false, a));
-      });
-    case Action::symlink:
-      return each_item(phase, [&](Place /*p*/, std::int64_t owner, std::int64_t item) {
-        return ItemCalls::symlink(path_->text().c_str(),
-                                  second(Kind::symlink, owner, item, false, a));
-      });
-    default:
-      return each_item(phase, [&](Place p, std::int64_t owner, std::int64_t item) {
-        return call(phase.action, state, p, owner, item);
-      });
-  }
+  NameCalls& calls = calls_of(phase);
+  return each_item(phase, [&](const NameRequest& request) { return calls.make(request); });
 }
 
-// Does an action on the item whose path has just been written.
-int Executor::mpi_call(Action action, const TreeState& state, std::int64_t owner,
-                       std::int64_t item) {
-  const char* path = path_->text().c_str();
-  const FileContent content{.memory = calls_.content(),
-                            .memory_bytes = ItemCalls::most_at_once,
-                            .bytes = content_bytes(action, state, owner, item),
-                            .durable = core_.durability != storage::Durability::none};
-  switch (action) {
-    case Action::create:
-      return MpiItemCalls::create(path, variant_->shape.sharing != Sharing::one_file, content);
-    case Action::write:
-      return MpiItemCalls::write(path, content);
-    case Action::read: {
-      FileContent read = content;
-      read.memory = calls_.buffer();
-      return MpiItemCalls::read(path, read);
-    }
-    case Action::truncate:
-      return MpiItemCalls::truncate(path, options_.truncate_to);
-    default:
-      return MpiItemCalls::remove(path);
-  }
-}
-
+// Opens many files, then closes them. One of the two is measured; the other is a pause.
 Status Executor::on_batches(Phase& phase) {
-  if (variant_->api == Api::mpi && phase.measured) {
-    return in_batches<MPI_File>(
-        phase, [](Place place, MPI_File* file) { return MpiItemCalls::open(place.path, file); },
-        [](MPI_File* file) { return MpiItemCalls::close(file); });
-  }
-  return in_batches<int>(
-      phase,
-      [](Place place, int* descriptor) {
-        *descriptor = ItemCalls::open(place);
-        return *descriptor < 0 ? errno : 0;
-      },
-      [](const int* descriptor) { return ::close(*descriptor) == 0 ? 0 : errno; });
-}
-
-// Opens many handles, then closes them. One of the two is measured; the other is a pause.
-template <typename Handle, typename Open, typename Close>
-Status Executor::in_batches(Phase& phase, const Open& open_one, const Close& close_one) {
-  std::array<Handle, open_at_once> handles{};
+  NameCalls& calls = calls_of(phase);
   std::size_t open = 0;
   const bool measures_open = phase.action == Action::open;
   ActionRecord not_counted;
@@ -240,7 +235,7 @@ Status Executor::in_batches(Phase& phase, const Open& open_one, const Close& clo
     if (!measures_open) phase.paused_ns += closing - opening;
     std::int64_t now = closing;
     for (std::size_t i = 0; i < open; ++i) {
-      const int failed = close_one(&handles[i]);
+      const int failed = calls.make({.call = NameCall::close, .handle = i});
       if (error == 0) error = failed;
       const std::int64_t end = monotonic_ns();
       if (!measures_open) phase.note(end - now);
@@ -250,12 +245,14 @@ Status Executor::in_batches(Phase& phase, const Open& open_one, const Close& clo
     open = 0;
     opening = now;
   };
-  Status status = each_item(visit, [&](Place place, auto, auto) {
+  Status status = each_item(visit, [&](NameRequest request) {
+    request.call = NameCall::open;
+    request.handle = open;
     const std::int64_t start = monotonic_ns();
-    if (const int failed = open_one(place, &handles[open]); failed != 0) return failed;
+    if (const int failed = calls.make(request); failed != 0) return failed;
     if (measures_open) phase.note(monotonic_ns() - start);
     ++open;
-    if (open == open_at_once) close_all();
+    if (open == NameCalls::most_open) close_all();
     return error;
   });
   close_all();
@@ -270,41 +267,23 @@ Status Executor::on_listings(Phase& phase) {
   const TreeShape& shape = variant_->shape;
   const std::int64_t each = shape.directories();
   const std::int64_t all = shape.trees() * each;
+  const char* operation = facts_of(phase.action).name;
+  const auto found = [&] {
+    if (++phase.record.operations % entries_between_looks != 0) return;
+    keep_watch(operation, path_->text(), monotonic_ns(), phase.watched_ns);
+  };
   for (std::int64_t i = phase.owner; i < all; i += job_.size) {
     const std::string& path = path_->directory(i / each, i % each);
-    guard_.entering(facts_of(phase.action).name, &path_->text(), -1);
+    guard_.entering(operation, &path_->text(), -1);
     const std::int64_t start = monotonic_ns();
-    Status status = list_directory(phase, path);
+    const int error =
+        calls_of(phase).list(path.c_str(), phase.action == Action::readdir_attributes, found);
     const std::int64_t spent = monotonic_ns() - start;
     phase.record.latencies.record(spent);
     phase.record.busy_ns += spent;
-    if (!status) return status;
+    if (error != 0) return failure_of(phase.action, path_->text(), error);
   }
   return {};
-}
-
-Status Executor::list_directory(Phase& phase, const std::string& path) {
-  DIR* directory = opendir(path.c_str());
-  if (directory == nullptr) return failure_of(phase.action, path, errno);
-  const int descriptor = dirfd(directory);
-  const bool attributes = phase.action == Action::readdir_attributes;
-  int error = 0;
-  errno = 0;
-  // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread has this stream
-  while (const dirent* entry = ::readdir(directory)) {
-    const std::string_view name = entry->d_name;
-    if (name == "." || name == "..") continue;
-    ++phase.record.operations;
-    if (attributes) error = ItemCalls::lstat({descriptor, entry->d_name});
-    if (error != 0) break;
-    if (phase.record.operations % entries_between_looks == 0) {
-      keep_watch(facts_of(phase.action).name, path, monotonic_ns(), phase.watched_ns);
-    }
-    errno = 0;
-  }
-  if (error == 0) error = errno;
-  closedir(directory);
-  return error == 0 ? Status() : failure_of(phase.action, path, error);
 }
 
 }  // namespace weir::bench::metadata

@@ -5,8 +5,6 @@
 //   3. Check that exactly those of these items exist that should, and that the directories hold
 //      nothing else.
 //   4. Remove the remaining items, unmeasured.
-#include <fcntl.h>
-
 #include <utility>
 
 #include "common/clock.hpp"
@@ -69,10 +67,11 @@ Status Executor::make_or_remove(const MixSequence& sequence, std::int64_t owner,
     for (std::int64_t i = 0; i < window.count && status.ok(); ++i) {
       if (guard_.ending()) wait_for_the_end();
       const std::int64_t item = item_at(window.place(i), owner);
-      const std::string& path = path_->item(kind_of(subject), owner, item, false, false);
-      keep_watch(facts_of(action).name, path, monotonic_ns(), phase.watched_ns);
-      const int error = call(action, state, {AT_FDCWD, path.c_str()}, owner, item);
-      if (error != 0) status = failure_of(action, path, error);
+      const NameRequest request =
+          request_for(phase, action, {kind_of(subject), owner, item, false, false});
+      keep_watch(facts_of(action).name, path_->text(), monotonic_ns(), phase.watched_ns);
+      const int error = plain_->make(request);
+      if (error != 0) status = failure_of(action, path_->text(), error);
     }
   }
   guard_.left();
@@ -107,7 +106,7 @@ Status Executor::mix_phase(MixSequence& sequence, RepetitionRecord& record) {
     const Window& window = sequence.of(subject);
     for (std::int64_t place = 0; place < window.capacity && status.ok(); ++place) {
       status = check.mixed_item(kind_of(subject), phase.owner, item_at(place, phase.owner),
-                                window.holds(place), calls_, *path_);
+                                window.holds(place), *plain_, *path_);
     }
   }
   // Items of other ranks in a directory may or may not exist.
@@ -125,7 +124,7 @@ Status Executor::mix_operations(MixSequence& sequence, Phase& phase, RepetitionR
   const std::int64_t count =
       options_.mix_operations > 0 ? options_.mix_operations : variant_->shape.items(phase.owner);
   std::int64_t now = monotonic_ns();
-  if (variant_->api == Api::relative) {
+  if (variant_->api->can.relative) {
     if (Status status = phase.base.open(path_->directory(phase.owner, 0)); !status) return status;
     phase.paused_ns = monotonic_ns() - now;
     now += phase.paused_ns;
@@ -134,18 +133,15 @@ Status Executor::mix_operations(MixSequence& sequence, Phase& phase, RepetitionR
                           mixed(seed_, static_cast<std::uint64_t>(phase.owner)));
   const char* operation = facts_of(Action::mix).name;
   guard_.entering(operation, &path_->text(), -1);
-  if (variant_->api == Api::ring) return batched_mix(sequence, phase, record, count);
-  const bool by_mpi = variant_->api == Api::mpi;
+  if (variant_->api->can.queue) return mix_in_flight(sequence, phase, record, count);
   for (std::int64_t i = 0; i < count; ++i) {
     if (guard_.ending()) wait_for_the_end();
     const auto next = sequence.next();
     if (!next) break;
     const Action action = options_.mix[next->part].action;
     const std::int64_t item = options_.random_order ? order(next->place) : next->place;
-    path_->item(kind_of(facts_of(action).subject), phase.owner, item, false, false);
-    const int error = by_mpi
-                          ? mpi_call(action, phase.before, phase.owner, item)
-                          : call(action, phase.before, place_of(phase, *path_), phase.owner, item);
+    const int error = calls_->make(request_for(
+        phase, action, {kind_of(facts_of(action).subject), phase.owner, item, false, false}));
     const std::int64_t end = monotonic_ns();
     phase.note(end - now);
     record.phases[1 + next->part].note(end - now);
@@ -156,12 +152,12 @@ Status Executor::mix_operations(MixSequence& sequence, Phase& phase, RepetitionR
   return {};
 }
 
-Status Executor::batched_mix(MixSequence& sequence, Phase& phase, RepetitionRecord& record,
-                             std::int64_t count) {
+Status Executor::mix_in_flight(MixSequence& sequence, Phase& phase, RepetitionRecord& record,
+                               std::int64_t count) {
   const Permutation order(variant_->shape.items(phase.owner),
                           mixed(seed_, static_cast<std::uint64_t>(phase.owner)));
   std::int64_t begun = 0;
-  Status status = batched(phase, [&]() -> std::optional<Queued> {
+  Status status = in_flight(phase, [&]() -> std::optional<Queued> {
     if (begun == count) return std::nullopt;
     const auto next = sequence.next();
     if (!next) return std::nullopt;
@@ -170,7 +166,6 @@ Status Executor::batched_mix(MixSequence& sequence, Phase& phase, RepetitionReco
     const std::int64_t item = options_.random_order ? order(next->place) : next->place;
     return Queued{action,
                   {kind_of(facts_of(action).subject), phase.owner, item, false, false},
-                  content_bytes(action, phase.before, phase.owner, item),
                   &record.phases[1 + next->part]};
   });
   // Many operations are in flight at a time, so the time is divided among the kinds by their

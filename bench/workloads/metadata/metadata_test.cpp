@@ -171,7 +171,7 @@ TEST(Parameters, AnInterfaceMeasuresWhatItHas) {
   const auto options = options_from({"--actions", "all", "--api", "MPIIO,POSIX"}, 2);
   ASSERT_TRUE(options) << options.error().message;
   Variant by_mpi;
-  by_mpi.api = Api::mpi;
+  by_mpi.api = interface_named("mpiio");
   by_mpi.shape = shape({.ranks = 2, .items_per_rank = 3});
   EXPECT_EQ(
       actions_on(options.value(), by_mpi),

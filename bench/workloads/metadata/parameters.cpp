@@ -9,8 +9,6 @@
 #include <utility>
 
 #include "measurement/striping_settings.hpp"
-#include "workloads/metadata/item_ring.hpp"
-#include "workloads/metadata/mpi_item_calls.hpp"
 #include "workloads/metadata/visit_order.hpp"
 
 namespace weir::bench::metadata {
@@ -21,6 +19,7 @@ constexpr std::int64_t most_depth = 64;
 constexpr std::int64_t most_operations = 1'000'000'000'000;  // of one rank in a mix
 constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
 constexpr std::int64_t longest_name_bytes = 255;
+constexpr std::int64_t most_queue_depth = 4096;
 constexpr double exponential_limit = 16;  // times the mean
 
 Error refuse_setting(const std::string& rule) { return invalid_argument("metadata: " + rule); }
@@ -65,9 +64,8 @@ Status read_actions(const Settings& settings, Options* options) {
   return {};
 }
 
-bool has_call(Action action, Api api) {
-  if (facts_of(action).subject == Subject::tree) return true;
-  return api == Api::ring ? ring_can(action) : api == Api::mpi ? mpi_can(action) : true;
+bool has_call(Action action, const Interface& api) {
+  return facts_of(action).subject == Subject::tree || api.can.name_calls.has(facts_of(action).call);
 }
 
 bool has_place(Action action, const TreeShape& shape) {
@@ -149,23 +147,20 @@ Status read_mix(const Settings& settings, Options* options) {
   return {};
 }
 
-const char* slug_of(Api api) {
-  constexpr const char* slugs[] = {"posix", "at", "io-uring", "mpiio"};
-  return slugs[static_cast<std::size_t>(api)];
-}
-
-// Checks the restrictions of io_uring and MPI-IO.
+// Checks what the interface of a configuration lacks.
 Status check_api(const Options& options, const Variant& variant) {
-  if (variant.api != Api::ring && variant.api != Api::mpi) return {};
-  const char* api = name_of(variant.api);
-  for (const MixPart& part : options.mix) {
-    if (has_call(part.action, variant.api)) continue;
-    return refuse_setting(
-        fmt::format("--mix: --api {1} does not support {0}", facts_of(part.action).name, api));
+  const Interface& api = *variant.api;
+  if (Status there = check_available(api, fmt::format("metadata: --api {}", api.title)); !there) {
+    return there;
   }
-  if (variant.api == Api::ring && variant.shape.sharing == Sharing::one_file) {
+  for (const MixPart& part : options.mix) {
+    if (has_call(part.action, api)) continue;
     return refuse_setting(
-        "--api io_uring needs separate files for every rank: leave --sharing one-file out");
+        fmt::format("--mix: --api {} does not support {}", api.title, facts_of(part.action).name));
+  }
+  if (api.can.queue && variant.shape.sharing == Sharing::one_file) {
+    return refuse_setting(fmt::format(
+        "--api {} needs separate files for every rank: leave --sharing one-file out", api.title));
   }
   return {};
 }
@@ -206,31 +201,17 @@ Status check_stonewall(const Options& options, const std::vector<Variant>& varia
         "--stonewall needs ranks that create their own items: leave --one-creator out");
   }
   for (const Variant& variant : variants) {
-    if (variant.api == Api::ring || variant.shape.sharing == Sharing::one_file ||
+    if (variant.api->can.queue || variant.shape.sharing == Sharing::one_file ||
         variant.shape.total > 0) {
       return refuse_setting(
           "--stonewall needs the same --items for every rank, separate files for every rank, and "
-          "an --api other than io_uring");
+          "an --api other than IO_URING");
     }
   }
   return {};
 }
 
 }  // namespace
-
-const char* name_of(Api api) {
-  switch (api) {
-    case Api::relative:
-      return "AT";
-    case Api::ring:
-      return "io_uring";
-    case Api::mpi:
-      return "MPIIO";
-    case Api::posix:
-      break;
-  }
-  return "POSIX";
-}
 
 const char* name_of(Sharing sharing) {
   switch (sharing) {
@@ -328,10 +309,7 @@ Result<std::vector<Variant>> variants_of(const Settings& settings, std::int64_t 
   for (const std::string& api : settings.list("api")) {
     for (const std::string& sharing : settings.list("sharing")) {
       Variant variant;
-      variant.api = api == "AT"         ? Api::relative
-                    : api == "io_uring" ? Api::ring
-                    : api == "MPIIO"    ? Api::mpi
-                                        : Api::posix;
+      variant.api = interface_named(api);
       TreeShape own = shape.value();
       own.sharing = sharing == "per-rank"   ? Sharing::per_rank
                     : sharing == "one-file" ? Sharing::one_file
@@ -340,7 +318,8 @@ Result<std::vector<Variant>> variants_of(const Settings& settings, std::int64_t 
       if (!checked) return checked.error();
       variant.shape = checked.value();
       variant.label = fmt::format("{} {} {}", api, sharing, size_text(variant.shape));
-      variant.slug = fmt::format("{}-{}", slug_of(variant.api), sharing);
+      variant.slug = fmt::format("{}-{}", variant.api->name, sharing);
+      std::replace(variant.slug.begin(), variant.slug.end(), '_', '-');
       if (!slugs.insert(variant.slug).second) {
         return refuse_setting(fmt::format("the configuration '{}' is given twice", variant.label));
       }
@@ -353,11 +332,18 @@ Result<std::vector<Variant>> variants_of(const Settings& settings, std::int64_t 
 std::vector<Action> actions_on(const Options& options, const Variant& variant) {
   std::vector<Action> possible;
   for (const Action action : options.actions) {
-    if (has_place(action, variant.shape) && has_call(action, variant.api)) {
+    if (has_place(action, variant.shape) && has_call(action, *variant.api)) {
       possible.push_back(action);
     }
   }
   return possible;
+}
+
+NameCallSet calls_on(const Options& options, const Variant& variant) {
+  NameCallSet calls;
+  for (const MixPart& part : options.mix) calls.add(facts_of(part.action).call);
+  for (const Action action : actions_on(options, variant)) calls.add(facts_of(action).call);
+  return calls;
 }
 
 std::vector<Measured> measured_on(const Options& options, const Variant& variant) {
@@ -415,9 +401,9 @@ Status check_combination(const Options& options, const CoreSettings& core,
       return refuse_setting("--sharing one-file has only one size: leave --sizes out");
     }
     for (const Action action : options.named) {
-      if (!has_call(action, variant.api)) {
-        return refuse_setting(fmt::format("--api {1} does not support {0}", facts_of(action).name,
-                                          name_of(variant.api)));
+      if (!has_call(action, *variant.api)) {
+        return refuse_setting(
+            fmt::format("--api {} does not support {}", variant.api->title, facts_of(action).name));
       }
       if (has_place(action, shape)) continue;
       return refuse_setting(fmt::format("{} is not possible with --sharing {} in a tree of {} {}",
@@ -427,7 +413,7 @@ Status check_combination(const Options& options, const CoreSettings& core,
     }
     if (measured_on(options, variant).empty()) {
       return refuse_setting(fmt::format("no action is possible with --sharing {} and --api {}",
-                                        name_of(shape.sharing), name_of(variant.api)));
+                                        name_of(shape.sharing), variant.api->title));
     }
   }
   return {};

@@ -7,6 +7,7 @@
 
 #include "common/settings.hpp"
 #include "common/status.hpp"
+#include "interfaces/interface.hpp"
 #include "measurement/core_settings.hpp"
 #include "workloads/metadata/action.hpp"
 #include "workloads/metadata/mix.hpp"
@@ -14,17 +15,13 @@
 
 namespace weir::bench::metadata {
 
-// How the system is called: with absolute paths, relative to the opened root of the tree, by
-// io_uring, or by MPI-IO.
-enum class Api { posix, relative, ring, mpi };
-[[nodiscard]] const char* name_of(Api api);  // on the command line: POSIX, AT, io_uring, MPIIO
 [[nodiscard]] const char* name_of(Sharing sharing);  // shared, per-rank, one-file
 
 enum class SizeRule { constant, uniform, exponential };
 
 // One configuration.
 struct Variant {
-  Api api = Api::posix;
+  const Interface* api = interface_named("posix");
   TreeShape shape;
   std::string label;  // "POSIX shared 1000 items, depth 2 of 10"
   std::string slug;   // unique among the configurations of a job
@@ -88,6 +85,8 @@ struct Options {
 // Returns the actions that a configuration measures. It omits those of `mdtest` and `all` that are
 // impossible in its tree or through its interface.
 [[nodiscard]] std::vector<Action> actions_on(const Options& options, const Variant& variant);
+// Returns the calls by which a configuration does what it measures.
+[[nodiscard]] NameCallSet calls_on(const Options& options, const Variant& variant);
 // Returns the figures of a repetition in order: those actions; or the mix, then each of its
 // operations.
 [[nodiscard]] std::vector<Measured> measured_on(const Options& options, const Variant& variant);

@@ -17,7 +17,7 @@ struct Executor::Phase {
   ActionRecord& record;
   bool measured = false;  // by the selected interface, otherwise by plain calls
   std::int64_t paused_ns = 0;
-  OpenDirectory base = {};  // Api::relative: the directory to which paths are relative
+  OpenDirectory base = {};  // if it is open, paths are relative to it
   std::int64_t watched_ns = 0;
   std::int64_t first_item = 0;  // of each rank
   std::int64_t stop_ns = 0;     // no item is begun after this time; 0: no limit
@@ -26,7 +26,7 @@ struct Executor::Phase {
   void note(std::int64_t ns) { record.note(ns); }
 };
 
-// `error` is errno or another error value of ItemCalls.
+// `error` is a result of NameCalls.
 [[nodiscard]] Error failure_of(Action action, const std::string& path, int error);
 
 // Does not return: the guard's thread removes everything and ends the process.

@@ -40,6 +40,14 @@ bool has_type(mode_t mode, Kind kind) {
   }
 }
 
+// Returns whether a file holds what was written to it.
+bool holds(const std::string& path, std::int64_t bytes, NameCalls& calls) {
+  return calls.make({.call = NameCall::read,
+                     .place = {AT_FDCWD, path.c_str()},
+                     .bytes = bytes,
+                     .compare = true}) == 0;
+}
+
 // Returns the type of an entry of an open directory. A file system may not store it, so fstatat is
 // then called.
 mode_t type_of(int directory, const dirent& entry) {
@@ -93,7 +101,7 @@ Status TreeCheck::find_owner() {
   return {};
 }
 
-Status TreeCheck::items(Action action, const TreeState& state, std::int64_t owner, ItemCalls& calls,
+Status TreeCheck::items(Action action, const TreeState& state, std::int64_t owner, NameCalls& calls,
                         PathWriter& path) {
   if (Status status = find_owner(); !status) return status;
   const Subject subject = facts_of(action).subject;
@@ -117,7 +125,7 @@ Status TreeCheck::items(Action action, const TreeState& state, std::int64_t owne
     }
     path.item(Kind::file, owner, i, state.files_renamed, state.files_across);
     if (Status status = item(action, state, path, Kind::file, bytes); !status) return status;
-    if (wrote && bytes > 0 && calls.read({AT_FDCWD, path.text().c_str()}, bytes, true) != 0) {
+    if (wrote && bytes > 0 && !holds(path.text(), bytes, calls)) {
       return wrong(action, path.text(), "its data differs from the written data");
     }
     ++verified_;
@@ -126,7 +134,7 @@ Status TreeCheck::items(Action action, const TreeState& state, std::int64_t owne
 }
 
 Status TreeCheck::mixed_item(Kind kind, std::int64_t owner, std::int64_t item_number, bool there,
-                             ItemCalls& calls, PathWriter& path) {
+                             NameCalls& calls, PathWriter& path) {
   progress_();
   if (owner_id_ < 0) {
     if (Status status = find_owner(); !status) return status;
@@ -141,7 +149,7 @@ Status TreeCheck::mixed_item(Kind kind, std::int64_t owner, std::int64_t item_nu
   }
   const std::int64_t bytes = kind == Kind::file ? options_.size_of(seed_, owner, item_number) : 0;
   if (Status status = item(Action::mix, {.tree = true}, path, kind, bytes); !status) return status;
-  if (bytes > 0 && calls.read({AT_FDCWD, text.c_str()}, bytes, true) != 0) {
+  if (bytes > 0 && !holds(text, bytes, calls)) {
     return wrong(Action::mix, text, "its data differs from the written data");
   }
   ++verified_;

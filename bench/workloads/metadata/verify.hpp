@@ -11,8 +11,8 @@
 #include <utility>
 
 #include "common/status.hpp"
+#include "interfaces/name_calls.hpp"
 #include "measurement/job.hpp"
-#include "workloads/metadata/item_calls.hpp"
 #include "workloads/metadata/parameters.hpp"
 
 namespace weir::bench::metadata {
@@ -31,10 +31,10 @@ class TreeCheck {
 
   // Checks the items of `owner` on which `action` was done: type, size, owner, and what the action
   // set.
-  Status items(Action action, const TreeState& state, std::int64_t owner, ItemCalls& calls,
+  Status items(Action action, const TreeState& state, std::int64_t owner, NameCalls& calls,
                PathWriter& path);
   // Checks after a mix whether an item of `owner` exists (`there`) or not.
-  Status mixed_item(Kind kind, std::int64_t owner, std::int64_t item, bool there, ItemCalls& calls,
+  Status mixed_item(Kind kind, std::int64_t owner, std::int64_t item, bool there, NameCalls& calls,
                     PathWriter& path);
   // Checks this rank's share of the directories.
   Status listings(Action action, const TreeState& state, PathWriter& path);

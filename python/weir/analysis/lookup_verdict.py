@@ -17,7 +17,7 @@ from weir.results.quantities import MIX_PART, percent_text
 from weir.results.record import Latencies
 from weir.results.schema import Run
 
-BEYOND_THE_CALL = ("io_uring", "MPIIO")
+BEYOND_THE_CALL = ("io_uring", "mpiio")
 """Interfaces whose latencies include more than the system call."""
 LOOK_UPS = ("stat", "lstat", "directory-stat", "open", "readlink", "getxattr")
 
@@ -74,7 +74,7 @@ def judge_look_ups_of(run: Run, result: ActionResult) -> LookUpVerdict | None:
     if asked is not None:
         return _by_counters(*asked)
     interface = run.parameters.get("api")
-    if interface is not None and interface.value in BEYOND_THE_CALL:
+    if interface is not None and str(interface.value).lower() in BEYOND_THE_CALL:
         why = "latencies include more than the call: the wait in a queue, or the MPI library"
         return LookUpVerdict("unknown", why)
     where = run.environment.file_system
