@@ -25,7 +25,7 @@ Status prefixed(Status status, std::size_t number, std::size_t count) {
 // Number of checks for messages in a wait, between two checks of everything else that has to move.
 constexpr std::int64_t looks_per_progress = 16;
 // A rank that sleeps between its shares of the data looks at MPI at least this often.
-constexpr std::int64_t most_ns_between_looks = 50'000'000;
+constexpr std::int64_t progress_interval_ns = 50'000'000;
 
 bool is_same_section(const array::Section* a, const array::Section* b) {
   return a == b || (a != nullptr && b != nullptr && *a == *b);
@@ -357,7 +357,7 @@ Status CollectiveRequest::wait() {
       // nap ends without news has time.
       const std::int64_t now_ns = monotonic_ns();
       const bool is_due =
-          slept ? now_ns - began_ns >= nap_ns || now_ns - kept_moving_ns >= most_ns_between_looks
+          slept ? now_ns - began_ns >= nap_ns || now_ns - kept_moving_ns >= progress_interval_ns
                 : ++looks % looks_per_progress == 0;
       if (is_due) {
         ranks::keep_moving(state_.group->revocation());
