@@ -33,8 +33,7 @@ void DirectMove::begin_array(int array) {
   array_ = array;
   part_ = &context_.part_of(array);
   const plan::FileRates& read = context_.rates.read;
-  copier_.set_options({.direction = context_.writing() ? storage::CopyDirection::write
-                                                       : storage::CopyDirection::read,
+  copier_.set_options({.direction = context_.writing() ? Direction::write : Direction::read,
                        .swapped_together = part_->file->swapped_together(),
                        .fill = part_->file->origin().fill,
                        .most_bytes = buffer_bytes,

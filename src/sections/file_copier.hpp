@@ -21,6 +21,7 @@
 
 #include "array/copy.hpp"
 #include "array/data_sieving.hpp"
+#include "common/direction.hpp"
 #include "common/status.hpp"
 #include "engines/transfer_watch.hpp"
 #include "system/slices.hpp"
@@ -45,10 +46,8 @@ class CopiedFiles {
   virtual bool is_cold(std::int64_t file, std::int64_t offset) = 0;
 };
 
-enum class CopyDirection : std::uint8_t { read, write };
-
 struct FileCopyOptions {
-  CopyDirection direction = CopyDirection::read;
+  Direction direction = Direction::read;
   // Number of bytes that are reversed together between memory and file: 1 for none.
   std::int64_t swapped_together = 1;
   // The fill value in memory's representation; no bytes: zero.
@@ -102,7 +101,7 @@ class FileCopier {
     std::size_t shape = 0;        // in shapes_
   };
 
-  [[nodiscard]] bool is_reading() const { return options_.direction == CopyDirection::read; }
+  [[nodiscard]] bool is_reading() const { return options_.direction == Direction::read; }
   [[nodiscard]] bool is_straight(const array::StridedCopy& copy) const;
   // Returns whether wide holes from this offset on are read along, as the file is cold there.
   bool is_cold(std::int64_t offset);

@@ -129,7 +129,7 @@ TEST(FileCopier, MovesAnyCopyThroughAnyBuffer) {
     Bytes expected_file = files.bytes;
     Bytes expected_memory = memory;
     move_bytes(copy, expected_memory, expected_file, reading, number);
-    FileCopier copier(files, {.direction = reading ? CopyDirection::read : CopyDirection::write,
+    FileCopier copier(files, {.direction = reading ? Direction::read : Direction::write,
                               .swapped_together = number,
                               .most_bytes = round % 4 == 0 ? 24 : 1 << 16,
                               .keeps_holes = round % 7 == 0});
@@ -198,7 +198,7 @@ TEST(FileCopier, WritesNoHole) {
   VectorFiles files;
   files.bytes.assign(100, std::byte{9});
   Bytes memory(32, std::byte{1});
-  FileCopier copier(files, {.direction = CopyDirection::write});
+  FileCopier copier(files, {.direction = Direction::write});
   ASSERT_TRUE(copier.move(0, rows(8, 4, 8, 9), memory.data()).ok());
   ASSERT_TRUE(copier.end().ok());
   EXPECT_EQ(files.calls.size(), 4U);
@@ -291,7 +291,7 @@ TEST(FileCopier, WhatACallThatFailedShouldHaveMovedIsNotCounted) {
   files.bytes.resize(64);
   files.failing_call = 2;
   Bytes memory(32);
-  FileCopier copier(files, {.direction = CopyDirection::write});
+  FileCopier copier(files, {.direction = Direction::write});
   Status moved = copier.move(0, rows(8, 4, 8, 16), memory.data());
   if (moved.ok()) moved = copier.end();
   ASSERT_FALSE(moved.ok());

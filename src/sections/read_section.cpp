@@ -23,7 +23,7 @@ Status read_section(const StoredArray& array, const array::Section& section, std
   }
   CachedFiles cached(array.map, files, verifier, nullptr);
   const std::vector<std::byte>& fill = array.description.fill;
-  FileCopyOptions options{.direction = CopyDirection::read,
+  FileCopyOptions options{.direction = Direction::read,
                           .swapped_together = array.map.swapped_together(),
                           .most_bytes = buffer_bytes,
                           .keeps_holes = verifier != nullptr};

@@ -19,7 +19,7 @@ Status write_section(const StoredArray& array, const array::Section& section, co
     return write_encoded_section(array, section, data, memory, files);
   }
   CachedFiles cached(array.map, files, nullptr, sums);
-  FileCopier copier(cached, {.direction = CopyDirection::write,
+  FileCopier copier(cached, {.direction = Direction::write,
                              .swapped_together = array.map.swapped_together(),
                              .most_bytes = buffer_bytes});
   // Writing does not change the memory.
