@@ -44,7 +44,8 @@ compile_files() {
     parts+=("$part.o")
     return
   fi
-  printf '#include "%s"\n' "$@" >"$part.cpp"
+  # Paths are relative, so that the compiler cache serves other copies of the sources, too.
+  realpath --relative-to="$(dirname "$part")" "$@" | sed 's/.*/#include "&"/' >"$part.cpp"
   if said=$(compile_one "$part.cpp" "$part.o" -Wno-shadow -Wfatal-errors 2>&1); then
     [[ -z $said ]] || printf '%s\n' "$said" >&2
     parts+=("$part.o")
