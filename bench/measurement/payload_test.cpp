@@ -153,7 +153,7 @@ TEST_P(PayloadTest, AFlippedBitIsFoundWhereverItIs) {
       const unsigned byte = std::endian::native == std::endian::little ? bit / 8 : 7 - bit / 8;
       EXPECT_EQ(found[0].first_byte, (first + at) * 8 + byte);
       EXPECT_EQ(found[0].bytes_wrong, 1U);
-      EXPECT_EQ(found[0].text, "bit " + std::to_string(bit % 8) + " flipped");
+      EXPECT_EQ(found[0].text, "bit " + std::to_string(bit % 8) + " is flipped");
     }
   }
 }
@@ -168,7 +168,7 @@ TEST_P(PayloadTest, ASwappedBlockTellsWhereItBelongs) {
     EXPECT_EQ(found[0].kind, PayloadErrorKind::swapped_block);
     EXPECT_EQ(found[0].first_byte, (first + 2 * page_words) * 8);
     EXPECT_EQ(found[0].bytes_wrong, page_words * 8);
-    EXPECT_EQ(found[0].text, "belongs at offset " + std::to_string(source * 8));
+    EXPECT_EQ(found[0].text, "the data belongs at offset " + std::to_string(source * 8));
   }
 }
 
@@ -179,10 +179,10 @@ TEST_P(PayloadTest, TwoNeighboursThatChangedPlacesAreTwoErrors) {
   plant(words, 2 * page_words, stream_, page_words, page_words);
   const auto found = check(0, words);
   ASSERT_THAT(found, SizeIs(2));
-  EXPECT_EQ(found[0].text, "belongs at offset 8192");
+  EXPECT_EQ(found[0].text, "the data belongs at offset 8192");
   EXPECT_EQ(found[0].first_byte, 4096U);
   EXPECT_EQ(found[0].bytes_wrong, 4096U);
-  EXPECT_EQ(found[1].text, "belongs at offset 4096");
+  EXPECT_EQ(found[1].text, "the data belongs at offset 4096");
   EXPECT_EQ(found[1].first_byte, 8192U);
 }
 
@@ -195,7 +195,7 @@ TEST_P(PayloadTest, AShiftIsFollowedOverPageBoundaries) {
   for (const PayloadMismatch& mismatch : found) {
     EXPECT_EQ(mismatch.kind, PayloadErrorKind::swapped_block);
     EXPECT_EQ(mismatch.text,
-              "belongs at offset " + std::to_string(mismatch.first_byte + shift * 8));
+              "the data belongs at offset " + std::to_string(mismatch.first_byte + shift * 8));
   }
 }
 

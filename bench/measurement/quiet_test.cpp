@@ -83,7 +83,7 @@ TEST(JudgeQuiet, TooShortARunIsNotCalledQuiet) {
   const auto verdict = judge({{.host = "n0", .ticks = ProcessorTicks{3, 4, 0}}});
   EXPECT_TRUE(verdict["other_processes_busy_fraction"].is_null());
   EXPECT_FALSE(verdict["quiet"]);
-  EXPECT_THAT(verdict["text"], HasSubstr("not known"));
+  EXPECT_THAT(verdict["text"], HasSubstr("unknown"));
 }
 
 TEST(JudgeQuiet, CountersThatRunBackwardsGiveAShareBetweenNoneAndAll) {

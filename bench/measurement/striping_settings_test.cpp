@@ -72,7 +72,7 @@ TEST(StripingSettings, AFileSystemWithoutLayoutsIsNamed) {
   EXPECT_TRUE(check_striping("/proc", {}).ok());
   const Status refused = check_striping("/proc", {.count = 8});
   ASSERT_FALSE(refused.ok());
-  EXPECT_THAT(refused.error().text(), AllOf(HasSubstr("--stripe-count 8: proc "),
+  EXPECT_THAT(refused.error().text(), AllOf(HasSubstr("--stripe-count 8: on proc "),
                                             HasSubstr("--directory"), Not(HasSubstr("\n"))));
   EXPECT_TRUE(refuse_striping({}, "-o").ok());
   EXPECT_FALSE(refuse_striping({.count = 8}, "-o").ok());

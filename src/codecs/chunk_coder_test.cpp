@@ -222,9 +222,9 @@ TEST(Lzf, ReadsEveryKindOfReference) {
   EXPECT_EQ(decoded({0, 'x', 7 << 5, 0, 0}, 10), "xxxxxxxxxx");
   EXPECT_EQ(decoded({0, 'x', 7 << 5, 3, 0}, 13), std::string(13, 'x'));
   for (const auto& [stored, bytes, why] :
-       {std::tuple(std::vector<unsigned char>{2, 'a', 'b'}, 3, "cut off"),
-        std::tuple(std::vector<unsigned char>{0, 'a', 1 << 5}, 4, "cut off"),
-        std::tuple(std::vector<unsigned char>{0, 'a', 7 << 5, 0}, 10, "cut off"),
+       {std::tuple(std::vector<unsigned char>{2, 'a', 'b'}, 3, "truncated"),
+        std::tuple(std::vector<unsigned char>{0, 'a', 1 << 5}, 4, "truncated"),
+        std::tuple(std::vector<unsigned char>{0, 'a', 7 << 5, 0}, 10, "truncated"),
         std::tuple(std::vector<unsigned char>{0, 'a', 1 << 5, 1}, 4, "before its first"),
         std::tuple(std::vector<unsigned char>{1, 'a', 'b'}, 1, "too long"),
         std::tuple(std::vector<unsigned char>{0, 'a', 1 << 5, 0}, 3, "too long"),

@@ -176,7 +176,7 @@ TEST(LimitsOfCdf, StepsOfVersionsWith32Bits) {
     if (version == 5) {
       EXPECT_EQ(refusal(cdf_format(version)->make_room(path, most + 1)), "");
     } else {
-      EXPECT_REFUSED(cdf_format(version)->make_room(path, most + 1), "2147483648 steps");
+      EXPECT_REFUSED(cdf_format(version)->make_room(path, most + 1), "steps is 2147483648");
     }
   }
 }

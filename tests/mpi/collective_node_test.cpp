@@ -231,7 +231,9 @@ TEST_F(DirectStrategy, IsRefusedForWritingByNodesWithoutCoherentCaches) {
   const Status written = direct->write({&part, 1});
   const std::string text = written ? "" : written.error().text();
   EXPECT_EQ(written.ok(), ranks_ <= ranks_per_node) << text;
-  EXPECT_TRUE(written || text.find("strategy direct: several nodes") != std::string::npos) << text;
+  EXPECT_TRUE(written ||
+              text.find("strategy direct is not possible: several nodes") != std::string::npos)
+      << text;
   EXPECT_TRUE(is_same_on_all_ranks(text));
   EXPECT_TRUE(is_ok(direct->close_file(*made.value())));
   // What nobody writes is read by all.

@@ -81,7 +81,7 @@ TEST(StampedPayload, TellsExchangedAndStalePagesByTheirStamps) {
   std::swap_ranges(swapped.data.begin(), swapped.data.begin() + page, swapped.data.begin() + page);
   ASSERT_TRUE(swapped.check());
   EXPECT_EQ(swapped.check()->kind, PayloadErrorKind::swapped_block);
-  EXPECT_EQ(swapped.check()->text, "belongs at offset 36864");
+  EXPECT_EQ(swapped.check()->text, "the data belongs at offset 36864");
   EXPECT_FALSE(swapped.stamps.right(swapped.data.data(), swapped.place));
 
   Transfer now(4 * page, 8 * page, 5);

@@ -60,8 +60,8 @@ TEST_F(NotedMatrix, SwappedBlocksSayWhereTheyBelong) {
   const auto found = fingerprints_.compare(Function::S, 3, wrong);
   ASSERT_EQ(found.size(), 2U);
   EXPECT_EQ(found[0].kind, PayloadErrorKind::swapped_block);
-  EXPECT_EQ(found[0].text, "belongs at offset 16384");
-  EXPECT_EQ(found[1].text, "belongs at offset 8192");
+  EXPECT_EQ(found[0].text, "the data belongs at offset 16384");
+  EXPECT_EQ(found[1].text, "the data belongs at offset 8192");
 }
 
 TEST_F(NotedMatrix, WhatAnotherFunctionWroteIsStale) {
