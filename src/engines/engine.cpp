@@ -181,8 +181,7 @@ std::vector<EngineFile*> files_of(const EngineRequest& request) {
   files.reserve(request.ranges.size());
   for (const FileRange& range : request.ranges) files.push_back(range.file);
   std::ranges::sort(files);
-  const auto repeated = std::ranges::unique(files);
-  files.erase(repeated.begin(), repeated.end());
+  files.erase(std::unique(files.begin(), files.end()), files.end());
   return files;
 }
 
