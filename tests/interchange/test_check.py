@@ -199,7 +199,9 @@ def test_chunks_that_are_in_no_file_are_counted(tmp_path: Path) -> None:
     (path / "x" / "c.1.0").unlink()
     report = check(path)
     assert report.findings == []
-    assert report.absent == ["array x: 7 of 8 chunks are there; the others read as the fill value"]
+    assert report.absent == [
+        "array x: 7 of 8 chunks are in the file; the others read as the fill value"
+    ]
 
 
 def test_says_where_changed_bytes_cannot_be_seen(tmp_path: Path) -> None:

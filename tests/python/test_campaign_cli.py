@@ -272,7 +272,7 @@ def test_damaged_lines_of_the_journal_cost_one_run_each(finished: Campaign) -> N
     journal.write_text("".join(lines) + '{"event": "do')
     status, _, err = finished.run("--resume")
     assert status == 0, err
-    assert f"journal.jsonl line {place + 1} is damaged and left out" in err
+    assert f"journal.jsonl line {place + 1} is damaged and ignored" in err
     assert "an earlier attempt at run 4 is kept in" in err
     assert len(finished.transfers()) == 5
     entries = journal.read_text().splitlines()
