@@ -52,7 +52,13 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "src/fortran": {"src/capi"},
     "src/adapters/calls": set(),
     "bench/measurement": {"src/ranks", "src/system"},
-    "bench/interfaces": {"bench/measurement", "src/array", "src/engines", "src/ranks", "src/system"},
+    "bench/interfaces": {
+        "bench/measurement",
+        "src/array",
+        "src/engines",
+        "src/ranks",
+        "src/system",
+    },
     "bench/workloads": VALUES
     | FILES
     | {

@@ -278,10 +278,10 @@ typedef struct weir_array_options {
  *
  * This makes a raw file with one array, which every reader sees at once and which is written in
  * place. The elements go to the file `path`, or, with several files, to `path`.0, `path`.1 and so
- * on, or to files of these names in options->directories. The description goes to `path`.json beside
- * it, in which the array is named as the last part of `path`.
- * The folder exists, and every rank sees it under this path. An array that is already there is
- * replaced, and its elements are lost. Elements that were never written read as 0. */
+ * on, or to files of these names in options->directories. The description goes to `path`.json
+ * beside it, in which the array is named as the last part of `path`. The folder exists, and every
+ * rank sees it under this path. An array that is already there is replaced, and its elements are
+ * lost. Elements that were never written read as 0. */
 int weir_array_create(weir_session* session, const char* path, int32_t dimensions,
                       const int64_t* shape, const char* element_type,
                       const weir_array_options* options, weir_array** array);
