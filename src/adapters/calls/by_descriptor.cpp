@@ -108,6 +108,20 @@ WEIR_MOVE(preadv64, read, const struct iovec*, int, off64_t)
 WEIR_MOVE(pwritev, write, const struct iovec*, int, off_t)
 WEIR_MOVE(pwritev64, write, const struct iovec*, int, off64_t)
 
+// The same with flags.
+#define WEIR_MOVE_WITH_FLAGS(name, operation, offset_type)                                \
+  ssize_t name(int descriptor, const struct iovec* parts, int count, offset_type offset,  \
+               int flags) {                                                               \
+    WEIR_REAL(name);                                                                      \
+    return counted_moving(Operation::operation, descriptor,                               \
+                          [&] { return real(descriptor, parts, count, offset, flags); }); \
+  }
+
+WEIR_MOVE_WITH_FLAGS(preadv2, read, off_t)
+WEIR_MOVE_WITH_FLAGS(preadv64v2, read, off64_t)
+WEIR_MOVE_WITH_FLAGS(pwritev2, write, off_t)
+WEIR_MOVE_WITH_FLAGS(pwritev64v2, write, off64_t)
+
 // Functions called by programs that were compiled with _FORTIFY_SOURCE.
 ssize_t __read_chk(int descriptor, void* bytes, size_t size, size_t room);
 ssize_t __read_chk(int descriptor, void* bytes, size_t size, size_t room) {
