@@ -94,7 +94,7 @@ def test_nothing_is_left_in_any_of_several_directories(tmp_path: Path) -> None:
         (("--grid", "3x1"), "--grid 3 x 1: more processes than the 2 ranks"),
         (("--section", "0:10"), "--section 0:10: give FIRST:END"),
         (("--chunk", "8x8"), "mpiio cannot store chunks: use weir, weir-hdf5, weir-zarr or hdf5"),
-        (("--shape", "1tx1t"), "more than 2^62"),
+        (("--shape", "1tx1t"), "give at most 2^62"),
         (("--shape", "1gx1k", "--api", "posix"), "another --directory"),
         (("--direct",), "--direct"),
     ],

@@ -55,7 +55,7 @@ def refused(
         (with_argument(0, "1000000000"), "exceeds 2^63 bytes"),
         (with_argument(0, "5000000000"), "NO_PIX must be at most"),
         (with_argument(1, "0"), "NO_BIN must be at least 1"),
-        (with_argument(2, "2"), "NO_GANG must be a square; given: 2, take 1 or 4"),
+        (with_argument(2, "2"), "NO_GANG must be a square; given: 2; use 1 or 4"),
         (with_argument(3, "128"), "NO_PIX/SBLOCKSIZE"),
         (with_argument(4, "4100"), "FBLOCKSIZE must be a multiple of 8; given: 4100"),
         (with_argument(5, "3"), "RMOD must divide the ranks of a gang; given: RMOD 3"),
@@ -92,7 +92,7 @@ def test_ranks_that_are_no_square(tmp_path: Path) -> None:
     ("variable", "value"),
     [
         ("IOMETHOD", "POSX"),
-        ("IOMODE", "sync"),
+        ("IOMODE", "synchronous"),
         ("FILETYPE", ""),
         ("REMAP", "OWN"),
         ("BWEXP", "two"),

@@ -40,7 +40,7 @@ def test_names_what_was_not_finished(weir_files: dict[str, Path], tmp_path: Path
         with path.open("ab") as file:
             file.write(bytes(4096))
         (finding,) = check(path).findings
-        assert "4096 bytes behind" in finding
+        assert "4096 bytes after" in finding
         shutil.copy(path, f"{path}.incomplete")
         assert len(check(path).findings) == 2
         path.unlink()
@@ -55,7 +55,7 @@ def test_names_what_was_not_finished(weir_files: dict[str, Path], tmp_path: Path
     assert "raw.json.new" in finding
     with path.open("ab") as file:
         file.write(bytes(4096))
-    assert "4096 bytes behind" in check(path).findings[1]
+    assert "4096 bytes after" in check(path).findings[1]
     folder = tmp_path / "zarr"
     shutil.copytree(weir_files["zarr"], folder)
     shutil.copy(folder / "zarr.json", folder / "zarr.json.new")

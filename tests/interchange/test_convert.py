@@ -224,7 +224,7 @@ def test_the_command(weir_files: dict[str, Path], tmp_path: Path) -> None:
     ):
         with pytest.raises(weir.Error, match=message):
             convert_command(*wrong)
-    with pytest.raises(weir.Error, match="whole numbers from 1"):
+    with pytest.raises(weir.Error, match="whole numbers of at least 1"):
         convert_command(weir_files["cdf5"], tmp_path / "other.zarr", chunks=["4,0"])
 
 

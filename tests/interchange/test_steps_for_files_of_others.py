@@ -64,8 +64,14 @@ def test_steps_and_reasons(tmp_path: Path) -> None:
     fits = {"fits.h5", *(f"{kind}.nc" for kind in classic)}
     assert {name for name, line in said.items() if line == "3 steps"} == fits
     for name, reason in (
-        ("tree.h5", 'no room for steps in "u": the index of its chunks is a B-tree of version 1'),
-        ("two.h5", 'no room for steps in "u": the index of its chunks is a B-tree of version 2'),
+        (
+            "tree.h5",
+            'steps cannot be added to "u": the index of its chunks is a B-tree of version 1',
+        ),
+        (
+            "two.h5",
+            'steps cannot be added to "u": the index of its chunks is a B-tree of version 2',
+        ),
         ("tree.nc", "the index of its chunks is a B-tree of version 1"),
         ("several.h5", "its compressed chunks hold 2 steps each"),
         ("several.h5", "weir convert --chunks u=1,5,7 writes a file to which steps can be added"),

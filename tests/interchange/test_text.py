@@ -155,10 +155,10 @@ def of_bytes(length: int) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
-        (of_bytes(6), "no text"),
+        (of_bytes(6), "neither numbers nor texts"),
         (of_bytes(-4), "give 1 to"),
         (of_bytes(1 << 62), "give 1 to"),
-        ({"data_type": {"name": "fixed_length_utf32"}}, "no text"),
+        ({"data_type": {"name": "fixed_length_utf32"}}, "neither numbers nor texts"),
         ({"fill_value": "too long for it"}, "its fill value"),
         ({"fill_value": 3}, "its fill value"),
     ],

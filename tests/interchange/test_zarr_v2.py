@@ -128,7 +128,7 @@ def changed(path: Path, **changes: Any) -> weir.StoredFile:
         ({"dtype": [["x", "<f4"]]}, "a compound"),
         ({"dtype": "<M8[Y]", "fill_value": 0}, "units of Y"),
         ({"dimension_separator": "-"}, "another separator"),
-        ({"shape": [1 << 62, 1 << 62]}, "more than 2"),
+        ({"shape": [1 << 62, 1 << 62]}, "at most 2"),
         ({"chunks": [0, 1]}, "chunk shape"),
     ],
 )
@@ -201,7 +201,7 @@ def test_documents_newer_than_the_consolidated_ones_count(tmp_path: Path) -> Non
         np.testing.assert_array_equal(file["x"][...], array[...])
     (path / "x" / ".zarray").write_text("{")
     with weir.open(path) as file:
-        assert "no JSON" in file.refused["x"]
+        assert "not a JSON document" in file.refused["x"]
 
 
 @pytest.mark.parametrize("zarr_format", [2, 3])

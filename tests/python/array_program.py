@@ -253,7 +253,7 @@ def wrong_data(folder: Path) -> None:
         masked = np.ma.masked_array(good, mask=True)
         wrong = [
             (None, "data is None"),
-            ([[1.0] * 4] * 2, "a list of list, not a NumPy array"),
+            ([[1.0] * 4] * 2, "a list of list, not NumPy arrays"),
             ("text", "a str, not a NumPy array"),
             (7, "a int, not a NumPy array"),
             (masked, "a masked array, whose mask would be lost"),

@@ -126,7 +126,7 @@ def test_a_mistake_of_the_person_is_one_line_and_leaves_nothing(cli: Cli) -> Non
         (("bench", *WORDS, "--plan"), "--plan is set by weir itself"),
         (("predict", *WORDS, "--progress=json"), "--progress is set by weir"),
         (("nonsense",), "No such command 'nonsense'"),
-        (("report", "nowhere"), "nowhere is no folder"),
+        (("report", "nowhere"), "nowhere is not a folder"),
         (("results", "query", "SELECT 1", "--json", "--csv"), "are both given"),
     ],
 )

@@ -50,5 +50,5 @@ def test_runs_become_a_description_with_its_held_out_error(
 def test_a_folder_without_runs_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(BenchError, match="there are no runs below"):
         application()(["platform", "fit", str(tmp_path)], standalone_mode=False)
-    with pytest.raises(BenchError, match="is no folder"):
+    with pytest.raises(BenchError, match="is not a folder"):
         application()(["platform", "fit", str(tmp_path / "nowhere")], standalone_mode=False)

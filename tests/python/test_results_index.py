@@ -189,7 +189,7 @@ def test_a_wrong_query_is_told_on_one_line(root: Path, sql: str) -> None:
 
 
 def test_a_missing_root_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ResultError, match="is no folder"):
+    with pytest.raises(ResultError, match="is not a folder"):
         ask(tmp_path / "nowhere", "SELECT 1")
 
 

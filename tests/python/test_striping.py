@@ -75,5 +75,6 @@ def test_it_is_a_factor_of_campaigns(tmp_path: Path) -> None:
     words = ["bench", *SIZE, "-n", "1", "--sweep", "stripe-count=1,all", "--output", "out"]
     status, _, err = weir(tmp_path, *words)
     assert status == 2
-    assert f"--stripe-count 1: {err.split('--stripe-count 1: ')[1].split()[0]} {REFUSED}" in err
+    assert "--stripe-count 1: on " in err
+    assert REFUSED in err
     assert not (tmp_path / "out" / "runs").exists()

@@ -179,7 +179,7 @@ def find_runs(text: str, root: Path | None) -> list[tuple[Path, Run]]:
         what = (
             f"{len(found)} runs have an id with this beginning" if found else "no run has that id"
         )
-        raise ResultError(f"{text} is no folder, and below {below} {what}")
+        raise ResultError(f"{text} is not a folder, and below {below} {what}")
     return found
 
 

@@ -133,5 +133,7 @@ def finished_runs(path: Path, campaign: Campaign) -> dict[int, list[tuple[Path, 
 def campaign_of(path: Path) -> Campaign | None:
     """Returns the campaign in ``path``, or None if the folder is not a campaign's."""
     if not path.is_dir():
-        raise ResultError(f"{path} is no folder: give one that holds {CAMPAIGN_FILE} or {RUN_FILE}")
+        raise ResultError(
+            f"{path} is not a folder: give one that holds {CAMPAIGN_FILE} or {RUN_FILE}"
+        )
     return load_campaign(path) if is_campaign(path) else None

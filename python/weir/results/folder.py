@@ -116,7 +116,7 @@ def write_atomically(file: Path, text: str) -> Path:
 def find_run_folders(root: Path) -> list[Path]:
     """Returns every folder at or below ``root`` that contains a ``run.json``, in order of path."""
     if not root.is_dir():
-        raise ResultError(f"{root} is no folder: give one that holds run folders")
+        raise ResultError(f"{root} is not a folder: give one that holds run folders")
     found = []
     for folder, subfolders, files in os.walk(root):
         if RUN_FILE in files:
