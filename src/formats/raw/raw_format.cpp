@@ -314,7 +314,7 @@ class RawFormat final : public Format {
     const std::int64_t behind = length.value() - file.value().data_bytes();
     if (behind > 0) {
       lines.push_back(
-          fmt::format("{} bytes behind the last of {} steps: one that was not committed", behind,
+          fmt::format("{} bytes after the last of {} steps: a step that was not committed", behind,
                       file.value().steps().value_or(0)));
     }
     return lines;
