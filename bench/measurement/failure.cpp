@@ -111,7 +111,8 @@ void prepare_signals() {
 }
 
 Status write_file_atomically(const std::string& path, const std::string& text, bool durable) {
-  const std::string temporary = fmt::format("{}.{}.tmp", path, getpid());
+  // Two threads of a process may write the same record, when a run ends by a failure.
+  const std::string temporary = fmt::format("{}.{}.tmp", path, gettid());
   const int descriptor = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor < 0) return system_failure("open", temporary, -1, errno);
   std::size_t done = 0;

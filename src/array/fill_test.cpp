@@ -7,12 +7,17 @@
 namespace weir::array {
 namespace {
 
+std::vector<int> numbers_of(const std::vector<std::byte>& data) {
+  std::vector<int> numbers;
+  numbers.reserve(data.size());
+  for (const std::byte one : data) numbers.push_back(static_cast<int>(one));
+  return numbers;
+}
+
 std::vector<int> filled(std::int64_t bytes, const std::vector<std::byte>& element) {
   std::vector<std::byte> data(static_cast<std::size_t>(bytes) + 1, std::byte{9});
   fill_elements(data.data(), bytes, element);
-  std::vector<int> found;
-  for (const std::byte one : data) found.push_back(static_cast<int>(one));
-  return found;
+  return numbers_of(data);
 }
 
 TEST(FillElements, RepeatsTheElementToTheLastByteAndNotBeyond) {
@@ -35,9 +40,7 @@ TEST(FillTarget, FillsTheRunsAndNothingBetweenThem) {
   copy.levels.push_back({2, 0, 3});
   std::vector<std::byte> data(12, std::byte{9});
   fill_target(copy, data.data(), std::vector<std::byte>{std::byte{7}});
-  std::vector<int> found;
-  for (const std::byte one : data) found.push_back(static_cast<int>(one));
-  EXPECT_EQ(found, (std::vector<int>{9, 7, 7, 9, 7, 7, 7, 7, 9, 7, 7, 9}));
+  EXPECT_EQ(numbers_of(data), (std::vector<int>{9, 7, 7, 9, 7, 7, 7, 7, 9, 7, 7, 9}));
 }
 
 }  // namespace
