@@ -118,9 +118,8 @@ TEST(FileCopier, MovesAnyCopyThroughAnyBuffer) {
       in_memory = levels.back().count * levels.back().from_stride;
       in_file += (levels.back().count - 1) * levels.back().to_stride;
     }
-    for (auto level = levels.rbegin(); level != levels.rend(); ++level) {
-      copy.levels.push_back(*level);
-    }
+    std::ranges::reverse(levels);
+    for (const array::CopyLevel& level : levels) copy.levels.push_back(level);
     const bool reading = round % 2 == 0;
     VectorFiles files;
     files.bytes = random_bytes(in_file + 40, 1);

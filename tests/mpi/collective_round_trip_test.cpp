@@ -266,6 +266,7 @@ void compare_files(Tested& tested) {
   const Described& described = tested.described();
   const storage::DataFiles paths = described.files(tested.path());
   std::vector<std::vector<char>> files;
+  files.reserve(static_cast<std::size_t>(paths.files()));
   for (std::int64_t number = 0; number < paths.files(); ++number) {
     files.push_back(content_of<char>(paths.path(number)));
   }
