@@ -5,9 +5,8 @@
 //
 //   rank    of the job; without it every rank is affected
 //   call    open | close | pwrite | pread | fsync | fdatasync | ftruncate | fallocate | flock;
-//           pwritev counts as pwrite, preadv and preadv2 as pread, except for a preadv2 of one byte
-//           that does not wait, which asks whether a page is in memory; a close that fails has
-//           closed
+//           pwritev counts as pwrite, preadv and preadv2 as pread; a close that fails has closed;
+//           reads of one byte do not count: the library asks by them whether a page is in memory
 //   nth     the how-manieth such call of the process on a test file; 1 when not given; 0: the first
 //           one, the third and so on: each call that is made again when it failed fails once
 //   error   EIO | ENOSPC | EDQUOT | EACCES | EINTR
@@ -304,6 +303,7 @@ ssize_t pwrite64(int descriptor, const void* data, size_t bytes, off_t offset) {
 
 ssize_t pread64(int descriptor, void* data, size_t bytes, off_t offset) {
   char path[PATH_MAX];
+  if (bytes == 1) return read_really(descriptor, data, bytes, offset);
   if (!path_of(descriptor, path)) return read_really(descriptor, data, bytes, offset);
   if (end_of_file_next && is_test_file(path)) {
     end_of_file_next = 0;
@@ -370,9 +370,7 @@ ssize_t preadv64(int descriptor, const struct iovec* parts, int count, off_t off
 
 ssize_t preadv64v2(int descriptor, const struct iovec* parts, int count, off_t offset, int flags) {
   REAL(ssize_t, "preadv64v2", int, const struct iovec*, int, off_t, int);
-  // One byte without waiting: the library asks whether a page is in memory, and reads nothing.
-  if ((flags & RWF_NOWAIT) != 0 && bytes_of(parts, count) == 1)
-    return real(descriptor, parts, count, offset, flags);
+  if (bytes_of(parts, count) == 1) return real(descriptor, parts, count, offset, flags);
   char path[PATH_MAX];
   parse_when_changed();
   if (!fault.armed || !path_of(descriptor, path) || !is_test_file(path))
