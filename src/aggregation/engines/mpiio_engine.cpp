@@ -188,7 +188,7 @@ class MpiioEngine final : public storage::Engine {
   void advance(std::int64_t until_ns) override {
     for (std::int64_t looks = 0;; ++looks) {
       const auto ended = std::stable_partition(background_.begin(), background_.end(),
-                                               [this](const auto& one) { return !look_at(*one); });
+                                               [](const auto& one) { return !look_at(*one); });
       const bool any = ended != background_.end();
       std::for_each(ended, background_.end(), [this](const auto& one) { end(*one->request); });
       background_.erase(ended, background_.end());
