@@ -40,8 +40,8 @@ enum class HoleUse : std::uint8_t {
 
 // Returns the length of the longest hole that is moved along.
 [[nodiscard]] std::int64_t widest_hole(const TransferCost& cost, HoleUse use = HoleUse::read);
-// The same for a read of a file of which `cached` is the cost. A cold file, whose pages are not in
-// memory, costs no less than cold_read.
+// Returns the length of the longest hole that a read moves along, if reading costs `cached`. A cold
+// file, whose pages are not in memory, costs no less than cold_read.
 [[nodiscard]] std::int64_t widest_hole_of_read(const TransferCost& cached, bool cold);
 
 // Returns whether a hole of this length is moved along. A negative length is an overlap or a step

@@ -224,7 +224,7 @@ struct Rows {
   [[nodiscard]] ArrayPart part(aggregation::OpenArray& file) const {
     return {&file, &held, pieces};
   }
-  // Of the only array of a file.
+  // Returns the part of the only array of a file.
   [[nodiscard]] ArrayPart part(aggregation::StepFile& file) const { return part(file.array(0)); }
   [[nodiscard]] storage::ArrayDescription described() const {
     return {.name = "rows", .shape = shape, .type = array::ElementKind::int64};

@@ -108,7 +108,7 @@ WEIR_MOVE(preadv64, read, const struct iovec*, int, off64_t)
 WEIR_MOVE(pwritev, write, const struct iovec*, int, off_t)
 WEIR_MOVE(pwritev64, write, const struct iovec*, int, off64_t)
 
-// The same with flags.
+// Functions that also take flags.
 #define WEIR_MOVE_WITH_FLAGS(name, operation, offset_type)                                \
   ssize_t name(int descriptor, const struct iovec* parts, int count, offset_type offset,  \
                int flags) {                                                               \
