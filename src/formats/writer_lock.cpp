@@ -68,14 +68,17 @@ bool is_still_at(const std::string& place, const struct stat& about) {
          now.st_ino == about.st_ino;
 }
 
-// Writes the holder for people whose runs are refused. Does not write through a link.
+// Writes the holder for people whose runs are refused. Does not write through a link. An empty file
+// is not emptied again: ext4 writes to the disk, before it closes a file, what followed such a
+// call.
 void write_holder(const File& file, const struct stat& about) {
   if (about.st_uid != ::geteuid() || about.st_nlink != 1) return;
   std::string text = holder_here() + "\n";
   const Slice slice{reinterpret_cast<std::byte*>(text.data()),
                     static_cast<std::int64_t>(text.size())};
   std::int64_t calls = 0;
-  if (file.set_length(0).ok()) (void)write_slices(file, {&slice, 1}, 0, calls);
+  if (about.st_size == 0 || file.set_length(0).ok())
+    (void)write_slices(file, {&slice, 1}, 0, calls);
 }
 
 }  // namespace
