@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <link.h>
 
+#include <atomic>
 #include <string_view>
 
 namespace weir::capi {
@@ -14,20 +15,36 @@ constexpr int memory_type = 2;
 constexpr int is_managed = 8;
 constexpr unsigned of_device = 2;
 
-// Sets `found` to the path of the driver.
-int look_at_library(dl_phdr_info* library, std::size_t /*bytes*/, void* found) {
+struct Search {
+  const char* driver = nullptr;    // path
+  unsigned long long changes = 0;  // how often the program has loaded or unloaded a library
+};
+
+// Value of Search::changes when the driver was not found. Each look at all libraries would read
+// memory that is in no cache, in every request.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a fact about the process
+std::atomic<unsigned long long> not_found_after{0};
+
+int look_at_library(dl_phdr_info* library, std::size_t /*bytes*/, void* of_search) {
+  auto& search = *static_cast<Search*>(of_search);
+  search.changes = library->dlpi_adds + library->dlpi_subs;
+  if (search.changes == not_found_after.load(std::memory_order_relaxed)) return 1;
   const std::string_view path(library->dlpi_name);
   if (!path.substr(path.rfind('/') + 1).starts_with("libcuda.so")) return 0;
-  *static_cast<const char**>(found) = library->dlpi_name;
+  search.driver = library->dlpi_name;
   return 1;
 }
 
 }  // namespace
 
 DeviceMemory::DeviceMemory() {
-  const char* path = nullptr;
-  if (::dl_iterate_phdr(look_at_library, static_cast<void*>(&path)) == 0) return;
-  driver_ = ::dlopen(path, RTLD_LAZY | RTLD_NOLOAD);
+  Search search;
+  ::dl_iterate_phdr(look_at_library, &search);
+  if (search.driver == nullptr) {
+    not_found_after.store(search.changes, std::memory_order_relaxed);
+    return;
+  }
+  driver_ = ::dlopen(search.driver, RTLD_LAZY | RTLD_NOLOAD);
   if (driver_ == nullptr) return;
   get_attribute_ = reinterpret_cast<GetAttribute>(::dlsym(driver_, "cuPointerGetAttribute"));
 }
