@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "aggregation/byte_account.hpp"
@@ -33,7 +34,12 @@ std::string without_digest(const std::string& text) {
 
 Call Call::of(std::string text, Status possible) {
   array::Fingerprint digest;
-  for (const char letter : text) digest.add(static_cast<unsigned char>(letter));
+  digest.add(std::ssize(text));
+  for (std::size_t at = 0; at < text.size(); at += sizeof(std::int64_t)) {
+    std::int64_t letters = 0;
+    std::memcpy(&letters, text.data() + at, std::min(sizeof letters, text.size() - at));
+    digest.add(letters);
+  }
   return {.digest = digest.value(),
           .describe = [text = std::move(text)] { return text; },
           .possible = std::move(possible)};
