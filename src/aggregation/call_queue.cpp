@@ -92,11 +92,17 @@ std::shared_ptr<Request> CallQueue::add(const Call& call, std::unique_ptr<Reques
   return request;
 }
 
-CallQueue::Turn::Turn(CallQueue& queue, const Call& call)
+CallQueue::Turn::Turn(CallQueue& queue, const Call& call) : Turn(queue, call, nullptr) {}
+
+CallQueue::Turn::Turn(CallQueue& queue, Call call, const std::function<Status()>& act)
     : queue_(queue),
       in_call_(queue.state_.group->life(), LifeSigns::What::call),
       alone_(queue.background_),
       moving_([this] { queue_.keep_moving(); }) {
+  if (act) {
+    while (!queue.waiting_.empty()) queue.advance_first(true);
+    if (!queue.broken() && queue.check_mpi_runs().ok()) call.possible = act();
+  }
   const auto request = queue.add(call, nullptr, nullptr);
   while (!request->ended()) queue.advance_first(true);
   entered_ = request->outcome_;

@@ -6,12 +6,15 @@
 //   2. running  A request moves its data, and its closing vote determines the outcome. A call that
 //               blocks is carried out by its caller.
 //   3. ended    The outcome is the same on every rank. A call that was refused ends without step 2.
+// A call for which no rank needs another one, such as closing a file, has a single vote: each rank
+// does its part first, and tells in the opening vote whether it succeeded.
 // Only the first call of the queue is beyond step 1. So all ranks go through steps 2 and 3 in the
 // same order, in whatever order they wait for requests.
 #pragma once
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -96,10 +99,15 @@ class CallQueue {
    public:
     // Waits for the end of the opening vote.
     Turn(CallQueue& queue, const Call& call);
+    // For a call that has a single vote: waits until all earlier calls have ended, does this rank's
+    // part of the call, `act`, and votes with its outcome. In a broken session, `act` is not
+    // called.
+    Turn(CallQueue& queue, Call call, const std::function<Status()>& act);
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
     ~Turn();
-    // Returns the outcome of the opening vote. After success, every rank carries out the call.
+    // Returns the outcome of the vote. After success, every rank carries out the call, or has
+    // carried out its part of it.
     [[nodiscard]] const Status& entered() const { return entered_; }
     // Called with the outcome of a call that was carried out.
     void end(const Status& outcome) { queue_.note(outcome); }

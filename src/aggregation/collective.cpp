@@ -157,6 +157,7 @@ Status Collective::drop_steps(StepFile& file, std::int64_t steps) {
   return file.drop_steps(*state_, steps);
 }
 Status Collective::close_file(StepFile& file) { return file.close(*state_); }
+Status Collective::close_own_part(StepFile& file) { return file.close_own_part(*state_); }
 
 Result<plan::SharedDistribution> Collective::distribute(const array::Shape& shape,
                                                         const array::BoxList& mine) {

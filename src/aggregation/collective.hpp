@@ -208,6 +208,9 @@ class Collective {
   Status extend_file(StepFile& file, const storage::Additions& added);
   // Collective. Fails if a step has not ended; that step is not committed. The object remains.
   Status close_file(StepFile& file);
+  // Does this rank's part of close_file(). The call is local; all ranks make it, and then agree on
+  // its outcomes, before the object is destroyed.
+  Status close_own_part(StepFile& file);
 
   // Collective. Creates a distribution from boxes, whose table is stored once per node
   // (shared_boxes.hpp). `mine`: this rank's boxes of an array of `shape`, which is equal on all

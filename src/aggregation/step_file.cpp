@@ -573,6 +573,12 @@ Status StepFile::abort_step(CollectiveState& state) {
 }
 
 Status StepFile::close(CollectiveState& state) {
+  Status agreed = agree_on(state, close_own_part(state));
+  lock_.release();  // no rank writes to the file any more
+  return agreed;
+}
+
+Status StepFile::close_own_part(CollectiveState& state) {
   Status first;
   if (in_step_) {
     first = invalid_argument(
@@ -583,9 +589,7 @@ Status StepFile::close(CollectiveState& state) {
   Status closed = close_files();
   if (first.ok()) first = std::move(closed);
   forget_descriptors(state, number_);
-  Status agreed = agree_on(state, first);
-  lock_.release();  // no rank writes to the file any more
-  return agreed;
+  return first;
 }
 
 // Closes all arrays, and returns the first error.

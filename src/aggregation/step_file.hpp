@@ -85,6 +85,9 @@ class StepFile {
   Status drop_steps(CollectiveState& state, std::int64_t steps);
   Status extend(CollectiveState& state, const storage::Additions& added);
   Status close(CollectiveState& state);
+  // Closes the file on this rank. The call is local, but all ranks have to make it, and then vote
+  // with its outcome. Until then the lock of writers is held; the destructor gives it up.
+  Status close_own_part(CollectiveState& state);
 
  private:
   StepFile(std::string path, std::string format, const FileSettings& settings, bool writable)

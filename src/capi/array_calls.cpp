@@ -225,8 +225,8 @@ Outcome close(weir_array& array) {
         "weir_array_close: {} belongs to a file, and weir_file_close closes it with the file",
         array.text));
   }
-  auto outcome = session.call(fmt::format("weir_array_close({})", array.text), {}, [&] {
-    return outcome_of(session.collective->close_file(*array.own_file), "weir_array_close");
+  auto outcome = session.call_with_one_vote(fmt::format("weir_array_close({})", array.text), [&] {
+    return outcome_of(session.collective->close_own_part(*array.own_file), "weir_array_close");
   });
   // The handle is removed whether or not closing succeeded. In a broken session it is kept, because
   // messages may be under way.

@@ -300,15 +300,17 @@ Outcome drop_steps(weir_file& file, std::int64_t steps) {
 
 Outcome close(weir_file& file) {
   weir_session& session = *file.session;
-  auto outcome = session.call(fmt::format("weir_file_close({})", file.text), {}, [&]() -> Outcome {
-    if (file.open == nullptr) return {};
-    auto closed = outcome_of(session.collective->close_file(*file.open), "weir_file_close");
-    if (!closed.ok() || file.added.empty()) return closed;
-    return bad_argument(
+  auto outcome = session.call_with_one_vote(fmt::format("weir_file_close({})", file.text), [&] {
+    return file.open == nullptr
+               ? Outcome()
+               : outcome_of(session.collective->close_own_part(*file.open), "weir_file_close");
+  });
+  if (outcome.ok() && file.open != nullptr && !file.added.empty()) {
+    outcome = bad_argument(
         fmt::format("weir_file_close: {} arrays and attributes of {} owners are not in {}, because "
                     "they were defined after its latest step began: call weir_file_extend first",
                     file.added.arrays.size(), file.added.attributes.size(), file.text));
-  });
+  }
   // The handle is removed whether or not closing succeeded. In a broken session it is kept, because
   // messages may be under way.
   if (!session.broken()) session.remove(&file);

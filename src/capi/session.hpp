@@ -104,6 +104,15 @@ struct weir_session {
     call.asks = true;
     return make(call, run);
   }
+  // The same for a call with a single vote: each rank does its part, `act`, before it votes with
+  // the outcome.
+  template <typename Act>
+  weir::capi::Outcome call_with_one_vote(const std::string& text, Act act) {
+    const weir::aggregation::CallQueue::Turn turn(
+        collective->calls(), weir::aggregation::Call::of(text),
+        [&] { return status_of(weir::capi::outcome_without_throwing(act)); });
+    return weir::capi::outcome_of(turn.entered());
+  }
   // Makes a collective call that gives something up. Until every rank makes it, all other calls of
   // the ranks are refused with `told`, so that no rank waits for this one.
   template <typename Run>

@@ -1,5 +1,5 @@
 // Lets all ranks vote on a call, and rank 0 send a text to all ranks. Every collective call
-// begins and ends with such a vote.
+// begins and ends with such a vote, or has a single one.
 //
 // Inside a node, votes go through memory that the node's ranks share. A waiting rank sleeps there,
 // so that many ranks on few cores do not take the processor from each other by polling. Only the

@@ -1,6 +1,6 @@
-// How often all ranks vote in a request: once before anything moves, and once at its end. Each rank
-// is a node of its own, so that each vote is one MPI_Iallreduce, which the preloaded library
-// (tests/failure/faulty_mpi.c) counts.
+// How often all ranks vote in a call: in a request once before anything moves, and once at its end;
+// once when an array or file is opened or closed. Each rank is a node of its own, so that each vote
+// is one MPI_Iallreduce, which the preloaded library (tests/failure/faulty_mpi.c) counts.
 #include <dlfcn.h>
 
 #include "parallel.hpp"
@@ -62,7 +62,7 @@ TEST_F(Rounds, AreTwoForEachRequest) {
                 second.wait();
               }),
               4);
-    array.close();
+    EXPECT_EQ(rounds_of([&] { array.close(); }), 1);
   }
 }
 
@@ -91,7 +91,7 @@ TEST_F(Rounds, AreTwoForEachRequestOfAStep) {
     std::vector<double> read(rows.elements());
     EXPECT_EQ(rounds_of([&] { second.read(rows, read); }), 2);
     EXPECT_EQ(read, numbers);
-    file.close();
+    EXPECT_EQ(rounds_of([&] { file.close(); }), 1);
   }
 }
 
@@ -110,6 +110,15 @@ TEST_F(Rounds, AreTwoForRegionsThatAllRanksKnow) {
     EXPECT_EQ(rounds_of([&] { array.read_region(own, read); }), 2);
   }
   EXPECT_EQ(read, data);
+}
+
+TEST_F(Rounds, AreOneForEachArrayThatIsOpened) {
+  Session session = open_session(nullptr);
+  std::optional<Array> array;
+  EXPECT_EQ(rounds_of([&] { array.emplace(session.create<double>(path("opened"), shape_)); }), 1);
+  array->close();
+  EXPECT_EQ(rounds_of([&] { array.emplace(session.open(path("opened"))); }), 1);
+  array->close();
 }
 
 // What one rank alone does wrong is found in the only vote.
