@@ -45,19 +45,23 @@ Call Call::of(std::string text, Status possible) {
           .possible = std::move(possible)};
 }
 
-void Agreement::start(Channel& channel, MPI_Comm communicator, const Call& call,
-                      std::int64_t unstored) {
+void Agreement::start(Channel& channel, MPI_Comm communicator, Call call, std::int64_t unstored) {
   channel_ = &channel;
   communicator_ = communicator;
-  MPI_Comm_rank(communicator, &rank_);
-  call_ = call;
+  call_ = std::move(call);
   outcome_ = {};
-  round_ = Channel::Round(call.possible.ok() ? Channel::nobody : rank_, call.asks);
+  round_ = Channel::Round(call_.possible.ok() ? Channel::nobody : rank(), call_.asks);
   round_.add(unstored);
-  round_.compare(compared_call, static_cast<std::int64_t>(call.digest));
-  if (call.remembered) round_.compare(compared_memory, *call.remembered);
+  round_.compare(compared_call, static_cast<std::int64_t>(call_.digest));
+  if (call_.remembered) round_.compare(compared_memory, *call_.remembered);
   step_ = Step::voting;
   channel.start(round_);
+}
+
+std::int64_t Agreement::rank() const {
+  int rank = 0;
+  MPI_Comm_rank(communicator_, &rank);
+  return rank;
 }
 
 bool Agreement::all_remember_the_same() const { return round_.is_alike(compared_memory); }
@@ -80,12 +84,10 @@ void Agreement::end_vote() {
   const bool is_alike = round_.is_alike(compared_call);
   lowest_ = round_.lowest_failed();
   if (lowest_ != Channel::nobody && !(is_alike && call_.gives_up)) {
-    if (rank_ == lowest_) message_ = ranks::ErrorMessage::of(call_.possible.error());
-    broadcast(lowest_, Step::failure);
+    broadcast(lowest_, Step::failure, rank() == lowest_ ? call_.possible.error() : Error());
   } else if (!is_alike) {
     text_ = fmt::format("{:016x}", call_.digest) + (call_.describe ? call_.describe() : "");
-    message_ = ranks::ErrorMessage::of(Error(ErrorCode::mismatch, text_));
-    broadcast(0, Step::first_call);
+    broadcast(0, Step::first_call, Error(ErrorCode::mismatch, text_));
   } else {
     step_ = Step::ended;
     outcome_ = check_all_stored(round_.sum());
@@ -95,24 +97,23 @@ void Agreement::end_vote() {
 void Agreement::take_message() {
   switch (step_) {
     case Step::failure: {
-      Error error = message_.error();
+      Error error = message_->error();
       error.rank = static_cast<int>(lowest_);
       outcome_ = std::move(error);
       step_ = Step::ended;
       break;
     }
     case Step::first_call:
-      first_text_ = message_.error().message;
+      first_text_ = message_->error().message;
       differs_ = text_.compare(0, digest_letters, first_text_, 0, digest_letters) == 0
                      ? Channel::nobody
-                     : rank_;
+                     : rank();
       step_ = Step::lowest;
       note(ranks::reduce_to_all(pending_, &differs_, &lowest_, 1, MPI_INT64_T, MPI_MIN,
                                 communicator_));
       break;
     case Step::lowest:
-      message_ = ranks::ErrorMessage::of(Error(ErrorCode::mismatch, text_));
-      broadcast(lowest_, Step::other_call);
+      broadcast(lowest_, Step::other_call, Error(ErrorCode::mismatch, text_));
       break;
     case Step::other_call:
       outcome_ =
@@ -120,7 +121,7 @@ void Agreement::take_message() {
                 fmt::format("ranks differ: rank 0 called {}, rank {} called {}; every rank must "
                             "make the same calls in the same order with the same arguments",
                             without_digest(first_text_), lowest_,
-                            without_digest(message_.error().message)));
+                            without_digest(message_->error().message)));
       step_ = Step::ended;
       break;
     case Step::voting:
@@ -129,9 +130,10 @@ void Agreement::take_message() {
   }
 }
 
-void Agreement::broadcast(std::int64_t root, Step step) {
+void Agreement::broadcast(std::int64_t root, Step step, const Error& error) {
   step_ = step;
-  note(ranks::broadcast(pending_, &message_, sizeof message_, static_cast<int>(root),
+  message_ = std::make_unique<ranks::ErrorMessage>(ranks::ErrorMessage::of(error));
+  note(ranks::broadcast(pending_, message_.get(), sizeof *message_, static_cast<int>(root),
                         communicator_));
 }
 
@@ -164,10 +166,10 @@ Status finish(std::unique_ptr<Agreement>& agreement, double deadline_seconds) {
   return agreement->outcome();
 }
 
-Status agree(Channel& channel, MPI_Comm communicator, const Call& call, double deadline_seconds,
+Status agree(Channel& channel, MPI_Comm communicator, Call call, double deadline_seconds,
              std::int64_t unstored) {
   auto agreement = std::make_unique<Agreement>();
-  agreement->start(channel, communicator, call, unstored);
+  agreement->start(channel, communicator, std::move(call), unstored);
   return finish(agreement, deadline_seconds);
 }
 

@@ -55,8 +55,7 @@ class Agreement {
   // communicator are tested one after the other. `unstored`: the bytes that this rank was to write,
   // minus the bytes that it stored for any rank. If the sum over all ranks is not 0, bytes were
   // lost, and the outcome is an error.
-  void start(ranks::Channel& channel, MPI_Comm communicator, const Call& call,
-             std::int64_t unstored = 0);
+  void start(ranks::Channel& channel, MPI_Comm communicator, Call call, std::int64_t unstored = 0);
   // Returns true if the ranks have agreed; outcome() is then the same on every rank. It stays false
   // if the session is revoked, so a waiting caller must check Channel::revocation().
   [[nodiscard]] bool test();
@@ -71,22 +70,22 @@ class Agreement {
 
  private:
   enum class Step : std::uint8_t { voting, failure, first_call, lowest, other_call, ended };
+  [[nodiscard]] std::int64_t rank() const;
   void end_vote();
   // Goes on after the message of the present step.
   void take_message();
-  // Broadcasts `message_` from rank `root`.
-  void broadcast(std::int64_t root, Step step);
+  // Broadcasts an error from rank `root`. `error` is used there; other ranks may give it, too.
+  void broadcast(std::int64_t root, Step step, const Error& error);
   void note(const Status& begun);
 
   ranks::Channel* channel_ = nullptr;
   MPI_Comm communicator_ = MPI_COMM_NULL;
-  int rank_ = 0;
   Call call_;
   ranks::Channel::Round round_;
   Step step_ = Step::ended;
   int naps_ = 0;  // counted during step 2
   ranks::Pending pending_;
-  ranks::ErrorMessage message_;
+  std::unique_ptr<ranks::ErrorMessage> message_;  // null in most agreements, which succeed
   std::int64_t differs_ = 0;  // this rank, if its call differs from rank 0's, otherwise
                               // Channel::nobody
   std::int64_t lowest_ = 0;   // the lowest rank that failed, or whose call differs
@@ -99,7 +98,7 @@ class Agreement {
 // reason, and `agreement` is null: its messages are still under way, so it is never freed.
 [[nodiscard]] Status finish(std::unique_ptr<Agreement>& agreement, double deadline_seconds);
 // Runs start() and finish().
-[[nodiscard]] Status agree(ranks::Channel& channel, MPI_Comm communicator, const Call& call,
+[[nodiscard]] Status agree(ranks::Channel& channel, MPI_Comm communicator, Call call,
                            double deadline_seconds, std::int64_t unstored = 0);
 
 }  // namespace weir::aggregation

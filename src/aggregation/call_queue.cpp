@@ -68,13 +68,13 @@ Status CallQueue::check_mpi_runs() {
       "around it); data that was not yet in the headers of its files is lost");
 }
 
-std::shared_ptr<Request> CallQueue::submit(const Call& call, std::unique_ptr<RequestWork> work,
+std::shared_ptr<Request> CallQueue::submit(Call call, std::unique_ptr<RequestWork> work,
                                            std::shared_ptr<const void> memory) {
   const ranks::Background::Call alone(background_);
-  return add(call, std::move(work), std::move(memory));
+  return add(std::move(call), std::move(work), std::move(memory));
 }
 
-std::shared_ptr<Request> CallQueue::add(const Call& call, std::unique_ptr<RequestWork> work,
+std::shared_ptr<Request> CallQueue::add(Call call, std::unique_ptr<RequestWork> work,
                                         std::shared_ptr<const void> memory) {
   const std::shared_ptr<Request> request(new Request(*this));
   if (broken()) {
@@ -86,13 +86,13 @@ std::shared_ptr<Request> CallQueue::add(const Call& call, std::unique_ptr<Reques
     request->work_ = std::move(work);
     request->memory_ = std::move(memory);
     request->opening_ = std::make_unique<Agreement>();
-    request->opening_->start(state_.group->openings(), state_.communicator, call);
+    request->opening_->start(state_.group->openings(), state_.communicator, std::move(call));
     waiting_.push_back(request);
   }
   return request;
 }
 
-CallQueue::Turn::Turn(CallQueue& queue, const Call& call) : Turn(queue, call, nullptr) {}
+CallQueue::Turn::Turn(CallQueue& queue, Call call) : Turn(queue, std::move(call), nullptr) {}
 
 CallQueue::Turn::Turn(CallQueue& queue, Call call, const std::function<Status()>& act)
     : queue_(queue),
@@ -103,7 +103,7 @@ CallQueue::Turn::Turn(CallQueue& queue, Call call, const std::function<Status()>
     while (!queue.waiting_.empty()) queue.advance_first(true);
     if (!queue.broken() && queue.check_mpi_runs().ok()) call.possible = act();
   }
-  const auto request = queue.add(call, nullptr, nullptr);
+  const auto request = queue.add(std::move(call), nullptr, nullptr);
   while (!request->ended()) queue.advance_first(true);
   entered_ = request->outcome_;
 }

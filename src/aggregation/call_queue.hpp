@@ -85,7 +85,7 @@ class CallQueue {
   explicit CallQueue(CollectiveState& state);
 
   // Adds a call and begins its opening vote. `memory` is kept until the call has ended.
-  [[nodiscard]] std::shared_ptr<Request> submit(const Call& call, std::unique_ptr<RequestWork> work,
+  [[nodiscard]] std::shared_ptr<Request> submit(Call call, std::unique_ptr<RequestWork> work,
                                                 std::shared_ptr<const void> memory);
   // Waits until the request has ended.
   Status complete(const Request& request);
@@ -98,7 +98,7 @@ class CallQueue {
   class Turn {
    public:
     // Waits for the end of the opening vote.
-    Turn(CallQueue& queue, const Call& call);
+    Turn(CallQueue& queue, Call call);
     // For a call that has a single vote: waits until all earlier calls have ended, does this rank's
     // part of the call, `act`, and votes with its outcome. In a broken session, `act` is not
     // called.
@@ -136,7 +136,7 @@ class CallQueue {
   [[nodiscard]] Status check_mpi_runs();
 
  private:
-  std::shared_ptr<Request> add(const Call& call, std::unique_ptr<RequestWork> work,
+  std::shared_ptr<Request> add(Call call, std::unique_ptr<RequestWork> work,
                                std::shared_ptr<const void> memory);
   void advance();
   void advance_first(bool may_wait);

@@ -173,7 +173,7 @@ std::shared_ptr<Request> Collective::begin(const Call& call, Direction direction
   Call whole = call;
   if (call.possible.ok()) whole.possible = work->take(parts);
   if (whole.possible.ok()) whole.digest = work->fingerprint(call.digest);
-  return calls_->submit(whole, std::move(work), std::move(memory));
+  return calls_->submit(std::move(whole), std::move(work), std::move(memory));
 }
 
 std::shared_ptr<Request> Collective::begin_regions(const Call& call, OpenArray* file,
@@ -183,7 +183,7 @@ std::shared_ptr<Request> Collective::begin_regions(const Call& call, OpenArray* 
   Call whole = call;
   if (call.possible.ok()) whole.possible = check_array(*file, direction);
   whole.remembered = whole.possible.ok() ? work->find_known() : -1;
-  return calls_->submit(whole, std::move(work), std::move(memory));
+  return calls_->submit(std::move(whole), std::move(work), std::move(memory));
 }
 Status Collective::move_alone(OpenArray& file, Direction direction, const OwnRegion& own) {
   if (state_->broken) return broken_collective();

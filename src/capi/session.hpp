@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "aggregation/agreement.hpp"
@@ -102,7 +103,7 @@ struct weir_session {
                                   Run run) {
     auto call = weir::aggregation::Call::of(text, status_of(prepared));
     call.asks = true;
-    return make(call, run);
+    return make(std::move(call), run);
   }
   // The same for a call with a single vote: each rank does its part, `act`, before it votes with
   // the outcome.
@@ -146,8 +147,8 @@ struct weir_session {
 
  private:
   template <typename Run>
-  weir::capi::Outcome make(const weir::aggregation::Call& call, Run run) {
-    weir::aggregation::CallQueue::Turn turn(collective->calls(), call);
+  weir::capi::Outcome make(weir::aggregation::Call call, Run run) {
+    weir::aggregation::CallQueue::Turn turn(collective->calls(), std::move(call));
     if (!turn.entered().ok()) return weir::capi::outcome_of(turn.entered());
     auto outcome = weir::capi::outcome_without_throwing(run);
     turn.end(status_of(outcome));

@@ -203,8 +203,9 @@ class Commit {
   }
 
   Status replace(const std::string& name, std::string text) {
-    Status replaced = replace_file(name, std::move(text), durability_ != StepDurability::none);
-    if (replaced.ok()) folders_.insert(folder_of(name));
+    const bool durable = durability_ != StepDurability::none;
+    Status replaced = replace_file(name, std::move(text), durable);
+    if (replaced.ok() && durable) folders_.insert(folder_of(name));
     return replaced;
   }
 

@@ -1,6 +1,7 @@
 #include "system/incomplete.hpp"
 
 #include <stdio.h>  // NOLINT(modernize-deprecated-headers): ::rename is POSIX
+#include <sys/stat.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -20,12 +21,14 @@ Error failure(const char* operation, const std::string& path, const std::error_c
 }  // namespace
 
 bool is_on_disk(const std::string& path) {
-  std::error_code failed;
-  return std::filesystem::exists(path, failed);
+  struct stat about {};
+  return ::stat(path.c_str(), &about) == 0;
 }
 
 std::string committed_path(const std::string& path) {
   constexpr int most_links = 40;  // the kernel's limit
+  struct stat about {};
+  if (::lstat(path.c_str(), &about) != 0 || !S_ISLNK(about.st_mode)) return path;
   std::error_code failed;
   std::filesystem::path place = path;
   for (int i = 0; i < most_links && std::filesystem::is_symlink(place, failed); ++i) {
