@@ -5,8 +5,6 @@
 #include <weir/weir.h>
 
 #include <array>
-#include <map>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -239,29 +237,40 @@ class WeirSession final : public Session {
   }
 
  private:
+  struct Made {
+    std::string formats;
+    array::Indices shape;
+    array::Indices grid;
+    weir_distribution* distribution;
+  };
+
   // Makes each distribution once. Collective when it is new.
   Result<weir_distribution*> distribution_of(const Part& part) {
     const array::Indices& shape = part.shape().extents();
     const array::Indices& grid = part.distribution().grid().extents;
-    weir_distribution*& distribution =
-        distributions_[{part.formats(), array::extents_text(shape), array::extents_text(grid)}];
-    if (distribution != nullptr) return distribution;
+    for (const Made& one : distributions_) {
+      if (one.formats == part.formats() && one.shape == shape && one.grid == grid) {
+        return one.distribution;
+      }
+    }
     weir_distribution_options options = {};
     options.grid = grid.begin();
+    weir_distribution* made = nullptr;
     const int code = weir_distribution_create(session_, shape.size(), shape.begin(),
-                                              part.formats().c_str(), &options, &distribution);
+                                              part.formats().c_str(), &options, &made);
     if (code < 0) return outcome("weir_distribution_create", no_path, code).error();
-    return distribution;
+    distributions_.push_back({part.formats(), shape, grid, made});
+    return made;
   }
 
   void free_distributions() {
-    for (auto& [key, one] : distributions_) weir_distribution_free(&one);
+    for (Made& one : distributions_) weir_distribution_free(&one.distribution);
     distributions_.clear();
   }
 
   std::string format_;  // "": an array file
   weir_session* session_ = nullptr;
-  std::map<std::tuple<std::string, std::string, std::string>, weir_distribution*> distributions_;
+  std::vector<Made> distributions_;
   std::array<bool, 2> explained_ = {};  // reading, writing
 };
 
