@@ -146,13 +146,13 @@ const Interface* interface_named(std::string_view name) {
                       [&](const Interface& one) { return one.name == name || one.title == name; });
 }
 
-std::vector<std::string_view> interface_names(bool (*usable)(const Capabilities&),
-                                              std::string_view Interface::*spelling) {
-  std::vector<std::string_view> names;
+std::vector<Word<const Interface*>> interface_words(bool (*usable)(const Capabilities&),
+                                                    std::string_view Interface::*spelling) {
+  std::vector<Word<const Interface*>> words;
   for (const Interface& one : registry) {
-    if (usable(one.can)) names.push_back(one.*spelling);
+    if (usable(one.can)) words.push_back({one.*spelling, &one});
   }
-  return names;
+  return words;
 }
 
 Status check_available(const Interface& interface, const std::string& option) {

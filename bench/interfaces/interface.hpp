@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "common/direction.hpp"
+#include "common/setting_fields.hpp"
 #include "common/status.hpp"
 #include "engines/engine.hpp"
 #include "interfaces/array_part.hpp"
@@ -206,10 +207,10 @@ struct Interface {
 
 // Returns the interface of this name or title, which must exist.
 [[nodiscard]] const Interface* interface_named(std::string_view name);
-// Returns the names of the interfaces, in the registry's order, that can do what `usable` asks for;
-// `spelling` is &Interface::name or &Interface::title.
-[[nodiscard]] std::vector<std::string_view> interface_names(bool (*usable)(const Capabilities&),
-                                                            std::string_view Interface::*spelling);
+// Returns the interfaces, in the registry's order, that can do what `usable` asks for, by their
+// words for a setting; `spelling` is &Interface::name or &Interface::title.
+[[nodiscard]] std::vector<Word<const Interface*>> interface_words(
+    bool (*usable)(const Capabilities&), std::string_view Interface::*spelling);
 
 // Fails if this build lacks the interface's library, with a line that says how to proceed. The line
 // begins with `option`, the option that requested the interface.

@@ -80,9 +80,9 @@ Status check_memory(const Job& job, const CoreSettings& core, std::int64_t bytes
     const std::int64_t available = storage::available_memory_bytes();
     const std::int64_t ranks_need = bytes_per_rank * job.node_size;
     *hog_bytes =
-        core.memory_hog_bytes > 0
-            ? core.memory_hog_bytes
-            : static_cast<std::int64_t>(core.memory_hog_fraction * static_cast<double>(available));
+        core.memory_hog.bytes > 0
+            ? core.memory_hog.bytes
+            : static_cast<std::int64_t>(core.memory_hog.fraction * static_cast<double>(available));
     const std::int64_t needed = checked_add(ranks_need, *hog_bytes).value_or(unlimited);
     worst = {std::max<std::int64_t>(needed - available, 0), needed, available};
   }
@@ -98,14 +98,12 @@ Status check_memory(const Job& job, const CoreSettings& core, std::int64_t bytes
   if (job.node_rank == 0 && job.node_index == largest.node) figures = worst;
   std::array<std::int64_t, 3> summed{};
   MPI_Allreduce(figures.data(), summed.data(), 3, MPI_INT64_T, MPI_SUM, job.world);
-  return Error(ErrorCode::insufficient,
-               fmt::format("the run needs {} of memory on a node{}, but {} are available: use "
-                           "fewer pixels, fewer ranks per node or a smaller --memory-hog",
-                           size_text(summed[1]),
-                           core.memory_hog_bytes > 0 || core.memory_hog_fraction > 0
-                               ? " (including --memory-hog)"
-                               : "",
-                           size_text(summed[2])));
+  return Error(
+      ErrorCode::insufficient,
+      fmt::format("the run needs {} of memory on a node{}, but {} are available: use "
+                  "fewer pixels, fewer ranks per node or a smaller --memory-hog",
+                  size_text(summed[1]), !core.memory_hog.empty() ? " (including --memory-hog)" : "",
+                  size_text(summed[2])));
 }
 
 }  // namespace weir::bench

@@ -116,7 +116,7 @@ Result<JobFolders> create_job_folders(const Job& job, const CoreSettings& core,
     // The seed has 63 bits, which --seed accepts, so that every run can be repeated.
     constexpr std::uint64_t largest_seed = std::numeric_limits<std::int64_t>::max();
     const std::uint64_t drawn = (static_cast<std::uint64_t>(random()) << 32) | random();
-    folders.seed = core.seed_given ? core.seed : drawn & largest_seed;
+    folders.seed = core.seed.value_or(drawn & largest_seed);
     folders.id = fmt::format("{}-{}-{:08x}", compact(folders.started_utc), workload, random());
     std::error_code error;
     const fs::path root =

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <charconv>
-#include <limits>
 #include <system_error>
 
 #include "system/striped_system.hpp"
@@ -12,7 +11,14 @@
 namespace weir::bench {
 namespace {
 
-using Kind = SettingKind;
+Result<std::int64_t> targets_of(const std::string& text) {
+  std::int64_t count = storage::Striping::all_targets;
+  if (text == "all") return count;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, count);
+  if (error == std::errc{} && stop == end && count >= 1) return count;
+  return invalid_argument("is neither a number of targets, 1 or more, nor 'all'");
+}
 
 std::string given(const storage::Striping& striping) {
   return fmt::format("{}", fmt::join(striping_arguments(striping), " "));
@@ -20,53 +26,37 @@ std::string given(const storage::Striping& striping) {
 
 }  // namespace
 
-std::vector<Setting> striping_declarations() {
+FieldSettings<storage::Striping> striping_table() {
+  using storage::Striping;
   return {
-      {.name = "stripe-count",
-       .metavar = "N|all",
-       .help = "number of storage targets of each test file, on Lustre and CephFS [as for the "
-               "directory]"},
-      {.name = "stripe-size",
-       .kind = Kind::bytes,
-       .metavar = "SIZE",
-       .help = "bytes that lie together on one target, a multiple of 64k [as for the directory]"},
-      {.name = "first-target",
-       .kind = Kind::integer,
-       .metavar = "INDEX",
-       .help = "index of the first target, on Lustre [any]"},
-      {.name = "pool",
-       .metavar = "NAME",
-       .help = "pool from which the targets are taken [as for the directory]"},
+      {&Striping::count,
+       targets_of,
+       "stripe-count",
+       "number of storage targets of each test file, on Lustre and CephFS [as for the "
+       "directory]",
+       {.metavar = "N|all"}},
+      {&Striping::stripe_bytes,
+       "stripe-size",
+       "bytes that lie together on one target, a multiple of 64k [as for the directory]",
+       {.kind = SettingKind::bytes,
+        .metavar = "SIZE",
+        .range = {1},
+        .recorded = "stripe_size_bytes"}},
+      {&Striping::first_target,
+       "first-target",
+       "index of the first target, on Lustre [any]",
+       {.metavar = "INDEX", .range = {0, 1e15}}},
+      {&Striping::pool,
+       "pool",
+       "pool from which the targets are taken [as for the directory]",
+       {.metavar = "NAME"}},
   };
 }
 
 Result<storage::Striping> striping_of(const Settings& settings) {
   storage::Striping striping;
-  if (settings.has("stripe-count")) {
-    const std::string& text = settings.text("stripe-count");
-    const char* const end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data(), end, striping.count);
-    if (text == "all") {
-      striping.count = storage::Striping::all_targets;
-    } else if (error != std::errc{} || stop != end || striping.count < 1) {
-      return invalid_argument(fmt::format(
-          "--stripe-count: '{}' is neither a number of targets, 1 or more, nor 'all'", text));
-    }
-  }
-  if (settings.has("stripe-size")) {
-    striping.stripe_bytes = settings.integer("stripe-size");
-    if (striping.stripe_bytes == 0) {
-      return invalid_argument("--stripe-size must be at least 64k; given: 0");
-    }
-  }
-  if (settings.has("first-target")) {
-    const std::int64_t index = settings.integer("first-target");
-    if (index == std::numeric_limits<std::int64_t>::max()) {
-      return invalid_argument(fmt::format("--first-target: target {} does not exist", index));
-    }
-    striping.first_target = index + 1;
-  }
-  if (settings.has("pool")) striping.pool = settings.text("pool");
+  fill(settings, striping_table(), &striping);
+  if (settings.has("first-target")) ++striping.first_target;  // in which 0 means any target
   if (Status possible = striping.check(); !possible) {
     Error error = possible.error();
     error.message = fmt::format("{}: {}", given(striping), error.message);

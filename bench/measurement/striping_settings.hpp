@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "common/setting_fields.hpp"
 #include "common/settings.hpp"
 #include "common/status.hpp"
 #include "system/striping.hpp"
 
 namespace weir::bench {
 
-[[nodiscard]] std::vector<Setting> striping_declarations();
+[[nodiscard]] FieldSettings<storage::Striping> striping_table();
 [[nodiscard]] Result<storage::Striping> striping_of(const Settings& settings);
 // Returns the requested striping as arguments of a command line; empty if no striping is set.
 [[nodiscard]] std::vector<std::string> striping_arguments(const storage::Striping& striping);

@@ -18,7 +18,7 @@ using testing::Not;
 using GivenWords = std::vector<std::string>;
 
 Result<storage::Striping> read(const GivenWords& words) {
-  const std::vector<Setting> declarations = striping_declarations();
+  const std::vector<Setting> declarations = declarations_of(striping_table());
   const auto resolved = resolve_settings("test", "", declarations, words,
                                          [](const std::string&) { return std::nullopt; });
   if (!resolved) return resolved.error();

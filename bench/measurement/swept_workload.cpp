@@ -15,16 +15,19 @@ namespace {
 using nlohmann::ordered_json;
 
 int print_plan(const Settings& settings, const MakeWorkload& make) {
-  const auto ranks = ranks_to_plan_for(settings);
-  if (!ranks) return complain(ranks.error());
-  const auto made = make(settings, ranks.value());
+  const auto ranks = plan_settings_of(settings).ranks;
+  if (!ranks) {
+    return complain(
+        invalid_argument("--plan needs --ranks N, the number of ranks that it assumes"));
+  }
+  const auto made = make(settings, *ranks);
   if (!made) return complain(made.error());
   const SweptWorkload& workload = *made.value();
-  Status fits = workload.check_places(ranks.value());
-  if (fits.ok()) fits = workload.check_room(ranks.value());
+  Status fits = workload.check_places(*ranks);
+  if (fits.ok()) fits = workload.check_room(*ranks);
   if (!fits) return complain(fits.error());
-  return print_planned(workload.configurations(ranks.value()), workload.core(),
-                       workload.transfer_bytes(ranks.value()), workload.notes());
+  return print_planned(workload.configurations(*ranks), workload.core(),
+                       workload.transfer_bytes(*ranks), workload.notes());
 }
 
 // Writes the run.json of every configuration before the first repetition. On rank 0.
@@ -150,7 +153,7 @@ int run_swept_workload(const std::string& name, const std::vector<std::string>& 
     fmt::print("{}", *resolved.value().help);
     return 0;
   }
-  if (resolved && resolved.value().settings.flag("plan")) {
+  if (resolved && plan_settings_of(resolved.value().settings).only) {
     return print_plan(resolved.value().settings, make);
   }
   return run_under_mpi([&](int ranks) {

@@ -33,26 +33,13 @@ ordered_json measured_settings(const Settings& settings) {
   return parameters;
 }
 
-ordered_json result_parameters(const Settings& settings, const std::vector<std::string>& sizes) {
+ordered_json result_parameters(const Settings& settings) {
   ordered_json parameters;
   const ordered_json all = measured_settings(settings);
   for (const auto& [name, entry] : all.items()) {
-    const bool is_size =
-        name == "stripe-size" || std::find(sizes.begin(), sizes.end(), name) != sizes.end();
-    std::string key = is_size ? name + "_bytes" : name;
-    std::replace(key.begin(), key.end(), '-', '_');
-    parameters[key] = entry;
+    parameters[settings.values().find(name)->second.recorded] = entry;
   }
   return parameters;
-}
-
-Result<std::int64_t> ranks_to_plan_for(const Settings& settings) {
-  if (!settings.has("ranks")) {
-    return invalid_argument("--plan needs --ranks N, the number of ranks that it assumes");
-  }
-  const std::int64_t ranks = settings.integer("ranks");
-  if (ranks < 1) return invalid_argument("--ranks must be at least 1");
-  return ranks;
 }
 
 int print_planned(const std::vector<PlannedConfiguration>& configurations, const CoreSettings& core,

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "common/setting_fields.hpp"
 #include "common/settings.hpp"
 #include "common/status.hpp"
 #include "measurement/core_settings.hpp"
@@ -26,13 +27,26 @@ int complain(Error error);
 
 // Returns the settings without those that say where weir-bench itself reads and writes.
 [[nodiscard]] nlohmann::ordered_json measured_settings(const Settings& settings);
-// Returns measured_settings() as most results name them: with underscores, and with the unit in the
-// names of `sizes`.
+// Returns measured_settings() under the names that most results share.
+[[nodiscard]] nlohmann::ordered_json result_parameters(const Settings& settings);
+// Returns result_parameters() of one configuration, with its own values of the settings that vary.
+template <typename Variant>
 [[nodiscard]] nlohmann::ordered_json result_parameters(const Settings& settings,
-                                                       const std::vector<std::string>& sizes);
-
-// Returns the number of ranks for --plan, which --ranks gives.
-[[nodiscard]] Result<std::int64_t> ranks_to_plan_for(const Settings& settings);
+                                                       const FieldSettings<Variant>& varying,
+                                                       const Variant& variant) {
+  nlohmann::ordered_json parameters = result_parameters(settings);
+  for (const FieldSetting<Variant>& one : varying) {
+    nlohmann::ordered_json& entry = parameters[recorded_name(one.setting())];
+    const std::string value = one.show(variant);
+    if (one.setting().kind == SettingKind::sizes) {
+      entry["value"] = parse_bytes(value).value_or(0);
+    } else {
+      entry["value"] = value;
+    }
+    if (!entry.contains("origin")) entry["origin"] = name_of(SettingOrigin::default_value);
+  }
+  return parameters;
+}
 
 // One configuration in the output of --plan.
 struct PlannedConfiguration {

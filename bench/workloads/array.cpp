@@ -40,7 +40,7 @@ Result<Request> request_of(Settings settings, std::int64_t ranks) {
   if (!geometry) return geometry.error();
   auto options = options_of(settings, geometry.value());
   if (!options) return options.error();
-  auto variants = variants_of(settings);
+  auto variants = variants_of(settings, options.value().peak);
   if (!variants) return variants.error();
   for (const Variant& variant : variants.value()) {
     const std::string option = fmt::format("array: --api {}", variant.api->name);
@@ -59,7 +59,7 @@ Result<Request> request_of(Settings settings, std::int64_t ranks) {
 
 // Returns one configuration's settings under the names that results share.
 ordered_json own_parameters(const Request& request, const Variant& variant) {
-  ordered_json parameters = result_parameters(request.settings, {"buffer"});
+  ordered_json parameters = result_parameters(request.settings);
   const auto settled = [](const ordered_json& value) {
     return ordered_json{{"value", value}, {"origin", "default"}};
   };

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "common/clock.hpp"
+#include "common/setting_fields.hpp"
 #include "common/settings.hpp"
 #include "measurement/clock_offset.hpp"
 #include "measurement/core_settings.hpp"
@@ -39,60 +40,40 @@ constexpr const char* program = "weir-bench calibrate";
 constexpr const char* description =
     "Measures memory, file system and processors in the simplest case for a few seconds.";
 
-std::vector<Setting> calibrate_declarations() {
-  std::vector<Setting> all = {
-      {.name = "directory",
-       .kind = SettingKind::text,
-       .default_value = ".",
-       .metavar = "DIR",
-       .help = "directory of the test files"},
-      {.name = "transfer-bytes",
-       .kind = SettingKind::bytes,
-       .default_value = "4m",
-       .metavar = "SIZE",
-       .help = "bytes that one rank moves in one operation"},
-      {.name = "output",
-       .kind = SettingKind::text,
-       .default_value = "calibration.json",
-       .metavar = "FILE",
-       .help = "file for the result; an existing file is replaced"},
-      {.name = "seconds",
-       .kind = SettingKind::real,
-       .default_value = "6",
-       .metavar = "SECONDS",
-       .help = "time for all measurements; slow storage takes longer for the smallest number of "
-               "trials"},
-      {.name = "deadline",
-       .kind = SettingKind::real,
-       .default_value = "600",
-       .metavar = "SECONDS",
-       .help = "give up if one operation or wait takes longer"},
+FieldSettings<Request> table() {
+  return {
+      {&Request::directory,
+       "directory",
+       "directory of the test files",
+       {.default_value = ".", .metavar = "DIR"}},
+      {&Request::transfer_bytes,
+       "transfer-bytes",
+       "bytes that one rank moves in one operation",
+       {.kind = SettingKind::bytes, .default_value = "4m", .metavar = "SIZE", .range = {8}}},
+      {&Request::output,
+       "output",
+       "file for the result; an existing file is replaced",
+       {.default_value = "calibration.json", .metavar = "FILE"}},
+      {&Request::seconds,
+       "seconds",
+       "time for all measurements; slow storage takes longer for the smallest number of "
+       "trials",
+       {.default_value = "6",
+        .metavar = "SECONDS",
+        .range = {.least = 0, .most = 3600, .above_least = true}}},
+      {&Request::deadline_seconds,
+       "deadline",
+       "give up if one operation or wait takes longer",
+       {.default_value = "600", .metavar = "SECONDS", .range = {1, 1e9}}},
   };
-  for (Setting& setting : striping_declarations()) all.push_back(std::move(setting));
-  return all;
 }
 
 Result<Request> request_of(const Settings& settings) {
-  Request request{.directory = settings.text("directory"),
-                  .output = settings.text("output"),
-                  .transfer_bytes = settings.integer("transfer-bytes"),
-                  .seconds = settings.real("seconds"),
-                  .deadline_seconds = settings.real("deadline")};
+  Request request;
+  fill(settings, table(), &request);
   auto striping = striping_of(settings);
   if (!striping) return striping.error();
   request.striping = std::move(striping).value();
-  if (request.transfer_bytes < 8) {
-    return invalid_argument(
-        fmt::format("--transfer-bytes must be at least 8; given: {}", request.transfer_bytes));
-  }
-  if (request.seconds <= 0 || request.seconds > 3600) {
-    return invalid_argument(
-        fmt::format("--seconds must be above 0 and at most 3600; given: {}", request.seconds));
-  }
-  if (request.deadline_seconds < 1 || request.deadline_seconds > 1e9) {
-    return invalid_argument(fmt::format("--deadline must be between 1 and 1e9 seconds; given: {}",
-                                        request.deadline_seconds));
-  }
   return request;
 }
 
@@ -161,9 +142,10 @@ int run_in_job(const Job& job, const Request& request) {
 }  // namespace
 
 int run_calibrate(const std::vector<std::string>& arguments) {
-  return run_request<Request>(resolve_settings(program, description, calibrate_declarations(),
-                                               arguments, process_environment),
-                              request_of, run_in_job);
+  return run_request<Request>(
+      resolve_settings(program, description, declarations_of(table(), striping_table()), arguments,
+                       process_environment),
+      request_of, run_in_job);
 }
 
 }  // namespace weir::bench

@@ -36,9 +36,9 @@ constexpr Program madcap_program = {
 // Returns one configuration's settings: for a list, the configuration's own value.
 ordered_json own_parameters(const Settings& settings, const Variant& variant) {
   ordered_json parameters = measured_settings(settings);
-  parameters["iomethod"]["value"] = name_of(variant.method);
-  parameters["iomode"]["value"] = name_of(variant.mode);
-  parameters["filetype"]["value"] = name_of(variant.file_type);
+  for (const FieldSetting<Variant>& one : variant_table()) {
+    parameters[std::string(one.setting().name)]["value"] = one.show(variant);
+  }
   return parameters;
 }
 
@@ -57,7 +57,7 @@ Result<std::unique_ptr<Work>> make_work(const Job& job, FailureGuard& guard, con
   const FullInputs inputs{.job = job,
                           .guard = guard,
                           .size = request.size,
-                          .remap_by_scalapack = request.settings.text("remap") == "SCALAPACK",
+                          .remap_by_scalapack = request.remap == "SCALAPACK",
                           .functions = *functions.value(),
                           .buffers = buffers};
   if (request.calculation == Calculation::full) {
@@ -169,8 +169,8 @@ class MadbenchWorkload final : public SweptWorkload {
     const bool is_full = request_.calculation != Calculation::busy_work;
     const char* between = "";
     for (MadbenchRun* run : runs_) {
-      TableHead head{request_.size, run->configuration().variant, request_.settings.text("remap"),
-                     request_.alpha, is_full};
+      TableHead head{request_.size, run->configuration().variant, request_.remap, request_.alpha,
+                     is_full};
       if (is_full) {
         head.first_correction = run->run()["spectrum"]["bins"][0]["correction"].get<double>();
       }

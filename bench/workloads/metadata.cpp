@@ -59,15 +59,6 @@ Result<Request> request_of(Settings settings, std::int64_t ranks) {
                  std::move(variants).value()};
 }
 
-// Returns one configuration's settings under the names that results share.
-ordered_json own_parameters(const Request& request, const Variant& variant) {
-  ordered_json parameters =
-      result_parameters(request.settings, {"bytes", "read-bytes", "truncate-to"});
-  parameters["api"]["value"] = variant.api->title;
-  parameters["sharing"]["value"] = name_of(variant.shape.sharing);
-  return parameters;
-}
-
 // Returns the directory or, if it must still be created, the existing part of its path.
 std::string existing_directory(const Request& request) {
   std::filesystem::path path = std::filesystem::absolute(request.core.directory).lexically_normal();
@@ -159,12 +150,12 @@ void print_tables(const Job& job, const Request& request, const JobFolders& fold
                                          run->history()));
       continue;
     }
-    if (!options.mdtest_rates && !options.mdtest_times) {
+    if (!options.mdtest.any()) {
       fmt::print("{}\n", weir_table(run->label(), run->history()));
       continue;
     }
     const bool one_file = shape.sharing == Sharing::one_file;
-    const bool directories = options.directories && !one_file;
+    const bool directories = options.kinds.directories && !one_file;
     std::string line;
     for (const std::string& word : command) line += (line.empty() ? "" : " ") + word;
     fmt::print("{}", mdtest_table({.began = mdtest_time(folders.started_utc),
@@ -174,9 +165,9 @@ void print_tables(const Job& job, const Request& request, const JobFolders& fold
                                    .ranks = job.size,
                                    .nodes = job.nodes,
                                    .items = shape.all_items(),
-                                   .files = options.files,
+                                   .files = options.kinds.files,
                                    .directories = directories},
-                                  run->history(), options.mdtest_rates, options.mdtest_times));
+                                  run->history(), options.mdtest.rates, options.mdtest.times));
   }
 }
 
@@ -191,7 +182,8 @@ class MetadataWorkload final : public SweptWorkload {
     std::vector<PlannedConfiguration> all;
     all.reserve(request_.variants.size());
     for (const Variant& variant : request_.variants) {
-      all.push_back({variant.label, variant.slug, false, own_parameters(request_, variant),
+      all.push_back({variant.label, variant.slug, false,
+                     result_parameters(request_.settings, variant_table(), variant),
                      plan_json(variant, request_.options)});
     }
     return all;

@@ -37,21 +37,13 @@ struct Request {
 Result<Request> request_of(Settings settings) {
   auto core = core_settings_of(settings);
   if (!core) return core.error();
-  if (Status fits = check_core(core.value()); !fits) return fits.error();
+  if (Status fits = refuse_data_settings(core.value(), "open"); !fits) return fits.error();
   auto options = options_of(settings);
   if (!options) return options.error();
-  auto variants = variants_of(settings);
+  auto variants = variants_of(settings, options.value());
   if (!variants) return variants.error();
   return Request{std::move(settings), std::move(core).value(), std::move(options).value(),
                  std::move(variants).value()};
-}
-
-// Returns one configuration's settings under the names that results share.
-ordered_json own_parameters(const Request& request, const Variant& variant) {
-  ordered_json parameters = result_parameters(request.settings, {"bytes"});
-  parameters["api"]["value"] = variant.api->title;
-  parameters["layout"]["value"] = name_of(variant.layout);
-  return parameters;
 }
 
 // Returns whether all ranks can count their calls, the same on every rank. On rank 0 `why_not`
@@ -85,7 +77,8 @@ class OpenWorkload final : public SweptWorkload {
     std::vector<PlannedConfiguration> all;
     all.reserve(request_.variants.size());
     for (const Variant& variant : request_.variants) {
-      all.push_back({variant.label, variant.slug, false, own_parameters(request_, variant),
+      all.push_back({variant.label, variant.slug, false,
+                     result_parameters(request_.settings, variant_table(), variant),
                      plan_json(variant, request_.options, ranks)});
     }
     return all;
@@ -160,7 +153,7 @@ int run_open(const std::vector<std::string>& arguments) {
   using namespace opening;
   auto resolved =
       resolve_settings(program, description, declarations(), arguments, process_environment);
-  if (resolved && !resolved.value().help && !resolved.value().settings.flag("plan")) {
+  if (resolved && !resolved.value().help && !plan_settings_of(resolved.value().settings).only) {
     // This happens before MPI_Init, because a program that starts itself again must not have called
     // it.
     if (const auto request = request_of(resolved.value().settings)) {

@@ -7,10 +7,12 @@
 #include <utility>
 
 #include "array/regular_distribution.hpp"
+#include "common/setting_fields.hpp"
 #include "common/settings.hpp"
 #include "measurement/workload_job.hpp"
 #include "plan/audit.hpp"
 #include "plan/choice.hpp"
+#include "plan/parameters.hpp"
 #include "workloads/array/geometry.hpp"
 #include "workloads/array/parameters.hpp"
 
@@ -18,71 +20,85 @@ namespace weir::bench {
 namespace {
 
 using nlohmann::ordered_json;
-using Kind = SettingKind;
 
 constexpr const char* program = "weir-bench plan";
 constexpr const char* description =
     "Shows how the library would move an array on a machine of any size, and counts the load on "
     "its\nnodes, network cards and storage targets. Runs alone, without MPI and without files.";
 
-std::vector<Setting> declarations() {
+struct Questions {
+  std::int64_t nodes = 0;
+  std::int64_t ranks_per_node = 0;
+  std::optional<std::int64_t> cores;
+  std::int64_t targets = 0;
+  std::int64_t stripe_bytes = 0;
+  std::optional<std::int64_t> lock_bytes;
+  std::string shape;
+  std::string type;
+  std::string distribution;
+  std::string grid;
+  bool read = false;
+  std::optional<plan::Strategy> strategy;  // nothing: as the prices decide
+  std::int64_t aggregators = 0;
+  std::int64_t buffer_bytes = 0;
+  bool json = false;
+};
+
+std::vector<Word<std::optional<plan::Strategy>>> strategy_words() {
+  std::vector<Word<std::optional<plan::Strategy>>> words{{"automatic", std::nullopt}};
+  for (const plan::Strategy one : plan::all_strategies) words.push_back({plan::name_of(one), one});
+  return words;
+}
+
+FieldSettings<Questions> table() {
   return {
-      {.name = "nodes", .kind = Kind::integer, .default_value = "128", .metavar = "N"},
-      {.name = "ranks-per-node", .kind = Kind::integer, .default_value = "128", .metavar = "N"},
-      {.name = "cores",
-       .kind = Kind::integer,
-       .metavar = "N",
-       .help = "cores of a node [as many as it has ranks]"},
-      {.name = "targets",
-       .kind = Kind::integer,
-       .default_value = "64",
-       .metavar = "N",
-       .help = "number of storage targets that have stripes of the file"},
-      {.name = "stripe",
-       .kind = Kind::bytes,
-       .default_value = "1m",
-       .metavar = "BYTES",
-       .help = "bytes of the file that lie together on one target; 0: no stripes"},
-      {.name = "lock",
-       .kind = Kind::bytes,
-       .metavar = "BYTES",
-       .help = "part of the file that one node at a time may write; 0: no locks [a stripe]"},
-      {.name = "array-shape",
-       .default_value = "8mx16k",
-       .metavar = "NxMx...",
-       .help = "extents of the array, slowest dimension first; suffixes k, m, g"},
-      {.name = "type", .default_value = "float64", .metavar = "TYPE", .help = "element type"},
-      {.name = "distribution",
-       .default_value = "*,BLOCK",
-       .metavar = "LIST",
-       .help = "distribution over the ranks: BLOCK, BLOCK(b), CYCLIC, CYCLIC(k) or * per "
-               "dimension, or one for all"},
-      {.name = "grid",
-       .metavar = "NxMx...",
-       .help = "processes per dimension; 0: as MPI_Dims_create chooses [as MPI_Dims_create]"},
-      {.name = "read",
-       .kind = Kind::flag,
-       .default_value = "false",
-       .help = "plan a read instead of a write"},
-      {.name = "strategy",
-       .kind = Kind::choice,
-       .default_value = "automatic",
-       .help = "strategy of the library",
-       .choices = {"automatic", "direct", "node", "two-phase", "server-directed"}},
-      {.name = "aggregators",
-       .kind = Kind::integer,
-       .default_value = "0",
-       .metavar = "N",
-       .help = "aggregators per node; 0: as the prices decide"},
-      {.name = "buffer",
-       .kind = Kind::bytes,
-       .default_value = "2m",
-       .metavar = "BYTES",
-       .help = "size of one piece"},
-      {.name = "json",
-       .kind = Kind::flag,
-       .default_value = "false",
-       .help = "print JSON for programs"},
+      {&Questions::nodes, "nodes", "", {.default_value = "128", .metavar = "N"}},
+      {&Questions::ranks_per_node, "ranks-per-node", "", {.default_value = "128", .metavar = "N"}},
+      {&Questions::cores,
+       "cores",
+       "cores of a node [as many as it has ranks]",
+       {.metavar = "N", .range = {1}}},
+      {&Questions::targets,
+       "targets",
+       "number of storage targets that have stripes of the file",
+       {.default_value = "64", .metavar = "N", .range = {1}}},
+      {&Questions::stripe_bytes,
+       "stripe",
+       "bytes of the file that lie together on one target; 0: no stripes",
+       {.kind = SettingKind::bytes, .default_value = "1m", .metavar = "BYTES"}},
+      {&Questions::lock_bytes,
+       "lock",
+       "part of the file that one node at a time may write; 0: no locks [a stripe]",
+       {.kind = SettingKind::bytes, .metavar = "BYTES"}},
+      {&Questions::shape,
+       "array-shape",
+       "extents of the array, slowest dimension first; suffixes k, m, g",
+       {.default_value = "8mx16k", .metavar = "NxMx..."}},
+      {&Questions::type, "type", "element type", {.default_value = "float64", .metavar = "TYPE"}},
+      {&Questions::distribution,
+       "distribution",
+       "distribution over the ranks: BLOCK, BLOCK(b), CYCLIC, CYCLIC(k) or * per "
+       "dimension, or one for all",
+       {.default_value = "*,BLOCK", .metavar = "LIST"}},
+      {&Questions::grid,
+       "grid",
+       "processes per dimension; 0: as MPI_Dims_create chooses [as MPI_Dims_create]",
+       {.metavar = "NxMx..."}},
+      {&Questions::read, "read", "plan a read instead of a write"},
+      {&Questions::strategy,
+       strategy_words(),
+       "strategy",
+       "strategy of the library",
+       {.default_value = "automatic"}},
+      {&Questions::aggregators,
+       "aggregators",
+       "aggregators per node; 0: as the prices decide",
+       {.default_value = "0", .metavar = "N"}},
+      {&Questions::buffer_bytes,
+       "buffer",
+       "size of one piece",
+       {.kind = SettingKind::bytes, .default_value = "2m", .metavar = "BYTES"}},
+      {&Questions::json, "json", "print JSON for programs"},
   };
 }
 
@@ -100,9 +116,9 @@ struct Task {
 
 Error refuse(const std::string& rule) { return invalid_argument("plan: " + rule); }
 
-Result<Machine> machine_of(const Settings& settings) {
-  const std::int64_t nodes = settings.integer("nodes");
-  const std::int64_t each = settings.integer("ranks-per-node");
+Result<Machine> machine_of(const Questions& asked) {
+  const std::int64_t nodes = asked.nodes;
+  const std::int64_t each = asked.ranks_per_node;
   if (nodes < 1 || nodes > (1 << 20) || each < 1 || each > (1 << 20) / nodes) {
     return refuse(
         fmt::format("--nodes {} --ranks-per-node {}: give at least 1 of each, and at most "
@@ -112,55 +128,42 @@ Result<Machine> machine_of(const Settings& settings) {
   auto topology = topology::Topology::filled(nodes * each, each);
   if (!topology) return topology.error();
   Machine machine{std::move(topology).value(), {}, {}};
-  machine.targets.count = settings.integer("targets");
-  if (machine.targets.count < 1) return refuse("--targets 0: give at least 1");
-  machine.targets.stripe_bytes = settings.integer("stripe");
-  machine.targets.lock_bytes =
-      settings.has("lock") ? settings.integer("lock") : machine.targets.stripe_bytes;
-  const std::int64_t cores = settings.has("cores") ? settings.integer("cores") : each;
-  if (cores < 1) return refuse("--cores 0: give at least 1");
-  machine.rates.cores_per_node = cores;
+  machine.targets.count = asked.targets;
+  machine.targets.stripe_bytes = asked.stripe_bytes;
+  machine.targets.lock_bytes = asked.lock_bytes.value_or(asked.stripe_bytes);
+  machine.rates.cores_per_node = asked.cores.value_or(each);
   return machine;
 }
 
-Result<plan::Request> request_of(const Settings& settings, std::int64_t ranks) {
-  const auto extents = array_io::parse_extents("array-shape", settings.text("array-shape"));
+Result<plan::Request> request_of(const Questions& asked, std::int64_t ranks) {
+  const auto extents = array_io::parse_extents("array-shape", asked.shape);
   if (!extents) return extents.error();
   const auto shape = array::Shape::create(extents.value());
   if (!shape) {
-    return refuse(
-        fmt::format("--array-shape {}: {}", settings.text("array-shape"), shape.error().message));
+    return refuse(fmt::format("--array-shape {}: {}", asked.shape, shape.error().message));
   }
-  const auto type = array::ElementType::parse(settings.text("type"));
-  if (!type) {
-    return refuse(fmt::format("--type {}: {}", settings.text("type"), type.error().message));
-  }
-  const auto held =
-      array_io::distribution_of(settings, "distribution", "grid", shape.value(), ranks);
+  const auto type = array::ElementType::parse(asked.type);
+  if (!type) return refuse(fmt::format("--type {}: {}", asked.type, type.error().message));
+  const auto held = array_io::distribution_of(
+      {"distribution", asked.distribution, "grid", asked.grid}, shape.value(), ranks);
   if (!held) return held.error();
   const auto image =
       plan::FileImage::create(shape.value(), type.value(), array::Order::row_major, 0);
   if (!image) return refuse(fmt::format("--array-shape: {}", image.error().message));
   return plan::Request{
-      settings.flag("read") ? Direction::read : Direction::write,
+      asked.read ? Direction::read : Direction::write,
       {{image.value(), {held.value()}, array::Section::of(shape.value().box()), 0}}};
 }
 
-Result<Task> task_of(const Settings& settings) {
-  auto machine = machine_of(settings);
+Result<Task> task_of(const Questions& asked) {
+  auto machine = machine_of(asked);
   if (!machine) return machine.error();
-  auto request = request_of(settings, machine.value().topology.ranks());
+  auto request = request_of(asked, machine.value().topology.ranks());
   if (!request) return request.error();
   Task task{std::move(machine).value(), std::move(request).value(), {}};
-  if (settings.text("strategy") != "automatic") {
-    const auto strategy = plan::parse_strategy(settings.text("strategy"));
-    if (!strategy) return strategy.error();
-    task.overrides.strategy = strategy.value();
-  }
-  if (settings.integer("aggregators") > 0) {
-    task.overrides.aggregators_per_node = settings.integer("aggregators");
-  }
-  if (settings.integer("buffer") > 0) task.overrides.buffer_bytes = settings.integer("buffer");
+  task.overrides.strategy = asked.strategy;
+  if (asked.aggregators > 0) task.overrides.aggregators_per_node = asked.aggregators;
+  if (asked.buffer_bytes > 0) task.overrides.buffer_bytes = asked.buffer_bytes;
   return task;
 }
 
@@ -233,14 +236,16 @@ void print_json(const plan::Choice& choice, const plan::PlanAudit& found) {
 }  // namespace
 
 int run_plan(const std::vector<std::string>& arguments) {
-  const auto resolved =
-      resolve_settings(program, description, declarations(), arguments, process_environment);
+  const auto resolved = resolve_settings(program, description, declarations_of(table()), arguments,
+                                         process_environment);
   if (!resolved) return complain(resolved.error());
   if (resolved.value().help) {
     fmt::print("{}", *resolved.value().help);
     return 0;
   }
-  const auto task = task_of(resolved.value().settings);
+  Questions asked;
+  fill(resolved.value().settings, table(), &asked);
+  const auto task = task_of(asked);
   if (!task) return complain(task.error());
   const Machine& machine = task.value().machine;
   const auto choice = plan::choose(task.value().request, machine.topology, machine.targets,
@@ -249,7 +254,7 @@ int run_plan(const std::vector<std::string>& arguments) {
   const auto found = plan::audit(task.value().request, machine.topology, machine.targets,
                                  choice.value().parameters());
   if (!found) return complain(found.error());
-  if (resolved.value().settings.flag("json")) {
+  if (asked.json) {
     print_json(choice.value(), found.value());
   } else {
     print_table(task.value(), choice.value(), found.value());

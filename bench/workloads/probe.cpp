@@ -22,6 +22,7 @@
 #include <utility>
 
 #include "common/clock.hpp"
+#include "common/setting_fields.hpp"
 #include "common/settings.hpp"
 #include "measurement/clock_offset.hpp"
 #include "measurement/core_settings.hpp"
@@ -48,67 +49,51 @@ constexpr const char* program = "weir-bench probe";
 constexpr const char* description =
     "Measures memory, page cache, storage and messages at several sizes and numbers of ranks.";
 
-std::vector<Setting> probe_declarations() {
+Result<std::vector<std::string>> directories_of(const std::string& text) {
+  std::vector<std::string> directories;
+  std::istringstream names(text);
+  for (std::string one; std::getline(names, one, ',');) {
+    if (one.empty()) return invalid_argument("has an empty name: leave it out");
+    std::error_code error;
+    directories.push_back(std::filesystem::weakly_canonical(one, error).string());
+    if (error) return invalid_argument(fmt::format("has {}: {}", one, error.message()));
+  }
+  constexpr std::size_t most_targets = 64;
+  if (!directories.empty() && directories.size() <= most_targets) return directories;
+  return invalid_argument(
+      fmt::format("are {} directories: give 1 to {}", directories.size(), most_targets));
+}
+
+FieldSettings<Request> table() {
   return {
-      {.name = "directory",
-       .kind = SettingKind::text,
-       .default_value = ".",
-       .metavar = "DIR[,DIR...]",
-       .help = "directories of the test files, one on each target to measure"},
-      {.name = "output",
-       .kind = SettingKind::text,
-       .default_value = "probe.json",
-       .metavar = "FILE",
-       .help = "file for the result; an existing file is replaced"},
-      {.name = "seconds",
-       .kind = SettingKind::real,
-       .default_value = "50",
-       .metavar = "SECONDS",
-       .help = "time for all measurements; very slow storage takes somewhat longer"},
-      {.name = "progress",
-       .kind = SettingKind::choice,
-       .default_value = "none",
-       .metavar = "FORM",
-       .help = "report progress on standard error",
-       .choices = {"none", "json"}},
-      {.name = "deadline",
-       .kind = SettingKind::real,
-       .default_value = "600",
-       .metavar = "SECONDS",
-       .help = "give up if one operation or wait takes longer"},
+      {&Request::directories,
+       directories_of,
+       "directory",
+       "directories of the test files, one on each target to measure",
+       {.default_value = ".", .metavar = "DIR[,DIR...]"}},
+      {&Request::output,
+       "output",
+       "file for the result; an existing file is replaced",
+       {.default_value = "probe.json", .metavar = "FILE"}},
+      {&Request::seconds,
+       "seconds",
+       "time for all measurements; very slow storage takes somewhat longer",
+       {.default_value = "50", .metavar = "SECONDS", .range = {1, 3600}}},
+      {&Request::progress_json,
+       {{"none", false}, {"json", true}},
+       "progress",
+       "report progress on standard error",
+       {.default_value = "none", .metavar = "FORM"}},
+      {&Request::deadline_seconds,
+       "deadline",
+       "give up if one operation or wait takes longer",
+       {.default_value = "600", .metavar = "SECONDS", .range = {1, 1e9}}},
   };
 }
 
 Result<Request> request_of(const Settings& settings) {
-  Request request{.directories = {},
-                  .output = settings.text("output"),
-                  .seconds = settings.real("seconds"),
-                  .deadline_seconds = settings.real("deadline"),
-                  .progress_json = settings.text("progress") == "json"};
-  std::istringstream directories(settings.text("directory"));
-  for (std::string one; std::getline(directories, one, ',');) {
-    if (one.empty()) {
-      return invalid_argument(
-          fmt::format("--directory: one of the names in {} is empty: leave it out",
-                      settings.text("directory")));
-    }
-    std::error_code error;
-    request.directories.push_back(std::filesystem::weakly_canonical(one, error).string());
-    if (error) return system_failure("find", one, -1, error.value());
-  }
-  constexpr std::size_t most_targets = 64;
-  if (request.directories.empty() || request.directories.size() > most_targets) {
-    return invalid_argument(fmt::format("--directory: give 1 to {} directories; given: {}",
-                                        most_targets, request.directories.size()));
-  }
-  if (request.seconds < 1 || request.seconds > 3600) {
-    return invalid_argument(
-        fmt::format("--seconds must be between 1 and 3600; given: {}", request.seconds));
-  }
-  if (request.deadline_seconds < 1 || request.deadline_seconds > 1e9) {
-    return invalid_argument(fmt::format("--deadline must be between 1 and 1e9 seconds; given: {}",
-                                        request.deadline_seconds));
-  }
+  Request request;
+  fill(settings, table(), &request);
   return request;
 }
 
@@ -251,9 +236,9 @@ int run_in_job(const Job& job, const Request& request) {
 }  // namespace
 
 int run_probe(const std::vector<std::string>& arguments) {
-  return run_request<Request>(
-      resolve_settings(program, description, probe_declarations(), arguments, process_environment),
-      request_of, run_in_job);
+  return run_request<Request>(resolve_settings(program, description, declarations_of(table()),
+                                               arguments, process_environment),
+                              request_of, run_in_job);
 }
 
 }  // namespace weir::bench

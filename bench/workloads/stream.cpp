@@ -62,13 +62,7 @@ Result<Request> request_of(Settings settings, std::int64_t ranks) {
 
 // Returns one configuration's settings under the names that results share.
 ordered_json own_parameters(const Request& request, const Variant& variant) {
-  ordered_json parameters = result_parameters(request.settings, {"block", "transfer"});
-  parameters["api"]["value"] = variant.api->title;
-  parameters["pattern"]["value"] = name_of(variant.pattern);
-  parameters["block_bytes"]["value"] = variant.block_bytes;
-  parameters["transfer_bytes"]["value"] = variant.transfer_bytes;
-  parameters["segments"]["value"] = variant.segments;
-  parameters["queue_depth"]["value"] = variant.queue_depth;
+  ordered_json parameters = result_parameters(request.settings, variant_table(), variant);
   parameters["write"]["value"] = request.options.write;
   parameters["read"]["value"] = request.options.read;
   return parameters;

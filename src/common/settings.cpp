@@ -8,9 +8,11 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cmath>
 #include <cstdlib>
 
 #include "common/checked.hpp"
+#include "common/setting_fields.hpp"
 
 namespace weir {
 namespace {
@@ -77,6 +79,7 @@ std::string as_declared(const Setting& setting, std::string value) {
 
 // Returns what is wrong with the value, or nothing if it is valid.
 std::optional<std::string> complaint(const Setting& setting, const std::string& value) {
+  if (setting.complaint) return setting.complaint(value);
   switch (setting.kind) {
     case SettingKind::text:
       return std::nullopt;
@@ -111,6 +114,30 @@ std::optional<std::string> complaint(const Setting& setting, const std::string& 
   return "has no known kind";
 }
 
+// Returns the rule that a valid value breaks by its numbers, or nothing if they are in range.
+std::optional<std::string> broken_range(const Setting& setting, const std::string& value) {
+  const auto& [least, most, above_least] = setting.range;
+  const auto allows = [least = least, most = most, above = above_least](double number) {
+    return (above ? number > least : number >= least) && number <= most;
+  };
+  bool holds = true;
+  if (setting.kind == SettingKind::real) {
+    holds = allows(parse_real(value).value_or(0));
+  } else if (setting.kind == SettingKind::integer || setting.kind == SettingKind::bytes ||
+             setting.kind == SettingKind::sizes) {
+    for (const std::string& part : split_list(value)) {
+      holds = holds && allows(static_cast<double>(parse_bytes(part).value_or(0)));
+    }
+  }
+  if (holds) return std::nullopt;
+  if (above_least) {
+    return std::isinf(most) ? fmt::format("must be above {}", least)
+                            : fmt::format("must be above {} and at most {}", least, most);
+  }
+  return std::isinf(most) ? fmt::format("must be at least {}", least)
+                          : fmt::format("must be between {} and {}", least, most);
+}
+
 std::string short_name(const Setting& setting) {
   return setting.letter.empty() ? std::string() : fmt::format("-{},", setting.letter);
 }
@@ -135,6 +162,12 @@ std::optional<std::string> text_of(const toml::node& node) {
 
 }  // namespace
 
+std::string recorded_name(const Setting& setting) {
+  std::string name(setting.recorded.empty() ? setting.name : setting.recorded);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
 std::string negation_of(std::string_view flag) {
   constexpr std::string_view no = "no-";
   return flag.starts_with(no) ? std::string(flag.substr(no.size())) : fmt::format("{}{}", no, flag);
@@ -157,6 +190,15 @@ std::optional<std::int64_t> parse_bytes(std::string_view text) {
   const std::size_t power = std::string_view("kmgt").find(suffix[0]);
   if (power == std::string_view::npos) return std::nullopt;
   return checked_multiply(*number, std::int64_t{1} << (10 * (power + 1)));
+}
+
+void read_setting(const std::string& text, bool* value) {
+  *value = parse_flag(text).value_or(false);
+}
+void read_setting(const std::string& text, double* value) { *value = parse_real(text).value_or(0); }
+void read_setting(const std::string& text, std::string* value) { *value = text; }
+void read_setting(const std::string& text, std::int64_t* value) {
+  *value = parse_bytes(text).value_or(0);
 }
 
 const char* name_of(SettingOrigin origin) {
@@ -189,6 +231,9 @@ const SettingValue& Settings::at(std::string_view name) const {
 }
 
 bool Settings::has(std::string_view name) const { return values_.find(name) != values_.end(); }
+bool Settings::given(std::string_view name) const {
+  return has(name) && at(name).origin != SettingOrigin::default_value;
+}
 const std::string& Settings::text(std::string_view name) const { return at(name).text; }
 std::int64_t Settings::integer(std::string_view name) const {
   return parse_bytes(at(name).text).value_or(0);
@@ -217,8 +262,11 @@ struct SettingsResolver {
     if (const auto wrong = complaint(setting, value)) {
       return invalid_argument(fmt::format("{}: '{}' {}", where, value, *wrong));
     }
+    if (const auto rule = broken_range(setting, value)) {
+      return invalid_argument(fmt::format("{} {}; given: {}", where, *rule, value));
+    }
     settings.values_[std::string(setting.name)] = {as_declared(setting, std::move(value)), origin,
-                                                   setting.kind};
+                                                   setting.kind, recorded_name(setting)};
     return {};
   }
 

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <optional>
 #include <span>
@@ -31,8 +32,15 @@ enum class SettingKind {
   sizes,    // one or more values of kind `bytes`, separated by commas
 };
 
+// The values of a number, or of each number in a list.
+struct SettingRange {
+  double least = 0;
+  double most = std::numeric_limits<double>::infinity();
+  bool above_least = false;  // `least` itself is not allowed
+};
+
 struct Setting {
-  std::string_view name;  // lower case, words joined by dashes
+  std::string_view name = {};  // lower case, words joined by dashes
   SettingKind kind = SettingKind::text;
   std::string_view default_value = {};  // empty: no value unless given
   std::string_view metavar = {};        // how the help names the value, such as SECONDS
@@ -44,6 +52,10 @@ struct Setting {
   // Names of this setting in other programs, where users are used to them; they are for code that
   // translates foreign options.
   std::vector<std::string_view> foreign = {};
+  SettingRange range = {};
+  // Returns what is wrong with a text, such as "is not a colour"; nothing if it is valid.
+  std::function<std::optional<std::string>(const std::string& text)> complaint = {};
+  std::string_view recorded = {};  // its name in results, if that is not `name`, by underscores
 };
 
 enum class SettingOrigin { command_line, environment, file, default_value };
@@ -53,6 +65,7 @@ struct SettingValue {
   std::string text;
   SettingOrigin origin = SettingOrigin::default_value;
   SettingKind kind = SettingKind::text;
+  std::string recorded = {};  // the setting's name in results
 };
 
 // Looks up a variable; returns nothing if it is not set. Tests pass a lookup of their own.
@@ -63,6 +76,8 @@ class Settings {
  public:
   // Returns true if the setting was given or has a default that is not empty.
   [[nodiscard]] bool has(std::string_view name) const;
+  // Returns true if the setting was given.
+  [[nodiscard]] bool given(std::string_view name) const;
   // The following functions return typed values; the text was checked when it was resolved. Asking
   // for a setting that was not declared, or for one without a value, is a programming error and
   // ends the program.
@@ -70,7 +85,7 @@ class Settings {
   [[nodiscard]] std::int64_t integer(std::string_view name) const;  // kinds integer and bytes
   [[nodiscard]] double real(std::string_view name) const;
   [[nodiscard]] bool flag(std::string_view name) const;
-  [[nodiscard]] std::vector<std::string> list(std::string_view name) const;    // kind choices
+  [[nodiscard]] std::vector<std::string> list(std::string_view name) const;    // choices, sizes
   [[nodiscard]] std::vector<std::int64_t> sizes(std::string_view name) const;  // kind sizes
   [[nodiscard]] const std::map<std::string, SettingValue, std::less<>>& values() const {
     return values_;
@@ -94,6 +109,9 @@ struct ResolvedSettings {
                                                         std::span<const Setting> declarations,
                                                         std::span<const std::string> arguments,
                                                         const EnvironmentLookup& environment);
+
+// Returns the name of a setting in results, with underscores.
+[[nodiscard]] std::string recorded_name(const Setting& setting);
 
 // Returns the name that switches a flag off: no-verify for verify, fill-values for no-fill-values.
 [[nodiscard]] std::string negation_of(std::string_view flag);

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "common/setting_fields.hpp"
+
 namespace weir {
 namespace {
 
@@ -186,6 +188,126 @@ TEST(Settings, ChoicesAreTakenInUpperOrLowerCase) {
   ASSERT_TRUE(resolved) << resolved.error().message;
   EXPECT_EQ(resolved.value().settings.text("method"), "B,A");
   EXPECT_NE(complaint({"--method", "c"}).find("is not a list of A, B"), std::string::npos);
+}
+
+enum class Colour { red, blue };
+
+struct Fields {
+  std::int64_t count = 7;
+  std::int64_t bytes = 0;
+  int small = 0;
+  double share = 0;
+  bool wanted = true;
+  std::string name = {};
+  Colour colour = Colour::red;
+  std::optional<std::int64_t> limit = {};
+  std::vector<std::string> parts = {};
+};
+
+Result<std::vector<std::string>> parts_of(const std::string& text) {
+  if (text == "bad") return invalid_argument("is bad");
+  return std::vector<std::string>{text, text};
+}
+
+std::vector<Word<Colour>> colours() { return {{"red", Colour::red}, {"blue", Colour::blue}}; }
+
+FieldSettings<Fields> fields() {
+  return {
+      {&Fields::count, "count", "", {.range = {2, 5}}},
+      {&Fields::bytes, "bytes", "", {.kind = SettingKind::bytes, .default_value = "4k"}},
+      {[](Fields& all) -> int& { return all.small; }, "small", ""},
+      {&Fields::share, "share", "", {.range = {.most = 1, .above_least = true}}},
+      {&Fields::wanted, "wanted", ""},
+      {&Fields::name, "name", ""},
+      {&Fields::colour, colours(), "colour", ""},
+      {&Fields::limit, "limit", ""},
+      {&Fields::parts, parts_of, "parts", ""},
+  };
+}
+
+FieldSettings<Fields> varied() {
+  return varying<Fields>({{&Fields::colour, colours(), "colour", ""},
+                          {&Fields::count, "count", "", {.range = {1, 9}, .recorded = "n"}}});
+}
+
+Result<Settings> given(const FieldSettings<Fields>& table,
+                       const std::vector<std::string>& arguments) {
+  auto resolved = resolve_settings("test", "", declarations_of(table), arguments, environment({}));
+  if (!resolved) return resolved.error();
+  return std::move(resolved).value().settings;
+}
+
+TEST(FieldSettings, FillFieldsByTheirTypes) {
+  Fields all;
+  fill(given(fields(), {"--count=5", "--bytes=2k", "--small=3", "--share=0.5", "--wanted",
+                        "--name=x", "--colour=BLUE", "--limit=0", "--parts=p"})
+           .value(),
+       fields(), &all);
+  EXPECT_EQ(all.count, 5);
+  EXPECT_EQ(all.bytes, 2048);
+  EXPECT_EQ(all.small, 3);
+  EXPECT_EQ(all.share, 0.5);
+  EXPECT_TRUE(all.wanted);
+  EXPECT_EQ(all.name, "x");
+  EXPECT_EQ(all.colour, Colour::blue);
+  EXPECT_EQ(all.limit, 0);
+  EXPECT_EQ(all.parts, (std::vector<std::string>{"p", "p"}));
+}
+
+TEST(FieldSettings, WithoutAValueLeaveTheirFields) {
+  Fields all;
+  fill(given(fields(), {}).value(), fields(), &all);
+  EXPECT_EQ(all.count, 7);
+  EXPECT_EQ(all.bytes, 4096);
+  EXPECT_FALSE(all.wanted);  // a flag is off unless it is given
+  EXPECT_EQ(all.limit, std::nullopt);
+}
+
+TEST(FieldSettings, AreRefusedBeyondTheirLimits) {
+  const auto refusal = [](const std::string& argument) {
+    const auto settings = given(fields(), {argument});
+    return settings ? "" : settings.error().message;
+  };
+  for (const char* taken : {"--count=2", "--count=5", "--share=1", "--small=2147483647"}) {
+    EXPECT_EQ(refusal(taken), "") << taken;
+  }
+  EXPECT_EQ(refusal("--count=1"), "--count must be between 2 and 5; given: 1");
+  EXPECT_EQ(refusal("--count=6"), "--count must be between 2 and 5; given: 6");
+  EXPECT_EQ(refusal("--share=0"), "--share must be above 0 and at most 1; given: 0");
+  EXPECT_EQ(refusal("--share=1.01"), "--share must be above 0 and at most 1; given: 1.01");
+  EXPECT_EQ(refusal("--small=2147483648"),
+            "--small must be between 0 and 2147483647; given: 2147483648");
+  EXPECT_EQ(refusal("--colour=green"), "--colour: 'green' is not one of red, blue");
+  EXPECT_EQ(refusal("--parts=bad"), "--parts: 'bad' is bad");
+}
+
+TEST(FieldSettings, VaryInEveryCombination) {
+  const Settings settings = given(varied(), {"--colour=blue,red", "--count=3,1"}).value();
+  std::vector<std::pair<Colour, std::int64_t>> made;
+  for (const Fields& one : combinations(settings, varied())) {
+    made.emplace_back(one.colour, one.count);
+  }
+  EXPECT_EQ(made, (std::vector<std::pair<Colour, std::int64_t>>{
+                      {Colour::blue, 3}, {Colour::blue, 1}, {Colour::red, 3}, {Colour::red, 1}}));
+  const auto refused = given(varied(), {"--count=9,10"});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "--count must be between 1 and 9; given: 9,10");
+}
+
+TEST(FieldSettings, WithoutAValueDoNotVary) {
+  const auto made = combinations(given(varied(), {}).value(), varied(), Fields{.count = 4});
+  ASSERT_EQ(made.size(), 1U);
+  EXPECT_EQ(made.front().count, 4);
+}
+
+TEST(FieldSettings, ShowAndNameTheirValuesForResults) {
+  const FieldSettings<Fields> table = varied();
+  const Fields one{.count = 4, .colour = Colour::blue};
+  EXPECT_EQ(table[0].show(one), "blue");
+  EXPECT_EQ(table[1].show(one), "4");
+  EXPECT_EQ(recorded_name(table[0].setting()), "colour");
+  EXPECT_EQ(recorded_name(table[1].setting()), "n");
+  EXPECT_EQ(recorded_name({.name = "first-target"}), "first_target");
 }
 
 }  // namespace

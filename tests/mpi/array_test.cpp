@@ -108,7 +108,7 @@ TEST_P(Arrays, EveryInterfaceStoresTheSameArray) {
   ASSERT_TRUE(is_ok(geometry));
   Options options = options_of(settings, geometry.value()).value();
   options.existing = true;  // the file stays, to be looked at
-  const auto variants = variants_of(settings).value();
+  const auto variants = variants_of(settings, options.peak).value();
   ASSERT_TRUE(is_ok(check_combination(geometry.value(), options, core_, variants)));
   int runs = 0;
   for (const Variant& variant : variants) {

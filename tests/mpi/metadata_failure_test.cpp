@@ -76,7 +76,7 @@ class DisturbedTrees : public Metadata {
     if (job().rank == 0) change();
     MPI_Barrier(job().world);
     options_.existing = true;
-    options_.directories = false;
+    options_.kinds.directories = false;
     options_.actions = {action};
     expect_failure(kept, options_, operation, end);
     clear();
@@ -152,8 +152,7 @@ TEST_P(FailingCalls, AreToldWithOperationFileCauseAndRank) {
     options.keep = true;
     ASSERT_TRUE(is_ok_on_all_ranks(run(tree, options)));
     options.existing = true;
-    options.files = !of_directories;
-    options.directories = of_directories;
+    options.kinds = {.files = !of_directories, .directories = of_directories};
   }
   options.actions = {one.action};
   // The tree that all share is made by rank 0.

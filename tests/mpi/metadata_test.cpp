@@ -214,7 +214,7 @@ TEST_F(Metadata, OfWhatAnEarlierRunKeptARankHandlesTheNextOnesItems) {
   ASSERT_TRUE(is_ok_on_all_ranks(run(one_more, options_)));
   options_.existing = true;
   options_.keep = false;
-  options_.directories = false;
+  options_.kinds.directories = false;
   options_.actions = {Action::stat};
   const auto record = run(one_more, options_);
   clear();

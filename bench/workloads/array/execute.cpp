@@ -29,11 +29,6 @@ const char* function_name(Direction direction) {
 std::uint32_t generation_before(std::int32_t repetition) {
   return 2 * static_cast<std::uint32_t>(repetition) + 1;
 }
-FileLayout file_layout(const std::string& name) {
-  return name == "per-aggregator" ? FileLayout::per_aggregator
-         : name == "per-rank"     ? FileLayout::per_rank
-                                  : FileLayout::shared;
-}
 std::uint32_t generation_written(std::int32_t repetition) {
   return generation_before(repetition) + 1;
 }
@@ -362,7 +357,7 @@ Result<std::unique_ptr<File>> Executor::open(const Attempt& attempt) {
                                               .codec = options_.codec,
                                               .strategy = options_.strategy,
                                               .engine = options_.engine,
-                                              .layout = file_layout(options_.layout),
+                                              .layout = options_.layout,
                                               .column_major = options_.column_major,
                                               .directories = test_directories_});
     if (!opened) return opened.error();

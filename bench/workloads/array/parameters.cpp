@@ -10,6 +10,8 @@
 #include <utility>
 
 #include "array/chunk_grid.hpp"
+#include "plan/engine.hpp"
+#include "plan/parameters.hpp"
 #include "workloads/array/refusal.hpp"
 
 namespace weir::bench::array_io {
@@ -18,14 +20,168 @@ namespace {
 constexpr std::int64_t most_count =
     2147483647;  // limit of the int counts of MPI and the other libraries
 
-Result<std::optional<array::Indices>> chunk_of(const Settings& settings, const Geometry& geometry) {
+struct GeometryWords {
+  std::string shape;
+  std::string type;
+  std::string distribution;
+  std::string grid;
+  std::string read_distribution;
+  std::string read_grid;
+  std::string section;
+  bool half_section = false;
+};
+
+struct ChunkWords {
+  std::string extents;
+  std::string counts;
+};
+
+// Returns the interfaces that move parts of arrays: those that plan, then those that describe
+// parts.
+std::vector<Word<const Interface*>> api_words() {
+  auto words = interface_words([](const Capabilities& can) { return can.parts; }, &Interface::name);
+  const auto order = [](const Word<const Interface*>& one) {
+    return one.value->can.plans ? 0 : one.value->can.part_by_runs ? 2 : 1;
+  };
+  std::stable_sort(words.begin(), words.end(),
+                   [&](const auto& a, const auto& b) { return order(a) < order(b); });
+  return words;
+}
+
+std::vector<Word<FileLayout>> layout_words() {
+  return {{"shared", FileLayout::shared},
+          {"per-aggregator", FileLayout::per_aggregator},
+          {"per-rank", FileLayout::per_rank}};
+}
+
+// Returns the names of all values of a plan's parameter, after that for the library's choice.
+template <typename Values>
+std::vector<std::string_view> automatic_or(const Values& values) {
+  std::vector<std::string_view> names{"automatic"};
+  for (const auto value : values) names.push_back(plan::name_of(value));
+  return names;
+}
+
+FieldSettings<GeometryWords> geometry_table() {
+  return {
+      {&GeometryWords::shape,
+       "shape",
+       "extents of the array, slowest dimension first; suffixes k, m, g",
+       {.default_value = "1024x1024", .metavar = "NxMx..."}},
+      {&GeometryWords::type,
+       "type",
+       "element type, by NumPy's name, or record[BYTES]",
+       {.default_value = "float64", .metavar = "TYPE"}},
+      {&GeometryWords::distribution,
+       "distribution",
+       "distribution over the ranks: BLOCK, BLOCK(b), CYCLIC, CYCLIC(k) or * per "
+       "dimension, or one for all",
+       {.default_value = "BLOCK", .metavar = "LIST"}},
+      {&GeometryWords::grid,
+       "grid",
+       "processes per dimension; 0: as MPI_Dims_create chooses [as MPI_Dims_create]",
+       {.metavar = "NxMx..."}},
+      {&GeometryWords::read_distribution,
+       "read-distribution",
+       "distribution for reading [as for writing]",
+       {.metavar = "LIST"}},
+      {&GeometryWords::read_grid,
+       "read-grid",
+       "processes per dimension for reading; with a product below the number of ranks, "
+       "fewer ranks read",
+       {.metavar = "NxMx..."}},
+      {&GeometryWords::section,
+       "section",
+       "write and read only these indices of an existing array: every S-th from A to before B",
+       {.metavar = "A:B[:S],..."}},
+      {&GeometryWords::half_section, "half-section",
+       "use a section that covers half of the array and begins on no boundary of blocks or "
+       "chunks"},
+  };
+}
+
+FieldSettings<ChunkWords> chunk_table() {
+  return {
+      {&ChunkWords::extents,
+       "chunk",
+       "extents of the chunks on disk (weir, hdf5); natural: the blocks of --distribution",
+       {.default_value = "none", .metavar = "NxM...|natural|none"}},
+      {&ChunkWords::counts,
+       "chunk-counts",
+       "number of chunks per dimension, of equal extents, instead of --chunk",
+       {.metavar = "NxMx..."}},
+  };
+}
+
+FieldSettings<Options> options_table() {
+  return {
+      {&Options::write, "write", "write, timed; without -w and -r both are done", {.letter = "w"}},
+      {&Options::read, "read", "read, timed", {.letter = "r"}},
+      {&Options::existing, "existing",
+       "overwrite the file of the previous repetition instead of creating a new one"},
+      {&Options::peak, "peak",
+       "also write and read as many bytes as one contiguous piece per rank, interleaved; "
+       "the table shows rates as a share of that rate"},
+      {&Options::codec,
+       "codec",
+       "codecs of the chunks (weir-hdf5, weir-zarr): zstd:1, shuffle,deflate:4, … [none]",
+       {.metavar = "CODECS"}},
+      {&Options::layout,
+       layout_words(),
+       "layout",
+       "weir: store the array in one file, one per aggregator, or one per rank",
+       {.default_value = "shared", .metavar = "FILES"}},
+      {&Options::column_major,
+       {{"row-major", false}, {"column-major", true}},
+       "file-order",
+       "weir: order of the elements on disk",
+       {.default_value = "row-major", .metavar = "ORDER"}},
+      {&Options::strategy,
+       "strategy",
+       "weir: strategy of collective requests",
+       {.default_value = "automatic",
+        .metavar = "HOW",
+        .choices = automatic_or(plan::all_strategies)}},
+      {&Options::engine,
+       "engine",
+       "weir: how bytes are moved between buffers and files",
+       {.default_value = "automatic",
+        .metavar = "HOW",
+        .choices = automatic_or(plan::all_engines)}},
+      {&Options::explain, "explain",
+       "weir: print the strategy of each direction, the reason, and the estimated time of "
+       "each strategy"},
+      {&Options::aggregators,
+       "aggregators",
+       "weir: aggregators per node; MPI-IO: aggregators of the job (hint cb_nodes); 0: "
+       "automatic",
+       {.default_value = "0", .metavar = "N"}},
+      {&Options::buffer_bytes,
+       "buffer",
+       "size of an aggregator's buffer (MPI-IO: hint cb_buffer_size); 0: automatic",
+       {.kind = SettingKind::bytes,
+        .default_value = "0",
+        .metavar = "BYTES",
+        .recorded = "buffer_bytes"}},
+      {&Options::buffers,
+       "buffers",
+       "weir: buffers per aggregator; 0: automatic",
+       {.default_value = "0", .metavar = "N"}},
+      {&Options::hints_file,
+       "hints",
+       "file with MPI-IO hints, one NAME = VALUE per line",
+       {.metavar = "FILE", .letter = "U"}},
+  };
+}
+
+Result<std::optional<array::Indices>> chunk_of(const ChunkWords& words, const Geometry& geometry) {
   std::optional<array::Indices> chunk;
   const array::Shape& shape = geometry.shape;
-  const std::string& text = settings.text("chunk");
-  if (settings.has("chunk-counts")) {
+  const std::string& text = words.extents;
+  if (!words.counts.empty()) {
     if (text != "none")
       return refuse("--chunk and --chunk-counts are both given: give one of them");
-    auto counts = parse_extents("chunk-counts", settings.text("chunk-counts"));
+    auto counts = parse_extents("chunk-counts", words.counts);
     if (!counts) return counts.error();
     chunk = counts.value();
     for (int d = 0; d < std::min(chunk->size(), shape.dimensions()); ++d) {
@@ -94,19 +250,19 @@ Status check_api(const Geometry& geometry, const Options& options, const Interfa
     if (options.buffers != 0) return only_weir("--buffers");
   }
   if (!can.layouts) {
-    if (options.layout != "shared") return only_weir("--layout");
+    if (options.layout != FileLayout::shared) return only_weir("--layout");
     if (options.column_major) return only_weir("--file-order");
   }
-  if (!options.directories.empty() && (!can.layouts || options.layout == "shared")) {
+  if (!options.directories.empty() && (!can.layouts || options.layout == FileLayout::shared)) {
     return refuse(
         fmt::format("--directory: {} writes one file, in one directory; give several directories "
                     "only for weir with --layout per-aggregator or per-rank",
                     name));
   }
-  if (can.layouts && options.layout != "shared" && !options.chunk) {
+  if (can.layouts && options.layout != FileLayout::shared && !options.chunk) {
     return refuse(fmt::format(
         "--layout {}: only chunks can be distributed to files: give --chunk or --chunk-counts",
-        options.layout));
+        word_for(layout_words(), options.layout)));
   }
   if (!can.chunks && options.chunk) {
     return refuse(fmt::format(
@@ -155,108 +311,126 @@ Status check_api(const Geometry& geometry, const Options& options, const Interfa
 
 }  // namespace
 
-Result<array::RegularDistribution> distribution_of(const Settings& settings,
-                                                   const std::string& formats_name,
-                                                   const std::string& grid_name,
+Result<array::RegularDistribution> distribution_of(const DistributionWords& words,
                                                    const array::Shape& shape, std::int64_t ranks) {
-  const auto formats = parse_formats(formats_name, settings.text(formats_name), shape.dimensions());
+  const auto formats = parse_formats(words.formats_option, words.formats, shape.dimensions());
   if (!formats) return formats.error();
   array::Indices given;
-  if (settings.has(grid_name)) {
-    const auto extents = parse_extents(grid_name, settings.text(grid_name));
+  if (!words.grid.empty()) {
+    const auto extents = parse_extents(words.grid_option, words.grid);
     if (!extents) return extents.error();
     given = extents.value();
   }
-  const auto grid = process_grid(grid_name, ranks, formats.value(), given);
+  const auto grid = process_grid(words.grid_option, ranks, formats.value(), given);
   if (!grid) return grid.error();
   auto made = array::RegularDistribution::create(shape, formats.value(), {.extents = grid.value()});
   if (made) return made;
-  return refuse(fmt::format("--{} {} over {} ranks: {}", formats_name, settings.text(formats_name),
-                            ranks, made.error().message));
+  return refuse(fmt::format("--{} {} over {} ranks: {}", words.formats_option, words.formats, ranks,
+                            made.error().message));
+}
+
+FieldSettings<Variant> variant_table() {
+  return varying<Variant>({
+      {&Variant::api,
+       api_words(),
+       "api",
+       "interface; several make several configurations, interleaved",
+       {.default_value = "mpiio", .metavar = "LIST", .letter = "a"}},
+  });
+}
+
+std::vector<Setting> declarations() {
+  return with_core_settings(
+      declarations_of(variant_table(), geometry_table(), chunk_table(), options_table()),
+      {{.name = "sync",
+        .help = "make all written data durable at the end of the write phase, timed"},
+       {.name = "directory",
+        .metavar = "DIR[,DIR...]",
+        .help = "directory of the test files; over several the files of a weir array are "
+                "distributed round-robin [files/ if it exists in the current directory, otherwise "
+                ".]"},
+       {.name = "direct", .help = "not allowed for arrays"},
+       {.name = "rank-shift", .help = "not allowed for arrays"}});
 }
 
 Result<Geometry> geometry_of(const Settings& settings, std::int64_t ranks) {
-  const auto extents = parse_extents("shape", settings.text("shape"));
+  GeometryWords words;
+  fill(settings, geometry_table(), &words);
+  const auto extents = parse_extents("shape", words.shape);
   if (!extents) return extents.error();
   const auto shape = array::Shape::create(extents.value());
   if (!shape) {
-    return refuse(fmt::format("--shape {}: {}", settings.text("shape"), shape.error().message));
+    return refuse(fmt::format("--shape {}: {}", words.shape, shape.error().message));
   }
-  const auto type = array::ElementType::parse(settings.text("type"));
+  const auto type = array::ElementType::parse(words.type);
   if (!type) {
-    return refuse(fmt::format("--type {}: {}", settings.text("type"), type.error().message));
+    return refuse(fmt::format("--type {}: {}", words.type, type.error().message));
   }
   if (const auto bytes = shape.value().bytes(type.value()); !bytes) {
-    return refuse(fmt::format("--shape {}: {}", settings.text("shape"), bytes.error().message));
+    return refuse(fmt::format("--shape {}: {}", words.shape, bytes.error().message));
   }
   if (shape.value().elements() == 0) {
-    return refuse(fmt::format("--shape {}: the array has no elements", settings.text("shape")));
+    return refuse(fmt::format("--shape {}: the array has no elements", words.shape));
   }
-  const auto writing = distribution_of(settings, "distribution", "grid", shape.value(), ranks);
+  const DistributionWords written{"distribution", words.distribution, "grid", words.grid};
+  DistributionWords read = written;
+  if (!words.read_distribution.empty()) {
+    read.formats_option = "read-distribution";
+    read.formats = words.read_distribution;
+  }
+  if (!words.read_grid.empty() || !words.read_distribution.empty()) {
+    read.grid_option = "read-grid";
+    read.grid = words.read_grid;
+  }
+  const auto writing = distribution_of(written, shape.value(), ranks);
   if (!writing) return writing.error();
-  const std::string formats =
-      settings.has("read-distribution") ? "read-distribution" : "distribution";
-  const bool own_grid = settings.has("read-grid") || settings.has("read-distribution");
-  const auto reading =
-      distribution_of(settings, formats, own_grid ? "read-grid" : "grid", shape.value(), ranks);
+  const auto reading = distribution_of(read, shape.value(), ranks);
   if (!reading) return reading.error();
   array::Section asked = array::Section::of(shape.value().box());
-  if (settings.has("section")) {
-    if (settings.flag("half-section"))
+  if (!words.section.empty()) {
+    if (words.half_section)
       return refuse("--section and --half-section are both given: give one of them");
-    const auto section = parse_section(settings.text("section"), shape.value());
+    const auto section = parse_section(words.section, shape.value());
     if (!section) return section.error();
     asked = section.value();
-  } else if (settings.flag("half-section")) {
+  } else if (words.half_section) {
     asked = array::Section::of(half_section(shape.value()));
   }
-  const auto words = [&](const std::string& name) {
+  const auto formats_of = [&](const DistributionWords& by) {
     std::string text;
-    const auto parsed = parse_formats(name, settings.text(name), shape.value().dimensions());
+    const auto parsed = parse_formats(by.formats_option, by.formats, shape.value().dimensions());
     for (const auto& format : parsed.value()) text += (text.empty() ? "" : ",") + format.text();
     return text;
   };
-  return Geometry{shape.value(), type.value(),          writing.value(), reading.value(),
-                  asked,         words("distribution"), words(formats)};
+  return Geometry{shape.value(), type.value(),        writing.value(), reading.value(),
+                  asked,         formats_of(written), formats_of(read)};
 }
 
 Result<Options> options_of(const Settings& settings, const Geometry& geometry) {
+  ChunkWords chunk_words;
   Options options;
-  const bool write = settings.flag("write");
-  const bool read = settings.flag("read");
-  options.write = write || !read;
-  options.read = read || !write;
-  options.existing = settings.flag("existing");
-  options.peak = settings.flag("peak");
-  options.aggregators = settings.integer("aggregators");
-  options.buffer_bytes = settings.integer("buffer");
-  options.buffers = settings.integer("buffers");
-  options.strategy = settings.text("strategy");
-  options.engine = settings.text("engine");
-  if (settings.has("codec")) options.codec = settings.text("codec");
-  options.explain = settings.flag("explain");
-  options.layout = settings.text("layout");
-  options.column_major = settings.text("file-order") == "column-major";
-  if (settings.has("hints")) options.hints_file = settings.text("hints");
+  fill(settings, chunk_table(), &chunk_words);
+  fill(settings, options_table(), &options);
+  if (!options.write && !options.read) options.write = options.read = true;
   auto directories = directories_of(settings);
   if (!directories) return directories.error();
   options.directories = std::move(directories).value();
-  auto chunk = chunk_of(settings, geometry);
+  auto chunk = chunk_of(chunk_words, geometry);
   if (!chunk) return chunk.error();
   options.chunk = chunk.value();
   return options;
 }
 
-Result<std::vector<Variant>> variants_of(const Settings& settings) {
-  std::vector<Variant> variants;
-  std::set<std::string> seen;
-  for (const std::string& name : settings.list("api")) {
-    if (!seen.insert(name).second) {
-      return refuse(fmt::format("--api: '{}' is given twice", name));
+Result<std::vector<Variant>> variants_of(const Settings& settings, bool peak) {
+  std::vector<Variant> variants = combinations(settings, variant_table());
+  std::set<const Interface*> seen;
+  for (Variant& variant : variants) {
+    if (!seen.insert(variant.api).second) {
+      return refuse(fmt::format("--api: '{}' is given twice", variant.api->name));
     }
-    variants.push_back({.api = interface_named(name), .label = name, .slug = name});
+    variant.label = variant.slug = variant.api->name;
   }
-  if (settings.flag("peak")) {
+  if (peak) {
     variants.push_back({.api = interface_named("posix"),
                         .contiguous = true,
                         .label = contiguous_name,

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/setting_fields.hpp"
 #include "common/settings.hpp"
 #include "common/status.hpp"
 #include "interfaces/interface.hpp"
@@ -43,23 +44,30 @@ struct Options {
   std::string strategy = "automatic";
   std::string engine = "automatic";
   bool explain = false;  // print how Weir moves the array
-  std::string layout = "shared";
+  FileLayout layout = FileLayout::shared;
   bool column_major = false;  // order of the file
   std::string hints_file;
   std::vector<std::string> directories =
       {};  // several absolute paths; empty: only that of CoreSettings
 };
 
+// Returns the settings that differ between configurations.
+[[nodiscard]] FieldSettings<Variant> variant_table();
 [[nodiscard]] std::vector<Setting> declarations();
-// Returns the distribution that the settings with these names request, over at most `ranks` ranks.
-[[nodiscard]] Result<array::RegularDistribution> distribution_of(const Settings& settings,
-                                                                 const std::string& formats_name,
-                                                                 const std::string& grid_name,
+// A distribution as the user gives it, with the names of the options for errors.
+struct DistributionWords {
+  const char* formats_option;
+  std::string formats;
+  const char* grid_option;
+  std::string grid;  // empty: none is given
+};
+// Returns the distribution over at most `ranks` ranks.
+[[nodiscard]] Result<array::RegularDistribution> distribution_of(const DistributionWords& words,
                                                                  const array::Shape& shape,
                                                                  std::int64_t ranks);
 [[nodiscard]] Result<Geometry> geometry_of(const Settings& settings, std::int64_t ranks);
 [[nodiscard]] Result<Options> options_of(const Settings& settings, const Geometry& geometry);
-[[nodiscard]] Result<std::vector<Variant>> variants_of(const Settings& settings);
+[[nodiscard]] Result<std::vector<Variant>> variants_of(const Settings& settings, bool peak);
 
 // Checks every rule between geometry, options, core settings and configurations. The error names
 // the first rule that is broken.

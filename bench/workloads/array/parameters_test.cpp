@@ -24,7 +24,7 @@ std::string refusal(const std::vector<std::string>& arguments) {
   if (!geometry) return geometry.error().message;
   const auto options = options_of(given, geometry.value());
   if (!options) return options.error().message;
-  const auto variants = variants_of(given);
+  const auto variants = variants_of(given, options.value().peak);
   if (!variants) return variants.error().message;
   const Status fits =
       check_combination(geometry.value(), options.value(), core.value(), variants.value());
@@ -65,7 +65,7 @@ TEST(ArrayParameters, ChunksAreGivenInThreeWays) {
 }
 
 TEST(ArrayParameters, PeakIsAConfigurationOfItsOwn) {
-  const auto variants = variants_of(settings({"--api", "posix,mpiio", "--peak"})).value();
+  const auto variants = variants_of(settings({"--api", "posix,mpiio"}), true).value();
   ASSERT_EQ(variants.size(), 3U);
   EXPECT_TRUE(variants.back().contiguous);
 }

@@ -38,8 +38,8 @@ std::int64_t files_of(const Options& options, const Variant& variant, std::int64
   const auto directories =
       std::max<std::int64_t>(1, static_cast<std::int64_t>(options.directories.size()));
   if (variant.contiguous) return std::min(directories, ranks);
-  if (!variant.api->can.layouts || options.layout == "shared") return 1;
-  return options.layout == "per-rank"
+  if (!variant.api->can.layouts || options.layout == FileLayout::shared) return 1;
+  return options.layout == FileLayout::per_rank
              ? ranks
              : std::max({directories, options.aggregators, std::int64_t{1}});
 }

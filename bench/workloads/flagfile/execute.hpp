@@ -12,9 +12,22 @@
 #include "measurement/failure.hpp"
 #include "measurement/histogram.hpp"
 #include "measurement/job.hpp"
-#include "workloads/flagfile/parameters.hpp"
 
 namespace weir::bench::flagfile {
+
+// One configuration, with its number of ranks that poll the flag.
+struct Variant {
+  std::int64_t pollers = 0;
+};
+
+// The options that all configurations of a job share.
+struct Options {
+  std::int64_t others = 0;      // the first ranks of the job, which call stat on their own files
+  std::int64_t files = 0;       // for each of these ranks
+  bool by_reading = false;      // a poll opens, reads and closes the flag; otherwise it is a stat
+  double interval_seconds = 0;  // between two polls of a rank
+  double seconds = 0;           // until the flag is set
+};
 
 enum class Part { other, poller, idle };
 

@@ -20,15 +20,21 @@ std::string squares_near(std::int64_t value) {
   return fmt::format("{} or {}", root * root, (root + 1) * (root + 1));
 }
 
+std::vector<Word<Method>> method_words() {
+  return {{"POSIX", Method::posix}, {"MPI", Method::mpi}};
+}
+std::vector<Word<Mode>> mode_words() {
+  return {{"SYNC", Mode::sync}, {"ASYNC", Mode::async}, {"NONE", Mode::none}};
+}
+std::vector<Word<FileType>> file_type_words() {
+  return {{"UNIQUE", FileType::unique}, {"SHARED", FileType::shared}};
+}
+
 }  // namespace
 
-const char* name_of(Method method) { return method == Method::posix ? "POSIX" : "MPI"; }
-const char* name_of(Mode mode) {
-  return mode == Mode::sync ? "SYNC" : mode == Mode::async ? "ASYNC" : "NONE";
-}
-const char* name_of(FileType file_type) {
-  return file_type == FileType::unique ? "UNIQUE" : "SHARED";
-}
+std::string_view name_of(Method method) { return word_for(method_words(), method); }
+std::string_view name_of(Mode mode) { return word_for(mode_words(), mode); }
+std::string_view name_of(FileType file_type) { return word_for(file_type_words(), file_type); }
 
 std::string label_of(const Variant& variant) {
   return fmt::format("{} {} {}", name_of(variant.method), name_of(variant.file_type),
@@ -43,87 +49,54 @@ std::string slug_of(const Variant& variant) {
   return slug;
 }
 
-std::vector<Setting> declarations() {
-  using Kind = SettingKind;
+FieldSettings<Size> size_table() {
   return {
-      {.name = "pixels",
-       .kind = Kind::integer,
-       .default_value = "",
-       .metavar = "N",
-       .help = "rows and columns of a matrix of 8-byte numbers",
-       .position = "NO_PIX"},
-      {.name = "bins",
-       .kind = Kind::integer,
-       .default_value = "",
-       .metavar = "N",
-       .help = "number of matrices",
-       .position = "NO_BIN"},
-      {.name = "gangs",
-       .kind = Kind::integer,
-       .default_value = "",
-       .metavar = "N",
-       .help = "gangs of ranks in functions W and C; a square that divides ranks and bins",
-       .position = "NO_GANG"},
-      {.name = "scalapack-block",
-       .kind = Kind::integer,
-       .default_value = "",
-       .metavar = "N",
-       .help = "rows and columns of a block of the block-cyclic distribution",
-       .position = "SBLOCKSIZE"},
-      {.name = "file-block",
-       .kind = Kind::bytes,
-       .default_value = "",
-       .metavar = "BYTES",
-       .help = "every transfer starts at a multiple of this size, which is a multiple of 8",
-       .position = "FBLOCKSIZE"},
-      {.name = "read-modulus",
-       .kind = Kind::integer,
-       .default_value = "",
-       .metavar = "N",
-       .help = "one in N consecutive ranks reads at a time",
-       .position = "RMOD"},
-      {.name = "write-modulus",
-       .kind = Kind::integer,
-       .default_value = "",
-       .metavar = "N",
-       .help = "one in N consecutive ranks writes at a time",
-       .position = "WMOD"},
-      {.name = "iomethod",
-       .kind = Kind::choices,
-       .default_value = "POSIX",
-       .metavar = "LIST",
-       .help = "interface; each of several is a configuration",
-       .choices = {"POSIX", "MPI"},
-       .alias = "IOMETHOD"},
-      {.name = "iomode",
-       .kind = Kind::choices,
-       .default_value = "SYNC",
-       .metavar = "LIST",
-       .help = "whether transfers run in the foreground, behind computation, or not at all",
-       .choices = {"SYNC", "ASYNC", "NONE"},
-       .alias = "IOMODE"},
-      {.name = "filetype",
-       .kind = Kind::choices,
-       .default_value = "UNIQUE",
-       .metavar = "LIST",
-       .help = "one file per rank, or one for all",
-       .choices = {"UNIQUE", "SHARED"},
-       .alias = "FILETYPE"},
-      {.name = "remap",
-       .kind = Kind::choice,
-       .default_value = "CUSTOM",
-       .metavar = "NAME",
-       .help = "redistribute matrices to gangs; in I/O mode with busy work of exponent 2",
-       .choices = {"CUSTOM", "SCALAPACK"},
-       .alias = "REMAP"},
-      {.name = "busy-work-exponent",
-       .kind = Kind::real,
-       .default_value = "",
-       .metavar = "ALPHA",
-       .help = "do busy work of NO_PIX^(2 ALPHA) operations in every function, instead of an "
-               "exponent for each",
-       .alias = "BWEXP"},
+      {&Size::no_pix,
+       "pixels",
+       "rows and columns of a matrix of 8-byte numbers",
+       {.metavar = "N", .position = "NO_PIX"}},
+      {&Size::no_bin, "bins", "number of matrices", {.metavar = "N", .position = "NO_BIN"}},
+      {&Size::no_gang,
+       "gangs",
+       "gangs of ranks in functions W and C; a square that divides ranks and bins",
+       {.metavar = "N", .position = "NO_GANG"}},
+      {&Size::sblocksize,
+       "scalapack-block",
+       "rows and columns of a block of the block-cyclic distribution",
+       {.metavar = "N", .position = "SBLOCKSIZE"}},
+      {&Size::fblocksize,
+       "file-block",
+       "every transfer starts at a multiple of this size, which is a multiple of 8",
+       {.kind = SettingKind::bytes, .metavar = "BYTES", .position = "FBLOCKSIZE"}},
+      {&Size::rmod,
+       "read-modulus",
+       "one in N consecutive ranks reads at a time",
+       {.metavar = "N", .position = "RMOD"}},
+      {&Size::wmod,
+       "write-modulus",
+       "one in N consecutive ranks writes at a time",
+       {.metavar = "N", .position = "WMOD"}},
   };
+}
+
+FieldSettings<Variant> variant_table() {
+  return varying<Variant>({
+      {&Variant::method,
+       method_words(),
+       "iomethod",
+       "interface; each of several is a configuration",
+       {.default_value = "POSIX", .metavar = "LIST", .alias = "IOMETHOD"}},
+      {&Variant::file_type,
+       file_type_words(),
+       "filetype",
+       "one file per rank, or one for all",
+       {.default_value = "UNIQUE", .metavar = "LIST", .alias = "FILETYPE"}},
+      {&Variant::mode,
+       mode_words(),
+       "iomode",
+       "whether transfers run in the foreground, behind computation, or not at all",
+       {.default_value = "SYNC", .metavar = "LIST", .alias = "IOMODE"}},
+  });
 }
 
 std::optional<std::int64_t> exact_square_root(std::int64_t value) {
@@ -136,22 +109,15 @@ std::optional<std::int64_t> exact_square_root(std::int64_t value) {
 }
 
 Result<Size> size_of(const Settings& settings, std::int64_t ranks) {
-  for (const Setting& setting : declarations()) {
-    if (setting.position.empty() || settings.has(setting.name)) continue;
+  for (const Setting& setting : declarations_of(size_table())) {
+    if (settings.has(setting.name)) continue;
     return invalid_argument(
         fmt::format("madbench: {} is missing; usage: weir-bench madbench NO_PIX NO_BIN NO_GANG "
                     "SBLOCKSIZE FBLOCKSIZE RMOD WMOD, for example 2000 8 1 32 4096 1 1",
                     setting.position));
   }
-  Size size;
-  size.no_pe = ranks;
-  size.no_pix = settings.integer("pixels");
-  size.no_bin = settings.integer("bins");
-  size.no_gang = settings.integer("gangs");
-  size.sblocksize = settings.integer("scalapack-block");
-  size.fblocksize = settings.integer("file-block");
-  size.rmod = settings.integer("read-modulus");
-  size.wmod = settings.integer("write-modulus");
+  Size size{.no_pe = ranks};
+  fill(settings, size_table(), &size);
   if (Status status = validate(size); !status) return status.error();
   return size;
 }
@@ -227,23 +193,6 @@ Status validate(const Size& size) {
   }
   return require(gang % size.wmod == 0, "WMOD must divide the ranks of a gang",
                  fmt::format("WMOD {}, {} ranks in a gang", size.wmod, gang));
-}
-
-std::vector<Variant> variants_of(const Settings& settings) {
-  std::vector<Variant> variants;
-  for (const std::string& method : settings.list("iomethod")) {
-    for (const std::string& file_type : settings.list("filetype")) {
-      for (const std::string& mode : settings.list("iomode")) {
-        variants.push_back(
-            {.method = method == "POSIX" ? Method::posix : Method::mpi,
-             .mode = mode == "SYNC"    ? Mode::sync
-                     : mode == "ASYNC" ? Mode::async
-                                       : Mode::none,
-             .file_type = file_type == "UNIQUE" ? FileType::unique : FileType::shared});
-      }
-    }
-  }
-  return variants;
 }
 
 }  // namespace weir::bench::madbench

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "common/setting_fields.hpp"
 #include "common/settings.hpp"
 #include "common/status.hpp"
 
@@ -32,20 +34,18 @@ struct Variant {
   FileType file_type = FileType::unique;
 };
 
-[[nodiscard]] const char* name_of(Method method);  // POSIX, MPI: as the original prints them
-[[nodiscard]] const char* name_of(Mode mode);
-[[nodiscard]] const char* name_of(FileType file_type);
+[[nodiscard]] std::string_view name_of(Method method);  // POSIX, MPI: as the original prints them
+[[nodiscard]] std::string_view name_of(Mode mode);
+[[nodiscard]] std::string_view name_of(FileType file_type);
 [[nodiscard]] std::string label_of(const Variant& variant);  // "POSIX UNIQUE SYNC"
 [[nodiscard]] std::string slug_of(const Variant& variant);   // "posix-unique-sync"
 
-// Returns the declarations of the workload's own settings, to which the measurement core adds its
-// settings.
-[[nodiscard]] std::vector<Setting> declarations();
+[[nodiscard]] FieldSettings<Size> size_table();
+// Returns the settings that differ between configurations.
+[[nodiscard]] FieldSettings<Variant> variant_table();
 
-// Returns the size, or the variants, from resolved settings. Fails with the broken rule and the
-// values.
+// Returns the size from resolved settings. Fails with the broken rule and the values.
 [[nodiscard]] Result<Size> size_of(const Settings& settings, std::int64_t ranks);
-[[nodiscard]] std::vector<Variant> variants_of(const Settings& settings);
 
 // Checks every rule between the parameters. The error names the first broken rule with its values.
 [[nodiscard]] Status validate(const Size& size);

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "workloads/madbench/request.hpp"
+
 namespace weir::bench::madbench {
 namespace {
 
@@ -66,9 +68,11 @@ TEST(Parameters, TakesTheRootOfSquaresOnly) {
   EXPECT_EQ(exact_square_root(large * large - 1), std::nullopt);
 }
 
+constexpr Program madbench_program = {"madbench", "madbench", "", false};
+
 Result<ResolvedSettings> resolve(const std::vector<std::string>& arguments,
                                  const EnvironmentLookup& environment) {
-  static const std::vector<Setting> all = declarations();
+  static const std::vector<Setting> all = declarations_of(madbench_program);
   return resolve_settings("madbench", "", all, arguments, environment);
 }
 
@@ -87,11 +91,14 @@ TEST(Parameters, ReadsTheOriginalsCommandLineAndEnvironment) {
   ASSERT_TRUE(size.ok()) << size.error().message;
   EXPECT_EQ(size.value().no_pix, 2000);
   EXPECT_EQ(size.value().fblocksize, 4096);
-  const auto variants = variants_of(settings);
+  const auto variants = combinations(settings, variant_table());
   ASSERT_EQ(variants.size(), 1U);
   EXPECT_EQ(label_of(variants[0]), "MPI SHARED ASYNC");
   EXPECT_EQ(slug_of(variants[0]), "mpi-shared-async");
-  EXPECT_EQ(settings.real("busy-work-exponent"), 1.25);
+  const auto request = request_of(madbench_program, settings, 4);
+  ASSERT_TRUE(request.ok()) << request.error().message;
+  EXPECT_EQ(request.value().alpha, 1.25);
+  EXPECT_EQ(request.value().calculation, Calculation::busy_work);
 }
 
 TEST(Parameters, RefusesUnknownEnvironmentValuesByName) {
@@ -110,7 +117,7 @@ TEST(Parameters, SeveralValuesMakeEveryCombination) {
       {"--iomethod", "POSIX,MPI", "--iomode=SYNC,ASYNC,NONE", "--filetype", "UNIQUE,SHARED"},
       [](const std::string&) { return std::nullopt; });
   ASSERT_TRUE(resolved.ok()) << resolved.error().message;
-  EXPECT_EQ(variants_of(resolved.value().settings).size(), 12U);
+  EXPECT_EQ(combinations(resolved.value().settings, variant_table()).size(), 12U);
 }
 
 TEST(Parameters, SaysWhichPositionalIsMissing) {

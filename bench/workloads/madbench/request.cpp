@@ -42,19 +42,11 @@ Status check_full(const Request& request) {
     return invalid_argument(
         "--compressible: full mode writes the matrices themselves: leave it out");
   }
-  if (request.settings.has("busy-work-exponent")) {
+  if (request.alpha > 0) {
     return invalid_argument(
         "BWEXP (--busy-work-exponent): full mode has no busy work: leave it out");
   }
   return check_scalapack(request.size);
-}
-
-Status read_alpha(Request& request) {
-  if (!request.settings.has("busy-work-exponent")) return {};
-  request.alpha = request.settings.real("busy-work-exponent");
-  if (request.alpha > 0 && request.alpha <= 3) return {};
-  return invalid_argument(fmt::format(
-      "BWEXP (--busy-work-exponent) must be above 0 and at most 3; given: {}", request.alpha));
 }
 
 Status read_madcap(Request& request) {
@@ -63,31 +55,44 @@ Status read_madcap(Request& request) {
         "madcap: give one IOMETHOD, one FILETYPE and one IOMODE; given: {} combinations",
         request.variants.size()));
   }
-  auto madcap = madcap_settings_of(request.settings);
-  if (!madcap) return madcap.error();
-  request.madcap = madcap.value();
+  fill(request.settings, madcap_table(), &request.madcap);
   return {};
+}
+
+FieldSettings<Request> remap_table() {
+  return {
+      {&Request::remap,
+       "remap",
+       "redistribute matrices to gangs; in I/O mode with busy work of exponent 2",
+       {.default_value = "CUSTOM",
+        .metavar = "NAME",
+        .choices = {"CUSTOM", "SCALAPACK"},
+        .alias = "REMAP"}},
+  };
+}
+
+// The settings of busy work, in whose place madcap has the analysis itself.
+FieldSettings<Request> busy_work_table() {
+  return {
+      {&Request::alpha,
+       "busy-work-exponent",
+       "do busy work of NO_PIX^(2 ALPHA) operations in every function, instead of an exponent for "
+       "each",
+       {.metavar = "ALPHA",
+        .alias = "BWEXP",
+        .range = {.least = 0, .most = 3, .above_least = true}}},
+      {&Request::full, "full", "run the analysis itself, with ScaLAPACK, instead of busy work"},
+  };
 }
 
 }  // namespace
 
 std::vector<Setting> declarations_of(const Program& program) {
-  std::vector<Setting> all;
-  for (Setting& setting : declarations()) {
-    // madcap is the analysis itself, so it has no busy work in its place.
-    if (program.is_madcap && setting.name == "busy-work-exponent") continue;
-    all.push_back(std::move(setting));
-  }
-  if (program.is_madcap) {
-    for (Setting& setting : madcap_declarations()) all.push_back(std::move(setting));
-  } else {
-    all.push_back({.name = "full",
-                   .kind = SettingKind::flag,
-                   .default_value = "false",
-                   .help = "run the analysis itself, with ScaLAPACK, instead of busy work"});
-  }
-  for (Setting& setting : core_declarations()) all.push_back(std::move(setting));
-  return all;
+  std::vector<Setting> own = declarations_of(size_table(), variant_table(), remap_table());
+  const std::vector<Setting> more =
+      program.is_madcap ? declarations_of(madcap_table()) : declarations_of(busy_work_table());
+  own.insert(own.end(), more.begin(), more.end());
+  return with_core_settings(std::move(own));
 }
 
 Result<Request> request_of(const Program& program, Settings settings, std::int64_t ranks) {
@@ -99,15 +104,15 @@ Result<Request> request_of(const Program& program, Settings settings, std::int64
   auto size = size_of(request.settings, ranks);
   if (!size) return size.error();
   request.size = size.value();
-  request.variants = variants_of(request.settings);
+  request.variants = combinations(request.settings, variant_table());
+  fill(request.settings, remap_table(), &request);
   Status status = check_direct(request);
   if (program.is_madcap) {
     request.calculation = Calculation::madcap;
     if (status.ok()) status = read_madcap(request);
-  } else if (request.settings.flag("full")) {
-    request.calculation = Calculation::full;
-  } else if (status.ok()) {
-    status = read_alpha(request);
+  } else {
+    fill(request.settings, busy_work_table(), &request);
+    if (request.full) request.calculation = Calculation::full;
   }
   if (status.ok() && request.calculation != Calculation::busy_work) status = check_full(request);
   if (!status) return status.error();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "common/settings.hpp"
@@ -30,7 +31,9 @@ struct Request {
   Layout layout;  // of the first variant; all need the same memory and disk space
   std::vector<Variant> variants;
   Calculation calculation = Calculation::busy_work;
+  std::string remap;      // CUSTOM or SCALAPACK
   double alpha = 0;       // exponent of the busy work; 0: not given
+  bool full = false;      // --full
   MadcapSettings madcap;  // of the workload madcap
 };
 

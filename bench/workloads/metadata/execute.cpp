@@ -102,8 +102,8 @@ Result<RepetitionRecord> Executor::run(const Variant& variant) {
   const bool shared_file = variant.shape.sharing == Sharing::one_file;
   if (options_.existing) {
     state_.tree = true;
-    state_.files = options_.files || shared_file;
-    state_.directories = options_.directories && !shared_file;
+    state_.files = options_.kinds.files || shared_file;
+    state_.directories = options_.kinds.directories && !shared_file;
   }
   if (options_.delay_seconds > 0) {
     std::this_thread::sleep_for(std::chrono::duration<double>(options_.delay_seconds));

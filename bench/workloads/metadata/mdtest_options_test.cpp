@@ -76,9 +76,9 @@ TEST(MdtestOptions, WhatTheyBecomeIsUnderstood) {
   const auto options = options_of(resolved.value().settings);
   ASSERT_TRUE(options);
   EXPECT_EQ(options.value().read_bytes, 4096);
-  EXPECT_TRUE(options.value().mdtest_rates && options.value().mdtest_times);
+  EXPECT_TRUE(options.value().mdtest.rates && options.value().mdtest.times);
   EXPECT_TRUE(options.value().shift_given && options.value().sync_phases);
-  EXPECT_FALSE(options.value().directories);
+  EXPECT_FALSE(options.value().kinds.directories);
   EXPECT_EQ(options.value().prefix, "x");
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <utility>
@@ -15,40 +16,185 @@ namespace weir::bench::metadata {
 namespace {
 
 constexpr std::int64_t default_items = 1000;
-constexpr std::int64_t most_depth = 64;
-constexpr std::int64_t most_operations = 1'000'000'000'000;  // of one rank in a mix
-constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
+constexpr double most_asked_items = 1e12;  // of one rank
+constexpr double most_operations = 1e12;   // of one rank in a mix
+constexpr double most_bytes = 1U << 30U;
 constexpr std::int64_t longest_name_bytes = 255;
-constexpr std::int64_t most_queue_depth = 4096;
+constexpr double most_queue_depth = 4096;
 constexpr double exponential_limit = 16;  // times the mean
 
 Error refuse_setting(const std::string& rule) { return invalid_argument("metadata: " + rule); }
+
+// The actions and their mix as the user gave them.
+struct ActionWords {
+  std::string actions;
+  std::optional<std::string> mix;
+};
+
+std::vector<Word<Sharing>> sharing_words() {
+  return {{"shared", Sharing::shared},
+          {"per-rank", Sharing::per_rank},
+          {"one-file", Sharing::one_file}};
+}
+
+FieldSettings<ActionWords> action_table() {
+  return {
+      {&ActionWords::actions,
+       "actions",
+       "actions to measure: names separated by commas (tree-create, mkdir, directory-stat, "
+       "directory-rename, rmdir, create, open, close, stat, lstat, utime, chmod, write, "
+       "read, truncate, setxattr, getxattr, rename, rename-across, link, symlink, "
+       "readlink, readdir, readdir-attributes, unlink, tree-remove), mdtest, or all",
+       {.default_value = "mdtest", .metavar = "LIST"}},
+      {&ActionWords::mix,
+       "mix",
+       "measure a mix in one phase instead of --actions: every rank chooses at random with "
+       "these weights (create=30,stat=50,unlink=20) from mkdir, directory-stat, rmdir, "
+       "create, stat, lstat, utime, chmod, write, read, setxattr, unlink",
+       {.metavar = "LIST"}},
+  };
+}
+
+FieldSettings<Options> options_table() {
+  return {
+      {&Options::mix_operations,
+       "mix-operations",
+       "number of operations of every rank in a mix [as many as it has items]",
+       {.metavar = "N", .range = {1, most_operations}}},
+      {&Options::kinds,
+       {{"both", {}}, {"files", {.directories = false}}, {"directories", {.files = false}}},
+       "kind",
+       "of `mdtest` and `all`, measure only actions on these",
+       {.default_value = "both", .metavar = "KIND"}},
+      {&Options::queue_depth,
+       "queue-depth",
+       "number of operations that a rank keeps in flight with io_uring",
+       {.default_value = "32", .metavar = "N", .range = {1, most_queue_depth}}},
+      {&Options::random_order,
+       {{"sequential", false}, {"random", true}},
+       "order",
+       "order in which a rank visits existing items; in a mix, also the order of their "
+       "places",
+       {.default_value = "sequential", .metavar = "ORDER"}},
+      {&Options::one_creator, "one-creator", "rank 0 creates and removes the items of all ranks"},
+      {&Options::delay_seconds,
+       "delay",
+       "seconds to wait before every repetition",
+       {.default_value = "0", .metavar = "SECONDS"}},
+      {&Options::stonewall_seconds,
+       "stonewall",
+       "after this time, mkdir and create continue only to the count of the furthest rank, "
+       "which then holds for every rank; for files only or directories only [0: never]",
+       {.default_value = "0", .metavar = "SECONDS"}},
+      {&Options::stonewall_file,
+       "stonewall-file",
+       "file to which that count is written, and from which a run with --existing reads it",
+       {.metavar = "FILE"}},
+      {&Options::sync_phases, "sync-phases",
+       "call syncfs at the end of every phase, inside its timed part"},
+      {&Options::prefix, "prefix", "prefix of the name of every item", {.metavar = "TEXT"}},
+      {&Options::name_length,
+       "name-length",
+       "number of bytes of every item's name, padded [no padding]",
+       {.metavar = "N", .range = {1, longest_name_bytes}}},
+      {&Options::bytes,
+       "bytes",
+       "number of bytes that create and write write to every file, and that read reads",
+       {.kind = SettingKind::bytes,
+        .default_value = "0",
+        .metavar = "SIZE",
+        .range = {0, most_bytes},
+        .recorded = "bytes_bytes"}},
+      {&Options::size_rule,
+       {{"constant", SizeRule::constant},
+        {"uniform", SizeRule::uniform},
+        {"exponential", SizeRule::exponential}},
+       "sizes",
+       "sizes of the files: --bytes for each, or random with that mean: uniform up to "
+       "twice as much, or exponential up to 16 times",
+       {.default_value = "constant", .metavar = "RULE"}},
+      {&Options::read_bytes,
+       "read-bytes",
+       "number of bytes that read reads from every file [all bytes that create and write "
+       "wrote]",
+       {.kind = SettingKind::bytes, .metavar = "SIZE", .recorded = "read_bytes_bytes"}},
+      {&Options::truncate_to,
+       "truncate-to",
+       "size that truncate sets",
+       {.kind = SettingKind::bytes,
+        .default_value = "0",
+        .metavar = "SIZE",
+        .recorded = "truncate_to_bytes"}},
+      {&Options::keep, "keep",
+       "keep the items that no action removes, in DIRECTORY/weir-metadata; one repetition"},
+      {&Options::existing, "existing",
+       "use the items that --keep left there, with the same shape of tree; one repetition"},
+      {&Options::make_directory, "make-directory",
+       "create --directory and its parents if they do not exist; they are not removed"},
+      {&Options::mdtest,
+       {{"none", {}},
+        {"rates", {.rates = true}},
+        {"times", {.times = true}},
+        {"both", {.rates = true, .times = true}}},
+       "mdtest-table",
+       "print mdtest's table instead of Weir's",
+       {.default_value = "none", .metavar = "CONTENT"}},
+      {&Options::metarates, "metarates-table",
+       "print create, utime and stat in metarates' terms instead of Weir's table"},
+  };
+}
+
+FieldSettings<TreeShape> shape_table() {
+  return {
+      {&TreeShape::items_per_rank,
+       "items",
+       "number of files, and of directories, of every rank [1000, or as "
+       "--items-per-directory implies]",
+       {.metavar = "N", .range = {1, most_asked_items}}},
+      {&TreeShape::total,
+       "total",
+       "number of files, and of directories, of all ranks together, instead of --items",
+       {.metavar = "N", .range = {1, most_asked_items}}},
+      {&TreeShape::items_per_directory,
+       "items-per-directory",
+       "number of items of every rank in every directory with items [the smallest number "
+       "that holds --items]",
+       {.metavar = "N", .range = {1, most_asked_items}}},
+      {&TreeShape::branching,
+       "branching",
+       "number of subdirectories of every directory of the tree",
+       {.default_value = "1", .metavar = "N", .range = {1, 1e6}}},
+      {&TreeShape::depth,
+       "depth",
+       "number of levels of the tree below its root",
+       {.default_value = "0", .metavar = "N", .range = {0, 64}}},
+      {&TreeShape::leaf_only, "leaf-only", "create items only in the lowest directories"},
+  };
+}
 
 // The actions that mdtest measures on each kind.
 constexpr Action mdtest_actions[] = {Action::tree_create, Action::mkdir,  Action::directory_stat,
                                      Action::rmdir,       Action::create, Action::stat,
                                      Action::read,        Action::unlink, Action::tree_remove};
 
-bool is_of_kind(Action action, const std::string& kind) {
+bool is_of_kind(Action action, const Kinds& kinds) {
   const Subject subject = facts_of(action).subject;
-  if (kind == "files") return subject != Subject::directory;
-  if (kind == "directories") return subject == Subject::directory || subject == Subject::tree;
+  if (!kinds.directories) return subject != Subject::directory;
+  if (!kinds.files) return subject == Subject::directory || subject == Subject::tree;
   return true;
 }
 
-Status read_actions(const Settings& settings, Options* options) {
-  const std::string& text = settings.text("actions");
-  const std::string& kind = settings.text("kind");
+Status read_actions(const std::string& text, Options* options) {
   std::set<Action> chosen;
   std::stringstream names(text);
   for (std::string name; std::getline(names, name, ',');) {
     if (name == "mdtest") {
       for (const Action action : mdtest_actions) {
-        if (is_of_kind(action, kind)) chosen.insert(action);
+        if (is_of_kind(action, options->kinds)) chosen.insert(action);
       }
     } else if (name == "all") {
       for (const ActionFacts& facts : all_actions()) {
-        if (is_of_kind(facts.action, kind)) chosen.insert(facts.action);
+        if (is_of_kind(facts.action, options->kinds)) chosen.insert(facts.action);
       }
     } else if (const auto action = action_named(name)) {
       chosen.insert(*action);
@@ -78,35 +224,10 @@ bool has_place(Action action, const TreeShape& shape) {
          action != Action::readlink;
 }
 
-Result<std::int64_t> bounded(const Settings& settings, const char* name, std::int64_t least,
-                             std::int64_t most) {
-  if (!settings.has(name)) return std::int64_t{0};
-  const std::int64_t value = settings.integer(name);
-  if (value >= least && value <= most) return value;
-  return refuse_setting(
-      fmt::format("--{} must be between {} and {}; given: {}", name, least, most, value));
-}
-
 Result<TreeShape> shape_of(const Settings& settings, std::int64_t ranks) {
   TreeShape shape;
   shape.ranks = ranks;
-  shape.leaf_only = settings.flag("leaf-only");
-  constexpr std::int64_t most = 1'000'000'000'000;
-  struct Bound {
-    const char* name;
-    std::int64_t least;
-    std::int64_t most;
-    std::int64_t* value;
-  } bounds[] = {{"branching", 1, 1'000'000, &shape.branching},
-                {"depth", 0, most_depth, &shape.depth},
-                {"items", 1, most, &shape.items_per_rank},
-                {"total", 1, most, &shape.total},
-                {"items-per-directory", 1, most, &shape.items_per_directory}};
-  for (const Bound& bound : bounds) {
-    const auto value = bounded(settings, bound.name, bound.least, bound.most);
-    if (!value) return value.error();
-    *bound.value = value.value();
-  }
+  fill(settings, shape_table(), &shape);
   if (shape.items_per_rank > 0 && shape.total > 0) {
     return refuse_setting(
         "--items and --total are both given: give --items for weak scaling, or --total for strong "
@@ -125,21 +246,14 @@ std::string size_text(const TreeShape& shape) {
   return text;
 }
 
-bool was_given(const Settings& settings, const char* name) {
-  return settings.values().find(name)->second.origin != SettingOrigin::default_value;
-}
-
-Status read_mix(const Settings& settings, Options* options) {
-  const auto operations = bounded(settings, "mix-operations", 1, most_operations);
-  if (!operations) return operations.error();
-  options->mix_operations = operations.value();
-  if (!settings.has("mix")) {
+Status read_mix(const std::optional<std::string>& text, bool actions_given, Options* options) {
+  if (!text) {
     return options->mix_operations == 0 ? Status() : refuse_setting("--mix-operations needs --mix");
   }
-  if (was_given(settings, "actions")) {
+  if (actions_given) {
     return refuse_setting("--mix and --actions are both given: give one of them");
   }
-  auto mix = mix_of(settings.text("mix"));
+  auto mix = mix_of(*text);
   if (!mix) return mix.error();
   options->mix = std::move(mix).value();
   options->actions.clear();
@@ -166,8 +280,8 @@ Status check_api(const Options& options, const Variant& variant) {
 }
 
 Status check_mix(const Options& options, const std::vector<Variant>& variants) {
-  if (options.keep || options.existing || options.one_creator || options.mdtest_rates ||
-      options.mdtest_times || options.metarates) {
+  if (options.keep || options.existing || options.one_creator || options.mdtest.any() ||
+      options.metarates) {
     return refuse_setting(
         "--mix creates and removes its own files: leave --keep, --existing, --one-creator and the "
         "tables of other programs out");
@@ -213,17 +327,38 @@ Status check_stonewall(const Options& options, const std::vector<Variant>& varia
 
 }  // namespace
 
-const char* name_of(Sharing sharing) {
-  switch (sharing) {
-    case Sharing::per_rank:
-      return "per-rank";
-    case Sharing::one_file:
-      return "one-file";
-    case Sharing::shared:
-      break;
-  }
-  return "shared";
+FieldSettings<Variant> variant_table() {
+  return varying<Variant>({
+      {&Variant::api,
+       interface_words([](const Capabilities& can) { return !can.name_calls.empty(); },
+                       &Interface::title),
+       "api",
+       "calls with whole paths, *at calls relative to the open root of the tree, io_uring, "
+       "or MPI-IO; each of several is a configuration",
+       {.default_value = "POSIX", .metavar = "LIST"}},
+      {[](Variant& variant) -> Sharing& { return variant.shape.sharing; },
+       sharing_words(),
+       "sharing",
+       "one tree for all ranks, one for every rank, or one file for all; each of several "
+       "is a configuration",
+       {.default_value = "shared", .metavar = "LIST"}},
+  });
 }
+
+std::vector<Setting> declarations() {
+  return with_core_settings(
+      declarations_of(variant_table(), action_table(), options_table(), shape_table()),
+      {{.name = "sync",
+        .default_value = "none",
+        .help = "when written files are made durable; the time counts as part of the write"},
+       {.name = "rank-shift",
+        .help = "in each later phase use the items of the rank that is N ranks further; by default "
+                "those of the next node, if there are several nodes"},
+       {.name = "verify",
+        .help = "after every phase, check that all items that should exist do, and no others"}});
+}
+
+std::string_view name_of(Sharing sharing) { return word_for(sharing_words(), sharing); }
 
 std::string Measured::name() const {
   const std::string own = facts_of(action).name;
@@ -254,48 +389,22 @@ std::int64_t Options::largest_size() const {
 }
 
 Result<Options> options_of(const Settings& settings) {
+  ActionWords words;
   Options options;
-  if (Status status = read_actions(settings, &options); !status) return status.error();
-  if (Status status = read_mix(settings, &options); !status) return status.error();
-  options.shift_given = was_given(settings, "rank-shift");
-  options.random_order = settings.text("order") == "random";
-  options.one_creator = settings.flag("one-creator");
-  const auto bytes = bounded(settings, "bytes", 0, most_bytes);
-  if (!bytes) return bytes.error();
-  options.bytes = bytes.value();
-  const std::string& rule = settings.text("sizes");
-  options.size_rule = rule == "uniform"       ? SizeRule::uniform
-                      : rule == "exponential" ? SizeRule::exponential
-                                              : SizeRule::constant;
-  if (settings.has("read-bytes")) options.read_bytes = settings.integer("read-bytes");
-  options.truncate_to = settings.integer("truncate-to");
-  options.delay_seconds = settings.real("delay");
-  options.sync_phases = settings.flag("sync-phases");
-  const auto depth = bounded(settings, "queue-depth", 1, most_queue_depth);
-  if (!depth) return depth.error();
-  options.queue_depth = static_cast<int>(depth.value());
-  options.stonewall_seconds = settings.real("stonewall");
-  if (settings.has("stonewall-file")) options.stonewall_file = settings.text("stonewall-file");
-  options.make_directory = settings.flag("make-directory");
-  options.keep = settings.flag("keep");
-  options.existing = settings.flag("existing");
-  options.files = settings.text("kind") != "directories";
-  options.directories = settings.text("kind") != "files";
-  if (settings.has("prefix")) options.prefix = settings.text("prefix");
+  fill(settings, action_table(), &words);
+  fill(settings, options_table(), &options);
+  options.shift_given = settings.given("rank-shift");
+  if (Status status = read_actions(words.actions, &options); !status) return status.error();
+  if (Status status = read_mix(words.mix, settings.given("actions"), &options); !status) {
+    return status.error();
+  }
   if (options.prefix.find('/') != std::string::npos || options.prefix.starts_with("d.") ||
       options.prefix.find('\0') != std::string::npos) {
     return refuse_setting(
         "--prefix must not contain '/' or begin with 'd.', as the names of the tree's directories "
         "do");
   }
-  const auto length = bounded(settings, "name-length", 1, longest_name_bytes);
-  if (!length) return length.error();
-  options.name_length = length.value();
-  const std::string& table = settings.text("mdtest-table");
-  options.mdtest_rates = table == "rates" || table == "both";
-  options.mdtest_times = table == "times" || table == "both";
-  options.metarates = settings.flag("metarates-table");
-  if (options.metarates && table != "none") {
+  if (options.metarates && options.mdtest.any()) {
     return refuse_setting("--mdtest-table and --metarates-table are both given: give one of them");
   }
   return options;
@@ -304,26 +413,19 @@ Result<Options> options_of(const Settings& settings) {
 Result<std::vector<Variant>> variants_of(const Settings& settings, std::int64_t ranks) {
   const auto shape = shape_of(settings, ranks);
   if (!shape) return shape.error();
-  std::vector<Variant> variants;
+  std::vector<Variant> variants =
+      combinations(settings, variant_table(), Variant{.shape = shape.value()});
   std::set<std::string> slugs;
-  for (const std::string& api : settings.list("api")) {
-    for (const std::string& sharing : settings.list("sharing")) {
-      Variant variant;
-      variant.api = interface_named(api);
-      TreeShape own = shape.value();
-      own.sharing = sharing == "per-rank"   ? Sharing::per_rank
-                    : sharing == "one-file" ? Sharing::one_file
-                                            : Sharing::shared;
-      auto checked = checked_shape(own);
-      if (!checked) return checked.error();
-      variant.shape = checked.value();
-      variant.label = fmt::format("{} {} {}", api, sharing, size_text(variant.shape));
-      variant.slug = fmt::format("{}-{}", variant.api->name, sharing);
-      std::replace(variant.slug.begin(), variant.slug.end(), '_', '-');
-      if (!slugs.insert(variant.slug).second) {
-        return refuse_setting(fmt::format("the configuration '{}' is given twice", variant.label));
-      }
-      variants.push_back(std::move(variant));
+  for (Variant& variant : variants) {
+    auto checked = checked_shape(variant.shape);
+    if (!checked) return checked.error();
+    variant.shape = checked.value();
+    const std::string_view sharing = name_of(variant.shape.sharing);
+    variant.label = fmt::format("{} {} {}", variant.api->title, sharing, size_text(variant.shape));
+    variant.slug = fmt::format("{}-{}", variant.api->name, sharing);
+    std::replace(variant.slug.begin(), variant.slug.end(), '_', '-');
+    if (!slugs.insert(variant.slug).second) {
+      return refuse_setting(fmt::format("the configuration '{}' is given twice", variant.label));
     }
   }
   return variants;
@@ -359,7 +461,7 @@ std::vector<Measured> measured_on(const Options& options, const Variant& variant
 Status check_combination(const Options& options, const CoreSettings& core,
                          const std::vector<Variant>& variants) {
   if (core.direct || core.drop_cache || core.compressible_percent != 0 ||
-      core.memory_hog_bytes != 0 || core.memory_hog_fraction != 0) {
+      !core.memory_hog.empty()) {
     return refuse_setting(
         "--direct, --drop-cache, --compressible and --memory-hog apply to data only: leave them "
         "out");
@@ -375,7 +477,7 @@ Status check_combination(const Options& options, const CoreSettings& core,
       return status;
     }
   }
-  if (options.existing && options.size_rule != SizeRule::constant && !core.seed_given) {
+  if (options.existing && options.size_rule != SizeRule::constant && !core.seed) {
     return refuse_setting(
         "--existing with random --sizes needs the --seed of the run that kept the files");
   }

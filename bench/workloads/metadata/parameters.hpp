@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "common/setting_fields.hpp"
 #include "common/settings.hpp"
 #include "common/status.hpp"
 #include "interfaces/interface.hpp"
@@ -15,16 +17,30 @@
 
 namespace weir::bench::metadata {
 
-[[nodiscard]] const char* name_of(Sharing sharing);  // shared, per-rank, one-file
+[[nodiscard]] std::string_view name_of(Sharing sharing);  // shared, per-rank, one-file
 
 enum class SizeRule { constant, uniform, exponential };
+
+struct Kinds {
+  bool files = true;
+  bool directories = true;
+  friend bool operator==(const Kinds&, const Kinds&) = default;
+};
+
+// What mdtest's table is printed for, instead of Weir's.
+struct MdtestTable {
+  bool rates = false;
+  bool times = false;  // in seconds
+  [[nodiscard]] bool any() const { return rates || times; }
+  friend bool operator==(const MdtestTable&, const MdtestTable&) = default;
+};
 
 // One configuration.
 struct Variant {
   const Interface* api = interface_named("posix");
   TreeShape shape;
-  std::string label;  // "POSIX shared 1000 items, depth 2 of 10"
-  std::string slug;   // unique among the configurations of a job
+  std::string label = {};  // "POSIX shared 1000 items, depth 2 of 10"
+  std::string slug = {};   // unique among the configurations of a job
 };
 
 // What a repetition has figures of: a phase, or one of the operations of a mix.
@@ -56,13 +72,11 @@ struct Options {
   bool make_directory = false;
   bool keep = false;
   bool existing = false;
-  bool files = true;  // with `existing`: the kinds that an earlier run kept
-  bool directories = true;
+  Kinds kinds;  // with `existing`: the kinds that an earlier run kept
   std::string prefix;
   std::int64_t name_length = 0;
-  bool mdtest_rates = false;  // print mdtest's table
-  bool mdtest_times = false;  // print it in seconds
-  bool metarates = false;     // print metarates' table
+  MdtestTable mdtest;
+  bool metarates = false;  // print metarates' table
 
   // Returns the size of a rank's file.
   [[nodiscard]] std::int64_t size_of(std::uint64_t seed, std::int64_t rank,
@@ -71,11 +85,13 @@ struct Options {
   [[nodiscard]] std::int64_t largest_size() const;
 };
 
+// Returns the settings that differ between configurations.
+[[nodiscard]] FieldSettings<Variant> variant_table();
 // Returns the declarations of the workload's own settings and of the core settings.
 [[nodiscard]] std::vector<Setting> declarations();
 
 [[nodiscard]] Result<Options> options_of(const Settings& settings);
-// Returns the product of the lists of --api and --sharing.
+// Returns the combinations of --api and --sharing.
 [[nodiscard]] Result<std::vector<Variant>> variants_of(const Settings& settings,
                                                        std::int64_t ranks);
 // Checks every rule between options, core settings and configurations. The error names the first

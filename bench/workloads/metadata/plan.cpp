@@ -49,7 +49,7 @@ std::int64_t memory_bytes_per_rank(const Variant& variant, const Options& option
 }
 
 std::int64_t disk_bytes(const Variant& variant, const Options& options) {
-  if (!options.files) return 0;
+  if (!options.kinds.files) return 0;
   const std::int64_t files =
       variant.shape.sharing == Sharing::one_file ? 1 : variant.shape.all_items();
   return files * options.bytes;
@@ -72,8 +72,8 @@ nlohmann::ordered_json plan_json(const Variant& variant, const Options& options)
   plan["phases"] = nlohmann::ordered_json::array();
   plan["metadata"] = nlohmann::ordered_json::array();
   TreeState state{.tree = options.existing,
-                  .directories = options.existing && options.directories,
-                  .files = options.existing && options.files};
+                  .directories = options.existing && options.kinds.directories,
+                  .files = options.existing && options.kinds.files};
   for (const Measured& one : measured) {
     const Action action = one.action;
     if (!options.mix.empty()) {

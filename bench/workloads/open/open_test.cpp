@@ -31,7 +31,9 @@ Result<std::vector<Variant>> variants(const std::vector<std::string>& arguments)
   const auto resolved = resolve_settings("test", "", declarations(), arguments,
                                          [](const std::string&) { return std::nullopt; });
   if (!resolved) return resolved.error();
-  return variants_of(resolved.value().settings);
+  const auto options = options_of(resolved.value().settings);
+  if (!options) return options.error();
+  return variants_of(resolved.value().settings, options.value());
 }
 
 Result<Options> options(const std::vector<std::string>& arguments) {

@@ -7,31 +7,62 @@
 #include <cctype>
 #include <cstdlib>
 #include <set>
-#include <utility>
 
 namespace weir::bench::opening {
 namespace {
 
-constexpr std::int64_t most_bytes = std::int64_t{1} << 30U;
-constexpr std::int64_t most_ranks = 1'000'000'000;
+constexpr double most_ranks = 1e9;
 
 Error refuse(const std::string& rule) { return invalid_argument("open: " + rule); }
 
-Layout layout_of(const std::string& name) {
-  return name == "per-rank"   ? Layout::per_rank
-         : name == "subfiled" ? Layout::subfiled
-                              : Layout::shared;
+std::vector<Word<Layout>> layout_words() {
+  return {
+      {"shared", Layout::shared}, {"per-rank", Layout::per_rank}, {"subfiled", Layout::subfiled}};
 }
 
-bool given(const Settings& settings, const char* name) {
-  return settings.values().find(name)->second.origin != SettingOrigin::default_value;
+FieldSettings<Options> options_table() {
+  return {
+      {&Options::one_file_per_rank, "one-file-per-rank",
+       "measure a creation storm: the same as --layout per-rank,subfiled,shared"},
+      {&Options::ranks_per_file,
+       "ranks-per-file",
+       "number of ranks that share a subfile; Weir's library has one subfile per aggregator",
+       {.default_value = "8", .metavar = "N", .range = {1, most_ranks}}},
+      {&Options::bytes,
+       "bytes",
+       "bytes of every rank, written and read collectively once the file is open; a "
+       "multiple of 8",
+       {.kind = SettingKind::bytes,
+        .default_value = "64",
+        .metavar = "SIZE",
+        .recorded = "bytes_bytes"}},
+      {&Options::mpi_io,
+       {{"default", ""}, {"ompio", "ompio"}, {"romio", "romio"}},
+       "mpi-io",
+       "implementation of MPI-IO in Open MPI, which HDF5 and PnetCDF use too; one for a job",
+       {.default_value = "default", .metavar = "NAME"}},
+      {&Options::ranks_per_node,
+       "ranks-per-node",
+       "the library treats N consecutive ranks as a node, to see on one node the requests "
+       "of several",
+       {.metavar = "N", .range = {1, most_ranks}}},
+      {&Options::count,
+       "count",
+       "before the timed part, count the metadata operations of each step on 1, 2, 4 and "
+       "so on, up to all ranks",
+       {.default_value = "true"}},
+      {&Options::operations_per_second,
+       "operations-per-second",
+       "metadata operations that the file system serves per second, to estimate the time "
+       "on more ranks [from --platform, otherwise no estimate]",
+       {.metavar = "RATE", .range = {.above_least = true}}},
+  };
 }
 
-Variant variant_of(const Interface& api, Layout layout, const std::string& mpi_io) {
-  Variant variant{.api = &api,
-                  .layout = layout,
-                  .label = std::string(api.title),
-                  .slug = std::string(api.title)};
+void name_variant(Variant& variant, const std::string& mpi_io) {
+  const Interface& api = *variant.api;
+  variant.label = api.title;
+  variant.slug = api.title;
   for (char& letter : variant.slug) {
     letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
   }
@@ -39,85 +70,80 @@ Variant variant_of(const Interface& api, Layout layout, const std::string& mpi_i
     variant.label += fmt::format(" ({})", mpi_io);
     variant.slug += "-" + mpi_io;
   }
-  variant.label += fmt::format(" {}", name_of(layout));
-  variant.slug += fmt::format("-{}", name_of(layout));
-  return variant;
+  variant.label += fmt::format(" {}", word_for(layout_words(), variant.layout));
+  variant.slug += fmt::format("-{}", word_for(layout_words(), variant.layout));
 }
 
 }  // namespace
 
-const char* name_of(Layout layout) {
-  switch (layout) {
-    case Layout::per_rank:
-      return "per-rank";
-    case Layout::subfiled:
-      return "subfiled";
-    case Layout::shared:
-      break;
-  }
-  return "shared";
+FieldSettings<Variant> variant_table() {
+  return varying<Variant>({
+      {&Variant::api,
+       interface_words([](const Capabilities& can) { return can.names; }, &Interface::title),
+       "api",
+       "interface that opens the file: open on every rank, MPI_File_open, parallel HDF5, "
+       "PnetCDF, Weir's library; each is a configuration",
+       {.default_value = "POSIX,MPIIO,HDF5,PNETCDF,WEIR", .metavar = "LIST"}},
+      {&Variant::layout,
+       layout_words(),
+       "layout",
+       "one file for all ranks, one for every rank, or one for a group of ranks, with the "
+       "same data; each is a configuration",
+       {.default_value = "shared", .metavar = "LIST"}},
+  });
+}
+
+std::vector<Setting> declarations() {
+  return with_core_settings(
+      declarations_of(variant_table(), options_table()),
+      {{.name = "sync",
+        .default_value = "none",
+        .help = "applies to data only: none is the only value here"},
+       {.name = "verify",
+        .help = "check that every rank opened the file with its data, and that nothing else "
+                "remains"},
+       {.name = "precision",
+        .help = "repeat until the 95 % confidence interval of the median time is within this "
+                "fraction of it"}});
 }
 
 Result<Options> options_of(const Settings& settings) {
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 30U;
   Options options;
-  options.bytes = settings.integer("bytes");
+  fill(settings, options_table(), &options);
   if (options.bytes < 8 || options.bytes > most_bytes || options.bytes % 8 != 0) {
     return refuse(fmt::format("--bytes must be a multiple of 8 from 8 to {}; given: {}", most_bytes,
                               options.bytes));
   }
-  options.ranks_per_file = settings.integer("ranks-per-file");
-  if (settings.has("ranks-per-node")) options.ranks_per_node = settings.integer("ranks-per-node");
-  for (const auto& [name, value] : {std::pair{"ranks-per-file", options.ranks_per_file},
-                                    std::pair{"ranks-per-node", options.ranks_per_node}}) {
-    if ((value >= 1 && value <= most_ranks) || !settings.has(name)) continue;
-    return refuse(fmt::format("--{} must be between 1 and {}; given: {}", name, most_ranks, value));
-  }
-  if (settings.text("mpi-io") != "default") options.mpi_io = settings.text("mpi-io");
-  options.count = settings.flag("count");
-  if (settings.has("operations-per-second")) {
-    options.operations_per_second = settings.real("operations-per-second");
-    if (options.operations_per_second <= 0) {
-      return refuse("--operations-per-second must be above 0");
-    }
+  if (options.one_file_per_rank && settings.given("layout")) {
+    return refuse("--one-file-per-rank and --layout are both given: give one of them");
   }
   return options;
 }
 
-Result<std::vector<Variant>> variants_of(const Settings& settings) {
-  std::vector<std::string> layouts = settings.list("layout");
-  if (settings.flag("one-file-per-rank")) {
-    if (given(settings, "layout")) {
-      return refuse("--one-file-per-rank and --layout are both given: give one of them");
-    }
-    layouts = {"per-rank", "subfiled", "shared"};
-  }
-  const std::string& mpi_io = settings.text("mpi-io");
+Result<std::vector<Variant>> variants_of(const Settings& settings, const Options& options) {
   std::vector<Variant> variants;
   std::set<std::string> slugs;
-  for (const std::string& name : settings.list("api")) {
-    const Interface& api = *interface_named(name);
-    if (Status there = check_available(api, "open: --api " + name); !there) {
-      if (given(settings, "api")) return there.error();
+  for (Variant& one : combinations(settings, variant_table())) {
+    const std::string option = fmt::format("open: --api {}", one.api->title);
+    if (Status there = check_available(*one.api, option); !there) {
+      if (settings.given("api")) return there.error();
       continue;
     }
-    for (const std::string& layout : layouts) {
-      variants.push_back(variant_of(api, layout_of(layout), mpi_io == "default" ? "" : mpi_io));
-      if (slugs.insert(variants.back().slug).second) continue;
-      return refuse(fmt::format("the configuration '{}' is given twice", variants.back().label));
+    std::vector<Layout> its_layouts{one.layout};
+    if (options.one_file_per_rank) {
+      its_layouts = {Layout::per_rank, Layout::subfiled, Layout::shared};
+    }
+    for (const Layout layout : its_layouts) {
+      one.layout = layout;
+      name_variant(one, options.mpi_io);
+      if (!slugs.insert(one.slug).second) {
+        return refuse(fmt::format("the configuration '{}' is given twice", one.label));
+      }
+      variants.push_back(one);
     }
   }
   return variants;
-}
-
-Status check_core(const CoreSettings& core) {
-  if (core.durability == storage::Durability::none && !core.direct && !core.drop_cache &&
-      core.compressible_percent == 0 && core.memory_hog_bytes == 0 &&
-      core.memory_hog_fraction == 0 && core.rank_shift == 0) {
-    return {};
-  }
-  return refuse(
-      "--sync, --direct, --drop-cache, --compressible, --memory-hog and --rank-shift apply to data "
-      "only: leave them out");
 }
 
 std::int64_t sharers_of(const Variant& variant, const Options& options, std::int64_t ranks) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "common/setting_fields.hpp"
 #include "common/settings.hpp"
 #include "common/status.hpp"
 #include "interfaces/interface.hpp"
@@ -14,7 +15,6 @@ namespace weir::bench::opening {
 
 // How the ranks share files. The files together hold the same data in each layout.
 enum class Layout { shared, per_rank, subfiled };
-[[nodiscard]] const char* name_of(Layout layout);
 
 // One configuration.
 struct Variant {
@@ -27,6 +27,7 @@ struct Variant {
 
 // The options that all configurations of a job share.
 struct Options {
+  bool one_file_per_rank = false;   // a creation storm: all three layouts
   std::int64_t bytes = 64;          // of each rank; a multiple of 8
   std::int64_t ranks_per_file = 0;  // with Layout::subfiled
   std::int64_t ranks_per_node = 0;  // as Weir's library counts them; 0: the ranks that share memory
@@ -35,14 +36,16 @@ struct Options {
   double operations_per_second = 0;  // of the file system, for the expectation; 0: unknown
 };
 
+// Returns the settings that differ between configurations.
+[[nodiscard]] FieldSettings<Variant> variant_table();
 // Returns the declarations of the workload's own settings and of the core settings.
 [[nodiscard]] std::vector<Setting> declarations();
 
 [[nodiscard]] Result<Options> options_of(const Settings& settings);
-// Returns the product of the lists of --api and --layout. An interface whose library this build
+// Returns the combinations of --api and --layout. An interface whose library this build
 // lacks is an error if the user named it, and is left out otherwise.
-[[nodiscard]] Result<std::vector<Variant>> variants_of(const Settings& settings);
-[[nodiscard]] Status check_core(const CoreSettings& core);
+[[nodiscard]] Result<std::vector<Variant>> variants_of(const Settings& settings,
+                                                       const Options& options);
 
 // Returns how many ranks share a file; the last file may have fewer. All ranks share the subfiles
 // of an interface that distributes them to its aggregators itself.

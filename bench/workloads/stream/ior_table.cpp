@@ -124,8 +124,8 @@ std::string options_text(const IorSummary& summary, const IorTest& test) {
   line("access", layout.file_per_rank ? "file-per-process" : "single-shared-file");
   line("type", test.variant.collective ? "collective" : "independent");
   line("segments", fmt::format("{}", layout.segments));
-  line("pattern", name_of(layout.pattern));
-  line("ordering inter file", name_of(summary.options.reorder));
+  line("pattern", std::string(name_of(layout.pattern)));
+  line("ordering inter file", std::string(name_of(summary.options.reorder)));
   line("nodes", fmt::format("{}", summary.nodes));
   line("tasks", fmt::format("{}", layout.ranks));
   line("clients per node", fmt::format("{}", summary.ranks_per_node));

@@ -17,7 +17,7 @@ constexpr std::int64_t most_depth = 4096;
 
 Error refuse(const std::string& rule) { return invalid_argument("stream: " + rule); }
 
-std::vector<std::string> split_targets(const std::string& text) {
+Result<std::vector<std::string>> split_targets(const std::string& text) {
   std::vector<std::string> parts;
   std::size_t begin = 0;
   while (true) {
@@ -28,11 +28,178 @@ std::vector<std::string> split_targets(const std::string& text) {
   }
 }
 
-Pattern pattern_of(std::string_view name) {
-  if (name == "interleaved") return Pattern::interleaved;
-  if (name == "strided") return Pattern::strided;
-  if (name == "random") return Pattern::random;
-  return Pattern::segmented;
+std::vector<Word<Pattern>> pattern_words() {
+  return {{"segmented", Pattern::segmented},
+          {"interleaved", Pattern::interleaved},
+          {"strided", Pattern::strided},
+          {"random", Pattern::random}};
+}
+
+std::vector<Word<Reorder>> reorder_words() {
+  return {{"none", Reorder::none}, {"constant", Reorder::constant}, {"random", Reorder::random}};
+}
+
+// The settings of a configuration that do not differ between configurations.
+FieldSettings<Variant> fixed_table() {
+  return {
+      {&Variant::file_per_rank,
+       "file-per-rank",
+       "use one file per rank instead of one for all",
+       {.letter = "F", .foreign = {"filePerProc"}}},
+      {&Variant::collective,
+       "collective",
+       "use collective calls (MPIIO, HDF5, PNETCDF)",
+       {.letter = "c", .foreign = {"collective"}}},
+  };
+}
+
+FieldSettings<Options> options_table() {
+  return {
+      {&Options::stride,
+       "stride",
+       "strided: distance between transfers, in transfers",
+       {.default_value = "16", .metavar = "N"}},
+      {&Options::write,
+       "write",
+       "write; without any of -w -r -W -R both write and read",
+       {.letter = "w", .foreign = {"writeFile"}}},
+      {&Options::read,
+       "read",
+       "read the written data, or with -o the data that an earlier run kept",
+       {.letter = "r", .foreign = {"readFile"}}},
+      {&Options::check_write,
+       "check-write",
+       "after writing, read back and check, outside the timed part; also without a read phase",
+       {.letter = "W", .foreign = {"checkWrite"}}},
+      {&Options::sync_each,
+       "sync-each",
+       "call fsync after every write (POSIX)",
+       {.letter = "Y", .foreign = {"fsyncPerWrite"}}},
+      {&Options::stonewall_seconds,
+       "stonewall",
+       "begin no transfer of a phase after this time; 0: no limit",
+       {.default_value = "0",
+        .metavar = "SECONDS",
+        .letter = "D",
+        .foreign = {"deadlineForStonewalling"}}},
+      {&Options::wear_out,
+       "wear-out",
+       "after the stonewall, let every rank continue to the transfer count of the furthest "
+       "rank",
+       {.foreign = {"stoneWallingWearOut"}}},
+      {&Options::stonewall_file,
+       "stonewall-file",
+       "file to which that count is written, and from which a run with only -r reads it",
+       {.metavar = "FILE", .foreign = {"stoneWallingStatusFile"}}},
+      {&Options::delay_seconds,
+       "delay",
+       "seconds to wait before every write or read phase",
+       {.default_value = "0", .metavar = "SECONDS", .letter = "d", .foreign = {"interTestDelay"}}},
+      {&Options::reorder,
+       reorder_words(),
+       "reorder",
+       "read the data of another rank: --task-offset further, or a random one",
+       {.default_value = "none", .metavar = "HOW"}},
+      {&Options::task_offset,
+       "task-offset",
+       "for --reorder constant: number of nodes (on one node: ranks) further",
+       {.default_value = "1", .metavar = "N", .letter = "Q", .foreign = {"taskPerNodeOffset"}}},
+      {&Options::reorder_seed,
+       "reorder-seed",
+       "seed of --reorder random; 0: another order in every repetition",
+       {.default_value = "0",
+        .metavar = "N",
+        .letter = "X",
+        .foreign = {"reorderTasksRandomSeed"}}},
+      {&Options::outlier_seconds,
+       "outlier",
+       "warn if a rank's I/O time exceeds the mean by this many seconds; 0: never",
+       {.default_value = "0",
+        .metavar = "SECONDS",
+        .letter = "j",
+        .foreign = {"outlierThreshold"}}},
+      {&Options::test_files,
+       split_targets,
+       "test-file",
+       "test file, or a directory for it; several are distributed over the ranks "
+       "round-robin (with -F)",
+       {.metavar = "PATH[@PATH...]", .letter = "o", .foreign = {"testFile"}}},
+      {&Options::use_existing,
+       "existing",
+       "write into existing files instead of creating new ones",
+       {.letter = "E", .foreign = {"useExistingTestFile"}}},
+      {&Options::keep,
+       "keep",
+       "keep the files (with -o)",
+       {.letter = "k", .foreign = {"keepFile"}}},
+      {&Options::keep_with_errors,
+       "keep-with-errors",
+       "keep the files if the run fails",
+       {.letter = "K", .foreign = {"keepFileWithError"}}},
+      {&Options::unique_directories,
+       "unique-directories",
+       "with -F: put every file into a separate directory",
+       {.letter = "u", .foreign = {"uniqueDir"}}},
+      {&Options::multi_file,
+       "multi-file",
+       "use separate files for every repetition",
+       {.letter = "m", .foreign = {"multiFile"}}},
+      {&Options::preallocate,
+       "preallocate",
+       "allocate the whole file when it is opened for writing",
+       {.letter = "p", .foreign = {"preallocate"}}},
+      {&Options::file_view,
+       "file-view",
+       "MPIIO: set the layout as a file view",
+       {.letter = "V", .foreign = {"useFileView"}}},
+      {&Options::no_fill,
+       "no-fill-values",
+       "HDF5: never write fill values",
+       {.letter = "n", .foreign = {"noFill"}}},
+      {&Options::alignment,
+       "alignment",
+       "HDF5: objects start at multiples of this size",
+       {.kind = SettingKind::bytes,
+        .default_value = "1",
+        .metavar = "BYTES",
+        .letter = "J",
+        .foreign = {"setAlignment"}}},
+      {&Options::collective_metadata,
+       "collective-metadata",
+       "HDF5: use collective metadata operations",
+       {.foreign = {"collectiveMetadata", "hdf5.collectiveMetadata"}}},
+      {&Options::hints_file,
+       "hints",
+       "file with MPI-IO hints, one NAME = VALUE per line",
+       {.metavar = "FILE", .letter = "U", .foreign = {"hintsFileName"}}},
+      {&Options::tasks,
+       "tasks",
+       "refuse to run on any other number of ranks; 0: any number",
+       {.default_value = "0", .metavar = "N", .letter = "N", .foreign = {"numTasks"}}},
+      {&Options::reference_number,
+       "reference-number",
+       "a number for your own use, which is kept in the results",
+       {.default_value = "0", .metavar = "N", .letter = "A", .foreign = {"refNum"}}},
+      {&Options::verbose,
+       "verbose",
+       "print the options before the table",
+       {.letter = "v", .foreign = {"verbose"}}},
+      {&Options::trace_events,
+       "trace-events",
+       "largest number of operations of a rank and phase in the trace; beyond it every k-th",
+       {.default_value = "5000", .metavar = "N"}},
+      {&Options::summary_format,
+       {{"default", SummaryFormat::text},
+        {"JSON", SummaryFormat::json},
+        {"CSV", SummaryFormat::csv}},
+       "summary-format",
+       "form of the printed results",
+       {.default_value = "default", .metavar = "FORM", .foreign = {"summaryFormat"}}},
+      {&Options::summary_file,
+       "summary-file",
+       "file for the printed results instead of standard output",
+       {.metavar = "FILE", .foreign = {"summaryFile"}}},
+  };
 }
 
 // Names a variant by the most important settings and by those in which it differs from its
@@ -114,23 +281,63 @@ Status check_api(const Options& options, const CoreSettings& core, const Variant
 
 }  // namespace
 
-const char* name_of(Pattern pattern) {
-  switch (pattern) {
-    case Pattern::interleaved:
-      return "interleaved";
-    case Pattern::strided:
-      return "strided";
-    case Pattern::random:
-      return "random";
-    case Pattern::segmented:
-      break;
-  }
-  return "segmented";
+// Each setting has IOR's letter and directive.
+FieldSettings<Variant> variant_table() {
+  return varying<Variant>({
+      {&Variant::api,
+       interface_words([](const Capabilities& can) { return can.ranges || can.queue; },
+                       &Interface::title),
+       "api",
+       "interface; each of several is a configuration",
+       {.default_value = "POSIX", .metavar = "LIST", .letter = "a", .foreign = {"api"}}},
+      {&Variant::pattern,
+       pattern_words(),
+       "pattern",
+       "order of the transfers: blocks in order, ranks in turn, blocks with strides, or "
+       "blocks in random order",
+       {.default_value = "segmented", .metavar = "LIST"}},
+      {&Variant::block_bytes,
+       "block",
+       "contiguous bytes of a rank in each segment",
+       {.default_value = "1m",
+        .metavar = "LIST",
+        .letter = "b",
+        .foreign = {"blockSize"},
+        .recorded = "block_bytes"}},
+      {&Variant::transfer_bytes,
+       "transfer",
+       "bytes that one call transfers",
+       {.default_value = "256k",
+        .metavar = "LIST",
+        .letter = "t",
+        .foreign = {"transferSize"},
+        .recorded = "transfer_bytes"}},
+      {&Variant::segments,
+       "segments",
+       "number of segments, each with one block of every rank",
+       {.default_value = "1", .metavar = "LIST", .letter = "s", .foreign = {"segmentCount"}}},
+      {&Variant::queue_depth,
+       "queue-depth",
+       "IO_URING: number of transfers in flight",
+       {.default_value = "16", .metavar = "LIST"}},
+  });
 }
 
-const char* name_of(Reorder reorder) {
-  return reorder == Reorder::none ? "none" : reorder == Reorder::constant ? "constant" : "random";
+std::vector<Setting> declarations() {
+  return with_core_settings(
+      declarations_of(variant_table(), fixed_table(), options_table()),
+      {{.name = "direct", .letter = "B", .foreign = {"useO_DIRECT", "posix.odirect"}},
+       {.name = "memory-hog", .letter = "M", .foreign = {"memoryPerNode"}},
+       {.name = "seed", .letter = "G", .foreign = {"setTimeStampSignature"}},
+       {.name = "sync",
+        .default_value = "none",
+        .help = "make all written data durable at the end of the write phase, timed"},
+       {.name = "rank-shift", .help = "read the data of the rank that is N ranks further"}});
 }
+
+std::string_view name_of(Pattern pattern) { return word_for(pattern_words(), pattern); }
+
+std::string_view name_of(Reorder reorder) { return word_for(reorder_words(), reorder); }
 
 std::string short_size(std::int64_t bytes) {
   constexpr std::string_view suffixes = "kmgt";
@@ -145,50 +352,11 @@ std::string short_size(std::int64_t bytes) {
 
 Result<Options> options_of(const Settings& settings, std::int64_t ranks) {
   Options options;
-  const bool write = settings.flag("write");
-  const bool read = settings.flag("read");
-  options.check_write = settings.flag("check-write");
-  if (write || read || options.check_write) {
-    options.write = write;
-    options.read = read;
-  }
-  options.keep = settings.flag("keep");
-  options.keep_with_errors = settings.flag("keep-with-errors");
-  options.use_existing = settings.flag("existing");
-  options.sync_each = settings.flag("sync-each");
-  options.stonewall_seconds = settings.real("stonewall");
-  options.wear_out = settings.flag("wear-out");
-  if (settings.has("stonewall-file")) options.stonewall_file = settings.text("stonewall-file");
-  options.delay_seconds = settings.real("delay");
-  options.outlier_seconds = settings.real("outlier");
-  if (settings.has("test-file")) options.test_files = split_targets(settings.text("test-file"));
-  options.unique_directories = settings.flag("unique-directories");
-  options.multi_file = settings.flag("multi-file");
-  options.preallocate = settings.flag("preallocate");
-  options.file_view = settings.flag("file-view");
-  options.no_fill = settings.flag("no-fill-values");
-  options.alignment = settings.integer("alignment");
-  options.collective_metadata = settings.flag("collective-metadata");
-  if (settings.has("hints")) options.hints_file = settings.text("hints");
-  const std::string& reorder = settings.text("reorder");
-  options.reorder = reorder == "constant" ? Reorder::constant
-                    : reorder == "random" ? Reorder::random
-                                          : Reorder::none;
-  options.task_offset = settings.integer("task-offset");
-  options.reorder_seed = static_cast<std::uint64_t>(settings.integer("reorder-seed"));
-  options.stride = settings.integer("stride");
-  options.trace_events = settings.integer("trace-events");
-  options.verbose = settings.flag("verbose");
-  options.reference_number = settings.integer("reference-number");
-  const std::string& format = settings.text("summary-format");
-  options.summary_format = format == "JSON"  ? SummaryFormat::json
-                           : format == "CSV" ? SummaryFormat::csv
-                                             : SummaryFormat::text;
-  if (settings.has("summary-file")) options.summary_file = settings.text("summary-file");
-  const std::int64_t tasks = settings.integer("tasks");
-  if (tasks != 0 && tasks != ranks) {
-    return refuse(
-        fmt::format("-N (--tasks) {} on {} ranks: start exactly as many ranks", tasks, ranks));
+  fill(settings, options_table(), &options);
+  if (!options.write && !options.read && !options.check_write) options.write = options.read = true;
+  if (options.tasks != 0 && options.tasks != ranks) {
+    return refuse(fmt::format("-N (--tasks) {} on {} ranks: start exactly as many ranks",
+                              options.tasks, ranks));
   }
   const bool offset_given =
       settings.values().find("task-offset")->second.origin == SettingOrigin::command_line;
@@ -199,35 +367,23 @@ Result<Options> options_of(const Settings& settings, std::int64_t ranks) {
 }
 
 Result<std::vector<Variant>> variants_of(const Settings& settings) {
+  Variant start;
+  fill(settings, fixed_table(), &start);
+  std::vector<Variant> all = combinations(settings, variant_table(), start);
   std::vector<Variant> variants;
   std::set<std::string> slugs;
-  Variant variant;
-  variant.file_per_rank = settings.flag("file-per-rank");
-  variant.collective = settings.flag("collective");
-  const std::vector<std::int64_t> none{1};
-  for (const std::string& api : settings.list("api")) {
-    variant.api = interface_named(api);
-    const auto depths = variant.api->can.queue ? settings.sizes("queue-depth") : none;
-    for (const std::string& pattern : settings.list("pattern")) {
-      variant.pattern = pattern_of(pattern);
-      for (const std::int64_t block : settings.sizes("block")) {
-        variant.block_bytes = block;
-        for (const std::int64_t transfer : settings.sizes("transfer")) {
-          variant.transfer_bytes = transfer;
-          for (const std::int64_t segments : settings.sizes("segments")) {
-            variant.segments = segments;
-            for (const std::int64_t depth : depths) {
-              variant.queue_depth = depth;
-              name_variant(variant, settings);
-              if (!slugs.insert(variant.slug).second) {
-                return refuse(fmt::format("the configuration '{}' is given twice", variant.label));
-              }
-              variants.push_back(variant);
-            }
-          }
-        }
-      }
+  const std::size_t depths = settings.list("queue-depth").size();  // which vary fastest
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Variant& variant = all[i];
+    if (!variant.api->can.queue) {
+      if (i % depths != 0) continue;  // without a queue its depths make no difference
+      variant.queue_depth = 1;
     }
+    name_variant(variant, settings);
+    if (!slugs.insert(variant.slug).second) {
+      return refuse(fmt::format("the configuration '{}' is given twice", variant.label));
+    }
+    variants.push_back(variant);
   }
   return variants;
 }
@@ -266,7 +422,7 @@ Status check_combination(const Options& options, const CoreSettings& core,
     return refuse(
         "-k and -r without -w allow only one configuration, because its files have one name");
   }
-  if (reads_old_files && core.verify && !core.seed_given) {
+  if (reads_old_files && core.verify && !core.seed) {
     return refuse(
         "-r without -w needs the seed of the written data to check it: give the seed (-G), or "
         "--no-verify");

@@ -3,8 +3,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "common/setting_fields.hpp"
 #include "common/settings.hpp"
 #include "common/status.hpp"
 #include "interfaces/interface.hpp"
@@ -13,8 +15,8 @@
 
 namespace weir::bench::stream {
 
-[[nodiscard]] const char* name_of(Pattern pattern);  // segmented, …
-[[nodiscard]] const char* name_of(Reorder reorder);
+[[nodiscard]] std::string_view name_of(Pattern pattern);  // segmented, …
+[[nodiscard]] std::string_view name_of(Reorder reorder);
 
 // One configuration.
 struct Variant {
@@ -61,18 +63,20 @@ struct Options {
   std::int64_t stride = 16;
   std::int64_t trace_events = 0;
   bool verbose = false;
+  std::int64_t tasks = 0;  // the number of ranks that is needed; 0: any
   std::int64_t reference_number = 0;
   SummaryFormat summary_format = SummaryFormat::text;
   std::string summary_file;
 };
 
+// Returns the settings that differ between configurations.
+[[nodiscard]] FieldSettings<Variant> variant_table();
 // Returns the declarations of the workload's own settings and of the core settings, with IOR's
 // letters and names.
 [[nodiscard]] std::vector<Setting> declarations();
 
 [[nodiscard]] Result<Options> options_of(const Settings& settings, std::int64_t ranks);
-// Returns the product of the lists of --api, --pattern, --block, --transfer, --segments and
-// --queue-depth.
+// Returns the combinations of --api, --pattern, --block, --transfer, --segments and --queue-depth.
 [[nodiscard]] Result<std::vector<Variant>> variants_of(const Settings& settings);
 [[nodiscard]] Layout layout_of(const Variant& variant, const Options& options, std::int64_t ranks);
 

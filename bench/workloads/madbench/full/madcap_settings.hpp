@@ -4,8 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/settings.hpp"
-#include "common/status.hpp"
+#include "common/setting_fields.hpp"
 
 namespace weir::bench::madbench {
 
@@ -17,8 +16,7 @@ struct MadcapSettings {
   double tolerance = 0;         // limit for the largest last correction, in standard errors
 };
 
-[[nodiscard]] std::vector<Setting> madcap_declarations();
-[[nodiscard]] Result<MadcapSettings> madcap_settings_of(const Settings& settings);
+[[nodiscard]] FieldSettings<MadcapSettings> madcap_table();
 
 // Returns B_l^2 = exp(-l (l+1) sigma^2) for l = 1 … multipoles, with sigma = beam / sqrt(8 ln 2).
 [[nodiscard]] std::vector<double> beam_weights(double beam_degrees, std::int64_t multipoles);
