@@ -1,4 +1,5 @@
 // weir-bench: runs one workload on the ranks of an MPI job. One file per workload in workloads/.
+// The workloads are entered in a table here, and nowhere else.
 #include <fmt/format.h>
 
 #include <string>
@@ -8,15 +9,25 @@
 #include "measurement/build_info.hpp"
 #include "measurement/environment.hpp"
 #include "measurement/failure.hpp"
-#include "workloads/array.hpp"
-#include "workloads/calibrate.hpp"
-#include "workloads/flagfile.hpp"
-#include "workloads/madbench.hpp"
-#include "workloads/metadata.hpp"
-#include "workloads/open.hpp"
-#include "workloads/plan.hpp"
-#include "workloads/probe.hpp"
-#include "workloads/stream.hpp"
+
+namespace weir::bench {
+
+// Each of these is defined in the file of its name; run_madcap() is in madbench.cpp. `arguments`
+// are those after the workload's name. They call MPI_Init and MPI_Finalize if ranks are needed (not
+// for
+// --help and --plan), and return the exit status. On a failure they print one line.
+int run_array(const std::vector<std::string>& arguments);
+int run_calibrate(const std::vector<std::string>& arguments);
+int run_flagfile(const std::vector<std::string>& arguments);
+int run_madbench(const std::vector<std::string>& arguments);
+int run_madcap(const std::vector<std::string>& arguments);
+int run_metadata(const std::vector<std::string>& arguments);
+int run_open(const std::vector<std::string>& arguments);
+int run_plan(const std::vector<std::string>& arguments);
+int run_probe(const std::vector<std::string>& arguments);
+int run_stream(const std::vector<std::string>& arguments);
+
+}  // namespace weir::bench
 
 namespace {
 

@@ -1,5 +1,5 @@
-#include "workloads/array.hpp"
-
+// The array workload: writes and reads whole arrays and sections through Weir's interface and
+// through other interfaces, for comparison.
 #include <fmt/format.h>
 
 #include <algorithm>

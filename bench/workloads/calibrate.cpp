@@ -1,8 +1,14 @@
-// The command line of a calibration, its test files and its result. Rank 0 writes FILE. While FILE
+// The workload `calibrate`: a few seconds of the simplest I/O by all ranks together. From its
+// result, `weir` predicts what a run should reach.
+//
+// The workload writes calibration.json (python/weir/results/calibration.py). The measurements are
+// the simplest form of the benchmark's: every rank moves consecutive pieces to or from a file of
+// its own, the ranks meet before and after each piece, and a rate is the bytes of all ranks over
+// the sum, over the pieces, of the span from the first start to the last end.
+//
+// This file has the command line, the test files and the result. Rank 0 writes FILE. While FILE
 // is missing, FILE.unfinished/ exists, with the record of a failure if there was one
 // (measurement/failure.hpp).
-#include "workloads/calibrate.hpp"
-
 #include <fmt/format.h>
 #include <mpi.h>
 #include <sys/stat.h>

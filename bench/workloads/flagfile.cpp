@@ -1,7 +1,5 @@
 // `weir-bench flagfile` measures how ranks that poll a file slow down the other ranks. The results
 // of the others and of the pollers are two actions, `stat` and `poll`, as in the workload metadata.
-#include "workloads/flagfile.hpp"
-
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
-#include "workloads/madbench.hpp"
-
+// The workloads `madbench` and `madcap`: MADbench2 in I/O mode and in full mode, and the analysis
+// from which it is derived (Borrill et al., "HPC Global File System Performance Analysis Using A
+// Scientific-Application Derived Benchmark").
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,5 +1,4 @@
-#include "workloads/metadata.hpp"
-
+// `weir-bench metadata` measures the cost of creating, looking up and removing files.
 #include <fmt/format.h>
 #include <mpi.h>
 #include <sys/stat.h>

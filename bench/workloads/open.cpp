@@ -1,5 +1,4 @@
-#include "workloads/open.hpp"
-
+// `weir-bench open` measures the cost of creating and opening files that ranks share.
 #include <fmt/format.h>
 #include <mpi.h>
 

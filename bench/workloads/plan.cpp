@@ -1,5 +1,5 @@
-#include "workloads/plan.hpp"
-
+// Computes and audits the library's plan for an array on a machine of any size, without the
+// machine, MPI or a file.
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>

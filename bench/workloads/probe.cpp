@@ -1,4 +1,11 @@
-// The command line of a probe, its test folders and its result.
+// The workload `probe`: measures, in under a minute, the performance of each part of this machine's
+// I/O path, for a platform description.
+//
+// The probe writes probe.json (python/weir/results/probe.py): trials of single operations at
+// several sizes and numbers of ranks, on one or more targets, interleaved in rounds of random
+// order.
+//
+// This file has the command line of a probe, its test folders and its result.
 //
 // clang-format off
 //   FILE                          the result, written by rank 0 at the end
@@ -6,8 +13,6 @@
 //     folders.json                the folders of test files, for cleaning up after a crash
 //   DIR/weir-probe-ID/rank-R/     the test files of one rank on one target, removed at the end
 // clang-format on
-#include "workloads/probe.hpp"
-
 #include <fmt/format.h>
 #include <mpi.h>
 #include <sys/stat.h>

@@ -1,5 +1,4 @@
-#include "workloads/stream.hpp"
-
+// The synthetic workload: large and small transfers in IOR's patterns, through five interfaces.
 #include <fmt/format.h>
 
 #include <algorithm>
