@@ -2,8 +2,10 @@
 
 #include <stdio.h>  // NOLINT(modernize-deprecated-headers): ::rename is POSIX
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <filesystem>
 
 #include "system/file.hpp"
@@ -40,6 +42,15 @@ std::string committed_path(const std::string& path) {
 }
 
 std::string incomplete_path(const std::string& path) { return committed_path(path) + suffix; }
+
+std::string absolute_path(const std::string& path) {
+  if (path.starts_with('/')) return path;
+  std::string folder(PATH_MAX, '\0');
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): getcwd() is safe
+  if (::getcwd(folder.data(), folder.size()) == nullptr) return path;
+  folder.resize(folder.find('\0'));
+  return folder + "/" + path;
+}
 
 std::string folder_of(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();

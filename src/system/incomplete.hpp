@@ -40,5 +40,7 @@ Status sync_folder(const std::string& folder);
 // Makes the content of a file, or the entries of a folder, durable.
 Status sync_path(const std::string& path);
 [[nodiscard]] std::string folder_of(const std::string& path);
+// Returns the path by which a process in another folder finds the file.
+[[nodiscard]] std::string absolute_path(const std::string& path);
 
 }  // namespace weir::storage

@@ -56,6 +56,15 @@ Status SharedMemory::reserve(std::int64_t offset, std::int64_t bytes) const {
   return {};
 }
 
+void SharedMemory::map_pages(std::int64_t offset, std::int64_t bytes) const {
+#ifdef MADV_POPULATE_WRITE
+  (void)::madvise(data_ + offset, static_cast<std::size_t>(bytes), MADV_POPULATE_WRITE);
+#else
+  (void)offset;
+  (void)bytes;
+#endif
+}
+
 Status SharedMemory::make_read_only() const {
   if (::mprotect(data_, bytes_, PROT_READ) == 0) return {};
   return refused("mprotect", static_cast<std::int64_t>(bytes_), errno);

@@ -1,0 +1,272 @@
+#include "system/frame_socket.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "system/incomplete.hpp"
+#include "system/uninterrupted.hpp"
+
+namespace weir::storage {
+namespace {
+
+constexpr std::array<char, 4> magic = {'W', 'E', 'I', 'F'};
+
+struct FrameHead {
+  std::array<char, 4> magic;
+  std::uint32_t files;
+  std::uint32_t bytes;
+};
+
+// At most this many files that arrived wait for their frames.
+constexpr std::size_t most_passed = 64;
+constexpr std::size_t read_bytes = 64 << 10;
+constexpr int waiting_connections = 4096;
+
+Result<sockaddr_un> address_of(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.empty() || path.size() >= sizeof address.sun_path) {
+    return invalid_argument(
+        fmt::format("the path of a socket has 1 to {} bytes", sizeof address.sun_path - 1), path);
+  }
+  std::copy(path.begin(), path.end(), std::begin(address.sun_path));
+  return address;
+}
+
+Result<File> new_socket(const std::string& path) {
+  const int descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (descriptor < 0) return system_failure("socket", path, -1, errno);
+  return File::passed(descriptor, path, 0);
+}
+
+Status make_own_folder(const std::string& folder) {
+  if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
+    return system_failure("mkdir", folder, -1, errno);
+  }
+  struct stat about {};
+  if (::lstat(folder.c_str(), &about) != 0) return system_failure("lstat", folder, -1, errno);
+  const bool is_own = S_ISDIR(about.st_mode) && about.st_uid == ::geteuid() &&
+                      (about.st_mode & (S_IRWXG | S_IRWXO)) == 0;
+  if (is_own) return {};
+  return invalid_argument(
+      "the folder of a socket must belong to you alone: remove it, or chmod 700 it", folder);
+}
+
+}  // namespace
+
+std::string socket_folder() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread of Weir changes the environment
+  const char* const runtime = std::getenv("XDG_RUNTIME_DIR");
+  if (runtime != nullptr && *runtime == '/' && ::access(runtime, W_OK) == 0) {
+    return std::string(runtime) + "/weir";
+  }
+  return fmt::format("/tmp/weir-{}", ::geteuid());
+}
+
+Error FrameSocket::lost(int reason) const {
+  return system_failure("recv", file_.path(), -1, reason);
+}
+
+Status FrameSocket::check_user() const {
+  ucred other{};
+  socklen_t bytes = sizeof other;
+  if (::getsockopt(file_.descriptor(), SOL_SOCKET, SO_PEERCRED, &other, &bytes) != 0) {
+    return system_failure("getsockopt", file_.path(), -1, errno);
+  }
+  if (other.uid == ::geteuid()) return {};
+  return invalid_argument(
+      fmt::format("the process at the other end belongs to user {}, not to you", other.uid),
+      file_.path());
+}
+
+Result<FrameSocket> FrameSocket::connect(const std::string& path) {
+  const auto address = address_of(path);
+  if (!address) return address.error();
+  auto socket = new_socket(path);
+  if (!socket) return socket.error();
+  FrameSocket made(std::move(socket).value());
+  const auto* const name = reinterpret_cast<const sockaddr*>(&address.value());
+  const int answer =
+      uninterrupted([&] { return ::connect(made.descriptor(), name, sizeof(sockaddr_un)); });
+  if (answer != 0) return system_failure("connect", path, -1, errno);
+  if (Status ours = made.check_user(); !ours.ok()) return ours.error();
+  return made;
+}
+
+Status FrameSocket::send(std::span<const std::byte> payload, const File* passed) {
+  if (payload.size() > longest_payload) {
+    return invalid_argument(
+        fmt::format("a message of {} bytes is longer than {}", payload.size(), longest_payload),
+        file_.path());
+  }
+  Unsent one;
+  if (passed != nullptr) {
+    const int copy = ::fcntl(passed->descriptor(), F_DUPFD_CLOEXEC, 0);
+    if (copy < 0) return system_failure("fcntl", passed->path(), -1, errno);
+    one.passed = File::passed(copy, passed->path(), 0);
+  }
+  const FrameHead head{magic, passed != nullptr ? 1U : 0U,
+                       static_cast<std::uint32_t>(payload.size())};
+  one.bytes.resize(sizeof head + payload.size());
+  std::memcpy(one.bytes.data(), &head, sizeof head);
+  std::copy(payload.begin(), payload.end(),
+            one.bytes.begin() + static_cast<std::ptrdiff_t>(sizeof head));
+  unsent_.push_back(std::move(one));
+  return send_rest();
+}
+
+Status FrameSocket::send_rest() {
+  while (!unsent_.empty()) {
+    Unsent& one = unsent_.front();
+    iovec part{one.bytes.data() + one.sent, one.bytes.size() - one.sent};
+    alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    if (one.passed && one.sent == 0) {
+      message.msg_control = control.data();
+      message.msg_controllen = control.size();
+      cmsghdr* const rights = CMSG_FIRSTHDR(&message);
+      rights->cmsg_level = SOL_SOCKET;
+      rights->cmsg_type = SCM_RIGHTS;
+      rights->cmsg_len = CMSG_LEN(sizeof(int));
+      const int descriptor = one.passed->descriptor();
+      std::memcpy(CMSG_DATA(rights), &descriptor, sizeof descriptor);
+    }
+    const ssize_t sent =
+        uninterrupted([&] { return ::sendmsg(descriptor(), &message, MSG_NOSIGNAL); });
+    if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return {};
+    if (sent < 0) return system_failure("send", file_.path(), -1, errno);
+    one.sent += static_cast<std::size_t>(sent);
+    if (one.sent == one.bytes.size()) unsent_.pop_front();
+  }
+  return {};
+}
+
+Result<bool> FrameSocket::receive() {
+  const std::size_t before = received_.size();
+  received_.resize(before + read_bytes);
+  iovec part{received_.data() + before, read_bytes};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(most_passed * sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  const ssize_t got =
+      uninterrupted([&] { return ::recvmsg(descriptor(), &message, MSG_CMSG_CLOEXEC); });
+  const int reason = errno;
+  received_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  if (got < 0 && (reason == EAGAIN || reason == EWOULDBLOCK)) return false;
+  if (got < 0) return lost(reason);
+  for (cmsghdr* one = CMSG_FIRSTHDR(&message); one != nullptr; one = CMSG_NXTHDR(&message, one)) {
+    if (one->cmsg_level != SOL_SOCKET || one->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (one->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int descriptor = -1;
+      std::memcpy(&descriptor, CMSG_DATA(one) + i * sizeof(int), sizeof descriptor);
+      passed_.push_back(File::passed(descriptor, "", 0));
+    }
+  }
+  if (got == 0) return lost(ECONNRESET);
+  if (passed_.size() > most_passed) {
+    return Error(ErrorCode::corrupt, "too many open files were sent", file_.path());
+  }
+  return true;
+}
+
+Result<std::optional<Frame>> FrameSocket::next() {
+  for (;;) {
+    FrameHead head{};
+    if (received_.size() >= sizeof head) {
+      std::memcpy(&head, received_.data(), sizeof head);
+      if (head.magic != magic || head.files > 1 || head.bytes > longest_payload) {
+        return Error(ErrorCode::corrupt, "what was received is no message of Weir", file_.path());
+      }
+      const std::size_t whole = sizeof head + head.bytes;
+      if (received_.size() >= whole) {
+        Frame frame;
+        frame.payload.assign(received_.begin() + sizeof head,
+                             received_.begin() + static_cast<std::ptrdiff_t>(whole));
+        received_.erase(received_.begin(), received_.begin() + static_cast<std::ptrdiff_t>(whole));
+        if (head.files == 1) {
+          if (passed_.empty()) {
+            return Error(ErrorCode::corrupt, "a message lacks its open file", file_.path());
+          }
+          frame.passed = std::move(passed_.front());
+          passed_.pop_front();
+        }
+        return std::optional<Frame>(std::move(frame));
+      }
+    }
+    const auto more = receive();
+    if (!more) return more.error();
+    if (!more.value()) return std::optional<Frame>();
+  }
+}
+
+void FrameSocket::wait(int milliseconds) const {
+  pollfd one{descriptor(), static_cast<short>(has_rest() ? POLLIN | POLLOUT : POLLIN), 0};
+  (void)::poll(&one, 1, milliseconds);
+}
+
+Result<FrameListener> FrameListener::listen(const std::string& path) {
+  const auto address = address_of(path);
+  if (!address) return address.error();
+  if (Status made = make_own_folder(folder_of(path)); !made.ok()) return made.error();
+  const std::string lock_name = path + ".lock";
+  const int descriptor =
+      ::open(lock_name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
+  if (descriptor < 0) return system_failure("open", lock_name, -1, errno);
+  File lock = File::passed(descriptor, lock_name, 0);
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
+    return invalid_argument("another process listens at this socket already", path);
+  }
+  ::unlink(path.c_str());  // the name of a listener that was killed
+  auto socket = new_socket(path);
+  if (!socket) return socket.error();
+  const auto* const name = reinterpret_cast<const sockaddr*>(&address.value());
+  if (::bind(socket.value().descriptor(), name, sizeof(sockaddr_un)) != 0) {
+    return system_failure("bind", path, -1, errno);
+  }
+  if (::listen(socket.value().descriptor(), waiting_connections) != 0) {
+    return system_failure("listen", path, -1, errno);
+  }
+  return FrameListener(std::move(lock), std::move(socket).value());
+}
+
+FrameListener::FrameListener(FrameListener&& other) noexcept
+    : lock_(std::move(other.lock_)), socket_(std::move(other.socket_)) {
+  other.lock_.reset();
+  other.socket_.reset();
+}
+
+FrameListener::~FrameListener() {
+  if (socket_) ::unlink(socket_->path().c_str());
+}
+
+std::optional<FrameSocket> FrameListener::accept() const {
+  for (;;) {
+    const int descriptor = uninterrupted([&] {
+      return ::accept4(socket_->descriptor(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    });
+    if (descriptor < 0) return std::nullopt;
+    FrameSocket one(File::passed(descriptor, socket_->path(), 0));
+    if (one.check_user().ok()) return one;
+  }
+}
+
+}  // namespace weir::storage

@@ -1,0 +1,104 @@
+// A connection between two processes of one node and of one user, which carries frames: messages of
+// any length up to a limit, each with at most one open file.
+//
+// clang-format off
+//     frame     "WEIF", number of files that it passes, 0 or 1 (4), bytes (4), payload
+// clang-format on
+//
+// Frames arrive complete and in order. A process can send a frame and end at once: what it sent
+// still arrives. Neither side blocks inside send() and next(); both wait for a connection with
+// wait(), so that other work can go on meanwhile.
+//
+// The listener's socket lies in a folder that only its user may enter, and each side checks that
+// the other process belongs to the same user. Therefore no other user can connect or take the place
+// of the listener.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/status.hpp"
+#include "system/file.hpp"
+
+namespace weir::storage {
+
+struct Frame {
+  std::vector<std::byte> payload;
+  std::optional<File> passed;
+};
+
+class FrameSocket {
+ public:
+  // Longer frames are refused, by the sender and by the receiver.
+  static constexpr std::size_t longest_payload = std::size_t{64} << 20;
+
+  // Connects to the listener at `path`. Fails at once if there is none.
+  static Result<FrameSocket> connect(const std::string& path);
+
+  // Sends a frame, or keeps what the connection does not take yet for send_rest(). `passed` may be
+  // null; the other process gets its open file.
+  Status send(std::span<const std::byte> payload, const File* passed = nullptr);
+  [[nodiscard]] bool has_rest() const { return !unsent_.empty(); }
+  Status send_rest();
+
+  // Returns the next frame that has arrived completely, or nothing. Fails if the other side has
+  // closed the connection (`system_error` is ECONNRESET) or sent something else than frames.
+  Result<std::optional<Frame>> next();
+  // Waits until something has arrived, or something can be sent if has_rest(), or the time is over.
+  void wait(int milliseconds) const;
+
+  [[nodiscard]] int descriptor() const { return file_.descriptor(); }
+
+ private:
+  friend class FrameListener;
+  struct Unsent {
+    std::vector<std::byte> bytes;
+    std::size_t sent = 0;
+    std::optional<File> passed;
+  };
+
+  explicit FrameSocket(File file) : file_(std::move(file)) {}
+  [[nodiscard]] Status check_user() const;
+  // Takes what has arrived; false: nothing had.
+  Result<bool> receive();
+  [[nodiscard]] Error lost(int reason) const;
+
+  File file_;
+  std::deque<Unsent> unsent_;
+  std::vector<std::byte> received_;
+  std::deque<File> passed_;
+};
+
+// The side that others connect to. Only one process at a time listens at a path.
+class FrameListener {
+ public:
+  // Listens at `path`, whose folder is created if it is missing and must belong to this user alone.
+  // Fails with ErrorCode::invalid_argument if another process listens there.
+  static Result<FrameListener> listen(const std::string& path);
+  FrameListener(FrameListener&& other) noexcept;
+  FrameListener(const FrameListener&) = delete;
+  FrameListener& operator=(FrameListener&&) = delete;
+  FrameListener& operator=(const FrameListener&) = delete;
+  ~FrameListener();  // removes the socket's name
+
+  // Returns a new connection, or nothing if there is none. Connections of other users are dropped.
+  [[nodiscard]] std::optional<FrameSocket> accept() const;
+  [[nodiscard]] int descriptor() const { return socket_->descriptor(); }
+
+ private:
+  FrameListener(File lock, File socket) : lock_(std::move(lock)), socket_(std::move(socket)) {}
+
+  std::optional<File> lock_;
+  std::optional<File> socket_;
+};
+
+// Returns the folder for sockets of this user: $XDG_RUNTIME_DIR/weir, or /tmp/weir-UID.
+[[nodiscard]] std::string socket_folder();
+
+}  // namespace weir::storage
