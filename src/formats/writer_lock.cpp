@@ -129,8 +129,10 @@ void WriterLock::release() {
 void WriterLock::release(Held& held) {
   if (!held) return;
   struct stat about {};
-  if (::fstat(held->descriptor(), &about) == 0 && is_still_at(held->path(), about)) {
-    ::unlink(held->path().c_str());
+  const File& file = held->file;
+  if (!held->is_shared && ::fstat(file.descriptor(), &about) == 0 &&
+      is_still_at(file.path(), about)) {
+    ::unlink(file.path().c_str());
   }
   held.reset();
 }

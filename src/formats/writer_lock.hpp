@@ -36,13 +36,26 @@ class WriterLock {
   WriterLock& operator=(const WriterLock&) = delete;
   ~WriterLock() { release(); }
 
+  // Takes over a lock that another process passed as its open file, and shares from then on. The
+  // lock is held until both processes have released it.
+  static WriterLock adopt(File file) { return WriterLock(std::move(file)); }
+  // Returns the open file, to be passed to another process. Valid if is_held().
+  [[nodiscard]] const File& file() const { return (*file_)->file; }
+  // Leaves it to the process that adopted the lock to remove the lock's file.
+  void share() { (*file_)->is_shared = true; }
+
   [[nodiscard]] bool is_held() const { return file_ != nullptr && file_->has_value(); }
   void release();
 
  private:
   friend class WriterLocks;
-  using Held = std::optional<File>;  // nothing: it was released
-  explicit WriterLock(File file) : file_(std::make_shared<Held>(std::move(file))) {}
+  struct LockFile {
+    File file;
+    bool is_shared = false;
+  };
+  using Held = std::optional<LockFile>;  // nothing: it was released
+  explicit WriterLock(File file)
+      : file_(std::make_shared<Held>(LockFile{std::move(file), false})) {}
   static void release(Held& held);
 
   std::shared_ptr<Held> file_;
