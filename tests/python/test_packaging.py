@@ -49,7 +49,7 @@ def test_the_wheel_holds_the_package_and_the_program(wheel: Path) -> None:
     }
     assert package <= names
     scripts = {name for name in names if ".data/scripts/" in name}
-    assert {Path(name).name for name in scripts} == {"weir-bench"}
+    assert {Path(name).name for name in scripts} == {"weir-bench", "weir-stager"}
     data = {name.partition(".data/data/")[2] for name in names if ".data/data/" in name}
     assert data == {"libexec/weir/weir-hdf5-header"}
     libraries = {f"weir/_core/lib{name}.so.0" for name in ("weir", "weir_calls", "weir_files")}

@@ -1,0 +1,440 @@
+#include "stager/server.hpp"
+
+#include <fmt/format.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <condition_variable>
+#include <csignal>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "common/clock.hpp"
+#include "stager/session_files.hpp"
+#include "stager/stager.hpp"
+#include "system/frame_socket.hpp"
+#include "system/shared_memory.hpp"
+#include "system/uninterrupted.hpp"
+
+namespace weir::stager {
+namespace {
+
+constexpr std::int64_t second_ns = 1'000'000'000;
+constexpr std::int64_t least_blocks = 16;
+constexpr std::int64_t reserved_together = std::int64_t{64} << 20;
+// Events of epoll that are no connections.
+constexpr std::uint64_t listener_key = 0;
+constexpr std::uint64_t news_key = 1;
+constexpr std::uint64_t signal_key = 2;
+constexpr std::uint64_t first_client = 16;
+
+Result<storage::File> owned(int descriptor, const char* operation) {
+  if (descriptor < 0) return system_failure(operation, "", -1, errno);
+  return storage::File::passed(descriptor, "", 0);
+}
+
+// Events that other threads have for the thread of the state machine.
+class News {
+ public:
+  explicit News(storage::File event) : event_(std::move(event)) {}
+
+  void add(Event event) {
+    {
+      const std::lock_guard<std::mutex> guard(mutex_);
+      events_.push_back(std::move(event));
+    }
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written =
+        storage::uninterrupted([&] { return ::write(event_.descriptor(), &one, sizeof one); });
+  }
+  std::vector<Event> take() {
+    std::uint64_t count = 0;
+    [[maybe_unused]] const ssize_t got =
+        storage::uninterrupted([&] { return ::read(event_.descriptor(), &count, sizeof count); });
+    const std::lock_guard<std::mutex> guard(mutex_);
+    return std::exchange(events_, {});
+  }
+  [[nodiscard]] int descriptor() const { return event_.descriptor(); }
+
+ private:
+  storage::File event_;
+  std::mutex mutex_;
+  std::vector<Event> events_;
+};
+
+// Threads that execute jobs in the order in which they come.
+class Workers {
+ public:
+  explicit Workers(int count) {
+    for (int i = 0; i < count; ++i) {
+      threads_.emplace_back([this] { run(); });
+    }
+  }
+  Workers(const Workers&) = delete;
+  Workers& operator=(const Workers&) = delete;
+  ~Workers() {
+    {
+      const std::lock_guard<std::mutex> guard(mutex_);
+      is_ending_ = true;
+    }
+    changed_.notify_all();
+    for (std::thread& one : threads_) one.join();
+  }
+  void add(std::function<void()> job) {
+    {
+      const std::lock_guard<std::mutex> guard(mutex_);
+      jobs_.push_back(std::move(job));
+    }
+    changed_.notify_one();
+  }
+
+ private:
+  void run() {
+    for (;;) {
+      std::unique_lock<std::mutex> lock(mutex_);
+      changed_.wait(lock, [&] { return is_ending_ || !jobs_.empty(); });
+      if (jobs_.empty()) return;
+      const std::function<void()> job = std::move(jobs_.front());
+      jobs_.pop_front();
+      lock.unlock();
+      job();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> jobs_;
+  bool is_ending_ = false;
+  std::vector<std::thread> threads_;
+};
+
+class Server {
+ public:
+  Server(const ServerSettings& settings, storage::FrameListener listener,
+         storage::SharedMemory memory, storage::File epoll, storage::File signals,
+         std::unique_ptr<News> news, std::function<void(const std::string&)> say)
+      : settings_(settings),
+        blocks_(settings.memory_bytes / settings.block_bytes),
+        listener_(std::move(listener)),
+        memory_(std::move(memory)),
+        epoll_(std::move(epoll)),
+        signals_(std::move(signals)),
+        news_(std::move(news)),
+        say_(std::move(say)),
+        stager_({.blocks = blocks_,
+                 .block_bytes = settings.block_bytes,
+                 .name = fmt::format("{}:{}", ::getpid(), monotonic_ns())}),
+        workers_(settings.threads),
+        reserving_([this] { reserve(); }) {}
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  ~Server() {
+    {
+      const std::lock_guard<std::mutex> guard(reserve_mutex_);
+      is_ending_ = true;
+    }
+    reserve_changed_.notify_all();
+    reserving_.join();
+  }
+
+  Status run() {
+    for (const auto& [descriptor, key] :
+         {std::pair(listener_->descriptor(), listener_key),
+          std::pair(news_->descriptor(), news_key), std::pair(signals_.descriptor(), signal_key)}) {
+      if (Status watched = watch(descriptor, key, EPOLLIN, EPOLL_CTL_ADD); !watched.ok()) {
+        return watched;
+      }
+    }
+    std::int64_t ticked_ns = monotonic_ns();
+    std::int64_t worked_ns = ticked_ns;
+    while (!has_ended_) {
+      std::array<epoll_event, 64> events{};
+      const int count = storage::uninterrupted([&] {
+        return ::epoll_wait(epoll_.descriptor(), events.data(), static_cast<int>(events.size()),
+                            500);
+      });
+      for (int i = 0; i < count; ++i) look_at(events.at(static_cast<std::size_t>(i)));
+      const std::int64_t now_ns = monotonic_ns();
+      if (now_ns - ticked_ns >= second_ns) {
+        ticked_ns = now_ns;
+        handle(Tick{});
+        std::vector<SessionId> due;
+        std::swap(due, retries_);
+        for (const SessionId session : due) handle(RetryDue{session});
+      }
+      if (!stager_.is_idle() || !clients_.empty()) worked_ns = now_ns;
+      const bool is_over = settings_.idle_seconds > 0 &&
+                           static_cast<double>(now_ns - worked_ns) > settings_.idle_seconds * 1e9;
+      if (is_over) has_ended_ = true;
+    }
+    // Whoever waits for the end of this stager sees its connection end, and then finds no socket.
+    listener_.reset();
+    return {};
+  }
+
+ private:
+  struct Client {
+    explicit Client(storage::FrameSocket connection) : socket(std::move(connection)) {}
+    storage::FrameSocket socket;
+    std::uint32_t watched = EPOLLIN;
+  };
+
+  Status watch(int descriptor, std::uint64_t key, std::uint32_t what, int operation) const {
+    epoll_event event{};
+    event.events = what;
+    event.data.u64 = key;
+    if (::epoll_ctl(epoll_.descriptor(), operation, descriptor, &event) == 0) return {};
+    return system_failure("epoll_ctl", settings_.socket, -1, errno);
+  }
+
+  // Runs in a thread of its own: the stager takes no more memory than programs need.
+  void reserve() {
+    const std::int64_t step = reserved_blocks();
+    for (std::int64_t first = 0; first < blocks_; first += step) {
+      {
+        std::unique_lock<std::mutex> lock(reserve_mutex_);
+        reserve_changed_.wait(lock, [&] { return is_ending_ || needs_more_; });
+        if (is_ending_) return;
+        needs_more_ = false;
+      }
+      const std::int64_t count = std::min(step, blocks_ - first);
+      Status reserved =
+          memory_.reserve(first * settings_.block_bytes, count * settings_.block_bytes);
+      if (!reserved.ok()) {
+        say_(fmt::format("only {} of {} MiB of memory could be had: {}",
+                         first * settings_.block_bytes >> 20, settings_.memory_bytes >> 20,
+                         reserved.error().text()));
+        news_->add(NoMoreBlocks{});
+        return;
+      }
+      news_->add(BlocksReady{count});
+    }
+  }
+
+  void look_at(const epoll_event& event) {
+    if (event.data.u64 == listener_key) {
+      while (auto socket = listener_->accept()) accept(std::move(*socket));
+    } else if (event.data.u64 == news_key) {
+      for (const Event& one : news_->take()) handle(one);
+    } else if (event.data.u64 == signal_key) {
+      signalfd_siginfo info{};
+      [[maybe_unused]] const ssize_t got =
+          storage::uninterrupted([&] { return ::read(signals_.descriptor(), &info, sizeof info); });
+      say_("told to stop by a signal: ends when everything is stored");
+      handle(Stopping{});
+    } else {
+      look_at_client(event.data.u64);
+    }
+  }
+
+  void accept(storage::FrameSocket socket) {
+    const ClientId client = next_client_++;
+    if (!watch(socket.descriptor(), client, EPOLLIN, EPOLL_CTL_ADD).ok()) return;
+    clients_.try_emplace(client, std::move(socket));
+    handle(Connected{client});
+  }
+
+  void look_at_client(ClientId client) {
+    for (;;) {
+      const auto found = clients_.find(client);
+      if (found == clients_.end()) return;
+      if (Status sent = found->second.socket.send_rest(); !sent.ok()) {
+        drop(client);
+        return;
+      }
+      auto frame = found->second.socket.next();
+      if (!frame) {
+        if (frame.error().code == ErrorCode::corrupt) say_(frame.error().text());
+        drop(client);
+        return;
+      }
+      if (!frame.value()) break;
+      take(client, std::move(*frame.value()));
+    }
+    watch_rest(client);
+  }
+
+  void take(ClientId client, storage::Frame frame) {
+    auto message = transport::parse(frame.payload);
+    if (!message) {
+      say_(message.error().text());
+      (void)reply(client, transport::Refused{message.error().message});
+      drop(client);
+      return;
+    }
+    Received received{.client = client, .message = std::move(message).value()};
+    passed_ = std::move(frame.passed);
+    const auto* const parcel = std::get_if<transport::Parcel>(&received.message);
+    if (parcel != nullptr && parcel->block >= 0 && parcel->block < blocks_) {
+      received.extents =
+          transport::extents_of({memory_.data() + parcel->block * settings_.block_bytes,
+                                 static_cast<std::size_t>(settings_.block_bytes)},
+                                parcel->extents);
+    }
+    handle(received);
+  }
+
+  [[nodiscard]] std::int64_t reserved_blocks() const {
+    return std::max<std::int64_t>(1, reserved_together / settings_.block_bytes);
+  }
+
+  void handle(const Event& event) {
+    for (Action& action : stager_.handle(event)) {
+      std::visit([&](auto& one) { carry_out(one); }, action);
+    }
+    if (!stager_.needs_more_blocks(reserved_blocks())) return;
+    {
+      const std::lock_guard<std::mutex> guard(reserve_mutex_);
+      needs_more_ = true;
+    }
+    reserve_changed_.notify_all();
+  }
+
+  Status reply(ClientId client, const transport::Message& message) {
+    const auto found = clients_.find(client);
+    if (found == clients_.end()) return {};
+    const bool passes = std::holds_alternative<transport::Welcome>(message);
+    Status sent =
+        found->second.socket.send(transport::encode(message), passes ? &memory_.file() : nullptr);
+    watch_rest(client);
+    return sent;
+  }
+
+  void carry_out(Send& action) {
+    // A rank that is gone is noticed when its connection is looked at.
+    (void)reply(action.client, action.message);
+  }
+  void carry_out(Disconnect& action) {
+    const auto found = clients_.find(action.client);
+    if (found != clients_.end()) clients_.erase(found);
+  }
+  void carry_out(Write& action) { execute(std::move(action)); }
+  void carry_out(Commit& action) { execute(std::move(action)); }
+  void carry_out(KeepLock& action) {
+    if (!passed_) return;  // the file system of the file has no locks
+    passed_->renamed(storage::lock_path(action.path));
+    files_of(action.session)
+        .keep_lock(action.path, storage::WriterLock::adopt(std::move(*passed_)));
+    passed_.reset();
+  }
+  void carry_out(Unlock& action) { files_of(action.session).release_lock(action.path); }
+  void carry_out(RetryLater& action) {
+    if (told_of_space_ != action.session) {
+      say_(
+          "a file system has no space left, or a quota is used up: what was accepted is kept and "
+          "tried again every second");
+      told_of_space_ = action.session;
+    }
+    retries_.push_back(action.session);
+  }
+  void carry_out(Forget& action) { files_.erase(action.session); }
+  void carry_out(End& /*action*/) { has_ended_ = true; }
+
+  SessionFiles& files_of(SessionId session) {
+    std::shared_ptr<SessionFiles>& files = files_[session];
+    if (files == nullptr) {
+      const std::span<std::byte> memory(memory_.data(),
+                                        static_cast<std::size_t>(blocks_ * settings_.block_bytes));
+      files = std::make_shared<SessionFiles>(memory, settings_.block_bytes);
+    }
+    return *files;
+  }
+
+  template <typename Job>
+  void execute(Job job) {
+    (void)files_of(job.session);
+    std::shared_ptr<SessionFiles> files = files_.at(job.session);
+    workers_.add([files = std::move(files), given = std::move(job), this] {
+      Status done = files->execute(given);
+      if (!done.ok()) say_(done.error().text());
+      news_->add(JobEnded{given.job, std::move(done)});
+    });
+  }
+
+  void watch_rest(ClientId client) {
+    const auto found = clients_.find(client);
+    if (found == clients_.end()) return;
+    const std::uint32_t wanted = found->second.socket.has_rest() ? std::uint32_t{EPOLLIN | EPOLLOUT}
+                                                                 : std::uint32_t{EPOLLIN};
+    if (wanted == found->second.watched) return;
+    if (watch(found->second.socket.descriptor(), client, wanted, EPOLL_CTL_MOD).ok()) {
+      found->second.watched = wanted;
+    }
+  }
+
+  void drop(ClientId client) {
+    clients_.erase(client);
+    handle(Disconnected{client});
+  }
+
+  ServerSettings settings_;
+  std::int64_t blocks_;
+  std::optional<storage::FrameListener> listener_;
+  storage::SharedMemory memory_;
+  storage::File epoll_;
+  storage::File signals_;
+  std::unique_ptr<News> news_;
+  std::function<void(const std::string&)> say_;
+  Stager stager_;
+  std::map<ClientId, Client> clients_;
+  ClientId next_client_ = first_client;
+  std::optional<storage::File> passed_;  // with the message that is handled
+  std::map<SessionId, std::shared_ptr<SessionFiles>> files_;
+  std::vector<SessionId> retries_;
+  SessionId told_of_space_ = 0;
+  bool has_ended_ = false;
+  std::mutex reserve_mutex_;
+  std::condition_variable reserve_changed_;
+  bool needs_more_ = true;
+  bool is_ending_ = false;
+  Workers workers_;
+  std::thread reserving_;
+};
+
+}  // namespace
+
+Status serve(const ServerSettings& settings, const std::function<void()>& ready,
+             const std::function<void(const std::string&)>& say) {
+  if (settings.block_bytes < 4096 || settings.memory_bytes / settings.block_bytes < least_blocks) {
+    return invalid_argument(fmt::format("a stager needs memory for {} blocks of {} bytes",
+                                        least_blocks, settings.block_bytes));
+  }
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int one : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, one);
+  if (const int reason = ::pthread_sigmask(SIG_BLOCK, &signals, nullptr); reason != 0) {
+    return system_failure("pthread_sigmask", "", -1, reason);
+  }
+  // A file that may grow no further is an error of the write.
+  (void)std::signal(SIGXFSZ, SIG_IGN);  // NOLINT(concurrency-mt-unsafe): before threads start
+  auto listener = storage::FrameListener::listen(settings.socket);
+  if (!listener) return listener.error();
+  auto memory = storage::SharedMemory::create(settings.memory_bytes / settings.block_bytes *
+                                              settings.block_bytes);
+  if (!memory) return memory.error();
+  auto epoll = owned(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1");
+  if (!epoll) return epoll.error();
+  auto signal = owned(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK), "signalfd");
+  if (!signal) return signal.error();
+  auto event = owned(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd");
+  if (!event) return event.error();
+  Server server(settings, std::move(listener).value(), std::move(memory).value(),
+                std::move(epoll).value(), std::move(signal).value(),
+                std::make_unique<News>(std::move(event).value()), say);
+  ready();
+  return server.run();
+}
+
+}  // namespace weir::stager

@@ -1,0 +1,28 @@
+// Runs a stager: connects the state machine (stager.hpp) with sockets, memory, files and the clock.
+//
+// One thread handles connections and the state machine. Others execute jobs, and reserve the memory
+// while the stager is already at work.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "common/status.hpp"
+
+namespace weir::stager {
+
+struct ServerSettings {
+  std::string socket;             // path
+  std::int64_t memory_bytes = 0;  // of all blocks; at least 16 blocks
+  std::int64_t block_bytes = std::int64_t{1} << 20;
+  int threads = 4;          // that execute jobs (003_…, section 5.2.1: four are best)
+  double idle_seconds = 0;  // the stager ends after so long without work; 0: it stays
+};
+
+// Serves until it is told to stop. `ready` is called when programs can connect; `say` gets lines
+// for people.
+[[nodiscard]] Status serve(const ServerSettings& settings, const std::function<void()>& ready,
+                           const std::function<void(const std::string&)>& say);
+
+}  // namespace weir::stager

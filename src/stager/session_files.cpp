@@ -1,0 +1,135 @@
+#include "stager/session_files.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "checksums/sums_file.hpp"
+#include "formats/header_update.hpp"
+#include "system/moved_all.hpp"
+
+namespace weir::stager {
+namespace {
+
+// Memory of one call: ranges, and slices of all of them.
+constexpr std::size_t most_slices = 1 << 16;
+
+bool overlap(std::span<const BlockExtent> sorted) {
+  return std::adjacent_find(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
+           return a.offset + a.bytes > b.offset;
+         }) != sorted.end();
+}
+
+}  // namespace
+
+SessionFiles::SessionFiles(std::span<std::byte> memory, std::int64_t block_bytes)
+    : memory_(memory), block_bytes_(block_bytes), files_(storage::make_background_engine()) {}
+
+Status SessionFiles::execute(const Write& job) {
+  std::vector<std::vector<BlockExtent>> by_file(job.files.size());
+  for (const BlockExtent& extent : job.extents) by_file[extent.file].push_back(extent);
+  for (std::size_t file = 0; file < by_file.size(); ++file) {
+    if (Status written = write_file(job.files[file], by_file[file]); !written.ok()) return written;
+  }
+  return {};
+}
+
+Status SessionFiles::write_file(const transport::NameFile& named,
+                                std::span<const BlockExtent> extents) {
+  storage::Opening opening;
+  opening.write = true;
+  opening.bytes_when_made = named.bytes_when_made;
+  opening.known = named.known ? &*named.known : nullptr;
+  const auto file = files_.get(named.path, opening);
+  if (!file) return file.error();
+  written_.insert(named.path);
+  files_.written(named.path, storage::DataFileCache::Closing::leaves_to_sync);
+  std::vector<BlockExtent> sorted(extents.begin(), extents.end());
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const auto& a, const auto& b) { return a.offset < b.offset; });
+  if (!overlap(sorted)) return write_ranges(*file.value(), sorted);
+  // What was written twice keeps its order.
+  for (const BlockExtent& extent : extents) {
+    if (Status one = write_ranges(*file.value(), {&extent, 1}); !one.ok()) return one;
+  }
+  return {};
+}
+
+// The extents ascend and do not overlap. Those that follow each other in the file are one range.
+Status SessionFiles::write_ranges(storage::EngineFile& file, std::span<const BlockExtent> extents) {
+  while (!extents.empty()) {
+    const std::size_t count = std::min(extents.size(), most_slices);
+    std::vector<storage::Slice> slices;
+    slices.reserve(count);
+    std::vector<storage::FileRange> ranges;
+    std::int64_t end = -1;
+    std::int64_t bytes = 0;
+    std::size_t first = 0;
+    const auto end_range = [&] {
+      if (!ranges.empty()) {
+        ranges.back().slices = std::span<const storage::Slice>(slices).subspan(first);
+      }
+      first = slices.size();
+    };
+    for (const BlockExtent& one : extents.first(count)) {
+      if (one.offset != end) {
+        end_range();
+        ranges.push_back({&file, one.offset, {}});
+      }
+      std::byte* const data =
+          memory_.data() + static_cast<std::ptrdiff_t>(one.block * block_bytes_ + one.at);
+      slices.push_back({data, one.bytes});
+      end = one.offset + one.bytes;
+      bytes += one.bytes;
+    }
+    end_range();
+    storage::FileTraffic traffic;
+    Status written = files_.engine().write(ranges, traffic);
+    if (written.ok()) {
+      written = storage::moved_all(bytes, traffic.moved, file.path(), extents.front().offset);
+    }
+    if (!written.ok()) return written;
+    extents = extents.subspan(count);
+  }
+  return {};
+}
+
+Status SessionFiles::execute(const Commit& job) {
+  const transport::CommitStep& step = job.step;
+  const bool is_durable = step.durability != storage::StepDurability::none;
+  if (is_durable && !written_.empty()) {
+    const std::vector<std::string> paths(written_.begin(), written_.end());
+    if (Status synced = files_.sync(paths); !synced.ok()) {
+      // The system drops data that it could not store, so this is not repeated when there is space.
+      Error lost = synced.error();
+      lost.message += ": data of the step are lost";
+      lost.system_error = 0;
+      return lost;
+    }
+  }
+  // Files may get other names, and other files their names.
+  for (const std::string& path : written_) {
+    if (Status closed = files_.close(path); !closed.ok()) return closed;
+  }
+  written_.clear();
+  if (Status done = storage::commit(step.path, step.update, step.durability); !done.ok()) {
+    return done;
+  }
+  // The step is committed even if renaming fails; its checksums are then unknown.
+  if (step.names_sums) {
+    (void)storage::rename_sums(storage::incomplete_sums_path(step.path),
+                               storage::sums_path(step.path), step.durability);
+  }
+  return {};
+}
+
+void SessionFiles::keep_lock(const std::string& path, storage::WriterLock lock) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  locks_.insert_or_assign(path, std::move(lock));
+}
+
+void SessionFiles::release_lock(const std::string& path) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  locks_.erase(path);
+}
+
+}  // namespace weir::stager

@@ -1,0 +1,46 @@
+// The files of one session on a stager: executes its jobs, one at a time.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/status.hpp"
+#include "engines/open_files.hpp"
+#include "formats/writer_lock.hpp"
+#include "stager/stager.hpp"
+
+namespace weir::stager {
+
+class SessionFiles {
+ public:
+  // `memory`: all blocks of the stager, each of `block_bytes`.
+  SessionFiles(std::span<std::byte> memory, std::int64_t block_bytes);
+
+  // Write the bytes, and end a step: make durable what was written, and change the header of the
+  // file. One thread at a time calls these functions.
+  [[nodiscard]] Status execute(const Write& job);
+  [[nodiscard]] Status execute(const Commit& job);
+
+  // Keeps a lock until it is released. Called by any thread.
+  void keep_lock(const std::string& path, storage::WriterLock lock);
+  void release_lock(const std::string& path);
+
+ private:
+  Status write_file(const transport::NameFile& named, std::span<const BlockExtent> extents);
+  Status write_ranges(storage::EngineFile& file, std::span<const BlockExtent> extents);
+
+  std::span<std::byte> memory_;
+  std::int64_t block_bytes_;
+  storage::OpenFiles files_;
+  std::set<std::string> written_;  // paths, since the last commit
+  std::mutex mutex_;               // for locks_
+  std::map<std::string, storage::WriterLock> locks_;
+};
+
+}  // namespace weir::stager

@@ -1,0 +1,515 @@
+#include "stager/stager.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <unordered_map>
+
+namespace weir::stager {
+namespace {
+
+// What storage may have again later.
+bool is_want_of_space(const Status& status) {
+  return !status.ok() &&
+         (status.error().system_error == ENOSPC || status.error().system_error == EDQUOT);
+}
+
+}  // namespace
+
+Stager::Stager(const StagerSettings& settings) : settings_(settings) {}
+
+std::vector<Action> Stager::handle(const Event& event) {
+  actions_.clear();
+  std::visit([&](const auto& one) { take(one); }, event);
+  if (is_stopping_ && sessions_.empty() && !has_ended_) {
+    has_ended_ = true;
+    actions_.emplace_back(End{});
+  }
+  return std::move(actions_);
+}
+
+void Stager::send(ClientId client, transport::Message message) {
+  actions_.emplace_back(Send{client, std::move(message)});
+}
+
+void Stager::refuse(ClientId client, std::string reason) {
+  send(client, transport::Refused{std::move(reason)});
+  actions_.emplace_back(Disconnect{client});
+  remove(client);
+}
+
+void Stager::take(const BlocksReady& event) {
+  // The block that becomes free last is given next, since the processor may have it in its cache.
+  std::vector<std::int64_t> all;
+  for (std::int64_t i = event.blocks; i > 0; --i) all.push_back(ready_ + i - 1);
+  free_.insert(free_.begin(), all.begin(), all.end());
+  ready_ += event.blocks;
+  grant();
+  if (is_short_of_blocks()) advance_all();
+}
+
+void Stager::take(const NoMoreBlocks& /*event*/) {
+  settings_.blocks = ready_;
+  if (is_short_of_blocks()) advance_all();
+}
+
+void Stager::take(const Stopping& /*event*/) { is_stopping_ = true; }
+
+// ---- Connections
+// ----------------------------------------------------------------------------------
+
+void Stager::take(const Connected& event) { clients_.try_emplace(event.client); }
+
+void Stager::take(const Disconnected& event) { remove(event.client); }
+
+void Stager::remove(ClientId client) {
+  const auto found = clients_.find(client);
+  if (found == clients_.end()) return;
+  const SessionId number = found->second.session;
+  for (const std::int64_t block : found->second.granted) free_block(block);
+  std::erase(wanting_, client);
+  clients_.erase(found);
+  const auto session = sessions_.find(number);
+  if (session != sessions_.end()) {
+    Session& left = session->second;
+    left.clients.erase(client);
+    std::erase_if(left.waiting, [&](const auto& one) { return one.first == client; });
+    if (left.clients.empty()) drop_unfinished(left);
+    advance(number, left);
+    end_if_over(number);
+  }
+  grant();
+}
+
+// Called when no rank of the session is left. What is in a job stays until the job has ended.
+void Stager::drop_unfinished(Session& session) {
+  while (session.queue.size() > session.in_job) {
+    Item& last = session.queue.back();
+    if (const auto* const parcel = std::get_if<ParcelItem>(&last)) {
+      free_block(parcel->block);
+    } else if (std::holds_alternative<DrainItem>(last)) {
+      --session.urgent;
+    } else {
+      return;
+    }
+    session.queue.pop_back();
+  }
+}
+
+void Stager::end_if_over(SessionId number) {
+  const auto found = sessions_.find(number);
+  if (found == sessions_.end()) return;
+  const Session& session = found->second;
+  if (!session.clients.empty() || !session.queue.empty() || session.job != 0) return;
+  by_name_.erase(session.name);
+  sessions_.erase(found);
+  actions_.emplace_back(Forget{number});
+}
+
+// ---- Messages
+// -------------------------------------------------------------------------------------
+
+void Stager::take(const Received& event) {
+  const auto found = clients_.find(event.client);
+  if (found == clients_.end()) return;  // it was refused, and has not noticed yet
+  using namespace transport;
+  const bool needs_session = !std::holds_alternative<Hello>(event.message) &&
+                             !std::holds_alternative<AskReport>(event.message) &&
+                             !std::holds_alternative<Stop>(event.message);
+  if (needs_session && found->second.session == 0) {
+    refuse(event.client, "the first message was no Hello");
+    return;
+  }
+  if (const auto* const parcel = std::get_if<Parcel>(&event.message)) {
+    take_parcel(event, *parcel);
+    return;
+  }
+  std::visit([&](const auto& one) { take(event.client, one); }, event.message);
+}
+
+template <typename Other>
+void Stager::take(ClientId client, const Other& /*message*/) {
+  refuse(client, "a message that only a stager sends");
+}
+
+void Stager::take(ClientId client, const transport::LockFile& message) {
+  actions_.emplace_back(KeepLock{clients_.at(client).session, message.path});
+}
+
+void Stager::take(ClientId number, const transport::Hello& message) {
+  Client& client = clients_.at(number);
+  if (client.session != 0) {
+    refuse(number, "a second Hello");
+    return;
+  }
+  if (is_stopping_) {
+    refuse(number, "the stager was told to stop, and takes no more sessions");
+    return;
+  }
+  const auto before = by_name_.find(message.session);
+  if (before != by_name_.end() && sessions_.at(before->second).clients.empty()) {
+    refuse(number, "all ranks of the session have left: open a new one");
+    return;
+  }
+  const auto [known, is_new] = by_name_.try_emplace(message.session, last_session_ + 1);
+  if (is_new) ++last_session_;
+  client.session = known->second;
+  Session& session = sessions_[client.session];
+  if (is_new) {
+    session.name = message.session;
+    session.program = message.program;
+  }
+  session.clients.insert(number);
+  send(number, transport::Welcome{settings_.blocks, settings_.block_bytes, settings_.name});
+}
+
+void Stager::take(ClientId client, const transport::NameFile& message) {
+  auto& files = clients_.at(client).files;
+  const bool is_new =
+      files.try_emplace(message.file, std::make_shared<const transport::NameFile>(message)).second;
+  if (!is_new) refuse(client, "a file's number was used twice");
+}
+
+void Stager::take(ClientId client, const transport::ForgetFile& message) {
+  clients_.at(client).files.erase(message.file);
+}
+
+void Stager::take(ClientId number, const transport::Reserve& message) {
+  Client& client = clients_.at(number);
+  if (message.blocks < 1 || client.wanted > 0) {
+    refuse(number, "an impossible number of blocks was asked for");
+    return;
+  }
+  client.wanted = message.blocks;
+  wanting_.push_back(number);
+  grant();
+  if (is_short_of_blocks()) advance_all();
+}
+
+// Gives blocks to the ranks that wait for them, the longest waiting first. A rank gets what there
+// is: with less than it wanted it can go on.
+void Stager::grant() {
+  while (!wanting_.empty() && !free_.empty()) {
+    const ClientId number = wanting_.front();
+    wanting_.pop_front();
+    Client& client = clients_.at(number);
+    transport::Granted granted;
+    while (client.wanted > 0 && !free_.empty()) {
+      granted.blocks.push_back(free_.back());
+      client.granted.insert(free_.back());
+      free_.pop_back();
+      --client.wanted;
+    }
+    client.wanted = 0;
+    send(number, std::move(granted));
+  }
+}
+
+void Stager::free_block(std::int64_t block) { free_.push_back(block); }
+
+void Stager::take_parcel(const Received& event, const transport::Parcel& parcel) {
+  Client& client = clients_.at(event.client);
+  if (client.granted.erase(parcel.block) == 0) {
+    refuse(event.client, "a block was handed over that was not granted");
+    return;
+  }
+  ParcelItem item{.block = parcel.block, .bytes = 0, .files = {}, .extents = {}};
+  std::unordered_map<std::uint64_t, std::size_t> indices;
+  std::string problem;
+  if (!event.extents) {
+    problem = event.extents.error().message;
+  } else {
+    item.extents = event.extents.value();
+  }
+  for (transport::ParcelExtent& extent : item.extents) {
+    const auto named = client.files.find(extent.file);
+    if (named == client.files.end()) {
+      problem = "a parcel has bytes for a file that was not named";
+      break;
+    }
+    const auto [index, is_new] = indices.try_emplace(extent.file, item.files.size());
+    if (is_new) item.files.push_back(named->second);
+    extent.file = index->second;
+    item.bytes += extent.bytes;
+  }
+  if (!problem.empty()) {
+    free_block(parcel.block);
+    refuse(event.client, std::move(problem));
+    return;
+  }
+  Session& session = sessions_.at(client.session);
+  if (!session.failure.ok()) {
+    free_block(parcel.block);
+    grant();
+    return;
+  }
+  session.queue.emplace_back(std::move(item));
+  if (is_short_of_blocks()) advance(client.session, session);
+}
+
+void Stager::take(ClientId number, const transport::Flush& /*message*/) {
+  Client& client = clients_.at(number);
+  for (const std::int64_t block : client.granted) free_block(block);
+  client.granted.clear();
+  send(number, transport::Flushed{{sessions_.at(client.session).failure}});
+  grant();
+}
+
+void Stager::take(ClientId number, const transport::CommitStep& message) {
+  const SessionId session_number = clients_.at(number).session;
+  Session& session = sessions_.at(session_number);
+  const std::uint64_t ticket = ++session.tickets;
+  send(number, transport::Accepted{ticket});
+  if (!session.failure.ok()) return;
+  session.queue.emplace_back(CommitItem{ticket, message});
+  ++session.urgent;
+  advance(session_number, session);
+}
+
+void Stager::take(ClientId number, const transport::UnlockFile& message) {
+  const SessionId session_number = clients_.at(number).session;
+  Session& session = sessions_.at(session_number);
+  const std::uint64_t ticket = ++session.tickets;
+  send(number, transport::Accepted{ticket});
+  if (!session.failure.ok()) {
+    actions_.emplace_back(Unlock{session_number, message.path});
+    return;
+  }
+  session.queue.emplace_back(UnlockItem{ticket, message.path});
+  ++session.urgent;
+  advance(session_number, session);
+}
+
+Status Stager::result_of(const Session& session, std::uint64_t ticket) {
+  return ticket <= session.done ? Status() : session.failure;
+}
+
+void Stager::take(ClientId number, const transport::Await& message) {
+  Session& session = sessions_.at(clients_.at(number).session);
+  if (message.ticket == 0 || message.ticket > session.tickets) {
+    refuse(number, "a ticket that was not given");
+    return;
+  }
+  if (message.ticket <= session.done || !session.failure.ok()) {
+    send(number, transport::Stored{message.ticket, {result_of(session, message.ticket)}});
+    return;
+  }
+  session.waiting.emplace_back(number, message.ticket);
+}
+
+void Stager::take(ClientId number, const transport::Drain& /*message*/) {
+  Client& client = clients_.at(number);
+  Session& session = sessions_.at(client.session);
+  if (!session.failure.ok()) {
+    send(number, transport::Drained{{session.failure}});
+    return;
+  }
+  client.drains = true;
+  session.queue.emplace_back(DrainItem{number});
+  ++session.urgent;
+  advance(client.session, session);
+}
+
+void Stager::take(ClientId client, const transport::Goodbye& /*message*/) {
+  actions_.emplace_back(Disconnect{client});
+  remove(client);
+}
+
+void Stager::take(ClientId client, const transport::AskReport& /*message*/) {
+  send(client, transport::Report{report()});
+}
+
+void Stager::take(ClientId client, const transport::Stop& /*message*/) {
+  is_stopping_ = true;
+  send(client, transport::Report{report()});
+}
+
+// ---- Jobs
+// -----------------------------------------------------------------------------------------
+
+void Stager::advance_all() {
+  for (auto& [number, session] : sessions_) advance(number, session);
+}
+
+void Stager::advance(SessionId number, Session& session) {
+  if (session.job != 0 || !session.failure.ok()) return;
+  while (!session.queue.empty() && (session.urgent > 0 || is_short_of_blocks())) {
+    Item& first = session.queue.front();
+    if (std::holds_alternative<ParcelItem>(first)) {
+      write_parcels(number, session);
+      return;
+    }
+    if (const auto* const commit = std::get_if<CommitItem>(&first)) {
+      session.job = ++last_job_;
+      session.in_job = 1;
+      actions_.emplace_back(Commit{session.job, number, commit->step});
+      return;
+    }
+    if (const auto* const unlock = std::get_if<UnlockItem>(&first)) {
+      actions_.emplace_back(Unlock{number, unlock->path});
+      end_ticket(session, unlock->ticket);
+    } else {
+      const ClientId client = std::get<DrainItem>(first).client;
+      const auto found = clients_.find(client);
+      if (found != clients_.end()) {
+        found->second.drains = false;
+        send(client, transport::Drained{});
+      }
+    }
+    session.queue.pop_front();
+    --session.urgent;
+  }
+}
+
+void Stager::write_parcels(SessionId number, Session& session) {
+  session.job = ++last_job_;
+  session.in_job = 0;
+  Write write{.job = session.job, .session = number, .files = {}, .extents = {}};
+  std::unordered_map<const transport::NameFile*, std::size_t> indices;
+  std::int64_t bytes = 0;
+  for (const Item& item : session.queue) {
+    const auto* const parcel = std::get_if<ParcelItem>(&item);
+    if (parcel == nullptr || (bytes > 0 && bytes + parcel->bytes > settings_.most_written_together))
+      break;
+    std::int64_t at = 0;
+    for (const transport::ParcelExtent& extent : parcel->extents) {
+      const transport::NameFile* const named = parcel->files[extent.file].get();
+      const auto [index, is_new] = indices.try_emplace(named, write.files.size());
+      if (is_new) write.files.push_back(*named);
+      write.extents.push_back({parcel->block, at, extent.bytes, index->second, extent.offset});
+      at += extent.bytes;
+    }
+    bytes += parcel->bytes;
+    ++session.in_job;
+  }
+  actions_.emplace_back(std::move(write));
+}
+
+void Stager::take(const JobEnded& event) {
+  const auto found = std::find_if(sessions_.begin(), sessions_.end(),
+                                  [&](const auto& one) { return one.second.job == event.job; });
+  if (found == sessions_.end()) return;
+  const SessionId number = found->first;
+  Session& session = found->second;
+  if (is_want_of_space(event.status)) {
+    session.waits_for_space = true;
+    actions_.emplace_back(RetryLater{number});
+    return;  // the job counts as under way
+  }
+  session.waits_for_space = false;
+  session.job = 0;
+  if (!event.status.ok()) {
+    fail(session, event.status);
+  } else {
+    for (; session.in_job > 0; --session.in_job) {
+      const Item& first = session.queue.front();
+      if (const auto* const parcel = std::get_if<ParcelItem>(&first)) {
+        session.written += parcel->bytes;
+        free_block(parcel->block);
+      } else {
+        end_ticket(session, std::get<CommitItem>(first).ticket);
+        --session.urgent;
+      }
+      session.queue.pop_front();
+    }
+    if (session.clients.empty()) drop_unfinished(session);
+    grant();
+    advance(number, session);
+  }
+  grant();
+  end_if_over(number);
+}
+
+void Stager::take(const RetryDue& event) {
+  const auto found = sessions_.find(event.session);
+  if (found == sessions_.end() || !found->second.waits_for_space) return;
+  Session& session = found->second;
+  session.job = 0;
+  session.in_job = 0;
+  // A session that no rank will continue, and that has nothing accepted left, need not wait.
+  if (session.clients.empty()) drop_unfinished(session);
+  if (session.queue.empty()) session.waits_for_space = false;
+  // The step's end or the rank that waits for blocks still needs it: the same job begins again.
+  advance(event.session, session);
+  if (session.job == 0) session.waits_for_space = false;
+  end_if_over(event.session);
+}
+
+void Stager::take(const Tick& /*event*/) {
+  for (const auto& [number, client] : clients_) {
+    const auto found = sessions_.find(client.session);
+    if (found == sessions_.end()) continue;
+    const Session& session = found->second;
+    const bool awaits =
+        std::any_of(session.waiting.begin(), session.waiting.end(),
+                    [&, waiting = number](const auto& one) { return one.first == waiting; });
+    if (client.wanted == 0 && !client.drains && !awaits) continue;
+    send(number, transport::Alive{session.waits_for_space
+                                      ? "the file system has no space left, or a quota is used up"
+                                      : ""});
+  }
+}
+
+void Stager::end_ticket(Session& session, std::uint64_t ticket) {
+  session.done = ticket;
+  std::erase_if(session.waiting, [&](const auto& one) {
+    if (one.second > ticket) return false;
+    send(one.first, transport::Stored{one.second, {}});
+    return true;
+  });
+}
+
+void Stager::fail(Session& session, const Status& why) {
+  session.failure = why;
+  session.in_job = 0;
+  for (const Item& item : session.queue) {
+    if (const auto* const parcel = std::get_if<ParcelItem>(&item)) free_block(parcel->block);
+    if (const auto* const drain = std::get_if<DrainItem>(&item)) {
+      const auto found = clients_.find(drain->client);
+      if (found == clients_.end()) continue;
+      found->second.drains = false;
+      send(drain->client, transport::Drained{{why}});
+    }
+  }
+  session.queue.clear();
+  session.urgent = 0;
+  for (const auto& [client, ticket] : session.waiting) {
+    send(client, transport::Stored{ticket, {why}});
+  }
+  session.waiting.clear();
+}
+
+// ---- For people
+// -----------------------------------------------------------------------------------
+
+std::string Stager::report() const {
+  nlohmann::ordered_json all;
+  all["stager"] = settings_.name;
+  all["memory_bytes"] = settings_.blocks * settings_.block_bytes;
+  all["ready_bytes"] = ready_ * settings_.block_bytes;
+  all["free_bytes"] = free_blocks() * settings_.block_bytes;
+  all["stopping"] = is_stopping_;
+  all["sessions"] = nlohmann::ordered_json::array();
+  for (const auto& [number, session] : sessions_) {
+    std::int64_t held = 0;
+    std::int64_t steps = 0;
+    for (const Item& item : session.queue) {
+      if (const auto* const parcel = std::get_if<ParcelItem>(&item)) held += parcel->bytes;
+      if (std::holds_alternative<CommitItem>(item)) ++steps;
+    }
+    nlohmann::ordered_json one;
+    one["program"] = session.program;
+    one["ranks"] = session.clients.size();
+    one["held_bytes"] = held;
+    one["written_bytes"] = session.written;
+    one["steps_to_store"] = steps;
+    one["waits_for_space"] = session.waits_for_space;
+    one["failure"] = session.failure.ok() ? "" : session.failure.error().text();
+    all["sessions"].push_back(std::move(one));
+  }
+  return all.dump();
+}
+
+}  // namespace weir::stager

@@ -1,0 +1,260 @@
+// What a stager does, as a state machine: it takes events and returns actions. Sockets, files,
+// memory and clocks are outside (server.hpp), so that tests can replay events in any order.
+//
+// clang-format off
+//     Reserve ─► block is granted ─► Parcel: filled by the rank, in the queue ─► written ─► free
+//     CommitStep ──────────────────────────────────────► in the queue ─► step is published
+// clang-format on
+//
+// A session's items are carried out in the order in which they arrived: a commit changes the header
+// of its file only after all parcels before it are written and, if requested, durable. Parcels wait
+// in memory until something needs them written: a commit or a drain behind them, or a rank that
+// finds no free block. At most one job of a session is under way. Overlapping extents are written
+// in the order of their arrival.
+//
+// A job that fails for want of space is repeated until there is some: what was accepted is not
+// given up. Any other failure ends the session: nothing that is behind it is carried out, and
+// everyone who asks gets the reason. Once all ranks of a session are gone, parcels behind its last
+// commit are dropped: their step has not ended, and never will.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "common/status.hpp"
+#include "transport/messages.hpp"
+#include "transport/parcel.hpp"
+
+namespace weir::stager {
+
+using ClientId = std::uint64_t;   // of a connection; never used again
+using SessionId = std::uint64_t;  // of a session on this stager
+using JobId = std::uint64_t;
+
+// ---- Events
+// ---------------------------------------------------------------------------------------
+
+struct Connected {
+  ClientId client = 0;
+};
+struct Received {
+  ClientId client = 0;
+  transport::Message message;
+  // Of a Parcel: its extents, or why they are impossible.
+  Result<std::vector<transport::ParcelExtent>> extents = std::vector<transport::ParcelExtent>();
+};
+struct Disconnected {
+  ClientId client = 0;
+};
+struct JobEnded {
+  JobId job = 0;
+  Status status;
+};
+// A time that was asked for with RetryLater has come.
+struct RetryDue {
+  SessionId session = 0;
+};
+// Comes about once a second: ranks that wait get a sign of life.
+struct Tick {};
+// More of the stager's memory can be used: so many blocks behind those that came before.
+struct BlocksReady {
+  std::int64_t blocks = 0;
+};
+// There is no more memory than what has become ready.
+struct NoMoreBlocks {};
+// A person or the system asks the stager to end (transport::Stop does the same).
+struct Stopping {};
+using Event = std::variant<Connected, Received, Disconnected, JobEnded, RetryDue, Tick, BlocksReady,
+                           NoMoreBlocks, Stopping>;
+
+// ---- Actions
+// --------------------------------------------------------------------------------------
+
+struct Send {
+  ClientId client = 0;
+  transport::Message message;
+};
+struct Disconnect {
+  ClientId client = 0;
+};
+// The bytes of an extent lie in a block, `at` bytes behind its beginning.
+struct BlockExtent {
+  std::int64_t block = 0;
+  std::int64_t at = 0;
+  std::int64_t bytes = 0;
+  std::size_t file = 0;  // index in Write::files
+  std::int64_t offset = 0;
+};
+struct Write {
+  JobId job = 0;
+  SessionId session = 0;
+  std::vector<transport::NameFile> files;
+  std::vector<BlockExtent> extents;  // in the order of their arrival
+};
+struct Commit {
+  JobId job = 0;
+  SessionId session = 0;
+  transport::CommitStep step;
+};
+// The lock that came with the message is kept.
+struct KeepLock {
+  SessionId session = 0;
+  std::string path;
+};
+struct Unlock {
+  SessionId session = 0;
+  std::string path;
+};
+struct RetryLater {
+  SessionId session = 0;
+};
+// Nothing of the session is left: its files are closed and its locks are released.
+struct Forget {
+  SessionId session = 0;
+};
+// The stager was told to stop, and everything is stored.
+struct End {};
+using Action =
+    std::variant<Send, Disconnect, Write, Commit, KeepLock, Unlock, RetryLater, Forget, End>;
+
+struct StagerSettings {
+  std::int64_t blocks = 0;  // in all; BlocksReady gives them for use
+  std::int64_t block_bytes = 0;
+  std::int64_t most_written_together = std::int64_t{64} << 20;  // bytes of one Write, about
+  std::string name;                                             // Welcome::stager
+};
+
+class Stager {
+ public:
+  explicit Stager(const StagerSettings& settings);
+
+  // Returns what is to be done, in this order.
+  [[nodiscard]] std::vector<Action> handle(const Event& event);
+
+  [[nodiscard]] std::int64_t free_blocks() const { return static_cast<std::int64_t>(free_.size()); }
+  // Returns whether a rank waits for blocks, or will soon, and more could become ready.
+  [[nodiscard]] bool needs_more_blocks(std::int64_t enough) const {
+    return ready_ < settings_.blocks && (!wanting_.empty() || free_blocks() < enough);
+  }
+  // Returns whether no rank is connected and nothing is left to be stored.
+  [[nodiscard]] bool is_idle() const { return sessions_.empty(); }
+  // Describes the state for people, as JSON.
+  [[nodiscard]] std::string report() const;
+
+ private:
+  using NamedFile = std::shared_ptr<const transport::NameFile>;
+  struct ParcelItem {
+    std::int64_t block = 0;
+    std::int64_t bytes = 0;
+    std::vector<NamedFile> files;
+    std::vector<transport::ParcelExtent> extents;  // `file` is an index in `files`
+  };
+  struct CommitItem {
+    std::uint64_t ticket = 0;
+    transport::CommitStep step;
+  };
+  struct UnlockItem {
+    std::uint64_t ticket = 0;
+    std::string path;
+  };
+  struct DrainItem {
+    ClientId client = 0;
+  };
+  using Item = std::variant<ParcelItem, CommitItem, UnlockItem, DrainItem>;
+
+  struct Session {
+    transport::SessionId name{};
+    std::string program;
+    std::set<ClientId> clients;
+    std::deque<Item> queue;
+    std::int64_t urgent = 0;  // items of the queue that are no parcels
+    std::uint64_t tickets = 0;
+    std::uint64_t done = 0;  // tickets are done in order
+    JobId job = 0;           // 0: none is under way
+    std::size_t in_job = 0;  // items at the front of the queue that belong to it
+    bool waits_for_space = false;
+    std::int64_t written = 0;                                 // bytes, so far
+    Status failure;                                           // why nothing more is carried out
+    std::vector<std::pair<ClientId, std::uint64_t>> waiting;  // for tickets
+  };
+  struct Client {
+    SessionId session = 0;  // 0: has not said Hello
+    std::map<std::uint64_t, NamedFile> files;
+    std::set<std::int64_t> granted;
+    std::int64_t wanted = 0;  // blocks, while it waits for some
+    bool drains = false;      // waits for Drained
+  };
+
+  void take(const Connected& event);
+  void take(const Received& event);
+  void take(const Disconnected& event);
+  void take(const JobEnded& event);
+  void take(const RetryDue& event);
+  void take(const Tick& event);
+  void take(const BlocksReady& event);
+  void take(const NoMoreBlocks& event);
+  void take(const Stopping& event);
+
+  // Messages of ranks.
+  void take(ClientId number, const transport::Hello& message);
+  void take(ClientId client, const transport::NameFile& message);
+  void take(ClientId client, const transport::ForgetFile& message);
+  void take(ClientId number, const transport::Reserve& message);
+  void take(ClientId number, const transport::Flush& message);
+  void take(ClientId client, const transport::LockFile& message);
+  void take(ClientId number, const transport::CommitStep& message);
+  void take(ClientId number, const transport::UnlockFile& message);
+  void take(ClientId number, const transport::Await& message);
+  void take(ClientId number, const transport::Drain& message);
+  void take(ClientId client, const transport::Goodbye& message);
+  void take(ClientId client, const transport::AskReport& message);
+  void take(ClientId client, const transport::Stop& message);
+  template <typename Other>
+  void take(ClientId client, const Other& message);
+  void take_parcel(const Received& event, const transport::Parcel& parcel);
+
+  void send(ClientId client, transport::Message message);
+  // Ends a connection whose messages make no sense.
+  void refuse(ClientId client, std::string reason);
+  void remove(ClientId client);
+  void grant();
+  void free_block(std::int64_t block);
+  // Begins the next job of a session, if there is one and it is needed now.
+  void advance(SessionId number, Session& session);
+  void advance_all();
+  void write_parcels(SessionId number, Session& session);
+  void end_ticket(Session& session, std::uint64_t ticket);
+  void fail(Session& session, const Status& why);
+  void drop_unfinished(Session& session);
+  // Forgets the session if nothing of it is left.
+  void end_if_over(SessionId number);
+  // Returns whether ranks wait for memory that only writing can make free.
+  [[nodiscard]] bool is_short_of_blocks() const {
+    return !wanting_.empty() && ready_ == settings_.blocks;
+  }
+  [[nodiscard]] static Status result_of(const Session& session, std::uint64_t ticket);
+
+  StagerSettings settings_;
+  std::int64_t ready_ = 0;  // blocks, so far
+  std::vector<std::int64_t> free_;
+  std::map<ClientId, Client> clients_;
+  std::map<SessionId, Session> sessions_;
+  std::map<transport::SessionId, SessionId> by_name_;
+  std::deque<ClientId> wanting_;  // wait for blocks, the longest first
+  SessionId last_session_ = 0;
+  JobId last_job_ = 0;
+  bool is_stopping_ = false;
+  bool has_ended_ = false;
+  std::vector<Action> actions_;
+};
+
+}  // namespace weir::stager

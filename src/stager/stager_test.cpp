@@ -1,0 +1,530 @@
+// Replays random orders of events on the state machine of a stager, and checks after each what must
+// always hold: no block is lost or given twice, one job of a session at a time, every commit after
+// everything before it, an answer to every question.
+#include "stager/stager.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace weir::stager {
+namespace {
+
+constexpr std::int64_t block_bytes = 1000;
+
+transport::SessionId name_of_session(int number) {
+  transport::SessionId name{};
+  name[0] = static_cast<std::byte>(number);
+  return name;
+}
+
+// The world around a stager: ranks, storage, and what was promised to them.
+class World {
+ public:
+  explicit World(unsigned seed, std::int64_t blocks = 6)
+      : random_(seed),
+        blocks_(blocks),
+        stager_({.blocks = blocks,
+                 .block_bytes = block_bytes,
+                 .most_written_together = 2 * block_bytes,
+                 .name = "test"}) {
+    handle(BlocksReady{blocks});
+  }
+
+  int pick(int count) { return std::uniform_int_distribution<int>(0, count - 1)(random_); }
+
+  void handle(const Event& event) {
+    for (Action& action : stager_.handle(event)) {
+      std::visit([&](auto& one) { carry_out(one); }, action);
+    }
+    check_blocks();
+  }
+  void receive(ClientId client, transport::Message message,
+               std::vector<transport::ParcelExtent> extents = {}) {
+    handle(Received{client, std::move(message), std::move(extents)});
+  }
+
+  struct Rank {
+    int session = 0;
+    std::set<std::int64_t> granted;
+    bool wants = false;
+    bool drains = false;
+    bool is_connected = true;
+    bool was_refused = false;
+    bool has_welcome = false;
+    std::int64_t flushes = 0;
+    std::vector<std::uint64_t> tickets;  // for which it may wait
+  };
+  struct Job {
+    SessionId session = 0;
+    bool is_commit = false;
+    std::size_t parcels = 0;
+  };
+  // What a session handed over, in order: parcels (their tag) and commits.
+  struct Story {
+    std::vector<std::int64_t> handed;  // tags; a commit is -ticket
+    std::vector<std::int64_t> stored;
+    bool has_failed = false;
+    bool is_forgotten = false;
+  };
+
+  ClientId connect(int session) {
+    const ClientId client = ++last_client_;
+    ranks_[client].session = session;
+    handle(Connected{client});
+    receive(client,
+            transport::Hello{.session = name_of_session(session), .rank = 0, .program = "p"});
+    receive(client, transport::NameFile{
+                        .file = 1, .path = "f", .bytes_when_made = 0, .known = std::nullopt});
+    return client;
+  }
+  void disconnect(ClientId client) {
+    ranks_.at(client).is_connected = false;
+    ranks_.at(client).granted.clear();
+    ranks_.at(client).wants = false;
+    handle(Disconnected{client});
+  }
+  void reserve(ClientId client, std::int64_t blocks) {
+    ranks_.at(client).wants = true;
+    receive(client, transport::Reserve{blocks});
+  }
+  // Hands over one granted block; its extent's offset is a tag that no other parcel has.
+  void hand_over(ClientId client) {
+    Rank& rank = ranks_.at(client);
+    const std::int64_t block = *rank.granted.begin();
+    rank.granted.erase(rank.granted.begin());
+    const std::int64_t tag = ++last_tag_;
+    story_of(rank.session).handed.push_back(tag);
+    receive(client, transport::Parcel{block, 1}, {{.file = 1, .offset = tag, .bytes = 10}});
+  }
+  void commit(ClientId client) {
+    committing_ = true;
+    receive(client, transport::CommitStep{.path = "f", .update = {}});
+    committing_ = false;
+  }
+  void end_job(JobId job, Status status) {
+    const Job ended = jobs_.at(job);
+    Story& story = stories_.at(names_.at(ended.session));
+    if (status.ok()) {
+      for (const std::int64_t tag : in_job_.at(job)) story.stored.push_back(tag);
+    } else if (status.error().system_error != ENOSPC) {
+      story.has_failed = true;
+    }
+    if (status.ok() || status.error().system_error != ENOSPC) jobs_.erase(job);
+    const bool waits_for_space = !status.ok() && status.error().system_error == ENOSPC;
+    handle(JobEnded{job, std::move(status)});
+    if (waits_for_space) {
+      jobs_.erase(job);
+      EXPECT_TRUE(retries_.contains(ended.session));
+    }
+  }
+  void retry(SessionId session) {
+    retries_.erase(session);
+    handle(RetryDue{session});
+  }
+
+  [[nodiscard]] std::map<ClientId, Rank>& ranks() { return ranks_; }
+  [[nodiscard]] std::map<JobId, Job>& jobs() { return jobs_; }
+  [[nodiscard]] std::set<SessionId>& retries() { return retries_; }
+  [[nodiscard]] Stager& stager() { return stager_; }
+  [[nodiscard]] const std::vector<Story>& ended() const { return ended_; }
+  [[nodiscard]] Story& story_of(int session) { return stories_[session]; }
+  [[nodiscard]] bool has_ended() const { return has_ended_; }
+  [[nodiscard]] std::int64_t commits_stored() const { return commits_stored_; }
+
+ private:
+  void carry_out(Send& action) {
+    Rank& rank = ranks_.at(action.client);
+    std::visit([&](auto& message) { answer(action.client, rank, message); }, action.message);
+  }
+  void carry_out(Disconnect& action) {
+    Rank& rank = ranks_.at(action.client);
+    rank.is_connected = false;
+    rank.granted.clear();
+    rank.wants = false;
+  }
+  void carry_out(Write& action) {
+    begin(action.job, action.session, false);
+    std::int64_t before = 0;
+    for (const BlockExtent& extent : action.extents) {
+      EXPECT_GT(extent.offset, before) << "parcels are written in the order of their arrival";
+      before = extent.offset;
+      in_job_[action.job].push_back(extent.offset);
+    }
+    EXPECT_FALSE(action.extents.empty());
+  }
+  void carry_out(Commit& action) {
+    begin(action.job, action.session, true);
+    // Everything that was handed over before this commit is stored.
+    Story& story = stories_.at(names_.at(action.session));
+    const std::size_t done = story.stored.size();
+    ASSERT_LT(done, story.handed.size());
+    EXPECT_LT(story.handed[done], 0) << "a parcel that came before the commit is not stored";
+    in_job_[action.job].push_back(story.handed[done]);
+    ++commits_stored_;
+  }
+  void carry_out(KeepLock& /*action*/) {}
+  void carry_out(Unlock& action) {
+    Story& story = stories_.at(names_.at(action.session));
+    if (story.has_failed) return;
+    const std::size_t done = story.stored.size();
+    ASSERT_LT(done, story.handed.size());
+    EXPECT_LT(story.handed[done], 0);
+    story.stored.push_back(story.handed[done]);
+  }
+  void carry_out(RetryLater& action) { retries_.insert(action.session); }
+  void carry_out(Forget& action) {
+    const int name = names_.at(action.session);
+    names_.erase(action.session);
+    ended_.push_back(std::exchange(stories_[name], {}));
+  }
+  void carry_out(End& /*action*/) {
+    EXPECT_FALSE(has_ended_);
+    has_ended_ = true;
+  }
+
+  void answer(ClientId /*client*/, Rank& rank, transport::Welcome& /*message*/) {
+    rank.has_welcome = true;
+    // Sessions are numbered in the order in which they are welcomed.
+    for (const auto& [number, name] : names_) {
+      if (name == rank.session) return;
+    }
+    names_[++sessions_] = rank.session;
+  }
+  void answer(ClientId /*client*/, Rank& rank, transport::Refused& /*message*/) {
+    rank.was_refused = true;
+  }
+  void answer(ClientId /*client*/, Rank& rank, transport::Granted& message) {
+    EXPECT_TRUE(rank.wants);
+    rank.wants = false;
+    EXPECT_FALSE(message.blocks.empty());
+    for (const std::int64_t block : message.blocks) {
+      for (const auto& [other, one] : ranks_) {
+        EXPECT_FALSE(one.granted.contains(block)) << "a block was given twice";
+      }
+      EXPECT_TRUE(rank.granted.insert(block).second);
+    }
+  }
+  void answer(ClientId /*client*/, Rank& rank, transport::Flushed& /*message*/) {
+    rank.granted.clear();
+    --rank.flushes;
+    EXPECT_GE(rank.flushes, 0);
+  }
+  void answer(ClientId /*client*/, Rank& rank, transport::Accepted& message) {
+    rank.tickets.push_back(message.ticket);
+    story_of(rank.session).handed.push_back(-static_cast<std::int64_t>(message.ticket));
+  }
+  void answer(ClientId /*client*/, Rank& rank, transport::Drained& message) {
+    EXPECT_TRUE(rank.drains);
+    rank.drains = false;
+    EXPECT_EQ(message.outcome.status.ok(), !story_of(rank.session).has_failed);
+  }
+  void answer(ClientId /*client*/, Rank& rank, transport::Stored& message) {
+    const auto& stored = story_of(rank.session).stored;
+    const bool is_stored = std::find(stored.begin(), stored.end(),
+                                     -static_cast<std::int64_t>(message.ticket)) != stored.end();
+    EXPECT_EQ(message.outcome.status.ok(), is_stored) << "a rank was told something untrue";
+    waits_.erase(message.ticket);
+  }
+  template <typename Other>
+  void answer(ClientId /*client*/, Rank& /*rank*/, Other& /*message*/) {}
+
+  void begin(JobId job, SessionId session, bool is_commit) {
+    for (const auto& [number, other] : jobs_) {
+      EXPECT_NE(other.session, session) << "two jobs of one session at a time";
+    }
+    EXPECT_FALSE(retries_.contains(session));
+    EXPECT_TRUE(jobs_.try_emplace(job, Job{session, is_commit, 0}).second);
+    in_job_[job].clear();
+  }
+  void check_blocks() {
+    std::int64_t granted = 0;
+    for (const auto& [client, rank] : ranks_) granted += std::ssize(rank.granted);
+    EXPECT_LE(stager_.free_blocks() + granted, blocks_);
+  }
+
+  std::mt19937 random_;
+  std::int64_t blocks_;
+  Stager stager_;
+  std::map<ClientId, Rank> ranks_;
+  std::map<JobId, Job> jobs_;
+  std::map<JobId, std::vector<std::int64_t>> in_job_;
+  std::map<int, Story> stories_;    // by the session's name
+  std::map<SessionId, int> names_;  // of sessions that are not forgotten
+  std::set<SessionId> retries_;
+  std::set<std::uint64_t> waits_;
+  std::vector<Story> ended_;
+  SessionId sessions_ = 0;
+  ClientId last_client_ = 0;
+  std::int64_t last_tag_ = 0;
+  std::int64_t commits_stored_ = 0;
+  bool committing_ = false;
+  bool has_ended_ = false;
+};
+
+// Does one thing that could happen next.
+void happen(World& world, bool may_fail) {
+  std::vector<ClientId> connected;
+  for (const auto& [client, rank] : world.ranks()) {
+    if (rank.is_connected) connected.push_back(client);
+  }
+  const int what = world.pick(12);
+  if (connected.size() < 2 || (what == 0 && connected.size() < 6)) {
+    world.connect(1 + world.pick(3));
+    return;
+  }
+  if (what <= 3 && !world.jobs().empty()) {
+    auto job = world.jobs().begin();
+    std::advance(job, world.pick(static_cast<int>(world.jobs().size())));
+    Status status;
+    const int luck = world.pick(20);
+    if (luck < 4) status = system_failure("write", "f", 0, ENOSPC);
+    if (luck == 4 && may_fail) status = system_failure("write", "f", 0, EIO);
+    world.end_job(job->first, status);
+    return;
+  }
+  if (what == 4 && !world.retries().empty()) {
+    world.retry(*world.retries().begin());
+    return;
+  }
+  const ClientId client =
+      connected[static_cast<std::size_t>(world.pick(static_cast<int>(connected.size())))];
+  World::Rank& rank = world.ranks().at(client);
+  if (rank.wants || rank.drains) {  // a rank that waits sends nothing, but may end
+    if (what == 5) world.disconnect(client);
+    return;
+  }
+  switch (world.pick(10)) {
+    case 0:
+    case 1:
+      world.reserve(client, 1 + world.pick(4));
+      break;
+    case 2:
+    case 3:
+    case 4:
+      if (!rank.granted.empty()) world.hand_over(client);
+      break;
+    case 5:
+      ++rank.flushes;
+      world.receive(client, transport::Flush{});
+      break;
+    case 6:
+      world.commit(client);
+      break;
+    case 7:
+      if (!rank.tickets.empty()) {
+        world.receive(client, transport::Await{rank.tickets[static_cast<std::size_t>(
+                                  world.pick(static_cast<int>(rank.tickets.size())))]});
+      }
+      break;
+    case 8:
+      rank.drains = true;
+      world.receive(client, transport::Drain{});
+      break;
+    default:
+      if (world.pick(4) == 0) {
+        world.disconnect(client);
+      } else if (world.pick(3) == 0) {
+        world.receive(client, transport::UnlockFile{"f"});
+      } else {
+        world.handle(Tick{});
+      }
+  }
+}
+
+// Ends all jobs well, until nothing is left to do.
+void settle(World& world) {
+  for (int round = 0; round < 1000; ++round) {
+    while (!world.jobs().empty()) world.end_job(world.jobs().begin()->first, {});
+    if (world.retries().empty()) return;
+    while (!world.retries().empty()) world.retry(*world.retries().begin());
+  }
+  FAIL() << "the stager never comes to rest";
+}
+
+void replay(unsigned seed, bool may_fail) {
+  World world(seed);
+  for (int i = 0; i < 120; ++i) happen(world, may_fail);
+  settle(world);
+  for (const auto& [client, rank] : world.ranks()) {
+    if (rank.drains && rank.is_connected) ADD_FAILURE() << "a drain has no answer";
+  }
+  std::vector<ClientId> left;
+  for (const auto& [client, rank] : world.ranks()) {
+    if (rank.is_connected) left.push_back(client);
+  }
+  for (const ClientId client : left) world.disconnect(client);
+  settle(world);
+  EXPECT_TRUE(world.stager().is_idle());
+  EXPECT_EQ(world.stager().free_blocks(), 6) << "a block was lost";
+  for (const World::Story& story : world.ended()) {
+    if (story.has_failed) continue;
+    // All commits, and everything before the last of them, are stored; what is behind was dropped.
+    ASSERT_LE(story.stored.size(), story.handed.size());
+    EXPECT_TRUE(std::equal(story.stored.begin(), story.stored.end(), story.handed.begin()));
+    for (std::size_t i = story.stored.size(); i < story.handed.size(); ++i) {
+      EXPECT_GT(story.handed[i], 0) << "an accepted step was dropped";
+    }
+  }
+  world.handle(Stopping{});
+  EXPECT_TRUE(world.has_ended());
+}
+
+// 1.2 million events in each of the two tests.
+TEST(StagerReplay, WorksInEveryOrderOfEvents) {
+  for (unsigned seed = 1; seed <= 10'000 && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    replay(seed, false);
+  }
+}
+
+TEST(StagerReplay, AFailureEndsOneSessionAlone) {
+  for (unsigned seed = 1; seed <= 10'000 && !testing::Test::HasFailure(); ++seed) {
+    SCOPED_TRACE(seed);
+    replay(seed, true);
+  }
+}
+
+TEST(Stager, WritesNothingBeforeAStepEnds) {
+  World world(1);
+  const ClientId client = world.connect(1);
+  world.reserve(client, 1);
+  world.hand_over(client);
+  EXPECT_TRUE(world.jobs().empty());
+  world.commit(client);
+  ASSERT_EQ(world.jobs().size(), 1U);
+  EXPECT_FALSE(world.jobs().begin()->second.is_commit);
+  world.end_job(world.jobs().begin()->first, {});
+  ASSERT_EQ(world.jobs().size(), 1U);
+  EXPECT_TRUE(world.jobs().begin()->second.is_commit);
+}
+
+TEST(Stager, WritesForARankThatFindsNoMemory) {
+  World world(1, 2);
+  const ClientId client = world.connect(1);
+  world.reserve(client, 5);  // gets the two that there are
+  world.hand_over(client);
+  world.hand_over(client);
+  EXPECT_TRUE(world.jobs().empty());
+  world.reserve(client, 1);
+  ASSERT_EQ(world.jobs().size(), 1U);
+  EXPECT_TRUE(world.ranks().at(client).wants);
+  world.end_job(world.jobs().begin()->first, {});
+  EXPECT_FALSE(world.ranks().at(client).wants);
+}
+
+TEST(Stager, WritesForARankOnlyWhenNoMoreMemoryCanBecomeReady) {
+  Stager stager({.blocks = 4, .block_bytes = block_bytes, .name = "test"});
+  (void)stager.handle(BlocksReady{1});
+  (void)stager.handle(Connected{1});
+  (void)stager.handle(Received{1, transport::Hello{}});
+  (void)stager.handle(
+      Received{1, transport::NameFile{.file = 1, .path = "f", .known = std::nullopt}});
+  (void)stager.handle(Received{1, transport::Reserve{1}});
+  (void)stager.handle(
+      Received{1, transport::Parcel{0, 1}, std::vector<transport::ParcelExtent>{{1, 0, 10}}});
+  EXPECT_TRUE(stager.handle(Received{1, transport::Reserve{2}}).empty());
+  EXPECT_TRUE(stager.needs_more_blocks(0));
+  const auto written = stager.handle(NoMoreBlocks{});
+  ASSERT_EQ(written.size(), 1U);
+  EXPECT_TRUE(std::holds_alternative<Write>(written.front()));
+  EXPECT_FALSE(stager.needs_more_blocks(9));
+}
+
+TEST(Stager, DropsAStepThatNobodyWillEnd) {
+  World world(1);
+  const ClientId client = world.connect(1);
+  world.reserve(client, 2);
+  world.hand_over(client);
+  world.commit(client);
+  world.hand_over(client);
+  world.disconnect(client);
+  settle(world);
+  EXPECT_TRUE(world.stager().is_idle());
+  ASSERT_EQ(world.ended().size(), 1U);
+  EXPECT_EQ(world.ended().front().stored.size(), 2U);
+  EXPECT_EQ(world.ended().front().handed.size(), 3U);
+}
+
+TEST(Stager, KeepsWhatWasAcceptedUntilThereIsSpace) {
+  World world(1);
+  const ClientId client = world.connect(1);
+  world.reserve(client, 1);
+  world.hand_over(client);
+  world.commit(client);
+  world.disconnect(client);
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    ASSERT_EQ(world.jobs().size(), 1U);
+    world.end_job(world.jobs().begin()->first, system_failure("write", "f", 0, ENOSPC));
+    EXPECT_NE(world.stager().report().find("\"waits_for_space\":true"), std::string::npos);
+    ASSERT_EQ(world.retries().size(), 1U);
+    world.retry(*world.retries().begin());
+  }
+  settle(world);
+  EXPECT_EQ(world.ended().front().stored.size(), 2U);
+}
+
+TEST(Stager, RefusesMessagesThatMakeNoSense) {
+  using transport::Message;
+  const std::vector<Message> senseless = {
+      transport::Parcel{0, 1},   // a block that was not granted
+      transport::Parcel{-1, 1},  // no block at all
+      transport::Reserve{0},
+      transport::Reserve{-5},
+      transport::Await{0},
+      transport::Await{1},  // a ticket that was not given
+      transport::Hello{},   // a second one
+      transport::NameFile{.file = 1, .path = "g", .bytes_when_made = 0, .known = std::nullopt},
+      transport::Welcome{},  // from a rank
+      transport::Stored{},
+  };
+  for (const Message& message : senseless) {
+    World world(1);
+    const ClientId client = world.connect(1);
+    world.receive(client, message);
+    EXPECT_TRUE(world.ranks().at(client).was_refused) << message.index();
+    EXPECT_FALSE(world.ranks().at(client).is_connected);
+    EXPECT_TRUE(world.stager().is_idle());
+  }
+}
+
+TEST(Stager, RefusesAParcelForAFileWithoutName) {
+  World world(1);
+  const ClientId client = world.connect(1);
+  world.reserve(client, 1);
+  world.receive(client, transport::Parcel{*world.ranks().at(client).granted.begin(), 1},
+                {{.file = 2, .offset = 0, .bytes = 1}});
+  EXPECT_TRUE(world.ranks().at(client).was_refused);
+  EXPECT_EQ(world.stager().free_blocks(), 6);
+}
+
+TEST(Stager, NeedsAHelloFirst) {
+  World world(1);
+  world.ranks()[77] = {};
+  world.handle(Connected{77});
+  world.receive(77, transport::Reserve{1});
+  EXPECT_TRUE(world.ranks().at(77).was_refused);
+}
+
+TEST(Stager, TakesNoNewSessionWhenToldToStop) {
+  World world(1);
+  const ClientId client = world.connect(1);
+  world.handle(Stopping{});
+  EXPECT_FALSE(world.has_ended());
+  const ClientId late = world.connect(2);
+  EXPECT_TRUE(world.ranks().at(late).was_refused);
+  world.disconnect(client);
+  EXPECT_TRUE(world.has_ended());
+}
+
+}  // namespace
+}  // namespace weir::stager

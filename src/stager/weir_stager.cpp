@@ -1,0 +1,217 @@
+// The program weir-stager: takes data from programs on its node, and writes them while the programs
+// go on. Sessions start it where they find none; `weir stage start` starts it beforehand.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "common/settings.hpp"
+#include "stager/server.hpp"
+#include "system/available_memory.hpp"
+#include "system/frame_socket.hpp"
+#include "transport/messages.hpp"
+#include "transport/stager_client.hpp"
+
+namespace {
+
+using weir::Setting;
+using weir::SettingKind;
+
+constexpr int longest_answer_ms = 30'000;
+constexpr int answer_nap_ms = 20;
+
+// Each can also be given in the environment: --stager-memory as WEIR_STAGER_MEMORY.
+const std::vector<Setting>& declarations() {
+  static const std::vector<Setting> all = {
+      {.name = "stager-socket",
+       .kind = SettingKind::text,
+       .metavar = "path",
+       .help = "socket at which programs find the stager, in a folder that only you may enter; "
+               "default: `stager` in $XDG_RUNTIME_DIR/weir, or in /tmp/weir-UID"},
+      {.name = "stager-memory",
+       .kind = SettingKind::bytes,
+       .default_value = "0",
+       .metavar = "bytes",
+       .help = "memory for data that are not stored yet; 0: a quarter of what is available"},
+      {.name = "stager-threads",
+       .kind = SettingKind::integer,
+       .default_value = "4",
+       .metavar = "number",
+       .help = "threads that write, each for another program at a time"},
+      {.name = "stager-idle-seconds",
+       .kind = SettingKind::real,
+       .default_value = "0",
+       .metavar = "seconds",
+       .help = "end after so long without a program and without work; 0: stay"},
+      {.name = "report",
+       .kind = SettingKind::flag,
+       .default_value = "false",
+       .help = "print, as JSON, what the stager that runs holds, and for whom"},
+      {.name = "stop",
+       .kind = SettingKind::flag,
+       .default_value = "false",
+       .help = "let the stager that runs take no new programs, and wait until it has stored "
+               "everything and ended"},
+      {.name = "detach",
+       .kind = SettingKind::flag,
+       .default_value = "false",
+       .help = "go on in the background, and return as soon as programs can connect"}};
+  return all;
+}
+
+// Writes lines for people to standard error, each with the time.
+void say(const std::string& line) {
+  static std::mutex mutex;
+  const std::lock_guard<std::mutex> guard(mutex);
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  ::localtime_r(&now, &parts);
+  std::array<char, 32> time{};
+  (void)std::strftime(time.data(), time.size(), "%Y-%m-%d %H:%M:%S", &parts);
+  fmt::print(stderr, "{} weir-stager: {}\n", time.data(), line);
+  (void)std::fflush(stderr);
+}
+
+int fail(const weir::Error& error) {
+  fmt::print(stderr, "weir-stager: {}\n", error.text());
+  return error.code == weir::ErrorCode::invalid_argument ? 2 : 1;
+}
+
+// Sends a message to the stager that runs. Prints what it answers, and waits until it ends if
+// `until_it_ends`.
+int ask(const std::string& socket, const weir::transport::Message& message, bool until_it_ends) {
+  auto connected = weir::storage::FrameSocket::connect(socket);
+  if (!connected) {
+    return fail(
+        weir::invalid_argument("no stager listens there: start one, or name its socket with "
+                               "--stager-socket",
+                               socket));
+  }
+  weir::storage::FrameSocket stager = std::move(connected).value();
+  if (weir::Status sent = stager.send(weir::transport::encode(message)); !sent.ok()) {
+    return fail(sent.error());
+  }
+  for (int waited = 0; waited < longest_answer_ms || until_it_ends;) {
+    auto frame = stager.next();
+    if (!frame) return until_it_ends ? 0 : fail(frame.error());
+    if (!frame.value()) {
+      stager.wait(answer_nap_ms);
+      waited += answer_nap_ms;
+      continue;
+    }
+    const auto answer = weir::transport::parse(frame.value()->payload);
+    if (!answer) return fail(answer.error());
+    const auto* const report = std::get_if<weir::transport::Report>(&answer.value());
+    if (report == nullptr || until_it_ends) continue;
+    fmt::print("{}\n", report->json);
+    return 0;
+  }
+  return fail(weir::Error(weir::ErrorCode::deadline, "the stager does not answer", socket));
+}
+
+// Leaves the terminal and the session of the process that started this one. Standard error goes to
+// SOCKET.log.
+bool detach_output(const std::string& socket) {
+  const std::string log = socket + ".log";
+  const int nothing = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+  const int lines = ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW,
+                           S_IRUSR | S_IWUSR);
+  const int to = lines >= 0 ? lines : nothing;
+  return ::dup2(nothing, STDIN_FILENO) >= 0 && ::dup2(nothing, STDOUT_FILENO) >= 0 &&
+         ::dup2(to, STDERR_FILENO) >= 0;
+}
+
+// Runs serve() in a process of its own. Returns when programs can connect to it, or with its error.
+int serve_detached(const weir::stager::ServerSettings& settings) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    return fail(weir::system_failure("pipe", "", -1, errno));
+  }
+  const pid_t child = ::fork();
+  if (child < 0) return fail(weir::system_failure("fork", "", -1, errno));
+  if (child == 0) {
+    ::close(ends[0]);
+    // The second fork makes a process that leads no session, so that it never gets a terminal.
+    if (::setsid() < 0 || ::fork() != 0) ::_exit(0);
+    const auto tell = [&](const std::string& text) {
+      [[maybe_unused]] const ssize_t told = ::write(ends[1], text.data(), text.size());
+      ::close(ends[1]);
+    };
+    const weir::Status served = weir::stager::serve(
+        settings,
+        [&] {
+          (void)::chdir("/");
+          (void)detach_output(settings.socket);
+          tell("+");
+        },
+        say);
+    if (!served.ok()) {
+      tell((served.error().code == weir::ErrorCode::invalid_argument ? "2" : "1") +
+           served.error().text());
+      say(served.error().text());
+      ::_exit(1);
+    }
+    ::_exit(0);
+  }
+  ::close(ends[1]);
+  std::string told(1000, '\0');
+  std::size_t bytes = 0;
+  for (ssize_t got = 1; got > 0 && bytes < told.size();) {
+    got = ::read(ends[0], told.data() + bytes, told.size() - bytes);
+    if (got < 0 && errno == EINTR)
+      got = 1;
+    else if (got > 0)
+      bytes += static_cast<std::size_t>(got);
+  }
+  ::close(ends[0]);
+  told.resize(bytes);
+  int status = 0;
+  (void)::waitpid(child, &status, 0);
+  if (told == "+") return 0;
+  fmt::print(stderr, "weir-stager: {}\n", told.size() > 1 ? told.substr(1) : "it ended at once");
+  return told.starts_with('2') ? 2 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  const auto resolved = weir::resolve_settings(
+      "weir-stager", "takes data from programs on this node, and writes them behind the programs",
+      declarations(), arguments, weir::process_environment);
+  if (!resolved) return fail(resolved.error());
+  if (resolved.value().help) {
+    fmt::print("{}", *resolved.value().help);
+    return 0;
+  }
+  const weir::Settings& given = resolved.value().settings;
+  weir::stager::ServerSettings settings;
+  settings.socket =
+      given.has("stager-socket") ? given.text("stager-socket") : weir::transport::default_socket();
+  if (given.flag("report")) return ask(settings.socket, weir::transport::AskReport{}, false);
+  if (given.flag("stop")) return ask(settings.socket, weir::transport::Stop{}, true);
+  settings.memory_bytes = given.integer("stager-memory");
+  if (settings.memory_bytes == 0) {
+    settings.memory_bytes = weir::storage::available_memory_bytes() / 4;
+  }
+  settings.threads = static_cast<int>(given.integer("stager-threads"));
+  settings.idle_seconds = given.real("stager-idle-seconds");
+  if (settings.threads < 1 || settings.threads > 64) {
+    return fail(weir::invalid_argument("stager-threads: give 1 to 64"));
+  }
+  if (given.flag("detach")) return serve_detached(settings);
+  const weir::Status served = weir::stager::serve(
+      settings, [&] { say(fmt::format("listens at {}", settings.socket)); }, say);
+  return served.ok() ? 0 : fail(served.error());
+}

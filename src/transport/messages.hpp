@@ -1,0 +1,175 @@
+// The messages between a session's ranks and a stager, and how they are represented
+// (docs/staging.md describes the protocol).
+//
+// Numbers are little-endian. A message begins with its kind (2 bytes) and protocol_version (2).
+// Texts and lists begin with their length (8). parse() accepts exactly what encode() makes;
+// everything else, for example a message that is too short or too long, is an error, and the
+// connection ends.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "common/status.hpp"
+#include "formats/header_update.hpp"
+#include "system/known_file.hpp"
+#include "system/step_durability.hpp"
+
+namespace weir::transport {
+
+// Both sides refuse to work with another version.
+inline constexpr std::uint16_t protocol_version = 1;
+
+// Identifies a session of a program; all its ranks use the same.
+using SessionId = std::array<std::byte, 16>;
+
+// ---- From a rank to the stager
+// --------------------------------------------------------------------
+
+// The first message. The stager answers with Welcome or Refused.
+struct Hello {
+  SessionId session{};
+  std::int32_t rank = 0;
+  std::string program;  // for people: process and host
+  friend bool operator==(const Hello&, const Hello&) = default;
+};
+// Names a file of which parcels bring bytes. The stager opens it when it writes.
+struct NameFile {
+  std::uint64_t file = 0;  // a number that this rank chose and has not used
+  std::string path;
+  std::int64_t bytes_when_made = 0;  // as in engines/engine.hpp
+  std::optional<storage::KnownFile> known;
+  friend bool operator==(const NameFile&, const NameFile&) = default;
+};
+// The rank sends no more bytes for the file.
+struct ForgetFile {
+  std::uint64_t file = 0;
+  friend bool operator==(const ForgetFile&, const ForgetFile&) = default;
+};
+// Asks for blocks of the stager's memory. The stager answers with Granted as soon as it has any.
+struct Reserve {
+  std::int64_t blocks = 0;
+  friend bool operator==(const Reserve&, const Reserve&) = default;
+};
+// Hands over a granted block with its bytes (transport/parcel.hpp); the stager owns it from now on.
+struct Parcel {
+  std::int64_t block = 0;
+  std::int64_t extents = 0;
+  friend bool operator==(const Parcel&, const Parcel&) = default;
+};
+// The stager answers with Flushed when it has taken all earlier messages of this rank. Blocks that
+// the rank has not handed over are no longer its own.
+struct Flush {
+  friend bool operator==(const Flush&, const Flush&) = default;
+};
+// Passes the open file of a writer's lock (formats/writer_lock.hpp), so that the lock is held until
+// the file is stored, also after the program has ended.
+struct LockFile {
+  std::string path;
+  friend bool operator==(const LockFile&, const LockFile&) = default;
+};
+// Ends a step: after everything that the session has handed over before is stored, the stager
+// changes the header of the file. The stager answers with Accepted.
+struct CommitStep {
+  std::string path;
+  storage::StepDurability durability = storage::StepDurability::step;
+  bool names_sums = false;  // the file of checksums gets its name together with the file
+  storage::HeaderUpdate update;
+  friend bool operator==(const CommitStep&, const CommitStep&) = default;
+};
+// Releases the lock after everything before is stored. The stager answers with Accepted.
+struct UnlockFile {
+  std::string path;
+  friend bool operator==(const UnlockFile&, const UnlockFile&) = default;
+};
+// The stager answers with Stored when the item of that ticket is done.
+struct Await {
+  std::uint64_t ticket = 0;
+  friend bool operator==(const Await&, const Await&) = default;
+};
+// The stager writes everything that the session has handed over, and answers with Drained. Parcels
+// whose step has not ended are written, too.
+struct Drain {
+  friend bool operator==(const Drain&, const Drain&) = default;
+};
+// The rank leaves. A connection that ends says the same.
+struct Goodbye {
+  friend bool operator==(const Goodbye&, const Goodbye&) = default;
+};
+// From a person's program: the stager answers with Report.
+struct AskReport {
+  friend bool operator==(const AskReport&, const AskReport&) = default;
+};
+// From a person's program: the stager refuses new sessions, and ends when everything is stored.
+struct Stop {
+  friend bool operator==(const Stop&, const Stop&) = default;
+};
+
+// ---- From the stager
+// ------------------------------------------------------------------------------
+
+// Passes the file of the stager's memory.
+struct Welcome {
+  std::int64_t blocks = 0;
+  std::int64_t block_bytes = 0;
+  std::string stager;  // differs for each process that runs as a stager
+  friend bool operator==(const Welcome&, const Welcome&) = default;
+};
+struct Refused {
+  std::string reason;
+  friend bool operator==(const Refused&, const Refused&) = default;
+};
+struct Granted {
+  std::vector<std::int64_t> blocks;
+  friend bool operator==(const Granted&, const Granted&) = default;
+};
+// A result; an error's code, text, file, offset and errno arrive as they were.
+struct Outcome {
+  Status status;
+  friend bool operator==(const Outcome& a, const Outcome& b) {
+    return a.status.ok() == b.status.ok() &&
+           (a.status.ok() || a.status.error().text() == b.status.error().text());
+  }
+};
+struct Flushed {
+  Outcome outcome;
+  friend bool operator==(const Flushed&, const Flushed&) = default;
+};
+struct Accepted {
+  std::uint64_t ticket = 0;
+  friend bool operator==(const Accepted&, const Accepted&) = default;
+};
+struct Stored {
+  std::uint64_t ticket = 0;
+  Outcome outcome;
+  friend bool operator==(const Stored&, const Stored&) = default;
+};
+struct Drained {
+  Outcome outcome;
+  friend bool operator==(const Drained&, const Drained&) = default;
+};
+// A sign of life to a rank that waits; `reason` says for what, "" for nothing unusual.
+struct Alive {
+  std::string reason;
+  friend bool operator==(const Alive&, const Alive&) = default;
+};
+struct Report {
+  std::string json;
+  friend bool operator==(const Report&, const Report&) = default;
+};
+
+using Message =
+    std::variant<Hello, NameFile, ForgetFile, Reserve, Parcel, Flush, LockFile, CommitStep,
+                 UnlockFile, Await, Drain, Goodbye, AskReport, Stop, Welcome, Refused, Granted,
+                 Flushed, Accepted, Stored, Drained, Alive, Report>;
+
+[[nodiscard]] std::vector<std::byte> encode(const Message& message);
+[[nodiscard]] Result<Message> parse(std::span<const std::byte> bytes);
+
+}  // namespace weir::transport

@@ -1,0 +1,187 @@
+#include "transport/messages.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "transport/parcel.hpp"
+
+namespace weir::transport {
+namespace {
+
+std::vector<Message> every_kind() {
+  storage::HeaderUpdate update;
+  update.made = {"", "c/0"};
+  update.changes = {
+      storage::HeaderWrite{
+          .offset = 7, .bytes = {std::byte{1}, std::byte{2}}, .kept = {{0, 1}, {1, 1}}},
+      storage::DocumentReplacement{"zarr.json", "{}"},
+      storage::SidecarReplacement{".json", "text"},
+      storage::FileEnd{4096, true},
+      storage::DurabilityPoint{},
+      storage::Publication{}};
+  const Error error = system_failure("write", "/x", 12, 28);
+  return {Hello{.session = {std::byte{9}}, .rank = 3, .program = "process 1 on here"},
+          NameFile{.file = 1,
+                   .path = "/a",
+                   .bytes_when_made = 5,
+                   .known = storage::KnownFile{"/b", {1, 2, 3}}},
+          NameFile{.file = 2, .path = "/c", .bytes_when_made = 0, .known = std::nullopt},
+          ForgetFile{2},
+          Reserve{16},
+          Parcel{3, 4},
+          Flush{},
+          LockFile{"/a"},
+          CommitStep{.path = "/a",
+                     .durability = storage::StepDurability::none,
+                     .names_sums = true,
+                     .update = update},
+          UnlockFile{"/a"},
+          Await{5},
+          Drain{},
+          Goodbye{},
+          AskReport{},
+          Stop{},
+          Welcome{.blocks = 4, .block_bytes = 1 << 20, .stager = "1:2"},
+          Refused{"why"},
+          Granted{{1, 2, 3}},
+          Flushed{{error}},
+          Accepted{5},
+          Stored{5, {}},
+          Drained{{error}},
+          Alive{"no space"},
+          Report{"{}"}};
+}
+
+TEST(Messages, ArriveAsTheyWereSent) {
+  std::vector<bool> seen(std::variant_size_v<Message>);
+  for (const Message& message : every_kind()) {
+    seen[message.index()] = true;
+    const auto arrived = parse(encode(message));
+    ASSERT_TRUE(arrived.ok()) << message.index();
+    EXPECT_EQ(arrived.value(), message) << message.index();
+  }
+  for (std::size_t kind = 0; kind < seen.size(); ++kind) EXPECT_TRUE(seen[kind]) << kind;
+}
+
+TEST(Messages, KeepWhatAnErrorSays) {
+  const auto arrived = parse(encode(Flushed{{system_failure("write", "/x", 12, 28)}}));
+  ASSERT_TRUE(arrived.ok());
+  const Error error = std::get<Flushed>(arrived.value()).outcome.status.error();
+  EXPECT_EQ(error.system_error, 28);
+  EXPECT_EQ(error.offset, 12);
+  EXPECT_EQ(error.file, "/x");
+}
+
+TEST(Messages, OneByteLessOrMoreIsRefused) {
+  for (const Message& message : every_kind()) {
+    std::vector<std::byte> bytes = encode(message);
+    for (std::size_t length = 0; length < bytes.size(); ++length) {
+      EXPECT_FALSE(parse(std::span(bytes).first(length)).ok()) << message.index() << ' ' << length;
+    }
+    bytes.push_back(std::byte{0});
+    EXPECT_FALSE(parse(bytes).ok()) << message.index();
+  }
+}
+
+TEST(Messages, AnotherVersionIsRefusedByName) {
+  std::vector<std::byte> bytes = encode(Flush{});
+  bytes[2] = static_cast<std::byte>(protocol_version + 1);
+  const auto arrived = parse(bytes);
+  ASSERT_FALSE(arrived.ok());
+  EXPECT_NE(arrived.error().message.find("different versions"), std::string::npos);
+}
+
+// Damaged messages are refused or mean something else, but never do harm.
+TEST(Messages, DamageDoesNoHarm) {
+  std::mt19937 random(1);
+  for (const Message& message : every_kind()) {
+    const std::vector<std::byte> bytes = encode(message);
+    for (int i = 0; i < 2000; ++i) {
+      std::vector<std::byte> damaged = bytes;
+      for (auto n = 1 + random() % 3; n > 0; --n) {
+        damaged[random() % damaged.size()] = static_cast<std::byte>(random());
+      }
+      const auto arrived = parse(damaged);
+      if (!arrived) continue;
+      EXPECT_EQ(encode(arrived.value()), damaged);
+    }
+  }
+}
+
+TEST(Messages, ClaimNoMoreItemsThanTheyHaveBytes) {
+  std::vector<std::byte> bytes = encode(Granted{{1}});
+  bytes[4 + 5] = std::byte{1};  // the length becomes 2^40 + 1
+  EXPECT_FALSE(parse(bytes).ok());
+}
+
+class Parcels : public testing::Test {
+ protected:
+  static constexpr std::size_t size = 200;
+  std::vector<std::byte> block_ = std::vector<std::byte>(size);
+  std::vector<std::byte> data_ = std::vector<std::byte>(300, std::byte{7});
+
+  std::int64_t add(ParcelWriter& parcel, std::uint64_t file, std::int64_t offset,
+                   std::int64_t bytes, std::int64_t skipped = 0) {
+    const storage::Slice slice{data_.data(), bytes};
+    return parcel.add(file, offset, {&slice, 1}, skipped);
+  }
+};
+
+TEST_F(Parcels, HoldExtentsThatFollowEachOtherAsOne) {
+  ParcelWriter parcel(block_);
+  EXPECT_EQ(add(parcel, 1, 100, 10), 10);
+  EXPECT_EQ(add(parcel, 1, 110, 5), 5);
+  EXPECT_EQ(add(parcel, 2, 115, 5), 5);
+  const auto extents = extents_of(block_, parcel.extents());
+  ASSERT_TRUE(extents.ok());
+  ASSERT_EQ(extents.value().size(), 2U);
+  EXPECT_EQ(extents.value()[0].bytes, 15);
+  EXPECT_EQ(extents.value()[1].file, 2U);
+}
+
+TEST_F(Parcels, TakeAsMuchAsHasRoom) {
+  ParcelWriter parcel(block_);
+  EXPECT_EQ(add(parcel, 1, 0, 300), 176);  // 200 bytes without one extent
+  EXPECT_EQ(add(parcel, 1, 0, 300, 176), 0);
+  EXPECT_EQ(extents_of(block_, 1).value().front().bytes, 176);
+}
+
+TEST_F(Parcels, TakeNothingWhereAnExtentHasNoRoom) {
+  ParcelWriter parcel(block_);
+  EXPECT_EQ(add(parcel, 1, 0, 152), 152);  // 24 bytes are left: room for an extent without bytes
+  EXPECT_EQ(add(parcel, 1, 1000, 1), 0);
+  EXPECT_EQ(add(parcel, 1, 152, 1), 1);  // continues the extent
+  EXPECT_EQ(extents_of(block_, 1).value().front().bytes, 153);
+}
+
+TEST_F(Parcels, ImpossibleExtentsAreRefused) {
+  ParcelWriter parcel(block_);
+  EXPECT_EQ(add(parcel, 1, 0, 176), 176);
+  EXPECT_TRUE(extents_of(block_, 1).ok());
+  EXPECT_FALSE(extents_of(block_, 0).ok());
+  EXPECT_FALSE(extents_of(block_, -1).ok());
+  EXPECT_FALSE(extents_of(block_, 2).ok());  // their bytes are more than there are
+  EXPECT_FALSE(extents_of(block_, 9).ok());  // more than the block has room for
+  const auto set = [&](std::size_t at, std::int64_t number) {
+    std::memcpy(block_.data() + size - 24 + at, &number, sizeof number);
+  };
+  set(16, 177);
+  EXPECT_FALSE(extents_of(block_, 1).ok());
+  set(16, 0);
+  EXPECT_FALSE(extents_of(block_, 1).ok());
+  set(16, 176);
+  set(8, -1);
+  EXPECT_FALSE(extents_of(block_, 1).ok());
+  set(8, std::numeric_limits<std::int64_t>::max() - 175);
+  EXPECT_FALSE(extents_of(block_, 1).ok());
+  set(8, std::numeric_limits<std::int64_t>::max() - 176);
+  EXPECT_TRUE(extents_of(block_, 1).ok());
+}
+
+}  // namespace
+}  // namespace weir::transport

@@ -1,0 +1,53 @@
+// A block of a stager's memory as a parcel: bytes, and the extents of files to which they belong.
+//
+// clang-format off
+//     block     bytes of extent 0 | bytes of extent 1 | …   free   … | extent 1 | extent 0
+//     extent    number of the file (8), offset in the file (8), bytes (8)
+// clang-format on
+//
+// A rank fills a block that the stager has granted, and hands it over. The stager copies the
+// extents before it examines them, because the rank can still write to the block.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/status.hpp"
+#include "system/slices.hpp"
+
+namespace weir::transport {
+
+struct ParcelExtent {
+  std::uint64_t file = 0;
+  std::int64_t offset = 0;
+  std::int64_t bytes = 0;
+};
+
+class ParcelWriter {
+ public:
+  ParcelWriter() = default;  // an empty block of no size
+  explicit ParcelWriter(std::span<std::byte> block) : block_(block) {}
+
+  // Copies as many bytes of the slices as have room, from `skipped` bytes behind their beginning
+  // on, and returns how many. An extent that continues the previous one lengthens it.
+  std::int64_t add(std::uint64_t file, std::int64_t offset, std::span<const storage::Slice> slices,
+                   std::int64_t skipped);
+  [[nodiscard]] std::int64_t extents() const { return extents_; }
+
+ private:
+  [[nodiscard]] std::int64_t room() const;
+  void put(const ParcelExtent& extent) const;
+
+  std::span<std::byte> block_;
+  std::int64_t bytes_ = 0;
+  std::int64_t extents_ = 0;
+  ParcelExtent last_;
+};
+
+// Returns the extents of a parcel. Fails if they are impossible: then nothing of it may be used.
+[[nodiscard]] Result<std::vector<ParcelExtent>> extents_of(std::span<const std::byte> block,
+                                                           std::int64_t extents);
+
+}  // namespace weir::transport

@@ -1,0 +1,374 @@
+#include "transport/stager_client.hpp"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cmath>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "common/clock.hpp"
+#include "common/settings.hpp"
+#include "system/child_process.hpp"
+#include "system/incomplete.hpp"
+
+namespace weir::transport {
+namespace {
+
+// Blocks that a rank asks for at a time, so that an answer is worth its wait.
+constexpr std::int64_t most_blocks_together = 16;
+// How long a rank sleeps between two calls of its function for waiting.
+constexpr int nap_milliseconds = 5;
+constexpr std::size_t longest_complaint = 500;
+
+std::string explained(const std::string& socket) {
+  return fmt::format(
+      "the stager that listened at {} has ended or was replaced; what it had not yet "
+      "stored is lost, and {}.log may say why",
+      socket, socket);
+}
+
+}  // namespace
+
+std::string default_socket() {
+  const auto given = process_environment("WEIR_STAGER_SOCKET");
+  return given && !given->empty() ? *given : storage::socket_folder() + "/stager";
+}
+
+std::string stager_program() {
+  const auto given = process_environment("WEIR_STAGER");
+  if (given && !given->empty()) return *given;
+  Dl_info here{};
+  if (::dladdr(reinterpret_cast<const void*>(&default_socket), &here) != 0 &&
+      here.dli_fname != nullptr) {
+    const std::string folder = storage::folder_of(here.dli_fname);
+    // Installed beside a program, or beside a library; in a Python environment; where it is built.
+    for (const char* const place :
+         {"/weir-stager", "/../bin/weir-stager", "/../../../../../bin/weir-stager",
+          "/../src/stager/weir-stager", "/../stager/weir-stager"}) {
+      if (::access((folder + place).c_str(), X_OK) == 0) return folder + place;
+    }
+  }
+  return "weir-stager";
+}
+
+Status start_stager(const std::string& socket, const std::string& program, double idle_seconds,
+                    double deadline_seconds) {
+  if (storage::FrameSocket::connect(socket).ok()) return {};
+  storage::Pipe pipe(program);
+  if (!pipe.status().ok()) return pipe.status();
+  storage::Program stager;
+  stager.words = {program,
+                  "--detach",
+                  "--stager-socket",
+                  socket,
+                  "--stager-idle-seconds",
+                  fmt::format("{}", idle_seconds)};
+  stager.in_search_path = program.find('/') == std::string::npos;
+  const storage::StartedChild started = storage::start_program(stager, pipe);
+  if (started.pid < 0) {
+    Error error = system_failure("start", program, -1, started.reason);
+    error.message += ": give the path of weir-stager in WEIR_STAGER";
+    return error;
+  }
+  pipe.close_in();
+  const auto patience =
+      std::chrono::milliseconds(static_cast<std::int64_t>(std::min(deadline_seconds, 1e6) * 1000));
+  std::string told(longest_complaint, '\0');
+  storage::PipeReader reader(pipe.out(), patience);
+  std::size_t bytes = 0;
+  for (std::size_t got = 1; got > 0 && bytes < told.size(); bytes += got) {
+    got = reader.read_some(told.data() + bytes, told.size() - bytes);
+  }
+  told.resize(std::min(bytes, told.find('\n')));
+  const storage::ChildEnd end = storage::end_child(started.pid, patience);
+  if (storage::FrameSocket::connect(socket).ok()) return {};  // another rank may have started it
+  if (end.exit_status == 0) return {};
+  return Error(ErrorCode::io, fmt::format("the stager of this node did not start: {}",
+                                          told.empty() ? "it ended without a reason" : told));
+}
+
+Result<std::unique_ptr<StagerClient>> StagerClient::connect(const std::string& socket,
+                                                            const Hello& hello,
+                                                            double deadline_seconds) {
+  auto connected = storage::FrameSocket::connect(socket);
+  if (!connected) return connected.error();
+  std::unique_ptr<StagerClient> client(
+      new StagerClient(std::move(connected).value(), deadline_seconds));
+  if (Status sent = client->send(hello); !sent.ok()) return sent.error();
+  auto welcome = client->answer<Welcome>();
+  if (!welcome) return welcome.error();
+  client->welcome_ = std::move(welcome).value();
+  client->touched_.assign(static_cast<std::size_t>(client->welcome_.blocks), false);
+  return client;
+}
+
+StagerClient::~StagerClient() { leave(); }
+
+void StagerClient::leave() {
+  if (!lost_.ok()) return;
+  (void)send(Goodbye{});
+  (void)lose(Error(ErrorCode::io, "the session with the stager was given up"));
+}
+
+Status StagerClient::lose(Error error) {
+  if (lost_.ok()) lost_ = std::move(error);
+  return lost_;
+}
+
+Status StagerClient::send(const Message& message, const storage::File* passed) {
+  if (!lost_.ok()) return lost_;
+  Status sent = socket_.send(encode(message), passed);
+  if (!sent.ok() && sent.error().code == ErrorCode::invalid_argument) return sent;
+  if (!sent.ok()) return lose(Error(ErrorCode::io, explained(sent.error().file)));
+  return {};
+}
+
+Status StagerClient::sort(Message message) {
+  heard_ns_ = monotonic_ns();
+  Status status;
+  std::visit(
+      [&](auto& one) {
+        using Kind = std::remove_cvref_t<decltype(one)>;
+        if constexpr (std::is_same_v<Kind, Granted>) {
+          granted_ = std::move(one);
+        } else if constexpr (std::is_same_v<Kind, Flushed>) {
+          flushed_ = std::move(one);
+        } else if constexpr (std::is_same_v<Kind, Accepted>) {
+          accepted_ = one;
+        } else if constexpr (std::is_same_v<Kind, Drained>) {
+          drained_ = std::move(one);
+        } else if constexpr (std::is_same_v<Kind, Stored>) {
+          stored_[one.ticket] = std::move(one.outcome.status);
+        } else if constexpr (std::is_same_v<Kind, Welcome>) {
+          welcomed_ = std::move(one);
+        } else if constexpr (std::is_same_v<Kind, Alive>) {
+          stager_says_ = std::move(one.reason);
+        } else if constexpr (std::is_same_v<Kind, Refused>) {
+          status = lose(Error(ErrorCode::io, "the stager refused: " + one.reason));
+        } else {
+          status = lose(Error(ErrorCode::corrupt, "the stager sent a message of a program"));
+        }
+      },
+      message);
+  return status;
+}
+
+Status StagerClient::look(int milliseconds) {
+  if (!lost_.ok()) return lost_;
+  socket_.wait(milliseconds);
+  if (Status sent = socket_.send_rest(); !sent.ok()) {
+    return lose(Error(ErrorCode::io, explained(sent.error().file)));
+  }
+  for (;;) {
+    auto frame = socket_.next();
+    if (!frame) {
+      return lose(frame.error().code == ErrorCode::io
+                      ? Error(ErrorCode::io, explained(frame.error().file))
+                      : frame.error());
+    }
+    if (!frame.value()) return {};
+    auto message = parse(frame.value()->payload);
+    if (!message) return lose(message.error());
+    if (const auto* const welcome = std::get_if<Welcome>(&message.value())) {
+      const bool possible = welcome->blocks > 0 && welcome->block_bytes > 0 &&
+                            welcome->blocks <= (std::int64_t{1} << 50) / welcome->block_bytes;
+      if (!possible || !frame.value()->passed) {
+        return lose(Error(ErrorCode::corrupt, "the stager sent no memory"));
+      }
+      auto memory = storage::SharedMemory::map(std::move(*frame.value()->passed),
+                                               welcome->blocks * welcome->block_bytes);
+      if (!memory) return lose(memory.error());
+      memory_ = std::move(memory).value();
+      memory_->close_file();
+    }
+    if (Status sorted = sort(std::move(message).value()); !sorted.ok()) return sorted;
+  }
+}
+
+template <typename Answer>
+Result<Answer> StagerClient::answer() {
+  const auto slot = [&]() -> std::optional<Answer>& {
+    if constexpr (std::is_same_v<Answer, Welcome>) return welcomed_;
+    if constexpr (std::is_same_v<Answer, Granted>) return granted_;
+    if constexpr (std::is_same_v<Answer, Flushed>) return flushed_;
+    if constexpr (std::is_same_v<Answer, Accepted>) return accepted_;
+    if constexpr (std::is_same_v<Answer, Drained>) return drained_;
+  };
+  heard_ns_ = monotonic_ns();
+  while (!slot()) {
+    if (Status looked = look(nap_milliseconds); !looked.ok()) return looked.error();
+    if (slot()) break;
+    if (waiting_) {
+      if (Status may = waiting_(); !may.ok()) return may.error();
+    }
+    if (static_cast<double>(monotonic_ns() - heard_ns_) > deadline_seconds_ * 1e9) {
+      return lose(Error(ErrorCode::deadline,
+                        fmt::format("the stager has shown no sign of life for {:g} s",
+                                    deadline_seconds_)))
+          .error();
+    }
+  }
+  Answer taken = std::move(*slot());
+  slot().reset();
+  return taken;
+}
+
+Result<std::uint64_t> StagerClient::name_file(const std::string& path,
+                                              const storage::Opening& opening) {
+  NameFile message{.file = ++files_,
+                   .path = storage::absolute_path(path),
+                   .bytes_when_made = opening.bytes_when_made,
+                   .known = std::nullopt};
+  if (opening.known != nullptr) {
+    message.known = *opening.known;
+    message.known->path = storage::absolute_path(message.known->path);
+  }
+  const std::uint64_t number = message.file;
+  if (Status sent = send(std::move(message)); !sent.ok()) return sent.error();
+  return number;
+}
+
+Status StagerClient::forget_file(std::uint64_t file) {
+  // The block that is being filled may have bytes for the file.
+  if (Status sent = send_parcel(); !sent.ok()) return sent;
+  return send(ForgetFile{file});
+}
+
+Status StagerClient::send_parcel() {
+  if (!block_) return lost_;
+  const std::int64_t block = *block_;
+  block_.reset();
+  if (parcel_.extents() == 0) {
+    blocks_.push_back(block);
+    return lost_;
+  }
+  return send(Parcel{block, parcel_.extents()});
+}
+
+// Gets a block for up to `bytes` more bytes. Everything that is full has been sent before this rank
+// waits: the stager can make room only from blocks that it owns.
+Status StagerClient::begin_block(std::int64_t bytes) {
+  if (Status sent = send_parcel(); !sent.ok()) return sent;
+  if (blocks_.empty()) {
+    const std::int64_t wanted =
+        std::clamp<std::int64_t>(bytes / welcome_.block_bytes + 1, 1, most_blocks_together);
+    if (Status asked = send(Reserve{wanted}); !asked.ok()) return asked;
+    auto granted = answer<Granted>();
+    if (!granted) return granted.error();
+    blocks_ = std::move(granted.value().blocks);
+    const bool possible = !blocks_.empty() &&
+                          std::all_of(blocks_.begin(), blocks_.end(),
+                                      [&](auto one) { return one >= 0 && one < welcome_.blocks; });
+    if (!possible) return lose(Error(ErrorCode::corrupt, "the stager granted impossible blocks"));
+    std::reverse(blocks_.begin(), blocks_.end());
+  }
+  block_ = blocks_.back();
+  blocks_.pop_back();
+  const auto size = static_cast<std::size_t>(welcome_.block_bytes);
+  std::byte* const data = memory_->data() + *block_ * welcome_.block_bytes;
+  if (!touched_[static_cast<std::size_t>(*block_)]) {
+    touched_[static_cast<std::size_t>(*block_)] = true;
+    memory_->map_pages(*block_ * welcome_.block_bytes, welcome_.block_bytes);
+  }
+  parcel_ = ParcelWriter({data, size});
+  return {};
+}
+
+Status StagerClient::write(std::uint64_t file, std::int64_t offset,
+                           std::span<const storage::Slice> slices) {
+  const std::int64_t bytes = storage::bytes_of(slices);
+  for (std::int64_t done = 0; done < bytes;) {
+    const std::int64_t taken = block_ ? parcel_.add(file, offset, slices, done) : 0;
+    done += taken;
+    if (taken > 0) continue;
+    if (Status begun = begin_block(bytes - done); !begun.ok()) return begun;
+  }
+  handed_over_ = false;
+  return lost_;
+}
+
+Status StagerClient::hand_over() {
+  if (handed_over_) return lost_;
+  if (Status sent = send_parcel(); !sent.ok()) return sent;
+  blocks_.clear();
+  if (Status asked = send(Flush{}); !asked.ok()) return asked;
+  auto flushed = answer<Flushed>();
+  if (!flushed) return flushed.error();
+  handed_over_ = true;
+  return flushed.value().outcome.status;
+}
+
+Status StagerClient::keep_lock(const std::string& path, const storage::File& lock) {
+  return send(LockFile{storage::absolute_path(path)}, &lock);
+}
+
+Result<std::uint64_t> StagerClient::commit(CommitStep step) {
+  step.path = storage::absolute_path(step.path);
+  if (Status sent = send(std::move(step)); !sent.ok()) return sent.error();
+  const auto accepted = answer<Accepted>();
+  if (!accepted) return accepted.error();
+  return accepted.value().ticket;
+}
+
+Result<std::uint64_t> StagerClient::unlock(const std::string& path) {
+  if (Status sent = send(UnlockFile{storage::absolute_path(path)}); !sent.ok()) return sent.error();
+  const auto accepted = answer<Accepted>();
+  if (!accepted) return accepted.error();
+  return accepted.value().ticket;
+}
+
+Result<bool> StagerClient::is_done(std::uint64_t ticket) {
+  if (!stored_.contains(ticket) && !asked_[ticket]) {
+    if (Status sent = send(Await{ticket}); !sent.ok()) return sent.error();
+    asked_[ticket] = true;
+  }
+  if (Status looked = look(0); !looked.ok() && !stored_.contains(ticket)) return looked.error();
+  const auto found = stored_.find(ticket);
+  if (found == stored_.end()) return false;
+  if (!found->second.ok()) return found->second.error();
+  return true;
+}
+
+Status StagerClient::wait(std::uint64_t ticket, double seconds) {
+  const std::int64_t began_ns = monotonic_ns();
+  heard_ns_ = began_ns;
+  for (;;) {
+    const auto done = is_done(ticket);
+    if (!done) return done.error();
+    if (done.value()) return {};
+    const std::int64_t now_ns = monotonic_ns();
+    if (static_cast<double>(now_ns - began_ns) >= seconds * 1e9) {
+      return Error(ErrorCode::deadline,
+                   fmt::format("it is not stored after {:g} s{}", seconds,
+                               stager_says_.empty() ? "" : ": " + stager_says_));
+    }
+    if (static_cast<double>(now_ns - heard_ns_) > deadline_seconds_ * 1e9) {
+      return lose(
+          Error(ErrorCode::deadline,
+                fmt::format("the stager has shown no sign of life for {:g} s", deadline_seconds_)));
+    }
+    if (waiting_) {
+      if (Status may = waiting_(); !may.ok()) return may;
+    }
+    const double left = seconds - static_cast<double>(now_ns - began_ns) / 1e9;
+    const int nap = std::isfinite(left) && left * 1000 < nap_milliseconds
+                        ? static_cast<int>(left * 1000) + 1
+                        : nap_milliseconds;
+    if (Status looked = look(nap); !looked.ok() && !stored_.contains(ticket)) return looked;
+  }
+}
+
+Status StagerClient::drain() {
+  if (Status handed = hand_over(); !handed.ok()) return handed;
+  if (Status asked = send(Drain{}); !asked.ok()) return asked;
+  const auto drained = answer<Drained>();
+  return drained ? drained.value().outcome.status : Status(drained.error());
+}
+
+}  // namespace weir::transport

@@ -1,0 +1,116 @@
+// A rank's connection to the stager of its node.
+//
+// Bytes are copied once, into blocks of the stager's memory. A rank that finds no free block waits
+// until the stager has written something; while it waits, it calls the function of set_waiting(). A
+// wait fails if the stager shows no sign of life for `deadline_seconds`. After a failure of the
+// connection every function returns the same error.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "common/status.hpp"
+#include "engines/engine.hpp"
+#include "system/frame_socket.hpp"
+#include "system/shared_memory.hpp"
+#include "transport/messages.hpp"
+#include "transport/parcel.hpp"
+
+namespace weir::transport {
+
+// Returns WEIR_STAGER_SOCKET, or the path at which a stager of this user listens.
+[[nodiscard]] std::string default_socket();
+
+// Returns the path of the program weir-stager: WEIR_STAGER, or where it lies beside this library,
+// or else its name, which is then looked up in PATH.
+[[nodiscard]] std::string stager_program();
+
+// Starts the stager of this node, unless it runs already. `program` is its path.
+[[nodiscard]] Status start_stager(const std::string& socket, const std::string& program,
+                                  double idle_seconds, double deadline_seconds);
+
+class StagerClient {
+ public:
+  // Called while a function waits; an error ends the wait.
+  using Waiting = std::function<Status()>;
+
+  static Result<std::unique_ptr<StagerClient>> connect(const std::string& socket,
+                                                       const Hello& hello, double deadline_seconds);
+  StagerClient(const StagerClient&) = delete;
+  StagerClient& operator=(const StagerClient&) = delete;
+  ~StagerClient();  // says goodbye: what was not committed is dropped when all ranks have left
+
+  // Leaves the session on behalf of this rank, which has given it up.
+  void leave();
+  void set_waiting(Waiting waiting) { waiting_ = std::move(waiting); }
+  // Returns the name of the stager's process, which no other stager has.
+  [[nodiscard]] const std::string& stager() const { return welcome_.stager; }
+
+  // Returns the number of a file, for write().
+  Result<std::uint64_t> name_file(const std::string& path, const storage::Opening& opening);
+  Status forget_file(std::uint64_t file);
+  // Copies the bytes of a range into the stager's memory.
+  Status write(std::uint64_t file, std::int64_t offset, std::span<const storage::Slice> slices);
+  // Hands over everything that was copied, and returns when the stager owns it.
+  Status hand_over();
+
+  // Called by one rank of the session, after all ranks have handed over.
+  Status keep_lock(const std::string& path, const storage::File& lock);
+  // Return a ticket, after which wait() and is_done() can be asked. The stager carries out what
+  // the session asks in the order of the tickets.
+  Result<std::uint64_t> commit(CommitStep step);
+  Result<std::uint64_t> unlock(const std::string& path);
+  // Waits until what the ticket stands for is done, and returns its outcome. Fails with
+  // ErrorCode::deadline if it is not done after `seconds`; then it can be called again.
+  Status wait(std::uint64_t ticket, double seconds);
+  // Returns whether it is done; the outcome is the error if it failed.
+  Result<bool> is_done(std::uint64_t ticket);
+  // Waits until everything that the session handed over is written to its files.
+  Status drain();
+
+ private:
+  StagerClient(storage::FrameSocket socket, double deadline_seconds)
+      : socket_(std::move(socket)), deadline_seconds_(deadline_seconds) {}
+
+  Status send(const Message& message, const storage::File* passed = nullptr);
+  // Waits for the next message of one kind. Other answers that may come meanwhile are kept.
+  template <typename Answer>
+  Result<Answer> answer();
+  // Waits until something has arrived, for at most `milliseconds`.
+  Status look(int milliseconds);
+  Status sort(Message message);
+  [[nodiscard]] Status begin_block(std::int64_t bytes);
+  Status send_parcel();
+  Status lose(Error error);
+
+  storage::FrameSocket socket_;
+  double deadline_seconds_;
+  Waiting waiting_;
+  Welcome welcome_;
+  std::optional<storage::SharedMemory> memory_;
+  std::uint64_t files_ = 0;            // numbers given so far
+  std::vector<std::int64_t> blocks_;   // granted and not used yet
+  std::optional<std::int64_t> block_;  // that is being filled
+  ParcelWriter parcel_;
+  bool handed_over_ = true;    // nothing was sent since the last hand_over()
+  std::vector<bool> touched_;  // blocks whose pages this process has mapped
+  // Answers that have arrived.
+  std::optional<Welcome> welcomed_;
+  std::optional<Granted> granted_;
+  std::optional<Flushed> flushed_;
+  std::optional<Accepted> accepted_;
+  std::optional<Drained> drained_;
+  std::map<std::uint64_t, Status> stored_;  // outcomes of tickets
+  std::map<std::uint64_t, bool> asked_;     // tickets for which Await was sent
+  std::int64_t heard_ns_ = 0;               // when the stager last sent something
+  std::string stager_says_;                 // why it takes long, as the stager said last
+  Status lost_;
+};
+
+}  // namespace weir::transport
