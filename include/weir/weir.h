@@ -127,11 +127,15 @@ typedef struct weir_session_options {
   int64_t lock_bytes;      /* unit of the file system's locks, which one node at a time may write
                               (GPFS: its block size) */
   int64_t targets;         /* targets that hold parts of one file (Lustre: lfs getstripe -c) */
-  const char* engine; /* how bytes are moved between buffers and files: "automatic" (the cheapest,
-                         for each request), "posix", "io_uring" (many transfers in flight; fails if
-                         any rank's kernel lacks it), "direct-io" (whole pages of long transfers
-                         bypass the page cache), "mpi-io". Null: automatic. */
-  uint64_t reserved[4];
+  const char* engine;  /* how bytes are moved between buffers and files: "automatic" (the cheapest,
+                          for each request), "posix", "io_uring" (many transfers in flight; fails if
+                          any rank's kernel lacks it), "direct-io" (whole pages of long transfers
+                          bypass the page cache), "mpi-io". Null: automatic. */
+  const char* staging; /* who writes the steps of files: "none" (the ranks), "node" (a process on
+                          the node, the stager, which outlives the program: writes return when it
+                          has the data, and it stores them while the program goes on;
+                          docs/staging.md. All ranks are on one node). Null: none. */
+  uint64_t reserved[3];
 } weir_session_options;
 
 /* Opens a session on the ranks of `communicator` (an intracommunicator). Weir duplicates the
@@ -482,6 +486,17 @@ int weir_file_extend(weir_file* file);
  * is taken back; if that fails too, the error says "readers may see the change". A file whose first
  * step could not be made durable has to be created again. */
 int weir_file_step_end(weir_file* file);
+/* Wait until the step that ended last is on storage, as durable as the file's options require, and
+ * visible to readers. weir_file_step_wait waits for at most `seconds` (0 or more; infinity is
+ * allowed) and then fails with WEIR_E_DEADLINE; it can be called again. weir_file_step_test does
+ * not wait, and sets *stored to 1 or 0. Without staging, and before the first step has ended, there
+ * is nothing to wait for. With staging, weir_file_step_end returns 0 when the stager has the step,
+ * which then survives the end of this program; whether it could be stored is known only from these
+ * calls, from the next weir_file_step_begin, which waits too, and from `weir stage status`.
+ * WEIR_E_IO when the stager could not store the step or has ended: then the file has the steps
+ * before it. Collective, between steps; `seconds` alike. */
+int weir_file_step_wait(weir_file* file, double seconds);
+int weir_file_step_test(weir_file* file, int32_t* stored);
 /* Return how many arrays no rank wrote in the step that ended last, and the name of one of them, by
  * its number from 0 on in the order of weir_file_array_name. These arrays have their fill value in
  * the step. An array counts as written after any call that writes it, however little. An array

@@ -445,6 +445,13 @@ class File {
   void extend() const { detail::checked(weir_file_extend(get())); }
   void begin_step() const { detail::checked(weir_file_step_begin(get())); }
   void end_step() const { detail::checked(weir_file_step_end(get())); }
+  // Wait until the step that ended last is on storage; see weir_file_step_wait().
+  void wait_for_step(double seconds) const { detail::checked(weir_file_step_wait(get(), seconds)); }
+  [[nodiscard]] bool is_step_stored() const {
+    std::int32_t stored = 0;
+    detail::checked(weir_file_step_test(get(), &stored));
+    return stored != 0;
+  }
   // Returns the names of the arrays that no rank wrote in the step that ended last.
   [[nodiscard]] std::vector<std::string> unwritten() const {
     std::vector<std::string> names;

@@ -29,6 +29,7 @@ _MODULES = {
     "convert": "convert",
     "truncate": "truncate",
     "run": "run",
+    "stage": "stage",
     "manual": "manual",
     "results": "results",
     "platform": "platform",

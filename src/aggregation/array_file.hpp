@@ -16,6 +16,7 @@
 #include "aggregation/step_image.hpp"
 #include "checksums/array_sums.hpp"
 #include "engines/data_file_cache.hpp"
+#include "engines/open_files.hpp"
 #include "formats/format.hpp"
 #include "sections/decoded_engine.hpp"
 #include "stored/extent_map.hpp"
@@ -30,12 +31,13 @@ struct ArrayOrigin {
   std::uint64_t number = 0;  // unique among the arrays of the Collective
   bool grows = false;        // along dimension 0; a request moves one step
   bool writable = false;
-  bool sync_each = false;              // a write is durable when it returns
-  topology::FileTargets targets = {};  // as reported to rank 0 by the file system
-  std::string path;                    // of the file
-  std::string name = {};               // within the file
-  std::vector<std::byte> fill = {};    // one element; empty: zeros
-  std::uint64_t file_number = 0;       // unique number of the open file that contains the array
+  bool sync_each = false;                           // a write is durable when it returns
+  std::shared_ptr<storage::OpenFiles> staged = {};  // files behind a stager; null: no stager
+  topology::FileTargets targets = {};               // as reported to rank 0 by the file system
+  std::string path;                                 // of the file
+  std::string name = {};                            // within the file
+  std::vector<std::byte> fill = {};                 // one element; empty: zeros
+  std::uint64_t file_number = 0;  // unique number of the open file that contains the array
   storage::DescriptorSource* descriptors = nullptr;  // of the node; null: files are opened directly
   // Treatment of files of chunks that are closed early, in a file whose steps are durable or
   // not.
@@ -98,6 +100,13 @@ class OpenArray {
   }
   [[nodiscard]] storage::StoredFiles& files() {
     if (decoded(direction_)) return *decoded(direction_)->files;
+    if (is_staged(direction_)) {
+      if (!staged_files_) {
+        staged_files_.emplace(map_.files, origin_.writable, origin_.staged);
+        staged_files_->set_watch(&sums_);
+      }
+      return *staged_files_;
+    }
     auto& files = engine_files_.at(static_cast<std::size_t>(engine_));
     if (!files) {
       files.emplace(map_.files, origin_.writable, engines_->open_files(engine_));
@@ -106,6 +115,11 @@ class OpenArray {
       files->set_shared({origin_.descriptors, origin_.file_number, static_cast<int>(engine_)});
     }
     return *files;
+  }
+  // Returns whether requests write the array through a stager. Encoded chunks are written by the
+  // ranks.
+  [[nodiscard]] bool is_staged(Direction direction = Direction::write) const {
+    return origin_.staged != nullptr && direction == Direction::write && !stored_;
   }
   // Makes durable what this rank wrote, with any engine. Once bytes of the array are lost, each
   // later call fails, until begin_writing().
@@ -184,6 +198,8 @@ class OpenArray {
         if (files) (void)files->close();
         files.reset();
       }
+      if (staged_files_) (void)staged_files_->close();
+      staged_files_.reset();
       read_alone_.reset();  // these caches identify files by name
       written_alone_.reset();
     }
@@ -314,6 +330,7 @@ class OpenArray {
     for (auto& files : engine_files_) {
       if (files) act(*files);
     }
+    if (staged_files_) act(*staged_files_);
   }
   // Acts on all files even after an error, and returns the first error.
   template <typename Do>
@@ -401,6 +418,7 @@ class OpenArray {
   std::shared_ptr<EngineSet> engines_;
   array::Shape shape_;
   std::vector<std::optional<storage::StoredFiles>> engine_files_;  // of the engines used so far
+  std::optional<storage::StoredFiles> staged_files_;
   std::optional<storage::ExtentMap> stored_;  // the true map if chunks are encoded
   storage::EncodedWriter::PlaceSource source_;
   std::optional<Decoded> by_chunks_;  // for reading, and for writing unless there are shards

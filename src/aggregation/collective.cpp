@@ -118,6 +118,7 @@ Collective::Collective(CollectiveState state)
 
 Collective::~Collective() {
   state_->engines->call_between_parts(nullptr);
+  state_->staging.reset();
   if (state_->broken || (state_->group != nullptr && state_->group->revocation().is_revoked())) {
     if (state_->group != nullptr) state_->group->abandon();
     return;
@@ -125,7 +126,10 @@ Collective::~Collective() {
   state_->group.reset();
 }
 
-void Collective::release_locks() { state_->locks.release(); }
+void Collective::release_locks() {
+  state_->locks.release();
+  if (state_->staging != nullptr) state_->staging->stager().leave();
+}
 int Collective::rank() const { return state_->rank; }
 int Collective::ranks() const { return state_->ranks; }
 std::int64_t Collective::nodes() const { return state_->group->nodes(); }
@@ -152,6 +156,10 @@ Status Collective::extend_file(StepFile& file, const storage::Additions& added) 
 }
 Status Collective::begin_step(StepFile& file) { return file.begin_step(*state_); }
 Status Collective::end_step(StepFile& file) { return file.end_step(*state_); }
+Status Collective::wait_for_step(StepFile& file, double seconds) {
+  return file.wait_for_step(*state_, seconds);
+}
+Result<bool> Collective::is_step_stored(StepFile& file) { return file.is_step_stored(*state_); }
 Status Collective::abort_step(StepFile& file) { return file.abort_step(*state_); }
 Status Collective::drop_steps(StepFile& file, std::int64_t steps) {
   return file.drop_steps(*state_, steps);
@@ -188,6 +196,10 @@ std::shared_ptr<Request> Collective::begin_regions(const Call& call, OpenArray* 
 Status Collective::move_alone(OpenArray& file, Direction direction, const OwnRegion& own) {
   if (state_->broken) return broken_collective();
   const ranks::LifeSigns::During storage(state_->group->life(), ranks::LifeSigns::What::storage);
+  if (file.is_staged()) {
+    // What was handed over before is written before, and is there to be read.
+    if (Status drained = state_->staging->stager().drain(); !drained.ok()) return drained;
+  }
   return aggregation::move_alone(file, direction, own.region, own.pieces.front());
 }
 
@@ -230,10 +242,11 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
 
   if (possible.ok() && settings.engine) possible = state.engines->check(*settings.engine);
   const Call call = Call::of(
-      fmt::format("Collective::create({} {} {} {} {} {} {} {}; {})", name_of(settings.strategy),
+      fmt::format("Collective::create({} {} {} {} {} {} {} {} {}; {})", name_of(settings.strategy),
                   name_of(settings.engine), settings.aggregators, settings.buffer_bytes,
                   settings.buffers, settings.deadline_seconds, settings.ranks_per_node,
-                  settings.alignment_bytes, text_of(settings.rates, settings.targets)),
+                  settings.alignment_bytes, settings.stages,
+                  text_of(settings.rates, settings.targets)),
       possible);
   ranks::Channel channel(state.communicator);  // used until the group has channels
   Status agreed = agree(channel, state.communicator, call, deadline);
@@ -283,6 +296,11 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
     // While a piece moves to or from storage, messages of other pieces are under way: MPI advances
     // long messages only during calls on both sides.
     state.engines->call_between_parts([group = state.group.get()] { group->revocation().look(); });
+  }
+  if (chosen.stages) {
+    auto staging = SessionStaging::open(state);
+    if (!staging) return staging.error();
+    state.staging = std::move(staging).value();
   }
   state.planner =
       std::make_unique<plan::Planner>(state.group->topology(), chosen.targets, chosen.rates,

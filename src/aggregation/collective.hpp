@@ -74,6 +74,8 @@ struct CollectiveSettings {
   // Treats this many consecutive ranks as a node, in order to try communication between nodes on a
   // single node; 0: the ranks that share memory. Ranks that do not share memory are never joined.
   std::int64_t ranks_per_node = 0;
+  // Whether files with steps are written through the stager of the node (session_staging.hpp).
+  bool stages = false;
   // Alignment of the boundaries between aggregators' parts of a file, in bytes; 0: at stripes, lock
   // blocks and pages.
   std::int64_t alignment_bytes = 0;
@@ -196,6 +198,11 @@ class Collective {
   // Collective. Makes the step durable as set, then visible to readers. If this fails, or a write
   // in the step has failed, the step is not committed and may be begun again.
   Status end_step(StepFile& file);
+  // Collective. Wait until the step that ended last is on storage, for at most `seconds`, and
+  // return whether it is. They fail if it could not be stored. Without staging it is stored when
+  // its end returns.
+  Status wait_for_step(StepFile& file, double seconds);
+  Result<bool> is_step_stored(StepFile& file);
   // Collective. Gives up the step that has begun: the file contains nothing of it, and the next
   // step takes its place. After a first step, the object is of no more use, as there is no file.
   Status abort_step(StepFile& file);

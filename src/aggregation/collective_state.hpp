@@ -16,6 +16,7 @@
 #include "aggregation/known_regions.hpp"
 #include "aggregation/node_group.hpp"
 #include "aggregation/region_tables.hpp"
+#include "aggregation/session_staging.hpp"
 #include "aggregation/store_choice.hpp"
 #include "formats/writer_lock.hpp"
 #include "plan/planner.hpp"
@@ -31,6 +32,7 @@ struct CollectiveState {
   std::unique_ptr<NodeGroup> group;
   std::unique_ptr<plan::Planner> planner;  // of this rank; caches the plans of requests
   std::shared_ptr<EngineSet> engines;
+  std::unique_ptr<SessionStaging> staging;  // null: files are written by the ranks
   RegionTables region_tables;
   KnownRegions known_regions;
   StoreChoices stores;

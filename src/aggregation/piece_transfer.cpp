@@ -35,8 +35,12 @@ Status PieceTransfer::move(const plan::Piece& piece, plan::PieceExtents extents,
   const ranks::LifeSigns::During moving(context_.group.life(), ranks::LifeSigns::What::storage);
   const std::int64_t began = monotonic_ns();
   traffic_ = {};
-  const std::int64_t gap =
-      plan::widest_gap(*context_.plan, piece.id.array, context_.rates, part_->file->files().cold());
+  // A stager takes extents as they are; it cannot read what is between them.
+  const bool is_staged = context_.writing() && part_->file->is_staged();
+  const std::int64_t gap = is_staged
+                               ? -1
+                               : plan::widest_gap(*context_.plan, piece.id.array, context_.rates,
+                                                  part_->file->files().cold());
   plan::FileWindows windows(std::move(extents), gap);
   Status status;
   std::int64_t met = 0;  // bytes of the extents so far

@@ -196,6 +196,10 @@ void CollectiveRequest::begin(bool /*all_remember_the_same*/) {
     end(plan.error());
     return;
   }
+  if (!writing() && state_.staging != nullptr) {
+    const ranks::LifeSigns::During storing(state_.group->life(), ranks::LifeSigns::What::storage);
+    drained_ = state_.staging->stager().drain();
+  }
   if (writing())
     for_each_account([&](StepAccount& account) { account.ask(figures_.account.asked); });
   for (RequestedPart& one : checked_) {
@@ -235,6 +239,7 @@ void CollectiveRequest::begin(bool /*all_remember_the_same*/) {
 Status CollectiveRequest::moved_durably() {
   const ranks::LifeSigns::During storing(state_.group->life(), ranks::LifeSigns::What::storage);
   Status status = move_->status();
+  if (!drained_.ok()) status = drained_;
   // After an aggregator has failed, a rank has handed over nothing to it, and learns that here.
   if (status.ok()) status = figures_.account.check();
   if (!writing()) {
@@ -257,6 +262,8 @@ Status CollectiveRequest::moved_durably() {
     Status ended = one.file->end_writing();
     if (status.ok()) status = std::move(ended);
   }
+  // When the write returns, its bytes are the stager's: they survive this process.
+  if (status.ok() && state_.staging != nullptr) status = state_.staging->stager().hand_over();
   for (const RequestedPart& one : checked_) {
     if (!status.ok()) break;
     if (one.file->origin().sync_each) status = one.file->sync();

@@ -72,6 +72,7 @@ class CollectiveRequest final : public RequestWork {
   std::unique_ptr<Agreement> agreement_;
   std::unique_ptr<Move> move_;
   Status outcome_;
+  Status drained_;  // of a read: whether what was handed to a stager before is in the files
   CollectiveFigures figures_;
   std::int64_t moving_since_ns_ = 0;
 };

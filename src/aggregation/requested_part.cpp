@@ -199,6 +199,12 @@ Result<std::shared_ptr<const plan::Planned>> plan_request(plan::Planner& planner
                                                           Direction direction) {
   plan::Overrides overrides;
   overrides.strategy = settings.strategy;
+  // The stager merges what ranks hand over, so they need not gather it.
+  const bool is_staged = direction == Direction::write &&
+                         std::all_of(parts.begin(), parts.end(), [](const RequestedPart& one) {
+                           return one.file->is_staged();
+                         });
+  if (is_staged && !overrides.strategy) overrides.strategy = plan::Strategy::direct;
   overrides.engines = settings.engine ? plan::Engines::only(*settings.engine) : settings.engines;
   if (settings.aggregators > 0) overrides.aggregators_per_node = settings.aggregators;
   overrides.buffer_bytes = settings.buffer_bytes;

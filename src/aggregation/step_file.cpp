@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <string_view>
 #include <unordered_map>
 #include <utility>
@@ -102,6 +103,8 @@ Result<std::unique_ptr<StepFile>> StepFile::open(CollectiveState& state, const s
   storage::WriterLock lock;
   storage::FileVersion version;
   const auto open = [&]() -> Result<LayoutBroadcast> {
+    // The file may be one that this session has written and its stager has not stored yet.
+    if (state.staging != nullptr) (void)state.staging->wait_for(path);
     if (writable && settings.rewrite && !settings.in_place) {
       auto taken = storage::WriterLock::take(path);
       if (!taken) return taken.error();
@@ -156,6 +159,7 @@ void StepFile::open_array(CollectiveState& state, const topology::FileTargets& t
                   .grows = one.description.grows,
                   .writable = writable_,
                   .sync_each = settings_.durability == storage::StepDurability::operation,
+                  .staged = is_staged(state) ? state.staging->files() : nullptr,
                   .targets = targets,
                   .path = path_,
                   .name = one.description.name,
@@ -317,11 +321,19 @@ Status StepFile::can_be_tried_again() const {
 // Called by rank 0 whenever a step begins: from then on no other run may write to the file.
 Status StepFile::begin_writing(CollectiveState& state) {
   if (lock_.is_held()) return {};
+  // This run may have written the path before, and its stager not yet stored it.
+  if (is_staged(state)) (void)state.staging->wait_for(path_);
   auto taken = storage::WriterLock::take(path_);
   if (!taken) return taken.error();
   lock_ = std::move(taken).value();
   state.locks.add(lock_);
-  return {};
+  if (!is_staged(state) || !lock_.is_held()) return {};
+  Status kept = state.staging->stager().keep_lock(path_, lock_.file());
+  if (kept.ok()) {
+    lock_.share();
+    staging_ = state.staging.get();
+  }
+  return kept;
 }
 
 // Called by rank 0. Detects changes that the lock did not prevent, by another program or on a file
@@ -355,6 +367,10 @@ void StepFile::note_version() {
 
 // Called by rank 0: makes room for one more step and returns the changes.
 Result<StepPlaces> StepFile::room_for_step(CollectiveState& state) {
+  if (Status stored = wait_until_stored(state, std::numeric_limits<double>::infinity());
+      !stored.ok()) {
+    return stored.error();
+  }
   if (Status alone = begin_writing(state); !alone.ok()) return alone.error();
   if (Status unchanged = check_is_unchanged(); !unchanged.ok()) return unchanged.error();
   if (!published_) {
@@ -419,6 +435,10 @@ Status StepFile::may_keep(std::int64_t steps) const {
 
 // Called by rank 0: removes the steps from number `steps` on.
 Result<StepPlaces> StepFile::without_later_steps(CollectiveState& state, std::int64_t steps) {
+  if (Status stored = wait_until_stored(state, std::numeric_limits<double>::infinity());
+      !stored.ok()) {
+    return stored.error();
+  }
   if (Status alone = begin_writing(state); !alone.ok()) return alone.error();
   if (Status unchanged = check_is_unchanged(); !unchanged.ok()) return unchanged.error();
   sums_as_.reset();
@@ -550,7 +570,7 @@ Status StepFile::clear_step() {
     return cleared;
   }
   storage::remove_incomplete(path_);
-  lock_.release();
+  release_lock();
   return {};
 }
 
@@ -566,7 +586,10 @@ Status StepFile::abort_step(CollectiveState& state) {
   forget_descriptors(state, number_);
   Result<std::string> cleared = std::string();
   if (state.rank == 0) {
-    if (Status done = clear_step(); !done.ok()) cleared = with_file(done.error(), path_);
+    // Nothing of the step may be written after it is cleared.
+    Status done = is_staged(state) ? state.staging->stager().drain() : Status();
+    if (done.ok()) done = clear_step();
+    if (!done.ok()) cleared = with_file(done.error(), path_);
   }
   const auto told = told_by_rank_0(state, cleared, "the remains of the step");
   return told ? Status() : told.error();
@@ -574,12 +597,13 @@ Status StepFile::abort_step(CollectiveState& state) {
 
 Status StepFile::close(CollectiveState& state) {
   Status agreed = agree_on(state, close_own_part(state));
-  lock_.release();  // no rank writes to the file any more
+  release_lock();  // no rank writes to the file any more
   return agreed;
 }
 
 Status StepFile::close_own_part(CollectiveState& state) {
   Status first;
+  const bool was_in_step = in_step_;
   if (in_step_) {
     first = invalid_argument(
         fmt::format("step {} has begun and not ended, so it is not committed", steps_), path_);
@@ -589,6 +613,15 @@ Status StepFile::close_own_part(CollectiveState& state) {
   Status closed = close_files();
   if (first.ok()) first = std::move(closed);
   forget_descriptors(state, number_);
+  if (state.rank == 0 && is_staged(state)) {
+    transport::StagerClient& stager = state.staging->stager();
+    if (first.ok() && ticket_) {
+      const auto stored = stager.is_done(*ticket_);
+      if (!stored) first = with_file(stored.error(), path_);
+    }
+    // Bytes of a step that has not ended must not reach a file that gets this name later.
+    if (was_in_step) (void)stager.drain();
+  }
   return first;
 }
 

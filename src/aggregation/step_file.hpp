@@ -47,6 +47,10 @@ namespace weir::aggregation {
 // Must not outlive its Collective; its arrays must not outlive it.
 class StepFile {
  public:
+  StepFile(const StepFile&) = delete;
+  StepFile& operator=(const StepFile&) = delete;
+  ~StepFile() { release_lock(); }
+
   // Collective, like all functions below that take the state; they are parts of a call whose turn
   // it is (collective.hpp). The created file is in its first step.
   static Result<std::unique_ptr<StepFile>> create(CollectiveState& state, const std::string& path,
@@ -81,6 +85,8 @@ class StepFile {
 
   Status begin_step(CollectiveState& state);
   Status end_step(CollectiveState& state);
+  Status wait_for_step(CollectiveState& state, double seconds);
+  Result<bool> is_step_stored(CollectiveState& state);
   Status abort_step(CollectiveState& state);
   Status drop_steps(CollectiveState& state, std::int64_t steps);
   Status extend(CollectiveState& state, const storage::Additions& added);
@@ -135,7 +141,7 @@ class StepFile {
   [[nodiscard]] Status take_own_chunks(WrittenChunks& mine);
   // Replaces this rank's chunks by those of all ranks, on rank 0.
   Status gather_chunks(CollectiveState& state, WrittenChunks& chunks);
-  [[nodiscard]] Status commit(const CollectiveState& state, WrittenChunks& chunks);
+  [[nodiscard]] Status complete_update(const CollectiveState& state, WrittenChunks& chunks);
   Status take_chunks(CollectiveState& state, WrittenChunks& chunks);
   // Collective. Moves the places of chunks that all ranks know into memory that the ranks of each
   // node share, if there are many.
@@ -158,8 +164,13 @@ class StepFile {
   void name_runs(const std::map<std::int64_t, storage::BlockSums>& arrays,
                  SummedArrays& named) const;
   [[nodiscard]] Status cut_sums();
-  [[nodiscard]] Status commit_with_sums(const CollectiveState& state, WrittenChunks& chunks,
+  [[nodiscard]] Status commit_with_sums(CollectiveState& state, WrittenChunks& chunks,
                                         const SummedArrays& sums);
+  // Steps that a stager stores (step_file_staging.cpp).
+  [[nodiscard]] bool is_staged(const CollectiveState& state) const;
+  [[nodiscard]] Status hand_commit_over(CollectiveState& state);
+  [[nodiscard]] Status wait_until_stored(CollectiveState& state, double seconds);
+  void release_lock();
 
   std::string path_;
   std::string format_;
@@ -189,6 +200,10 @@ class StepFile {
   storage::WriterLock lock_;
   storage::FileVersion version_;  // on rank 0: after this run last opened, laid out or changed it
   bool knows_state_ = true;       // whether version_.state is of that time
+  // On rank 0: the ticket of the last step that a stager has accepted and may not have stored yet.
+  std::optional<std::uint64_t> ticket_;
+  Status lost_;                        // on rank 0: why a stager could not store a step
+  SessionStaging* staging_ = nullptr;  // on rank 0: not null while its stager keeps the lock, too
 };
 
 }  // namespace weir::aggregation

@@ -137,8 +137,8 @@ Status StepFile::gather_chunks(CollectiveState& state, WrittenChunks& chunks) {
   return {};
 }
 
-// Called by rank 0.
-Status StepFile::commit(const CollectiveState& state, WrittenChunks& chunks) {
+// Called by rank 0: enters the chunks of the step in the update that commits it.
+Status StepFile::complete_update(const CollectiveState& state, WrittenChunks& chunks) {
   if (has_chunk_tables_) {
     if (Status whole = take_totals(chunks, state.ranks, path_); !whole.ok()) return whole;
     // The room has the arrays in the file's order, which may differ from ours.
@@ -157,7 +157,7 @@ Status StepFile::commit(const CollectiveState& state, WrittenChunks& chunks) {
     if (!update) return update.error();
     room_.update = std::move(update).value();
   }
-  return storage::commit(path_, room_.update, settings_.durability);
+  return {};
 }
 
 Status StepFile::take_chunks(CollectiveState& state, WrittenChunks& chunks) {

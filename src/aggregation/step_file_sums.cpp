@@ -136,8 +136,9 @@ Status StepFile::sum_again(CollectiveState& state, std::vector<std::int64_t> blo
   if (Status shared = share(state, text, "blocks to be summed again"); !shared.ok()) return shared;
   if (text.empty()) return {};
   blocks = numbers_of(text);
-  std::vector<std::int64_t> mine;
   Status status;
+  if (is_staged(state)) status = state.staging->stager().drain();
+  std::vector<std::int64_t> mine;
   std::optional<storage::BlockSums> sums;
   for (std::size_t at = 0, block = 0; status.ok() && at + 3 <= blocks.size(); at += 3, ++block) {
     if (static_cast<std::int64_t>(block) % state.ranks != state.rank) continue;
@@ -193,7 +194,7 @@ Status StepFile::cut_sums() {
 }
 
 // Called by rank 0.
-Status StepFile::commit_with_sums(const CollectiveState& state, WrittenChunks& chunks,
+Status StepFile::commit_with_sums(CollectiveState& state, WrittenChunks& chunks,
                                   const SummedArrays& sums) {
   if (Status unchanged = check_is_unchanged(); !unchanged.ok()) return unchanged;
   const std::string committed = storage::sums_path(path_);
@@ -208,7 +209,9 @@ Status StepFile::commit_with_sums(const CollectiveState& state, WrittenChunks& c
     entered = storage::append_sums(committed, frame, settings_.durability);
   }
   if (!entered.ok()) return entered;
-  Status done = commit(state, chunks);
+  if (Status complete = complete_update(state, chunks); !complete.ok()) return complete;
+  if (is_staged(state)) return hand_commit_over(state);
+  Status done = storage::commit(path_, room_.update, settings_.durability);
   note_version(published_ || done.ok() ? path_ : storage::incomplete_path(path_));
   if (!done.ok()) return done;
   // The step is committed even if renaming fails; its checksums are then unknown.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -249,6 +250,12 @@ Outcome begin_step(weir_file& file) {
   return begun;
 }
 
+// Fails in a step, whose own end has not come yet.
+Outcome between_steps(const weir_file& file, const char* call) {
+  if (file.open == nullptr || !file.open->in_step()) return {};
+  return bad_argument(fmt::format("{}: a step of {} has begun: end it first", call, file.text));
+}
+
 Outcome end_step(weir_file& file) {
   weir_session& session = *file.session;
   return session.call(fmt::format("weir_file_step_end({})", file.text), {}, [&]() -> Outcome {
@@ -257,6 +264,37 @@ Outcome end_step(weir_file& file) {
       return bad_argument(fmt::format("{}: no step of {} has begun", call, file.text));
     }
     return outcome_of(session.collective->end_step(*file.open), call);
+  });
+}
+
+Outcome wait_for_step(weir_file& file, double seconds) {
+  weir_session& session = *file.session;
+  constexpr const char* call = "weir_file_step_wait";
+  Outcome prepared;
+  if (std::isnan(seconds) || seconds < 0) {
+    prepared = bad_argument(fmt::format("{}: seconds is {}: give 0 or more", call, seconds));
+  }
+  return session.call_asking(
+      fmt::format("{}({}, {})", call, file.text, seconds), prepared, [&]() -> Outcome {
+        if (Outcome possible = between_steps(file, call); !possible.ok()) return possible;
+        if (file.open == nullptr) return {};
+        return outcome_of(session.collective->wait_for_step(*file.open, seconds), call);
+      });
+}
+
+Outcome test_step(weir_file& file, std::int32_t* stored) {
+  weir_session& session = *file.session;
+  constexpr const char* call = "weir_file_step_test";
+  Outcome prepared;
+  if (stored == nullptr) prepared = null_argument(call, "stored");
+  return session.call_asking(fmt::format("{}({})", call, file.text), prepared, [&]() -> Outcome {
+    if (Outcome possible = between_steps(file, call); !possible.ok()) return possible;
+    *stored = 1;
+    if (file.open == nullptr) return {};
+    const auto found = session.collective->is_step_stored(*file.open);
+    if (!found) return outcome_of(found.error(), call);
+    *stored = found.value() ? 1 : 0;
+    return {};
   });
 }
 
@@ -401,6 +439,20 @@ int weir_file_step_end(weir_file* file) {
   return weir::capi::report_outcome_of([&] {
     if (file == nullptr) return weir::capi::null_argument("weir_file_step_end", "file");
     return weir::capi::end_step(*file);
+  });
+}
+
+int weir_file_step_wait(weir_file* file, double seconds) {
+  return weir::capi::report_outcome_of([&] {
+    if (file == nullptr) return weir::capi::null_argument("weir_file_step_wait", "file");
+    return weir::capi::wait_for_step(*file, seconds);
+  });
+}
+
+int weir_file_step_test(weir_file* file, std::int32_t* stored) {
+  return weir::capi::report_outcome_of([&] {
+    if (file == nullptr) return weir::capi::null_argument("weir_file_step_test", "file");
+    return weir::capi::test_step(*file, stored);
   });
 }
 

@@ -82,6 +82,19 @@ Outcome read_choice(const char* name, const std::string& from,
       fmt::format("{} is '{}': give one of {}", from, name, fmt::join(choices, ", ")));
 }
 
+constexpr std::array<std::string_view, 2> placements = {"none", "node"};
+
+Outcome read_staging(const char* name, const std::string& from, bool& stages) {
+  if (name == nullptr) return {};
+  const auto* const found = std::find(placements.begin(), placements.end(), std::string_view(name));
+  if (found == placements.end()) {
+    return bad_argument(
+        fmt::format("{} is '{}': give one of {}", from, name, fmt::join(placements, ", ")));
+  }
+  stages = found != placements.begin();
+  return {};
+}
+
 // Takes the given values. An invalid value is refused under the name by which it was given.
 Outcome take(const weir_session_options& given, NameOf name_of, SessionOptions& options) {
   aggregation::CollectiveSettings& settings = options.settings;
@@ -114,10 +127,12 @@ Outcome take(const weir_session_options& given, NameOf name_of, SessionOptions& 
   auto taken =
       read_choice(given.strategy, name_of("strategy", "strategy"),
                   automatic_or(plan::all_strategies), plan::parse_strategy, settings.strategy);
-  return taken.ok()
-             ? read_choice(given.engine, name_of("engine", "engine"),
-                           automatic_or(plan::all_engines), plan::parse_engine, settings.engine)
-             : taken;
+  if (taken.ok()) {
+    taken = read_choice(given.engine, name_of("engine", "engine"), automatic_or(plan::all_engines),
+                        plan::parse_engine, settings.engine);
+  }
+  return taken.ok() ? read_staging(given.staging, name_of("staging", "staging"), settings.stages)
+                    : taken;
 }
 
 // Returns rank 0's variables that are set and not empty, each as NAME=VALUE and a zero byte.
@@ -155,10 +170,11 @@ std::string SessionOptions::text() const {
   return fmt::format(
       "deadline_seconds {}, strategy {}, aggregators {}, buffer_bytes {}, buffers {}, "
       "ranks_per_node {}, alignment_bytes {}, stripe_bytes {}, lock_bytes {}, targets {}, engine "
-      "{}",
+      "{}, staging {}",
       settings.deadline_seconds, aggregation::name_of(settings.strategy), settings.aggregators,
       settings.buffer_bytes, settings.buffers, settings.ranks_per_node, alignment_bytes,
-      stripe_bytes, lock_bytes, targets, aggregation::name_of(settings.engine));
+      stripe_bytes, lock_bytes, targets, aggregation::name_of(settings.engine),
+      placements.at(settings.stages ? 1 : 0));
 }
 
 Outcome read_options(const weir_session_options* given, SessionOptions& options) {
@@ -192,6 +208,7 @@ Outcome read_environment(Ranks& ranks, const weir_session_options* given,
   if (passed.deadline_seconds > 0) variables.erase("WEIR_DEADLINE");
   if (passed.strategy != nullptr) variables.erase("WEIR_STRATEGY");
   if (passed.engine != nullptr) variables.erase("WEIR_ENGINE");
+  if (passed.staging != nullptr) variables.erase("WEIR_STAGING");
   for (const NumberOption& option : number_options) {
     if (passed.*option.value != 0) variables.erase(variable_of(option.setting));
   }
@@ -206,6 +223,7 @@ Outcome read_environment(Ranks& ranks, const weir_session_options* given,
   if (settings.has("deadline")) told.deadline_seconds = settings.real("deadline");
   if (settings.has("strategy")) told.strategy = settings.text("strategy").c_str();
   if (settings.has("engine")) told.engine = settings.text("engine").c_str();
+  if (settings.has("staging")) told.staging = settings.text("staging").c_str();
   for (const NumberOption& option : number_options) {
     if (settings.has(option.setting)) told.*option.value = settings.integer(option.setting);
   }
@@ -262,7 +280,11 @@ std::span<const Setting> session_settings() {
       {.name = "engine",
        .kind = SettingKind::choice,
        .help = "how bytes are moved between buffers and files",
-       .choices = automatic_or(plan::all_engines)}};
+       .choices = automatic_or(plan::all_engines)},
+      {.name = "staging",
+       .kind = SettingKind::choice,
+       .help = "who writes the steps of files: the ranks, or a stager on their node behind them",
+       .choices = {placements.begin(), placements.end()}}};
   return settings;
 }
 

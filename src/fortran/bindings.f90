@@ -26,7 +26,8 @@ module weir_bindings
     integer(c_int64_t) :: lock_bytes = 0
     integer(c_int64_t) :: targets = 0
     type(c_ptr) :: engine = c_null_ptr
-    integer(c_int64_t) :: reserved(4) = 0
+    type(c_ptr) :: staging = c_null_ptr
+    integer(c_int64_t) :: reserved(3) = 0
   end type
 
   type, bind(C), public :: weir_figures
@@ -143,13 +144,14 @@ module weir_bindings
       c_array_element_bytes, c_array_sync, c_array_close, c_file_create, c_file_define, &
       c_file_attribute_text, c_file_attribute_integers, c_file_attribute_reals, &
       c_file_attribute_numbers, c_file_attribute_texts, c_file_open, c_file_step_begin, &
-      c_file_extend, c_file_step_end, c_file_unwritten, c_file_unwritten_name, c_file_step_abort, &
-      c_file_in_step, c_file_drop_steps, c_file_steps, c_file_select_step, c_file_arrays, &
-      c_file_array_name, c_file_array, c_array_has_steps, c_array_dimension_name, &
-      c_file_attributes, c_file_attribute, c_file_get_text, c_file_get_integers, c_file_get_reals, &
-      c_file_attribute_type, c_file_get_numbers, c_file_get_texts, c_file_close, c_write, c_read, &
-      c_wait, c_test, c_request_detach, c_describe, c_type_name, c_session_open, c_write_many, &
-      c_read_many, c_write_begin, c_read_begin, c_write_region, c_read_region, c_session_explain
+      c_file_extend, c_file_step_end, c_file_step_wait, c_file_step_test, c_file_unwritten, &
+      c_file_unwritten_name, c_file_step_abort, c_file_in_step, c_file_drop_steps, c_file_steps, &
+      c_file_select_step, c_file_arrays, c_file_array_name, c_file_array, c_array_has_steps, &
+      c_array_dimension_name, c_file_attributes, c_file_attribute, c_file_get_text, &
+      c_file_get_integers, c_file_get_reals, c_file_attribute_type, c_file_get_numbers, &
+      c_file_get_texts, c_file_close, c_write, c_read, c_wait, c_test, c_request_detach, &
+      c_describe, c_type_name, c_session_open, c_write_many, c_read_many, c_write_begin, &
+      c_read_begin, c_write_region, c_read_region, c_session_explain
 
   interface
     function c_version() bind(C, name='weir_version')
@@ -409,6 +411,20 @@ module weir_bindings
       import
       type(c_ptr), value, intent(in) :: file
       integer(c_int) :: c_file_step_end
+    end function
+
+    function c_file_step_wait(file, seconds) bind(C, name='weir_file_step_wait')
+      import
+      type(c_ptr), value, intent(in) :: file
+      real(c_double), value, intent(in) :: seconds
+      integer(c_int) :: c_file_step_wait
+    end function
+
+    function c_file_step_test(file, stored) bind(C, name='weir_file_step_test')
+      import
+      type(c_ptr), value, intent(in) :: file
+      integer(c_int32_t), intent(inout) :: stored(*)
+      integer(c_int) :: c_file_step_test
     end function
 
     function c_file_unwritten(file) bind(C, name='weir_file_unwritten')

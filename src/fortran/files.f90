@@ -11,14 +11,15 @@
 ! In Fortran the steps are an array's last dimension, which shapes here do not include; steps are
 ! numbered from 1. weir.h says what a run that is killed leaves.
 module weir_files
-  use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_int32_t, c_loc, c_null_ptr, c_ptr
+  use, intrinsic :: iso_c_binding, only: c_associated, c_char, c_double, c_int32_t, c_loc, c_null_ptr, c_ptr
   use, intrinsic :: iso_fortran_env, only: int32, int64
   use weir_arrays, only: weir_array
   use weir_bindings, only: c_array_dimension_name, c_array_has_steps, c_file_array, &
                            c_file_array_name, c_file_arrays, c_file_close, c_file_create, &
                            c_file_define, c_file_drop_steps, c_file_extend, c_file_in_step, &
                            c_file_open, c_file_select_step, c_file_step_abort, &
-                           c_file_step_begin, c_file_step_end, c_file_steps, c_file_unwritten, &
+                           c_file_step_begin, c_file_step_end, c_file_step_test, &
+                           c_file_step_wait, c_file_steps, c_file_unwritten, &
                            c_file_unwritten_name, define_options_in_c, file_open_options_in_c, &
                            file_options_in_c, transfer_in_c
   use weir_constants, only: weir_column_major, weir_e_argument, weir_ok
@@ -30,6 +31,7 @@ module weir_files
   private
   public :: weir_file_create, weir_file_open, weir_file_close, weir_file_define
   public :: weir_file_step_begin, weir_file_step_end, weir_file_step_abort, weir_file_in_step
+  public :: weir_file_step_wait, weir_file_step_test
   public :: weir_file_steps, weir_file_select_step, weir_file_drop_steps, weir_file_extend
   public :: weir_file_unwritten, weir_file_unwritten_name
   public :: weir_file_arrays, weir_file_array_name, weir_file_array
@@ -99,6 +101,8 @@ module weir_files
     procedure :: close => weir_file_close
     procedure :: step_begin => weir_file_step_begin
     procedure :: step_end => weir_file_step_end
+    procedure :: step_wait => weir_file_step_wait
+    procedure :: step_test => weir_file_step_test
     procedure :: step_abort => weir_file_step_abort
     procedure :: in_step => weir_file_in_step
     procedure :: drop_steps => weir_file_drop_steps
@@ -313,6 +317,31 @@ contains
     class(weir_file), intent(in) :: file
     integer, intent(out), optional :: status
     call settle(c_file_step_end(file%handle), status)
+  end subroutine
+
+  ! Waits until the step that ended last is on storage, for at most `seconds` (default: as long as it
+  ! takes); fails with weir_e_deadline if it is not by then. Without staging there is nothing to wait
+  ! for. Collective, between steps.
+  subroutine weir_file_step_wait(file, seconds, status)
+    class(weir_file), intent(in) :: file
+    real(c_double), intent(in), optional :: seconds
+    integer, intent(out), optional :: status
+    real(c_double) :: longest
+    longest = huge(longest)
+    if (present(seconds)) longest = seconds
+    call settle(c_file_step_wait(file%handle, longest), status)
+  end subroutine
+
+  ! Sets `stored` to whether the step that ended last is on storage, without waiting. Collective,
+  ! between steps.
+  subroutine weir_file_step_test(file, stored, status)
+    class(weir_file), intent(in) :: file
+    logical, intent(out) :: stored
+    integer, intent(out), optional :: status
+    integer(c_int32_t) :: is_stored(1)
+    is_stored = 0
+    call settle(c_file_step_test(file%handle, is_stored), status)
+    stored = is_stored(1) /= 0
   end subroutine
 
   ! Gives up the step that has begun: nothing of it is in the file, now or in the next step. If the

@@ -31,6 +31,7 @@ module weir_sessions
     integer(int64) :: targets = 0
     character(len=:), allocatable :: engine          ! 'automatic', 'posix', 'io_uring', 'direct-io',
                                                      ! 'mpi-io'
+    character(len=:), allocatable :: staging         ! 'none', 'node'
   end type
 
   ! Handles are copied by assignment. `close` ends them; the end of the variable does not.
@@ -91,7 +92,7 @@ contains
     integer, intent(in) :: communicator
     type(weir_session_options), intent(in) :: options
     integer, intent(out), optional :: status
-    character(kind=c_char, len=:), allocatable, target :: strategy, platform, engine
+    character(kind=c_char, len=:), allocatable, target :: strategy, platform, engine, staging
     type(session_options_in_c) :: in_c
     in_c%deadline_seconds = options%deadline_seconds
     in_c%aggregators = options%aggregators
@@ -113,6 +114,10 @@ contains
     if (allocated(options%engine)) then
       engine = with_null(options%engine)
       in_c%engine = c_loc(engine)
+    end if
+    if (allocated(options%staging)) then
+      staging = with_null(options%staging)
+      in_c%staging = c_loc(staging)
     end if
     call settle(c_session_open(int(communicator, c_int32_t), in_c, session%handle), status)
   end subroutine

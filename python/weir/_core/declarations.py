@@ -63,7 +63,8 @@ class SessionOptions(Structure):
         ("lock_bytes", c_int64),
         ("targets", c_int64),
         ("engine", c_char_p),
-        ("reserved", c_uint64 * 4),
+        ("staging", c_char_p),
+        ("reserved", c_uint64 * 3),
     ]
 
 
@@ -333,6 +334,8 @@ FUNCTIONS: Declarations = {
     "weir_file_step_begin": (c_int, [c_void_p]),
     "weir_file_extend": (c_int, [c_void_p]),
     "weir_file_step_end": (c_int, [c_void_p]),
+    "weir_file_step_wait": (c_int, [c_void_p, c_double]),
+    "weir_file_step_test": (c_int, [c_void_p, POINTER(c_int32)]),
     "weir_file_unwritten": (c_int64, [c_void_p]),
     "weir_file_unwritten_name": (c_char_p, [c_void_p, c_int64]),
     "weir_file_step_abort": (c_int, [c_void_p, c_char_p]),

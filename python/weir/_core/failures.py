@@ -52,6 +52,8 @@ CALLS = {
     "file_define": "define",
     "file_step_begin": "begin_step",
     "file_step_end": "end_step",
+    "file_step_wait": "wait_for_step",
+    "file_step_test": "is_step_stored",
     "file_step_abort": "abort_step",
     "file_unwritten": "unwritten",
     "file_drop_steps": "drop_steps",

@@ -193,6 +193,7 @@ class Session:
         lock_bytes: int = 0,
         targets: int = 0,
         engine: str | None = None,
+        staging: str | None = None,
     ) -> None:
         options = declarations.SessionOptions(
             deadline_seconds=deadline_seconds,
@@ -207,6 +208,7 @@ class Session:
             lock_bytes=lock_bytes,
             targets=targets,
             engine=engine.encode() if engine is not None else None,
+            staging=staging.encode() if staging is not None else None,
         )
         self.handle = c_void_p()
         self.requests = Requests()

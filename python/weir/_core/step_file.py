@@ -6,6 +6,7 @@ calls, what is on disk at each point, and what a killed run leaves.
 
 from __future__ import annotations
 
+import math
 import sys
 import threading
 import traceback
@@ -240,6 +241,20 @@ class File:
     def end_step(self) -> None:
         """Makes the step durable, according to the file's `durability`; then readers see it."""
         checked(c.library().weir_file_step_end(self.handle))
+
+    def wait_for_step(self, seconds: float = math.inf) -> None:
+        """Waits until the step that ended last is on storage, for at most `seconds`.
+
+        Raises DeadlineError if it is not by then, and may then be called again. Without staging
+        there is nothing to wait for. Only between steps.
+        """
+        checked(c.library().weir_file_step_wait(self.handle, seconds))
+
+    def is_step_stored(self) -> bool:
+        """Returns whether the step that ended last is on storage, without waiting for it."""
+        stored = c_int32()
+        checked(c.library().weir_file_step_test(self.handle, byref(stored)))
+        return stored.value != 0
 
     def abort_step(self, reason: str = "") -> None:
         """Gives up the step that has begun: neither the file nor the next step contains any of it.

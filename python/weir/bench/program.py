@@ -18,7 +18,11 @@ from weir.results.record import Record
 from weir.results.schema import Parameter, Plan
 
 PROGRAM = "weir-bench"
-BUILT = Path("build/release/bench") / PROGRAM
+STAGER = "weir-stager"
+BUILT = {
+    PROGRAM: Path("build/release/bench") / PROGRAM,
+    STAGER: Path("build/release/src/stager") / STAGER,
+}
 ANSWER_SECONDS = 30.0
 
 
@@ -44,26 +48,31 @@ class PlannedJob(Record):
     """How weir-bench interpreted the command line, if its user may expect otherwise."""
 
 
-def find_program(environment: Mapping[str, str]) -> Path:
-    """Finds weir-bench: WEIR_BENCH, beside the command weir, a clone's release build, PATH."""
-    named = environment.get("WEIR_BENCH")
+def find_program(environment: Mapping[str, str], name: str = PROGRAM) -> Path:
+    """Finds weir-bench or weir-stager.
+
+    Looks at WEIR_BENCH or WEIR_STAGER, beside the command weir, in a clone's release build, and in
+    PATH.
+    """
+    variable = name.upper().replace("-", "_")
+    named = environment.get(variable)
     if named:
         if os.access(named, os.X_OK) and Path(named).is_file():
             return Path(named).resolve()
-        raise BenchError(f"WEIR_BENCH={named} is not a program: give the path of weir-bench", USAGE)
+        raise BenchError(f"{variable}={named} is not a program: give the path of {name}", USAGE)
     package = Path(weir.__file__).resolve().parent
-    candidates = [Path(sysconfig.get_path("scripts")) / PROGRAM]
+    candidates = [Path(sysconfig.get_path("scripts")) / name]
     clone = next((above for above in package.parents if (above / "pyproject.toml").exists()), None)
     if clone:
-        candidates.append(clone / BUILT)
+        candidates.append(clone / BUILT[name])
     for candidate in candidates:
         if candidate.is_file() and os.access(candidate, os.X_OK):
             return candidate
-    on_path = shutil.which(PROGRAM, path=environment.get("PATH"))
+    on_path = shutil.which(name, path=environment.get("PATH"))
     if on_path:
         return Path(on_path).resolve()
     raise BenchError(
-        "weir-bench was not found: build it with ./dev build, or give its path in WEIR_BENCH", USAGE
+        f"{name} was not found: build it with ./dev build, or give its path in {variable}", USAGE
     )
 
 

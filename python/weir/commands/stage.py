@@ -1,0 +1,120 @@
+"""``weir stage``: starts, shows and stops the stager of this node."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from weir.bench.program import STAGER, find_program
+from weir.commands.terminal import output_console
+from weir.results.quantities import size_text
+
+stage_app = typer.Typer(rich_markup_mode=None)
+
+Socket = Annotated[
+    str | None,
+    typer.Option(
+        "--socket",
+        envvar="WEIR_STAGER_SOCKET",
+        help="Socket at which programs find the stager, in a folder that only you may enter "
+        "[stager in $XDG_RUNTIME_DIR/weir or /tmp/weir-UID]",
+        show_default=False,
+    ),
+]
+
+
+def _stager(words: list[str], socket: str | None) -> subprocess.CompletedProcess[str]:
+    command = [str(find_program(os.environ, STAGER)), *words]
+    if socket:
+        command += ["--stager-socket", socket]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
+    if done.returncode != 0:
+        raise typer.Exit(done.returncode)
+    return done
+
+
+@stage_app.callback()
+def stage() -> None:
+    """Start, show or stop the stager of this node.
+
+    A stager takes the steps of programs that run with WEIR_STAGING=node, and stores them while the
+    programs go on. A program starts one where none runs; it ends a minute after its last work.
+    """
+
+
+@stage_app.command("start")
+def start(
+    socket: Socket = None,
+    memory: Annotated[
+        str | None,
+        typer.Option(
+            help="Memory for data that are not stored yet, such as 8g [a quarter of what is "
+            "available]",
+            show_default=False,
+        ),
+    ] = None,
+    threads: Annotated[
+        int, typer.Option(min=1, max=64, help="Threads that write, each for another program.")
+    ] = 4,
+) -> None:
+    """Start a stager in the background, which stays until it is told to stop."""
+    words = ["--detach", "--stager-threads", str(threads)]
+    if memory:
+        words += ["--stager-memory", memory]
+    _stager(words, socket)
+
+
+@stage_app.command("status")
+def status(
+    socket: Socket = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show what the stager holds, and for whom."""
+    report = _stager(["--report"], socket).stdout
+    if as_json:
+        typer.echo(report, nl=False)
+        return
+    _show(json.loads(report))
+
+
+def _show(report: dict[str, Any]) -> None:
+    console = output_console()
+    used = report["memory_bytes"] - report["free_bytes"]
+    used -= report["memory_bytes"] - report["ready_bytes"]
+    console.print(
+        f"stager {report['stager']}: {size_text(used)} of {size_text(report['memory_bytes'])} "
+        f"in use{', stopping' if report['stopping'] else ''}"
+    )
+    if not report["sessions"]:
+        console.print("no program")
+        return
+    table = Table(box=None, pad_edge=False)
+    for name in ("program", "ranks", "held", "written", "steps to store", "state"):
+        table.add_column(name, justify="left" if name in ("program", "state") else "right")
+    for one in report["sessions"]:
+        state = one["failure"] or ("no space left: waits" if one["waits_for_space"] else "")
+        table.add_row(
+            one["program"],
+            str(one["ranks"]),
+            size_text(one["held_bytes"]),
+            size_text(one["written_bytes"]),
+            str(one["steps_to_store"]),
+            state or "ok",
+        )
+    console.print(table)
+
+
+@stage_app.command("stop")
+def stop(socket: Socket = None) -> None:
+    """Take no new programs, and wait until everything is stored and the stager has ended."""
+    _stager(["--stop"], socket)
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the commands of this module."""
+    app.add_typer(stage_app, name="stage")

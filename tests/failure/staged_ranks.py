@@ -1,0 +1,157 @@
+"""Ranks whose files a stager writes, for test_staging.py.
+
+usage: staged_ranks.py WHAT FOLDER FORMAT [ARGUMENT...]
+
+Each rank holds a block of a 3-D array and a part of a list; both have other values in each step.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mpi4py import MPI
+from staged_values import COUNTS, SHAPE, SUFFIXES, counts, density
+
+import weir
+
+
+class Writer:
+    """A file of two arrays, and what this rank writes into each step."""
+
+    def __init__(self, session: weir.Session, path: Path, file_format: str, **options) -> None:
+        self.session = session
+        self.blocks = session.distribution(SHAPE, "BLOCK,BLOCK,BLOCK")
+        self.turns = session.distribution((COUNTS,), "CYCLIC(2)")
+        self.file = session.create_file(str(path), format=file_format, **options)
+        chunks = {"chunks": (7, 16, 5)} if file_format == "zarr" else {}
+        self.density = self.file.define("density", SHAPE, "float64", steps=True, **chunks)
+        self.counts = self.file.define("counts", (COUNTS,), "int32", steps=True)
+
+    def write(self, step: int) -> None:
+        self.put(self.density, self.blocks, density(step))
+        self.put(self.counts, self.turns, counts(step))
+
+    @staticmethod
+    def put(array, distribution, whole: np.ndarray) -> None:
+        mine = np.zeros(distribution.shape, whole.dtype)
+        for local in np.ndindex(*distribution.shape):
+            mine[local] = whole[distribution.global_index(local)]
+        array.write(distribution, mine)
+
+    def step(self, step: int) -> None:
+        self.file.begin_step()
+        self.write(step)
+        self.file.end_step()
+
+
+def path_of(folder: Path, file_format: str, name: str = "out") -> Path:
+    return folder / f"{name}.{SUFFIXES[file_format]}"
+
+
+def equal(comm, folder: Path, file_format: str) -> None:
+    """Writes the same steps without and with a stager, and reads them back through the session."""
+    for staging in ("none", "node"):
+        with weir.Session(comm, staging=staging) as session:
+            writer = Writer(session, path_of(folder, file_format, staging), file_format)
+            for step in range(3):
+                writer.step(step)
+            # What was handed over is there to be read, through this handle and a new one.
+            got = np.zeros(writer.turns.shape, "int32")
+            writer.counts.read(writer.turns, got)
+            writer.file.close()
+            with session.open_file(str(path_of(folder, file_format, staging))) as file:
+                assert file.steps == 3, file.steps
+                again = np.zeros(writer.turns.shape, "int32")
+                file["counts"].read(writer.turns, again)
+                assert (got == again).all()
+                file.select_step(1)
+                file["counts"].read(writer.turns, again)
+                assert (again == got + 1000).all()
+
+
+def wait(comm, folder: Path, file_format: str) -> None:
+    with weir.Session(comm, staging="node") as session:
+        writer = Writer(session, path_of(folder, file_format), file_format)
+        writer.file.wait_for_step(0)  # before the first step there is nothing to wait for
+        assert writer.file.is_step_stored()
+        writer.step(0)
+        writer.file.wait_for_step(60)
+        assert writer.file.is_step_stored()
+        if comm.rank == 0:
+            with weir.open(path_of(folder, file_format)) as file:
+                assert (file["density"][0] == density(0)).all()
+        comm.Barrier()
+        writer.file.begin_step()
+        with pytest.raises(ValueError, match="end it first"):
+            writer.file.wait_for_step(1)
+        # A step that is given up is not in the file, and the next one takes its place.
+        writer.write(7)
+        writer.file.abort_step()
+        writer.step(1)
+        writer.file.close()
+        # The same path again, perhaps before its last step is stored. A folder is not replaced.
+        name = "other" if file_format == "zarr" else "out"
+        writer = Writer(session, path_of(folder, file_format, name), file_format)
+        writer.step(5)
+        writer.file.close()
+        with session.open_file(str(path_of(folder, file_format, name))) as file:
+            assert file.steps == 1
+
+
+def die(comm, folder: Path, file_format: str, when: str) -> None:
+    """Ends without a farewell after step 2: at once, or in the middle of the next one."""
+    session = weir.Session(comm, staging="node")
+    writer = Writer(session, path_of(folder, file_format), file_format)
+    for step in range(3):
+        writer.step(step)
+    if when == "in_a_step":
+        writer.file.begin_step()
+        writer.write(3)
+    comm.Barrier()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def stager_dies(comm, folder: Path, file_format: str, process: str) -> None:
+    """The stager is killed between two steps: the next one fails on every rank, by name."""
+    session = weir.Session(comm, staging="node")
+    writer = Writer(session, path_of(folder, file_format), file_format)
+    writer.step(0)
+    writer.file.wait_for_step(60)
+    comm.Barrier()
+    if comm.rank == 0:
+        os.kill(int(process), signal.SIGKILL)
+    comm.Barrier()
+    began = time.monotonic()
+    with pytest.raises(weir.Error, match="stager"):
+        writer.step(1)
+    assert time.monotonic() - began < 30
+    comm.Barrier()
+    if comm.rank == 0:
+        sys.stdout.write("refused\n")
+    session.abandon()
+
+
+def many(comm, folder: Path, file_format: str, steps: str, name: str = "out") -> None:
+    with weir.Session(comm, staging="node") as session:
+        writer = Writer(session, path_of(folder, file_format, name), file_format, durability="none")
+        for step in range(int(steps)):
+            writer.step(step)
+        if comm.rank == 0:
+            sys.stdout.write("accepted\n")
+            sys.stdout.flush()
+        writer.file.close()
+
+
+def main() -> None:
+    what, folder, file_format, *more = sys.argv[1:]
+    globals()[what](MPI.COMM_WORLD, Path(folder), file_format, *more)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,304 @@
+"""Files that a stager writes behind the program, also when either is killed or storage is full."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from failing_runs import environment, launcher
+from mpi_launcher import BUILD
+from staged_values import SUFFIXES, counts, density
+
+import weir
+from weir.check import check
+
+PROGRAM = Path(__file__).with_name("staged_ranks.py")
+STAGER = BUILD / "src" / "stager" / "weir-stager"
+RUN_SECONDS = 120
+STORED_SECONDS = 60
+
+
+@dataclass
+class Stager:
+    """A stager of one test, with a socket and memory of its own."""
+
+    socket: Path
+    process: subprocess.Popen[bytes]
+
+    def variables(self) -> dict[str, str]:
+        return {"WEIR_STAGER_SOCKET": str(self.socket), "WEIR_STAGER": str(STAGER)}
+
+    def report(self) -> dict:
+        return json.loads(self.ask("--report").stdout)
+
+    def ask(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([STAGER, "--stager-socket", self.socket, *words],
+                              capture_output=True, text=True, timeout=STORED_SECONDS,
+                              check=True)  # fmt: skip
+
+    def wait_until_stored(self) -> None:
+        """Tells it to stop, which it does when everything is stored."""
+        self.ask("--stop")
+        assert self.process.wait(STORED_SECONDS) == 0
+
+
+def start(*words: str) -> Stager:
+    # The path of a socket is short, and pytest's folders are not.
+    socket = Path(tempfile.mkdtemp(prefix="weir-test-")) / "stager"
+    process = subprocess.Popen([STAGER, "--stager-socket", socket, *words])
+    deadline = time.monotonic() + 30
+    while not socket.exists():
+        assert time.monotonic() < deadline, "the stager does not start"
+        assert process.poll() is None, "the stager ended at once"
+        time.sleep(0.02)
+    return Stager(socket, process)
+
+
+@pytest.fixture
+def stager() -> Iterator[Stager]:
+    one = start("--stager-memory", "64m")
+    yield one
+    one.process.kill()
+    one.process.wait()
+
+
+def run(
+    stager: Stager,
+    what: str,
+    folder: Path,
+    file_format: str,
+    *arguments: str,
+    ranks: int = 3,
+    cwd: Path | None = None,
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [*launcher(deadline_seconds=RUN_SECONDS), "-n", str(ranks), sys.executable, "-m", "mpi4py",
+         PROGRAM, what, folder, file_format, *arguments],
+        env=environment(stager.variables()), capture_output=True, text=True,
+        timeout=RUN_SECONDS + 15, check=False, cwd=cwd,
+    )  # fmt: skip
+
+
+def steps_in(path: Path, *, with_remains: bool = False) -> int:
+    """Checks the file, and that all steps in it are right; returns how many there are.
+
+    `with_remains`: the file may have remains of a step that did not end.
+    """
+    wrong = check(path).findings
+    if with_remains:
+        unfinished = ("a step that was not committed", "a commit that did not finish")
+        wrong = [line for line in wrong if not line.endswith(unfinished)]
+    assert wrong == []
+    with weir.open(path) as file:
+        for step in range(file.steps):
+            assert (file["density"][step] == density(step)).all()
+            assert (file["counts"][step] == counts(step)).all()
+        return file.steps
+
+
+def bytes_below(path: Path) -> dict[str, bytes]:
+    files = [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file())
+    return {str(one.relative_to(path)): one.read_bytes() for one in files}
+
+
+@pytest.mark.parametrize("file_format", list(SUFFIXES))
+def test_files_are_those_that_ranks_write_without_a_stager(
+    tmp_path: Path, stager: Stager, file_format: str
+) -> None:
+    ended = run(stager, "equal", tmp_path, file_format)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    stager.wait_until_stored()
+    suffix = SUFFIXES[file_format]
+    paths = [tmp_path / f"{name}.{suffix}" for name in ("none", "node")]
+    assert [steps_in(path) for path in paths] == [3, 3]
+    if file_format == "hdf5":  # has times of its making
+        assert paths[0].stat().st_size == paths[1].stat().st_size
+    else:
+        alone, staged = (bytes_below(path) for path in paths)
+        assert alone == staged
+    assert not list(tmp_path.glob("*.weir_lock")), "a lock was left"
+
+
+@pytest.mark.parametrize("file_format", list(SUFFIXES))
+def test_a_step_is_waited_for_given_up_and_written_again(
+    tmp_path: Path, stager: Stager, file_format: str
+) -> None:
+    ended = run(stager, "wait", tmp_path, file_format)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+@pytest.mark.parametrize("file_format", list(SUFFIXES))
+@pytest.mark.parametrize("when", ["between_steps", "in_a_step"])
+def test_accepted_steps_survive_the_program(
+    tmp_path: Path, stager: Stager, file_format: str, when: str
+) -> None:
+    ended = run(stager, "die", tmp_path, file_format, when)
+    assert ended.returncode != 0
+    stager.wait_until_stored()
+    path = tmp_path / f"out.{SUFFIXES[file_format]}"
+    assert steps_in(path, with_remains=when == "in_a_step") == 3
+    assert not Path(f"{path}.weir_lock").exists()
+
+
+@pytest.mark.parametrize("file_format", list(SUFFIXES))
+def test_a_killed_stager_is_an_error_on_every_rank(
+    tmp_path: Path, stager: Stager, file_format: str
+) -> None:
+    ended = run(stager, "stager_dies", tmp_path, file_format, str(stager.process.pid))
+    assert "refused" in ended.stdout, ended.stdout + ended.stderr
+    assert steps_in(tmp_path / f"out.{SUFFIXES[file_format]}", with_remains=True) == 1
+
+
+@pytest.mark.parametrize("file_format", ["hdf5", "zarr"])
+def test_a_stager_killed_at_any_time_leaves_whole_steps(tmp_path: Path, file_format: str) -> None:
+    for pause in (0.0, 0.01, 0.05, 0.2):
+        folder = tmp_path / f"weir-{pause}"
+        folder.mkdir()
+        one = start("--stager-memory", "16m")
+        writer = subprocess.Popen(
+            [*launcher(deadline_seconds=RUN_SECONDS), "-n", "2", sys.executable, "-m", "mpi4py",
+             PROGRAM, "many", folder, file_format, "200"],
+            env=environment(one.variables()), stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        path = folder / f"out.{SUFFIXES[file_format]}"
+        deadline = time.monotonic() + RUN_SECONDS
+        while not path.exists() and writer.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.005)
+        time.sleep(pause)
+        one.process.kill()
+        one.process.wait()
+        writer.wait(RUN_SECONDS)
+        assert steps_in(path, with_remains=True) >= 1
+
+
+def test_a_full_file_system_delays_what_was_accepted(small_file_system: Path) -> None:
+    one = start("--stager-memory", "64m")
+    hog = small_file_system / "hog"
+    try:
+        free = os.statvfs(small_file_system)
+        hog.write_bytes(b"x" * (free.f_bavail * free.f_frsize - (600 << 10)))
+        ended = run(one, "many", small_file_system, "hdf5", "12", ranks=2)
+        # The header of a later step may be what finds no space; then the program is told.
+        accepted = "accepted" in ended.stdout
+        deadline = time.monotonic() + STORED_SECONDS
+        while time.monotonic() < deadline:
+            sessions = one.report()["sessions"]
+            if not accepted or any(session["waits_for_space"] for session in sessions):
+                break
+            time.sleep(0.1)
+        hog.unlink()
+        one.wait_until_stored()
+        steps = steps_in(small_file_system / "out.h5")
+        assert steps == 12 if accepted else steps >= 1
+    finally:
+        one.process.kill()
+        one.process.wait()
+
+
+def test_a_step_larger_than_the_memory_is_written(tmp_path: Path) -> None:
+    one = start("--stager-memory", "16m")
+    try:
+        program = (
+            "import sys, numpy as np, weir\n"
+            "from mpi4py import MPI\n"
+            "comm = MPI.COMM_WORLD\n"
+            "with weir.Session(comm, staging='node') as session:\n"
+            "    blocks = session.distribution((96, 256, 256), 'BLOCK,*,*')\n"
+            "    file = session.create_file(sys.argv[1])\n"
+            "    array = file.define('a', (96, 256, 256), 'float64', steps=True)\n"
+            "    for step in range(2):\n"
+            "        with file.step():\n"
+            "            array.write(blocks, np.full(blocks.shape, 10.0 * step + comm.rank))\n"
+            "    file.close()\n"
+        )
+        ended = subprocess.run(
+            [*launcher(deadline_seconds=RUN_SECONDS), "-n", "3", sys.executable, "-m", "mpi4py",
+             "-c", program, tmp_path / "large.nc"],
+            env=environment(one.variables()), capture_output=True, text=True,
+            timeout=RUN_SECONDS + 15, check=False,
+        )  # fmt: skip
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        one.wait_until_stored()
+        with weir.open(tmp_path / "large.nc") as file:
+            assert file.steps == 2
+            for step in range(2):
+                for rank in range(3):
+                    part = file["a"][step, 32 * rank : 32 * (rank + 1)]
+                    assert np.all(part == 10.0 * step + rank)
+    finally:
+        one.process.kill()
+        one.process.wait()
+
+
+def test_two_programs_and_one_file_name(tmp_path: Path, stager: Stager) -> None:
+    holder = subprocess.Popen(
+        [sys.executable, "-c",
+         "import fcntl, sys, time\n"
+         f"file = open({str(tmp_path / 'out.h5.weir_lock')!r}, 'w')\n"
+         "fcntl.flock(file, fcntl.LOCK_EX)\n"
+         "file.write('process 1 on elsewhere\\n'); file.flush()\n"
+         "print('held', flush=True); time.sleep(600)\n"],
+        stdout=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    with holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "held\n"
+        ended = run(stager, "many", tmp_path, "hdf5", "1")
+        holder.kill()
+    assert ended.returncode != 0
+    assert "is writing it" in ended.stderr
+
+
+def test_a_second_stager_is_refused(stager: Stager) -> None:
+    second = subprocess.run([STAGER, "--stager-socket", stager.socket], capture_output=True,
+                            text=True, timeout=30, check=False)  # fmt: skip
+    assert second.returncode == 2
+    assert "another process listens" in second.stderr
+
+
+def test_a_signal_stops_a_stager_when_all_is_stored(tmp_path: Path, stager: Stager) -> None:
+    ended = run(stager, "many", Path(), "cdf5", "5", cwd=tmp_path)  # a relative path
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    stager.process.send_signal(signal.SIGTERM)
+    assert stager.process.wait(STORED_SECONDS) == 0
+    assert steps_in(tmp_path / "out.nc") == 5
+
+
+def test_a_session_starts_a_stager_where_there_is_none(tmp_path: Path) -> None:
+    socket = Path(tempfile.mkdtemp(prefix="weir-test-")) / "stager"
+    absent = Stager(socket, subprocess.Popen(["true"]))
+    absent.process.wait()
+    ended = run(absent, "many", tmp_path, "hdf5", "3")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    absent.ask("--stop")
+    assert steps_in(tmp_path / "out.h5") == 3
+    assert not socket.exists()
+
+
+def test_the_command_shows_and_stops_a_stager(stager: Stager) -> None:
+    def stage(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-m", "weir.cli", "stage", *words],
+                              env=os.environ | stager.variables(), capture_output=True, text=True,
+                              timeout=STORED_SECONDS, check=False)  # fmt: skip
+
+    shown = stage("status")
+    assert shown.returncode == 0, shown.stderr
+    assert "of 64.0 MiB in use" in shown.stdout
+    assert "no program" in shown.stdout
+    assert stage("stop").returncode == 0
+    assert stager.process.wait(STORED_SECONDS) == 0
+    gone = stage("status")
+    assert gone.returncode == 2
+    assert gone.stderr.count("\n") == 1
+    assert "no stager listens there" in gone.stderr
