@@ -7,12 +7,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <utility>
 
 #include "stored/file_description.hpp"
 #include "system/incomplete.hpp"
+#include "system/process_name.hpp"
 #include "system/slices.hpp"
 #include "system/uninterrupted.hpp"
 
@@ -23,12 +23,6 @@ constexpr std::size_t longest_holder = 300;  // bytes of a lock's text
 // Each failed attempt means that another run took the lock and removed it between two calls of this
 // run.
 constexpr int most_attempts = 100;
-
-std::string holder_here() {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
-  return fmt::format("process {} on {}", ::getpid(), host.data());
-}
 
 std::string holder_in(const File& file) {
   std::string text(longest_holder, '\0');
@@ -43,7 +37,7 @@ std::string holder_in(const File& file) {
 }
 
 Error is_taken(const std::string& path, const std::string& holder) {
-  const bool is_here = holder == holder_here();
+  const bool is_here = holder == process_name();
   return invalid_argument(
       is_here
           ? "this program already has it open for writing: close it first, or give another name"
@@ -73,7 +67,7 @@ bool is_still_at(const std::string& place, const struct stat& about) {
 // call.
 void write_holder(const File& file, const struct stat& about) {
   if (about.st_uid != ::geteuid() || about.st_nlink != 1) return;
-  std::string text = holder_here() + "\n";
+  std::string text = process_name() + "\n";
   const Slice slice{reinterpret_cast<std::byte*>(text.data()),
                     static_cast<std::int64_t>(text.size())};
   std::int64_t calls = 0;
