@@ -1,9 +1,5 @@
 #include "aggregation/session_staging.hpp"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
-#include <array>
 #include <cstring>
 #include <limits>
 #include <string_view>
@@ -12,6 +8,8 @@
 #include "aggregation/collective_state.hpp"
 #include "ranks/progress.hpp"
 #include "system/descriptor_socket.hpp"
+#include "system/incomplete.hpp"
+#include "system/process_name.hpp"
 #include "transport/staged_engine.hpp"
 
 namespace weir::aggregation {
@@ -22,17 +20,11 @@ using transport::StagerClient;
 // A stager that a session started ends after so long without work.
 constexpr double idle_seconds = 60;
 
-std::string program_here() {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
-  return fmt::format("process {} on {}", ::getpid(), host.data());
-}
-
 Result<std::shared_ptr<StagerClient>> connect(const CollectiveState& state,
                                               const transport::SessionId& session) {
   const std::string socket = transport::default_socket();
   auto client = StagerClient::connect(
-      socket, {.session = session, .rank = state.rank, .program = program_here()},
+      socket, {.session = session, .rank = state.rank, .program = storage::process_name()},
       state.settings.deadline_seconds);
   if (!client) return client.error();
   return std::shared_ptr<StagerClient>(std::move(client).value());
@@ -93,10 +85,13 @@ Result<std::unique_ptr<SessionStaging>> SessionStaging::open(CollectiveState& st
   return std::unique_ptr<SessionStaging>(new SessionStaging(std::move(client)));
 }
 
+void SessionStaging::note(const std::string& path, std::uint64_t ticket) {
+  tickets_[storage::absolute_path(path)] = ticket;
+}
+
 Status SessionStaging::wait_for(const std::string& path) {
-  const auto found = tickets_.find(path);
+  const auto found = tickets_.find(storage::absolute_path(path));
   if (found == tickets_.end()) return {};
-  // The outcome belongs to the step that was ended; it is told where that file is used.
   Status done = stager_->wait(found->second, std::numeric_limits<double>::infinity());
   tickets_.erase(found);
   return done;

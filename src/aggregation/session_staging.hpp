@@ -32,8 +32,8 @@ class SessionStaging {
   [[nodiscard]] const std::shared_ptr<storage::OpenFiles>& files() const { return files_; }
 
   // Called by rank 0: remember the last ticket of a path, and wait until everything that was asked
-  // for the path is done. The outcome of a step is not reported here.
-  void note(const std::string& path, std::uint64_t ticket) { tickets_[path] = ticket; }
+  // for the path is done. Waiting fails if a step of the path could not be stored.
+  void note(const std::string& path, std::uint64_t ticket);
   Status wait_for(const std::string& path);
 
  private:
@@ -41,7 +41,7 @@ class SessionStaging {
 
   std::shared_ptr<transport::StagerClient> stager_;
   std::shared_ptr<storage::OpenFiles> files_;
-  std::map<std::string, std::uint64_t> tickets_;  // those that may not be done yet
+  std::map<std::string, std::uint64_t> tickets_;  // by absolute path, as it was spelled
 };
 
 }  // namespace weir::aggregation

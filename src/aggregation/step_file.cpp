@@ -103,8 +103,10 @@ Result<std::unique_ptr<StepFile>> StepFile::open(CollectiveState& state, const s
   storage::WriterLock lock;
   storage::FileVersion version;
   const auto open = [&]() -> Result<LayoutBroadcast> {
-    // The file may be one that this session has written and its stager has not stored yet.
-    if (state.staging != nullptr) (void)state.staging->wait_for(path);
+    if (state.staging != nullptr) {
+      // The session may have written the file, under this name or another of its names.
+      if (Status before = state.staging->stager().drain(); !before.ok()) return before.error();
+    }
     if (writable && settings.rewrite && !settings.in_place) {
       auto taken = storage::WriterLock::take(path);
       if (!taken) return taken.error();
@@ -318,11 +320,15 @@ Status StepFile::can_be_tried_again() const {
       path_);
 }
 
-// Called by rank 0 whenever a step begins: from then on no other run may write to the file.
+// Called by rank 0 before it changes the file: from then on no other run may write to it, and
+// everything that a stager has of it is stored, since a change begins with reading the header.
 Status StepFile::begin_writing(CollectiveState& state) {
-  if (lock_.is_held()) return {};
-  // This run may have written the path before, and its stager not yet stored it.
-  if (is_staged(state)) (void)state.staging->wait_for(path_);
+  Status stored = wait_until_stored(state, std::numeric_limits<double>::infinity());
+  if (!stored.ok() || lock_.is_held()) return stored;
+  if (is_staged(state)) {
+    // The session may have written a file of this path before.
+    if (Status before = state.staging->wait_for(path_); !before.ok()) return before;
+  }
   auto taken = storage::WriterLock::take(path_);
   if (!taken) return taken.error();
   lock_ = std::move(taken).value();
@@ -367,10 +373,6 @@ void StepFile::note_version() {
 
 // Called by rank 0: makes room for one more step and returns the changes.
 Result<StepPlaces> StepFile::room_for_step(CollectiveState& state) {
-  if (Status stored = wait_until_stored(state, std::numeric_limits<double>::infinity());
-      !stored.ok()) {
-    return stored.error();
-  }
   if (Status alone = begin_writing(state); !alone.ok()) return alone.error();
   if (Status unchanged = check_is_unchanged(); !unchanged.ok()) return unchanged.error();
   if (!published_) {
@@ -435,10 +437,6 @@ Status StepFile::may_keep(std::int64_t steps) const {
 
 // Called by rank 0: removes the steps from number `steps` on.
 Result<StepPlaces> StepFile::without_later_steps(CollectiveState& state, std::int64_t steps) {
-  if (Status stored = wait_until_stored(state, std::numeric_limits<double>::infinity());
-      !stored.ok()) {
-    return stored.error();
-  }
   if (Status alone = begin_writing(state); !alone.ok()) return alone.error();
   if (Status unchanged = check_is_unchanged(); !unchanged.ok()) return unchanged.error();
   sums_as_.reset();
