@@ -98,6 +98,23 @@ class AbortedSteps : public OnRanks {
   const Distribution rows_ = session_.distribution(shape_, "BLOCK, *");
 };
 
+TEST_F(AbortedSteps, StepsOfRanksAreStoredWhenTheyEnd) {
+  const Layout& layout = layouts.front();
+  File file = session_.create_file(path("stored"), as(layout.format));
+  Array first = define(file, layout, "first");
+  file.wait_for_step(0);  // no step has ended
+  EXPECT_TRUE(file.is_step_stored());
+  file.begin_step();
+  first.write(rows_, part(1));
+  EXPECT_THROW(file.wait_for_step(1), Failure);  // this step has not ended
+  EXPECT_THROW(static_cast<void>(file.is_step_stored()), Failure);
+  file.end_step();
+  file.wait_for_step(0);
+  EXPECT_TRUE(file.is_step_stored());
+  EXPECT_THROW(file.wait_for_step(-1), Failure);
+  file.close();
+}
+
 TEST_F(AbortedSteps, AreNeitherInTheFileNorInTheNextStep) {
   for (const Layout& layout : layouts) {
     SCOPED_TRACE(layout.name);

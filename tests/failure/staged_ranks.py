@@ -95,13 +95,27 @@ def wait(comm, folder: Path, file_format: str) -> None:
         writer.file.abort_step()
         writer.step(1)
         writer.file.close()
-        # The same path again, perhaps before its last step is stored. A folder is not replaced.
+        # A program may write the same path again before the stager has stored its last step. In
+        # place of a folder, which is never replaced, another name is used.
         name = "other" if file_format == "zarr" else "out"
         writer = Writer(session, path_of(folder, file_format, name), file_format)
         writer.step(5)
         writer.file.close()
-        with session.open_file(str(path_of(folder, file_format, name))) as file:
+        # The session knows the file by each of its names.
+        with session.open_file(os.path.relpath(path_of(folder, file_format, name))) as file:
             assert file.steps == 1
+
+
+def extend(comm, folder: Path, file_format: str) -> None:
+    """Adds arrays while the stager may still store the step before."""
+    with weir.Session(comm, staging="node") as session:
+        writer = Writer(session, path_of(folder, file_format), file_format)
+        for step in range(4):
+            writer.step(step)
+            writer.file.define(f"more{step}", (COUNTS,), "int32", steps=True)
+            writer.file.extend()
+        writer.step(4)
+        writer.file.close()
 
 
 def die(comm, folder: Path, file_format: str, when: str) -> None:

@@ -27,6 +27,7 @@ contains
     real(real64) :: part(3, 5), back(3, 5)
     integer(int32), target :: small(2)
     character(len=:), allocatable :: texts(:)
+    logical :: stored
     integer :: status
     if (rank == 0) call execute_command_line('rm -rf '//path('added.'//format))
     call mpi_barrier(mpi_comm_world)
@@ -43,6 +44,10 @@ contains
     call file%step_begin()
     call weir_write(first, rows, part)
     call file%step_end()
+    call file%step_wait(10d0, status)
+    call check(status == weir_ok, format//': a step of ranks is stored when it ends')
+    call file%step_test(stored, status)
+    call check(status == weir_ok .and. stored, format//': and says so')
     call weir_file_define(file, 'second', [3 * ranks, 5], 'float64', second, &
                           weir_define_options(steps=.true.), fill=-1d0)
     call weir_file_attribute_text(file, 'second', 'units', 'm')
