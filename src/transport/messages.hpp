@@ -29,8 +29,7 @@ inline constexpr std::uint16_t protocol_version = 1;
 // Identifies a session of a program; all its ranks use the same.
 using SessionId = std::array<std::byte, 16>;
 
-// ---- From a rank to the stager
-// --------------------------------------------------------------------
+// ---- From a rank to the stager ------------------------------------------------------------------
 
 // The first message. The stager answers with Welcome or Refused.
 struct Hello {
@@ -111,8 +110,7 @@ struct Stop {
   friend bool operator==(const Stop&, const Stop&) = default;
 };
 
-// ---- From the stager
-// ------------------------------------------------------------------------------
+// ---- From the stager ----------------------------------------------------------------------------
 
 // Passes the file of the stager's memory.
 struct Welcome {

@@ -144,7 +144,8 @@ Status StagerClient::sort(Message message) {
         } else if constexpr (std::is_same_v<Kind, Drained>) {
           drained_ = std::move(one);
         } else if constexpr (std::is_same_v<Kind, Stored>) {
-          stored_[one.ticket] = std::move(one.outcome.status);
+          const auto awaited = awaited_.find(one.ticket);
+          if (awaited != awaited_.end()) awaited->second = std::move(one.outcome.status);
         } else if constexpr (std::is_same_v<Kind, Welcome>) {
           welcomed_ = std::move(one);
         } else if constexpr (std::is_same_v<Kind, Alive>) {
@@ -191,6 +192,15 @@ Status StagerClient::look(int milliseconds) {
   }
 }
 
+Status StagerClient::may_go_on_waiting() {
+  if (static_cast<double>(monotonic_ns() - heard_ns_) > deadline_seconds_ * 1e9) {
+    return lose(
+        Error(ErrorCode::deadline,
+              fmt::format("the stager has shown no sign of life for {:g} s", deadline_seconds_)));
+  }
+  return waiting_ ? waiting_() : Status();
+}
+
 template <typename Answer>
 Result<Answer> StagerClient::answer() {
   const auto slot = [&]() -> std::optional<Answer>& {
@@ -204,15 +214,7 @@ Result<Answer> StagerClient::answer() {
   while (!slot()) {
     if (Status looked = look(nap_milliseconds); !looked.ok()) return looked.error();
     if (slot()) break;
-    if (waiting_) {
-      if (Status may = waiting_(); !may.ok()) return may.error();
-    }
-    if (static_cast<double>(monotonic_ns() - heard_ns_) > deadline_seconds_ * 1e9) {
-      return lose(Error(ErrorCode::deadline,
-                        fmt::format("the stager has shown no sign of life for {:g} s",
-                                    deadline_seconds_)))
-          .error();
-    }
+    if (Status may = may_go_on_waiting(); !may.ok()) return may.error();
   }
   Answer taken = std::move(*slot());
   slot().reset();
@@ -324,15 +326,18 @@ Result<std::uint64_t> StagerClient::unlock(const std::string& path) {
 }
 
 Result<bool> StagerClient::is_done(std::uint64_t ticket) {
-  if (!stored_.contains(ticket) && !asked_[ticket]) {
-    if (Status sent = send(Await{ticket}); !sent.ok()) return sent.error();
-    asked_[ticket] = true;
+  const auto [awaited, is_new] = awaited_.try_emplace(ticket);
+  if (is_new) {
+    if (Status sent = send(Await{ticket}); !sent.ok()) {
+      awaited_.erase(awaited);
+      return sent.error();
+    }
   }
-  if (Status looked = look(0); !looked.ok() && !stored_.contains(ticket)) return looked.error();
-  const auto found = stored_.find(ticket);
-  if (found == stored_.end()) return false;
-  if (!found->second.ok()) return found->second.error();
-  return true;
+  Status looked = look(0);
+  if (!awaited->second) return looked.ok() ? Result<bool>(false) : looked.error();
+  const Status outcome = *awaited->second;
+  awaited_.erase(awaited);
+  return outcome.ok() ? Result<bool>(true) : outcome.error();
 }
 
 Status StagerClient::wait(std::uint64_t ticket, double seconds) {
@@ -348,19 +353,13 @@ Status StagerClient::wait(std::uint64_t ticket, double seconds) {
                    fmt::format("it is not stored after {:g} s{}", seconds,
                                stager_says_.empty() ? "" : ": " + stager_says_));
     }
-    if (static_cast<double>(now_ns - heard_ns_) > deadline_seconds_ * 1e9) {
-      return lose(
-          Error(ErrorCode::deadline,
-                fmt::format("the stager has shown no sign of life for {:g} s", deadline_seconds_)));
-    }
-    if (waiting_) {
-      if (Status may = waiting_(); !may.ok()) return may;
-    }
+    if (Status may = may_go_on_waiting(); !may.ok()) return may;
     const double left = seconds - static_cast<double>(now_ns - began_ns) / 1e9;
     const int nap = std::isfinite(left) && left * 1000 < nap_milliseconds
                         ? static_cast<int>(left * 1000) + 1
                         : nap_milliseconds;
-    if (Status looked = look(nap); !looked.ok() && !stored_.contains(ticket)) return looked;
+    // An error of the connection is returned by is_done(), unless the outcome has arrived.
+    (void)look(nap);
   }
 }
 

@@ -82,6 +82,9 @@ class StagerClient {
   // Waits for the next message of one kind. Other answers that may come meanwhile are kept.
   template <typename Answer>
   Result<Answer> answer();
+  // Called between two looks for an answer: whether the stager still lives, and the caller may
+  // wait.
+  Status may_go_on_waiting();
   // Waits until something has arrived, for at most `milliseconds`.
   Status look(int milliseconds);
   Status sort(Message message);
@@ -106,10 +109,10 @@ class StagerClient {
   std::optional<Flushed> flushed_;
   std::optional<Accepted> accepted_;
   std::optional<Drained> drained_;
-  std::map<std::uint64_t, Status> stored_;  // outcomes of tickets
-  std::map<std::uint64_t, bool> asked_;     // tickets for which Await was sent
-  std::int64_t heard_ns_ = 0;               // when the stager last sent something
-  std::string stager_says_;                 // why it takes long, as the stager said last
+  // Tickets for which Await was sent and whose outcome was not told; nothing: it has not arrived.
+  std::map<std::uint64_t, std::optional<Status>> awaited_;
+  std::int64_t heard_ns_ = 0;  // when the stager last sent something
+  std::string stager_says_;    // why it takes long, as the stager said last
   Status lost_;
 };
 
