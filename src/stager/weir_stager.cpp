@@ -16,6 +16,7 @@
 #include <variant>
 #include <vector>
 
+#include "common/setting_fields.hpp"
 #include "common/settings.hpp"
 #include "stager/server.hpp"
 #include "system/available_memory.hpp"
@@ -25,49 +26,50 @@
 
 namespace {
 
-using weir::Setting;
 using weir::SettingKind;
 
 constexpr int longest_answer_ms = 30'000;
 constexpr int answer_nap_ms = 20;
 
+struct Options {
+  weir::stager::ServerSettings server;
+  bool report = false;
+  bool stop = false;
+  bool detach = false;
+};
+
+std::string& socket_of(Options& options) { return options.server.socket; }
+std::int64_t& memory_of(Options& options) { return options.server.memory_bytes; }
+int& threads_of(Options& options) { return options.server.threads; }
+double& idle_of(Options& options) { return options.server.idle_seconds; }
+
 // Each can also be given in the environment: --stager-memory as WEIR_STAGER_MEMORY.
-const std::vector<Setting>& declarations() {
-  static const std::vector<Setting> all = {
-      {.name = "stager-socket",
-       .kind = SettingKind::text,
-       .metavar = "path",
-       .help = "socket at which programs find the stager, in a folder that only you may enter; "
-               "default: `stager` in $XDG_RUNTIME_DIR/weir, or in /tmp/weir-UID"},
-      {.name = "stager-memory",
-       .kind = SettingKind::bytes,
-       .default_value = "0",
-       .metavar = "bytes",
-       .help = "memory for data that are not stored yet; 0: a quarter of what is available"},
-      {.name = "stager-threads",
-       .kind = SettingKind::integer,
-       .default_value = "4",
-       .metavar = "number",
-       .help = "threads that write, each for another program at a time"},
-      {.name = "stager-idle-seconds",
-       .kind = SettingKind::real,
-       .default_value = "0",
-       .metavar = "seconds",
-       .help = "end after so long without a program and without work; 0: stay"},
-      {.name = "report",
-       .kind = SettingKind::flag,
-       .default_value = "false",
-       .help = "print, as JSON, what the stager that runs holds, and for whom"},
-      {.name = "stop",
-       .kind = SettingKind::flag,
-       .default_value = "false",
-       .help = "let the stager that runs take no new programs, and wait until it has stored "
-               "everything and ended"},
-      {.name = "detach",
-       .kind = SettingKind::flag,
-       .default_value = "false",
-       .help = "go on in the background, and return as soon as programs can connect"}};
-  return all;
+weir::FieldSettings<Options> options_table() {
+  return {
+      {socket_of,
+       "stager-socket",
+       "socket at which programs find the stager, in a folder that only you may enter; default: "
+       "`stager` in $XDG_RUNTIME_DIR/weir, or in /tmp/weir-UID",
+       {.metavar = "path"}},
+      {memory_of,
+       "stager-memory",
+       "memory for data that are not stored yet; 0: a quarter of what is available",
+       {.kind = SettingKind::bytes, .default_value = "0", .metavar = "bytes"}},
+      {threads_of,
+       "stager-threads",
+       "threads that write, each for another program at a time",
+       {.default_value = "4", .metavar = "number", .range = {1, 64}}},
+      {idle_of,
+       "stager-idle-seconds",
+       "end after so long without a program and without work; 0: stay",
+       {.default_value = "0", .metavar = "seconds", .range = {0, 1e9}}},
+      {&Options::report, "report", "print, as JSON, what the stager that runs holds, and for whom"},
+      {&Options::stop, "stop",
+       "let the stager that runs take no new programs, and wait until it has stored everything "
+       "and ended"},
+      {&Options::detach, "detach",
+       "go on in the background, and return as soon as programs can connect"},
+  };
 }
 
 // Writes lines for people to standard error, each with the time.
@@ -189,28 +191,22 @@ int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const auto resolved = weir::resolve_settings(
       "weir-stager", "takes data from programs on this node, and writes them behind the programs",
-      declarations(), arguments, weir::process_environment);
+      weir::declarations_of(options_table()), arguments, weir::process_environment);
   if (!resolved) return fail(resolved.error());
   if (resolved.value().help) {
     fmt::print("{}", *resolved.value().help);
     return 0;
   }
-  const weir::Settings& given = resolved.value().settings;
-  weir::stager::ServerSettings settings;
-  settings.socket =
-      given.has("stager-socket") ? given.text("stager-socket") : weir::transport::default_socket();
-  if (given.flag("report")) return ask(settings.socket, weir::transport::AskReport{}, false);
-  if (given.flag("stop")) return ask(settings.socket, weir::transport::Stop{}, true);
-  settings.memory_bytes = given.integer("stager-memory");
+  Options options;
+  weir::fill(resolved.value().settings, options_table(), &options);
+  weir::stager::ServerSettings& settings = options.server;
+  if (settings.socket.empty()) settings.socket = weir::transport::default_socket();
+  if (options.report) return ask(settings.socket, weir::transport::AskReport{}, false);
+  if (options.stop) return ask(settings.socket, weir::transport::Stop{}, true);
   if (settings.memory_bytes == 0) {
     settings.memory_bytes = weir::storage::available_memory_bytes() / 4;
   }
-  settings.threads = static_cast<int>(given.integer("stager-threads"));
-  settings.idle_seconds = given.real("stager-idle-seconds");
-  if (settings.threads < 1 || settings.threads > 64) {
-    return fail(weir::invalid_argument("stager-threads: give 1 to 64"));
-  }
-  if (given.flag("detach")) return serve_detached(settings);
+  if (options.detach) return serve_detached(settings);
   const weir::Status served = weir::stager::serve(
       settings, [&] { say(fmt::format("listens at {}", settings.socket)); }, say);
   return served.ok() ? 0 : fail(served.error());
