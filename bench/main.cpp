@@ -13,9 +13,9 @@
 namespace weir::bench {
 
 // Each of these is defined in the file of its name; run_madcap() is in madbench.cpp. `arguments`
-// are those after the workload's name. They call MPI_Init and MPI_Finalize if ranks are needed (not
-// for
-// --help and --plan), and return the exit status. On a failure they print one line.
+// are those after the workload's name. The functions call MPI_Init and MPI_Finalize if ranks are
+// needed, which is not so for --help and --plan, and return the exit status. A failure is printed
+// as one line.
 int run_array(const std::vector<std::string>& arguments);
 int run_calibrate(const std::vector<std::string>& arguments);
 int run_flagfile(const std::vector<std::string>& arguments);

@@ -103,8 +103,8 @@ Result<Options> options_of(const Settings& settings, std::int64_t ranks) {
                             ranks, options.others));
 }
 
-// Returns the variants in the settings. Without any: 0, 1, 2, 4 and so on, up to all ranks besides
-// the others.
+// Returns the variants in the settings. If none is given, they have 0, 1, 2, 4 and so on pollers,
+// up to all ranks without files of their own.
 Result<std::vector<Variant>> variants_of(const Settings& settings, const Options& options,
                                          std::int64_t ranks) {
   const std::int64_t most = ranks - options.others;
@@ -170,7 +170,7 @@ constexpr std::array<const char*, 2> action_names = {"stat", "poll"};
 
 double rate(double operations, double seconds) { return seconds > 0 ? operations / seconds : 0; }
 
-// From the repetitions' records of a configuration to its run.json.
+// Collects the records of a configuration's repetitions, and makes its run.json of them.
 class FlagRun final : public SweptRun {
  public:
   // The executor and the options must outlive the run. `run` is the run.json so far, on rank 0.
@@ -183,7 +183,7 @@ class FlagRun final : public SweptRun {
   // The following functions are for rank 0.
   [[nodiscard]] const Rates& others() const { return rates_[0]; }
   [[nodiscard]] const Rates& polls() const { return rates_[1]; }
-  // From setting the flag until the last poller saw it.
+  // Returns the times from setting the flag until the last poller saw it.
   [[nodiscard]] const Series& notices() const { return notices_; }
 
  private:
@@ -199,7 +199,7 @@ class FlagRun final : public SweptRun {
   const Options& options_;
   Executor& executor_;
   RankRecord record_;  // of the latest repeat()
-  // By activity: of the others, and of the pollers if there are any.
+  // The first are the rates of the other ranks, the second those of the pollers, if there are any.
   std::array<Rates, 2> rates_{Rates::of_operations(), Rates::of_operations()};
   Series notices_{Unit::seconds};
 };

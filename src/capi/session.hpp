@@ -105,8 +105,8 @@ struct weir_session {
     call.asks = true;
     return make(std::move(call), run);
   }
-  // The same for a call with a single vote: each rank does its part, `act`, before it votes with
-  // the outcome.
+  // Makes a collective call with a single vote: each rank does its part, `act`, before it votes
+  // with the outcome.
   template <typename Act>
   weir::capi::Outcome call_with_one_vote(const std::string& text, Act act) {
     const weir::aggregation::CallQueue::Turn turn(

@@ -57,8 +57,7 @@ void Stager::take(const NoMoreBlocks& /*event*/) {
 
 void Stager::take(const Stopping& /*event*/) { is_stopping_ = true; }
 
-// ---- Connections
-// ----------------------------------------------------------------------------------
+// ---- Connections --------------------------------------------------------------------------------
 
 void Stager::take(const Connected& event) { clients_.try_emplace(event.client); }
 
@@ -108,8 +107,7 @@ void Stager::end_if_over(SessionId number) {
   actions_.emplace_back(Forget{number});
 }
 
-// ---- Messages
-// -------------------------------------------------------------------------------------
+// ---- Messages -----------------------------------------------------------------------------------
 
 void Stager::take(const Received& event) {
   const auto found = clients_.find(event.client);
@@ -326,8 +324,7 @@ void Stager::take(ClientId client, const transport::Stop& /*message*/) {
   send(client, transport::Report{report()});
 }
 
-// ---- Jobs
-// -----------------------------------------------------------------------------------------
+// ---- Jobs ---------------------------------------------------------------------------------------
 
 void Stager::advance_all() {
   for (auto& [number, session] : sessions_) advance(number, session);
@@ -481,8 +478,7 @@ void Stager::fail(Session& session, const Status& why) {
   session.waiting.clear();
 }
 
-// ---- For people
-// -----------------------------------------------------------------------------------
+// ---- For people ---------------------------------------------------------------------------------
 
 std::string Stager::report() const {
   nlohmann::ordered_json all;

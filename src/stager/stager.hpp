@@ -40,8 +40,7 @@ using ClientId = std::uint64_t;   // of a connection; never used again
 using SessionId = std::uint64_t;  // of a session on this stager
 using JobId = std::uint64_t;
 
-// ---- Events
-// ---------------------------------------------------------------------------------------
+// ---- Events -------------------------------------------------------------------------------------
 
 struct Connected {
   ClientId client = 0;
@@ -49,7 +48,7 @@ struct Connected {
 struct Received {
   ClientId client = 0;
   transport::Message message;
-  // Of a Parcel: its extents, or why they are impossible.
+  // If the message is a Parcel: its extents, or why they are impossible.
   Result<std::vector<transport::ParcelExtent>> extents = std::vector<transport::ParcelExtent>();
 };
 struct Disconnected {
@@ -76,8 +75,7 @@ struct Stopping {};
 using Event = std::variant<Connected, Received, Disconnected, JobEnded, RetryDue, Tick, BlocksReady,
                            NoMoreBlocks, Stopping>;
 
-// ---- Actions
-// --------------------------------------------------------------------------------------
+// ---- Actions ------------------------------------------------------------------------------------
 
 struct Send {
   ClientId client = 0;
