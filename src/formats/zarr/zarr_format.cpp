@@ -353,9 +353,9 @@ class ZarrFormat final : public Format {
       const auto later = later_files(array, zarr_folder(path, name));
       if (!later) return later.error();
       if (!later.value().empty()) {
-        lines.push_back(fmt::format("{} files after the last of {} steps of array \"{}\"",
-                                    later.value().size(), array.description.shape.extent(0),
-                                    printable(name)));
+        lines.push_back(fmt::format(
+            "{} files after the last of {} steps of array \"{}\": a step that was not committed",
+            later.value().size(), array.description.shape.extent(0), printable(name)));
       }
     }
     return lines;
