@@ -9,57 +9,14 @@
 #include <vector>
 
 #include "transport/parcel.hpp"
+#include "transport/test_messages.hpp"
 
 namespace weir::transport {
 namespace {
 
-std::vector<Message> every_kind() {
-  storage::HeaderUpdate update;
-  update.made = {"", "c/0"};
-  update.changes = {
-      storage::HeaderWrite{
-          .offset = 7, .bytes = {std::byte{1}, std::byte{2}}, .kept = {{0, 1}, {1, 1}}},
-      storage::DocumentReplacement{"zarr.json", "{}"},
-      storage::SidecarReplacement{".json", "text"},
-      storage::FileEnd{4096, true},
-      storage::DurabilityPoint{},
-      storage::Publication{}};
-  const Error error = system_failure("write", "/x", 12, 28);
-  return {Hello{.session = {std::byte{9}}, .rank = 3, .program = "process 1 on here"},
-          NameFile{.file = 1,
-                   .path = "/a",
-                   .bytes_when_made = 5,
-                   .known = storage::KnownFile{"/b", {1, 2, 3}}},
-          NameFile{.file = 2, .path = "/c", .bytes_when_made = 0, .known = std::nullopt},
-          ForgetFile{2},
-          Reserve{16},
-          Parcel{3, 4},
-          Flush{},
-          LockFile{"/a"},
-          CommitStep{.path = "/a",
-                     .durability = storage::StepDurability::none,
-                     .names_sums = true,
-                     .update = update},
-          UnlockFile{"/a"},
-          Await{5},
-          Drain{},
-          Goodbye{},
-          AskReport{},
-          Stop{},
-          Welcome{.blocks = 4, .block_bytes = 1 << 20, .stager = "1:2"},
-          Refused{"why"},
-          Granted{{1, 2, 3}},
-          Flushed{{error}},
-          Accepted{5},
-          Stored{5, {}},
-          Drained{{error}},
-          Alive{"no space"},
-          Report{"{}"}};
-}
-
 TEST(Messages, ArriveAsTheyWereSent) {
   std::vector<bool> seen(std::variant_size_v<Message>);
-  for (const Message& message : every_kind()) {
+  for (const Message& message : test_messages()) {
     seen[message.index()] = true;
     const auto arrived = parse(encode(message));
     ASSERT_TRUE(arrived.ok()) << message.index();
@@ -78,7 +35,7 @@ TEST(Messages, KeepWhatAnErrorSays) {
 }
 
 TEST(Messages, OneByteLessOrMoreIsRefused) {
-  for (const Message& message : every_kind()) {
+  for (const Message& message : test_messages()) {
     std::vector<std::byte> bytes = encode(message);
     for (std::size_t length = 0; length < bytes.size(); ++length) {
       EXPECT_FALSE(parse(std::span(bytes).first(length)).ok()) << message.index() << ' ' << length;
@@ -99,7 +56,7 @@ TEST(Messages, AnotherVersionIsRefusedByName) {
 // Damaged messages are refused or mean something else, but never do harm.
 TEST(Messages, DamageDoesNoHarm) {
   std::mt19937 random(1);
-  for (const Message& message : every_kind()) {
+  for (const Message& message : test_messages()) {
     const std::vector<std::byte> bytes = encode(message);
     for (int i = 0; i < 2000; ++i) {
       std::vector<std::byte> damaged = bytes;

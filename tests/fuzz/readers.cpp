@@ -307,7 +307,10 @@ Complaint read_texts(Input bytes, const std::string& folder) {
 constexpr std::array readers{
     Reader{"cdf", read_cdf, cdf_seeds},
     Reader{"codec", read_codec, codec_seeds},
+    Reader{"conversation", read_conversation, conversation_seeds},
     Reader{"hdf5", read_hdf5, hdf5_seeds},
+    Reader{"message", read_message, message_seeds},
+    Reader{"parcel", read_parcel, parcel_seeds},
     Reader{"raw_file", read_raw_file, raw_file_seeds},
     Reader{"texts", read_texts, texts_seeds},
     Reader{"words", read_words, words_seeds},

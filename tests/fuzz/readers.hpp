@@ -1,5 +1,5 @@
-// What reads bytes that others wrote, each reader as a function of bytes: for the fuzzer, which
-// looks for bytes that break one, and for the test that gives each reader all that ever did.
+// What reads bytes that others wrote or sent, each reader as a function of bytes: for the fuzzer,
+// which looks for bytes that break one, and for the test that gives each reader all that ever did.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +23,15 @@ struct Reader {
   std::vector<Bytes> (*seeds)(const std::string& folder);
 };
 
-// The readers of this build, by name: cdf, codec, raw_file, words, zarr, zarr_array, zarr_shard,
-// zarr_v2 and, with the library, hdf5.
+// The readers of this build, by name; hdf5 is among them if the library is.
 [[nodiscard]] std::span<const Reader> all_readers();
 [[nodiscard]] const Reader* find_reader(std::string_view name);
+
+// Those of what a stager is sent (stager_readers.cpp).
+std::optional<std::string> read_message(std::span<const std::byte> bytes,
+                                        const std::string& folder);
+std::optional<std::string> read_parcel(std::span<const std::byte> bytes, const std::string& folder);
+std::optional<std::string> read_conversation(std::span<const std::byte> bytes,
+                                             const std::string& folder);
 
 }  // namespace weir::fuzz

@@ -20,7 +20,10 @@ namespace weir::fuzz {
 
 std::vector<Bytes> cdf_seeds(const std::string& folder);
 std::vector<Bytes> codec_seeds(const std::string& folder);
+std::vector<Bytes> conversation_seeds(const std::string& folder);
 std::vector<Bytes> hdf5_seeds(const std::string& folder);
+std::vector<Bytes> message_seeds(const std::string& folder);
+std::vector<Bytes> parcel_seeds(const std::string& folder);
 std::vector<Bytes> raw_file_seeds(const std::string& folder);
 std::vector<Bytes> texts_seeds(const std::string& folder);
 std::vector<Bytes> words_seeds(const std::string& folder);

@@ -1,0 +1,55 @@
+// A message of each kind, for tests and as what a fuzzer begins with.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "transport/messages.hpp"
+
+namespace weir::transport {
+
+inline std::vector<Message> test_messages() {
+  storage::HeaderUpdate update;
+  update.made = {"", "c/0"};
+  update.changes = {
+      storage::HeaderWrite{
+          .offset = 7, .bytes = {std::byte{1}, std::byte{2}}, .kept = {{0, 1}, {1, 1}}},
+      storage::DocumentReplacement{"zarr.json", "{}"},
+      storage::SidecarReplacement{".json", "text"},
+      storage::FileEnd{4096, true},
+      storage::DurabilityPoint{},
+      storage::Publication{}};
+  const Error error = system_failure("write", "/x", 12, 28);
+  return {Hello{.session = {std::byte{9}}, .rank = 3, .program = "process 1 on here"},
+          NameFile{.file = 1,
+                   .path = "/a",
+                   .bytes_when_made = 5,
+                   .known = storage::KnownFile{"/b", {1, 2, 3}}},
+          NameFile{.file = 2, .path = "/c", .bytes_when_made = 0, .known = std::nullopt},
+          ForgetFile{2},
+          Reserve{16},
+          Parcel{3, 4},
+          Flush{},
+          LockFile{"/a"},
+          CommitStep{.path = "/a",
+                     .durability = storage::StepDurability::none,
+                     .names_sums = true,
+                     .update = update},
+          UnlockFile{"/a"},
+          Await{5},
+          Drain{},
+          Goodbye{},
+          AskReport{},
+          Stop{},
+          Welcome{.blocks = 4, .block_bytes = 1 << 20, .stager = "1:2"},
+          Refused{"why"},
+          Granted{{1, 2, 3}},
+          Flushed{{error}},
+          Accepted{5},
+          Stored{5, {}},
+          Drained{{error}},
+          Alive{"no space"},
+          Report{"{}"}};
+}
+
+}  // namespace weir::transport

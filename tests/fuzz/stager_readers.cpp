@@ -1,0 +1,273 @@
+// What a stager is sent: messages, parcels, and whole conversations with several ranks, in which
+// everything comes in any order and jobs end in any way.
+#include <fmt/format.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <limits>
+#include <map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "readers.hpp"
+#include "seeds.hpp"
+#include "stager/stager.hpp"
+#include "transport/messages.hpp"
+#include "transport/parcel.hpp"
+#include "transport/test_messages.hpp"
+
+namespace weir::fuzz {
+namespace {
+
+using Complaint = std::optional<std::string>;
+using Input = std::span<const std::byte>;
+
+constexpr std::size_t connections = 4;
+constexpr std::int64_t blocks = 8;
+constexpr std::int64_t block_bytes = 4096;
+
+// What a byte of a conversation makes happen, below it a message of that connection.
+enum class Happening : std::uint8_t {
+  connection_ends = connections,
+  job_ends = 2 * connections,
+  job_has_no_space,
+  job_fails,
+  tick,
+  retry,
+  more_blocks,
+  no_more_blocks,
+  stopping,
+  count
+};
+
+// A stager, and the storage and ranks around it.
+class Conversation {
+ public:
+  Conversation()
+      : stager_({.blocks = blocks,
+                 .block_bytes = block_bytes,
+                 .most_written_together = 2 * block_bytes,
+                 .name = "fuzz"}) {
+    for (std::size_t i = 0; i < connections; ++i) connect(i);
+  }
+
+  void hold(Input bytes) {
+    while (!bytes.empty()) {
+      const std::size_t what =
+          std::to_integer<std::size_t>(bytes[0]) % static_cast<std::size_t>(Happening::count);
+      bytes = bytes.subspan(1);
+      if (what >= connections) {
+        happen(what);
+        continue;
+      }
+      if (bytes.size() < 2) return;
+      const std::size_t length =
+          std::to_integer<std::size_t>(bytes[0]) + 256 * std::to_integer<std::size_t>(bytes[1]);
+      bytes = bytes.subspan(2);
+      const Input message = bytes.first(std::min(length, bytes.size()));
+      bytes = bytes.subspan(message.size());
+      receive(what, message);
+    }
+  }
+
+  // Everyone leaves, and storage takes what is left. Returns what the stager did not give back.
+  Complaint end() {
+    for (std::size_t i = 0; i < connections; ++i) stager_has(stager::Disconnected{numbers_.at(i)});
+    while (!jobs_.empty() || !retries_.empty()) {
+      retry();
+      end_job({});
+    }
+    if (!stager_.is_idle()) return "sessions are left when all ranks have left";
+    if (stager_.free_blocks() != ready_) {
+      return fmt::format("{} of {} blocks are free at the end", stager_.free_blocks(), ready_);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  void connect(std::size_t connection) {
+    numbers_.at(connection) = ++last_;
+    stager_has(stager::Connected{last_});
+  }
+
+  void receive(std::size_t connection, Input bytes) {
+    auto message = transport::parse(bytes);
+    if (!message) {  // as the server does
+      stager_has(stager::Disconnected{numbers_.at(connection)});
+      connect(connection);
+      return;
+    }
+    stager::Received received{.client = numbers_.at(connection),
+                              .message = std::move(message).value()};
+    if (const auto* const parcel = std::get_if<transport::Parcel>(&received.message)) {
+      const auto file = static_cast<std::uint64_t>(parcel->extents);
+      received.extents = std::vector<transport::ParcelExtent>{{file, parcel->block, 1}};
+    }
+    stager_has(received);
+  }
+
+  void happen(std::size_t what) {
+    if (what < static_cast<std::size_t>(Happening::job_ends)) {
+      stager_has(stager::Disconnected{numbers_.at(what - connections)});
+      connect(what - connections);
+      return;
+    }
+    switch (static_cast<Happening>(what)) {
+      case Happening::job_ends:
+        return end_job({});
+      case Happening::job_has_no_space:
+        return end_job(system_failure("write", "f", 0, ENOSPC));
+      case Happening::job_fails:
+        return end_job(system_failure("write", "f", 0, EIO));
+      case Happening::tick:
+        return stager_has(stager::Tick{});
+      case Happening::retry:
+        return retry();
+      case Happening::more_blocks:
+        if (ready_ == most_) return;
+        ++ready_;
+        return stager_has(stager::BlocksReady{1});
+      case Happening::no_more_blocks:
+        most_ = ready_;
+        return stager_has(stager::NoMoreBlocks{});
+      default:
+        return stager_has(stager::Stopping{});
+    }
+  }
+
+  void end_job(const Status& status) {
+    if (jobs_.empty()) return;
+    const stager::JobId job = jobs_.front();
+    jobs_.pop_front();
+    stager_has(stager::JobEnded{job, status});
+  }
+  void retry() {
+    if (retries_.empty()) return;
+    const stager::SessionId session = retries_.front();
+    retries_.pop_front();
+    stager_has(stager::RetryDue{session});
+  }
+
+  void stager_has(const stager::Event& event) {
+    for (const stager::Action& action : stager_.handle(event)) {
+      if (const auto* const write = std::get_if<stager::Write>(&action)) {
+        jobs_.push_back(write->job);
+      } else if (const auto* const commit = std::get_if<stager::Commit>(&action)) {
+        jobs_.push_back(commit->job);
+      } else if (const auto* const later = std::get_if<stager::RetryLater>(&action)) {
+        retries_.push_back(later->session);
+      } else if (const auto* const sent = std::get_if<stager::Send>(&action)) {
+        (void)transport::parse(transport::encode(sent->message));
+      }
+    }
+    (void)stager_.report();
+  }
+
+  stager::Stager stager_;
+  std::array<stager::ClientId, connections> numbers_{};
+  stager::ClientId last_ = 0;
+  std::int64_t ready_ = 0;
+  std::int64_t most_ = blocks;
+  std::deque<stager::JobId> jobs_;
+  std::deque<stager::SessionId> retries_;
+};
+
+}  // namespace
+
+// parse() accepts exactly what encode() makes.
+Complaint read_message(Input bytes, const std::string& /*folder*/) {
+  const auto message = transport::parse(bytes);
+  if (!message) return std::nullopt;
+  const std::vector<std::byte> again = transport::encode(message.value());
+  if (!std::equal(again.begin(), again.end(), bytes.begin(), bytes.end())) {
+    return fmt::format("a message of kind {} is written as other bytes", message.value().index());
+  }
+  return std::nullopt;
+}
+
+// The first byte is the number of extents, and the others are the block.
+Complaint read_parcel(Input bytes, const std::string& /*folder*/) {
+  if (bytes.empty()) return std::nullopt;
+  const Input block = bytes.subspan(1);
+  const auto extents = transport::extents_of(block, std::to_integer<std::int64_t>(bytes[0]) - 1);
+  if (!extents) return std::nullopt;
+  std::int64_t in_block = 0;
+  for (const transport::ParcelExtent& one : extents.value()) {
+    if (one.bytes < 1 || one.offset < 0) return "an extent without bytes, or before the file";
+    if (one.offset > std::numeric_limits<std::int64_t>::max() - one.bytes) {
+      return fmt::format("an extent ends behind offset 2^63: {} + {}", one.offset, one.bytes);
+    }
+    in_block += one.bytes;
+    if (in_block > static_cast<std::int64_t>(block.size())) return "bytes outside the block";
+  }
+  return std::nullopt;
+}
+
+Complaint read_conversation(Input bytes, const std::string& /*folder*/) {
+  Conversation conversation;
+  conversation.hold(bytes);
+  return conversation.end();
+}
+
+std::vector<Bytes> message_seeds(const std::string& /*folder*/) {
+  std::vector<Bytes> seeds;
+  for (const auto& message : transport::test_messages()) {
+    seeds.push_back(transport::encode(message));
+  }
+  return seeds;
+}
+
+std::vector<Bytes> parcel_seeds(const std::string& /*folder*/) {
+  Bytes data(100, std::byte{7});
+  Bytes seed(1 + 256);
+  transport::ParcelWriter writer(std::span<std::byte>(seed).subspan(1));
+  for (const std::int64_t offset : {0, 300, 1000}) {
+    (void)writer.add(1, offset, std::array{storage::Slice{data.data(), 50}}, 0);
+  }
+  seed[0] = static_cast<std::byte>(writer.extents() + 1);
+  return {seed};
+}
+
+// A rank names a file, hands over a block, ends a step and waits; a second one leaves in between.
+std::vector<Bytes> conversation_seeds(const std::string& /*folder*/) {
+  Bytes seed;
+  const auto happens = [&](Happening what) { seed.push_back(static_cast<std::byte>(what)); };
+  const auto sends = [&](std::size_t connection, const transport::Message& message) {
+    const auto bytes = transport::encode(message);
+    seed.push_back(static_cast<std::byte>(connection));
+    seed.push_back(static_cast<std::byte>(bytes.size() % 256));
+    seed.push_back(static_cast<std::byte>(bytes.size() / 256));
+    seed.insert(seed.end(), bytes.begin(), bytes.end());
+  };
+  happens(Happening::more_blocks);
+  happens(Happening::more_blocks);
+  for (std::size_t connection = 0; connection < 2; ++connection) {
+    sends(connection, transport::Hello{.session = {std::byte{9}}, .rank = 0, .program = "p"});
+    sends(connection,
+          transport::NameFile{.file = 1, .path = "f", .bytes_when_made = 0, .known = std::nullopt});
+    sends(connection, transport::Reserve{1});
+  }
+  for (std::int64_t block = 0; block < 2; ++block) {
+    sends(0, transport::Parcel{block, 1});
+    sends(1, transport::Parcel{block, 1});
+    sends(0, transport::Hello{.session = {std::byte{9}}, .rank = 0, .program = "p"});
+  }
+  sends(2, transport::Hello{.session = {std::byte{9}}, .rank = 0, .program = "p"});
+  sends(2, transport::CommitStep{.path = "f", .update = {}});
+  sends(2, transport::Await{1});
+  happens(Happening::job_has_no_space);
+  happens(Happening::retry);
+  happens(Happening::tick);
+  happens(Happening::job_ends);
+  sends(2, transport::Drain{});
+  sends(2, transport::UnlockFile{"f"});
+  happens(Happening::connection_ends);
+  happens(Happening::stopping);
+  return {seed};
+}
+
+}  // namespace weir::fuzz
