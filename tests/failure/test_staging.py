@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -10,66 +9,26 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pytest
 from failing_runs import environment, launcher
-from mpi_launcher import BUILD
+from own_stager import STAGER, STORED_SECONDS, Stager, start
 from staged_values import SUFFIXES, counts, density
 
 import weir
 from weir.check import check
 
 PROGRAM = Path(__file__).with_name("staged_ranks.py")
-STAGER = BUILD / "src" / "stager" / "weir-stager"
 RUN_SECONDS = 120
-STORED_SECONDS = 60
-
-
-@dataclass
-class Stager:
-    """A stager of one test, with a socket and memory of its own."""
-
-    socket: Path
-    process: subprocess.Popen[bytes]
-
-    def variables(self) -> dict[str, str]:
-        return {"WEIR_STAGER_SOCKET": str(self.socket), "WEIR_STAGER": str(STAGER)}
-
-    def report(self) -> dict:
-        return json.loads(self.ask("--report").stdout)
-
-    def ask(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([STAGER, "--stager-socket", self.socket, *words],
-                              capture_output=True, text=True, timeout=STORED_SECONDS,
-                              check=True)  # fmt: skip
-
-    def wait_until_stored(self) -> None:
-        """Tells it to stop, which it does when everything is stored."""
-        self.ask("--stop")
-        assert self.process.wait(STORED_SECONDS) == 0
-
-
-def start(*words: str) -> Stager:
-    # The path of a socket is short, and pytest's folders are not.
-    socket = Path(tempfile.mkdtemp(prefix="weir-test-")) / "stager"
-    process = subprocess.Popen([STAGER, "--stager-socket", socket, *words])
-    deadline = time.monotonic() + 30
-    while not socket.exists():
-        assert time.monotonic() < deadline, "the stager does not start"
-        assert process.poll() is None, "the stager ended at once"
-        time.sleep(0.02)
-    return Stager(socket, process)
 
 
 @pytest.fixture
 def stager() -> Iterator[Stager]:
     one = start("--stager-memory", "64m")
     yield one
-    one.process.kill()
-    one.process.wait()
+    one.kill()
 
 
 def run(
@@ -167,7 +126,7 @@ def test_accepted_steps_survive_the_program(
 def test_a_killed_stager_is_an_error_on_every_rank(
     tmp_path: Path, stager: Stager, file_format: str
 ) -> None:
-    ended = run(stager, "stager_dies", tmp_path, file_format, str(stager.process.pid))
+    ended = run(stager, "stager_dies", tmp_path, file_format, str(stager.pid))
     assert "refused" in ended.stdout, ended.stdout + ended.stderr
     assert steps_in(tmp_path / f"out.{SUFFIXES[file_format]}", with_remains=True) == 1
 
@@ -189,8 +148,7 @@ def test_a_stager_killed_at_any_time_leaves_whole_steps(tmp_path: Path, file_for
         while not path.exists() and writer.poll() is None and time.monotonic() < deadline:
             time.sleep(0.005)
         time.sleep(pause)
-        one.process.kill()
-        one.process.wait()
+        one.kill()
         writer.wait(RUN_SECONDS)
         assert steps_in(path, with_remains=True) >= 1
 
@@ -213,8 +171,7 @@ def test_a_full_file_system_delays_what_was_accepted(small_file_system: Path) ->
         one.wait_until_stored()
         assert steps_in(small_file_system / "out.raw") == 1
     finally:
-        one.process.kill()
-        one.process.wait()
+        one.kill()
 
 
 def test_a_step_larger_than_the_memory_is_written(tmp_path: Path) -> None:
@@ -248,8 +205,7 @@ def test_a_step_larger_than_the_memory_is_written(tmp_path: Path) -> None:
                     part = file["a"][step, 32 * rank : 32 * (rank + 1)]
                     assert np.all(part == 10.0 * step + rank)
     finally:
-        one.process.kill()
-        one.process.wait()
+        one.kill()
 
 
 def test_two_programs_and_one_file_name(tmp_path: Path, stager: Stager) -> None:
@@ -281,15 +237,14 @@ def test_a_second_stager_is_refused(stager: Stager) -> None:
 def test_a_signal_stops_a_stager_when_all_is_stored(tmp_path: Path, stager: Stager) -> None:
     ended = run(stager, "many", Path(), "cdf5", "5", cwd=tmp_path)  # a relative path
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    stager.process.send_signal(signal.SIGTERM)
-    assert stager.process.wait(STORED_SECONDS) == 0
+    os.kill(stager.pid, signal.SIGTERM)
+    stager.wait_for_its_end()
     assert steps_in(tmp_path / "out.nc") == 5
 
 
 def test_a_session_starts_a_stager_where_there_is_none(tmp_path: Path) -> None:
     socket = Path(tempfile.mkdtemp(prefix="weir-test-")) / "stager"
-    absent = Stager(socket, subprocess.Popen(["true"]))
-    absent.process.wait()
+    absent = Stager(socket)
     ended = run(absent, "many", tmp_path, "hdf5", "3")
     assert ended.returncode == 0, ended.stdout + ended.stderr
     absent.ask("--stop")
@@ -308,7 +263,7 @@ def test_the_command_shows_and_stops_a_stager(stager: Stager) -> None:
     assert "of 64.0 MiB in use" in shown.stdout
     assert "no program" in shown.stdout
     assert stage("stop").returncode == 0
-    assert stager.process.wait(STORED_SECONDS) == 0
+    stager.wait_for_its_end()
     gone = stage("status")
     assert gone.returncode == 2
     assert gone.stderr.count("\n") == 1

@@ -29,10 +29,11 @@ sys.path[:0] = [str(TESTS), str(TESTS / "failure"), str(TESTS / "python")]
 
 from failing_runs import FAULTY_IO  # noqa: E402
 from mpi_launcher import BUILD, CLONE, environment, launcher, preload  # noqa: E402
+from own_stager import Stager, start  # noqa: E402
 from soak_case import MOST_RANKS, SESSION_DEADLINE_SECONDS, Case, Model, drawn_case  # noqa: E402
 
 PROGRAMS = Path(__file__).parent
-PYTHON_PATH = os.pathsep.join([str(PROGRAMS), str(TESTS / "python")])
+PYTHON_PATH = os.pathsep.join([str(PROGRAMS), str(TESTS), str(TESTS / "python")])
 FAULTY_MPI = FAULTY_IO.with_name("faulty_mpi.so")
 LIBRARY = BUILD / "src" / "capi" / "libweir.so.0"
 CASES_OF_A_RUN = 12
@@ -59,7 +60,7 @@ class Run:
     """A job of the launcher that makes some cases from a phase on."""
 
     def __init__(
-        self, folder: Path, first_phase: int, seeds: Sequence[int], ranks: int, *,
+        self, folder: Path, stager: Stager, first_phase: int, seeds: Sequence[int], ranks: int, *,
         small_shm: bool = False,
     ) -> None:  # fmt: skip
         self.folder, self.seeds = folder, seeds
@@ -74,7 +75,7 @@ class Run:
             *launcher(), "-n", str(ranks), *spoiled, *program,
             str(folder), *map(str, seeds),
         ]  # fmt: skip
-        own = {"PYTHONPATH": PYTHON_PATH, "WEIR_LIBRARY": str(LIBRARY)}
+        own = {"PYTHONPATH": PYTHON_PATH, "WEIR_LIBRARY": str(LIBRARY), **stager.variables()}
         if small_shm and may_make_shm_small():
             command = [*SMALL_SHM, *command]
             own["OMPI_MCA_btl_vader_backing_directory"] = str(folder)  # MPI's own memory
@@ -195,6 +196,7 @@ class Soak:
         self.counts: Counter[str] = Counter()
         self.reader = Reader(folder)
         self.looking = ThreadPoolExecutor(1)
+        self.stager = start("--stager-memory", "16m")
         self.looks: list[tuple[int, Future[str]]] = []
         self.begun: list[int] = []
         """Killed cases, whose later phases are to come."""
@@ -203,6 +205,7 @@ class Soak:
         cases = [drawn_case(seed) for seed in seeds]
         self.counts["cases"] += len(cases)
         self.counts["killed"] += sum(case.launch == "killed" for case in cases)
+        self.counts["staged"] += sum(any(p.staged for p in case.phases) for case in cases)
         self.counts["faulty"] += sum(
             any(p.fault or p.mpi_fault for p in case.phases) for case in cases
         )
@@ -222,7 +225,7 @@ class Soak:
 
     def make(self, seeds: list[int], first_phase: int = 0, *, small_shm: bool = False) -> None:
         while seeds and not self.is_over():
-            run = Run(self.folder, first_phase, seeds, MOST_RANKS, small_shm=small_shm)
+            run = Run(self.folder, self.stager, first_phase, seeds, MOST_RANKS, small_shm=small_shm)
             try:
                 ended = run.ended()
             finally:
@@ -238,7 +241,7 @@ class Soak:
 
     def kill(self, case: Case) -> None:
         first = case.phases[0]
-        run = Run(self.folder, 0, [case.seed], first.ranks)
+        run = Run(self.folder, self.stager, 0, [case.seed], first.ranks)
         end = time.monotonic() + CASE_SECONDS
         try:
             while run.job.poll() is None and len(run.processes(case.seed)) < first.ranks:
@@ -264,6 +267,7 @@ class Soak:
                 return
         finally:
             run.kill()
+        self.stager.wait_until_idle()
         if len(case.phases) > 1:
             self.begun.append(case.seed)
         else:
@@ -308,6 +312,7 @@ class Soak:
     def end(self) -> None:
         self.looking.shutdown()
         self.reader.end()
+        self.stager.kill()
 
 
 def say(line: str) -> None:
@@ -349,6 +354,7 @@ def main() -> int:
         counts = soak.counts
     say(
         f"{counts['cases']} cases ({counts['killed']} killed, {counts['faulty']} with faults, "
+        f"{counts['staged']} staged, "
         f"{counts['refused']} refused), {counts['steps']} steps acknowledged, "
         f"{counts['added']} additions, "
         f"{counts['lost']} lost, {counts['wrong']} wrong, {counts['hung']} hung, "

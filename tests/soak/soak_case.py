@@ -109,6 +109,8 @@ class Phase:
     """For faulty_io.so, armed when step `fault_step` of this phase begins, OPENING_THE_FILE or
     OPENING_THE_SESSION; {tree} is the file's name."""
     fault_step: int = 0
+    staged: bool = False
+    """A stager without faults stores its steps."""
     mpi_fault: str = ""
     """For faulty_mpi.so, armed as `fault` is."""
     after_fault: str = "retry"
@@ -265,6 +267,16 @@ def drawn_additions(case: Case) -> list[Addition]:
     return additions
 
 
+def draw_stagers(case: Case) -> None:
+    """Drawn apart from the rest of the case, as additions are."""
+    draw = random.Random(f"{case.seed} stagers")
+    if draw.random() > 0.35:
+        return
+    for phase in case.phases:
+        phase.staged = draw.random() < 0.8
+        phase.settings |= {"staging": "node"} if phase.staged else {}
+
+
 def drawn_value(draw: random.Random) -> str | int | float:
     return draw.choice(["x", "of a text", draw.randint(-5, 1 << 40), draw.random()])
 
@@ -326,6 +338,7 @@ def drawn_case(seed: int) -> Case:
         case.kill_after = draw.uniform(0, 0.3)
         case.kill_rank = draw.choice([None, *range(first.ranks)])
     case.additions = drawn_additions(case)
+    draw_stagers(case)
     return case
 
 

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 from mpi4py import MPI
+from own_stager import Stager
 from soak_case import (
     OPENING_THE_FILE,
     OPENING_THE_SESSION,
@@ -722,6 +723,8 @@ def one_case(case: Case, folder: Path, first_phase: int) -> None:
             PhaseOnRanks(case, phase, folder, ranks).run()
         wait_for_all(WORLD)
         ranks.Free()
+        if phase.staged and WORLD.rank == 0:  # it holds the file's lock until all is stored
+            Stager(Path(os.environ["WEIR_STAGER_SOCKET"])).wait_until_idle()
         if phase.killed:
             return  # it ended before it was killed
 

@@ -1,0 +1,77 @@
+"""A stager of a test's own, apart from the one of the user."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from mpi_launcher import BUILD
+
+STAGER = BUILD / "src" / "stager" / "weir-stager"
+STORED_SECONDS = 60
+
+
+@dataclass
+class Stager:
+    """A stager with a socket and memory of its own."""
+
+    socket: Path
+    process: subprocess.Popen[bytes] | None = None
+    """None: somebody else started it."""
+
+    def variables(self) -> dict[str, str]:
+        return {"WEIR_STAGER_SOCKET": str(self.socket), "WEIR_STAGER": str(STAGER)}
+
+    def report(self) -> dict[str, Any]:
+        told: dict[str, Any] = json.loads(self.ask("--report").stdout)
+        return told
+
+    def ask(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([STAGER, "--stager-socket", self.socket, *words],
+                              capture_output=True, text=True, timeout=STORED_SECONDS,
+                              check=True)  # fmt: skip
+
+    def wait_until_idle(self) -> None:
+        """Waits until no program is connected and everything is stored."""
+        deadline = time.monotonic() + STORED_SECONDS
+        while sessions := self.report()["sessions"]:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"the stager is not idle after {STORED_SECONDS} s: {sessions}")
+            time.sleep(0.02)
+
+    def wait_until_stored(self) -> None:
+        """Tells it to stop, which it does when everything is stored."""
+        self.ask("--stop")
+        self.wait_for_its_end()
+
+    def wait_for_its_end(self) -> None:
+        assert self.process is not None
+        assert self.process.wait(STORED_SECONDS) == 0
+
+    def kill(self) -> None:
+        assert self.process is not None
+        self.process.kill()
+        self.process.wait()
+
+    @property
+    def pid(self) -> int:
+        assert self.process is not None
+        return self.process.pid
+
+
+def start(*words: str) -> Stager:
+    """Starts a stager, and returns when programs can connect to it."""
+    # The path of a socket is short, and pytest's folders are not.
+    socket = Path(tempfile.mkdtemp(prefix="weir-test-")) / "stager"
+    process = subprocess.Popen([STAGER, "--stager-socket", socket, *words])
+    deadline = time.monotonic() + 30
+    while not socket.exists():
+        assert time.monotonic() < deadline, "the stager does not start"
+        assert process.poll() is None, "the stager ended at once"
+        time.sleep(0.02)
+    return Stager(socket, process)
