@@ -105,10 +105,12 @@ Result<Value> ask_for(CollectiveState& state, const Status& possible,
 
 }  // namespace
 
-topology::FileTargets targets_of(const storage::FileMap& map, const std::string& path) {
-  const auto asked =
-      storage::file_targets(map.arrays.empty() ? path : map.arrays.front().map.files.path(0));
-  return asked ? asked.value() : topology::FileTargets();
+void look_up_storage(LayoutBroadcast& layout, const storage::FileMap& map,
+                     const std::string& path) {
+  const std::string data = storage::first_data_file(map, path);
+  const auto facts = storage::facts_of(data);
+  if (facts) layout.targets = storage::file_targets(data, facts.value());
+  layout.known = storage::known_file_of(map, path, facts ? &facts.value() : nullptr);
 }
 
 Result<LayoutBroadcast> ask_for_layout(CollectiveState& state, const Status& possible,

@@ -35,10 +35,9 @@ struct OneStepLonger {};    // no array is in chunks: those that grow get one mo
 using ArrayChanges = std::vector<storage::ArrayChange>;
 using StepPlaces = std::variant<FirstStepPlaces, OneStepLonger, ArrayChanges>;
 
-// Returns how the first array's files are laid out on their storage, as the file system reports it,
-// or default values if it reports nothing.
-[[nodiscard]] topology::FileTargets targets_of(const storage::FileMap& map,
-                                               const std::string& path);
+// Sets how the first array's files are laid out on their storage, and which file or folder contains
+// the data files, as far as the file system reports it. `map` is that of the file at `path`.
+void look_up_storage(LayoutBroadcast& layout, const storage::FileMap& map, const std::string& path);
 
 // Collective: ask_rank_0() for a layout. All ranks get the same error, which names `path` unless it
 // already names a file.

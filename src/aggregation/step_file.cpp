@@ -77,9 +77,9 @@ Result<std::unique_ptr<StepFile>> StepFile::create(CollectiveState& state, const
     }
     if (!file->published_) file->note_version();  // a file in place gets neither steps nor arrays
     const std::string place = file->published_ ? path : storage::incomplete_path(path);
-    return LayoutBroadcast{.map = file->room_.map,
-                           .targets = targets_of(file->room_.map, path),
-                           .known = storage::known_file_of(file->room_.map, place)};
+    LayoutBroadcast layout{.map = file->room_.map};
+    look_up_storage(layout, file->room_.map, place);
+    return layout;
   };
   auto told = ask_for_layout(state, possible, lay_out, path);
   if (!told) return told.error();
@@ -117,17 +117,16 @@ Result<std::unique_ptr<StepFile>> StepFile::open(CollectiveState& state, const s
     if (!opened) return opened.error();
     storage::OpenedFile& one = opened.value();
     version = std::move(one.version);
-    const auto known = storage::known_file_of(one.map, one.path);
-    const topology::FileTargets targets = targets_of(one.map, one.path);
     // Unreadable checksums count as unknown: the file itself may be intact. `weir check` reports
     // them.
     auto sums = storage::read_sums(storage::sums_path(one.path));
-    return LayoutBroadcast{std::move(one.map),
-                           std::string(one.format),
-                           std::move(one.path),
-                           targets,
-                           sums ? std::move(sums).value() : std::string(),
-                           known};
+    LayoutBroadcast layout;
+    layout.format = one.format;
+    if (sums) layout.sums = std::move(sums).value();
+    look_up_storage(layout, one.map, one.path);
+    layout.map = std::move(one.map);
+    layout.path = std::move(one.path);
+    return layout;
   };
   auto told = ask_for_layout(state, {}, open, path);
   if (!told) return told.error();

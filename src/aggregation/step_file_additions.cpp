@@ -33,9 +33,9 @@ Result<LayoutBroadcast> StepFile::added_layout(CollectiveState& state,
   if (!done.ok()) return done.error();
   auto opened = storage::find_format(format_).value()->open(path_);
   if (!opened) return opened.error();
-  return LayoutBroadcast{.map = std::move(opened).value(),
-                         .targets = targets_of(map_, path_),
-                         .known = storage::known_file_of(map_, path_)};
+  LayoutBroadcast layout{.map = std::move(opened).value()};
+  look_up_storage(layout, map_, path_);
+  return layout;
 }
 
 Status StepFile::take_added(CollectiveState& state, const storage::Additions& added,

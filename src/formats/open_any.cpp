@@ -84,14 +84,24 @@ Result<OpenedFile> open_in_place(const std::string& path) {
   return has_document ? map.error() : open_any(path);
 }
 
-std::optional<KnownFile> known_file_of(const FileMap& map, const std::string& path) {
-  if (map.arrays.empty() && map.texts.empty()) return std::nullopt;
+std::string first_data_file(const FileMap& map, const std::string& path) {
+  if (map.arrays.empty() && map.texts.empty()) return path;
   const StoredArray& first = map.arrays.empty() ? map.texts.front().array : map.arrays.front();
+  const DataFiles& files = first.map.files;
+  return files.files() > 0 ? files.path(0) : path;
+}
+
+std::optional<KnownFile> known_file_of(const FileMap& map, const std::string& path,
+                                       const FileFacts* facts_of_first) {
+  if (map.arrays.empty() && map.texts.empty()) return std::nullopt;
+  std::string place = first_data_file(map, path);
   std::error_code failed;
-  const std::string place =
-      std::filesystem::is_directory(path, failed) ? path : first.map.files.path(0);
-  const auto identity = identity_of(place);
-  return identity ? std::optional(KnownFile{place, *identity}) : std::nullopt;
+  if (place != path && std::filesystem::is_directory(path, failed)) {
+    place = path;
+    facts_of_first = nullptr;
+  }
+  const auto identity = facts_of_first != nullptr ? facts_of_first->identity : identity_of(place);
+  return identity ? std::optional(KnownFile{std::move(place), *identity}) : std::nullopt;
 }
 
 void set_known_file(FileMap& map, const std::optional<KnownFile>& known) {

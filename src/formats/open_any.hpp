@@ -8,6 +8,7 @@
 #include "common/status.hpp"
 #include "formats/file_version.hpp"
 #include "formats/format.hpp"
+#include "system/file_facts.hpp"
 #include "system/known_file.hpp"
 
 namespace weir::storage {
@@ -30,9 +31,14 @@ struct OpenedFile {
 // is open_any().
 [[nodiscard]] Result<OpenedFile> open_in_place(const std::string& path);
 
+// Returns the path of the first array's first data file, or `path`, that of the map's file, if
+// there is none.
+[[nodiscard]] std::string first_data_file(const FileMap& map, const std::string& path);
 // Returns the file or folder to which the data files of a map of `path` belong, or nothing if there
-// is none or its identity is unknown.
-[[nodiscard]] std::optional<KnownFile> known_file_of(const FileMap& map, const std::string& path);
+// is none or its identity is unknown. `facts_of_first`: those of first_data_file(); null: the
+// system is asked.
+[[nodiscard]] std::optional<KnownFile> known_file_of(const FileMap& map, const std::string& path,
+                                                     const FileFacts* facts_of_first = nullptr);
 // Sets the known file of all arrays of the map.
 void set_known_file(FileMap& map, const std::optional<KnownFile>& known);
 

@@ -1,11 +1,9 @@
 #include "system/file_targets.hpp"
 
 #include <sys/stat.h>
-#include <sys/statfs.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <nlohmann/json.hpp>
 #include <string_view>
 
@@ -69,15 +67,11 @@ bool has_coherent_caches(std::uint32_t file_system, const std::string& mount_typ
   return !is_among(without_coherence, file_system);
 }
 
-Result<topology::FileTargets> file_targets(const std::string& path) {
-  struct stat information {};
-  struct statfs system {};
-  if (::stat(path.c_str(), &information) != 0) return system_failure("stat", path, -1, errno);
-  if (::statfs(path.c_str(), &system) != 0) return system_failure("statfs", path, -1, errno);
-  const auto type = static_cast<std::uint32_t>(system.f_type);
+topology::FileTargets file_targets(const std::string& path, const FileFacts& facts) {
+  const std::uint32_t type = facts.file_system;
   const auto layout = type == lustre_number ? lustre_layout_of(path) : std::nullopt;
   if (!layout) {
-    topology::FileTargets targets = targets_of(type, information.st_blksize);
+    topology::FileTargets targets = targets_of(type, facts.block_bytes);
     const auto mount = type == fuse_number ? mount_of(path) : std::nullopt;
     targets.coherent_caches = has_coherent_caches(type, mount ? mount->type : "");
     return targets;
@@ -86,8 +80,8 @@ Result<topology::FileTargets> file_targets(const std::string& path) {
   for (const char* const statistics : {"/sys/fs/lustre", "/proc/fs/lustre"}) {
     if (count == 0) count = lustre_target_count(path, mounts_of_this_process, statistics);
   }
-  const std::int64_t bytes = S_ISREG(information.st_mode) ? information.st_size : 0;
-  return targets_of(type, information.st_blksize, lustre_targets(*layout, bytes, count));
+  const std::int64_t bytes = S_ISREG(facts.mode) ? facts.bytes : 0;
+  return targets_of(type, facts.block_bytes, lustre_targets(*layout, bytes, count));
 }
 
 }  // namespace weir::storage

@@ -5,18 +5,18 @@
 #include <optional>
 #include <string>
 
-#include "common/status.hpp"
+#include "system/file_facts.hpp"
 #include "topology/topology.hpp"
 
 namespace weir::storage {
 
-// Returns the targets of the file or folder at `path`. The preferred I/O size of the file system
-// (st_blksize) counts as the stripe size if it is more than a page. If nodes lock blocks of a file
-// (Lustre, GPFS and others, recognized by statfs), it also counts as the lock size. On Lustre, the
-// file's layout gives the exact stripe size and count; elsewhere no system call reports the number
-// of targets, so it is one. Network file systems whose clients do not have coherent caches are
-// recognized by their type.
-[[nodiscard]] Result<topology::FileTargets> file_targets(const std::string& path);
+// Returns the targets of the file or folder at `path`, of which `facts` are known. The preferred
+// I/O size of the file system (st_blksize) counts as the stripe size if it is more than a page. If
+// nodes lock blocks of a file (Lustre, GPFS and others, recognized by statfs), it also counts as
+// the lock size. On Lustre, the file's layout gives the exact stripe size and count; elsewhere no
+// system call reports the number of targets, so it is one. Network file systems whose clients do
+// not have coherent caches are recognized by their type.
+[[nodiscard]] topology::FileTargets file_targets(const std::string& path, const FileFacts& facts);
 
 // Computes the targets from the results of the system calls. `lustre` is the result of
 // lustre_targets() if the file lies on Lustre. The function makes no system calls.
