@@ -67,7 +67,8 @@ Result<std::unique_ptr<StepFile>> StepFile::create(CollectiveState& state, const
   file->published_ = description.in_place.has_value();
   file->settings_.in_place = file->published_;
   const auto lay_out = [&]() -> Result<LayoutBroadcast> {
-    if (Status alone = file->begin_writing(state); !alone.ok()) return alone.error();
+    const Status alone = file->begin_writing(state, storage::WriterLock::Naming::by_caller);
+    if (!alone.ok()) return alone.error();
     auto room = format.value()->lay_out(with_files(description, state), path);
     if (!room) return room.error();
     file->room_ = std::move(room).value();
@@ -85,6 +86,7 @@ Result<std::unique_ptr<StepFile>> StepFile::create(CollectiveState& state, const
   if (!told) return told.error();
   file->map_ = std::move(told.value().map);
   file->open_arrays(state, told.value().targets);
+  file->lock_.name_holder();
   if (file->published_) {
     file->steps_ = 1;
     file->leave_step(true);
@@ -321,14 +323,14 @@ Status StepFile::can_be_tried_again() const {
 
 // Called by rank 0 before it changes the file: from then on no other run may write to it, and
 // everything that a stager has of it is stored, since a change begins with reading the header.
-Status StepFile::begin_writing(CollectiveState& state) {
+Status StepFile::begin_writing(CollectiveState& state, storage::WriterLock::Naming naming) {
   Status stored = wait_until_stored(state, std::numeric_limits<double>::infinity());
   if (!stored.ok() || lock_.is_held()) return stored;
   if (is_staged(state)) {
     // The session may have written a file of this path before.
     if (Status before = state.staging->wait_for(path_); !before.ok()) return before;
   }
-  auto taken = storage::WriterLock::take(path_);
+  auto taken = storage::WriterLock::take(path_, naming);
   if (!taken) return taken.error();
   lock_ = std::move(taken).value();
   state.locks.add(lock_);

@@ -119,7 +119,9 @@ class StepFile {
   // Arrays that do not grow belong to the first step: a later change would change committed steps.
   void refuse_writing_between_steps();
   [[nodiscard]] Status can_be_tried_again() const;
-  [[nodiscard]] Status begin_writing(CollectiveState& state);
+  [[nodiscard]] Status begin_writing(
+      CollectiveState& state,
+      storage::WriterLock::Naming naming = storage::WriterLock::Naming::at_once);
   [[nodiscard]] Status check_is_unchanged() const;
   void note_version();
   void note_version(const std::string& path);

@@ -62,24 +62,25 @@ bool is_still_at(const std::string& place, const struct stat& about) {
          now.st_ino == about.st_ino;
 }
 
-// Writes the holder for people whose runs are refused. Does not write through a link. An empty file
-// is not emptied again: ext4 writes to the disk, before it closes a file, what followed such a
-// call.
-void write_holder(const File& file, const struct stat& about) {
-  if (about.st_uid != ::geteuid() || about.st_nlink != 1) return;
+// Returns whether the holder can be named, without writing through a link to another file.
+bool can_name_holder(const struct stat& about) {
+  return about.st_uid == ::geteuid() && about.st_nlink == 1;
+}
+
+// Writes the holder, into an empty file, for people whose runs are refused.
+void write_holder(const File& file) {
   std::string text = process_name() + "\n";
   const Slice slice{reinterpret_cast<std::byte*>(text.data()),
                     static_cast<std::int64_t>(text.size())};
   std::int64_t calls = 0;
-  if (about.st_size == 0 || file.set_length(0).ok())
-    (void)write_slices(file, {&slice, 1}, 0, calls);
+  (void)write_slices(file, {&slice, 1}, 0, calls);
 }
 
 }  // namespace
 
 std::string lock_path(const std::string& path) { return committed_path(path) + ".weir_lock"; }
 
-Result<WriterLock> WriterLock::take(const std::string& path) {
+Result<WriterLock> WriterLock::take(const std::string& path, Naming naming) {
   const std::string place = lock_path(path);
   for (int attempt = 0; attempt < most_attempts; ++attempt) {
     const int descriptor = open_lock(place);
@@ -97,8 +98,12 @@ Result<WriterLock> WriterLock::take(const std::string& path) {
       return is_taken(path, holder_in(file));
     }
     if (!is_still_at(place, about)) continue;
-    write_holder(file, about);
-    return WriterLock(std::move(file));
+    // An empty file is not emptied again: ext4 writes to the disk, before it closes a file, what
+    // followed such a call. A killed run's name must not stay.
+    const bool may_name = can_name_holder(about) && (about.st_size == 0 || file.set_length(0).ok());
+    WriterLock taken(std::move(file), may_name);
+    if (naming == Naming::at_once) taken.name_holder();
+    return taken;
   }
   return is_taken(path, "");
 }
@@ -111,6 +116,10 @@ WriterLock& WriterLock::operator=(WriterLock&& other) noexcept {
     file_ = std::move(other.file_);
   }
   return *this;
+}
+
+void WriterLock::name_holder() {
+  if (is_held() && std::exchange((*file_)->is_unnamed, false)) write_holder((*file_)->file);
 }
 
 void WriterLock::release() {

@@ -12,6 +12,7 @@
 // Other writers are then noticed only by the file's version (file_version.hpp), after the fact.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,9 +26,12 @@ namespace weir::storage {
 
 class WriterLock {
  public:
+  // When the lock's file names its holder. Until then, runs that are refused are told of another
+  // run. With `by_caller`, the caller calls name_holder() when no other rank waits for it.
+  enum class Naming : std::uint8_t { at_once, by_caller };
   // Takes the lock. Fails, and names the holder, if another process or another open file of this
   // process writes to PATH. Does not wait.
-  static Result<WriterLock> take(const std::string& path);
+  static Result<WriterLock> take(const std::string& path, Naming naming = Naming::at_once);
 
   WriterLock() = default;  // holds nothing
   WriterLock(WriterLock&& other) noexcept;
@@ -44,6 +48,9 @@ class WriterLock {
   // Leaves it to the process that adopted the lock to remove the lock's file.
   void share() { (*file_)->is_shared = true; }
 
+  // Writes the holder's name into the lock's file, unless that was done or cannot be done.
+  void name_holder();
+
   [[nodiscard]] bool is_held() const { return file_ != nullptr && file_->has_value(); }
   void release();
 
@@ -52,10 +59,12 @@ class WriterLock {
   struct LockFile {
     File file;
     bool is_shared = false;
+    bool is_unnamed = false;  // the holder is to be named
   };
   using Held = std::optional<LockFile>;  // nothing: it was released
-  explicit WriterLock(File file)
-      : file_(std::make_shared<Held>(LockFile{std::move(file), false})) {}
+  explicit WriterLock(File file, bool is_unnamed = false)
+      : file_(std::make_shared<Held>(LockFile{.file = std::move(file), .is_unnamed = is_unnamed})) {
+  }
   static void release(Held& held);
 
   std::shared_ptr<Held> file_;

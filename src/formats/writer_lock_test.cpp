@@ -94,6 +94,26 @@ TEST(WriterLock, NamesTheProcessThatHasItAndEndsWithIt) {
   ::close(pipe[1]);
 }
 
+TEST(WriterLock, CanNameItsHolderLater) {
+  const TestFolder folder;
+  const std::string path = folder.path("a.h5");
+  std::ofstream(lock_path(path)) << "process 1 on a run that was killed\n";
+  auto taken = WriterLock::take(path, WriterLock::Naming::by_caller);
+  ASSERT_TRUE(taken.ok() && taken.value().is_held());
+  const auto unnamed = WriterLock::take(path);
+  ASSERT_FALSE(unnamed.ok());
+  EXPECT_NE(unnamed.error().text().find("another run is writing it"), std::string::npos)
+      << unnamed.error().text();
+  taken.value().name_holder();
+  const auto named = WriterLock::take(path);
+  ASSERT_FALSE(named.ok());
+  EXPECT_NE(named.error().text().find("this program already has it open"), std::string::npos)
+      << named.error().text();
+  taken.value().release();
+  taken.value().name_holder();  // of no file
+  EXPECT_FALSE(std::filesystem::exists(lock_path(path)));
+}
+
 // What somebody else has put under the lock's name.
 TEST(WriterLock, ChangesNoFileOfAnother) {
   const TestFolder folder;
