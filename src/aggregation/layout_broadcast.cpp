@@ -63,7 +63,6 @@ Result<LayoutBroadcast> layout_of(std::string_view text) {
   auto map = storage::parse_file_map(text);
   if (!map) return map.error();
   told.map = std::move(map).value();
-  storage::set_known_file(told.map, told.known);
   return told;
 }
 
@@ -88,18 +87,30 @@ Result<StepPlaces> places_of(std::string_view text) {
   return StepPlaces(std::move(changes).value());
 }
 
+// Returns whether rank 0 can use the layout that it found, as if it had received it. Tables of
+// encoded chunks have to be built from the message by all ranks (StepFile::share_places()).
+bool is_as_received(const LayoutBroadcast& layout) {
+  return std::ranges::none_of(layout.map.arrays,
+                              [](const auto& one) { return one.map.encoded() != nullptr; });
+}
+bool is_as_received(const StepPlaces& /*places*/) { return false; }
+
 // Calls ask_rank_0() for a value that is sent as text.
 template <typename Value>
 Result<Value> ask_for(CollectiveState& state, const Status& possible,
                       const std::function<Result<Value>()>& find,
                       Result<Value> (*parse)(std::string_view), const std::string& path) {
+  std::optional<Value> own;
   const auto find_text = [&]() -> Result<std::string> {
-    const auto found = find();
-    if (found) return text_of(found.value());
-    return with_file(found.error(), path);
+    auto found = find();
+    if (!found) return with_file(found.error(), path);
+    std::string text = text_of(found.value());
+    if (is_as_received(found.value())) own = std::move(found).value();
+    return text;
   };
   const auto told = ask_rank_0(state, possible, find_text, "the file's layout");
   if (!told) return told.error();
+  if (own) return *std::move(own);
   return parse(told.value());
 }
 
@@ -118,6 +129,7 @@ Result<LayoutBroadcast> ask_for_layout(CollectiveState& state, const Status& pos
                                        const std::string& path) {
   auto told = ask_for<LayoutBroadcast>(state, possible, find, layout_of, path);
   if (!told) return told;
+  storage::set_known_file(told.value().map, told.value().known);
   // The ranks of a node share its cache.
   bool& coherent = told.value().targets.coherent_caches;
   coherent =

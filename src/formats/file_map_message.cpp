@@ -19,6 +19,7 @@ class Packing {
  public:
   static constexpr bool packs = true;
 
+  Packing() { message_.reserve(usual_bytes); }
   void number(const std::int64_t& number) {
     message_.append(reinterpret_cast<const char*>(&number), sizeof number);
   }
@@ -29,6 +30,8 @@ class Packing {
   [[nodiscard]] std::string take() { return std::move(message_); }
 
  private:
+  static constexpr std::size_t usual_bytes = 1024;  // more than the message about one array has
+
   std::string message_;
 };
 
@@ -152,11 +155,13 @@ class Message : public Side {
     } else {
       const std::size_t count = this->count();
       const array::Shape none = array::Shape::create({0}).value();
-      const StoredArray empty{
-          {.name = "", .shape = none},
-          {.shape = none, .type = {}, .files = DataFiles::one(""), .extents = DenseExtents{}}};
+      const auto empty = [&] {
+        return StoredArray{
+            {.name = "", .shape = none},
+            {.shape = none, .type = {}, .files = DataFiles::one(""), .extents = DenseExtents{}}};
+      };
       list.reserve(count);
-      for (std::size_t i = 0; i < count; ++i) list.push_back({empty});
+      for (std::size_t i = 0; i < count; ++i) list.push_back({empty()});
     }
     for (auto& item : list) {
       auto& one = array_of(item);
@@ -193,11 +198,18 @@ class Message : public Side {
   // ---- Shapes and types ---------------------------------------------------------------------
 
   void fields(Seen<array::Indices>& indices) {
-    std::vector<std::int64_t> numbers(indices.begin(), indices.end());
-    pass(numbers);
-    if constexpr (!packs) {
-      if (numbers.size() > array::max_dimensions) throw std::runtime_error("too many dimensions");
-      indices = array::Indices(std::span<const std::int64_t>(numbers));
+    if constexpr (packs) {
+      this->number(indices.size());
+      for (const std::int64_t one : indices) this->number(one);
+    } else {
+      const std::size_t count = this->count();
+      if (count > array::max_dimensions) throw std::runtime_error("too many dimensions");
+      indices = array::Indices();
+      for (std::size_t i = 0; i < count; ++i) {
+        std::int64_t one = 0;
+        this->number(one);
+        indices.push_back(one);
+      }
     }
   }
   void fields(Seen<array::Shape>& shape) {
@@ -261,24 +273,33 @@ class Message : public Side {
     auto kind = static_cast<std::int64_t>(map.extents.index());
     this->number(kind);
     if constexpr (!packs) {
-      // A grid of one element per chunk is a placeholder for maps without chunks.
-      const auto grid =
-          checked(array::ChunkGrid::create(map.shape, array::Indices(map.shape.dimensions(), 1)));
+      // A grid of one element per chunk is a placeholder.
+      const auto grid = [&] {
+        return checked(
+            array::ChunkGrid::create(map.shape, array::Indices(map.shape.dimensions(), 1)));
+      };
       if (kind == 0) map.extents = DenseExtents{};
       if (kind == 1) map.extents = RecordExtents{};
-      if (kind == 2) map.extents = ChunkExtents{grid, {}, {}};
-      if (kind == 3) map.extents = EncodedChunks{grid, {}, {}, {}};
+      if (kind == 2) map.extents = ChunkExtents{grid(), {}, {}};
+      if (kind == 3) map.extents = EncodedChunks{grid(), {}, {}, {}};
       if (kind < 0 || kind > 3) throw std::runtime_error("invalid extents");
     }
     std::visit([&](auto& extents) { pass_extents(extents, map.shape); }, map.extents);
   }
   void pass_files(Seen<ExtentMap>& map) {
-    DataFiles::Parts parts = map.files.parts();
+    if constexpr (packs) {
+      pass_parts(map.files.parts());
+    } else {
+      DataFiles::Parts parts;
+      pass_parts(parts);
+      map.files = DataFiles::of(std::move(parts));
+    }
+  }
+  void pass_parts(Seen<DataFiles::Parts>& parts) {
     auto separator = static_cast<unsigned char>(parts.separator);
     pass(parts.prefix, parts.files, parts.numbered, parts.counts, separator, parts.bytes_when_made,
          parts.directories);
-    parts.separator = static_cast<char>(separator);
-    if constexpr (!packs) map.files = DataFiles::of(std::move(parts));
+    if constexpr (!packs) parts.separator = static_cast<char>(separator);
   }
   void pass_extents(Seen<DenseExtents>& dense, const array::Shape& /*all*/) { pass(dense.offset); }
   void pass_extents(Seen<RecordExtents>& records, const array::Shape& /*all*/) {
