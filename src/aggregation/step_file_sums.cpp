@@ -43,6 +43,10 @@ std::int64_t loose_parts_of_each(int ranks) {
 }
 
 Status StepFile::load_sums(CollectiveState& state, std::string text) {
+  if (text.empty()) {
+    has_sums_ = writable_ && settings_.checksum && *settings_.checksum != storage::Checksum::none;
+    return {};
+  }
   auto parsed = storage::parse_sums(text, steps_);
   text.resize(static_cast<std::size_t>(parsed.counted_bytes));
   if (settings_.rewrite && !text.empty()) {
@@ -58,7 +62,7 @@ Status StepFile::load_sums(CollectiveState& state, std::string text) {
     if (!told) return told.error();
     text = std::move(told).value();
   }
-  const bool has_some = !text.empty();
+  const bool has_some = !text.empty();  // some may have been forgotten
   const auto known =
       std::make_shared<const storage::KnownSums>(path_, storage::parse_sums(text, steps_).book);
   const bool asked_for =
