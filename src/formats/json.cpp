@@ -14,9 +14,23 @@ std::uint64_t mixed(std::uint64_t number) {
   return number ^ (number >> 31U);
 }
 
+// Returns whether the text has no more opening brackets than may be nested. This is fast, and true
+// for most documents.
+bool has_few_brackets(std::string_view text) {
+  int brackets = 0;
+  for (const char opening : {'[', '{'}) {
+    for (auto at = text.find(opening); at != std::string_view::npos;
+         at = text.find(opening, at + 1)) {
+      if (++brackets > most_json_levels) return false;
+    }
+  }
+  return true;
+}
+
 // Returns whether brackets outside strings are nested deeper than a document may have them. The
 // result is arbitrary for a text that is not JSON, because the parser rejects it.
 bool is_too_deep(std::string_view text) {
+  if (has_few_brackets(text)) return false;
   int depth = 0;
   bool in_text = false;
   for (std::size_t at = 0; at < text.size(); ++at) {

@@ -404,6 +404,7 @@ FileMap RawFile::map(const std::string& data) const {
   FileMap made;
   made.groups = groups;
   made.left_out = left_out;
+  made.arrays.reserve(arrays.size());
   for (const RawFileArray& one : arrays) {
     const ArrayDescription& about = one.description;
     ExtentMap map{.shape = about.shape,

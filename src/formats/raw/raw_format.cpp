@@ -32,6 +32,7 @@
 #include "system/incomplete.hpp"
 #include "system/slices.hpp"
 #include "system/text_file.hpp"
+#include "system/uninterrupted.hpp"
 
 namespace weir::storage {
 namespace {
@@ -120,26 +121,37 @@ Status check_is_of_raw(const std::string& path) {
                document);
 }
 
+// Makes a new, empty data file. An earlier file of this name is removed instead of emptied. A
+// process that has the file of an earlier array open keeps that file, and emptying a file would not
+// change its striping.
+Result<File> make_data_file(const std::string& name, const Striping& striping) {
+  if (striping.empty()) {
+    const int made = uninterrupted([&] {
+      return ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, new_file_mode);
+    });
+    if (made >= 0) return File::passed(made, name, 0);
+    if (errno != EEXIST) return system_failure("open", name, -1, errno);
+  }
+  Status cleared = remove_file(committed_path(name));
+  if (cleared.ok()) cleared = make_striped_file(name, striping);
+  if (!cleared.ok()) return cleared.error();
+  return File::open(name, {.read = false, .write = true, .create = true, .truncate = true});
+}
+
 // Makes the data files of an array that is written in place, with their names and their full length
 // (without taking up space). An earlier document is removed before, and the new one is written
 // after them, so that an array with a document has its files.
 Status make_data_files(const RawFile& file, const std::string& path, const Striping& striping) {
-  Status removed = drop_replaced_document(path);
-  if (removed.ok()) removed = remove_file(sidecar_path(path));
+  Status removed = remove_document(path);
   // The checksums of an earlier file would declare the new data damaged.
   if (removed.ok()) removed = remove_sums(sums_path(path), StepDurability::none);
   if (!removed.ok()) return removed;
   const DataFiles paths = file.data_files(path);
   for (std::int64_t number = 0; number < paths.files(); ++number) {
     const std::string name = paths.path(number);
-    // The file is removed instead of emptied. A process that has the file of an earlier array open
-    // keeps that file, and emptying a file would not change its striping.
-    Status made = remove_file(committed_path(name));
-    if (made.ok()) made = make_striped_file(name, striping);
-    if (!made.ok()) return made;
-    auto data = File::open(name, {.read = false, .write = true, .create = true, .truncate = true});
+    auto data = make_data_file(name, striping);
     if (!data) return data.error();
-    made = data.value().set_length(file.data_bytes(number));
+    Status made = data.value().set_length(file.data_bytes(number));
     if (made.ok()) made = data.value().close();
     if (!made.ok()) return made;
   }

@@ -43,8 +43,10 @@ bool describes(const std::string& text, const std::string& path) {
 
 // ---- The note beside a document: which file will be at PATH in place of the document's ----------
 
+constexpr const char* note_suffix = ".replaced";  // after the name of the document
+
 std::string note_path(const std::string& path) {
-  return committed_path(sidecar_path(path)) + ".replaced";
+  return committed_path(sidecar_path(path)) + note_suffix;
 }
 
 std::string note_of(const std::string& file) {
@@ -146,6 +148,16 @@ Status drop_replaced_document(const std::string& path) {
   if (!is_on_disk(note_path(path))) return {};
   if (is_replaced_document(path)) return end_replacement(path, StepDurability::none);
   return remove_file(note_path(path));
+}
+
+Status remove_document(const std::string& path) {
+  const std::string document = sidecar_path(path);
+  struct stat about {};
+  if (::lstat(document.c_str(), &about) != 0 && errno == ENOENT) {
+    return remove_file(document + note_suffix);
+  }
+  if (Status dropped = drop_replaced_document(path); !dropped.ok()) return dropped;
+  return remove_file(document);
 }
 
 }  // namespace weir::storage

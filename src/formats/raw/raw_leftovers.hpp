@@ -40,5 +40,7 @@ Status end_replacement(const std::string& path, StepDurability durability);
 [[nodiscard]] bool is_replaced_document(const std::string& path);
 // Removes such a document, before anything else is made at PATH.
 Status drop_replaced_document(const std::string& path);
+// Removes the document of PATH, whatever it describes, and what a killed run left beside it.
+Status remove_document(const std::string& path);
 
 }  // namespace weir::storage
