@@ -20,13 +20,13 @@
 #include <vector>
 
 #include "common/status.hpp"
+#include "interfaces/element_payload.hpp"
 #include "interfaces/interface.hpp"
 #include "measurement/core_settings.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
 #include "measurement/phase_record.hpp"
 #include "measurement/ring.hpp"
-#include "workloads/array/element_payload.hpp"
 #include "workloads/array/parameters.hpp"
 
 namespace weir::bench::array_io {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "workloads/array/element_payload.hpp"
+#include "interfaces/element_payload.hpp"
 
 namespace weir::bench::array_io {
 namespace {

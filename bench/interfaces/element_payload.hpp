@@ -17,7 +17,7 @@
 #include "measurement/payload.hpp"
 #include "measurement/payload_words.hpp"
 
-namespace weir::bench::array_io {
+namespace weir::bench {
 
 class ElementPayload {
  public:
@@ -47,4 +47,4 @@ class ElementPayload {
   std::int64_t stream_bytes_;
 };
 
-}  // namespace weir::bench::array_io
+}  // namespace weir::bench

@@ -1,11 +1,11 @@
-#include "workloads/array/element_payload.hpp"
+#include "interfaces/element_payload.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <vector>
 
-namespace weir::bench::array_io {
+namespace weir::bench {
 namespace {
 
 constexpr PayloadStream stream{.seed = 5, .file = 0, .generation = 3, .compressible_percent = 0};
@@ -90,4 +90,4 @@ TEST(ElementPayload, FindsAWrongByteOfAnyElement) {
 }
 
 }  // namespace
-}  // namespace weir::bench::array_io
+}  // namespace weir::bench
