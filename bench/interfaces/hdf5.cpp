@@ -1,5 +1,6 @@
 // Parallel HDF5: one dataset, contiguous or chunked. Ranges are hyperslabs of a dataset of 64-bit
-// words, parts of arrays hyperslabs of a dataset with the array's shape.
+// words, parts of arrays hyperslabs of a dataset with the array's shape. A file with several arrays
+// has a contiguous dataset for each, and rows are moved by one call for each.
 #include <fmt/format.h>
 #include <hdf5.h>
 
@@ -49,6 +50,12 @@ hid_t element_type(const array::ElementType& type) {
       return H5Tcopy(H5T_NATIVE_INT64);
     case array::ElementKind::int32:
       return H5Tcopy(H5T_NATIVE_INT32);
+    case array::ElementKind::text: {
+      const hid_t text = H5Tcopy(H5T_C_S1);
+      H5Tset_size(text, static_cast<std::size_t>(type.bytes()));
+      H5Tset_strpad(text, H5T_STR_NULLPAD);
+      return text;
+    }
     default:
       return H5Tcreate(H5T_OPAQUE, static_cast<std::size_t>(type.bytes()));
   }
@@ -81,34 +88,49 @@ herr_t select(hid_t space, const std::vector<array::UniformRegion>& regions) {
   return result;
 }
 
+bool creates(const FileRequest& request) { return request.create && !request.keep; }
+
+Result<hid_t> open_or_create(const FileRequest& request, const SessionSettings& settings,
+                             MPI_Info hints) {
+  const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
+  H5Pset_fapl_mpio(access, request.communicator, hints);
+  if (settings.alignment > 1) {
+    H5Pset_alignment(access, 1, static_cast<hsize_t>(settings.alignment));
+  }
+  if (settings.collective_metadata) {
+    H5Pset_all_coll_metadata_ops(access, true);
+    H5Pset_coll_metadata_write(access, true);
+  }
+  const char* const path = request.path.c_str();
+  const hid_t file = creates(request)
+                         ? H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access)
+                         : H5Fopen(path, request.write ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
+  H5Pclose(access);
+  if (file < 0) return failure(creates(request) ? "H5Fcreate" : "H5Fopen", request.path);
+  return file;
+}
+
+hid_t transfer_list_of(const SessionSettings& settings) {
+  const hid_t list = H5Pcreate(H5P_DATASET_XFER);
+  H5Pset_dxpl_mpio(list, settings.collective ? H5FD_MPIO_COLLECTIVE : H5FD_MPIO_INDEPENDENT);
+  return list;
+}
+
 class Hdf5File final : public File {
  public:
   explicit Hdf5File(std::string path) : path_(std::move(path)) {}
 
   Status open(const FileRequest& request, const SessionSettings& settings, MPI_Info hints) {
-    const bool creates = request.create && !request.keep;
-    const hid_t access = H5Pcreate(H5P_FILE_ACCESS);
-    H5Pset_fapl_mpio(access, request.communicator, hints);
-    if (settings.alignment > 1) {
-      H5Pset_alignment(access, 1, static_cast<hsize_t>(settings.alignment));
-    }
-    if (settings.collective_metadata) {
-      H5Pset_all_coll_metadata_ops(access, true);
-      H5Pset_coll_metadata_write(access, true);
-    }
-    file_ = creates ? H5Fcreate(path_.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access)
-                    : H5Fopen(path_.c_str(), request.write ? H5F_ACC_RDWR : H5F_ACC_RDONLY, access);
-    H5Pclose(access);
-    if (file_ < 0) return failure(creates ? "H5Fcreate" : "H5Fopen", path_);
+    const auto file = open_or_create(request, settings, hints);
+    if (!file) return file.error();
+    file_ = file.value();
     const Part* const part = request.part;
     type_ = part == nullptr ? H5Tcopy(H5T_NATIVE_UINT64) : element_type(part->type());
-    dataset_ =
-        creates ? create_dataset(request, settings) : H5Dopen2(file_, request.name, H5P_DEFAULT);
-    if (dataset_ < 0) return failure(creates ? "H5Dcreate" : "H5Dopen", path_);
+    dataset_ = creates(request) ? create_dataset(request, settings)
+                                : H5Dopen2(file_, request.name, H5P_DEFAULT);
+    if (dataset_ < 0) return failure(creates(request) ? "H5Dcreate" : "H5Dopen", path_);
     file_space_ = H5Dget_space(dataset_);
-    transfer_list_ = H5Pcreate(H5P_DATASET_XFER);
-    H5Pset_dxpl_mpio(transfer_list_,
-                     settings.collective ? H5FD_MPIO_COLLECTIVE : H5FD_MPIO_INDEPENDENT);
+    transfer_list_ = transfer_list_of(settings);
     return part == nullptr ? Status() : select_part(*part);
   }
 
@@ -194,6 +216,93 @@ class Hdf5File final : public File {
   hid_t transfer_list_ = -1;
 };
 
+// A file with several arrays.
+class Hdf5ArraysFile final : public File {
+ public:
+  explicit Hdf5ArraysFile(const FileRequest& request) : path_(request.path), rows_(*request.rows) {}
+
+  Status open(const FileRequest& request, const SessionSettings& settings, MPI_Info hints) {
+    const auto file = open_or_create(request, settings, hints);
+    if (!file) return file.error();
+    file_ = file.value();
+    transfer_list_ = transfer_list_of(settings);
+    for (const Rows& one : rows_) {
+      types_.push_back(element_type(one.type));
+      datasets_.push_back(creates(request) ? create_dataset(one, settings.fill)
+                                           : H5Dopen2(file_, one.name.c_str(), H5P_DEFAULT));
+      if (datasets_.back() < 0) return failure(creates(request) ? "H5Dcreate" : "H5Dopen", path_);
+    }
+    return {};
+  }
+
+  Status move_rows(Direction direction, std::span<std::byte* const> memory) override {
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      if (Status status = move(direction, i, memory[i]); !status) return status;
+    }
+    return {};
+  }
+
+  Status sync() override {
+    return H5Fflush(file_, H5F_SCOPE_GLOBAL) < 0 ? Status(failure("H5Fflush", path_)) : Status();
+  }
+
+  Status close() override {
+    H5Pclose(transfer_list_);
+    for (const hid_t type : types_) H5Tclose(type);
+    for (const hid_t dataset : datasets_) {
+      if (H5Dclose(dataset) < 0) return failure("H5Dclose", path_);
+    }
+    return H5Fclose(file_) < 0 ? Status(failure("H5Fclose", path_)) : Status();
+  }
+
+ private:
+  [[nodiscard]] hid_t create_dataset(const Rows& rows, bool fill) const {
+    const std::vector<hsize_t> extents = as_sizes(rows.extents);
+    const hid_t space = H5Screate_simple(rows.extents.size(), extents.data(), nullptr);
+    const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
+    if (!fill) H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
+    const hid_t dataset = H5Dcreate2(file_, rows.name.c_str(), types_.back(), space, H5P_DEFAULT,
+                                     creation, H5P_DEFAULT);
+    H5Pclose(creation);
+    H5Sclose(space);
+    return dataset;
+  }
+
+  Status move(Direction direction, std::size_t number, std::byte* memory) const {
+    const Rows& rows = rows_[number];
+    std::vector<hsize_t> count = as_sizes(rows.extents);
+    std::vector<hsize_t> start(count.size(), 0);
+    const hid_t file_space = H5Dget_space(datasets_[number]);
+    start[0] = static_cast<hsize_t>(rows.first);
+    count[0] = static_cast<hsize_t>(rows.count);
+    const int dimensions = rows.extents.size();
+    const hid_t memory_space = H5Screate_simple(dimensions, count.data(), nullptr);
+    if (rows.count == 0) {
+      H5Sselect_none(file_space);
+      H5Sselect_none(memory_space);
+    } else {
+      H5Sselect_hyperslab(file_space, H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr);
+    }
+    const bool reading = direction == Direction::read;
+    const herr_t result = reading ? H5Dread(datasets_[number], types_[number], memory_space,
+                                            file_space, transfer_list_, memory)
+                                  : H5Dwrite(datasets_[number], types_[number], memory_space,
+                                             file_space, transfer_list_, memory);
+    Status status =
+        result < 0 ? Status(failure(reading ? "H5Dread" : "H5Dwrite", path_)) : Status();
+    H5Sclose(memory_space);
+    H5Sclose(file_space);
+    return status;
+  }
+
+  std::string path_;
+  const std::vector<Rows>& rows_;
+  hid_t file_ = -1;
+  hid_t transfer_list_ = -1;
+  std::vector<hid_t> types_;
+  std::vector<hid_t> datasets_;
+};
+
 class Hdf5Session final : public Session {
  public:
   Hdf5Session(const SessionSettings& settings, MpiHints hints)
@@ -202,13 +311,19 @@ class Hdf5Session final : public Session {
   }
 
   Result<std::unique_ptr<File>> open(const FileRequest& request) override {
-    auto file = std::make_unique<Hdf5File>(request.path);
-    Status opened = file->open(request, settings(), hints_.info());
-    if (!opened) return opened.error();
-    return std::unique_ptr<File>(std::move(file));
+    if (request.rows != nullptr) return opened(request, std::make_unique<Hdf5ArraysFile>(request));
+    return opened(request, std::make_unique<Hdf5File>(request.path));
   }
 
  private:
+  template <typename Made>
+  Result<std::unique_ptr<File>> opened(const FileRequest& request, std::unique_ptr<Made> file) {
+    if (Status status = file->open(request, settings(), hints_.info()); !status) {
+      return status.error();
+    }
+    return std::unique_ptr<File>(std::move(file));
+  }
+
   MpiHints hints_;
 };
 

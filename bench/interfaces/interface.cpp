@@ -58,12 +58,12 @@ constexpr Interface registry[] = {
      .open = open_mpiio},
     {.name = "hdf5", .title = "HDF5",
      .can = {.ranges = true, .parts = true, .names = true, .collective = true, .mpi_io = true,
-             .objects = true, .chunks = true},
+             .objects = true, .chunks = true, .many_arrays = true},
      .open = opener<has_hdf5, open_hdf5>,
      .library = "parallel HDF5", .remedy = "install libhdf5-openmpi-dev and"},
     {.name = "pnetcdf", .title = "PNETCDF",
      .can = {.ranges = true, .parts = true, .names = true, .collective = true, .mpi_io = true,
-             .one_box = true},
+             .one_box = true, .many_arrays = true, .netcdf = true},
      .open = opener<has_pnetcdf, open_pnetcdf>,
      .library = "PnetCDF", .remedy = "install libpnetcdf-dev and"},
     {.name = "weir", .title = "WEIR",
@@ -72,11 +72,13 @@ constexpr Interface registry[] = {
      .open = opener<has_weir, open_weir>,
      .library = array_library, .remedy = "add that and"},
     {.name = "weir-hdf5", .title = "WEIR-HDF5",
-     .can = {.parts = true, .collective = true, .chunks = true, .codecs = true, .plans = true},
+     .can = {.parts = true, .collective = true, .chunks = true, .codecs = true, .plans = true,
+             .many_arrays = true, .stages = true},
      .open = opener<has_weir, open_weir>,
      .library = array_library, .remedy = "add that and", .format = "hdf5"},
     {.name = "weir-cdf5", .title = "WEIR-CDF5",
-     .can = {.parts = true, .collective = true, .plans = true},
+     .can = {.parts = true, .collective = true, .plans = true, .many_arrays = true,
+             .netcdf = true, .stages = true},
      .open = opener<has_weir, open_weir>,
      .library = array_library, .remedy = "add that and", .format = "cdf5"},
     {.name = "weir-zarr", .title = "WEIR-ZARR",
@@ -104,6 +106,10 @@ Status File::submit(storage::PieceRequest& /*piece*/, const TransferRequest& /*r
 
 Status File::move_part(Direction /*direction*/, std::byte* /*memory*/) {
   return cannot("moving a part of an array");
+}
+
+Status File::move_rows(Direction /*direction*/, std::span<std::byte* const> /*memory*/) {
+  return cannot("moving rows of several arrays");
 }
 
 int NameCalls::make(const NameRequest& /*request*/) { return ENOTSUP; }

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -53,6 +54,9 @@ struct Capabilities {
   bool codecs = false;   // encodes chunks
   bool plans = false;    // plans with nodes and aggregators: strategy, engine, buffers, explain
   bool layouts = false;  // the array's files: several, their directories, and the elements' order
+  bool many_arrays = false;     // File::move_rows()
+  bool netcdf = false;          // the files are of NetCDF
+  bool stages = false;          // SessionSettings::staging
   NameCallSet name_calls = {};  // what Session::name_calls() can
   bool relative = false;        // name_calls take places relative to an open directory
 };
@@ -87,6 +91,7 @@ struct SessionSettings {
   FileLayout layout = FileLayout::shared;
   bool column_major = false;
   std::vector<std::string> directories = {};  // of the files, round-robin; below two: as the path
+  std::string staging = {};  // who stores what is written, by Weir's name; "": the ranks
 };
 
 // A view of equal pieces of a file: `piece_bytes` from `start` on, and again after each `period`.
@@ -95,6 +100,25 @@ struct FileView {
   std::int64_t start = 0;
   std::int64_t piece_bytes = 0;  // below 2 GiB
   std::int64_t period_bytes = 0;
+};
+
+// One of the arrays of a file that has several, and this rank's part of it: rows, which are indices
+// along the first dimension. They are whole along the others, and lie packed in memory.
+struct Rows {
+  std::string name;
+  array::ElementType type;
+  array::Indices extents;                    // of the whole array
+  std::vector<std::string> dimension_names;  // one per dimension
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+
+  [[nodiscard]] std::int64_t row_bytes() const {
+    std::int64_t bytes = type.bytes();
+    for (int d = 1; d < extents.size(); ++d) bytes *= extents[d];
+    return bytes;
+  }
+  [[nodiscard]] std::int64_t bytes() const { return count * row_bytes(); }  // of this rank's rows
+  [[nodiscard]] std::int64_t array_bytes() const { return extents[0] * row_bytes(); }
 };
 
 // One file, as it is opened.
@@ -110,6 +134,8 @@ struct FileRequest {
   // must outlive the file.
   const Part* part = nullptr;
   const std::vector<array::StridedCopy>* runs = nullptr;
+  // For File::move_rows(), instead of `bytes`: the file's arrays. They must outlive the file.
+  const std::vector<Rows>* rows = nullptr;
   bool explain = false;  // prints, once per direction, how the part will be moved; on one rank
   std::optional<FileView> view = {};
 };
@@ -142,8 +168,15 @@ class File {
   // part in row-major order. Writing does not change the memory. Collective if the session's
   // transfers are.
   virtual Status move_part(Direction direction, std::byte* memory);
-  // Makes durable what was written. Collective over the file's ranks if opening is.
+  // Moves this rank's rows of all arrays of the file. `memory` has an address for each array.
+  // Collective.
+  virtual Status move_rows(Direction direction, std::span<std::byte* const> memory);
+  // Makes durable what was written. Collective over the file's ranks if opening is. With staging it
+  // hands over what was written, and stored() tells when that is durable.
   virtual Status sync() = 0;
+  // Waits for up to `seconds` until what was handed over is durable, and returns whether it is. All
+  // ranks give the same number and get the same answer. Collective.
+  virtual Result<bool> stored(double /*seconds*/) { return true; }
   virtual Status close() = 0;
   // Returns the times of the last transfer's stages.
   [[nodiscard]] virtual std::optional<StageTimes> stages() const { return std::nullopt; }

@@ -1,7 +1,8 @@
 // PnetCDF: one variable in a CDF-5 file. Ranges are of a variable of unsigned bytes. Parts of
 // arrays are of a variable with the array's shape, moved by put_vara and get_vara, or by put_vars
 // and get_vars if a section has strides. Elements for which NetCDF has no type are bytes along one
-// extra dimension.
+// extra dimension. A file with several arrays has a variable for each, whose rows are moved by one
+// put_vara_all or get_vara_all each.
 #include <fmt/format.h>
 #include <pnetcdf.h>
 
@@ -182,19 +183,95 @@ class PnetcdfFile final : public File {
   int variable_ = -1;
 };
 
+// A file with several arrays.
+class PnetcdfArraysFile final : public File {
+ public:
+  explicit PnetcdfArraysFile(const FileRequest& request)
+      : path_(request.path), rows_(*request.rows), variables_(rows_.size(), -1) {}
+
+  Status open(const FileRequest& request, MPI_Info hints) {
+    const bool creates = request.create && !request.keep;
+    int code = creates ? ncmpi_create(request.communicator, path_.c_str(),
+                                      NC_CLOBBER | NC_64BIT_DATA, hints, &file_)
+                       : ncmpi_open(request.communicator, path_.c_str(),
+                                    request.write ? NC_WRITE : NC_NOWRITE, hints, &file_);
+    if (code != NC_NOERR) return outcome(creates ? "ncmpi_create" : "ncmpi_open", path_, code);
+    for (std::size_t i = 0; i < rows_.size() && code == NC_NOERR; ++i) {
+      code = creates ? define(i) : ncmpi_inq_varid(file_, rows_[i].name.c_str(), &variables_[i]);
+    }
+    if (creates && code == NC_NOERR) code = ncmpi_enddef(file_);
+    return outcome(creates ? "ncmpi_def_var" : "ncmpi_inq_varid", path_, code);
+  }
+
+  Status move_rows(Direction direction, std::span<std::byte* const> memory) override {
+    const bool reading = direction == Direction::read;
+    for (std::size_t i = 0; i < rows_.size(); ++i) {
+      const Rows& rows = rows_[i];
+      std::vector<MPI_Offset> count(rows.extents.begin(), rows.extents.end());
+      std::vector<MPI_Offset> start(count.size(), 0);
+      start[0] = rows.first;
+      count[0] = rows.count;
+      const MPI_Offset elements = rows.bytes() / rows.type.bytes();
+      MPI_Datatype type = netcdf_type(rows.type).memory;
+      const int code = reading ? ncmpi_get_vara_all(file_, variables_[i], start.data(),
+                                                    count.data(), memory[i], elements, type)
+                               : ncmpi_put_vara_all(file_, variables_[i], start.data(),
+                                                    count.data(), memory[i], elements, type);
+      if (code != NC_NOERR) {
+        return outcome(reading ? "ncmpi_get_vara_all" : "ncmpi_put_vara_all", path_, code);
+      }
+    }
+    return {};
+  }
+
+  Status sync() override { return outcome("ncmpi_sync", path_, ncmpi_sync(file_)); }
+  Status close() override { return outcome("ncmpi_close", path_, ncmpi_close(file_)); }
+
+ private:
+  // Arrays that name the same dimension share it.
+  int dimension(const std::string& name, std::int64_t extent, int* number) const {
+    if (ncmpi_inq_dimid(file_, name.c_str(), number) == NC_NOERR) return NC_NOERR;
+    return ncmpi_def_dim(file_, name.c_str(), extent, number);
+  }
+
+  int define(std::size_t number) {
+    const Rows& rows = rows_[number];
+    std::vector<int> dimensions(rows.dimension_names.size());
+    for (std::size_t d = 0; d < dimensions.size(); ++d) {
+      const int code =
+          dimension(rows.dimension_names[d], rows.extents[static_cast<int>(d)], &dimensions[d]);
+      if (code != NC_NOERR) return code;
+    }
+    return ncmpi_def_var(file_, rows.name.c_str(), netcdf_type(rows.type).type,
+                         static_cast<int>(dimensions.size()), dimensions.data(),
+                         &variables_[number]);
+  }
+
+  std::string path_;
+  const std::vector<Rows>& rows_;
+  std::vector<int> variables_;
+  int file_ = -1;
+};
+
 class PnetcdfSession final : public Session {
  public:
   PnetcdfSession(const SessionSettings& settings, MpiHints hints)
       : Session(settings), hints_(std::move(hints)) {}
 
   Result<std::unique_ptr<File>> open(const FileRequest& request) override {
-    auto file = std::make_unique<PnetcdfFile>(request, settings().collective);
-    Status opened = file->open(request, hints_.info());
-    if (!opened) return opened.error();
-    return std::unique_ptr<File>(std::move(file));
+    if (request.rows != nullptr) {
+      return opened(request, std::make_unique<PnetcdfArraysFile>(request));
+    }
+    return opened(request, std::make_unique<PnetcdfFile>(request, settings().collective));
   }
 
  private:
+  template <typename Made>
+  Result<std::unique_ptr<File>> opened(const FileRequest& request, std::unique_ptr<Made> file) {
+    if (Status status = file->open(request, hints_.info()); !status) return status.error();
+    return std::unique_ptr<File>(std::move(file));
+  }
+
   MpiHints hints_;
 };
 

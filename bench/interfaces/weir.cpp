@@ -1,6 +1,6 @@
 // Weir's library, through its public header: an array file, or a file of a standard format with one
-// array. One session serves all files, as it would serve the steps of an application, so that plans
-// are reused.
+// array or several. One session serves all files, as it would serve the steps of an application, so
+// that plans are reused.
 #include <fmt/format.h>
 #include <weir/weir.h>
 
@@ -171,6 +171,105 @@ class WeirFile final : public File {
   bool in_step_ = false;
 };
 
+// A file of a standard format with several arrays and one step. A distribution belongs to each.
+class WeirArraysFile final : public File {
+ public:
+  WeirArraysFile(const FileRequest& request, weir_session* session,
+                 std::vector<weir_distribution*> distributions)
+      : path_(request.path),
+        rows_(*request.rows),
+        session_(session),
+        distributions_(std::move(distributions)),
+        arrays_(rows_.size(), nullptr) {}
+
+  Status open(const FileRequest& request, const std::string& format,
+              const SessionSettings& settings) {
+    return request.create ? create(format, settings) : open_existing();
+  }
+
+  Status move_rows(Direction direction, std::span<std::byte* const> memory) override {
+    std::vector<weir_transfer> all(rows_.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      all[i].array = arrays_[i];
+      all[i].distribution = distributions_[i];
+      all[i].data = memory[i];
+      all[i].data_bytes = rows_[i].bytes();
+    }
+    const auto count = static_cast<std::int32_t>(all.size());
+    const bool writing = direction == Direction::write;
+    const int code = writing ? weir_write_many(session_, count, all.data())
+                             : weir_read_many(session_, count, all.data());
+    return outcome(writing ? "weir_write_many" : "weir_read_many", path_, code);
+  }
+
+  Status sync() override {
+    in_step_ = false;
+    return outcome("weir_file_step_end", path_, weir_file_step_end(file_));
+  }
+
+  Result<bool> stored(double seconds) override {
+    if (seconds > 0) {
+      Status waited = outcome("weir_file_step_wait", path_, weir_file_step_wait(file_, seconds));
+      if (!waited) return waited.error();
+      return true;
+    }
+    std::int32_t is_stored = 0;
+    Status tested = outcome("weir_file_step_test", path_, weir_file_step_test(file_, &is_stored));
+    if (!tested) return tested.error();
+    return is_stored != 0;
+  }
+
+  Status close() override {
+    if (in_step_) {
+      if (Status ended = sync(); !ended) return ended;
+    }
+    return outcome("weir_file_close", path_, weir_file_close(&file_));
+  }
+
+ private:
+  Status create(const std::string& format, const SessionSettings& settings) {
+    weir_file_options options = {};
+    options.format = format.c_str();
+    options.durability = settings.durability == storage::Durability::none ? "none" : "step";
+    options.unwritten = "error";
+    int code = weir_file_create(session_, path_.c_str(), &options, &file_);
+    for (std::size_t i = 0; i < rows_.size() && code >= 0; ++i) code = define(i);
+    if (code < 0) return outcome("weir_file_define", path_, code);
+    code = weir_file_step_begin(file_);
+    in_step_ = code >= 0;
+    return outcome("weir_file_step_begin", path_, code);
+  }
+
+  int define(std::size_t number) {
+    const Rows& rows = rows_[number];
+    std::vector<const char*> names;
+    names.reserve(rows.dimension_names.size());
+    for (const std::string& name : rows.dimension_names) names.push_back(name.c_str());
+    weir_define_options options = {};
+    options.dimension_names = names.data();
+    return weir_file_define(file_, rows.name.c_str(), rows.extents.size(), rows.extents.begin(),
+                            rows.type.name().c_str(), &options, &arrays_[number]);
+  }
+
+  Status open_existing() {
+    weir_file_open_options options = {};
+    options.read_only = 1;
+    int code = weir_file_open(session_, path_.c_str(), &options, &file_);
+    for (std::size_t i = 0; i < rows_.size() && code >= 0; ++i) {
+      code = weir_file_array(file_, rows_[i].name.c_str(), &arrays_[i]);
+    }
+    return outcome("weir_file_open", path_, code);
+  }
+
+  std::string path_;
+  const std::vector<Rows>& rows_;
+  weir_session* session_;
+  std::vector<weir_distribution*> distributions_;
+  std::vector<weir_array*> arrays_;
+  weir_file* file_ = nullptr;
+  bool in_step_ = false;
+};
+
 class WeirSession final : public Session {
  public:
   WeirSession(std::string_view format, const SessionSettings& settings)
@@ -192,6 +291,7 @@ class WeirSession final : public Session {
     options.buffer_bytes = settings().buffer_bytes;
     options.buffers = settings().buffers;
     options.ranks_per_node = settings().ranks_per_node;
+    if (!settings().staging.empty()) options.staging = settings().staging.c_str();
     const int code = weir_session_open(settings().communicator, &options, &session_);
     return outcome("weir_session_open", no_path, code);
   }
@@ -202,6 +302,7 @@ class WeirSession final : public Session {
   }
 
   Result<std::unique_ptr<File>> open(const FileRequest& request) override {
+    if (request.rows != nullptr) return open_arrays(request);
     auto distribution = distribution_of(*request.part);
     if (!distribution) return distribution.error();
     auto file = std::make_unique<WeirFile>(request, session_, distribution.value());
@@ -263,14 +364,57 @@ class WeirSession final : public Session {
     return made;
   }
 
+  struct MadeOfRows {
+    array::Indices extents;
+    std::int64_t first;
+    std::int64_t count;
+    weir_distribution* distribution;
+  };
+
+  Result<std::unique_ptr<File>> open_arrays(const FileRequest& request) {
+    std::vector<weir_distribution*> distributions;
+    for (const Rows& rows : *request.rows) {
+      auto distribution = distribution_of(rows);
+      if (!distribution) return distribution.error();
+      distributions.push_back(distribution.value());
+    }
+    auto file = std::make_unique<WeirArraysFile>(request, session_, std::move(distributions));
+    if (Status status = file->open(request, format_, settings()); !status) return status.error();
+    return std::unique_ptr<File>(std::move(file));
+  }
+
+  // Makes each distribution once. Collective when it is new. Arrays of equal extents must have
+  // equal rows on all ranks or different rows on all ranks.
+  Result<weir_distribution*> distribution_of(const Rows& rows) {
+    for (const MadeOfRows& one : row_distributions_) {
+      if (one.extents == rows.extents && one.first == rows.first && one.count == rows.count) {
+        return one.distribution;
+      }
+    }
+    array::Indices lower(rows.extents.size());
+    array::Indices extent = rows.extents;
+    lower[0] = rows.first;
+    extent[0] = rows.count;
+    weir_distribution* made = nullptr;
+    const int code =
+        weir_distribution_from_boxes(session_, rows.extents.size(), rows.extents.begin(),
+                                     rows.count > 0 ? 1 : 0, lower.begin(), extent.begin(), &made);
+    if (code < 0) return outcome("weir_distribution_from_boxes", no_path, code).error();
+    row_distributions_.push_back({rows.extents, rows.first, rows.count, made});
+    return made;
+  }
+
   void free_distributions() {
     for (Made& one : distributions_) weir_distribution_free(&one.distribution);
+    for (MadeOfRows& one : row_distributions_) weir_distribution_free(&one.distribution);
     distributions_.clear();
+    row_distributions_.clear();
   }
 
   std::string format_;  // "": an array file
   weir_session* session_ = nullptr;
   std::vector<Made> distributions_;
+  std::vector<MadeOfRows> row_distributions_;
   std::array<bool, 2> explained_ = {};  // reading, writing
 };
 
