@@ -19,6 +19,7 @@ namespace weir::bench {
 int run_array(const std::vector<std::string>& arguments);
 int run_calibrate(const std::vector<std::string>& arguments);
 int run_flagfile(const std::vector<std::string>& arguments);
+int run_flash(const std::vector<std::string>& arguments);
 int run_madbench(const std::vector<std::string>& arguments);
 int run_madcap(const std::vector<std::string>& arguments);
 int run_metadata(const std::vector<std::string>& arguments);
@@ -54,6 +55,8 @@ constexpr Workload workloads[] = {
      weir::bench::run_open},
     {"flagfile", "how ranks that poll a file slow down the look-ups of other ranks",
      weir::bench::run_flagfile},
+    {"flash", "FLASH's checkpoints and plot files of an adaptive mesh, by Weir, HDF5 and PnetCDF",
+     weir::bench::run_flash},
     {"calibrate", "measures the simplest I/O for a few seconds, for the expectation before a run",
      weir::bench::run_calibrate},
     {"probe", "measures each part of the I/O path in under a minute, for a platform description",

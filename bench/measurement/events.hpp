@@ -19,7 +19,7 @@ enum class Operation : std::int8_t { read = 0, write = 1, sync = 2, compute = 3,
 
 struct Event {
   std::int32_t repetition = 0;
-  std::int8_t function = 0;  // 0 S, 1 D, 2 W, 3 C, 4 write, 5 read
+  std::int8_t function = 0;  // 0 S, 1 D, 2 W, 3 C, 4 write, 5 read, 6 checkpoint, 7 plot
   Operation operation = Operation::read;
   std::int32_t bin = 0;
   std::int32_t gang = 0;

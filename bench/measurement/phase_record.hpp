@@ -18,6 +18,8 @@ namespace weir::bench {
 // The numbers of the functions in events and phases (python/weir/results/events.py).
 inline constexpr std::int8_t function_write = 4;
 inline constexpr std::int8_t function_read = 5;
+inline constexpr std::int8_t function_checkpoint = 6;
+inline constexpr std::int8_t function_plot = 7;
 
 // What a rank had done when the time of --stonewall had passed.
 struct Wall {

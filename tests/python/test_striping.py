@@ -16,6 +16,7 @@ REFUSED = "programs cannot choose how a file is striped"
 WORKLOADS = {
     "array": ["--shape", "64x64"],
     "flagfile": [],
+    "flash": [],
     "madbench": SIZE[1:],
     "metadata": ["--items", "4"],
     "open": [],

@@ -11,6 +11,7 @@ from rich.table import Table
 from weir.analysis.flagfile import polled_listing
 from weir.analysis.listing import names_by_text
 from weir.analysis.opening import opening_listing
+from weir.analysis.outputs import outputs_listing
 from weir.bench.messages import Progress
 from weir.bench.program import PlannedJob
 from weir.bench.progress import State
@@ -189,6 +190,7 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
         _show_software(console, run)
     show_listing(console, opening_listing([run for run in runs if run.status == "complete"]))
     show_listing(console, polled_listing(runs))
+    show_listing(console, outputs_listing(runs))
     for remark, labels in names_by_text(remarks).items():
         whose = labels[0] if len(labels) == 1 else f"{len(labels)} runs"
         console.print(f"{whose}, {remark}", markup=False, highlight=False)

@@ -13,6 +13,7 @@ import hashlib
 from importlib.resources import files
 
 from weir.analysis.flagfile import polled_listing
+from weir.analysis.outputs import outputs_listing
 from weir.report import (
     arrays,
     comparison,
@@ -131,6 +132,11 @@ def _sections(source: Source, with_machine: bool) -> list[Section]:
         ("metadata", "Metadata operations", metadata.render(source)),
         ("opening", "Creating and opening", opening.render(source)),
         ("array", "What the array cost", arrays.render(source)),
+        (
+            "outputs",
+            "What the program observes of its output",
+            listing.render(outputs_listing([run]), skipped=1),
+        ),
         ("hidden", "What was hidden", overlap.render(source)),
         ("latency", "Latency", latency.render(source)),
         ("ranks", "Ranks", ranks.render(source) if _has_transfers(source) else None),
@@ -192,6 +198,7 @@ def _main(
             comparison.render(sources),
             opening.compare(sources),
             listing.render(polled_listing([source.run for source in sources]), titled=True),
+            listing.render(outputs_listing([source.run for source in sources]), titled=True),
             aria_label="Comparison",
             id="comparison",
         ),

@@ -44,6 +44,8 @@ FUNCTION_TEXT = {
     "C": "reads each result once",
     "write": "writes every transfer of the pattern",
     "read": "reads every transfer of the pattern",
+    "checkpoint": "writes checkpoints of the whole mesh",
+    "plot": "writes plot files of a few variables",
 }
 VERDICT_ICON = {
     "as expected": "\u2713",

@@ -8,9 +8,11 @@ column                type      meaning
 ====================  ========  ==================================================================
 rank                  INTEGER   MPI rank
 repetition            INTEGER   index as in ``run.json``, warm-ups included
-function              VARCHAR   ``S D W C`` of MADbench, ``write read`` (``events/`` holds 0 to 5)
+function              VARCHAR   ``S D W C`` of MADbench, ``write read``, ``checkpoint plot`` of
+                                flash (``events/`` holds 0 to 7)
 operation             VARCHAR   ``read write sync compute remap`` (``events/`` holds 0 to 4)
-bin                   INTEGER   number of the matrix, or of the transfer among the rank's data
+bin                   INTEGER   number of the matrix, of the transfer among the rank's data, or of
+                                the file
 gang                  INTEGER   gang number, 0 without gangs
 start_ns, end_ns      BIGINT    rank 0's clock, nanoseconds since the start of the run
 foreground_ns         BIGINT    time the rank was blocked by this operation
@@ -53,7 +55,7 @@ COLUMN_TYPES: dict[str, str] = {
     "token_wait_ns": "int64",
 }
 SQL_TYPES = {"int8": "VARCHAR", "int32": "INTEGER", "int64": "BIGINT"}
-FUNCTION_NAMES = ("S", "D", "W", "C", "write", "read")
+FUNCTION_NAMES = ("S", "D", "W", "C", "write", "read", "checkpoint", "plot")
 OPERATION_NAMES = ("read", "write", "sync", "compute", "remap")
 
 COLUMNS_FOLDER = "events"

@@ -15,6 +15,7 @@ from pydantic import Field
 from weir.results.action_records import ActionPhase, ActionResult, PlannedAction
 from weir.results.expectations import Direction, Expectation, Metric, Verdict
 from weir.results.opening_records import Flag, OpeningPhase, OpeningStep
+from weir.results.output_records import Outputs
 from weir.results.record import Count, Latencies, NonNegative, Record, Spread
 from weir.results.series import Series, Unit, stored_in
 from weir.results.spectrum_records import Spectrum
@@ -414,6 +415,7 @@ class Run(Record):
         default_factory=list, description="only for the workload open; empty otherwise"
     )
     flag: Flag | None = Field(default=None, description="only for the workload flagfile")
+    outputs: Outputs | None = Field(default=None, description="only for the workload flash")
     histograms: list[Histogram]
     nodes: list[Node]
     targets: list[TargetShare] = Field(

@@ -1,0 +1,198 @@
+#include "workloads/flash/content.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cstring>
+#include <iterator>
+#include <numeric>
+#include <utility>
+
+#include "measurement/phase_record.hpp"
+
+namespace weir::bench::flash {
+namespace {
+
+constexpr std::int64_t name_bytes = 4;
+
+constexpr const char* sedov_variables[] = {"dens", "eint", "ener", "gamc", "game",
+                                           "pres", "temp", "velx", "vely", "velz"};
+
+// An array about the tree. Without a name for NetCDF it is in HDF5 files only.
+struct TreeArray {
+  Values values;
+  const char* name;
+  const char* netcdf_name;
+};
+constexpr TreeArray tree_arrays[] = {
+    {Values::level, "refine level", "lrefine"},
+    {Values::node_type, "node type", "nodetype"},
+    {Values::relatives, "gid", "gid"},
+    {Values::centre, "coordinates", "coordinates"},
+    {Values::size, "block size", "blocksize"},
+    {Values::bounds, "bounding box", "bndbox"},
+    {Values::which_child, "which child", nullptr},
+    {Values::processor, "processor number", nullptr},
+};
+
+// Numbers are in the precision of the file's variables.
+array::ElementType precision_of(Stream stream) {
+  return stream == Stream::checkpoint ? array::ElementKind::float64 : array::ElementKind::float32;
+}
+
+std::vector<std::int64_t> variables_of(Stream stream, const Options& options) {
+  if (stream == Stream::plot) return options.plot_variables;
+  std::vector<std::int64_t> all(static_cast<std::size_t>(options.variables));
+  std::iota(all.begin(), all.end(), 1);
+  return all;
+}
+
+FileArray of_blocks(std::string name, const array::ElementType& type, const Owner& owner) {
+  return {.rows = {.name = std::move(name),
+                   .type = type,
+                   .extents = {owner.blocks},
+                   .dimension_names = {"dim_tot_blocks"},
+                   .first = owner.share.first,
+                   .count = owner.share.count}};
+}
+
+void add_dimension(FileArray* array, const char* name, std::int64_t extent) {
+  array->rows.extents.push_back(extent);
+  array->rows.dimension_names.emplace_back(name);
+}
+
+FileArray tree_array(const TreeArray& entry, Stream stream, const Owner& owner) {
+  const bool real = entry.values == Values::centre || entry.values == Values::size ||
+                    entry.values == Values::bounds;
+  FileArray made =
+      of_blocks(owner.netcdf ? entry.netcdf_name : entry.name,
+                real ? precision_of(stream) : array::ElementType(array::ElementKind::int32), owner);
+  made.values = entry.values;
+  if (entry.values == Values::relatives) add_dimension(&made, "dim_NGID", relatives_of_block);
+  if (real) add_dimension(&made, "dim_NDIM", 3);
+  if (entry.values == Values::bounds) add_dimension(&made, "dim_2", 2);
+  return made;
+}
+
+// Rank 0 writes the names.
+FileArray names_array(std::int64_t variables, const Owner& owner) {
+  const bool has_them = owner.rank == 0;
+  return {.rows = {.name = "unknown names",
+                   .type = array::ElementType::text(name_bytes).value(),
+                   .extents = {variables, 1},
+                   .dimension_names = {"dim_variables", "dim_1"},
+                   .first = 0,
+                   .count = has_them ? variables : 0},
+          .values = Values::names};
+}
+
+template <typename Number>
+void append(std::vector<std::byte>* bytes, const Number& number) {
+  const auto* begin = reinterpret_cast<const std::byte*>(&number);
+  bytes->insert(bytes->end(), begin, begin + sizeof number);
+}
+
+template <std::size_t count>
+void append_reals(std::vector<std::byte>* bytes, const std::array<double, count>& numbers,
+                  Stream stream) {
+  for (const double number : numbers) {
+    if (stream == Stream::checkpoint) {
+      append(bytes, number);
+    } else {
+      append(bytes, static_cast<float>(number));
+    }
+  }
+}
+
+void append_values(std::vector<std::byte>* bytes, Values values, Stream stream, std::int64_t rank,
+                   const BlockRecord& record) {
+  switch (values) {
+    case Values::level:
+      return append(bytes, record.level);
+    case Values::node_type:
+      return append(bytes, record.node_type);
+    case Values::relatives:
+      return append(bytes, record.relatives);
+    case Values::centre:
+      return append_reals(bytes, record.centre, stream);
+    case Values::size:
+      return append_reals(bytes, record.size, stream);
+    case Values::bounds:
+      return append_reals(bytes, record.bounds, stream);
+    case Values::processor:
+      return append(bytes, static_cast<std::int32_t>(rank));
+    case Values::which_child:
+      return append(bytes, record.which_child);
+    case Values::of_variable:
+    case Values::names:
+      return;
+  }
+}
+
+}  // namespace
+
+const char* name_of(Stream stream) { return stream == Stream::checkpoint ? "checkpoint" : "plot"; }
+
+std::int8_t function_of(Stream stream) {
+  return stream == Stream::checkpoint ? function_checkpoint : function_plot;
+}
+
+std::int64_t files_of(Stream stream, const Options& options) {
+  return stream == Stream::checkpoint ? options.checkpoints : options.plots;
+}
+
+std::string file_name(Stream stream, std::int64_t number, bool netcdf) {
+  return fmt::format("sedov_{}_{}_{:04}{}", netcdf ? "ncmpi" : "hdf5",
+                     stream == Stream::checkpoint ? "chk" : "plt_cnt", number, netcdf ? ".nc" : "");
+}
+
+std::string variable_name(std::int64_t number) {
+  if (number <= std::ssize(sedov_variables)) return sedov_variables[number - 1];
+  return fmt::format("s{:03}", number);
+}
+
+std::vector<FileArray> arrays_of(Stream stream, const Options& options, const Owner& owner) {
+  std::vector<FileArray> all;
+  for (const TreeArray& entry : tree_arrays) {
+    if (owner.netcdf && entry.netcdf_name == nullptr) continue;
+    all.push_back(tree_array(entry, stream, owner));
+  }
+  const std::vector<std::int64_t> variables = variables_of(stream, options);
+  if (!owner.netcdf) all.push_back(names_array(std::ssize(variables), owner));
+  for (const std::int64_t variable : variables) {
+    FileArray made = of_blocks(variable_name(variable), precision_of(stream), owner);
+    made.variable = variable;
+    add_dimension(&made, "dim_nzb", options.nzb);
+    add_dimension(&made, "dim_nyb", options.nyb);
+    add_dimension(&made, "dim_nxb", options.nxb);
+    all.push_back(std::move(made));
+  }
+  return all;
+}
+
+std::int64_t bytes_of_file(Stream stream, const Options& options, std::int64_t blocks,
+                           bool netcdf) {
+  std::int64_t bytes = 0;
+  const Owner owner{.blocks = blocks, .netcdf = netcdf};
+  for (const FileArray& one : arrays_of(stream, options, owner)) bytes += one.rows.array_bytes();
+  return bytes;
+}
+
+std::vector<std::byte> tree_elements(const FileArray& array, const Options& options, Stream stream,
+                                     const Owner& owner, const std::vector<BlockRecord>& records) {
+  std::vector<std::byte> bytes;
+  bytes.reserve(static_cast<std::size_t>(array.rows.bytes()));
+  if (array.values == Values::names && owner.rank == 0) {
+    for (const std::int64_t variable : variables_of(stream, options)) {
+      std::array<char, name_bytes> text{};
+      std::memcpy(text.data(), variable_name(variable).data(), name_bytes);
+      append(&bytes, text);
+    }
+  }
+  for (const BlockRecord& record : records) {
+    append_values(&bytes, array.values, stream, owner.rank, record);
+  }
+  return bytes;
+}
+
+}  // namespace weir::bench::flash

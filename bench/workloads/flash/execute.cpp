@@ -1,0 +1,389 @@
+#include "workloads/flash/execute.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <optional>
+
+#include "common/clock.hpp"
+#include "workloads/madbench/busy_work.hpp"
+
+namespace weir::bench::flash {
+namespace {
+
+constexpr std::int64_t looks_per_step = 32;  // during busy work, at files that were handed over
+constexpr const char* by_node = "node";      // Weir's names of who stores what is written
+constexpr const char* by_ranks = "none";
+
+// Returns the copy of a rank's rows between its memory and the whole array.
+std::vector<array::StridedCopy> run_of(const Rows& rows) {
+  if (rows.count == 0) return {};
+  return {{.from_offset = 0,
+           .to_offset = rows.first * rows.row_bytes(),
+           .bytes = rows.bytes(),
+           .levels = {}}};
+}
+
+// Compares the elements of a rank's rows. The offset is in the whole array, as of variables.
+std::optional<PayloadMismatch> difference(const Rows& rows, const std::vector<std::byte>& written,
+                                          const std::vector<std::byte>& found) {
+  const auto wrong = std::mismatch(written.begin(), written.end(), found.begin()).first;
+  if (wrong == written.end()) return std::nullopt;
+  PayloadMismatch mismatch;
+  mismatch.first_byte =
+      static_cast<std::uint64_t>(rows.first * rows.row_bytes() + (wrong - written.begin()));
+  mismatch.bytes_wrong = static_cast<std::uint64_t>(written.end() - wrong);
+  mismatch.text = "these bytes were never written there";
+  return mismatch;
+}
+
+}  // namespace
+
+Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core,
+                   const Options& options)
+    : job_(job),
+      guard_(guard),
+      core_(core),
+      options_(options),
+      deal_(options.blocks, job.size, options.block_seed) {}
+
+Executor::~Executor() = default;
+
+Status Executor::meet(Status mine, std::int64_t* wait_ns) {
+  return agree_on(job_, std::move(mine), &failed_rank_, wait_ns);
+}
+
+std::int64_t Executor::memory_bytes(const Options& options, const Deal& deal) {
+  const std::int64_t variable = deal.most() * options.cells() * 8;
+  return Ring::memory_bytes(options.variables, variable) + Tree::memory_bytes(deal.blocks()) +
+         4 * deal.most() * static_cast<std::int64_t>(sizeof(BlockRecord));
+}
+
+Status Executor::begin() {
+  guard_.entering("making the tree", nullptr, -1);
+  const BlockShare share = deal_.share(job_.rank);
+  auto memory = Ring::create(options_.variables, share.count * options_.cells() * 8);
+  Status status = memory ? Status() : memory.error();
+  if (memory) {
+    memory_ = std::move(memory).value();
+    const std::vector<BlockRecord> records = Tree(deal_.blocks()).records(share.first, share.count);
+    for (const Stream stream : all_streams) {
+      for (const bool netcdf : {false, true}) {
+        forms_.at(static_cast<std::size_t>(stream)).at(netcdf ? 1 : 0) =
+            make_form(stream, netcdf, records);
+      }
+    }
+  }
+  guard_.left();
+  if (status = meet(std::move(status)); !status) return status;
+  return options_.work_seconds > 0 ? measure_work() : Status();
+}
+
+Executor::Form Executor::make_form(Stream stream, bool netcdf,
+                                   const std::vector<BlockRecord>& records) const {
+  const Owner owner{.rank = job_.rank,
+                    .share = deal_.share(job_.rank),
+                    .blocks = deal_.blocks(),
+                    .netcdf = netcdf};
+  Form form{.arrays = arrays_of(stream, options_, owner)};
+  for (const FileArray& one : form.arrays) {
+    form.rows.push_back(one.rows);
+    form.bytes += one.rows.bytes();
+    const bool is_variable = one.values == Values::of_variable;
+    form.elements.push_back(is_variable ? std::vector<std::byte>()
+                                        : tree_elements(one, options_, stream, owner, records));
+    form.memory.push_back(is_variable ? memory_.at(one.variable - 1) : form.elements.back().data());
+  }
+  return form;
+}
+
+// All ranks work at the same time, as they do between output steps. All do as much work as the
+// slowest does in the time that was asked for.
+Status Executor::measure_work() {
+  constexpr std::int64_t sample = 1 << 24;
+  constexpr int samples = 3;
+  if (Status status = meet({}); !status) return status;
+  double rate = 0;  // operations per nanosecond
+  for (int i = 0; i < samples; ++i) {
+    const std::int64_t start = monotonic_ns();
+    work_value_ += busy_work(sample, {});
+    const auto taken = static_cast<double>(std::max<std::int64_t>(1, monotonic_ns() - start));
+    rate = std::max(rate, static_cast<double>(sample) / taken);
+  }
+  double least = 0;
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Iallreduce(&rate, &least, 1, MPI_DOUBLE, MPI_MIN, job_.world, &request);
+  if (Status status = wait_for(request, job_.deadline_ns(), "the rates of busy work"); !status) {
+    return status;
+  }
+  work_operations_ = static_cast<std::int64_t>(options_.work_seconds * 1e9 * least);
+  return {};
+}
+
+Executor::Form& Executor::form_of(const Turn& turn) {
+  return forms_.at(static_cast<std::size_t>(turn.stream))
+      .at(turn.configuration.variant.api->can.netcdf ? 1 : 0);
+}
+
+std::string Executor::path_of(const Turn& turn) {
+  return fmt::format(
+      "{}/{}", turn.configuration.folder,
+      file_name(turn.stream, turn.number, turn.configuration.variant.api->can.netcdf));
+}
+
+// Each variable of each file of each repetition has elements of its own.
+ElementPayload Executor::payload_of(const Turn& turn, const FileArray& array) const {
+  const auto file = static_cast<std::uint32_t>(
+      turn.stream == Stream::checkpoint ? turn.number : options_.checkpoints + turn.number);
+  const auto variable = static_cast<std::uint32_t>(array.variable - 1);
+  return {{.seed = turn.configuration.payload_seed,
+           .file = file * static_cast<std::uint32_t>(options_.variables) + variable,
+           .generation = static_cast<std::uint32_t>(turn.repetition) + 1,
+           .compressible_percent = core_.compressible_percent},
+          array.rows.type,
+          array.rows.array_bytes()};
+}
+
+Status Executor::make_folder(const Configuration& configuration) const {
+  std::error_code error;
+  std::filesystem::remove_all(configuration.folder, error);
+  if (error) return system_failure("remove", configuration.folder, -1, error.value());
+  if (mkdir(configuration.folder.c_str(), 0755) == 0) return {};
+  return system_failure("mkdir", configuration.folder, -1, errno);
+}
+
+Status Executor::remove_files(const Configuration& configuration) {
+  std::error_code error;
+  if (job_.rank == 0) std::filesystem::remove_all(configuration.folder, error);
+  return meet(error ? Status(system_failure("remove", configuration.folder, -1, error.value()))
+                    : Status());
+}
+
+Result<FlashRecord> Executor::run(const Configuration& configuration, std::int32_t repetition) {
+  FlashRecord record;
+  Status status = job_.rank == 0 ? make_folder(configuration) : Status();
+  if (status = meet(std::move(status)); !status) return status.error();
+  const std::int64_t steps = std::max(options_.checkpoints, options_.plots);
+  for (std::int64_t step = 0; step < steps; ++step) {
+    for (const Stream stream : all_streams) {
+      if (step >= files_of(stream, options_)) continue;
+      status = write_file({configuration, repetition, stream, step}, record);
+      if (!status) return status.error();
+    }
+    if (status = meet(work(record)); !status) return status.error();
+  }
+  if (status = meet(settle(record)); !status) return status.error();
+  if (!core_.verify) return record;
+  for (const Stream stream : all_streams) {
+    for (std::int64_t number = 0; number < files_of(stream, options_); ++number) {
+      status = read_file({configuration, repetition, stream, number}, record);
+      if (!status) return status.error();
+    }
+  }
+  return record;
+}
+
+Result<Session*> Executor::session_of(const Variant& variant) {
+  std::unique_ptr<Session>& session = sessions_[{variant.api, variant.staged}];
+  if (session == nullptr) {
+    auto opened = open_session(*variant.api, {.communicator = job_.world,
+                                              .deadline_seconds = job_.deadline_seconds,
+                                              .striping = core_.striping,
+                                              .durability = core_.durability,
+                                              .hints_file = options_.hints_file,
+                                              .staging = variant.staged ? by_node : by_ranks});
+    if (!opened) return opened.error();
+    session = std::move(opened).value();
+  }
+  return session.get();
+}
+
+Result<std::unique_ptr<File>> Executor::open(const Turn& turn, const std::string& path,
+                                             bool write) {
+  auto session = session_of(turn.configuration.variant);
+  if (!session) return session.error();
+  return session.value()->open({.communicator = job_.world,
+                                .path = path,
+                                .write = write,
+                                .create = write,
+                                .rows = &form_of(turn).rows});
+}
+
+void Executor::fill(const Turn& turn) {
+  const Form& form = form_of(turn);
+  for (std::size_t i = 0; i < form.arrays.size(); ++i) {
+    const FileArray& array = form.arrays[i];
+    if (array.values != Values::of_variable) continue;
+    payload_of(turn, array).fill(run_of(array.rows), form.memory[i]);
+  }
+}
+
+Status Executor::write_file(const Turn& turn, FlashRecord& record) {
+  const Form& form = form_of(turn);
+  const std::string path = path_of(turn);
+  const bool staged = turn.configuration.variant.staged;
+  fill(turn);
+  // A session is opened with its first file, but outside the file's time.
+  guard_.entering("opening the interface", &path, -1);
+  auto session = session_of(turn.configuration.variant);
+  guard_.left();
+  Status status = meet(session ? Status() : session.error());
+  if (!status) return status;
+  Event event{.repetition = turn.repetition,
+              .function = function_of(turn.stream),
+              .operation = Operation::write,
+              .bin = static_cast<std::int32_t>(turn.number),
+              .bytes = form.bytes};
+  std::int64_t wait_ns = 0;
+  const auto blocked_since = [&](std::int64_t start) {
+    event.end_ns = monotonic_ns();
+    event.foreground_ns += event.end_ns - start;
+    guard_.left();
+  };
+  const auto meet_blocked = [&](Status mine) {
+    Status met = meet(std::move(mine), &wait_ns);
+    event.barrier_wait_ns += wait_ns;
+    return met;
+  };
+
+  guard_.entering("open", &path, -1);
+  event.start_ns = monotonic_ns();
+  auto opened = open(turn, path, true);
+  blocked_since(event.start_ns);
+  if (status = meet_blocked(opened ? Status() : opened.error()); !status) return status;
+  std::unique_ptr<File> file = std::move(opened).value();
+
+  guard_.entering("write", &path, -1);
+  std::int64_t start = monotonic_ns();
+  status = file->move_rows(Direction::write, form.memory);
+  if (staged || core_.durability != storage::Durability::none) {
+    // The sync is collective, so a rank that has failed takes part.
+    Status synced = file->sync();
+    if (status.ok()) status = std::move(synced);
+  }
+  blocked_since(start);
+  if (status = meet_blocked(std::move(status)); !status) return status;
+  if (staged) {
+    pending_.push_back({std::move(file), path, record.events.size()});
+    record.events.push_back(event);
+    return {};
+  }
+
+  guard_.entering("close", &path, -1);
+  start = monotonic_ns();
+  status = file->close();
+  blocked_since(start);
+  if (status = meet_blocked(std::move(status)); !status) return status;
+  record.events.push_back(event);
+  return {};
+}
+
+// Calls about files that were handed over give the same answers on all ranks, also errors, so the
+// ranks meet only afterwards.
+Status Executor::work(FlashRecord& record) {
+  if (work_operations_ == 0) return look(record);
+  for (std::int64_t i = 0; i < looks_per_step; ++i) {
+    const std::int64_t start = monotonic_ns();
+    work_value_ += busy_work(work_operations_ / looks_per_step, {});
+    record.work_ns += monotonic_ns() - start;
+    if (Status status = look(record); !status) return status;
+  }
+  return {};
+}
+
+Status Executor::look(FlashRecord& record) {
+  while (!pending_.empty()) {
+    guard_.entering("looking whether it is stored", &pending_.front().path, -1);
+    const auto stored = pending_.front().file->stored(0);
+    guard_.left();
+    if (!stored) return stored.error();
+    if (!stored.value()) return {};
+    if (Status status = finish_first(record); !status) return status;
+  }
+  return {};
+}
+
+Status Executor::settle(FlashRecord& record) {
+  while (!pending_.empty()) {
+    guard_.entering("waiting until it is stored", &pending_.front().path, -1);
+    const auto stored = pending_.front().file->stored(job_.deadline_seconds);
+    guard_.left();
+    if (!stored) return stored.error();
+    if (Status status = finish_first(record); !status) return status;
+  }
+  return {};
+}
+
+// A program would have closed the file when it had handed it over, so closing counts as blocked.
+Status Executor::finish_first(FlashRecord& record) {
+  const Pending& first = pending_.front();
+  Event& event = record.events[first.event];
+  event.end_ns = monotonic_ns();
+  guard_.entering("close", &first.path, -1);
+  Status status = first.file->close();
+  guard_.left();
+  event.foreground_ns += monotonic_ns() - event.end_ns;
+  pending_.erase(pending_.begin());
+  return status;
+}
+
+// The memory holds other data before it is read into.
+Status Executor::read_file(const Turn& turn, FlashRecord& record) {
+  Form& form = form_of(turn);
+  const std::string path = path_of(turn);
+  const std::vector<std::vector<std::byte>> written = form.elements;
+  for (std::size_t i = 0; i < form.rows.size(); ++i) {
+    std::memset(form.memory[i], 0xa5, static_cast<std::size_t>(form.rows[i].bytes()));
+  }
+  guard_.entering("open", &path, -1);
+  auto opened = open(turn, path, false);
+  guard_.left();
+  Status status = meet(opened ? Status() : opened.error());
+  if (!status) return status;
+  guard_.entering("read", &path, -1);
+  status = opened.value()->move_rows(Direction::read, form.memory);
+  guard_.left();
+  if (status = meet(std::move(status)); !status) return status;
+  guard_.entering("close", &path, -1);
+  status = opened.value()->close();
+  guard_.left();
+  if (status = meet(std::move(status)); !status) return status;
+  status = compare(turn, written);
+  // The next file has the same elements. The memory stays where it is, because addresses are kept.
+  for (std::size_t i = 0; i < written.size(); ++i) {
+    std::copy(written[i].begin(), written[i].end(), form.elements[i].begin());
+  }
+  record.bytes_verified += form.bytes;
+  return meet(std::move(status));
+}
+
+Status Executor::compare(const Turn& turn, const std::vector<std::vector<std::byte>>& written) {
+  const Form& form = form_of(turn);
+  for (std::size_t i = 0; i < form.arrays.size(); ++i) {
+    const FileArray& array = form.arrays[i];
+    auto wrong = array.values == Values::of_variable
+                     ? payload_of(turn, array).check(run_of(array.rows), form.memory[i], {})
+                     : difference(array.rows, written[i], form.elements[i]);
+    if (!wrong) continue;
+    wrong->text += fmt::format(", in array \"{}\"", array.rows.name);
+    faults_.push_back({*wrong, path_of(turn), turn.repetition, name_of(turn.stream)});
+    return wrong_data_error(faults_.back(), job_.rank);
+  }
+  return {};
+}
+
+Status Executor::close() {
+  Status status;
+  for (auto& [key, session] : sessions_) {
+    Status closed = session == nullptr ? Status() : session->close();
+    if (status.ok()) status = std::move(closed);
+  }
+  sessions_.clear();
+  return meet(std::move(status));
+}
+
+}  // namespace weir::bench::flash

@@ -1,0 +1,23 @@
+#include "workloads/flash/flash_run.hpp"
+
+#include <gtest/gtest.h>
+
+namespace weir::bench::flash {
+namespace {
+
+Event from_to(Stream stream, std::int64_t start, std::int64_t end) {
+  return {.function = function_of(stream), .start_ns = start, .end_ns = end};
+}
+
+TEST(WithoutOverlap, AFileBeginsWhenTheOneBeforeItsKindIsDurable) {
+  const auto apart = without_overlap(
+      {from_to(Stream::checkpoint, 0, 100), from_to(Stream::plot, 10, 120),
+       from_to(Stream::checkpoint, 60, 150), from_to(Stream::checkpoint, 200, 220)});
+  EXPECT_EQ(apart[0].start_ns, 0);
+  EXPECT_EQ(apart[1].start_ns, 10);
+  EXPECT_EQ(apart[2].start_ns, 100);
+  EXPECT_EQ(apart[3].start_ns, 200);
+}
+
+}  // namespace
+}  // namespace weir::bench::flash

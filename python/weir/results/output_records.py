@@ -1,0 +1,59 @@
+"""The part of ``run.json`` about the workload flash: two throughputs of each kind of file."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from weir.results.opening_records import StepTimes
+from weir.results.record import Count, NonNegative, Record
+from weir.results.series import Series, Unit, stored_in
+
+
+class Throughput(Series):
+    """A throughput over the measured repetitions."""
+
+    unit: ClassVar[Unit] = "bytes/s"
+    model_config = stored_in("bytes/s")
+
+
+class OutputStream(Record):
+    """All files of one kind in a repetition: checkpoints, or plot files."""
+
+    stream: str
+    files: Count
+    bytes_per_file: Count = Field(description="bytes of the elements of all its arrays")
+    observed: Throughput = Field(
+        description=(
+            "bytes over the time for which the slowest rank was blocked, from opening to closing"
+        )
+    )
+    storage: Throughput = Field(
+        description="bytes over the time from opening until the files were durable"
+    )
+    hidden_fraction: float | None = Field(
+        description=(
+            "share of the time to storage for which the program was not blocked, a median; null "
+            "without staging"
+        )
+    )
+
+
+class Outputs(Record):
+    """What a run of the workload flash wrote, and what the program observed of it."""
+
+    blocks: Count = Field(description="blocks of all ranks")
+    least_blocks_per_rank: Count
+    most_blocks_per_rank: Count
+    staged: bool = Field(description="true if a process of the node stored the files")
+    work_requested_seconds: NonNegative = Field(
+        description="busy work of a rank in a repetition, as requested"
+    )
+    work: StepTimes = Field(
+        description=(
+            "time that this work took the slowest rank; more than requested if storing took "
+            "processor time from it"
+        )
+    )
+    streams: list[OutputStream]

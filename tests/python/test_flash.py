@@ -1,0 +1,252 @@
+"""``weir bench flash`` end to end: FLASH's files as h5py finds them, and two throughputs."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+import pytest
+from mpi_launcher import BUILD, environment, launcher
+from numpy.typing import NDArray
+
+from report_reader import read_report
+from test_cli_real import weir
+from test_striping import bench
+from weir.results.folder import find_run_folders, load_run
+from weir.results.schema import Run
+
+STAGER = BUILD / "src" / "stager" / "weir-stager"
+STORED_SECONDS = 60
+RUN_SECONDS = 120
+CELLS = ("--nxb", "4", "--nyb", "3", "--nzb", "2")
+TWICE = ("--warmups", "0", "--repetitions", "2", "--max-repetitions", "2")
+SMALL = ("--blocks", "2.5", *CELLS, "--checkpoints", "2", "--plots", "3", *TWICE)
+BLOCKS = 10
+TREE = {
+    "refine level": ((BLOCKS,), "int32"),
+    "node type": ((BLOCKS,), "int32"),
+    "gid": ((BLOCKS, 15), "int32"),
+    "which child": ((BLOCKS,), "int32"),
+    "processor number": ((BLOCKS,), "int32"),
+}
+PLACES = {"coordinates": (BLOCKS, 3), "block size": (BLOCKS, 3), "bounding box": (BLOCKS, 3, 2)}
+VARIABLES = ("dens", "eint", "ener", "gamc", "game", "pres", "temp", "velx", "vely", "velz")
+PLOTTED = ("dens", "pres", "temp")
+NETCDF_NAMES = {"lrefine", "nodetype", "gid", "coordinates", "blocksize", "bndbox"}
+
+
+@pytest.fixture
+def stager() -> Iterator[dict[str, str]]:
+    """The variables with which ranks start a stager of this test."""
+    # The path of a socket is short, and pytest's folders are not.
+    folder = Path(tempfile.mkdtemp(prefix="weir-test-"))
+    socket = folder / "stager"
+    yield {"WEIR_STAGER_SOCKET": str(socket), "WEIR_STAGER": str(STAGER)}
+    if socket.exists():
+        stop = [STAGER, "--stager-socket", socket, "--stop"]
+        subprocess.run(stop, timeout=STORED_SECONDS, check=True)
+    shutil.rmtree(folder)
+
+
+def flash(folder: Path, *words: str, variables: dict[str, str]) -> dict[str, Run]:
+    """Runs weir-bench on four ranks; returns the runs by their labels."""
+    ended = subprocess.run(
+        [*launcher(deadline_seconds=RUN_SECONDS), "-n", "4", str(BUILD / "bench" / "weir-bench"),
+         "flash", *SMALL, "--output", "results", *words],
+        cwd=folder, env=environment(variables), capture_output=True, text=True,
+        timeout=RUN_SECONDS + 15, check=False,
+    )  # fmt: skip
+    assert ended.returncode == 0, ended.stderr
+    runs = [load_run(one) for one in find_run_folders(folder / "results")]
+    return {run.label: run for run in runs}
+
+
+def kept(folder: Path, slug: str) -> Path:
+    (files,) = folder.glob(f"weir-*/{slug}")
+    return files
+
+
+def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return words ^ (words >> np.uint64(31))
+
+
+def payload(seed: int, file: int, generation: int, words: int) -> NDArray[np.uint64]:
+    """The words of a stream, as bench/measurement/payload.hpp defines them."""
+    golden = np.uint64(0x9E3779B97F4A7C15)
+    place = np.array([(file << 32) | generation], dtype=np.uint64)
+    key = mixed(mixed(np.array([seed], dtype=np.uint64) + golden) ^ mixed(place + golden))
+    return mixed(key + np.arange(words, dtype=np.uint64) * golden)
+
+
+def expected(run: Run, file: int, variable: int, dtype: str) -> NDArray[Any]:
+    """A variable of a file of the last repetition, of which there are two."""
+    shape = (BLOCKS, 2, 3, 4)
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    seed = int(run.verification.seed, 16)
+    words = payload(seed, file * len(VARIABLES) + variable, 2, (size + 7) // 8)
+    return np.frombuffer(words.tobytes()[:size], dtype=dtype).reshape(shape)
+
+
+def same_bits(found: NDArray[Any], wanted: NDArray[Any]) -> bool:
+    """Compares also what is not a number."""
+    return found.dtype == wanted.dtype and found.tobytes() == wanted.tobytes()
+
+
+@pytest.mark.parametrize("api", ["hdf5", "weir-hdf5"])
+def test_h5py_finds_the_arrays_of_flash(api: str, tmp_path: Path) -> None:
+    (run,) = flash(tmp_path, "--api", api, "--keep", variables={}).values()
+    files = kept(tmp_path, api)
+    names = [f"sedov_hdf5_chk_{i:04}" for i in range(2)]
+    names += [f"sedov_hdf5_plt_cnt_{i:04}" for i in range(3)]
+    assert sorted(one.name for one in files.iterdir()) == names
+    for number, name in enumerate(names):
+        plot = "plt" in name
+        variables = PLOTTED if plot else VARIABLES
+        reals = "float32" if plot else "float64"
+        arrays = {**TREE, **{one: (shape, reals) for one, shape in PLACES.items()}}
+        arrays["unknown names"] = ((len(variables), 1), "|S4")
+        arrays |= dict.fromkeys(variables, ((BLOCKS, 2, 3, 4), reals))
+        with h5py.File(files / name) as file:
+            found = {one: (file[one].shape, str(file[one].dtype)) for one in file}
+            # Dimensions with names are datasets too.
+            assert {one: found[one] for one in found if not one.startswith("dim_")} == arrays
+            assert [one.decode() for one in file["unknown names"][:, 0]] == list(variables)
+            assert_tree_is_right(file)
+            for one in variables:
+                wanted = expected(run, number, VARIABLES.index(one), reals)
+                assert same_bits(file[one][...], wanted), (name, one)
+
+
+def assert_tree_is_right(file: h5py.File) -> None:
+    """Ten blocks are two roots, of which one has eight children."""
+    level, kind, gid = (file[name][...] for name in ("refine level", "node type", "gid"))
+    (parent,) = np.flatnonzero(kind != 1)
+    assert sorted(level) == [1, 1] + [2] * 8
+    assert kind[parent] == 2
+    children = gid[parent, 7:] - 1
+    assert list(level[children]) == [2] * 8
+    assert list(gid[children, 6]) == [parent + 1] * 8
+    bounds, size, middle = (file[n][...] for n in ("bounding box", "block size", "coordinates"))
+    assert np.array_equal(bounds[..., 1] - bounds[..., 0], size)
+    assert np.array_equal(bounds.mean(axis=2), middle)
+    assert size[kind == 1].prod(axis=1).sum() == 2.0
+    counts = np.bincount(file["processor number"][...])
+    assert sorted(counts) == [2, 2, 3, 3]
+
+
+@pytest.mark.parametrize("api", ["pnetcdf", "weir-cdf5"])
+def test_netcdf_has_the_arrays_of_flash(api: str, tmp_path: Path) -> None:
+    import weir as weir_library  # noqa: PLC0415
+
+    (run,) = flash(tmp_path, "--api", api, "--keep", variables={}).values()
+    files = kept(tmp_path, api)
+    assert len(list(files.iterdir())) == 5
+    with weir_library.open(files / "sedov_ncmpi_plt_cnt_0002.nc") as file:
+        assert set(file) == NETCDF_NAMES | set(PLOTTED)
+        found = np.asarray(file["temp"][...])
+        assert same_bits(found.astype("float32"), expected(run, 4, 6, "float32"))
+
+
+def test_staging_hides_storing_and_the_files_are_the_same(
+    tmp_path: Path, stager: dict[str, str]
+) -> None:
+    words = ("--api", "hdf5,weir-hdf5,weir-cdf5", "--staging", "none,node", "--work", "0.05")
+    runs = flash(tmp_path, *words, "--keep", variables=stager)
+    assert set(runs) == {"hdf5", *(f"{one}{how}" for one in ("weir-hdf5", "weir-cdf5")
+                                   for how in ("", " staged"))}  # fmt: skip
+    for label, run in runs.items():
+        assert run.outputs is not None
+        assert run.outputs.blocks == BLOCKS
+        assert run.outputs.staged == label.endswith("staged")
+        # Five files of each of two repetitions were read back.
+        assert run.verification.bytes_verified == 2 * run.plan.disk_bytes_total
+        assert [one.files for one in run.outputs.streams] == [2, 3]
+        for stream, phase in zip(run.outputs.streams, run.plan.phases, strict=True):
+            assert stream.files * stream.bytes_per_file == phase.bytes_total
+            assert stream.observed.median >= stream.storage.median > 0
+            assert (stream.hidden_fraction is None) != run.outputs.staged
+        assert run.outputs.work.median > 0
+    plain, staged = (kept(tmp_path, f"weir-hdf5{how}") for how in ("", "-staged"))
+    for one in plain.iterdir():
+        with h5py.File(one) as mine, h5py.File(staged / one.name) as other:
+            assert set(mine) == set(other)
+            assert np.array_equal(mine["gid"][...], other["gid"][...])
+
+
+def test_weir_bench_shows_both_throughputs_and_leaves_no_files(tmp_path: Path) -> None:
+    words = ("-n", "2", "--api", "weir-hdf5,weir-cdf5", "--work", "0.01", *SMALL)
+    status, out, err = weir(tmp_path, "bench", "flash", *words, "--output", "results")
+    assert status == 0, out + err
+    assert [entry.name for entry in tmp_path.iterdir()] == ["results"]
+    runs = [load_run(folder) for folder in find_run_folders(tmp_path / "results")]
+    assert len(runs) == 2
+    for run in runs:
+        assert run.expectation is not None
+        assert [one.direction for one in run.expectation.rates] == ["write"]
+    assert "2 checkpoint" in out
+    page = read_report(tmp_path / "results" / "report.html")
+    # One table for the job, and one for each run.
+    parts = page.find("div", aria_label="What the program observes of its output")
+    assert len(parts) == 3
+    assert all("3 plot" in part.text for part in parts)
+
+
+def planned(folder: Path, *words: str, ranks: int) -> list[dict[str, Any]]:
+    answer = bench(folder, "flash", *words, "--plan", "--ranks", str(ranks))
+    assert answer.returncode == 0, answer.stderr
+    configurations: list[dict[str, Any]] = json.loads(answer.stdout)["configurations"]
+    return configurations
+
+
+def test_the_plan_has_the_sizes_of_the_paper(tmp_path: Path) -> None:
+    """Vishwanath et al. (SC 2011), section 6.1: 12 GiB and 1.8 GiB on 4096 cores, in 11 files."""
+    ranks = 64
+    (one,) = planned(tmp_path, ranks=ranks)
+    assert one["plan"]["files"] == 11
+    checkpoint, plot = (phase["bytes_total"] / ranks * 4096 for phase in one["plan"]["phases"])
+    assert checkpoint / 5 / 2**30 == pytest.approx(12, rel=0.02)
+    assert plot / 6 / 2**30 == pytest.approx(1.8, rel=0.02)
+
+
+def test_an_interface_without_staging_takes_part_without(tmp_path: Path) -> None:
+    words = ("--api", "weir-hdf5,pnetcdf", "--staging", "none,node")
+    labels = [one["label"] for one in planned(tmp_path, *words, ranks=4)]
+    assert labels == ["weir-hdf5", "weir-hdf5 staged", "pnetcdf"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--api=posix",), "posix"),
+        (("--api=hdf5", "--staging=node"), "hdf5 cannot be staged"),
+        (("--api=hdf5,hdf5",), "'hdf5' is given twice"),
+        (("--blocks=0.5",), "--blocks must be between 1 and 1048576; given: 0.5"),
+        (("--blocks=300000",), "at most 1048576 are allowed"),
+        (("--variables=6",), "--plot-variables: 7 is beyond the 6 variables"),
+        (("--plot-variables=1,x",), "is not a list of numbers of variables"),
+        (("--plot-variables=2,2",), "has 2 twice"),
+        (("--checkpoints=0", "--plots=0"), "there is nothing to write"),
+        (("--hints=file",), "--hints applies only to hdf5 and pnetcdf; given: weir-hdf5"),
+        (("--direct",), "--direct"),
+        (("--drop-cache",), "--drop-cache"),
+        (("--rank-shift=1",), "--rank-shift"),
+        (
+            ("--api=hdf5", "--blocks=2", "--nxb=1024", "--nyb=1024", "--nzb=1024"),
+            "hdf5 allows at most 2147483647",
+        ),
+    ],
+)
+def test_what_cannot_be_is_one_line(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
+    refused = bench(tmp_path, "flash", *words, "--plan", "--ranks", "4")
+    assert refused.returncode == 2
+    (line,) = refused.stderr.splitlines()
+    assert said in line
