@@ -62,7 +62,7 @@ def start(
         int, typer.Option(min=1, max=64, help="Threads that write, each for another program.")
     ] = 4,
 ) -> None:
-    """Start a stager in the background, which stays until it is told to stop."""
+    """Start a stager that stays until `weir stage stop`."""
     words = ["--detach", "--stager-threads", str(threads)]
     if memory:
         words += ["--stager-memory", memory]
@@ -111,7 +111,10 @@ def _show(report: dict[str, Any]) -> None:
 
 @stage_app.command("stop")
 def stop(socket: Socket = None) -> None:
-    """Take no new programs, and wait until everything is stored and the stager has ended."""
+    """Let the stager end, when everything is stored.
+
+    It takes no new programs from now on. The command returns when the stager has ended.
+    """
     _stager(["--stop"], socket)
 
 
