@@ -5,7 +5,7 @@
         ... slow.directory ...
 
 The test bed exists once on a machine: the fixture `testbed` waits for other tests that use it, on
-any clone, and fails where it does not become free.
+any clone, and ends the run where it does not become free.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import socket
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -36,6 +37,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.timeout(300))
 
 
+def give_up(reason: str) -> NoReturn:
+    """Ends the run: each of the other tests would wait as long, and in vain."""
+    pytest.exit(reason, returncode=1)
+
+
 @pytest.fixture
 def testbed() -> Iterator[None]:
     """The machine's test bed, free and for this test alone; nothing of it is left afterwards."""
@@ -49,11 +55,11 @@ def testbed() -> Iterator[None]:
                 break
             except OSError:
                 if time.monotonic() > end:
-                    pytest.fail(f"other tests have used the test bed for {FREE_SECONDS:g} s")
+                    give_up(f"other tests have used the test bed for {FREE_SECONDS:g} s")
                 time.sleep(0.2)
         while up := call_json("status", "--json"):
             if time.monotonic() > end:
-                pytest.fail(f"a test bed is up ({', '.join(up)}); take it away: testbed down")
+                give_up(f"a test bed is up ({', '.join(up)}); take it away: testbed down")
             time.sleep(0.5)
         try:
             yield
