@@ -237,7 +237,7 @@ class Hdf5ArraysFile final : public File {
 
   Status move_rows(Direction direction, std::span<std::byte* const> memory) override {
     for (std::size_t i = 0; i < rows_.size(); ++i) {
-      if (Status status = move(direction, i, memory[i]); !status) return status;
+      if (Status status = move_one(direction, i, memory[i]); !status) return status;
     }
     return {};
   }
@@ -268,7 +268,7 @@ class Hdf5ArraysFile final : public File {
     return dataset;
   }
 
-  Status move(Direction direction, std::size_t number, std::byte* memory) const {
+  Status move_one(Direction direction, std::size_t number, std::byte* memory) const {
     const Rows& rows = rows_[number];
     std::vector<hsize_t> count = as_sizes(rows.extents);
     std::vector<hsize_t> start(count.size(), 0);
