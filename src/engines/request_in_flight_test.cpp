@@ -143,9 +143,8 @@ class RequestInFlight : public testing::TestWithParam<Kind> {
   [[nodiscard]] std::vector<std::byte> contents() const {
     std::ifstream stream(path_, std::ios::binary);
     const std::string text{std::istreambuf_iterator<char>(stream), {}};
-    std::vector<std::byte> bytes(text.size());
-    std::memcpy(bytes.data(), text.data(), text.size());
-    return bytes;
+    const auto* const first = reinterpret_cast<const std::byte*>(text.data());
+    return {first, first + text.size()};
   }
 
   TestFolder folder_;
