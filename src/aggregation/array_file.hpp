@@ -96,8 +96,10 @@ class OpenArray {
   // Moves bytes with the engine chosen last; encoded chunks have an engine of their own.
   void use_engine(plan::Engine engine, Direction direction) {
     engine_ = engine;
-    direction_ = direction;
+    turn(direction);
   }
+  // Moves bytes in this direction, with the engine chosen last.
+  void turn(Direction direction) { direction_ = direction; }
   [[nodiscard]] storage::StoredFiles& files() {
     if (decoded(direction_)) return *decoded(direction_)->files;
     if (is_staged(direction_)) {

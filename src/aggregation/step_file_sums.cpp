@@ -148,6 +148,7 @@ Status StepFile::sum_again(CollectiveState& state, std::vector<std::int64_t> blo
     if (static_cast<std::int64_t>(block) % state.ranks != state.rank) continue;
     sums.emplace(static_cast<std::size_t>(most_loose_parts));
     OpenArray& array = *arrays_[static_cast<std::size_t>(blocks[at])];
+    array.turn(Direction::read);  // a stager, by which the array may be written, reads nothing
     status = storage::sum_again(
         array.sums().places(), {blocks[at + 1], blocks[at + 2]},
         [&](std::int64_t file, std::int64_t offset, const storage::Slice& slice) {

@@ -54,18 +54,19 @@ def path_of(folder: Path, file_format: str, name: str = "out") -> Path:
     return folder / f"{name}.{SUFFIXES[file_format]}"
 
 
-def equal(comm, folder: Path, file_format: str) -> None:
+def equal(comm, folder: Path, file_format: str, checksum: str) -> None:
     """Writes the same steps without and with a stager, and reads them back through the session."""
     for staging in ("none", "node"):
         with weir.Session(comm, staging=staging) as session:
-            writer = Writer(session, path_of(folder, file_format, staging), file_format)
+            path = path_of(folder, file_format, staging)
+            writer = Writer(session, path, file_format, checksum=checksum)
             for step in range(3):
                 writer.step(step)
             # What was handed over is there to be read, through this handle and a new one.
             got = np.zeros(writer.turns.shape, "int32")
             writer.counts.read(writer.turns, got)
             writer.file.close()
-            with session.open_file(str(path_of(folder, file_format, staging))) as file:
+            with session.open_file(str(path)) as file:
                 assert file.steps == 3, file.steps
                 again = np.zeros(writer.turns.shape, "int32")
                 file["counts"].read(writer.turns, again)

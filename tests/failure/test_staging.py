@@ -70,11 +70,13 @@ def bytes_below(path: Path) -> dict[str, bytes]:
     return {str(one.relative_to(path)): one.read_bytes() for one in files}
 
 
+@pytest.mark.parametrize("checksum", ["none", "crc32c"])
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 def test_files_are_those_that_ranks_write_without_a_stager(
-    tmp_path: Path, stager: Stager, file_format: str
+    tmp_path: Path, stager: Stager, file_format: str, checksum: str
 ) -> None:
-    ended = run(stager, "equal", tmp_path, file_format)
+    """Checksums of blocks that several ranks write are of what the stager has stored."""
+    ended = run(stager, "equal", tmp_path, file_format, checksum)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     stager.wait_until_stored()
     suffix = SUFFIXES[file_format]
@@ -85,6 +87,8 @@ def test_files_are_those_that_ranks_write_without_a_stager(
     else:
         alone, staged = (bytes_below(path) for path in paths)
         assert alone == staged
+    sums = [path.with_name(f"{path.name}.sums").exists() for path in paths]
+    assert sums == [checksum != "none"] * 2
     assert not list(tmp_path.glob("*.weir_lock")), "a lock was left"
 
 
