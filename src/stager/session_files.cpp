@@ -1,5 +1,7 @@
 #include "stager/session_files.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -39,9 +41,14 @@ Status SessionFiles::write_file(const transport::NameFile& named,
   opening.write = true;
   opening.bytes_when_made = named.bytes_when_made;
   opening.known = named.known ? &*named.known : nullptr;
+  close_removed(named.path);
   const auto file = files_.get(named.path, opening);
   if (!file) return file.error();
   written_.insert(named.path);
+  struct stat about {};
+  if (::stat(named.path.c_str(), &about) == 0) {
+    places_.insert_or_assign(named.path, Place{about.st_dev, about.st_ino});
+  }
   files_.written(named.path, storage::DataFileCache::Closing::leaves_to_sync);
   std::vector<BlockExtent> sorted(extents.begin(), extents.end());
   std::stable_sort(sorted.begin(), sorted.end(),
@@ -52,6 +59,16 @@ Status SessionFiles::write_file(const transport::NameFile& named,
     if (Status one = write_ranges(*file.value(), {&extent, 1}); !one.ok()) return one;
   }
   return {};
+}
+
+void SessionFiles::close_removed(const std::string& path) {
+  const auto before = places_.find(path);
+  if (before == places_.end()) return;
+  struct stat about {};
+  const bool is_there = ::stat(path.c_str(), &about) == 0;
+  if (is_there && before->second == Place{about.st_dev, about.st_ino}) return;
+  (void)files_.close(path);  // nobody can read what may be lost with it
+  places_.erase(before);
 }
 
 // The extents ascend and do not overlap. Those that follow each other in the file are one range.
@@ -111,6 +128,7 @@ Status SessionFiles::execute(const Commit& job) {
     if (Status closed = files_.close(path); !closed.ok()) return closed;
   }
   written_.clear();
+  places_.clear();
   if (Status done = storage::commit(step.path, step.update, step.durability); !done.ok()) {
     return done;
   }

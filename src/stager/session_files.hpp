@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <set>
 #include <span>
@@ -32,14 +32,24 @@ class SessionFiles {
   void release_lock(const std::string& path);
 
  private:
+  // The place of a file in its file system.
+  struct Place {
+    std::uint64_t device = 0;
+    std::uint64_t inode = 0;
+    friend bool operator==(const Place&, const Place&) = default;
+  };
   Status write_file(const transport::NameFile& named, std::span<const BlockExtent> extents);
+  // Closes the file that was written under this path if it is no longer the one that is there. A
+  // step that was given up leaves such a file: ranks have removed it, and make another one.
+  void close_removed(const std::string& path);
   Status write_ranges(storage::EngineFile& file, std::span<const BlockExtent> extents);
 
   std::span<std::byte> memory_;
   std::int64_t block_bytes_;
   storage::OpenFiles files_;
-  std::set<std::string> written_;  // paths, since the last commit
-  std::mutex mutex_;               // for locks_
+  std::set<std::string> written_;        // paths, since the last commit
+  std::map<std::string, Place> places_;  // of what was written, since the last commit
+  std::mutex mutex_;                     // for locks_
   std::map<std::string, storage::WriterLock> locks_;
 };
 

@@ -95,6 +95,11 @@ def wait(comm, folder: Path, file_format: str) -> None:
         writer.write(7)
         writer.file.abort_step()
         writer.step(1)
+        writer.file.wait_for_step(60)
+        if comm.rank == 0:
+            with weir.open(path_of(folder, file_format)) as file:
+                assert (file["density"][1] == density(1)).all()
+        comm.Barrier()
         writer.file.close()
         # A program may write the same path again before the stager has stored its last step. In
         # place of a folder, which is never replaced, another name is used.
