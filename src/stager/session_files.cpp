@@ -1,7 +1,5 @@
 #include "stager/session_files.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -44,11 +42,7 @@ Status SessionFiles::write_file(const transport::NameFile& named,
   close_removed(named.path);
   const auto file = files_.get(named.path, opening);
   if (!file) return file.error();
-  written_.insert(named.path);
-  struct stat about {};
-  if (::stat(named.path.c_str(), &about) == 0) {
-    places_.insert_or_assign(named.path, Place{about.st_dev, about.st_ino});
-  }
+  written_.insert_or_assign(named.path, storage::identity_of(named.path));
   files_.written(named.path, storage::DataFileCache::Closing::leaves_to_sync);
   std::vector<BlockExtent> sorted(extents.begin(), extents.end());
   std::stable_sort(sorted.begin(), sorted.end(),
@@ -62,13 +56,11 @@ Status SessionFiles::write_file(const transport::NameFile& named,
 }
 
 void SessionFiles::close_removed(const std::string& path) {
-  const auto before = places_.find(path);
-  if (before == places_.end()) return;
-  struct stat about {};
-  const bool is_there = ::stat(path.c_str(), &about) == 0;
-  if (is_there && before->second == Place{about.st_dev, about.st_ino}) return;
+  const auto before = written_.find(path);
+  if (before == written_.end()) return;
+  const auto now = storage::identity_of(path);
+  if (now && now == before->second) return;
   (void)files_.close(path);  // nobody can read what may be lost with it
-  places_.erase(before);
 }
 
 // The extents ascend and do not overlap. Those that follow each other in the file are one range.
@@ -114,7 +106,8 @@ Status SessionFiles::execute(const Commit& job) {
   const transport::CommitStep& step = job.step;
   const bool is_durable = step.durability != storage::StepDurability::none;
   if (is_durable && !written_.empty()) {
-    const std::vector<std::string> paths(written_.begin(), written_.end());
+    std::vector<std::string> paths;
+    for (const auto& [path, identity] : written_) paths.push_back(path);
     if (Status synced = files_.sync(paths); !synced.ok()) {
       // The system drops data that it could not store, so this is not repeated when there is space.
       Error lost = synced.error();
@@ -124,11 +117,10 @@ Status SessionFiles::execute(const Commit& job) {
     }
   }
   // Files may get other names, and other files their names.
-  for (const std::string& path : written_) {
+  for (const auto& [path, identity] : written_) {
     if (Status closed = files_.close(path); !closed.ok()) return closed;
   }
   written_.clear();
-  places_.clear();
   if (Status done = storage::commit(step.path, step.update, step.durability); !done.ok()) {
     return done;
   }

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
-#include <set>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,6 +14,7 @@
 #include "engines/open_files.hpp"
 #include "formats/writer_lock.hpp"
 #include "stager/stager.hpp"
+#include "system/known_file.hpp"
 
 namespace weir::stager {
 
@@ -32,12 +33,6 @@ class SessionFiles {
   void release_lock(const std::string& path);
 
  private:
-  // The place of a file in its file system.
-  struct Place {
-    std::uint64_t device = 0;
-    std::uint64_t inode = 0;
-    friend bool operator==(const Place&, const Place&) = default;
-  };
   Status write_file(const transport::NameFile& named, std::span<const BlockExtent> extents);
   // Closes the file that was written under this path if it is no longer the one that is there. A
   // step that was given up leaves such a file: ranks have removed it, and make another one.
@@ -47,9 +42,9 @@ class SessionFiles {
   std::span<std::byte> memory_;
   std::int64_t block_bytes_;
   storage::OpenFiles files_;
-  std::set<std::string> written_;        // paths, since the last commit
-  std::map<std::string, Place> places_;  // of what was written, since the last commit
-  std::mutex mutex_;                     // for locks_
+  // By path, what was written since the last commit; nothing where the identity is unknown.
+  std::map<std::string, std::optional<storage::FileIdentity>> written_;
+  std::mutex mutex_;  // for locks_
   std::map<std::string, storage::WriterLock> locks_;
 };
 
