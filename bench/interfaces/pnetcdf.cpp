@@ -46,6 +46,21 @@ NetcdfType netcdf_type(const array::ElementType& type) {
   }
 }
 
+bool is_made(const FileRequest& request) { return request.create && !request.keep; }
+
+// Makes or opens the file. Collective.
+Status open_dataset(const FileRequest& request, const std::string& path, MPI_Info hints,
+                    int& dataset) {
+  if (is_made(request)) {
+    return outcome("ncmpi_create", path,
+                   ncmpi_create(request.communicator, path.c_str(), NC_CLOBBER | NC_64BIT_DATA,
+                                hints, &dataset));
+  }
+  return outcome("ncmpi_open", path,
+                 ncmpi_open(request.communicator, path.c_str(),
+                            request.write ? NC_WRITE : NC_NOWRITE, hints, &dataset));
+}
+
 class PnetcdfFile final : public File {
  public:
   PnetcdfFile(const FileRequest& request, bool collective)
@@ -59,13 +74,9 @@ class PnetcdfFile final : public File {
   }
 
   Status open(const FileRequest& request, MPI_Info hints) {
-    const bool creates = request.create && !request.keep;
-    int code = creates ? ncmpi_create(request.communicator, path_.c_str(),
-                                      NC_CLOBBER | NC_64BIT_DATA, hints, &file_)
-                       : ncmpi_open(request.communicator, path_.c_str(),
-                                    request.write ? NC_WRITE : NC_NOWRITE, hints, &file_);
-    if (code != NC_NOERR) return outcome(creates ? "ncmpi_create" : "ncmpi_open", path_, code);
-    code = creates ? define(request) : ncmpi_inq_varid(file_, request.name, &variable_);
+    if (Status opened = open_dataset(request, path_, hints, file_); !opened) return opened;
+    const bool creates = is_made(request);
+    const int code = creates ? define(request) : ncmpi_inq_varid(file_, request.name, &variable_);
     if (code != NC_NOERR) return outcome("ncmpi_def_var", path_, code);
     if (!packed_) {
       auto types = TransferTypes::create(*request.part);
@@ -190,12 +201,9 @@ class PnetcdfArraysFile final : public File {
       : path_(request.path), rows_(*request.rows), variables_(rows_.size(), -1) {}
 
   Status open(const FileRequest& request, MPI_Info hints) {
-    const bool creates = request.create && !request.keep;
-    int code = creates ? ncmpi_create(request.communicator, path_.c_str(),
-                                      NC_CLOBBER | NC_64BIT_DATA, hints, &file_)
-                       : ncmpi_open(request.communicator, path_.c_str(),
-                                    request.write ? NC_WRITE : NC_NOWRITE, hints, &file_);
-    if (code != NC_NOERR) return outcome(creates ? "ncmpi_create" : "ncmpi_open", path_, code);
+    if (Status opened = open_dataset(request, path_, hints, file_); !opened) return opened;
+    const bool creates = is_made(request);
+    int code = NC_NOERR;
     for (std::size_t i = 0; i < rows_.size() && code == NC_NOERR; ++i) {
       code = creates ? define(i) : ncmpi_inq_varid(file_, rows_[i].name.c_str(), &variables_[i]);
     }
