@@ -273,7 +273,7 @@ class Message : public Side {
     auto kind = static_cast<std::int64_t>(map.extents.index());
     this->number(kind);
     if constexpr (!packs) {
-      // A grid of one element per chunk is a placeholder.
+      // What the message says of the chunks replaces this grid.
       const auto grid = [&] {
         return checked(
             array::ChunkGrid::create(map.shape, array::Indices(map.shape.dimensions(), 1)));

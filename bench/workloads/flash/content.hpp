@@ -44,7 +44,7 @@ struct FileArray {
   std::int64_t variable = 0;  // its number, from 1 on
 };
 
-// Whose part of the files is described, and of which format they are.
+// The rank whose part of the files is described, and the format of the files.
 struct Owner {
   std::int64_t rank = 0;
   BlockShare share = {};

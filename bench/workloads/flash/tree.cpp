@@ -40,7 +40,7 @@ Tree::Tree(std::int64_t blocks)
     }
     const std::int32_t leaf = -leaves.top().second;
     leaves.pop();
-    // It may have been refined for the sake of a neighbour.
+    // A neighbour's refinement may have refined this block already.
     if (nodes_[static_cast<std::size_t>(leaf)].first_child < 0) left = refine(leaf, left);
   }
   number();
@@ -75,8 +75,8 @@ std::int64_t Tree::refine(std::int32_t leaf, std::int64_t budget) {
   return budget;
 }
 
-// Of a neighbour that does not exist on the block's own level, the parent does: neighbours differ
-// by at most one level.
+// Levels of neighbours differ by at most one. Therefore, where a neighbour does not exist on the
+// block's own level, the block that would be its parent exists.
 std::int32_t Tree::coarse_neighbour(const Node& node) const {
   constexpr int beside = 27;  // the block itself is one of them
   for (int number = 0; number < beside; ++number) {
