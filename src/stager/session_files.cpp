@@ -107,6 +107,7 @@ Status SessionFiles::execute(const Commit& job) {
   const bool is_durable = step.durability != storage::StepDurability::none;
   if (is_durable && !written_.empty()) {
     std::vector<std::string> paths;
+    paths.reserve(written_.size());
     for (const auto& [path, identity] : written_) paths.push_back(path);
     if (Status synced = files_.sync(paths); !synced.ok()) {
       // The system drops data that it could not store, so this is not repeated when there is space.
