@@ -72,8 +72,9 @@ class Commit {
     const std::string name = below(change.name);
     if (!replaces_) {
       if (Status kept = keep_document(name); !kept.ok()) return kept;
+      if (change.announced) std::get<DocumentBefore>(before_.back()).announced = change.text;
     }
-    return replace(name, change.text);
+    return change.announced ? rename(name, change.text) : replace(name, change.text);
   }
 
   Status apply(const SidecarReplacement& change) {
@@ -146,6 +147,8 @@ class Commit {
   struct DocumentBefore {
     std::string name;
     std::optional<std::string> text;  // nothing: there was no document
+    // The text of the announcement that the change has taken away.
+    std::optional<std::string> announced = std::nullopt;
   };
   using Before = std::variant<BytesBefore, LengthBefore, DocumentBefore, DurabilityPoint>;
 
@@ -178,7 +181,17 @@ class Commit {
     return file_->set_length(before.bytes);
   }
 
+  // As long as other documents have their new text, the announcement tells that they belong to a
+  // change that is not committed. It is therefore there again before the document has its old text.
   Status restore(const DocumentBefore& before) {
+    if (before.announced) {
+      const bool durable = durability_ != StepDurability::none;
+      Status announced = write_replacement(before.name, *before.announced);
+      if (announced.ok() && durable) announced = sync_path(replacement_path(before.name));
+      if (!announced.ok()) return announced;
+      return before.text ? replace_beside_announcement(before.name, *before.text, durable)
+                         : remove_file(before.name);
+    }
     return before.text ? replace(before.name, *before.text) : remove_file(before.name);
   }
 
@@ -207,6 +220,12 @@ class Commit {
     Status replaced = replace_file(name, std::move(text), durable);
     if (replaced.ok() && durable) folders_.insert(folder_of(name));
     return replaced;
+  }
+
+  Status rename(const std::string& name, const std::string& text) {
+    Status renamed = rename_announced(name, text);
+    if (renamed.ok() && durability_ != StepDurability::none) folders_.insert(folder_of(name));
+    return renamed;
   }
 
   Status open_file() {

@@ -36,6 +36,10 @@ struct HeaderWrite {
 struct DocumentReplacement {
   std::string name;  // relative to the file's path
   std::string text;
+  // The replacement lies beside the document, complete, while the change is being made, and tells
+  // readers and later runs which documents belong to it. The commit renames that file and never
+  // writes into it.
+  bool announced = false;
 
   friend bool operator==(const DocumentReplacement&, const DocumentReplacement&) = default;
 };

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "system/slices.hpp"
+#include "system/text_file.hpp"
 #include "system/uninterrupted.hpp"
 
 namespace weir::storage {
@@ -62,22 +63,8 @@ void take_permissions(const File& file, const std::string& path) {
   }
 }
 
-Result<File> begin_with(const std::string& path, std::string text) {
-  auto file = begin_replacement(path);
-  if (!file || text.empty()) return file;
-  const Slice slice{reinterpret_cast<std::byte*>(text.data()),
-                    static_cast<std::int64_t>(text.size())};
-  std::int64_t calls = 0;
-  const Status written = write_slices(file.value(), {&slice, 1}, 0, calls);
-  return written.ok() ? std::move(file) : written.error();
-}
-
-}  // namespace
-
-std::string replacement_path(const std::string& path) { return path + ".new"; }
-
-Result<File> begin_replacement(const std::string& path) {
-  const std::string place = replacement_path(path);
+// Makes `place`, an empty file that has the permissions of the file at `path`.
+Result<File> begin_at(const std::string& place, const std::string& path) {
   int descriptor = open_at(place, O_CREAT | O_EXCL);
   std::optional<File> file;
   if (descriptor < 0 && errno == EEXIST) {
@@ -95,6 +82,24 @@ Result<File> begin_replacement(const std::string& path) {
   return std::move(*file);
 }
 
+Result<File> write_at(const std::string& place, const std::string& path, std::string text) {
+  auto file = begin_at(place, path);
+  if (!file || text.empty()) return file;
+  const Slice slice{reinterpret_cast<std::byte*>(text.data()),
+                    static_cast<std::int64_t>(text.size())};
+  std::int64_t calls = 0;
+  const Status written = write_slices(file.value(), {&slice, 1}, 0, calls);
+  return written.ok() ? std::move(file) : written.error();
+}
+
+}  // namespace
+
+std::string replacement_path(const std::string& path) { return path + ".new"; }
+
+Result<File> begin_replacement(const std::string& path) {
+  return begin_at(replacement_path(path), path);
+}
+
 Status finish_replacement(File& file, const std::string& path, bool durable) {
   if (durable) {
     if (Status synced = file.sync(); !synced.ok()) return synced;
@@ -104,13 +109,32 @@ Status finish_replacement(File& file, const std::string& path, bool durable) {
 }
 
 Status write_replacement(const std::string& path, std::string text) {
-  auto file = begin_with(path, std::move(text));
+  auto file = write_at(replacement_path(path), path, std::move(text));
   return file ? file.value().close() : Status(file.error());
 }
 
 Status replace_file(const std::string& path, std::string text, bool durable) {
-  auto file = begin_with(path, std::move(text));
+  auto file = write_at(replacement_path(path), path, std::move(text));
   return file ? finish_replacement(file.value(), path, durable) : Status(file.error());
+}
+
+Status replace_beside_announcement(const std::string& path, std::string text, bool durable) {
+  auto file = write_at(path + ".renewed", path, std::move(text));
+  return file ? finish_replacement(file.value(), path, durable) : Status(file.error());
+}
+
+Status rename_announced(const std::string& path, const std::string& text) {
+  const std::string place = replacement_path(path);
+  const auto found = read_text_file(place, text.size());
+  if (!found) return found.error();
+  if (found.value() != text) {
+    return Error(ErrorCode::io,
+                 "another program has changed it while a step was being written; let only one "
+                 "program write to the file, and write the step again",
+                 place);
+  }
+  if (::rename(place.c_str(), path.c_str()) != 0) return system_failure("rename", path, -1, errno);
+  return {};
 }
 
 Status rename_replacement(File& file, const std::string& path) {

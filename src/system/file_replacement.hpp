@@ -26,6 +26,12 @@ Status finish_replacement(File& file, const std::string& path, bool durable);
 Status write_replacement(const std::string& path, std::string text);
 // Replaces PATH by a file with this text, as begin_replacement() and finish_replacement() do.
 Status replace_file(const std::string& path, std::string text, bool durable);
+// Replaces PATH in the same way, by a file that is written as PATH.renewed: PATH.new, which may
+// announce a change, stays as it is.
+Status replace_beside_announcement(const std::string& path, std::string text, bool durable);
+// Renames PATH.new, which has been written and made durable, to PATH. Fails if PATH.new has not
+// exactly this text.
+Status rename_announced(const std::string& path, const std::string& text);
 // Renames the replacement as finish_replacement() does, but leaves the file open: it is made
 // durable later, with others.
 Status rename_replacement(File& file, const std::string& path);

@@ -150,6 +150,7 @@ template <typename Visitor>
 void fields(Visitor& visit, DocumentReplacement& change) {
   visit(change.name);
   visit(change.text);
+  visit(change.announced);
 }
 template <typename Visitor>
 void fields(Visitor& visit, SidecarReplacement& change) {

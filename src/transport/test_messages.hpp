@@ -14,7 +14,7 @@ inline std::vector<Message> test_messages() {
   update.changes = {
       storage::HeaderWrite{
           .offset = 7, .bytes = {std::byte{1}, std::byte{2}}, .kept = {{0, 1}, {1, 1}}},
-      storage::DocumentReplacement{"zarr.json", "{}"},
+      storage::DocumentReplacement{"zarr.json", "{}", true},
       storage::SidecarReplacement{".json", "text"},
       storage::FileEnd{4096, true},
       storage::DurabilityPoint{},

@@ -55,7 +55,7 @@ Status write_zarr_text(const std::string& folder, const std::string& text) {
 }
 
 Status renew_zarr_text(const std::string& folder, const std::string& text) {
-  Status renewed = replace_file(folder + document_name, text, true);
+  Status renewed = replace_beside_announcement(folder + document_name, text, true);
   return renewed.ok() ? sync_folder(folder) : renewed;
 }
 

@@ -17,7 +17,8 @@ using ZarrDocuments = std::map<std::string, ZarrJson>;
 
 // Writes a document by replacement, so that readers see either the old or the new one.
 Status write_zarr_text(const std::string& folder, const std::string& text);
-// Writes a document as write_zarr_text() does, and makes it and its name durable.
+// Writes a document as write_zarr_text() does, and makes it and its name durable. An announcement
+// stays as it is, and none is made: a run that is killed here leaves the store as it was.
 Status renew_zarr_text(const std::string& folder, const std::string& text);
 // Return the text of a document, and of the root's document, which contains all others.
 [[nodiscard]] std::string zarr_text(const ZarrJson& document);

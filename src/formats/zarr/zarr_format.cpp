@@ -293,7 +293,7 @@ class ZarrFormat final : public Format {
     update.changes.emplace_back(DurabilityPoint{});
     std::string root = zarr_root_text(documents);
     if (Status told = announce_zarr_step(path, root); !told.ok()) return told.error();
-    update.changes.emplace_back(DocumentReplacement{"zarr.json", std::move(root)});
+    update.changes.emplace_back(DocumentReplacement{"zarr.json", std::move(root), true});
     return update;
   }
 
@@ -502,7 +502,7 @@ class ZarrFormat final : public Format {
     room.update.changes.emplace_back(DurabilityPoint{});
     std::string root = zarr_root_text(documents);
     if (Status told = announce_zarr_step(path, root); !told.ok()) return told.error();
-    room.update.changes.emplace_back(DocumentReplacement{"zarr.json", std::move(root)});
+    room.update.changes.emplace_back(DocumentReplacement{"zarr.json", std::move(root), true});
     return room;
   }
 

@@ -1,7 +1,11 @@
 #include "formats/zarr/zarr_format.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -262,6 +266,90 @@ TEST(ZarrFormat, TakesNoDocumentOfAStepThatIsNotCommitted) {
   // What another program adds to such an array is seen.
   change_own_document(path, "y", 4);
   EXPECT_EQ(steps(), std::pair(2L, 4L));
+}
+
+// What happens to the files of a folder from the construction on.
+class FolderEvents {
+ public:
+  explicit FolderEvents(const std::string& folder) {
+    EXPECT_GE(::inotify_add_watch(queue_, folder.c_str(),
+                                  IN_CREATE | IN_MODIFY | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO),
+              0);
+  }
+  ~FolderEvents() { ::close(queue_); }
+  FolderEvents(const FolderEvents&) = delete;
+  FolderEvents& operator=(const FolderEvents&) = delete;
+
+  // Such as "create zarr.json.new", in their order.
+  [[nodiscard]] std::vector<std::string> take() const {
+    alignas(inotify_event) std::array<char, 16384> bytes{};
+    const ssize_t count = ::read(queue_, bytes.data(), bytes.size());
+    std::vector<std::string> events;
+    for (ssize_t at = 0; at < count;) {
+      inotify_event event{};
+      std::memcpy(&event, bytes.data() + at, sizeof(event));
+      const char* const name = bytes.data() + at + sizeof(event);
+      const char* what = "delete ";
+      if ((event.mask & IN_CREATE) != 0) what = "create ";
+      if ((event.mask & IN_MODIFY) != 0) what = "modify ";
+      if ((event.mask & IN_MOVED_FROM) != 0) what = "move from ";
+      if ((event.mask & IN_MOVED_TO) != 0) what = "move to ";
+      events.push_back(what + std::string(event.len == 0 ? "" : name));
+      at += static_cast<ssize_t>(sizeof(event) + event.len);
+    }
+    return events;
+  }
+
+ private:
+  int queue_ = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+};
+
+// The announcement must be whole as long as it is there: a run that is killed while it is empty
+// would leave arrays' documents of a step that nothing tells to be uncommitted.
+TEST(ZarrFormat, ACommitRenamesTheAnnouncementAndDoesNotWriteIt) {
+  TestFolder folder;
+  const std::string path = folder.path("a.zarr");
+  ASSERT_TRUE(make_file(*zarr_format(), two_that_grow(), path).ok());
+  const auto room = zarr_format()->make_room(path, 3);
+  ASSERT_TRUE(room.ok()) << room.error().text();
+  const FolderEvents events(path);
+  ASSERT_TRUE(commit(path, room.value().update, StepDurability::step).ok());
+  EXPECT_EQ(events.take(),
+            (std::vector<std::string>{"move from zarr.json.new", "move to zarr.json"}));
+}
+
+// A run that is killed while it renews the copies of documents in the root's document leaves
+// nothing that looks like the announcement of a step: documents of another program would seem to
+// belong to that step, and the next run would remove its data.
+TEST(ZarrFormat, RenewsTheRootsDocumentBeforeItAnnouncesAStep) {
+  TestFolder folder;
+  const std::string path = folder.path("a.zarr");
+  ASSERT_TRUE(make_file(*zarr_format(), two_that_grow(), path).ok());
+  change_own_document(path, "x", 3);
+  change_own_document(path, "y", 3);
+  const FolderEvents events(path);
+  ASSERT_TRUE(zarr_format()->make_room(path, 4).ok());
+  std::vector<std::string> seen = events.take();
+  seen.erase(std::unique(seen.begin(), seen.end()), seen.end());
+  EXPECT_EQ(seen, (std::vector<std::string>{"create zarr.json.renewed", "modify zarr.json.renewed",
+                                            "move from zarr.json.renewed", "move to zarr.json",
+                                            "create zarr.json.new", "modify zarr.json.new"}));
+}
+
+TEST(ZarrFormat, RefusesToCommitAnAnnouncementThatAnotherProgramHasChanged) {
+  TestFolder folder;
+  const std::string path = folder.path("a.zarr");
+  ASSERT_TRUE(make_file(*zarr_format(), two_that_grow(), path).ok());
+  const auto room = zarr_format()->make_room(path, 3);
+  ASSERT_TRUE(room.ok()) << room.error().text();
+  write_text(path + "/zarr.json.new", "{}");
+  const Status refused = commit(path, room.value().update, StepDurability::none);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().text().find("zarr.json.new"), std::string::npos);
+  EXPECT_EQ(zarr_format()->open(path).value().steps(), 2);
+  // It is taken back, and announced as before, so it can be repeated.
+  ASSERT_TRUE(commit(path, room.value().update, StepDurability::none).ok());
+  EXPECT_EQ(zarr_format()->open(path).value().steps(), 3);
 }
 
 TEST(ZarrFormat, RefusesAnArrayWhoseOwnDocumentIsDamaged) {
