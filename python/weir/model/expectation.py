@@ -34,7 +34,7 @@ from weir.model.overlap import (
 )
 from weir.model.path_time import stages_of
 from weir.model.stage import Case, StageTime, stage_time
-from weir.model.units import STORAGE_KINDS
+from weir.model.units import OUTSIDE_HOST
 from weir.results.expectations import (
     Direction,
     Expectation,
@@ -254,7 +254,7 @@ class _Expected:
             function=phase.function,
             operations=phase.operations_per_rank,
             exposed=phase.exposed_operations_per_rank,
-            component="storage" if slowest.stage.kind in STORAGE_KINDS else "memory",
+            component="storage" if slowest.stage.kind in OUTSIDE_HOST else "memory",
             transfer_seconds=slowest.seconds / phase.operations_per_rank,
             compute_seconds=self._compute_seconds(planned),
             posting_seconds=call.value if call else 0.0,

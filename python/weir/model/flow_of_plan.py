@@ -2,7 +2,9 @@
 
     write   durable     a durable sync is inside the timing (sync: fsync, fdatasync)
     write   cached      sync is none: storage comes later
-    read    dropped     pages were dropped, or the files do not fit the memory
+    write   durable     the platform has no page cache
+    read    dropped     pages were dropped, or the files do not fit the memory, or the platform has
+                        no page cache
     read    cached      pages are still resident
     both    direct      O_DIRECT
 
@@ -25,6 +27,7 @@ from weir.results.quantities import size_text
 from weir.results.schema import Parameter, Plan, PlannedPhase
 
 DURABLE_SYNCS = ("fsync", "fdatasync")
+ALL_TARGETS = 2**31
 COLLECTIVE_APIS = ("mpiio", "mpi", "hdf5", "pnetcdf")
 
 
@@ -80,6 +83,8 @@ def planned_flow(
         durable_operations=_durable_operations(phase, parameters),
         footprint_bytes=max(plan.disk_bytes_total, phase.bytes_total),
         whole_files=plan.files >= plan.ranks,
+        files=plan.files,
+        units_per_file=_stripe_count(parameters),
         in_flight=_in_flight(parameters),
         network_fraction=1 - 1 / len(hosts) if collective else 0.0,
     )
@@ -147,6 +152,8 @@ def _route(
         return "direct", "O_DIRECT: no page cache"
     if direction == "write":
         sync = setting(parameters, "sync", "fsync")
+        if sync not in DURABLE_SYNCS and not _has_cache(platform, direction):
+            return "durable", "the platform has no page cache"
         if sync not in DURABLE_SYNCS:
             return "cached", f"sync is {sync}: nothing waits for storage"
         once = _durable_operations(plan.phases[0], parameters) is not None
@@ -159,6 +166,8 @@ def _read_route(
 ) -> tuple[Route, str]:
     if flag(parameters, "drop_cache", default=True):
         return "dropped", "pages are dropped before reading"
+    if not _has_cache(platform, "read"):
+        return "dropped", "the platform has no page cache"
     available = platform.memory_available_bytes
     size = size_text(plan.disk_bytes_total)
     if available is not None and plan.disk_bytes_total > available:
@@ -176,6 +185,26 @@ def _read_route(
         )
     fits = "fit the free memory" if available is not None else "are assumed to fit the memory"
     return "cached", f"pages are not dropped and the files ({size}) {fits}"
+
+
+def _has_cache(platform: Platform, direction: Direction) -> bool:
+    """Returns whether there is a page cache; where only storage is described there is none."""
+    routes = {
+        route
+        for stage in platform.stages
+        if stage.direction in (None, direction)
+        for route in stage.routes
+    }
+    through_storage = "durable" if direction == "write" else "dropped"
+    return "cached" in routes or through_storage not in routes
+
+
+def _stripe_count(parameters: Mapping[str, Parameter]) -> int | None:
+    """Returns the targets over which the run stripes a file; None if the file system decides."""
+    text = setting(parameters, "stripe_count", "")
+    if text == "all":
+        return ALL_TARGETS
+    return int(text) if text.isdigit() and int(text) > 0 else None
 
 
 def _durable_operations(phase: PlannedPhase, parameters: Mapping[str, Parameter]) -> float | None:

@@ -14,7 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Sharing = Literal["linear", "saturating"]
+Sharing = Literal["linear", "saturating", "contended"]
 Values = NDArray[np.float64]
 
 
@@ -70,6 +70,8 @@ def shared_rate(
 
     ``saturating``: min(users · one_user, rate); without ``one_user`` a single user draws all of it.
     ``linear``: users · one_user without a limit, where ``one_user`` is by default the rate.
+    ``contended``: users · one_user / (1 + (users - 1) · one_user / rate), which is one_user for one
+    user, grows less than linearly, and tends to the rate.
     """
     users = np.asarray(users, dtype=float)
     full = np.asarray(rate, dtype=float)
@@ -77,6 +79,10 @@ def shared_rate(
         one = full if one_user is None else np.asarray(one_user, dtype=float)
         linear: Values = np.multiply(users, one)
         return linear
+    if sharing == "contended" and one_user is not None:
+        one = np.asarray(one_user, dtype=float)
+        contended: Values = users * one / (1 + (users - 1) * one * seconds_per_byte(full))
+        return contended
     if one_user is None:
         return np.broadcast_to(full, np.broadcast_shapes(users.shape, full.shape)).copy()
     drawn: Values = np.minimum(users * np.asarray(one_user, dtype=float), full)

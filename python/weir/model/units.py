@@ -2,12 +2,18 @@
 
     rank                    one unit per rank
     node, node link         one unit per host, used by the host's ranks
+    I/O node                one unit per group of hosts, used by the group's ranks
+    fabric                  one unit, used by all hosts (or by the I/O nodes in front of them)
     target                  by name, where the stage names its units and the flow its directories
     everything else         ``units`` units: distributed evenly, or whole files round-robin
 
 Bytes of striped files are distributed evenly: each of the min(ranks, units) units in use gets the
 same amount. Whole files are distributed round-robin, so a unit can have one file more than others
 and then finishes last: with 21 files on 20 servers, one server has two.
+
+A stage whose files are striped over ``units_per_file`` of its units is used as far as the flow has
+files: a single file on 4 of 80 targets uses 4 of them, whatever the number of ranks. If the stripe
+count is 1, whole files are distributed as above.
 """
 
 from __future__ import annotations
@@ -20,6 +26,9 @@ from weir.results.platform import PlatformStage, StageKind, Unit
 
 STORAGE_KINDS: tuple[StageKind, ...] = ("server", "device link", "target", "device cache")
 """Kinds of stages behind the file system; they count durable operations instead of calls."""
+
+OUTSIDE_HOST: tuple[StageKind, ...] = ("I/O node", "fabric", *STORAGE_KINDS)
+"""Kinds of stages that a transfer passes after it has left the memory of its host."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +60,8 @@ def loads_of(stage: PlatformStage, flow: Flow) -> list[Load]:
         return [_load(stage, flow, None, None, 1.0, 1 / flow.ranks)]
     if stage.kind in ("node", "node link"):
         return _loads_of_hosts(stage, flow)
+    if stage.kind in ("I/O node", "fabric"):
+        return _loads_of_groups(stage, flow)
     if stage.kind == "target" and stage.different_units and flow.ranks_by_target:
         return _loads_of_targets(stage, flow)
     return _loads_distributed(stage, flow)
@@ -62,6 +73,21 @@ def _loads_of_hosts(stage: PlatformStage, flow: Flow) -> list[Load]:
         _load(stage, flow, named.get(host), host, ranks, ranks / flow.ranks)
         for host, ranks in flow.ranks_by_host.items()
         if ranks > 0
+    ]
+
+
+def _loads_of_groups(stage: PlatformStage, flow: Flow) -> list[Load]:
+    """Returns the loads of I/O nodes, one for each number of ranks that a group has, or a fabric's.
+
+    A group with fewer hosts than the others has a whole I/O node, too.
+    """
+    nodes = stage.nodes_per_unit or 1
+    hosts = [ranks for ranks in flow.ranks_by_host.values() if ranks > 0]
+    groups = [sum(hosts[first : first + nodes]) for first in range(0, len(hosts), nodes)]
+    if stage.kind == "fabric":
+        return [_load(stage, flow, None, None, len(groups), 1.0)]
+    return [
+        _load(stage, flow, None, None, ranks, ranks / flow.ranks) for ranks in sorted(set(groups))
     ]
 
 
@@ -95,7 +121,10 @@ def _loads_distributed(stage: PlatformStage, flow: Flow) -> list[Load]:
     different = stage.different_units
     count = len(different) or stage.units
     used = min(count, flow.ranks)
-    if flow.whole_files:
+    striped = _striped_over(stage, flow)
+    if striped is not None:
+        used, users = min(count, striped), []
+    elif flow.whole_files:
         more = flow.ranks % used
         users = [flow.ranks // used + (1 if place < more else 0) for place in range(used)]
     else:
@@ -107,6 +136,14 @@ def _loads_distributed(stage: PlatformStage, flow: Flow) -> list[Load]:
     if users:
         return [_load(stage, flow, None, None, n, n / flow.ranks) for n in sorted(set(users))]
     return [_load(stage, flow, None, None, flow.ranks / used, 1 / used)]
+
+
+def _striped_over(stage: PlatformStage, flow: Flow) -> int | None:
+    """Returns the number of stripes of all files, or None if files are not striped."""
+    if stage.units_per_file is None or flow.files is None:
+        return None
+    per_file = flow.units_per_file or stage.units_per_file
+    return None if per_file == 1 and flow.whole_files else per_file * flow.files
 
 
 def _load(

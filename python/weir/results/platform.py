@@ -7,17 +7,32 @@ are seconds.
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections import Counter
+from typing import Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from weir.results.expectations import Direction
 from weir.results.metadata_rates import MetadataRates
 from weir.results.probe import Target
 from weir.results.record import Count, NonNegative, Quantity, Record
 
-StageKind = Literal["rank", "node", "node link", "server", "device link", "target", "device cache"]
+StageKind = Literal[
+    "rank",
+    "node",
+    "node link",
+    "I/O node",
+    "fabric",
+    "server",
+    "device link",
+    "target",
+    "device cache",
+]
 """Place of a stage on the byte's path, in the order from the application to the device."""
+
+Origin = Literal["data sheet", "probe", "fit", "paper"]
+"""Where an edge's rate is from: ``data sheet`` is what a maker states, ``probe`` was measured by
+Weir, ``fit`` was derived by Weir from results, ``paper`` was published by others."""
 
 Route = Literal["memory", "cached", "durable", "dropped", "direct", "network"]
 """Transfers that pass a stage: ``cached`` ends in (or comes from) the page cache, ``durable`` are
@@ -67,10 +82,26 @@ class PlatformStage(Record):
         ge=1,
         description="number of parallel units; for the kinds rank and node: per rank or per host",
     )
+    nodes_per_unit: int | None = Field(
+        default=None,
+        ge=1,
+        description=(
+            "number of nodes that share an I/O node, so that a job uses more units the more nodes "
+            "it has; for a fabric: its users are I/O nodes of so many nodes each"
+        ),
+    )
+    units_per_file: int | None = Field(
+        default=None,
+        ge=1,
+        description="units over which a file is striped unless a run says otherwise; none: all",
+    )
     rate_bytes_per_second: Quantity = Field(description="rate of one unit with all its users")
     one_user_bytes_per_second: Quantity | None = Field(
         default=None,
-        description="rate of a unit with one rank alone; none: the full rate of the unit",
+        description=(
+            "rate of a unit with one rank alone (for a fabric: one node or I/O node); none: the "
+            "full rate of the unit"
+        ),
     )
     fixed_seconds: Quantity = Field(
         default=Quantity(value=0, low=0, high=0),
@@ -83,7 +114,7 @@ class PlatformStage(Record):
             "over its operations per second"
         ),
     )
-    sharing: Literal["linear", "saturating"] = "saturating"
+    sharing: Literal["linear", "saturating", "contended"] = "saturating"
     cache: Cache | None = Field(
         default=None, description="rates by number of bytes that the whole flow touches"
     )
@@ -102,6 +133,83 @@ class PlatformStage(Record):
     )
     how: str = Field(default="", description="source of the figures")
     interval_how: str = Field(default="", description="how low and high were derived")
+
+    @model_validator(mode="after")
+    def _suits_its_kind(self) -> Self:
+        if self.kind == "I/O node" and self.nodes_per_unit is None:
+            raise ValueError("an I/O node serves a group of nodes: give nodes_per_unit")
+        if self.nodes_per_unit is not None and self.kind not in ("I/O node", "fabric"):
+            raise ValueError(
+                f"nodes_per_unit is for the kinds I/O node and fabric, not for {self.kind}: "
+                "leave it out"
+            )
+        if self.kind == "fabric" and (self.one_user_bytes_per_second is None or self.units != 1):
+            raise ValueError(
+                "a fabric is one unit that all nodes share: give units = 1 and "
+                "one_user_bytes_per_second, the rate of one node"
+            )
+        if self.kind == "fabric" and self.sharing == "linear":
+            raise ValueError(
+                "a fabric carries less than its nodes together: give sharing saturating (a "
+                "switch) or contended (a torus)"
+            )
+        if self.sharing == "contended" and self.one_user_bytes_per_second is None:
+            raise ValueError("contended sharing starts at one user: give one_user_bytes_per_second")
+        return self
+
+
+class Edge(Record):
+    """A connection of two parts of the machine, with its rate and where that is from.
+
+    The rate stands once. If stages of the path model are about this connection, the edge names
+    them, and their units, rates and sources are the edge's; otherwise it has its own.
+    """
+
+    from_: str = Field(alias="from", description="part that is nearer to the application")
+    to: str
+    stages: list[str] = Field(default_factory=list, description="stages with the edge's rate")
+    units: int | None = Field(default=None, ge=1, description="connections in parallel")
+    rate_bytes_per_second: Quantity | None = Field(
+        default=None, description="of one connection; none: not known"
+    )
+    peak_bytes_per_second: NonNegative | None = Field(
+        default=None,
+        description="of one connection at most, by its maker, if stages have what is sustained",
+    )
+    origin: Origin = Field(description="where the rate is from; without a rate: the connection")
+    source: str = Field(default="", description="document and place; of stages: their `how`")
+
+    @property
+    def name(self) -> str:
+        return f"{self.from_} -> {self.to}"
+
+    @model_validator(mode="after")
+    def _has_one_rate(self) -> Self:
+        if self.stages and (self.units is not None or self.rate_bytes_per_second is not None):
+            raise ValueError(
+                f"edge {self.name} has the units and the rate of its stages: leave out units and "
+                "rate_bytes_per_second, or stages"
+            )
+        if not self.stages and not self.source:
+            raise ValueError(f"edge {self.name} does not say where it is from: give source")
+        return self
+
+
+class Machine(Record):
+    """Facts about the whole machine for tables of several, where edges do not have them."""
+
+    file_system: str = ""
+    processor: str = ""
+    interconnect: str = Field(default="", description="between compute nodes and I/O")
+    clients_per_server: NonNegative | None = Field(
+        default=None,
+        description="as published; none: hosts over I/O nodes or servers",
+    )
+    capacity_bytes: Count | None = Field(default=None, description="of the file system")
+    source: str = Field(default="", description="documents of the whole description")
+    remarks: list[str] = Field(
+        default_factory=list, description="what a reader of the figures should know"
+    )
 
 
 class Fit(Record):
@@ -142,6 +250,10 @@ class Platform(Record):
     )
     memory_available_bytes: Count | None = None
     stages: list[PlatformStage]
+    machine: Machine | None = None
+    edges: list[Edge] = Field(
+        default_factory=list, description="wiring, from the nodes to the devices"
+    )
     latencies_seconds: dict[str, Quantity] = Field(
         default_factory=dict,
         description=(
@@ -155,3 +267,24 @@ class Platform(Record):
     )
     busy_work_operations_per_second: Quantity | None = None
     fits: list[Fit] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _is_connected(self) -> Self:
+        named = Counter(stage.name for stage in self.stages)
+        for place, stage in enumerate(self.stages):
+            reach = stage.units * (stage.nodes_per_unit or 0)
+            if stage.kind == "I/O node" and reach < self.hosts:
+                raise ValueError(
+                    f"stages[{place}]: {stage.units} I/O nodes of {stage.nodes_per_unit} nodes "
+                    f"each serve {reach} hosts, but the machine has {self.hosts}: give more units "
+                    "or nodes_per_unit"
+                )
+        for place, edge in enumerate(self.edges):
+            for name in edge.stages:
+                if named[name] != 1:
+                    found = "there is none" if not named[name] else "several have that name"
+                    raise ValueError(
+                        f"edges[{place}]: edge {edge.name} names stage {name}, but {found}: give "
+                        f"one of {', '.join(sorted(named))}"
+                    )
+        return self
