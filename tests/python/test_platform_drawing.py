@@ -171,7 +171,7 @@ def test_a_description_is_found_by_file_name_or_alone(
     keep_older(path)
     write_platform(path, platform())
     assert find_description(None) == path
-    with pytest.raises(ResultError, match="there are box"):
+    with pytest.raises(ResultError, match="platforms/ has box, and weir describes bassi"):
         find_description("other")
 
 

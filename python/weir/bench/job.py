@@ -27,11 +27,11 @@ from weir.bench.cleanup import finish_broken_job
 from weir.bench.errors import FAILED, INTERRUPTED, USAGE, BenchError
 from weir.bench.launcher import Launcher
 from weir.bench.messages import Progress, StandardError
-from weir.bench.platforms import FOLDER, known_platforms
 from weir.bench.process import Ending, run_child
 from weir.bench.program import PlannedJob
 from weir.model.calibration_platform import platform_of_calibration
 from weir.model.expectation import expect
+from weir.platform.files import FOLDER, known_here
 from weir.results.calibration import Calibration
 from weir.results.errors import ResultError
 from weir.results.expectations import Expectation
@@ -123,7 +123,7 @@ def acts_on_names(planned: PlannedJob) -> bool:
 def why_nothing(planned: PlannedJob) -> str:
     """Returns why a job that moves no bytes has no expectation."""
     if acts_on_names(planned):
-        known = known_platforms()
+        known = known_here()
         here = f"; {FOLDER}/ has {', '.join(known)}" if known else ""
         return (
             "rates of operations on names come only from --platform: weir platform probe "

@@ -12,8 +12,9 @@ from collections.abc import Iterator, Mapping
 
 from weir.bench.errors import BenchError
 from weir.bench.job import expectations
-from weir.bench.platforms import find_platform, known_platforms, places_of
+from weir.bench.platforms import find_platform, places_of
 from weir.bench.program import PlannedJob
+from weir.platform.files import known_here
 from weir.results.expectations import Expectation, ExpectedRate
 from weir.results.quantities import range_text, rate_text
 from weir.results.record import Quantity
@@ -21,7 +22,7 @@ from weir.results.record import Quantity
 
 def contradictions(planned: PlannedJob, calibrated: Mapping[str, Expectation]) -> Iterator[str]:
     """Yields a line for each description and direction with a different expected interval."""
-    for name in known_platforms():
+    for name in known_here():
         try:
             described = find_platform(name)
             made = expectations(planned, described, places_of(described, planned))

@@ -1,8 +1,7 @@
 """Finds the platform description for judging a run, and checks that it is about that run's path.
 
-``--platform`` takes a file or a name; ``NAME`` is ``platforms/NAME.toml`` below the current
-directory. A description that was measured elsewhere is refused, because its expectations would be
-about another path.
+A description that was measured elsewhere is refused, because its expectations would be about
+another path.
 """
 
 from __future__ import annotations
@@ -13,38 +12,20 @@ from pathlib import Path
 
 from weir.bench.errors import USAGE, BenchError
 from weir.bench.program import PlannedJob
+from weir.platform.files import find_description
 from weir.results.errors import ResultError
 from weir.results.metadata_rates import rates_in
 from weir.results.platform import Platform
 from weir.results.platform_file import load_platform
 from weir.results.probe import Target
 
-FOLDER = Path("platforms")
-
 
 def find_platform(named: str) -> Platform:
     """Returns the description of that file or name; a mistake is a usage error of one line."""
-    path = Path(named)
-    if path.suffix != ".toml" and not path.is_file():
-        path = FOLDER / f"{named}.toml"
-    if not path.is_file():
-        known = known_platforms()
-        there = (
-            f"there is {', '.join(known)}" if known else (f"{FOLDER}/ has no platform description")
-        )
-        raise BenchError(
-            f"--platform {named}: {path} does not exist, {there}; weir platform probe makes one",
-            USAGE,
-        )
     try:
-        return load_platform(path)
+        return load_platform(find_description(named))
     except ResultError as error:
         raise BenchError(f"--platform {named}: {error}", USAGE) from None
-
-
-def known_platforms() -> list[str]:
-    """Returns the names that ``--platform`` accepts here."""
-    return sorted(file.stem for file in FOLDER.glob("*.toml"))
 
 
 def places_of(platform: Platform, planned: PlannedJob) -> dict[str, str]:

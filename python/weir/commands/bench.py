@@ -60,7 +60,8 @@ Options of weir:
                        for example "srun -n 4096" (WEIR_LAUNCHER)
   --platform FILE|NAME take the expectation from this description of the machine, as weir
                        platform probe writes it, instead of a calibration; NAME is
-                       platforms/NAME.toml (WEIR_PLATFORM)
+                       platforms/NAME.toml, or a machine of weir platform show --shipped
+                       (WEIR_PLATFORM)
   --output {output}
 {more}  -h, --help           print this text; after a WORKLOAD also the options of the workload
 """

@@ -24,6 +24,7 @@ from weir.platform.files import (
     find_description,
     keep_older,
     probe_path,
+    shipped,
 )
 from weir.results.platform_file import load_platform, write_platform
 from weir.results.probe import Probe
@@ -137,11 +138,11 @@ def _finish(console: Console, probe: Probe, fresh: Path, target: Path, name: str
 
 @platform_app.command("show")
 def show_command(
-    platform: Annotated[
-        str | None,
+    platforms: Annotated[
+        list[str] | None,
         typer.Argument(
-            metavar="[FILE|NAME]",
-            help="Description file, or its name in platforms/.",
+            metavar="[FILE|NAME]...",
+            help="Description file, its name in platforms/, or a shipped machine.",
             show_default=False,
         ),
     ] = None,
@@ -149,19 +150,31 @@ def show_command(
         Path | None,
         typer.Option("--picture", metavar="FILE", help="Also draw it into FILE.svg or FILE.html."),
     ] = None,
+    known: Annotated[
+        bool, typer.Option("--shipped", help="Show all machines that are described with weir.")
+    ] = False,
 ) -> None:
-    """Draw a platform: stages in a byte's order, limits, costs, topology, errors of the fits."""
-    from weir.platform.drawing import draw_platform  # noqa: PLC0415
+    """Draw a platform: stages in a byte's order, limits, costs, wiring, topology, errors of fits.
 
+    Several platforms are compared in a table.
+    """
+    from weir.platform.drawing import draw_machines, draw_platform  # noqa: PLC0415
+
+    named: list[str | None] = [*(platforms or []), *(shipped() if known else [])]
     if picture is not None and picture.suffix not in PICTURES:
         raise BenchError(f"--picture {picture}: give a file that ends in .svg or .html", USAGE)
-    description = load_platform(find_description(platform))
+    if picture is not None and len(named) > 1:
+        raise BenchError("--picture draws one platform: give a single FILE or NAME with it", USAGE)
+    described = [load_platform(find_description(name)) for name in named or [None]]
     console = output_console()
-    draw_platform(console, description)
+    if len(described) > 1:
+        draw_machines(console, described)
+        return
+    draw_platform(console, described[0])
     if picture is not None:
         from weir.platform.picture import write_picture  # noqa: PLC0415
 
-        write_picture(picture, description)
+        write_picture(picture, described[0])
         console.print(f"Picture: {picture}", highlight=False, markup=False, soft_wrap=True)
 
 

@@ -1,4 +1,8 @@
-"""Draws a platform description at the terminal: stages with bars, limits, costs, topology, fits."""
+"""Draws platform descriptions at the terminal.
+
+One is drawn with its stages as bars, limits, costs, wiring, topology and fits; several are rows of
+a table.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,9 @@ from rich.tree import Tree
 
 from weir.bench.tables import plain_table
 from weir.platform.summary import Row, device_texts, fit_of, limits, rows
+from weir.platform.table import HEAD, NOTE, machine_row
 from weir.platform.topology import Branch, topology_tree
+from weir.platform.wiring import io_group_texts, sources, wiring_tree
 from weir.results.platform import Platform
 from weir.results.quantities import percent_text, rate_text, seconds_text, significant, size_text
 from weir.results.record import Quantity
@@ -35,9 +41,32 @@ def draw_platform(console: Console, platform: Platform) -> None:
     draw_limits(console, platform)
     draw_costs(console, platform)
     draw_metadata(console, platform)
+    draw_wiring(console, platform)
     console.print()
     console.print(_rich_tree(topology_tree(platform)))
     draw_doubts(console, platform)
+
+
+def draw_machines(console: Console, platforms: Sequence[Platform]) -> None:
+    """Draws a table with a row for each machine."""
+    table = plain_table(*HEAD)
+    for platform in platforms:
+        table.add_row(*(escape(cell) for cell in machine_row(platform).cells()))
+    console.print(table)
+    console.print()
+    console.print(NOTE, highlight=False)
+
+
+def draw_wiring(console: Console, platform: Platform) -> None:
+    """Draws the edges as a tree with their rates and origins, then groups of nodes and sources."""
+    tree = wiring_tree(platform)
+    if tree is not None:
+        console.print()
+        console.print(_rich_tree(tree), highlight=False)
+    for text in io_group_texts(platform):
+        console.print(text, highlight=False, markup=False)
+    for text in sources(platform):
+        console.print(f"  {text}", style="dim", highlight=False, markup=False)
 
 
 def draw_stages(console: Console, platform: Platform) -> None:

@@ -3,6 +3,9 @@
 platforms/HOST.toml          the description
 platforms/HOST.probe.json    the samples that it was fitted to
 platforms/HOST.1.toml ...    earlier descriptions, the latest first
+
+Descriptions of machines that papers were written about are installed with this package, in
+``machines/``. They are found by name after those below ``platforms/``.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from weir.results.errors import ResultError
 FOLDER = Path("platforms")
 SUFFIX = ".toml"
 KEPT = 9
+SHIPPED = Path(__file__).parent / "machines"
 
 
 def default_path(host: str) -> Path:
@@ -57,30 +61,51 @@ def keep_older(path: Path) -> Path | None:
 
 
 def find_description(given: str | None) -> Path:
-    """Returns the description that `given` names: a file, or a name below ``platforms/``.
+    """Returns the description that `given` names.
 
-    Without `given` it is the only description below ``platforms/``. Raises ResultError if there is
-    no such description, or, without `given`, more than one.
+    It is a file, a name below ``platforms/``, or a shipped machine. Without `given` it is the only
+    description below ``platforms/``. Raises ResultError if there is no such description, or,
+    without `given`, more than one.
     """
     if given is not None:
-        for candidate in (Path(given), FOLDER / given, FOLDER / f"{given}{SUFFIX}"):
+        for candidate in _candidates(given):
             if candidate.is_file():
                 return candidate
-        raise ResultError(f"{given} is neither a file nor a platform in {FOLDER}/{_known()}")
-    found = sorted(FOLDER.glob(f"*{SUFFIX}"))
-    newest = [one for one in found if not re.fullmatch(r".*\.\d+", one.stem)]
+        raise ResultError(
+            f"{given} is neither a file nor a platform: {FOLDER}/ has {_listed(known_here())}, and "
+            f"weir describes {_listed(shipped())}; weir platform probe describes this machine"
+        )
+    newest = known_here()
     if len(newest) == 1:
-        return newest[0]
+        return FOLDER / f"{newest[0]}{SUFFIX}"
     if not newest:
         raise ResultError(
-            f"no platform is in {FOLDER}/: create one with weir platform probe, or give a file"
+            f"no platform is in {FOLDER}/: create one with weir platform probe, or give a file or "
+            f"one of {_listed(shipped())}"
         )
-    raise ResultError(f"give a platform{_known()}")
+    raise ResultError(f"give a platform: {FOLDER}/ has {_listed(newest)}")
 
 
-def _known() -> str:
-    names = sorted(one.stem for one in FOLDER.glob(f"*{SUFFIX}"))
-    return f"; there are {', '.join(names)}" if names else ""
+def known_here() -> list[str]:
+    """Returns the names of the descriptions below ``platforms/``, without older ones."""
+    names = (file.stem for file in FOLDER.glob(f"*{SUFFIX}"))
+    return sorted(name for name in names if not re.fullmatch(r".*\.\d+", name))
+
+
+def shipped() -> list[str]:
+    """Returns the names of the machines whose descriptions are installed with this package."""
+    return sorted(file.stem for file in SHIPPED.glob(f"*{SUFFIX}"))
+
+
+def _candidates(given: str) -> list[Path]:
+    named = Path(given)
+    below = [FOLDER / named, FOLDER / f"{given}{SUFFIX}"]
+    is_name = named.name == given
+    return [named, *below, *([SHIPPED / f"{given.lower()}{SUFFIX}"] if is_name else [])]
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names) or "none"
 
 
 def _numbered(path: Path, number: int) -> Path:

@@ -15,6 +15,7 @@ from pathlib import Path
 from weir.platform.drawing import interval_text
 from weir.platform.summary import Row, device_texts, fit_of, limits, rows
 from weir.platform.topology import Branch, topology_tree
+from weir.platform.wiring import io_group_texts, sources, wiring_tree
 from weir.report.markup import Markup, element, join
 from weir.results.folder import write_atomically
 from weir.results.metadata_rates import MetadataRates
@@ -39,6 +40,8 @@ COLOURS = {
     "rank": "#2a6f97",
     "node": "#2a6f97",
     "node link": "#8e5aa8",
+    "I/O node": "#8e5aa8",
+    "fabric": "#8e5aa8",
     "server": "#b5651d",
     "device link": "#b5651d",
     "target": "#c98a1b",
@@ -48,6 +51,8 @@ PLACES = {
     "rank": "In a rank",
     "node": "In a host's memory",
     "node link": "Between hosts",
+    "I/O node": "Through I/O nodes",
+    "fabric": "In the network of all",
     "server": "In a server",
     "device link": "On the way to the device",
     "target": "On the targets",
@@ -218,6 +223,10 @@ def _texts(platform: Platform) -> list[tuple[str, list[str]]]:
     if costs:
         made.append(("What one operation costs", [", ".join(costs)]))
     made += [("Operations on names, per second", _metadata(target)) for target in platform.metadata]
+    wiring = wiring_tree(platform)
+    if wiring is not None:
+        lines = _flat(wiring, 0) + io_group_texts(platform) + sources(platform)
+        made.append((wiring.text.capitalize(), lines))
     made.append(("What is where", _flat(topology_tree(platform), 0)))
     return made
 

@@ -123,13 +123,15 @@ def rate_at(platform: Platform, stage: PlatformStage, size: int) -> float:
     (``weir.model``) uses everything that it knows.
     """
     ranks = platform.hosts * platform.ranks_per_host
+    turn = stage.turn_seconds.value if stage.turn_seconds else 0.0
+    in_turn = turn * ranks / (len(stage.different_units) or units(platform, stage))
     if stage.different_units:
         total = sum(one.rate_bytes_per_second.value for one in stage.different_units)
     else:
         total = stage.rate_bytes_per_second.value * units(platform, stage)
     if total <= 0:
         return math.inf
-    return size * ranks / (size * ranks / total + stage.fixed_seconds.value)
+    return size * ranks / (size * ranks / total + stage.fixed_seconds.value + in_turn)
 
 
 def device_texts(target: MetadataRates) -> list[str]:

@@ -23,6 +23,10 @@ def topology_tree(platform: Platform) -> Branch:
     tree = Branch(
         f"{platform.name}: {platform.hosts} {hosts}, {platform.ranks_per_host} ranks each"
     )
+    if platform.machine is not None:
+        if platform.machine.source:
+            tree.children.append(Branch(f"described from {platform.machine.source}"))
+        tree.children += [Branch(f"note: {text}") for text in platform.machine.remarks]
     by_host = platform.topology.get("ranks_by_host")
     if isinstance(by_host, dict) and len(by_host) > 1:
         shown = [f"{host} ({ranks})" for host, ranks in list(by_host.items())[:8]]
