@@ -83,7 +83,8 @@ def describe_validation(error: ValidationError) -> str:
     for step in first["loc"]:
         place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else step
     more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-    return f"{place + ': ' if place else ''}{first['msg']}{more}"
+    said = first["msg"].removeprefix("Value error, ")
+    return f"{place + ': ' if place else ''}{said}{more}"
 
 
 def write_run(folder: Path, run: Run) -> Path:
