@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 from rich.console import Console
 
 from cli_with_doubles import Cli
@@ -20,7 +21,7 @@ from weir.platform.files import find_description, shipped
 from weir.platform.picture import write_picture
 from weir.platform.table import machine_row
 from weir.results.errors import ResultError
-from weir.results.platform import Edge, Machine, Platform
+from weir.results.platform import MOST_EDGES, Edge, Machine, Platform
 from weir.results.platform_file import load_platform, write_platform
 
 REFERENCE = Path(__file__).parents[1] / "reference"
@@ -149,6 +150,16 @@ def test_a_ring_of_edges_is_drawn_once() -> None:
     ]
     text = drawn(make_platform([make_stage()], edges=ring))
     assert text.count("rate not known") == 3
+
+
+def test_the_longest_chain_of_edges_can_be_drawn_and_a_longer_one_is_refused() -> None:
+    def chain(length: int) -> Platform:
+        wires = [{**WIRE, "from": f"part {n}", "to": f"part {n + 1}"} for n in range(length)]
+        return make_platform([make_stage()], edges=[Edge.model_validate(one) for one in wires])
+
+    assert f"part {MOST_EDGES}: 1, rate not known, paper" in drawn(chain(MOST_EDGES), width=2000)
+    with pytest.raises(ValidationError, match="at most 256 items"):
+        chain(MOST_EDGES + 1)
 
 
 @pytest.mark.parametrize("name", NAMES)

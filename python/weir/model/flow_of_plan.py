@@ -95,8 +95,9 @@ def ranks_by_host(platform: Platform, ranks: int) -> dict[str, int]:
     """Fills hosts one after the other, as launchers do, with the names in the platform."""
     known = platform.topology.get("ranks_by_host")
     names = list(known) if isinstance(known, Mapping) else []
-    names += [f"host{place}" for place in range(len(names), platform.hosts)]
     most = platform.ranks_per_host
+    needed = min(platform.hosts, -(-ranks // most))
+    names += [f"host{place}" for place in range(len(names), needed)]
     if ranks > most * platform.hosts:
         raise ValueError(
             f"platform {platform.name} describes {platform.hosts} "

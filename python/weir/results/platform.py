@@ -158,6 +158,10 @@ class PlatformStage(Record):
         return self
 
 
+MOST_EDGES = 256
+"""Edges of a description; a drawing has a level for each of them that follows another."""
+
+
 class Edge(Record):
     """A connection of two parts of the machine, with its rate and where that is from.
 
@@ -252,7 +256,9 @@ class Platform(Record):
     stages: list[PlatformStage]
     machine: Machine | None = None
     edges: list[Edge] = Field(
-        default_factory=list, description="wiring, from the nodes to the devices"
+        default_factory=list,
+        max_length=MOST_EDGES,
+        description="wiring, from the nodes to the devices",
     )
     latencies_seconds: dict[str, Quantity] = Field(
         default_factory=dict,
