@@ -24,6 +24,9 @@ constexpr std::int64_t most_extents = 4096;
 // be determined.
 constexpr std::int64_t most_pieces = 1 << 20;
 constexpr std::int64_t most_with_holes = 1 << 15;
+// Number of contributors that are determined for those pieces, if each rank of a group is one: all
+// of the pieces above in groups of 128 ranks, and fewer in larger groups.
+constexpr std::int64_t contributors_examined = most_with_holes * 128;
 
 // Returns a number that is equal in every run. Such numbers are spread over [0, end).
 std::int64_t scattered(std::int64_t number, std::int64_t end) {
@@ -163,8 +166,10 @@ void Auditor::look_at_aggregator(const Plan& plan, std::int64_t aggregator) {
     // The first steps, which use neighbouring stripes, and some of the others are examined.
     std::set<std::int64_t> steps;
     const bool whole = plan.holds_everything(plan.id_of(array, 0));
-    const std::int64_t share =
-        (whole ? most_pieces : most_with_holes) / (plan.aggregators() * groups_);
+    const std::int64_t ranks = topology_.ranks() / groups_;
+    const std::int64_t with_holes =
+        std::min(most_with_holes, contributors_examined / std::max<std::int64_t>(1, ranks));
+    const std::int64_t share = (whole ? most_pieces : with_holes) / (plan.aggregators() * groups_);
     const std::int64_t few =
         std::max<std::int64_t>(2, std::min(limits_.pieces, share) / plan.units(array).most_parts());
     for (std::int64_t step = 0; step < std::min(units, few / 2); ++step) steps.insert(step);
