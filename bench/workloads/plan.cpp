@@ -198,35 +198,37 @@ struct Crossing {
   double in_one_group = 0;  // planned as if all nodes were one group
 };
 
-Result<double> bytes_across_groups(const Task& task, plan::Strategy strategy,
-                                   const topology::Topology& planned) {
-  plan::Overrides overrides = task.overrides;
-  overrides.strategy = strategy;
-  const Machine& machine = task.machine;
-  const auto choice =
-      plan::choose(task.request, planned, machine.targets, machine.rates, overrides);
-  if (!choice) return choice.error();
+Result<double> bytes_across_groups(const Task& task, const topology::Topology& planned,
+                                   const plan::Parameters& parameters) {
   // Only messages are counted, not targets and the order of arrivals.
   const plan::AuditLimits limits{.pieces = 2, .steps = 1, .messages = 1};
-  const auto found = plan::audit(task.request, planned, machine.targets,
-                                 choice.value().parameters(), limits, &machine.topology);
+  const auto found = plan::audit(task.request, planned, task.machine.targets, parameters, limits,
+                                 &task.machine.topology);
   if (!found) return found.error();
   return found.value().bytes_across_groups;
 }
 
-// Returns the crossings of every strategy; none if all nodes are one group.
-Result<std::vector<Crossing>> crossings_of(const Task& task) {
+// Returns the crossings of every strategy that has a price; none if all nodes are one group.
+Result<std::vector<Crossing>> crossings_of(const Task& task, const plan::Choice& choice) {
   std::vector<Crossing> crossings;
-  const topology::Topology& grouped = task.machine.topology;
-  if (grouped.io_groups() == 1) return crossings;
-  const auto one_group = grouped.with_io_groups(grouped.nodes());
+  const Machine& machine = task.machine;
+  if (machine.topology.io_groups() == 1) return crossings;
+  const auto one_group = machine.topology.with_io_groups(machine.topology.nodes());
   if (!one_group) return one_group.error();
-  for (const plan::Strategy strategy : plan::all_strategies) {
-    const auto planned = bytes_across_groups(task, strategy, grouped);
+  const auto in_one_group =
+      plan::choose(task.request, one_group.value(), machine.targets, machine.rates, task.overrides);
+  if (!in_one_group) return in_one_group.error();
+  for (const plan::Price& price : choice.prices) {
+    const auto planned = bytes_across_groups(task, machine.topology, price.parameters);
     if (!planned) return planned.error();
-    const auto in_one_group = bytes_across_groups(task, strategy, one_group.value());
-    if (!in_one_group) return in_one_group.error();
-    crossings.push_back({strategy, planned.value(), in_one_group.value()});
+    Crossing crossing{price.parameters.strategy, planned.value()};
+    for (const plan::Price& other : in_one_group.value().prices) {
+      if (other.parameters.strategy != crossing.strategy) continue;
+      const auto across = bytes_across_groups(task, one_group.value(), other.parameters);
+      if (!across) return across.error();
+      crossing.in_one_group = across.value();
+    }
+    crossings.push_back(crossing);
   }
   return crossings;
 }
@@ -319,7 +321,7 @@ int run_plan(const std::vector<std::string>& arguments) {
   const auto found = plan::audit(task.value().request, machine.topology, machine.targets,
                                  choice.value().parameters());
   if (!found) return complain(found.error());
-  const auto crossings = crossings_of(task.value());
+  const auto crossings = crossings_of(task.value(), choice.value());
   if (!crossings) return complain(crossings.error());
   if (asked.json) {
     print_json(choice.value(), found.value(), crossings.value());
