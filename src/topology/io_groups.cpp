@@ -15,14 +15,13 @@ constexpr const char* forms =
     "give a number of nodes for each group, such as 4, or the group of every node, such as 0,0,1,1 "
     "or 0*2,1*2";
 
-// Returns nothing unless `text` consists of digits and their value is in [least, `most`].
+// Returns nothing unless `text` consists of digits and their value is from `least` to `most`.
 std::optional<std::int64_t> number_in(std::string_view text, std::int64_t least,
                                       std::int64_t most) {
   std::int64_t number = 0;
-  const char* const end = text.data() + text.size();
   const bool has_sign = !text.empty() && text.front() == '-';
-  const auto [last, error] = std::from_chars(text.data(), end, number);
-  if (has_sign || error != std::errc() || last != end) return std::nullopt;
+  const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (has_sign || error != std::errc() || last != text.data() + text.size()) return std::nullopt;
   return number < least || number > most ? std::nullopt : std::optional(number);
 }
 

@@ -19,6 +19,7 @@ std::vector<std::int64_t> groups_by(const std::string& text, std::int64_t nodes)
   EXPECT_TRUE(divided.ok()) << text << ": " << divided.error().text();
   if (!divided) return {};
   std::vector<std::int64_t> groups;
+  groups.reserve(static_cast<std::size_t>(nodes));
   for (std::int64_t node = 0; node < nodes; ++node) {
     groups.push_back(divided.value().io_group_of_node(node));
   }
