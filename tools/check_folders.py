@@ -60,6 +60,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
         "src/engines",
         "src/ranks",
         "src/system",
+        "src/topology",
     },
     "bench/workloads": VALUES
     | FILES

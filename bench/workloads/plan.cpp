@@ -9,10 +9,12 @@
 #include "array/regular_distribution.hpp"
 #include "common/setting_fields.hpp"
 #include "common/settings.hpp"
+#include "interfaces/io_groups_setting.hpp"
 #include "measurement/workload_job.hpp"
 #include "plan/audit.hpp"
 #include "plan/choice.hpp"
 #include "plan/parameters.hpp"
+#include "topology/io_groups.hpp"
 #include "workloads/array/geometry.hpp"
 #include "workloads/array/parameters.hpp"
 
@@ -29,6 +31,7 @@ constexpr const char* description =
 struct Questions {
   std::int64_t nodes = 0;
   std::int64_t ranks_per_node = 0;
+  std::string io_groups;
   std::optional<std::int64_t> cores;
   std::int64_t targets = 0;
   std::int64_t stripe_bytes = 0;
@@ -54,6 +57,7 @@ FieldSettings<Questions> table() {
   return {
       {&Questions::nodes, "nodes", "", {.default_value = "128", .metavar = "N"}},
       {&Questions::ranks_per_node, "ranks-per-node", "", {.default_value = "128", .metavar = "N"}},
+      {&Questions::io_groups, "io-groups", io_groups_help, io_groups_setting()},
       {&Questions::cores,
        "cores",
        "cores of a node [as many as it has ranks]",
@@ -125,9 +129,15 @@ Result<Machine> machine_of(const Questions& asked) {
                     "1048576 ranks in all",
                     nodes, each));
   }
-  auto topology = topology::Topology::filled(nodes * each, each);
+  const auto topology = topology::Topology::filled(nodes * each, each);
   if (!topology) return topology.error();
-  Machine machine{std::move(topology).value(), {}, {}};
+  const auto groups = topology::IoGroups::parse(asked.io_groups);
+  if (!groups) return groups.error();
+  auto grouped = groups.value().divide(topology.value());
+  if (!grouped) {
+    return refuse(fmt::format("--io-groups {}: {}", asked.io_groups, grouped.error().message));
+  }
+  Machine machine{std::move(grouped).value(), {}, {}};
   machine.targets.count = asked.targets;
   machine.targets.stripe_bytes = asked.stripe_bytes;
   machine.targets.lock_bytes = asked.lock_bytes.value_or(asked.stripe_bytes);
@@ -181,6 +191,58 @@ void print_line(const char* what, const plan::Spread& spread, std::string (*text
              text(spread.most));
 }
 
+// The bytes of one strategy that messages take from one I/O group to another.
+struct Crossing {
+  plan::Strategy strategy = plan::Strategy::direct;
+  double planned = 0;       // with the groups
+  double in_one_group = 0;  // planned as if all nodes were one group
+};
+
+Result<double> bytes_across_groups(const Task& task, const topology::Topology& planned,
+                                   const plan::Parameters& parameters) {
+  // Only messages are counted, not targets and the order of arrivals.
+  const plan::AuditLimits limits{.pieces = 2, .steps = 1, .messages = 1};
+  const auto found = plan::audit(task.request, planned, task.machine.targets, parameters, limits,
+                                 &task.machine.topology);
+  if (!found) return found.error();
+  return found.value().bytes_across_groups;
+}
+
+// Returns the crossings of every strategy that has a price; none if all nodes are one group.
+Result<std::vector<Crossing>> crossings_of(const Task& task, const plan::Choice& choice) {
+  std::vector<Crossing> crossings;
+  const Machine& machine = task.machine;
+  if (machine.topology.io_groups() == 1) return crossings;
+  const auto one_group = machine.topology.with_io_groups(machine.topology.nodes());
+  if (!one_group) return one_group.error();
+  const auto in_one_group =
+      plan::choose(task.request, one_group.value(), machine.targets, machine.rates, task.overrides);
+  if (!in_one_group) return in_one_group.error();
+  for (const plan::Price& price : choice.prices) {
+    const auto planned = bytes_across_groups(task, machine.topology, price.parameters);
+    if (!planned) return planned.error();
+    Crossing crossing{price.parameters.strategy, planned.value()};
+    for (const plan::Price& other : in_one_group.value().prices) {
+      if (other.parameters.strategy != crossing.strategy) continue;
+      const auto across = bytes_across_groups(task, one_group.value(), other.parameters);
+      if (!across) return across.error();
+      crossing.in_one_group = across.value();
+    }
+    crossings.push_back(crossing);
+  }
+  return crossings;
+}
+
+void print_crossings(const std::vector<Crossing>& crossings) {
+  if (crossings.empty()) return;
+  fmt::print("\n{:<34}{:>12}{:>16}\n", "bytes that cross I/O groups", "as planned",
+             "with one group");
+  for (const Crossing& one : crossings) {
+    fmt::print("{:<34}{:>12}{:>16}\n", plan::name_of(one.strategy), bytes_text(one.planned),
+               bytes_text(one.in_one_group));
+  }
+}
+
 void print_table(const Task& task, const plan::Choice& choice, const plan::PlanAudit& found) {
   fmt::print("{} nodes of {} ranks, {} targets, stripes of {}; {} of {}\n\n",
              task.machine.topology.nodes(), task.machine.topology.fewest_ranks_on_a_node(),
@@ -212,7 +274,8 @@ ordered_json json_of(const plan::Spread& spread) {
   return {{"least", spread.least}, {"mean", spread.mean}, {"most", spread.most}};
 }
 
-void print_json(const plan::Choice& choice, const plan::PlanAudit& found) {
+void print_json(const plan::Choice& choice, const plan::PlanAudit& found,
+                const std::vector<Crossing>& crossings) {
   ordered_json json;
   json["strategy"] = plan::name_of(found.parameters.strategy);
   json["expected_seconds"] = choice.chosen.seconds;
@@ -230,6 +293,10 @@ void print_json(const plan::Choice& choice, const plan::PlanAudit& found) {
   json["bytes_per_message"] = json_of(found.bytes_per_message);
   json["cards_at_once"] = json_of(found.cards_at_once);
   json["most_bytes_ahead"] = found.most_bytes_ahead;
+  for (const Crossing& one : crossings) {
+    json["bytes_across_groups"][std::string(plan::name_of(one.strategy))] = {
+        {"planned", one.planned}, {"with_one_group", one.in_one_group}};
+  }
   fmt::print("{}\n", json.dump(2));
 }
 
@@ -254,10 +321,13 @@ int run_plan(const std::vector<std::string>& arguments) {
   const auto found = plan::audit(task.value().request, machine.topology, machine.targets,
                                  choice.value().parameters());
   if (!found) return complain(found.error());
+  const auto crossings = crossings_of(task.value(), choice.value());
+  if (!crossings) return complain(crossings.error());
   if (asked.json) {
-    print_json(choice.value(), found.value());
+    print_json(choice.value(), found.value(), crossings.value());
   } else {
     print_table(task.value(), choice.value(), found.value());
+    print_crossings(crossings.value());
   }
   return 0;
 }

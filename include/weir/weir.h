@@ -135,7 +135,12 @@ typedef struct weir_session_options {
                           the node, the stager, which outlives the program: writes return when it
                           has the data, and it stores them while the program goes on;
                           docs/staging.md. All ranks are on one node). Null: none. */
-  uint64_t reserved[3];
+  const char* io_groups; /* the I/O groups of the nodes, which are numbered from 0 in the order of
+                            their first ranks: "4" (4 consecutive nodes each), or the group of every
+                            node, "0,0,1,1" or "0*2,1*2". The nodes of a group share a way to the
+                            storage; aggregators gather no data from other groups. "": one group.
+                            Null: as the platform's description says, or else one group. */
+  uint64_t reserved[2];
 } weir_session_options;
 
 /* Opens a session on the ranks of `communicator` (an intracommunicator). Weir duplicates the

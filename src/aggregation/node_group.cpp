@@ -119,7 +119,8 @@ void NodeGroup::abandon() {
   node_ = MPI_COMM_NULL;
 }
 
-Status NodeGroup::create(MPI_Comm world, std::int64_t ranks_per_node, std::int64_t aggregators,
+Status NodeGroup::create(MPI_Comm world, std::int64_t ranks_per_node,
+                         const topology::IoGroups& io_groups, std::int64_t aggregators,
                          std::int64_t buffers, std::int64_t buffer_bytes, double deadline_seconds,
                          ranks::Revocation& opening) {
   buffers_ = buffers;
@@ -136,6 +137,9 @@ Status NodeGroup::create(MPI_Comm world, std::int64_t ranks_per_node, std::int64
     told.keep_for_good();
     return made;
   }
+  auto grouped = io_groups.divide(*topology_);
+  if (!grouped) return grouped.error();
+  topology_ = std::move(grouped).value();
   if (buffers_ == 0) buffers_ = usual_buffers(buffer_bytes_, nodes());
   return make_memory(world);
 }
@@ -315,8 +319,11 @@ Status NodeGroup::find_holders(int rank) {
 }
 
 std::int64_t NodeGroup::holders() const {
-  const auto all = topology::AggregatorPlacement::create(
-      *topology_, topology::GatherWithin::io_group, topology_->ranks(), {holders_per_node_, 1});
+  const auto in_one_group = topology_->with_io_groups(topology_->nodes());
+  if (!in_one_group) return 0;
+  const auto all =
+      topology::AggregatorPlacement::create(in_one_group.value(), topology::GatherWithin::io_group,
+                                            topology_->ranks(), {holders_per_node_, 1});
   return all ? all.value().aggregators_in(0) : 0;
 }
 

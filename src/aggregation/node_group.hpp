@@ -52,6 +52,7 @@
 #include "ranks/waiting.hpp"
 #include "ranks/wake_up.hpp"
 #include "topology/aggregator_placement.hpp"
+#include "topology/io_groups.hpp"
 
 namespace weir::aggregation {
 
@@ -72,17 +73,18 @@ class NodeGroup {
   NodeGroup& operator=(const NodeGroup&) = delete;
   ~NodeGroup();  // collective, since communicators are freed
 
-  // Collective. Finds the nodes of `world` and creates buffers for `aggregators` ranks of each
-  // node, or for all ranks of a node that has fewer (0: as many as a node has cores and ranks, up
-  // to 16). If `buffers` is 0, each holder has two buffers, or with several nodes up to eight that
-  // take 16 MiB together. If a node has too little memory, the buffers of all nodes are smaller:
-  // half of `buffer_bytes`, a quarter and so on, down to least_buffer_bytes. If this fails on one
-  // rank, others may have succeeded: the ranks must then agree on the outcome, except for an error
-  // that ends communication (ranks/messages.hpp), after which nothing collective may be called.
-  // `world` must outlive the object. `opening` is revoked if MPI fails here, and waits check it.
-  Status create(MPI_Comm world, std::int64_t ranks_per_node, std::int64_t aggregators,
-                std::int64_t buffers, std::int64_t buffer_bytes, double deadline_seconds,
-                ranks::Revocation& opening);
+  // Collective. Finds the nodes of `world`, divides them into I/O groups, and creates buffers for
+  // `aggregators` ranks of each node, or for all ranks of a node that has fewer (0: as many as a
+  // node has cores and ranks, up to 16). If `buffers` is 0, each holder has two buffers, or with
+  // several nodes up to eight that take 16 MiB together. If a node has too little memory, the
+  // buffers of all nodes are smaller: half of `buffer_bytes`, a quarter and so on, down to
+  // least_buffer_bytes. If this fails on one rank, others may have succeeded: the ranks must then
+  // agree on the outcome, except for an error that ends communication (ranks/messages.hpp), after
+  // which nothing collective may be called. `world` must outlive the object. `opening` is revoked
+  // if MPI fails here, and waits check it.
+  Status create(MPI_Comm world, std::int64_t ranks_per_node, const topology::IoGroups& io_groups,
+                std::int64_t aggregators, std::int64_t buffers, std::int64_t buffer_bytes,
+                double deadline_seconds, ranks::Revocation& opening);
   // Gives everything up after a missed deadline, when nothing collective may be called.
   void abandon();
   // Smaller buffers are created only on request.
@@ -92,7 +94,7 @@ class NodeGroup {
   // Returns the number of buffers of each aggregator.
   [[nodiscard]] std::int64_t buffers() const { return buffers_; }
 
-  // Returns the topology of the ranks of `world`.
+  // Returns the topology of the ranks of `world`, with the I/O groups.
   [[nodiscard]] const topology::Topology& topology() const { return *topology_; }
   [[nodiscard]] std::int64_t nodes() const { return topology_->nodes(); }
   // Returns the largest number of holders on a node; on a node with fewer ranks, each rank is a
@@ -167,7 +169,8 @@ class NodeGroup {
   struct Told;
   Status split_nodes(MPI_Comm world, std::int64_t ranks_per_node);
   Status count_holders(MPI_Comm world, std::int64_t aggregators, Told& told);
-  // Lets the first ranks of the nodes compute the topology and send it to the others.
+  // Lets the first ranks of the nodes compute the topology, without I/O groups, and send it to the
+  // others.
   Status tell_topology(MPI_Comm world, Told& told);
   Status find_holders(int rank);
   // Shares memory with the largest buffers for which all nodes have room.

@@ -187,7 +187,8 @@ Result<std::shared_ptr<const plan::Planned>> plan_encoded(plan::Planner& planner
                in_long_shards ? "one aggregator must write encoded shards of such long rows: set "
                                 "aggregators for one node"
                               : "encoded chunks need aggregators that gather from all ranks, but "
-                                "I/O groups separate the ranks: describe one I/O group",
+                                "I/O groups separate the ranks: open the session without io_groups "
+                                "(WEIR_IO_GROUPS)",
                parts.front().file->path());
 }
 

@@ -101,6 +101,8 @@ Outcome open_session(MPI_Comm communicator, const weir_session_options* options,
       settings.alignment_bytes = chosen.alignment_bytes;
       settings.rates = session->platform.rates;
       settings.targets = session->platform.targets;
+      settings.io_groups =
+          chosen.io_groups.value_or(topology::IoGroups(session->platform.nodes_per_io_group));
       auto made = aggregation::Collective::create(ranks.communicator(), settings);
       if (!made) return outcome_of(made.error(), "weir_session_open");
       session->collective = std::move(made).value();

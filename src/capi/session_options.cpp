@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "capi/session.hpp"
+#include "stored/file_description.hpp"
 
 namespace weir::capi {
 namespace {
@@ -95,6 +96,24 @@ Outcome read_staging(const char* name, const std::string& from, bool& stages) {
   return {};
 }
 
+// A text for thousands of nodes is not repeated in full.
+std::string excerpt(std::string text) {
+  constexpr std::size_t most = 60;
+  text = storage::printable(std::move(text));
+  return text.size() <= most ? text : text.substr(0, most) + "…";
+}
+
+Outcome read_io_groups(const char* text, const std::string& from,
+                       std::optional<topology::IoGroups>& io_groups) {
+  if (text == nullptr) return {};
+  const auto parsed = topology::IoGroups::parse(text);
+  if (!parsed) {
+    return bad_argument(fmt::format("{} is '{}': {}", from, excerpt(text), parsed.error().message));
+  }
+  io_groups = parsed.value();
+  return {};
+}
+
 // Takes the given values. An invalid value is refused under the name by which it was given.
 Outcome take(const weir_session_options& given, NameOf name_of, SessionOptions& options) {
   aggregation::CollectiveSettings& settings = options.settings;
@@ -131,8 +150,12 @@ Outcome take(const weir_session_options& given, NameOf name_of, SessionOptions& 
     taken = read_choice(given.engine, name_of("engine", "engine"), automatic_or(plan::all_engines),
                         plan::parse_engine, settings.engine);
   }
-  return taken.ok() ? read_staging(given.staging, name_of("staging", "staging"), settings.stages)
-                    : taken;
+  if (taken.ok()) {
+    taken = read_staging(given.staging, name_of("staging", "staging"), settings.stages);
+  }
+  return taken.ok()
+             ? read_io_groups(given.io_groups, name_of("io_groups", "io-groups"), options.io_groups)
+             : taken;
 }
 
 // Returns rank 0's variables that are set and not empty, each as NAME=VALUE and a zero byte.
@@ -170,11 +193,11 @@ std::string SessionOptions::text() const {
   return fmt::format(
       "deadline_seconds {}, strategy {}, aggregators {}, buffer_bytes {}, buffers {}, "
       "ranks_per_node {}, alignment_bytes {}, stripe_bytes {}, lock_bytes {}, targets {}, engine "
-      "{}, staging {}",
+      "{}, staging {}, io_groups '{}'",
       settings.deadline_seconds, aggregation::name_of(settings.strategy), settings.aggregators,
       settings.buffer_bytes, settings.buffers, settings.ranks_per_node, alignment_bytes,
       stripe_bytes, lock_bytes, targets, aggregation::name_of(settings.engine),
-      placements.at(settings.stages ? 1 : 0));
+      placements.at(settings.stages ? 1 : 0), io_groups ? io_groups->text() : "-");
 }
 
 Outcome read_options(const weir_session_options* given, SessionOptions& options) {
@@ -209,6 +232,7 @@ Outcome read_environment(Ranks& ranks, const weir_session_options* given,
   if (passed.strategy != nullptr) variables.erase("WEIR_STRATEGY");
   if (passed.engine != nullptr) variables.erase("WEIR_ENGINE");
   if (passed.staging != nullptr) variables.erase("WEIR_STAGING");
+  if (passed.io_groups != nullptr) variables.erase("WEIR_IO_GROUPS");
   for (const NumberOption& option : number_options) {
     if (passed.*option.value != 0) variables.erase(variable_of(option.setting));
   }
@@ -224,6 +248,7 @@ Outcome read_environment(Ranks& ranks, const weir_session_options* given,
   if (settings.has("strategy")) told.strategy = settings.text("strategy").c_str();
   if (settings.has("engine")) told.engine = settings.text("engine").c_str();
   if (settings.has("staging")) told.staging = settings.text("staging").c_str();
+  if (settings.has("io-groups")) told.io_groups = settings.text("io-groups").c_str();
   for (const NumberOption& option : number_options) {
     if (settings.has(option.setting)) told.*option.value = settings.integer(option.setting);
   }
@@ -284,7 +309,14 @@ std::span<const Setting> session_settings() {
       {.name = "staging",
        .kind = SettingKind::choice,
        .help = "who writes the steps of files: the ranks, or a stager on their node behind them",
-       .choices = {placements.begin(), placements.end()}}};
+       .choices = {placements.begin(), placements.end()}},
+      {.name = "io-groups",
+       .kind = SettingKind::text,
+       .metavar = "`4`, `0,0,1,1`, `0*2,1*2`",
+       .help = "nodes that share a way to the storage: how many consecutive ones, or the group of "
+               "every node; no data is exchanged between groups; unset: as the platform is "
+               "described, or "
+               "one group"}};
   return settings;
 }
 

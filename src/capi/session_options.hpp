@@ -5,6 +5,7 @@
 // alike. Rank 0 sends its values to the others, and every rank reads them by the same declarations.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
@@ -12,18 +13,22 @@
 #include "capi/outcome.hpp"
 #include "capi/ranks.hpp"
 #include "common/settings.hpp"
+#include "topology/io_groups.hpp"
 #include "topology/topology.hpp"
 #include "weir/weir.h"
 
 namespace weir::capi {
 
 struct SessionOptions {
-  aggregation::CollectiveSettings settings;  // includes the deadline, but not platform and storage
+  // Includes the deadline, but not the platform, its I/O groups and storage.
+  aggregation::CollectiveSettings settings;
   // Properties of the session's storage; 0 if unspecified.
   std::int64_t alignment_bytes = 0;
   std::int64_t stripe_bytes = 0;
   std::int64_t lock_bytes = 0;
   std::int64_t targets = 0;
+  // Nothing: as the platform is described.
+  std::optional<topology::IoGroups> io_groups;
 
   // Replaces the values of the platform's description by the values that are specified here.
   void override(topology::FileTargets& described) const;

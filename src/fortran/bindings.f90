@@ -27,7 +27,8 @@ module weir_bindings
     integer(c_int64_t) :: targets = 0
     type(c_ptr) :: engine = c_null_ptr
     type(c_ptr) :: staging = c_null_ptr
-    integer(c_int64_t) :: reserved(3) = 0
+    type(c_ptr) :: io_groups = c_null_ptr
+    integer(c_int64_t) :: reserved(2) = 0
   end type
 
   type, bind(C), public :: weir_figures

@@ -32,6 +32,7 @@ module weir_sessions
     character(len=:), allocatable :: engine          ! 'automatic', 'posix', 'io_uring', 'direct-io',
                                                      ! 'mpi-io'
     character(len=:), allocatable :: staging         ! 'none', 'node'
+    character(len=:), allocatable :: io_groups       ! '4', or of every node: '0,0,1,1', '0*2,1*2'
   end type
 
   ! Handles are copied by assignment. `close` ends them; the end of the variable does not.
@@ -92,7 +93,8 @@ contains
     integer, intent(in) :: communicator
     type(weir_session_options), intent(in) :: options
     integer, intent(out), optional :: status
-    character(kind=c_char, len=:), allocatable, target :: strategy, platform, engine, staging
+    character(kind=c_char, len=:), allocatable, target :: strategy, platform, engine, staging, &
+                                                              io_groups
     type(session_options_in_c) :: in_c
     in_c%deadline_seconds = options%deadline_seconds
     in_c%aggregators = options%aggregators
@@ -118,6 +120,10 @@ contains
     if (allocated(options%staging)) then
       staging = with_null(options%staging)
       in_c%staging = c_loc(staging)
+    end if
+    if (allocated(options%io_groups)) then
+      io_groups = with_null(options%io_groups)
+      in_c%io_groups = c_loc(io_groups)
     end if
     call settle(c_session_open(int(communicator, c_int32_t), in_c, session%handle), status)
   end subroutine

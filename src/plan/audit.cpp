@@ -24,6 +24,9 @@ constexpr std::int64_t most_extents = 4096;
 // be determined.
 constexpr std::int64_t most_pieces = 1 << 20;
 constexpr std::int64_t most_with_holes = 1 << 15;
+// Number of contributors that are determined for those pieces, if each rank of a group is one: all
+// of the pieces above in groups of 128 ranks, and fewer in larger groups.
+constexpr std::int64_t contributors_examined = most_with_holes * 128;
 
 // Returns a number that is equal in every run. Such numbers are spread over [0, end).
 std::int64_t scattered(std::int64_t number, std::int64_t end) {
@@ -54,8 +57,12 @@ class Auditor {
  public:
   Auditor(const Request& request, const topology::Topology& topology,
           const topology::FileTargets& targets, const Parameters& parameters,
-          const AuditLimits& limits)
-      : request_(request), topology_(topology), targets_(targets), limits_(limits) {
+          const AuditLimits& limits, const topology::Topology& grouped)
+      : request_(request),
+        topology_(topology),
+        grouped_(grouped),
+        targets_(targets),
+        limits_(limits) {
     found_.parameters = parameters;
     found_.nodes = topology.nodes();
     found_.targets = targets.stripe_bytes > 0 ? std::max<std::int64_t>(1, targets.count) : 1;
@@ -82,6 +89,7 @@ class Auditor {
 
   const Request& request_;
   const topology::Topology& topology_;
+  const topology::Topology& grouped_;
   const topology::FileTargets& targets_;
   AuditLimits limits_;
   PlanAudit found_;
@@ -89,7 +97,9 @@ class Auditor {
   std::vector<std::set<std::int64_t>> clients_;  // nodes that use each target
   std::vector<double> bytes_of_target_;
   std::map<std::int64_t, double> bytes_of_node_;
-  double off_node_bytes_ = 0;  // of the pieces whose messages were counted
+  // Of the pieces whose messages were counted.
+  double off_node_bytes_ = 0;
+  double off_group_bytes_ = 0;
   std::int64_t counted_pieces_ = 0;
   double counted_messages_ = 0;
 };
@@ -156,8 +166,10 @@ void Auditor::look_at_aggregator(const Plan& plan, std::int64_t aggregator) {
     // The first steps, which use neighbouring stripes, and some of the others are examined.
     std::set<std::int64_t> steps;
     const bool whole = plan.holds_everything(plan.id_of(array, 0));
-    const std::int64_t share =
-        (whole ? most_pieces : most_with_holes) / (plan.aggregators() * groups_);
+    const std::int64_t ranks = topology_.ranks() / groups_;
+    const std::int64_t with_holes =
+        std::min(most_with_holes, contributors_examined / std::max<std::int64_t>(1, ranks));
+    const std::int64_t share = (whole ? most_pieces : with_holes) / (plan.aggregators() * groups_);
     const std::int64_t few =
         std::max<std::int64_t>(2, std::min(limits_.pieces, share) / plan.units(array).most_parts());
     for (std::int64_t step = 0; step < std::min(units, few / 2); ++step) steps.insert(step);
@@ -217,11 +229,16 @@ void Auditor::count_messages(const Plan& plan, std::int64_t group_pieces) {
     const Piece piece = plan.piece(plan.id_of(array, *plan.unit_at(aggregator, array, step)));
     const std::vector<NodeMessage> messages =
         node_messages(plan, piece.id, plan.contributors(piece));
+    const std::int64_t gathers_in =
+        grouped_.io_group_of_node(topology_.node_of(plan.rank_of(piece.id.aggregator)));
     std::set<std::int64_t> nodes;
     double bytes = 0;
     for (const NodeMessage& one : messages) {
       nodes.insert(one.node);
       bytes += static_cast<double>(one.bytes);
+      if (grouped_.io_group_of_node(one.node) != gathers_in) {
+        off_group_bytes_ += static_cast<double>(one.bytes);
+      }
     }
     const auto count = static_cast<double>(messages.size());
     found_.messages_per_piece.add(count);
@@ -326,8 +343,9 @@ void Auditor::finish() {
   const double most = found_.pieces_per_aggregator.most;
   const auto ahead = static_cast<double>(limits_.pieces_ahead);
   found_.most_bytes_ahead = mean * (limits_.pieces_ahead > 0 ? std::min(most, ahead) : most);
-  found_.messages =
-      counted_messages_ / static_cast<double>(counted_pieces_) * static_cast<double>(found_.pieces);
+  const double scale = static_cast<double>(found_.pieces) / static_cast<double>(counted_pieces_);
+  found_.messages = counted_messages_ * scale;
+  found_.bytes_across_groups = off_group_bytes_ * scale;
 }
 
 }  // namespace
@@ -341,8 +359,10 @@ void Spread::add(double value) {
 
 Result<PlanAudit> audit(const Request& request, const topology::Topology& topology,
                         const topology::FileTargets& targets, const Parameters& parameters,
-                        const AuditLimits& limits) {
-  return Auditor(request, topology, targets, parameters, limits).run();
+                        const AuditLimits& limits, const topology::Topology* grouped) {
+  return Auditor(request, topology, targets, parameters, limits,
+                 grouped == nullptr ? topology : *grouped)
+      .run();
 }
 
 }  // namespace weir::plan

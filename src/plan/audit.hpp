@@ -62,6 +62,8 @@ struct PlanAudit {
   Spread nodes_per_piece;    // nodes other than the aggregator's that have a share of a piece
   Spread bytes_per_message;  // mean of each sampled piece
   double messages = 0;       // of the whole request
+  // Bytes of the whole request that messages take from one I/O group to another.
+  double bytes_across_groups = 0;
   // Simulation of the first steps' messages in rounds: in each round, every node offers the next
   // messages that it may have under way, and every network card (one per node) takes its fair
   // share. The last tenth of the messages is not counted, since the next step has begun by then.
@@ -73,8 +75,11 @@ struct PlanAudit {
 };
 
 // Fails if Plan::create does. A read is the mirror image, with senders and receivers exchanged.
+// `grouped` has the nodes of `topology`, and the I/O groups by which bytes_across_groups is
+// counted; null: those of `topology`, which no plan crosses.
 [[nodiscard]] Result<PlanAudit> audit(const Request& request, const topology::Topology& topology,
                                       const topology::FileTargets& targets,
-                                      const Parameters& parameters, const AuditLimits& limits = {});
+                                      const Parameters& parameters, const AuditLimits& limits = {},
+                                      const topology::Topology* grouped = nullptr);
 
 }  // namespace weir::plan

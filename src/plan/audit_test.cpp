@@ -72,6 +72,32 @@ TEST(Audit, NodesByThemselvesSendNothingAndMeetAllTargets) {
   EXPECT_EQ(found.receiving_nodes, 0);
 }
 
+// 4 nodes in 2 groups; each rank has some of every row, so an aggregator without groups gathers
+// half of a row from the other group.
+TEST(Audit, CountsBytesThatCrossGroups) {
+  const auto topology = topology::Topology::filled(8, 2).value();
+  const auto grouped = topology.with_io_groups(2).value();
+  const std::vector<std::int64_t> spread = {0, 1, 1, 1};
+  const auto uneven = topology.with_io_groups(spread).value();
+  const topology::FileTargets targets{2, 512, 0};
+  const Request request = columns_of(8, 64, 8);
+  for (const Strategy strategy : all_strategies) {
+    SCOPED_TRACE(name_of(strategy));
+    const bool gathers_from_all = gathers_within(strategy) == topology::GatherWithin::io_group &&
+                                  strategy != Strategy::direct;
+    const Parameters parameters{strategy, 2, 512, 512, DomainAssignment::striped};
+    const auto across = [&](const topology::Topology& planned, const topology::Topology& counted) {
+      return audit(request, planned, targets, parameters, {}, &counted).value().bytes_across_groups;
+    };
+    EXPECT_EQ(across(topology, grouped), gathers_from_all ? 8 * 256 : 0);
+    // The aggregators are on the nodes 0 and 2, with four rows each.
+    EXPECT_EQ(across(topology, uneven), gathers_from_all ? 4 * 384 + 4 * 128 : 0);
+    EXPECT_EQ(across(grouped, grouped), 0);
+    EXPECT_EQ(across(uneven, uneven), 0);
+  }
+  EXPECT_EQ(audit(request, topology, targets, {}).value().bytes_across_groups, 0);
+}
+
 TEST(Audit, RanksThatWriteTheirRowsMeetAllTargets) {
   const auto topology = topology::Topology::filled(8, 2).value();
   const topology::FileTargets targets{4, 512, 0};

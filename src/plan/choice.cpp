@@ -8,6 +8,7 @@
 
 #include "common/checked.hpp"
 #include "common/page.hpp"
+#include "topology/io_groups.hpp"
 
 namespace weir::plan {
 namespace {
@@ -125,14 +126,15 @@ std::string engines_text(const Price& chosen) {
                      others.empty() ? others : fmt::format(" ({})", others));
 }
 
-Error needs_one_node(Strategy strategy) {
+Error needs_one_node(Strategy strategy, bool grouped) {
   return Error(
       ErrorCode::unsupported,
       fmt::format(
           "strategy {} is not possible: several nodes would write the file, and on its file system "
-          "(NFS or similar) nodes do not see each other's writes; use two-phase or server-directed "
-          "without I/O groups, or the strategy automatic, with which one node writes for all",
-          name_of(strategy)));
+          "(NFS or similar) nodes do not see each other's writes; {} two-phase or server-directed, "
+          "or the strategy automatic, with which one node writes for all",
+          name_of(strategy),
+          grouped ? "open the session without io_groups (WEIR_IO_GROUPS), and use" : "use"));
 }
 
 std::string reason(const Price& chosen, const Price* direct) {
@@ -171,6 +173,7 @@ Result<Choice> choose(const Request& request, const topology::Topology& topology
   Choice choice;
   choice.forced = overrides.strategy.has_value();
   choice.rates_origin = rates.origin;
+  if (topology.io_groups() > 1) choice.io_groups = topology::text_of_io_groups(topology);
   const auto pricing = Pricing::create(request, topology, targets, rates);
   if (!pricing) return pricing.error();
   std::optional<Error> refused;
@@ -181,7 +184,9 @@ Result<Choice> choose(const Request& request, const topology::Topology& topology
   for (const Strategy strategy : all_strategies) {
     const bool by_several = strategy == Strategy::direct || Plan::groups(topology, strategy) > 1;
     if (by_one_node && by_several) {
-      if (!refused || strategy == overrides.strategy) refused = needs_one_node(strategy);
+      if (!refused || strategy == overrides.strategy) {
+        refused = needs_one_node(strategy, topology.io_groups() > 1);
+      }
       if (strategy == overrides.strategy) return *refused;
       continue;
     }
@@ -252,7 +257,9 @@ std::string Choice::explain() const {
                         price.gather_seconds, price.exchange_seconds, price.call_seconds,
                         price.file_seconds, price.lock_seconds);
   }
-  return text + engines_text(chosen) + "\nrates: " + rates_origin;
+  text += engines_text(chosen);
+  if (!io_groups.empty()) text += "\nI/O groups: " + io_groups;
+  return text + "\nrates: " + rates_origin;
 }
 
 }  // namespace weir::plan

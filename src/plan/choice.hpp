@@ -45,6 +45,7 @@ struct Choice {
                               // first
   bool forced = false;        // a setting prescribes the strategy
   std::string rates_origin;   // PlatformRates::origin
+  std::string io_groups;      // number and sizes of the I/O groups; empty if there is one
 
   [[nodiscard]] const Parameters& parameters() const { return chosen.parameters; }
   [[nodiscard]] Engine engine() const { return chosen.engine; }

@@ -294,6 +294,22 @@ TEST(Choice, OneAggregatorMovesAllWhereCachesAreNotCoherent) {
   EXPECT_EQ(server_directed.parameters().aggregators, 1);
   const auto one_node = topology::Topology::single_node(8).value();
   EXPECT_EQ(choose_for(request, one_node, nfs).parameters().strategy, Strategy::direct);
+  Overrides forced_to_direct;
+  forced_to_direct.strategy = Strategy::direct;
+  EXPECT_THAT(choose(request, four_nodes, nfs, {}, forced_to_direct).error().message,
+              testing::HasSubstr("other's writes; use two-phase"));
+  const auto grouped = four_nodes.with_io_groups(2).value();
+  EXPECT_THAT(choose(request, grouped, nfs, {}, {}).error().message,
+              testing::HasSubstr("open the session without io_groups (WEIR_IO_GROUPS), and use "));
+}
+
+TEST(Choice, NamesTheIoGroups) {
+  const auto four_nodes = topology::Topology::filled(8, 2).value();
+  const Request request = cube(64, 8);
+  EXPECT_THAT(choose_for(request, four_nodes).explain(),
+              testing::Not(testing::HasSubstr("I/O groups")));
+  EXPECT_THAT(choose_for(request, four_nodes.with_io_groups(3).value()).explain(),
+              testing::HasSubstr("\nI/O groups: 2 (1 of 3 nodes, 1 of 1 node)\nrates: "));
 }
 
 TEST(Choice, RefusesWhatPlansRefuse) {

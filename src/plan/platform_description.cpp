@@ -9,6 +9,8 @@
 #include <optional>
 #include <vector>
 
+#include "topology/io_groups.hpp"
+
 namespace weir::plan {
 namespace {
 
@@ -233,6 +235,16 @@ topology::FileTargets read_targets(Reader& reader, const toml::table& document) 
   return targets;
 }
 
+// A user adds this figure, which no probe finds. A list of groups would fit only jobs on all nodes.
+std::int64_t read_nodes_per_io_group(Reader& reader, const toml::table& document) {
+  const toml::node_view<const toml::node> node = document["nodes_per_io_group"];
+  if (node && !node.is_integer()) {
+    reader.refuse("nodes_per_io_group is not a whole number: give the nodes of an I/O group");
+  }
+  return reader.whole(node, "nodes_per_io_group", 1, topology::IoGroups::most_grouped_nodes)
+      .value_or(0);
+}
+
 Result<PlatformDescription> read_document(const toml::table& document, const std::string& source) {
   Reader reader(document, source);
   if (document["format"].value<std::string_view>() != "weir-platform") {
@@ -248,6 +260,7 @@ Result<PlatformDescription> read_document(const toml::table& document, const std
   read_storage(reader, document, description.rates);
   read_network(reader, description.rates);
   description.targets = read_targets(reader, document);
+  description.nodes_per_io_group = read_nodes_per_io_group(reader, document);
   if (!reader.status().ok()) return reader.status().error();
   description.rates.origin = reader.origin();
   return description;

@@ -15,7 +15,8 @@ namespace weir::plan {
 struct PlatformDescription {
   // Rates that are not described keep their estimates; `rates.origin` names them.
   PlatformRates rates;
-  topology::FileTargets targets;  // of files in the first described directory
+  topology::FileTargets targets;        // of files in the first described directory
+  std::int64_t nodes_per_io_group = 0;  // consecutive nodes; 0: not described
 };
 
 // Larger than any sensible description.

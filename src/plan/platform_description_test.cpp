@@ -91,7 +91,8 @@ std::string refusal(const std::string& text) {
 }
 
 TEST(PlatformDescription, GivesRatesAndTargets) {
-  const auto [rates, targets] = parsed(probed);
+  const auto [rates, targets, nodes_per_io_group] = parsed(probed);
+  EXPECT_EQ(nodes_per_io_group, 0);
   EXPECT_EQ(rates.core_copy_bytes_per_second, 8e9);
   EXPECT_EQ(rates.node_copy_bytes_per_second, 40e9);
   EXPECT_EQ(rates.cores_per_node, 12);
@@ -185,6 +186,23 @@ TEST(PlatformDescription, RefusesAnythingElseWithOneLine) {
                                                 "topology = 'unknown'\nlatencies_seconds = []",
                                          "p.toml")
                   .ok());
+}
+
+TEST(PlatformDescription, HasTheNodesOfAnIoGroup) {
+  const std::string header = "format = 'weir-platform'\nformat_version = 1\n";
+  const auto nodes = [&header](const std::string& text) {
+    const auto parsed = parse_platform_description(header + text, "p.toml");
+    EXPECT_TRUE(parsed.ok()) << text;
+    return parsed ? parsed.value().nodes_per_io_group : -1;
+  };
+  EXPECT_EQ(nodes(""), 0);
+  EXPECT_EQ(nodes("nodes_per_io_group = 1\n"), 1);
+  EXPECT_EQ(nodes("nodes_per_io_group = 2147483647\n"), 2147483647);
+  const std::string name = "nodes_per_io_group";
+  EXPECT_THAT(refusal(header + name + " = 0\n"), HasSubstr(name + " is 0: give 1 to 2147483647"));
+  EXPECT_THAT(refusal(header + name + " = -1\n"), HasSubstr(name + " is -1"));
+  EXPECT_THAT(refusal(header + name + " = 2147483648\n"), HasSubstr(name + " is 2147483648"));
+  EXPECT_THAT(refusal(header + name + " = \"0,1\"\n"), HasSubstr(name + " is not a whole number"));
 }
 
 TEST(PlatformDescription, IsTakenAtEachLimitAndRefusedBeyond) {

@@ -172,6 +172,23 @@ TEST_F(Agreement, SessionOptionsAreAlike) {
   EXPECT_EQ(session, nullptr);
 }
 
+TEST_F(Agreement, IoGroupsAreAlikeAndOfTheNodesThereAre) {
+  weir_session_options options = {};
+  options.deadline_seconds = 30;
+  options.ranks_per_node = 1;
+  options.io_groups = odd_ ? "2" : "1";
+  weir_session* session = nullptr;
+  expect_alike(weir_session_open(MPI_COMM_WORLD, &options, &session), WEIR_E_MISMATCH);
+  options.io_groups = "0,1,1,0,0,0,0";
+  expect_alike(weir_session_open(MPI_COMM_WORLD, &options, &session), WEIR_E_ARGUMENT);
+  expect_text("io_groups lists the groups of 7 nodes, but the ranks are on 3");
+  EXPECT_EQ(session, nullptr);
+  // Two spellings of one list.
+  options.io_groups = odd_ ? "0,1,1" : "0,1*2";
+  EXPECT_EQ(weir_session_open(MPI_COMM_WORLD, &options, &session), WEIR_OK) << weir_last_error();
+  EXPECT_EQ(weir_session_close(&session), WEIR_OK);
+}
+
 TEST_F(Agreement, AFolderThatIsNotThere) {
   Session session(MPI_COMM_WORLD);
   weir_array* array = nullptr;

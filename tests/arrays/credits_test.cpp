@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <iterator>
 #include <numeric>
 
 #include "parallel.hpp"
@@ -112,6 +113,55 @@ TEST_F(Credits, ANodeSendsOneMessageForAPiece) {
       const bool asked = std::string(strategy) == "server-directed";
       EXPECT_EQ(sum(writing.sent), pieces * other_nodes * (asked ? 2 : 1));
       EXPECT_EQ(sum(reading.sent), pieces * other_nodes);
+    }
+  }
+}
+
+std::string file_bytes(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Counts of messages between ranks whose groups are those of their nodes: within groups, and from
+// one group to another.
+std::pair<std::int64_t, std::int64_t> within_and_across(const Counts::Pairs& pairs,
+                                                        const std::array<int, 4>& group_of_node) {
+  std::int64_t within = 0;
+  std::int64_t across = 0;
+  for (std::size_t from = 0; from < group_of_node.size(); ++from) {
+    for (std::size_t to = 0; to < group_of_node.size(); ++to) {
+      (group_of_node.at(from) == group_of_node.at(to) ? within : across) += pairs.at(from).at(to);
+    }
+  }
+  return {within, across};
+}
+
+TEST_F(Credits, NothingIsSentFromOneIoGroupToAnother) {
+  ASSERT_EQ(size_of_world(), 4);
+  const Extents shape = {256, 64};
+  const std::vector<std::pair<const char*, std::array<int, 4>>> groups = {
+      {"2", {0, 0, 1, 1}}, {"0,1,0,1", {0, 1, 0, 1}}, {"0,1*3", {0, 1, 1, 1}}};
+  for (const char* const strategy : {"two-phase", "server-directed"}) {
+    weir_session_options options = {};
+    options.strategy = strategy;
+    options.ranks_per_node = 1;
+    options.buffer_bytes = 4096;
+    const auto [writing, reading] = counted_columns(options, shape);
+    const std::string without_groups = file_bytes(path("a"));
+    for (const auto& [text, group_of_node] : groups) {
+      SCOPED_TRACE(std::string(strategy) + ", groups " + text);
+      // Without groups there are messages of which none may be left.
+      EXPECT_GT(within_and_across(writing.sent, group_of_node).second, 0);
+      EXPECT_GT(within_and_across(reading.sent, group_of_node).second, 0);
+      options.io_groups = text;
+      const auto [grouped_writing, grouped_reading] = counted_columns(options, shape);
+      for (const Counts& one : {grouped_writing, grouped_reading}) {
+        const auto [within, across] = within_and_across(one.sent, group_of_node);
+        EXPECT_GT(within, 0);
+        EXPECT_EQ(across, 0);
+      }
+      EXPECT_EQ(file_bytes(path("a")), without_groups);
+      MPI_Barrier(MPI_COMM_WORLD);
     }
   }
 }

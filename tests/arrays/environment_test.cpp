@@ -72,8 +72,31 @@ TEST_F(Environment, HasNumbersWithTheirUnits) {
   EXPECT_NE(text.find("buffers of 64 KiB"), std::string::npos) << text;
 }
 
+TEST_F(Environment, HasTheIoGroups) {
+  ASSERT_EQ(size_of_world(), 4);
+  set("WEIR_RANKS_PER_NODE", "1");
+  set("WEIR_IO_GROUPS", "0*3,1");
+  const auto explained = [&](const char* passed) {
+    weir_session_options options = {};
+    options.io_groups = passed;
+    Session session(MPI_COMM_WORLD, options);
+    const auto columns = session.distribution({64, 64}, "*, BLOCK");
+    auto array = session.create<double>(path("grouped"), {64, 64});
+    const std::vector<double> part(columns.elements());
+    return session.explain_write({Outgoing(array, columns, part)});
+  };
+  const auto has = [](const std::string& text, const char* what) {
+    return text.find(what) != std::string::npos;
+  };
+  EXPECT_TRUE(has(explained(nullptr), "\nI/O groups: 2 (1 of 3 nodes, 1 of 1 node)"));
+  EXPECT_TRUE(has(explained("2"), "\nI/O groups: 2 (of 2 nodes each)"));
+  EXPECT_FALSE(has(explained("4"), "I/O groups"));
+  EXPECT_FALSE(has(explained(""), "I/O groups")) << "the program has one group";
+}
+
 TEST_F(Environment, AnEmptyOneIsNone) {
-  for (const char* name : {"WEIR_STRATEGY", "WEIR_BUFFERS", "WEIR_DEADLINE", "WEIR_ENGINE"}) {
+  for (const char* name :
+       {"WEIR_STRATEGY", "WEIR_BUFFERS", "WEIR_DEADLINE", "WEIR_ENGINE", "WEIR_IO_GROUPS"}) {
     set(name, "");
   }
   Session session(MPI_COMM_WORLD);
@@ -102,6 +125,9 @@ TEST_F(Environment, WhatCannotBeIsRefusedByTheVariablesName) {
       {"WEIR_ALIGNMENT_BYTES", "2048g", "WEIR_ALIGNMENT_BYTES of rank 0's environment"},
       {"WEIR_STRIPE_BYTES", "1025g", "WEIR_STRIPE_BYTES of rank 0's environment"},
       {"WEIR_LOCK_BYTES", "1025g", "WEIR_LOCK_BYTES of rank 0's environment"},
+      {"WEIR_IO_GROUPS", "0", "WEIR_IO_GROUPS of rank 0's environment is '0': this is not"},
+      {"WEIR_IO_GROUPS", "0,,1", "WEIR_IO_GROUPS of rank 0's environment is '0,,1': part 2 is"},
+      {"WEIR_IO_GROUPS", "0*8,1", "io_groups lists the groups of 9 nodes, but the ranks are on "},
       {"WEIR_TARGETS", "1048577", "WEIR_TARGETS of rank 0's environment is 1048577"}};
   for (const Wrong& wrong : cases) {
     SCOPED_TRACE(std::string(wrong.variable) + "=" + wrong.value);
@@ -130,7 +156,9 @@ TEST_F(Environment, WhatTheProgramPassesIsNotLookedForThere) {
   set("WEIR_STRATEGY", "fastest");
   set("WEIR_ENGINE", "steam");
   set("WEIR_BUFFERS", "1");
+  set("WEIR_IO_GROUPS", "none");
   weir_session_options options = {};
+  options.io_groups = "1";
   options.deadline_seconds = 60;
   options.strategy = "automatic";
   options.engine = "automatic";

@@ -2,6 +2,7 @@
 // belongs, and is read back under another. Every element's value is its number.
 #include <algorithm>
 #include <complex>
+#include <filesystem>
 #include <numeric>
 
 #include "parallel.hpp"
@@ -265,6 +266,34 @@ TEST_F(RoundTrip, ChunksInOneFileAndInSeveral) {
       again.read(columns, part);
       EXPECT_EQ(part, numbered_part<float>(columns, shape));
     }
+  }
+}
+
+// There are as many files as aggregators, whose number does not depend on the I/O groups.
+TEST_F(RoundTrip, AFilePerAggregatorOfAllIoGroups) {
+  const Extents shape = {24, 13};
+  const Extents chunks = {1, 5};
+  weir_session_options by_nodes = {};
+  by_nodes.ranks_per_node = 1;
+  by_nodes.strategy = "two-phase";
+  for (const char* const groups : {"", "1", "2"}) {
+    SCOPED_TRACE(groups);
+    by_nodes.io_groups = groups;
+    Session session(MPI_COMM_WORLD, by_nodes);
+    const auto rows = session.distribution(shape, "BLOCK, *");
+    const auto columns = session.distribution(shape, "*, BLOCK");
+    weir_array_options options = {};
+    options.files = WEIR_FILE_PER_AGGREGATOR;
+    options.chunks = chunks.data();
+    const std::string name = path(std::string("grouped") + groups);
+    auto array = session.create<float>(name, shape, options);
+    array.write(rows, numbered_part<float>(rows, shape));
+    std::vector<float> part(columns.elements());
+    array.read(columns, part);
+    EXPECT_EQ(part, numbered_part<float>(columns, shape));
+    const std::string last = name + "." + std::to_string(size_of_world() - 1);
+    EXPECT_TRUE(std::filesystem::exists(last)) << last;
+    array.close();
   }
 }
 

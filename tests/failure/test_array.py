@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
@@ -97,6 +98,10 @@ def test_nothing_is_left_in_any_of_several_directories(tmp_path: Path) -> None:
         (("--shape", "1tx1t"), "give at most 2^62"),
         (("--shape", "1gx1k", "--api", "posix"), "another --directory"),
         (("--direct",), "--direct"),
+        (("--io-groups", "2"), "--io-groups applies only to weir; given: mpiio"),
+        (("--io-groups", "0,,1", "--api", "weir"), "'0,,1' names no I/O groups: part 2 is empty"),
+        (("--io-groups", "0", "--api", "weir"), "is not a number of nodes from 1 to 2147483647"),
+        (("--io-groups", "0,2", "--api", "weir"), "there is a group 2 but no group 1"),
     ],
 )
 def test_refused_in_one_line(tmp_path: Path, arguments: tuple[str, ...], says: str) -> None:
@@ -132,6 +137,49 @@ def test_a_wrong_request_is_refused_once_by_all_ranks(tmp_path: Path) -> None:
     assert len(lines) == 1, done.stderr
     assert done.returncode == 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_io_groups_of_more_nodes_than_there_are_are_refused_by_all_ranks(tmp_path: Path) -> None:
+    groups = ("--api", "weir", "--shape", "128x128", "--io-groups", "0,1")
+    done = subprocess.run(
+        [*launcher(), "-n", "2", str(WEIR_BENCH), "array", *groups, *BRIEF],
+        cwd=tmp_path,
+        env=environment({"WEIR_RANKS_PER_NODE": "2"}),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("weir-bench: ")]
+    assert "io_groups lists the groups of 2 nodes, but the ranks are on 1" in line
+    assert done.returncode != 0
+
+
+def plan_of(*arguments: str) -> subprocess.CompletedProcess[str]:
+    machine = ("--nodes", "4", "--ranks-per-node", "2", "--targets", "2", "--stripe", "512")
+    return subprocess.run(
+        [str(WEIR_BENCH), "plan", *machine, "--array-shape", "64x64", *arguments],
+        env=environment({}),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_a_plan_counts_the_bytes_that_io_groups_keep_from_crossing() -> None:
+    """Each row is in columns of all nodes: half of what an aggregator has is of another group."""
+    planned = json.loads(plan_of("--io-groups", "2", "--json").stdout)
+    across = planned["bytes_across_groups"]
+    for strategy in ("two-phase", "server-directed"):
+        assert across[strategy] == {"planned": 0, "with_one_group": 64 * 64 * 8 / 2}
+    for strategy in ("direct", "node"):
+        assert across[strategy] == {"planned": 0, "with_one_group": 0}
+    assert "I/O groups: 2 (of 2 nodes each)" in plan_of("--io-groups", "0,1,1,0").stdout
+    assert "I/O groups" not in plan_of("--io-groups", "4").stdout
+    refused = plan_of("--io-groups", "0,1,1")
+    assert refused.returncode == 2
+    assert "lists the groups of 3 nodes, but the ranks are on 4" in refused.stderr
 
 
 def test_help_is_as_it_was() -> None:

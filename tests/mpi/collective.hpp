@@ -140,6 +140,11 @@ inline CollectiveSettings settings_of(std::optional<Strategy> strategy, std::int
   return settings;
 }
 
+inline CollectiveSettings in_groups(CollectiveSettings settings, const char* io_groups) {
+  settings.io_groups = topology::IoGroups::parse(io_groups).value();
+  return settings;
+}
+
 struct SettingsCase {
   std::string name;
   CollectiveSettings settings;
@@ -169,19 +174,25 @@ class EveryStrategy : public CollectiveTest, public ::testing::WithParamInterfac
  public:
   static std::vector<SettingsCase> cases() {
     constexpr std::int64_t large = 1 << 20;
-    return {{"Direct", settings_of(Strategy::direct, 0, 0, 0)},
-            {"NodeByOne", settings_of(Strategy::node_aggregation, 40, 1, 0)},
-            {"NodeByThree", settings_of(Strategy::node_aggregation, 200, 3, 0)},
-            {"NodeWithLargeBuffers", settings_of(Strategy::node_aggregation, large, 0, 0)},
-            {"NodesOfTwo", settings_of(Strategy::node_aggregation, 64, 1, 2)},
-            {"NodesOfOneWithLargeBuffers", settings_of(Strategy::node_aggregation, large, 1, 1)},
-            {"TwoPhaseOnNodesOfTwo", settings_of(Strategy::two_phase, 72, 2, 2)},
-            {"TwoPhaseOnNodesOfOne", settings_of(Strategy::two_phase, 300, 1, 1)},
-            {"TwoPhaseWithLargeBuffers", settings_of(Strategy::two_phase, large, 0, 3)},
-            {"ServerDirectedOnNodesOfTwo", settings_of(Strategy::server_directed, 72, 2, 2)},
-            {"ServerDirectedOnNodesOfOne", settings_of(Strategy::server_directed, 300, 1, 1)},
-            {"ServerDirectedWithLargeBuffers", settings_of(Strategy::server_directed, large, 0, 3)},
-            {"Automatic", settings_of(std::nullopt, 128, 1, 2)}};
+    return {
+        {"Direct", settings_of(Strategy::direct, 0, 0, 0)},
+        {"NodeByOne", settings_of(Strategy::node_aggregation, 40, 1, 0)},
+        {"NodeByThree", settings_of(Strategy::node_aggregation, 200, 3, 0)},
+        {"NodeWithLargeBuffers", settings_of(Strategy::node_aggregation, large, 0, 0)},
+        {"NodesOfTwo", settings_of(Strategy::node_aggregation, 64, 1, 2)},
+        {"NodesOfOneWithLargeBuffers", settings_of(Strategy::node_aggregation, large, 1, 1)},
+        {"TwoPhaseOnNodesOfTwo", settings_of(Strategy::two_phase, 72, 2, 2)},
+        {"TwoPhaseOnNodesOfOne", settings_of(Strategy::two_phase, 300, 1, 1)},
+        {"TwoPhaseWithLargeBuffers", settings_of(Strategy::two_phase, large, 0, 3)},
+        {"ServerDirectedOnNodesOfTwo", settings_of(Strategy::server_directed, 72, 2, 2)},
+        {"ServerDirectedOnNodesOfOne", settings_of(Strategy::server_directed, 300, 1, 1)},
+        {"ServerDirectedWithLargeBuffers", settings_of(Strategy::server_directed, large, 0, 3)},
+        {"TwoPhaseInGroupsOfTwoNodes", in_groups(settings_of(Strategy::two_phase, 72, 1, 1), "2")},
+        {"TwoPhaseInGroupsOfOneNode", in_groups(settings_of(Strategy::two_phase, 300, 0, 2), "1")},
+        {"ServerDirectedInGroupsOfTwoNodes",
+         in_groups(settings_of(Strategy::server_directed, 72, 1, 1), "2")},
+        {"AutomaticInGroups", in_groups(settings_of(std::nullopt, 128, 1, 1), "3")},
+        {"Automatic", settings_of(std::nullopt, 128, 1, 2)}};
   }
 
  protected:

@@ -89,8 +89,8 @@ TEST_F(SumsOverRanks, ThatAreNotZeroAreToldToAllRanks) {
   ranks::Revocation opening(ranks::Revocation::Local{}, MPI_COMM_WORLD);
   aggregation::NodeGroup pairs;
   aggregation::NodeGroup one_node;
-  ASSERT_TRUE(is_ok_on_all_ranks(pairs.create(MPI_COMM_WORLD, 2, 1, 2, 4096, 60, opening)));
-  ASSERT_TRUE(is_ok_on_all_ranks(one_node.create(MPI_COMM_WORLD, 0, 1, 2, 4096, 60, opening)));
+  ASSERT_TRUE(is_ok_on_all_ranks(pairs.create(MPI_COMM_WORLD, 2, {}, 1, 2, 4096, 60, opening)));
+  ASSERT_TRUE(is_ok_on_all_ranks(one_node.create(MPI_COMM_WORLD, 0, {}, 1, 2, 4096, 60, opening)));
   for (ranks::Channel* const channel : {&between_nodes, &pairs.openings(), &one_node.openings()}) {
     // What one rank stored too much, another one was asked for.
     for (const std::int64_t astray : {0, 8, -8}) {

@@ -75,7 +75,7 @@ TEST_P(Holders, AreAsManyAsANodesRanksHaveCoresTogether) {
   const std::int64_t most = std::min<std::int64_t>({CPU_COUNT(&together), ranks_, 16});
   ranks::Revocation opening(ranks::Revocation::Local{}, all_);
   NodeGroup group;
-  ASSERT_TRUE(is_ok_on_all_ranks(group.create(all_, 0, 0, 2, 4096, 60, opening)));
+  ASSERT_TRUE(is_ok_on_all_ranks(group.create(all_, 0, {}, 0, 2, 4096, 60, opening)));
   EXPECT_EQ(group.holders_per_node(), most);
   EXPECT_EQ(group.holders(), most);
   EXPECT_EQ(group.cores_per_node(), CPU_COUNT(&together));
@@ -86,7 +86,7 @@ TEST_P(Holders, AreNotFewerBecauseOneNodeHasFewerRanks) {
   if (ranks_ < 3) GTEST_SKIP() << "there are no two nodes";
   ranks::Revocation opening(ranks::Revocation::Local{}, all_);
   NodeGroup pairs;
-  ASSERT_TRUE(is_ok_on_all_ranks(pairs.create(all_, 2, 2, 2, 4096, 60, opening)));
+  ASSERT_TRUE(is_ok_on_all_ranks(pairs.create(all_, 2, {}, 2, 2, 4096, 60, opening)));
   EXPECT_EQ(pairs.holders_per_node(), 2);
   EXPECT_EQ(pairs.holders(), ranks_);
   EXPECT_EQ(pairs.own_holder(), rank_ % 2);
@@ -107,7 +107,7 @@ TEST_F(MissingRank, ThatDoesNotComeToShareMemoryIsToldAtTheDeadline) {
   if (rank_ == 1) return;
   NodeGroup group;
   ranks::Revocation revocation(all);
-  const Status made = group.create(all, 0, 1, 2, 4096, 0.5, revocation);
+  const Status made = group.create(all, 0, {}, 1, 2, 4096, 0.5, revocation);
   EXPECT_TRUE(!made && made.error().code == ErrorCode::deadline);
   group.abandon();
 }
@@ -136,7 +136,7 @@ TEST_F(Gathering, BringsAllNumbersToRank0InAnyNumberOfRounds) {
     state.ranks = ranks_;
     state.settings.deadline_seconds = 60;
     state.group = std::make_unique<NodeGroup>();
-    EXPECT_TRUE(is_ok(state.group->create(all, 2, 1, 2, 4096, 60, opening)));
+    EXPECT_TRUE(is_ok(state.group->create(all, 2, {}, 1, 2, 4096, 60, opening)));
     std::vector<std::int64_t> wanted;
     for (int of = 0; of < ranks_; ++of) {
       const auto numbers = numbers_of(of);

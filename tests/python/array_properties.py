@@ -149,6 +149,7 @@ def drawn_session(draw: random.Random) -> dict[str, Any]:
         "buffer_bytes": draw.choice([0, 16, 40, 100, 1000]),
         "buffers": draw.choice([0, 2, 3]),
         "ranks_per_node": draw.choice([0, 0, 1, 2, 3]),
+        "io_groups": draw.choice([None, "", "1", "2"]),
         "deadline_seconds": 30,
     }
 

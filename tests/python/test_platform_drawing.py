@@ -17,7 +17,7 @@ from weir.platform.probing import remove_leftovers
 from weir.platform.summary import limits, rows
 from weir.results.errors import ResultError
 from weir.results.platform import Platform
-from weir.results.platform_file import write_platform
+from weir.results.platform_file import load_platform, write_platform
 from weir.results.record import Quantity
 
 
@@ -115,6 +115,28 @@ def test_the_drawing_names_stages_limits_targets_and_conditions() -> None:
     for wanted in ("memory copy", "/t3", "limited by storage write", "ext4 on /dev/sda"):
         assert wanted in text
     assert "quiet: <nothing> & [no one]" in text
+
+
+@pytest.mark.parametrize(
+    ("nodes", "drawn"), [(1, "I/O groups of 1 node"), (64, "I/O groups of 64 consecutive nodes")]
+)
+def test_the_drawing_names_io_groups(tmp_path: Path, nodes: int, drawn: str) -> None:
+    grouped = platform().model_copy(update={"nodes_per_io_group": nodes})
+    file = tmp_path / "grouped.toml"
+    write_platform(file, grouped)
+    stream = io.StringIO()
+    draw_platform(Console(file=stream, width=160), load_platform(file))
+    assert drawn in stream.getvalue()
+    stream = io.StringIO()
+    draw_platform(Console(file=stream, width=160), platform())
+    assert "I/O groups" not in stream.getvalue()
+
+
+def test_io_groups_have_at_least_one_node() -> None:
+    record = platform().model_dump()
+    for nodes in (0, -1, 2**31, "0,1"):
+        with pytest.raises(ValueError, match="nodes_per_io_group"):
+            Platform.model_validate({**record, "nodes_per_io_group": nodes})
 
 
 @pytest.mark.parametrize("name", ["path.svg", "path.html"])

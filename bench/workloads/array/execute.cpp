@@ -357,6 +357,7 @@ Result<std::unique_ptr<File>> Executor::open(const Attempt& attempt) {
                                               .codec = options_.codec,
                                               .strategy = options_.strategy,
                                               .engine = options_.engine,
+                                              .io_groups = options_.io_groups,
                                               .layout = options_.layout,
                                               .column_major = options_.column_major,
                                               .directories = test_directories_});

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "array/chunk_grid.hpp"
+#include "interfaces/io_groups_setting.hpp"
 #include "plan/engine.hpp"
 #include "plan/parameters.hpp"
 #include "workloads/array/refusal.hpp"
@@ -167,6 +168,7 @@ FieldSettings<Options> options_table() {
        "buffers",
        "weir: buffers per aggregator; 0: automatic",
        {.default_value = "0", .metavar = "N"}},
+      {&Options::io_groups, "io-groups", io_groups_help, io_groups_setting()},
       {&Options::hints_file,
        "hints",
        "file with MPI-IO hints, one NAME = VALUE per line",
@@ -248,6 +250,7 @@ Status check_api(const Geometry& geometry, const Options& options, const Interfa
     if (options.engine != "automatic") return only_weir("--engine");
     if (options.explain) return only_weir("--explain");
     if (options.buffers != 0) return only_weir("--buffers");
+    if (!options.io_groups.empty()) return only_weir("--io-groups");
   }
   if (!can.layouts) {
     if (options.layout != FileLayout::shared) return only_weir("--layout");

@@ -43,7 +43,8 @@ struct Options {
   std::string codec = {};                    // of the chunks; "": none
   std::string strategy = "automatic";
   std::string engine = "automatic";
-  bool explain = false;  // print how Weir moves the array
+  std::string io_groups = {};  // "": one group
+  bool explain = false;        // print how Weir moves the array
   FileLayout layout = FileLayout::shared;
   bool column_major = false;  // order of the file
   std::string hints_file;

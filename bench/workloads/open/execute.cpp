@@ -175,7 +175,8 @@ Result<std::unique_ptr<Executor::Kept>> Executor::keep(const Variant& variant, M
                                .deadline_seconds = core_.deadline_seconds,
                                .striping = core_.striping,
                                .collective_metadata = true,
-                               .ranks_per_node = ranks_per_node},
+                               .ranks_per_node = ranks_per_node,
+                               .io_groups = options_.io_groups},
                               options_.bytes);
   guard_.left();
   if (status = meet(all, std::move(status)); !status) return status.error();

@@ -122,6 +122,9 @@ TEST(OpenParameters, RefusesWhatCannotBe) {
   EXPECT_THAT(options({"--bytes=12"}).error().message, HasSubstr("multiple of 8"));
   EXPECT_THAT(options({"--bytes=0"}).error().message, HasSubstr("multiple of 8"));
   EXPECT_THAT(options({"--ranks-per-file=0"}).error().message, HasSubstr("--ranks-per-file"));
+  EXPECT_THAT(options({"--io-groups=0,1"}).error().message, HasSubstr("--io-groups 0,1: counting"));
+  EXPECT_TRUE(options({"--io-groups=0,1", "--no-count"}).ok());
+  EXPECT_TRUE(options({"--io-groups=2"}).ok());
 }
 
 TEST(OpenPlan, CountsFiles) {

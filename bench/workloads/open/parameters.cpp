@@ -8,6 +8,9 @@
 #include <cstdlib>
 #include <set>
 
+#include "interfaces/io_groups_setting.hpp"
+#include "topology/io_groups.hpp"
+
 namespace weir::bench::opening {
 namespace {
 
@@ -46,6 +49,7 @@ FieldSettings<Options> options_table() {
        "the library treats N consecutive ranks as a node, to see on one node the requests "
        "of several",
        {.metavar = "N", .range = {1, most_ranks}}},
+      {&Options::io_groups, "io-groups", io_groups_help, io_groups_setting()},
       {&Options::count,
        "count",
        "before the timed part, count the metadata operations of each step on 1, 2, 4 and "
@@ -117,6 +121,13 @@ Result<Options> options_of(const Settings& settings) {
   }
   if (options.one_file_per_rank && settings.given("layout")) {
     return refuse("--one-file-per-rank and --layout are both given: give one of them");
+  }
+  const auto groups = topology::IoGroups::parse(options.io_groups);
+  if (options.count && groups && groups.value().is_list()) {
+    return refuse(fmt::format(
+        "--io-groups {}: counting is done on fewer ranks, which may be on fewer nodes than the "
+        "list has: give a number of nodes for each group, or --no-count",
+        options.io_groups));
   }
   return options;
 }

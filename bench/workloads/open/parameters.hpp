@@ -31,6 +31,7 @@ struct Options {
   std::int64_t bytes = 64;          // of each rank; a multiple of 8
   std::int64_t ranks_per_file = 0;  // with Layout::subfiled
   std::int64_t ranks_per_node = 0;  // as Weir's library counts them; 0: the ranks that share memory
+  std::string io_groups = {};       // of Weir's library; "": one group
   std::string mpi_io;               // ompio or romio; empty: the MPI library's choice
   bool count = true;                // also run a pass in which calls are counted
   double operations_per_second = 0;  // of the file system, for the expectation; 0: unknown

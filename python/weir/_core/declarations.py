@@ -64,7 +64,8 @@ class SessionOptions(Structure):
         ("targets", c_int64),
         ("engine", c_char_p),
         ("staging", c_char_p),
-        ("reserved", c_uint64 * 3),
+        ("io_groups", c_char_p),
+        ("reserved", c_uint64 * 2),
     ]
 
 

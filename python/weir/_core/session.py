@@ -194,6 +194,7 @@ class Session:
         targets: int = 0,
         engine: str | None = None,
         staging: str | None = None,
+        io_groups: str | None = None,
     ) -> None:
         options = declarations.SessionOptions(
             deadline_seconds=deadline_seconds,
@@ -209,6 +210,7 @@ class Session:
             targets=targets,
             engine=engine.encode() if engine is not None else None,
             staging=staging.encode() if staging is not None else None,
+            io_groups=io_groups.encode() if io_groups is not None else None,
         )
         self.handle = c_void_p()
         self.requests = Requests()

@@ -32,6 +32,9 @@ def topology_tree(platform: Platform) -> Branch:
         shown = [f"{host} ({ranks})" for host, ranks in list(by_host.items())[:8]]
         more = f" and {len(by_host) - len(shown)} more" if len(by_host) > len(shown) else ""
         tree.children.append(Branch(f"hosts (ranks): {', '.join(shown)}{more}"))
+    if platform.nodes_per_io_group is not None:
+        nodes = "node" if platform.nodes_per_io_group == 1 else "consecutive nodes"
+        tree.children.append(Branch(f"I/O groups of {platform.nodes_per_io_group} {nodes}"))
     hardware = platform.topology.get("hardware")
     if isinstance(hardware, dict):
         tree.children += _hardware(hardware)

@@ -249,6 +249,12 @@ class Platform(Record):
             "number of ranks for which the figures hold, if they hold for that number only"
         ),
     )
+    nodes_per_io_group: int | None = Field(
+        default=None,
+        ge=1,
+        le=2**31 - 1,
+        description="consecutive nodes that share a way to the storage; a user adds it",
+    )
     targets: list[Target] = Field(
         default_factory=list, description="directories that were probed; empty: any directory"
     )
