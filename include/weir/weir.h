@@ -134,7 +134,7 @@ typedef struct weir_session_options {
   const char* staging; /* who writes the steps of files: "none" (the ranks), "node" (a process on
                           the node, the stager, which outlives the program: writes return when it
                           has the data, and it stores them while the program goes on;
-                          docs/staging.md. All ranks are on one node). Null: none. */
+                          docs/staging.md). Null: none. */
   uint64_t reserved[3];
 } weir_session_options;
 
