@@ -1,12 +1,13 @@
-"""A stager of a test's own, apart from the one of the user."""
+"""Stagers of a test's own, apart from the one of the user."""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import tempfile
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +24,16 @@ class Stager:
     socket: Path
     process: subprocess.Popen[bytes] | None = None
     """None: somebody else started it."""
+    others: list[Stager] = field(default_factory=list)
+    """Those of other nodes: node n has number n modulo their number, this one being 0."""
 
     def variables(self) -> dict[str, str]:
-        return {"WEIR_STAGER_SOCKET": str(self.socket), "WEIR_STAGER": str(STAGER)}
+        """What a program needs; with others, it calls choose_socket() on each rank."""
+        chosen = {"WEIR_STAGER_SOCKET": str(self.socket), "WEIR_STAGER": str(STAGER)}
+        if self.others:
+            sockets = [one.socket for one in (self, *self.others)]
+            chosen["WEIR_TEST_SOCKETS"] = os.pathsep.join(map(str, sockets))
+        return chosen
 
     def report(self) -> dict[str, Any]:
         told: dict[str, Any] = json.loads(self.ask("--report").stdout)
@@ -38,6 +46,8 @@ class Stager:
 
     def wait_until_idle(self) -> None:
         """Waits until no program is connected and everything is stored."""
+        for one in self.others:
+            one.wait_until_idle()
         deadline = time.monotonic() + STORED_SECONDS
         while sessions := self.report()["sessions"]:
             if time.monotonic() > deadline:
@@ -46,14 +56,17 @@ class Stager:
 
     def wait_until_stored(self) -> None:
         """Tells it to stop, which it does when everything is stored."""
-        self.ask("--stop")
-        self.wait_for_its_end()
+        for one in (self, *self.others):
+            one.ask("--stop")
+            one.wait_for_its_end()
 
     def wait_for_its_end(self) -> None:
         assert self.process is not None
         assert self.process.wait(STORED_SECONDS) == 0
 
     def kill(self) -> None:
+        for one in self.others:
+            one.kill()
         assert self.process is not None
         self.process.kill()
         self.process.wait()
@@ -62,6 +75,25 @@ class Stager:
     def pid(self) -> int:
         assert self.process is not None
         return self.process.pid
+
+
+def given_stagers() -> list[Stager]:
+    """Called in a program that got variables()."""
+    sockets = os.environ.get("WEIR_TEST_SOCKETS") or os.environ["WEIR_STAGER_SOCKET"]
+    return [Stager(Path(socket)) for socket in sockets.split(os.pathsep)]
+
+
+def choose_stager(node: int) -> None:
+    """Called by a rank of a node before it opens a session."""
+    stagers = given_stagers()
+    os.environ["WEIR_STAGER_SOCKET"] = str(stagers[node % len(stagers)].socket)
+
+
+def start_for_nodes(nodes: int, *words: str) -> Stager:
+    """Starts a stager for each of these nodes, which are one in truth."""
+    first, *others = (start(*words) for _ in range(nodes))
+    first.others = others
+    return first
 
 
 def start(*words: str) -> Stager:

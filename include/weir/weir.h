@@ -134,7 +134,7 @@ typedef struct weir_session_options {
   const char* staging; /* who writes the steps of files: "none" (the ranks), "node" (a process on
                           the node, the stager, which outlives the program: writes return when it
                           has the data, and it stores them while the program goes on;
-                          docs/staging.md. All ranks are on one node). Null: none. */
+                          docs/staging.md). Null: none. */
   const char* io_groups; /* the I/O groups of the nodes, which are numbered from 0 in the order of
                             their first ranks: "4" (4 consecutive nodes each), or the group of every
                             node, "0,0,1,1" or "0*2,1*2". The nodes of a group share a way to the

@@ -1,6 +1,7 @@
 // An array on disk that a Collective has open, accessed through its extent map in any format.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -14,6 +15,7 @@
 #include "aggregation/collective.hpp"
 #include "aggregation/engines/engine_set.hpp"
 #include "aggregation/step_image.hpp"
+#include "array/section.hpp"
 #include "checksums/array_sums.hpp"
 #include "engines/data_file_cache.hpp"
 #include "engines/open_files.hpp"
@@ -189,6 +191,27 @@ class OpenArray {
   }
   // Returns the number of bytes that a byte swap reverses together; 1: nothing is swapped.
   [[nodiscard]] std::int64_t swapped_together() const { return swapped_; }
+
+  // Remember what was handed to stagers of several nodes, and return whether some of it may not be
+  // in the files yet: then it may be neither overwritten nor read. Null: the whole array, or the
+  // whole of the selected step. `settlements` is the present number of SessionStaging.
+  void note_handed_over(const array::Section* section, std::int64_t settlements) {
+    forget_handed_over(settlements);
+    const bool is_full = handed_over_.size() >= most_handed_over;
+    if (is_full) handed_over_.clear();
+    handed_over_.push_back(
+        {step_,
+         section == nullptr || is_full ? std::nullopt : std::optional(section->bounding_box()),
+         is_full});
+  }
+  [[nodiscard]] bool is_handed_over(const array::Section* section, std::int64_t settlements) {
+    forget_handed_over(settlements);
+    return std::any_of(handed_over_.begin(), handed_over_.end(), [&](const HandedOver& one) {
+      if (one.is_any_step) return true;
+      if (one.step != step_) return false;
+      return section == nullptr || !one.box || array::meet(*one.box, section->bounding_box());
+    });
+  }
 
   // Sets a map in which the array has other extents, or its files other names. OpenFiles still
   // remembers what was written, and what closing reports. Files that only the old map names are
@@ -420,6 +443,19 @@ class OpenArray {
   std::shared_ptr<EngineSet> engines_;
   array::Shape shape_;
   std::vector<std::optional<storage::StoredFiles>> engine_files_;  // of the engines used so far
+  struct HandedOver {
+    std::optional<std::int64_t> step;
+    std::optional<array::Box> box;  // nothing: all
+    bool is_any_step = false;
+  };
+  static constexpr std::size_t most_handed_over = 64;
+  void forget_handed_over(std::int64_t settlements) {
+    if (settlements != settlements_) handed_over_.clear();
+    settlements_ = settlements;
+  }
+
+  std::vector<HandedOver> handed_over_;
+  std::int64_t settlements_ = 0;
   std::optional<storage::StoredFiles> staged_files_;
   std::optional<storage::ExtentMap> stored_;  // the true map if chunks are encoded
   storage::EncodedWriter::PlaceSource source_;

@@ -197,6 +197,13 @@ Status Collective::move_alone(OpenArray& file, Direction direction, const OwnReg
   if (state_->broken) return broken_collective();
   const ranks::LifeSigns::During storage(state_->group->life(), ranks::LifeSigns::What::storage);
   if (file.is_staged()) {
+    if (state_->staging->has_several() &&
+        file.is_handed_over(&own.region, state_->staging->settlements())) {
+      return invalid_argument(
+          "stagers of several nodes may still hold a part of this region: call "
+          "weir_file_step_wait(), or a collective read, before a rank moves it alone",
+          file.path());
+    }
     // What was handed over before is written before, and is there to be read.
     if (Status drained = state_->staging->stager().drain(); !drained.ok()) return drained;
   }

@@ -196,9 +196,41 @@ void CollectiveRequest::begin(bool /*all_remember_the_same*/) {
     end(plan.error());
     return;
   }
-  if (!writing() && state_.staging != nullptr) {
+  planned_ = plan.value();
+  if (!must_drain()) {
+    begin_moving();
+    return;
+  }
+  {
     const ranks::LifeSigns::During storing(state_.group->life(), ranks::LifeSigns::What::storage);
     drained_ = state_.staging->stager().drain();
+  }
+  if (!state_.staging->has_several()) {
+    begin_moving();
+    return;
+  }
+  agreement_ = std::make_unique<Agreement>();
+  agreement_->start(state_.group->agreements(), state_.communicator, {.possible = drained_});
+  step_ = Step::draining;
+}
+
+// Returns, equal on all ranks, whether what was handed to stagers before has to be in the files
+// first: it may be read now, or, where stagers do not order their writes, be overwritten.
+bool CollectiveRequest::must_drain() {
+  SessionStaging* const staging = state_.staging.get();
+  if (staging == nullptr || !writing()) return staging != nullptr;
+  return staging->has_several() && std::any_of(checked_.begin(), checked_.end(), [&](auto& one) {
+           return one.file->is_handed_over(one.part->section, staging->settlements());
+         });
+}
+
+void CollectiveRequest::begin_moving() {
+  if (writing() && state_.staging != nullptr && state_.staging->has_several()) {
+    state_.staging->note_write();
+    for (const RequestedPart& one : checked_) {
+      if (!one.file->is_staged()) continue;
+      one.file->note_handed_over(one.part->section, state_.staging->settlements());
+    }
   }
   if (writing())
     for_each_account([&](StepAccount& account) { account.ask(figures_.account.asked); });
@@ -212,8 +244,8 @@ void CollectiveRequest::begin(bool /*all_remember_the_same*/) {
   }
   MoveContext context{.communicator = state_.communicator,
                       .group = *state_.group,
-                      .plan = plan.value()->plan,
-                      .bundles = plan.value()->bundles,
+                      .plan = planned_->plan,
+                      .bundles = planned_->bundles,
                       .parts = checked_,
                       .watched = watched_,
                       .rank = state_.rank,
@@ -224,7 +256,7 @@ void CollectiveRequest::begin(bool /*all_remember_the_same*/) {
                       .figures = figures_};
   if (NodeDescriptors* const descriptors = state_.group->descriptors()) {
     descriptors->begin_request(
-        [schedule = plan.value()->plan, group = state_.group.get()](std::int64_t place) {
+        [schedule = planned_->plan, group = state_.group.get()](std::int64_t place) {
           return moves_bytes(schedule, group->rank_at(place));
         });
   }
@@ -273,6 +305,16 @@ Status CollectiveRequest::moved_durably() {
 
 bool CollectiveRequest::advance() {
   switch (step_) {
+    case Step::draining:
+      if (!agreement_->test()) return is_revoked();
+      if (Status drained = agreement_->outcome(); !drained.ok()) {
+        end(drained);
+        return true;
+      }
+      state_.staging->note_settled();
+      step_ = Step::moving;
+      begin_moving();
+      return true;
     case Step::moving: {
       bool moved = false;
       while (move_->step()) moved = true;

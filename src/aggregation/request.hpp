@@ -40,10 +40,12 @@ class CollectiveRequest final : public RequestWork {
   [[nodiscard]] const CollectiveFigures& figures() const override { return figures_; }
 
  private:
-  enum class Step : std::uint8_t { moving, ending, ended };
+  enum class Step : std::uint8_t { draining, moving, ending, ended };
 
   // Continues until it has to wait for something. Returns whether anything happened.
   bool advance();
+  [[nodiscard]] bool must_drain();
+  void begin_moving();
   [[nodiscard]] Status moved_durably();
   Result<std::shared_ptr<const plan::Planned>> planned();
   [[nodiscard]] bool writing() const { return direction_ == Direction::write; }
@@ -69,6 +71,7 @@ class CollectiveRequest final : public RequestWork {
   Step step_ = Step::moving;
   std::vector<RequestedPart> checked_;
   bool watched_ = false;  // whether one of checked_ is watched
+  std::shared_ptr<const plan::Planned> planned_;
   std::unique_ptr<Agreement> agreement_;
   std::unique_ptr<Move> move_;
   Status outcome_;

@@ -1,4 +1,4 @@
-// Staging of a session: the way of its ranks to the stager of their node
+// Staging of a session: the way of its ranks to the stagers of their nodes
 // (transport/stager_client.hpp).
 //
 // clang-format off
@@ -6,15 +6,22 @@
 //     end      the ranks vote; rank 0 hands over the step's commit, which is carried out later
 //     begin    rank 0 waits until earlier steps of the file are stored, because it reads the header
 // clang-format on
+//
+// On several nodes, one rank of each node tells its stager at the end of a step that the node's
+// share is complete (seal()), and the stager of rank 0, which publishes the step, waits for the
+// others. Stagers do not order what they write among each other. Therefore the ranks settle()
+// before they read what others may have handed over, and before they overwrite it.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "common/status.hpp"
 #include "engines/open_files.hpp"
+#include "system/step_durability.hpp"
 #include "transport/stager_client.hpp"
 
 namespace weir::aggregation {
@@ -28,6 +35,25 @@ class SessionStaging {
   static Result<std::unique_ptr<SessionStaging>> open(CollectiveState& state);
 
   [[nodiscard]] transport::StagerClient& stager() { return *stager_; }
+  // Returns whether the ranks may have several stagers; equal on all ranks.
+  [[nodiscard]] bool has_several() const { return has_several_; }
+  // Called on all ranks at the end of a step, which get the same number for it.
+  std::uint64_t next_seal() { return has_several_ ? ++seal_ : 0; }
+  // Lets the stagers that joined tell when they have stored everything before this seal. Called on
+  // all ranks; some have nothing to do.
+  Status seal(std::uint64_t number, storage::StepDurability durability);
+  // Collective, if the ranks may have several stagers: everything that any rank handed over is in
+  // the files when this returns.
+  Status settle(CollectiveState& state);
+  // The same after the step with this seal has been stored, when there may be nothing left to do.
+  Status settle_after(CollectiveState& state, std::uint64_t seal);
+  // Called on all ranks when they begin to write.
+  void note_write() { last_write_ = seal_; }
+  // Returns how often the ranks have settled; called after each time that the ranks agreed on a
+  // drain().
+  [[nodiscard]] std::int64_t settlements() const { return settlements_; }
+  void note_settled() { ++settlements_; }
+
   // Returns the files that are written through the stager.
   [[nodiscard]] const std::shared_ptr<storage::OpenFiles>& files() const { return files_; }
 
@@ -41,6 +67,11 @@ class SessionStaging {
 
   std::shared_ptr<transport::StagerClient> stager_;
   std::shared_ptr<storage::OpenFiles> files_;
+  bool has_several_ = false;
+  bool has_joined_ = false;                  // this rank seals the steps of its node's stager
+  std::uint64_t seal_ = 0;                   // the last one
+  std::optional<std::uint64_t> last_write_;  // the seal before it; 0: no step had ended
+  std::int64_t settlements_ = 0;
   std::map<std::string, std::uint64_t> tickets_;  // by absolute path, as it was spelled
 };
 

@@ -162,7 +162,7 @@ void StepFile::open_array(CollectiveState& state, const topology::FileTargets& t
                   .grows = one.description.grows,
                   .writable = writable_,
                   .sync_each = settings_.durability == storage::StepDurability::operation,
-                  .staged = is_staged(state) ? state.staging->files() : nullptr,
+                  .staged = stages_arrays(state, targets) ? state.staging->files() : nullptr,
                   .targets = targets,
                   .path = path_,
                   .name = one.description.name,
@@ -511,6 +511,10 @@ Status StepFile::end_step(CollectiveState& state) {
                                 path_);
   }
   if (possible.ok()) possible = written_durably(synced_here);
+  if (is_staged(state)) {
+    seal_ = state.staging->next_seal();
+    if (possible.ok()) possible = state.staging->seal(seal_, settings_.durability);
+  }
   // The files are used under their new names from now on. They are closed before the commit, so
   // that all ranks return the error of a rank that cannot close them.
   if (possible.ok() && !published_) possible = close_files();
@@ -541,6 +545,8 @@ Status StepFile::end_step(CollectiveState& state) {
   if (!agreed.ok()) {
     has_lost_header_ = has_lost_header_ || (!published_ && tells_of_loss(agreed.error()));
     if (in_step_) leave_step(false);
+    // What was handed over must be written before what the next attempt hands over.
+    if (is_staged(state) && !state.broken) (void)state.staging->settle(state);
     // This rank may have received descriptors of files that it did not open. The next attempt may
     // create other files.
     forget_descriptors(state, number_);
@@ -576,6 +582,8 @@ Status StepFile::clear_step() {
 Status StepFile::abort_step(CollectiveState& state) {
   Status possible;
   if (!in_step_) possible = invalid_argument("no step has begun", path_);
+  // Nothing of the step may be written after it is cleared.
+  if (possible.ok() && is_staged(state)) possible = state.staging->stager().drain();
   // A folder is removed only when no rank has files in it open. Errors in closing are ignored.
   if (in_step_ && !published_) (void)close_files();
   Status agreed = agree_on(state, possible);
@@ -585,10 +593,7 @@ Status StepFile::abort_step(CollectiveState& state) {
   forget_descriptors(state, number_);
   Result<std::string> cleared = std::string();
   if (state.rank == 0) {
-    // Nothing of the step may be written after it is cleared.
-    Status done = is_staged(state) ? state.staging->stager().drain() : Status();
-    if (done.ok()) done = clear_step();
-    if (!done.ok()) cleared = with_file(done.error(), path_);
+    if (Status done = clear_step(); !done.ok()) cleared = with_file(done.error(), path_);
   }
   const auto told = told_by_rank_0(state, cleared, "the remains of the step");
   return told ? Status() : told.error();
@@ -612,9 +617,9 @@ Status StepFile::close_own_part(CollectiveState& state) {
   Status closed = close_files();
   if (first.ok()) first = std::move(closed);
   forget_descriptors(state, number_);
-  if (state.rank == 0 && is_staged(state)) {
+  if (state.group->own_place() == 0 && is_staged(state)) {
     transport::StagerClient& stager = state.staging->stager();
-    if (first.ok() && ticket_) {
+    if (first.ok() && ticket_) {  // on rank 0
       const auto stored = stager.is_done(*ticket_);
       if (!stored) first = with_file(stored.error(), path_);
     }

@@ -170,6 +170,8 @@ class StepFile {
                                         const SummedArrays& sums);
   // Steps that a stager stores (step_file_staging.cpp).
   [[nodiscard]] bool is_staged(const CollectiveState& state) const;
+  [[nodiscard]] bool stages_arrays(const CollectiveState& state,
+                                   const topology::FileTargets& targets) const;
   [[nodiscard]] Status hand_commit_over(CollectiveState& state);
   [[nodiscard]] Status wait_until_stored(CollectiveState& state, double seconds);
   void release_lock();
@@ -204,6 +206,7 @@ class StepFile {
   bool knows_state_ = true;       // whether version_.state is of that time
   // On rank 0: the ticket of the last step that a stager has accepted and may not have stored yet.
   std::optional<std::uint64_t> ticket_;
+  std::uint64_t seal_ = 0;             // of the last step that ended, if it was staged
   Status lost_;                        // on rank 0: why a stager could not store a step
   SessionStaging* staging_ = nullptr;  // on rank 0: not null while its stager keeps the lock, too
 };

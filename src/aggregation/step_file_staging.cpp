@@ -15,11 +15,20 @@ bool StepFile::is_staged(const CollectiveState& state) const {
          settings_.durability != storage::StepDurability::operation;
 }
 
+// Where the caches of nodes are not coherent, two nodes must not write into one page, and stagers
+// write whatever their ranks have. Such arrays are written by the ranks; the steps are still
+// published by the stager.
+bool StepFile::stages_arrays(const CollectiveState& state,
+                             const topology::FileTargets& targets) const {
+  return is_staged(state) && (targets.coherent_caches || !state.staging->has_several());
+}
+
 // Called by rank 0, after all ranks have handed over what they wrote.
 Status StepFile::hand_commit_over(CollectiveState& state) {
   const auto ticket = state.staging->stager().commit({.path = path_,
                                                       .durability = settings_.durability,
                                                       .names_sums = !published_ && has_sums_,
+                                                      .seal = seal_,
                                                       .update = room_.update});
   if (!ticket) return ticket.error();
   ticket_ = ticket.value();
@@ -58,7 +67,9 @@ Status StepFile::wait_for_step(CollectiveState& state, double seconds) {
     if (Status stored = wait_until_stored(state, seconds); !stored.ok()) found = stored.error();
   }
   const auto told = told_by_rank_0(state, found, "whether the step is stored");
-  return told ? Status() : told.error();
+  if (!told) return told.error();
+  // Each rank may read the step without the others from now on.
+  return is_staged(state) ? state.staging->settle_after(state, seal_) : Status();
 }
 
 Result<bool> StepFile::is_step_stored(CollectiveState& state) {

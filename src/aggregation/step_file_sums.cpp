@@ -142,6 +142,7 @@ Status StepFile::sum_again(CollectiveState& state, std::vector<std::int64_t> blo
   blocks = numbers_of(text);
   Status status;
   if (is_staged(state)) status = state.staging->stager().drain();
+  if (is_staged(state) && state.staging->has_several()) status = agree_on(state, status);
   std::vector<std::int64_t> mine;
   std::optional<storage::BlockSums> sums;
   for (std::size_t at = 0, block = 0; status.ok() && at + 3 <= blocks.size(); at += 3, ++block) {

@@ -24,7 +24,10 @@
 #include "common/clock.hpp"
 #include "stager/session_files.hpp"
 #include "stager/stager.hpp"
+#include "system/descriptor_socket.hpp"
 #include "system/frame_socket.hpp"
+#include "system/network_listener.hpp"
+#include "system/process_name.hpp"
 #include "system/shared_memory.hpp"
 #include "system/uninterrupted.hpp"
 
@@ -38,7 +41,12 @@ constexpr std::int64_t reserved_together = std::int64_t{64} << 20;
 constexpr std::uint64_t listener_key = 0;
 constexpr std::uint64_t news_key = 1;
 constexpr std::uint64_t signal_key = 2;
+constexpr std::uint64_t network_key = 3;
 constexpr std::uint64_t first_client = 16;
+// Connections of other stagers, and of strangers.
+constexpr std::int64_t most_remote_connections = 65536;
+// How long an address of another stager is tried before the next one.
+constexpr std::int64_t most_connecting_ns = 5 * second_ns;
 
 Result<storage::File> owned(int descriptor, const char* operation) {
   if (descriptor < 0) return system_failure(operation, "", -1, errno);
@@ -124,7 +132,8 @@ class Server {
  public:
   Server(const ServerSettings& settings, storage::FrameListener listener,
          storage::SharedMemory memory, storage::File epoll, storage::File signals,
-         std::unique_ptr<News> news, std::function<void(const std::string&)> say)
+         std::unique_ptr<News> news, const transport::SessionId& secret,
+         std::function<void(const std::string&)> say)
       : settings_(settings),
         blocks_(settings.memory_bytes / settings.block_bytes),
         listener_(std::move(listener)),
@@ -133,9 +142,12 @@ class Server {
         signals_(std::move(signals)),
         news_(std::move(news)),
         say_(std::move(say)),
+        secret_(reinterpret_cast<const char*>(secret.data()), secret.size()),
         stager_({.blocks = blocks_,
                  .block_bytes = settings.block_bytes,
-                 .name = fmt::format("{}:{}", ::getpid(), monotonic_ns())}),
+                 .name = fmt::format("{} {}", storage::process_name(), monotonic_ns()),
+                 .host = storage::host_name(),
+                 .secret = secret_}),
         workers_(settings.threads),
         reserving_([this] { reserve(); }) {}
   Server(const Server&) = delete;
@@ -173,6 +185,7 @@ class Server {
         std::vector<SessionId> due;
         std::swap(due, retries_);
         for (const SessionId session : due) handle(RetryDue{session});
+        give_up_slow_links(now_ns);
       }
       if (!stager_.is_idle() || !clients_.empty()) worked_ns = now_ns;
       const bool is_over = settings_.idle_seconds > 0 &&
@@ -189,6 +202,15 @@ class Server {
     explicit Client(storage::FrameSocket connection) : socket(std::move(connection)) {}
     storage::FrameSocket socket;
     std::uint32_t watched = EPOLLIN;
+    bool is_remote = false;   // it connected over a network
+    bool is_closing = false;  // ends when everything is sent
+  };
+  // A connection to another stager that is being made.
+  struct Link {
+    SessionId session = 0;
+    std::vector<std::string> addresses;
+    std::size_t tried = 0;  // addresses so far
+    std::int64_t began_ns = 0;
   };
 
   Status watch(int descriptor, std::uint64_t key, std::uint32_t what, int operation) const {
@@ -225,7 +247,9 @@ class Server {
 
   void look_at(const epoll_event& event) {
     if (event.data.u64 == listener_key) {
-      while (auto socket = listener_->accept()) accept(std::move(*socket));
+      while (auto socket = listener_->accept()) accept(std::move(*socket), false);
+    } else if (event.data.u64 == network_key) {
+      while (auto socket = network_->accept()) accept(std::move(*socket), true);
     } else if (event.data.u64 == news_key) {
       for (const Event& one : news_->take()) handle(one);
     } else if (event.data.u64 == signal_key) {
@@ -239,18 +263,78 @@ class Server {
     }
   }
 
-  void accept(storage::FrameSocket socket) {
+  void accept(storage::FrameSocket socket, bool is_remote) {
+    const auto remote = std::count_if(clients_.begin(), clients_.end(),
+                                      [](const auto& one) { return one.second.is_remote; });
+    if (is_remote && remote >= most_remote_connections) return;
     const ClientId client = next_client_++;
     if (!watch(socket.descriptor(), client, EPOLLIN, EPOLL_CTL_ADD).ok()) return;
-    clients_.try_emplace(client, std::move(socket));
-    handle(Connected{client});
+    clients_.try_emplace(client, std::move(socket)).first->second.is_remote = is_remote;
+    handle(Connected{client, is_remote});
+  }
+
+  // Tries the next address of the other stager.
+  void connect_next(Link link, const Error& before) {
+    while (link.tried < link.addresses.size()) {
+      auto socket = storage::FrameSocket::begin_connection(link.addresses[link.tried++]);
+      if (!socket) continue;
+      const ClientId client = next_client_++;
+      const std::uint32_t both = std::uint32_t{EPOLLIN | EPOLLOUT};
+      if (!watch(socket.value().descriptor(), client, both, EPOLL_CTL_ADD).ok()) continue;
+      link.began_ns = monotonic_ns();
+      clients_.try_emplace(client, std::move(socket).value()).first->second.watched = both;
+      links_.insert_or_assign(client, std::move(link));
+      return;
+    }
+    Error error = before;
+    error.message = fmt::format("the stager of rank 0 cannot be reached at {}: {}",
+                                fmt::join(link.addresses, ", "), before.message);
+    handle(Linked{link.session, error});
+  }
+
+  // A network may lose what is sent to an address that is not its own.
+  void give_up_slow_links(std::int64_t now_ns) {
+    std::vector<ClientId> slow;
+    for (const auto& [client, link] : links_) {
+      if (now_ns - link.began_ns > most_connecting_ns) slow.push_back(client);
+    }
+    for (const ClientId client : slow) {
+      next_address(client, Error(ErrorCode::deadline, "no answer within 5 s"));
+    }
+  }
+
+  void next_address(ClientId client, const Error& why) {
+    Link link = std::move(links_.at(client));
+    links_.erase(client);
+    clients_.erase(client);
+    connect_next(std::move(link), why);
+  }
+
+  void look_at_link(ClientId client) {
+    if (const int reason = clients_.at(client).socket.connecting_error(); reason != 0) {
+      next_address(client, system_failure("connect", "", -1, reason));
+      return;
+    }
+    const SessionId session = links_.at(client).session;
+    links_.erase(client);
+    handle(Linked{session, client});
+    watch_rest(client);
   }
 
   void look_at_client(ClientId client) {
+    if (links_.contains(client)) {
+      look_at_link(client);
+      return;
+    }
     for (;;) {
       const auto found = clients_.find(client);
       if (found == clients_.end()) return;
-      if (Status sent = found->second.socket.send_rest(); !sent.ok()) {
+      const Status sent = found->second.socket.send_rest();
+      if (found->second.is_closing) {
+        if (!sent.ok() || !found->second.socket.has_rest()) clients_.erase(found);
+        return;
+      }
+      if (!sent.ok()) {
         drop(client);
         return;
       }
@@ -318,7 +402,38 @@ class Server {
   }
   void carry_out(Disconnect& action) {
     const auto found = clients_.find(action.client);
-    if (found != clients_.end()) clients_.erase(found);
+    if (found == clients_.end()) return;
+    if (found->second.socket.has_rest()) {
+      found->second.is_closing = true;
+    } else {
+      clients_.erase(found);
+    }
+  }
+  void carry_out(Seal& action) { execute(std::move(action)); }
+  void carry_out(OpenNetwork& action) {
+    Status opened;
+    if (!network_) {
+      auto made = storage::NetworkListener::listen(settings_.listen);
+      if (made) {
+        opened = watch(made.value().descriptor(), network_key, EPOLLIN, EPOLL_CTL_ADD);
+        if (opened.ok()) network_.emplace(std::move(made).value());
+      } else {
+        opened = made.error();
+      }
+      if (opened.ok()) {
+        say_(fmt::format("stagers of other nodes can join at {}",
+                         fmt::join(network_->addresses(), ", ")));
+      }
+    }
+    if (opened.ok()) {
+      (void)reply(action.client, transport::Listening{network_->addresses(), secret_});
+    } else {
+      (void)reply(action.client, transport::Refused{opened.error().text()});
+    }
+  }
+  void carry_out(Connect& action) {
+    connect_next({.session = action.session, .addresses = std::move(action.addresses)},
+                 Error(ErrorCode::io, "it has no address"));
   }
   void carry_out(Write& action) { execute(std::move(action)); }
   void carry_out(Commit& action) { execute(std::move(action)); }
@@ -375,7 +490,7 @@ class Server {
   }
 
   void drop(ClientId client) {
-    clients_.erase(client);
+    if (clients_.erase(client) == 0) return;
     handle(Disconnected{client});
   }
 
@@ -387,9 +502,12 @@ class Server {
   storage::File signals_;
   std::unique_ptr<News> news_;
   std::function<void(const std::string&)> say_;
+  std::string secret_;
   Stager stager_;
   std::map<ClientId, Client> clients_;
   ClientId next_client_ = first_client;
+  std::optional<storage::NetworkListener> network_;  // once a session on several nodes asked for it
+  std::map<ClientId, Link> links_;
   std::optional<storage::File> passed_;  // with the message that is handled
   std::map<SessionId, std::shared_ptr<SessionFiles>> files_;
   std::vector<SessionId> retries_;
@@ -430,9 +548,11 @@ Status serve(const ServerSettings& settings, const std::function<void()>& ready,
   if (!signal) return signal.error();
   auto event = owned(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd");
   if (!event) return event.error();
+  const auto secret = storage::new_secret();
+  if (!secret) return secret.error();
   Server server(settings, std::move(listener).value(), std::move(memory).value(),
                 std::move(epoll).value(), std::move(signal).value(),
-                std::make_unique<News>(std::move(event).value()), say);
+                std::make_unique<News>(std::move(event).value()), secret.value(), say);
   ready();
   return server.run();
 }

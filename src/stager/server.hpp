@@ -13,7 +13,10 @@
 namespace weir::stager {
 
 struct ServerSettings {
-  std::string socket;             // path
+  std::string socket;  // path
+  // Numeric address at which stagers of other nodes connect once a session asks for it; "": all
+  // addresses of this node.
+  std::string listen;
   std::int64_t memory_bytes = 0;  // of all blocks; at least 16 blocks
   std::int64_t block_bytes = std::int64_t{1} << 20;
   int threads = 4;          // that execute jobs (003_…, section 5.2.1: four are best)

@@ -102,10 +102,10 @@ Status SessionFiles::write_ranges(storage::EngineFile& file, std::span<const Blo
   return {};
 }
 
-Status SessionFiles::execute(const Commit& job) {
-  const transport::CommitStep& step = job.step;
-  const bool is_durable = step.durability != storage::StepDurability::none;
-  if (is_durable && !written_.empty()) {
+// After this nothing of the step is left here: files may get other names, and other files their
+// names.
+Status SessionFiles::settle(storage::StepDurability durability) {
+  if (durability != storage::StepDurability::none && !written_.empty()) {
     std::vector<std::string> paths;
     paths.reserve(written_.size());
     for (const auto& [path, identity] : written_) paths.push_back(path);
@@ -117,11 +117,18 @@ Status SessionFiles::execute(const Commit& job) {
       return lost;
     }
   }
-  // Files may get other names, and other files their names.
   for (const auto& [path, identity] : written_) {
     if (Status closed = files_.close(path); !closed.ok()) return closed;
   }
   written_.clear();
+  return {};
+}
+
+Status SessionFiles::execute(const Seal& job) { return settle(job.durability); }
+
+Status SessionFiles::execute(const Commit& job) {
+  const transport::CommitStep& step = job.step;
+  if (Status settled = settle(step.durability); !settled.ok()) return settled;
   if (Status done = storage::commit(step.path, step.update, step.durability); !done.ok()) {
     return done;
   }

@@ -23,9 +23,10 @@ class SessionFiles {
   // `memory`: all blocks of the stager, each of `block_bytes`.
   SessionFiles(std::span<std::byte> memory, std::int64_t block_bytes);
 
-  // Write the bytes, and end a step: make durable what was written, and change the header of the
-  // file. One thread at a time calls these functions.
+  // Write the bytes; end the stager's share of a step: make durable what was written; and end a
+  // step: the same, and change the header of the file. One thread at a time calls these functions.
   [[nodiscard]] Status execute(const Write& job);
+  [[nodiscard]] Status execute(const Seal& job);
   [[nodiscard]] Status execute(const Commit& job);
 
   // Keeps a lock until it is released. Called by any thread.
@@ -33,6 +34,7 @@ class SessionFiles {
   void release_lock(const std::string& path);
 
  private:
+  [[nodiscard]] Status settle(storage::StepDurability durability);
   Status write_file(const transport::NameFile& named, std::span<const BlockExtent> extents);
   // Closes the file that was written under this path if it is no longer the one that is there. A
   // step that was given up leaves such a file: ranks have removed it, and make another one.

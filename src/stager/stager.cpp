@@ -16,6 +16,9 @@ bool is_want_of_space(const Status& status) {
          (status.error().system_error == ENOSPC || status.error().system_error == EDQUOT);
 }
 
+// Seconds for which another stager may be connected without telling its secret.
+constexpr int most_ticks_of_a_stranger = 10;
+
 }  // namespace
 
 Stager::Stager(const StagerSettings& settings) : settings_(settings) {}
@@ -59,7 +62,9 @@ void Stager::take(const Stopping& /*event*/) { is_stopping_ = true; }
 
 // ---- Connections --------------------------------------------------------------------------------
 
-void Stager::take(const Connected& event) { clients_.try_emplace(event.client); }
+void Stager::take(const Connected& event) {
+  clients_.try_emplace(event.client).first->second.is_remote = event.is_remote;
+}
 
 void Stager::take(const Disconnected& event) { remove(event.client); }
 
@@ -67,13 +72,17 @@ void Stager::remove(ClientId client) {
   const auto found = clients_.find(client);
   if (found == clients_.end()) return;
   const SessionId number = found->second.session;
+  const bool is_remote = found->second.is_remote;
   for (const std::int64_t block : found->second.granted) free_block(block);
   std::erase(wanting_, client);
   clients_.erase(found);
   const auto session = sessions_.find(number);
-  if (session != sessions_.end()) {
+  if (session != sessions_.end() && is_remote) {
+    remove_peer(client, number, session->second);
+  } else if (session != sessions_.end()) {
     Session& left = session->second;
     left.clients.erase(client);
+    std::erase(left.home.waiting, client);
     std::erase_if(left.waiting, [&](const auto& one) { return one.first == client; });
     if (left.clients.empty()) drop_unfinished(left);
     advance(number, left);
@@ -102,6 +111,7 @@ void Stager::end_if_over(SessionId number) {
   if (found == sessions_.end()) return;
   const Session& session = found->second;
   if (!session.clients.empty() || !session.queue.empty() || session.job != 0) return;
+  leave_peers(found->second);
   by_name_.erase(session.name);
   sessions_.erase(found);
   actions_.emplace_back(Forget{number});
@@ -113,6 +123,10 @@ void Stager::take(const Received& event) {
   const auto found = clients_.find(event.client);
   if (found == clients_.end()) return;  // it was refused, and has not noticed yet
   using namespace transport;
+  if (found->second.is_remote) {
+    take_from_peer(event.client, event.message);
+    return;
+  }
   const bool needs_session = !std::holds_alternative<Hello>(event.message) &&
                              !std::holds_alternative<AskReport>(event.message) &&
                              !std::holds_alternative<Stop>(event.message);
@@ -280,6 +294,39 @@ void Stager::take(ClientId number, const transport::UnlockFile& message) {
   advance(session_number, session);
 }
 
+void Stager::take(ClientId number, const transport::Listen& /*message*/) {
+  actions_.emplace_back(OpenNetwork{number});
+}
+
+void Stager::take(ClientId number, const transport::JoinHome& message) {
+  const SessionId session_number = clients_.at(number).session;
+  Session& session = sessions_.at(session_number);
+  if (!session.failure.ok() || session.home.state == Home::State::joined) {
+    send(number, transport::Joined{{session.failure}});
+    return;
+  }
+  session.home.waiting.push_back(number);
+  if (session.home.state == Home::State::joining) return;
+  session.home.state = Home::State::joining;
+  session.home.secret = message.secret;
+  actions_.emplace_back(Connect{session_number, message.addresses});
+}
+
+void Stager::take(ClientId number, const transport::SealStep& message) {
+  const SessionId session_number = clients_.at(number).session;
+  Session& session = sessions_.at(session_number);
+  if (session.failure.ok() && session.home.state != Home::State::joined) {
+    refuse(number, "a step was sealed, but the stager has joined no other");
+    return;
+  }
+  const std::uint64_t ticket = ++session.tickets;
+  send(number, transport::Accepted{ticket});
+  if (!session.failure.ok()) return;
+  session.queue.emplace_back(SealItem{ticket, message});
+  ++session.urgent;
+  advance(session_number, session);
+}
+
 Status Stager::result_of(const Session& session, std::uint64_t ticket) {
   return ticket <= session.done ? Status() : session.failure;
 }
@@ -338,7 +385,19 @@ void Stager::advance(SessionId number, Session& session) {
       write_parcels(number, session);
       return;
     }
+    if (const auto* const seal = std::get_if<SealItem>(&first)) {
+      session.job = ++last_job_;
+      session.in_job = 1;
+      actions_.emplace_back(Seal{session.job, number, seal->step.durability});
+      return;
+    }
     if (const auto* const commit = std::get_if<CommitItem>(&first)) {
+      if (const PeerState* const late = late_peer(session, commit->step.seal)) {
+        if (late->client != 0) return;  // until it tells, or its connection ends
+        fail(session, lost_peer(late->host));
+        end_if_over(number);
+        return;
+      }
       session.job = ++last_job_;
       session.in_job = 1;
       actions_.emplace_back(Commit{session.job, number, commit->step});
@@ -390,14 +449,16 @@ void Stager::take(const JobEnded& event) {
   if (found == sessions_.end()) return;
   const SessionId number = found->first;
   Session& session = found->second;
-  if (is_want_of_space(event.status)) {
+  if (is_want_of_space(event.status) && session.failure.ok()) {
     session.waits_for_space = true;
     actions_.emplace_back(RetryLater{number});
     return;  // the job counts as under way
   }
   session.waits_for_space = false;
   session.job = 0;
-  if (!event.status.ok()) {
+  if (!session.failure.ok()) {
+    drop_behind(session, 0);
+  } else if (!event.status.ok()) {
     fail(session, event.status);
   } else {
     for (; session.in_job > 0; --session.in_job) {
@@ -405,6 +466,10 @@ void Stager::take(const JobEnded& event) {
       if (const auto* const parcel = std::get_if<ParcelItem>(&first)) {
         session.written += parcel->bytes;
         free_block(parcel->block);
+      } else if (const auto* const seal = std::get_if<SealItem>(&first)) {
+        end_ticket(session, seal->ticket);
+        --session.urgent;
+        if (session.home.client != 0) send(session.home.client, transport::Sealed{seal->step.seal});
       } else {
         end_ticket(session, std::get<CommitItem>(first).ticket);
         --session.urgent;
@@ -425,6 +490,7 @@ void Stager::take(const RetryDue& event) {
   Session& session = found->second;
   session.job = 0;
   session.in_job = 0;
+  if (!session.failure.ok()) drop_behind(session, 0);
   // A session that no rank will continue, and that has nothing accepted left, need not wait.
   if (session.clients.empty()) drop_unfinished(session);
   if (session.queue.empty()) session.waits_for_space = false;
@@ -435,18 +501,33 @@ void Stager::take(const RetryDue& event) {
 }
 
 void Stager::take(const Tick& /*event*/) {
-  for (const auto& [number, client] : clients_) {
+  std::vector<ClientId> strangers;
+  for (auto& [number, client] : clients_) {
+    if (client.is_remote && client.session == 0 && ++client.ticks > most_ticks_of_a_stranger) {
+      strangers.push_back(number);
+    }
     const auto found = sessions_.find(client.session);
-    if (found == sessions_.end()) continue;
+    if (found == sessions_.end() || client.is_remote) continue;
     const Session& session = found->second;
     const bool awaits =
         std::any_of(session.waiting.begin(), session.waiting.end(),
                     [&, waiting = number](const auto& one) { return one.first == waiting; });
-    if (client.wanted == 0 && !client.drains && !awaits) continue;
-    send(number, transport::Alive{session.waits_for_space
-                                      ? "the file system has no space left, or a quota is used up"
-                                      : ""});
+    const bool joins = std::find(session.home.waiting.begin(), session.home.waiting.end(),
+                                 number) != session.home.waiting.end();
+    if (client.wanted == 0 && !client.drains && !awaits && !joins) continue;
+    send(number, transport::Alive{reason_to_wait(session)});
   }
+  for (const ClientId stranger : strangers) refuse(stranger, "it did not say who it is");
+}
+
+std::string Stager::reason_to_wait(const Session& session) {
+  if (session.waits_for_space) return "the file system has no space left, or a quota is used up";
+  if (session.queue.empty()) return "";
+  const auto* const commit = std::get_if<CommitItem>(&session.queue.front());
+  if (commit == nullptr || session.job != 0) return "";
+  const PeerState* const late = late_peer(session, commit->step.seal);
+  return late == nullptr ? ""
+                         : fmt::format("the stager on {} has not stored its share", late->host);
 }
 
 void Stager::end_ticket(Session& session, std::uint64_t ticket) {
@@ -458,24 +539,35 @@ void Stager::end_ticket(Session& session, std::uint64_t ticket) {
   });
 }
 
+// What is in a job stays until the job has ended, since a thread uses its blocks.
 void Stager::fail(Session& session, const Status& why) {
   session.failure = why;
-  session.in_job = 0;
-  for (const Item& item : session.queue) {
-    if (const auto* const parcel = std::get_if<ParcelItem>(&item)) free_block(parcel->block);
-    if (const auto* const drain = std::get_if<DrainItem>(&item)) {
-      const auto found = clients_.find(drain->client);
-      if (found == clients_.end()) continue;
-      found->second.drains = false;
-      send(drain->client, transport::Drained{{why}});
-    }
-  }
-  session.queue.clear();
-  session.urgent = 0;
+  drop_behind(session, session.job == 0 ? 0 : session.in_job);
   for (const auto& [client, ticket] : session.waiting) {
     send(client, transport::Stored{ticket, {why}});
   }
   session.waiting.clear();
+  tell_peers_of_failure(session);
+}
+
+void Stager::drop_behind(Session& session, std::size_t items) {
+  if (items == 0) session.in_job = 0;
+  while (session.queue.size() > items) {
+    const Item& last = session.queue.back();
+    if (const auto* const parcel = std::get_if<ParcelItem>(&last)) {
+      free_block(parcel->block);
+    } else {
+      --session.urgent;
+    }
+    if (const auto* const drain = std::get_if<DrainItem>(&last)) {
+      const auto found = clients_.find(drain->client);
+      if (found != clients_.end()) {
+        found->second.drains = false;
+        send(drain->client, transport::Drained{{session.failure}});
+      }
+    }
+    session.queue.pop_back();
+  }
 }
 
 // ---- For people ---------------------------------------------------------------------------------
@@ -493,7 +585,9 @@ std::string Stager::report() const {
     std::int64_t steps = 0;
     for (const Item& item : session.queue) {
       if (const auto* const parcel = std::get_if<ParcelItem>(&item)) held += parcel->bytes;
-      if (std::holds_alternative<CommitItem>(item)) ++steps;
+      if (std::holds_alternative<CommitItem>(item) || std::holds_alternative<SealItem>(item)) {
+        ++steps;
+      }
     }
     nlohmann::ordered_json one;
     one["program"] = session.program;
@@ -502,6 +596,9 @@ std::string Stager::report() const {
     one["written_bytes"] = session.written;
     one["steps_to_store"] = steps;
     one["waits_for_space"] = session.waits_for_space;
+    one["waits_for"] = reason_to_wait(session);
+    one["joined_stagers"] = session.peers.size();
+    one["has_joined"] = session.home.state == Home::State::joined;
     one["failure"] = session.failure.ok() ? "" : session.failure.error().text();
     all["sessions"].push_back(std::move(one));
   }

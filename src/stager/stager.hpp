@@ -16,6 +16,19 @@
 // given up. Any other failure ends the session: nothing that is behind it is carried out, and
 // everyone who asks gets the reason. Once all ranks of a session are gone, parcels behind its last
 // commit are dropped: their step has not ended, and never will.
+//
+// The ranks of a session on several nodes have a stager on each. The one of rank 0 publishes the
+// steps; the others join it, over a network. At the end of a step, each of these gets a SealStep
+// behind its parcels, and tells when everything before is stored; the commit waits until all have
+// told. Between stagers nothing else is ordered: whatever must be written after something that
+// another stager has, needs a Drain before.
+//
+// clang-format off
+//     stager that joined    Parcel, Parcel, SealStep ──► stored ──► Sealed ─┐
+//     stager of rank 0      Parcel, Parcel, CommitStep ──► stored ──────────┴─► step is published
+// clang-format on
+//
+// A failure on one of the stagers, or the loss of one, ends the session on all of them.
 #pragma once
 
 #include <cstdint>
@@ -31,6 +44,7 @@
 #include <vector>
 
 #include "common/status.hpp"
+#include "system/step_durability.hpp"
 #include "transport/messages.hpp"
 #include "transport/parcel.hpp"
 
@@ -44,6 +58,7 @@ using JobId = std::uint64_t;
 
 struct Connected {
   ClientId client = 0;
+  bool is_remote = false;  // over a network: only another stager may be at the other end
 };
 struct Received {
   ClientId client = 0;
@@ -53,6 +68,11 @@ struct Received {
 };
 struct Disconnected {
   ClientId client = 0;
+};
+// What Connect asked for: the connection to the stager of rank 0, or why there is none.
+struct Linked {
+  SessionId session = 0;
+  Result<ClientId> client;
 };
 struct JobEnded {
   JobId job = 0;
@@ -72,8 +92,8 @@ struct BlocksReady {
 struct NoMoreBlocks {};
 // A person or the system asks the stager to end (transport::Stop does the same).
 struct Stopping {};
-using Event = std::variant<Connected, Received, Disconnected, JobEnded, RetryDue, Tick, BlocksReady,
-                           NoMoreBlocks, Stopping>;
+using Event = std::variant<Connected, Received, Disconnected, Linked, JobEnded, RetryDue, Tick,
+                           BlocksReady, NoMoreBlocks, Stopping>;
 
 // ---- Actions ------------------------------------------------------------------------------------
 
@@ -103,6 +123,21 @@ struct Commit {
   SessionId session = 0;
   transport::CommitStep step;
 };
+// Makes durable, as requested, what was written, and closes its files.
+struct Seal {
+  JobId job = 0;
+  SessionId session = 0;
+  storage::StepDurability durability = storage::StepDurability::step;
+};
+// Other stagers can connect from now on: the client gets a Listening.
+struct OpenNetwork {
+  ClientId client = 0;
+};
+// Connects to another stager; Linked tells how that ended.
+struct Connect {
+  SessionId session = 0;
+  std::vector<std::string> addresses;
+};
 // The lock that came with the message is kept.
 struct KeepLock {
   SessionId session = 0;
@@ -121,14 +156,18 @@ struct Forget {
 };
 // The stager was told to stop, and everything is stored.
 struct End {};
-using Action =
-    std::variant<Send, Disconnect, Write, Commit, KeepLock, Unlock, RetryLater, Forget, End>;
+using Action = std::variant<Send, Disconnect, Write, Commit, Seal, OpenNetwork, Connect, KeepLock,
+                            Unlock, RetryLater, Forget, End>;
 
 struct StagerSettings {
   std::int64_t blocks = 0;  // in all; BlocksReady gives them for use
   std::int64_t block_bytes = 0;
   std::int64_t most_written_together = std::int64_t{64} << 20;  // bytes of one Write, about
   std::string name;                                             // Welcome::stager
+  // NOLINTBEGIN(readability-redundant-member-init): may be left out
+  std::string host = {};    // of this stager, for people
+  std::string secret = {};  // that other stagers know which may join
+  // NOLINTEND(readability-redundant-member-init)
 };
 
 class Stager {
@@ -164,15 +203,36 @@ class Stager {
     std::uint64_t ticket = 0;
     std::string path;
   };
+  struct SealItem {
+    std::uint64_t ticket = 0;
+    transport::SealStep step;
+  };
   struct DrainItem {
     ClientId client = 0;
   };
-  using Item = std::variant<ParcelItem, CommitItem, UnlockItem, DrainItem>;
+  using Item = std::variant<ParcelItem, CommitItem, UnlockItem, SealItem, DrainItem>;
+
+  // Another stager of a session.
+  struct PeerState {
+    ClientId client = 0;  // 0: its connection has ended
+    std::string host;
+    std::uint64_t sealed = 0;  // the last seal behind everything that it has stored
+  };
+  // Of a stager that joined: its way to the stager of rank 0.
+  struct Home {
+    enum class State : std::uint8_t { none, joining, joined };
+    State state = State::none;
+    ClientId client = 0;
+    std::string secret;
+    std::vector<ClientId> waiting;  // ranks that get a Joined
+  };
 
   struct Session {
     transport::SessionId name{};
     std::string program;
-    std::set<ClientId> clients;
+    std::set<ClientId> clients;    // ranks
+    std::vector<PeerState> peers;  // that joined
+    Home home;
     std::deque<Item> queue;
     std::int64_t urgent = 0;  // items of the queue that are no parcels
     std::uint64_t tickets = 0;
@@ -185,7 +245,9 @@ class Stager {
     std::vector<std::pair<ClientId, std::uint64_t>> waiting;  // for tickets
   };
   struct Client {
-    SessionId session = 0;  // 0: has not said Hello
+    SessionId session = 0;  // 0: has not said Hello, or Peer
+    bool is_remote = false;
+    int ticks = 0;  // since a remote client connected, until it has said Peer
     std::map<std::uint64_t, NamedFile> files;
     std::set<std::int64_t> granted;
     std::int64_t wanted = 0;  // blocks, while it waits for some
@@ -195,6 +257,7 @@ class Stager {
   void take(const Connected& event);
   void take(const Received& event);
   void take(const Disconnected& event);
+  void take(const Linked& event);
   void take(const JobEnded& event);
   void take(const RetryDue& event);
   void take(const Tick& event);
@@ -213,11 +276,25 @@ class Stager {
   void take(ClientId number, const transport::UnlockFile& message);
   void take(ClientId number, const transport::Await& message);
   void take(ClientId number, const transport::Drain& message);
+  void take(ClientId number, const transport::Listen& message);
+  void take(ClientId number, const transport::JoinHome& message);
+  void take(ClientId number, const transport::SealStep& message);
   void take(ClientId client, const transport::Goodbye& message);
   void take(ClientId client, const transport::AskReport& message);
   void take(ClientId client, const transport::Stop& message);
   template <typename Other>
   void take(ClientId client, const Other& message);
+  // Messages of other stagers, in src/stager/peers.cpp.
+  void take_from_peer(ClientId number, const transport::Message& message);
+  void let_in(ClientId number, const transport::Peer& message);
+  void take_joined(SessionId number, Session& session, const Status& outcome);
+  void take_failure(SessionId number, Session& session, const Status& why);
+  void remove_peer(ClientId client, SessionId number, Session& session);
+  // Returns a stager that must have stored its share before a commit, and has not; null: none.
+  [[nodiscard]] static const PeerState* late_peer(const Session& session, std::uint64_t seal);
+  [[nodiscard]] static Error lost_peer(const std::string& host);
+  void tell_peers_of_failure(const Session& session);
+  void leave_peers(const Session& session);
   void take_parcel(const Received& event, const transport::Parcel& parcel);
 
   void send(ClientId client, transport::Message message);
@@ -232,6 +309,8 @@ class Stager {
   void write_parcels(SessionId number, Session& session);
   void end_ticket(Session& session, std::uint64_t ticket);
   void fail(Session& session, const Status& why);
+  // Drops what is in the queue behind the first items, and answers who waits for it.
+  void drop_behind(Session& session, std::size_t items);
   void drop_unfinished(Session& session);
   // Forgets the session if nothing of it is left.
   void end_if_over(SessionId number);
@@ -239,6 +318,8 @@ class Stager {
   [[nodiscard]] bool is_short_of_blocks() const {
     return !wanting_.empty() && ready_ == settings_.blocks;
   }
+  // Returns why it takes long, for people; "": for no unusual reason.
+  [[nodiscard]] static std::string reason_to_wait(const Session& session);
   [[nodiscard]] static Status result_of(const Session& session, std::uint64_t ticket);
 
   StagerSettings settings_;

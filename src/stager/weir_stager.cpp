@@ -39,6 +39,7 @@ struct Options {
 };
 
 std::string& socket_of(Options& options) { return options.server.socket; }
+std::string& listen_of(Options& options) { return options.server.listen; }
 std::int64_t& memory_of(Options& options) { return options.server.memory_bytes; }
 int& threads_of(Options& options) { return options.server.threads; }
 double& idle_of(Options& options) { return options.server.idle_seconds; }
@@ -51,6 +52,11 @@ weir::FieldSettings<Options> options_table() {
        "socket at which programs find the stager, in a folder that only you may enter; default: "
        "`stager` in $XDG_RUNTIME_DIR/weir, or in /tmp/weir-UID",
        {.metavar = "path"}},
+      {listen_of,
+       "stager-listen",
+       "address of this node at which stagers of other nodes connect, once a session on several "
+       "nodes begins; default: all its addresses",
+       {.metavar = "address"}},
       {memory_of,
        "stager-memory",
        "memory for data that are not stored yet; 0: a quarter of what is available",

@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -17,6 +19,7 @@
 #include <utility>
 
 #include "system/incomplete.hpp"
+#include "system/network_address.hpp"
 #include "system/uninterrupted.hpp"
 
 namespace weir::storage {
@@ -106,10 +109,47 @@ Result<FrameSocket> FrameSocket::connect(const std::string& path) {
   return made;
 }
 
+Result<FrameSocket> FrameSocket::begin_connection(const std::string& address) {
+  const auto place = NetworkAddress::parse(address);
+  if (!place) return place.error();
+  const int descriptor =
+      ::socket(place.value().family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (descriptor < 0) return system_failure("socket", address, -1, errno);
+  FrameSocket made = over_network(File::passed(descriptor, address, 0));
+  if (::connect(descriptor, place.value().address(), place.value().bytes()) != 0 &&
+      errno != EINPROGRESS) {
+    return system_failure("connect", address, -1, errno);
+  }
+  return made;
+}
+
+int FrameSocket::connecting_error() const {
+  int reason = 0;
+  socklen_t bytes = sizeof reason;
+  if (::getsockopt(descriptor(), SOL_SOCKET, SO_ERROR, &reason, &bytes) != 0) return errno;
+  return reason;
+}
+
+FrameSocket FrameSocket::over_network(File file) {
+  FrameSocket made(std::move(file));
+  made.is_network_ = true;
+  const auto set = [&](int level, int option, int value) {
+    (void)::setsockopt(made.descriptor(), level, option, &value, sizeof value);
+  };
+  constexpr int probe_seconds = 10;
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, probe_seconds);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, probe_seconds);
+  set(IPPROTO_TCP, TCP_KEEPCNT, longest_silence_seconds / probe_seconds);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, longest_silence_seconds * 1000);
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  return made;
+}
+
 Status FrameSocket::send(std::span<const std::byte> payload, const File* passed) {
-  if (payload.size() > longest_payload) {
+  if (payload.size() > most_bytes()) {
     return invalid_argument(
-        fmt::format("a message of {} bytes is longer than {}", payload.size(), longest_payload),
+        fmt::format("a message of {} bytes is longer than {}", payload.size(), most_bytes()),
         file_.path());
   }
   Unsent one;
@@ -193,7 +233,7 @@ Result<std::optional<Frame>> FrameSocket::next() {
     FrameHead head{};
     if (received_.size() >= sizeof head) {
       std::memcpy(&head, received_.data(), sizeof head);
-      if (head.magic != magic || head.files > 1 || head.bytes > longest_payload) {
+      if (head.magic != magic || head.files > 1 || head.bytes > most_bytes()) {
         return Error(ErrorCode::corrupt, "what was received is no message of Weir", file_.path());
       }
       const std::size_t whole = sizeof head + head.bytes;

@@ -1,5 +1,6 @@
-// A connection between two processes of one node and of one user, which carries frames: messages of
-// any length up to a limit, each with at most one open file.
+// A connection between two processes, which carries frames: messages of any length up to a limit.
+// On one node and between processes of one user, each passes at most one open file; over a network,
+// none.
 //
 // clang-format off
 //     frame     "WEIF", number of files that it passes, 0 or 1 (4), bytes (4), payload
@@ -9,9 +10,10 @@
 // still arrives. Neither side blocks inside send() and next(); both wait for a connection with
 // wait(), so that other work can go on meanwhile.
 //
-// The listener's socket lies in a folder that only its user may enter, and each side checks that
-// the other process belongs to the same user. Therefore no other user can connect or take the place
-// of the listener.
+// On one node, the listener's socket lies in a folder that only its user may enter, and each side
+// checks that the other process belongs to the same user. Therefore no other user can connect or
+// take the place of the listener. A connection over a network ends if the other side does not
+// answer for longest_silence_seconds; for a shorter time, a network may be cut and restored.
 #pragma once
 
 #include <cstddef>
@@ -37,9 +39,19 @@ class FrameSocket {
  public:
   // Longer frames are refused, by the sender and by the receiver.
   static constexpr std::size_t longest_payload = std::size_t{64} << 20;
+  static constexpr std::size_t longest_network_payload = std::size_t{64} << 10;
+  static constexpr int longest_silence_seconds = 60;
 
   // Connects to the listener at `path`. Fails at once if there is none.
   static Result<FrameSocket> connect(const std::string& path);
+  // Begins a connection over TCP to "10.0.0.1:4711" or "[fd00::1]:4711". What is sent waits until
+  // the connection is there; if it cannot be made, send_rest() or next() fails.
+  static Result<FrameSocket> begin_connection(const std::string& address);
+  // Takes a connection over TCP.
+  static FrameSocket over_network(File file);
+
+  // Returns the error number with which the connection could not be made; 0: none so far.
+  [[nodiscard]] int connecting_error() const;
 
   // Sends a frame, or keeps what the connection does not take yet for send_rest(). `passed` may be
   // null; the other process gets its open file.
@@ -64,12 +76,16 @@ class FrameSocket {
   };
 
   explicit FrameSocket(File file) : file_(std::move(file)) {}
+  [[nodiscard]] std::size_t most_bytes() const {
+    return is_network_ ? longest_network_payload : longest_payload;
+  }
   [[nodiscard]] Status check_user() const;
   // Takes what has arrived; false: nothing had.
   Result<bool> receive();
   [[nodiscard]] Error lost(int reason) const;
 
   File file_;
+  bool is_network_ = false;
   std::deque<Unsent> unsent_;
   std::vector<std::byte> received_;
   std::deque<File> passed_;

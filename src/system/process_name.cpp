@@ -7,10 +7,12 @@
 
 namespace weir::storage {
 
-std::string process_name() {
+std::string host_name() {
   std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host[0] = '?';
-  return fmt::format("process {} on {}", ::getpid(), host.data());
+  if (::gethostname(host.data(), host.size() - 1) != 0) return "?";
+  return host.data();
 }
+
+std::string process_name() { return fmt::format("process {} on {}", ::getpid(), host_name()); }
 
 }  // namespace weir::storage

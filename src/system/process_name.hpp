@@ -1,4 +1,4 @@
-// The name of this process for people who read it on another machine.
+// The names of this process and its host for people who read them on another machine.
 #pragma once
 
 #include <string>
@@ -7,5 +7,7 @@ namespace weir::storage {
 
 // Returns a text such as "process 4711 on node12".
 [[nodiscard]] std::string process_name();
+// Returns the host's name, or "?".
+[[nodiscard]] std::string host_name();
 
 }  // namespace weir::storage

@@ -225,12 +225,16 @@ void fields(Visitor& visit, Outcome& outcome) {
 }
 
 template <typename Visitor>
-void fields(Visitor& visit, Hello& message) {
-  for (std::byte& one : message.session) {
+void fields(Visitor& visit, SessionId& session) {
+  for (std::byte& one : session) {
     auto number = std::to_integer<std::uint8_t>(one);
     visit(number);
     one = std::byte{number};
   }
+}
+template <typename Visitor>
+void fields(Visitor& visit, Hello& message) {
+  fields(visit, message.session);
   visit(message.rank);
   visit(message.program);
 }
@@ -273,6 +277,7 @@ void fields(Visitor& visit, CommitStep& message) {
   visit(message.path);
   enumeration(visit, message.durability, storage::StepDurability::operation);
   visit(message.names_sums);
+  visit(message.seal);
   fields(visit, message.update);
 }
 template <typename Visitor>
@@ -321,6 +326,39 @@ void fields(Visitor& visit, Alive& message) {
 template <typename Visitor>
 void fields(Visitor& visit, Report& message) {
   visit(message.json);
+}
+template <typename Visitor>
+void fields(Visitor& visit, Listening& message) {
+  visit(message.addresses);
+  visit(message.secret);
+}
+template <typename Visitor>
+void fields(Visitor& visit, JoinHome& message) {
+  visit(message.addresses);
+  visit(message.secret);
+}
+template <typename Visitor>
+void fields(Visitor& visit, SealStep& message) {
+  visit(message.seal);
+  enumeration(visit, message.durability, storage::StepDurability::operation);
+}
+template <typename Visitor>
+void fields(Visitor& visit, Peer& message) {
+  fields(visit, message.session);
+  visit(message.secret);
+  visit(message.host);
+}
+template <typename Visitor>
+void fields(Visitor& visit, Joined& message) {
+  fields(visit, message.outcome);
+}
+template <typename Visitor>
+void fields(Visitor& visit, Sealed& message) {
+  visit(message.seal);
+}
+template <typename Visitor>
+void fields(Visitor& visit, SessionFailed& message) {
+  fields(visit, message.reason);
 }
 template <typename Visitor, typename Empty>
 requires std::is_empty_v<Empty>

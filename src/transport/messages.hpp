@@ -1,5 +1,5 @@
-// The messages between a session's ranks and a stager, and how they are represented
-// (docs/staging.md describes the protocol).
+// The messages between a session's ranks and a stager, and between the stagers of a session on
+// several nodes, and how they are represented (docs/staging.md describes the protocol).
 //
 // Numbers are little-endian. A message begins with its kind (2 bytes) and protocol_version (2).
 // Texts and lists begin with their length (8). parse() accepts exactly what encode() makes;
@@ -24,7 +24,7 @@
 namespace weir::transport {
 
 // Both sides refuse to work with another version.
-inline constexpr std::uint16_t protocol_version = 1;
+inline constexpr std::uint16_t protocol_version = 2;
 
 // Identifies a session of a program; all its ranks use the same.
 using SessionId = std::array<std::byte, 16>;
@@ -79,6 +79,9 @@ struct CommitStep {
   std::string path;
   storage::StepDurability durability = storage::StepDurability::step;
   bool names_sums = false;  // the file of checksums gets its name together with the file
+  // The stagers that joined must have stored what was handed to them before this seal of theirs
+  // (SealStep); 0: none has to.
+  std::uint64_t seal = 0;
   storage::HeaderUpdate update;
   friend bool operator==(const CommitStep&, const CommitStep&) = default;
 };
@@ -96,6 +99,25 @@ struct Await {
 // whose step has not ended are written, too.
 struct Drain {
   friend bool operator==(const Drain&, const Drain&) = default;
+};
+// Asks how the stagers of other nodes reach this one, which is going to publish the session's
+// steps. The stager answers with Listening, or with Refused.
+struct Listen {
+  friend bool operator==(const Listen&, const Listen&) = default;
+};
+// Lets the stager join the one that publishes the session's steps. It answers with Joined when the
+// other one has let it in, or tells why not.
+struct JoinHome {
+  std::vector<std::string> addresses;  // of Listening: tried in this order
+  std::string secret;
+  friend bool operator==(const JoinHome&, const JoinHome&) = default;
+};
+// Ends a step on a stager that joined: after everything that the session has handed over to it
+// before is stored, it tells the stager that publishes the step. It answers with Accepted.
+struct SealStep {
+  std::uint64_t seal = 0;  // a number that grows with each step of the session
+  storage::StepDurability durability = storage::StepDurability::step;
+  friend bool operator==(const SealStep&, const SealStep&) = default;
 };
 // The rank leaves. A connection that ends says the same.
 struct Goodbye {
@@ -161,11 +183,41 @@ struct Report {
   std::string json;
   friend bool operator==(const Report&, const Report&) = default;
 };
+struct Listening {
+  std::vector<std::string> addresses;  // such as "10.0.0.1:4711" or "[fd00::1]:4711"
+  std::string secret;                  // who knows it may join
+  friend bool operator==(const Listening&, const Listening&) = default;
+};
+
+// ---- Between stagers ----------------------------------------------------------------------------
+
+// The first message of a stager that joins. The other one answers with Joined.
+struct Peer {
+  SessionId session{};
+  std::string secret;
+  std::string host;  // for people
+  friend bool operator==(const Peer&, const Peer&) = default;
+};
+struct Joined {
+  Outcome outcome;
+  friend bool operator==(const Joined&, const Joined&) = default;
+};
+// What was handed to the stager that joined before this seal is stored.
+struct Sealed {
+  std::uint64_t seal = 0;
+  friend bool operator==(const Sealed&, const Sealed&) = default;
+};
+// The session has failed on the stager that sends this, for this reason.
+struct SessionFailed {
+  Outcome reason;
+  friend bool operator==(const SessionFailed&, const SessionFailed&) = default;
+};
 
 using Message =
     std::variant<Hello, NameFile, ForgetFile, Reserve, Parcel, Flush, LockFile, CommitStep,
-                 UnlockFile, Await, Drain, Goodbye, AskReport, Stop, Welcome, Refused, Granted,
-                 Flushed, Accepted, Stored, Drained, Alive, Report>;
+                 UnlockFile, Await, Drain, Listen, JoinHome, SealStep, Goodbye, AskReport, Stop,
+                 Welcome, Refused, Granted, Flushed, Accepted, Stored, Drained, Alive, Report,
+                 Listening, Peer, Joined, Sealed, SessionFailed>;
 
 [[nodiscard]] std::vector<std::byte> encode(const Message& message);
 [[nodiscard]] Result<Message> parse(std::span<const std::byte> bytes);

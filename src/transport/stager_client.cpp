@@ -143,6 +143,10 @@ Status StagerClient::sort(Message message) {
           accepted_ = one;
         } else if constexpr (std::is_same_v<Kind, Drained>) {
           drained_ = std::move(one);
+        } else if constexpr (std::is_same_v<Kind, Listening>) {
+          listening_ = std::move(one);
+        } else if constexpr (std::is_same_v<Kind, Joined>) {
+          joined_ = std::move(one);
         } else if constexpr (std::is_same_v<Kind, Stored>) {
           const auto awaited = awaited_.find(one.ticket);
           if (awaited != awaited_.end()) awaited->second = std::move(one.outcome.status);
@@ -209,6 +213,8 @@ Result<Answer> StagerClient::answer() {
     if constexpr (std::is_same_v<Answer, Flushed>) return flushed_;
     if constexpr (std::is_same_v<Answer, Accepted>) return accepted_;
     if constexpr (std::is_same_v<Answer, Drained>) return drained_;
+    if constexpr (std::is_same_v<Answer, Listening>) return listening_;
+    if constexpr (std::is_same_v<Answer, Joined>) return joined_;
   };
   heard_ns_ = monotonic_ns();
   while (!slot()) {
@@ -368,6 +374,23 @@ Status StagerClient::drain() {
   if (Status asked = send(Drain{}); !asked.ok()) return asked;
   const auto drained = answer<Drained>();
   return drained ? drained.value().outcome.status : Status(drained.error());
+}
+
+Result<Listening> StagerClient::listen() {
+  if (Status asked = send(Listen{}); !asked.ok()) return asked.error();
+  return answer<Listening>();
+}
+
+Status StagerClient::join(const Listening& home) {
+  if (Status asked = send(JoinHome{home.addresses, home.secret}); !asked.ok()) return asked;
+  const auto joined = answer<Joined>();
+  return joined ? joined.value().outcome.status : Status(joined.error());
+}
+
+Status StagerClient::seal(const SealStep& step) {
+  if (Status sent = send(step); !sent.ok()) return sent;
+  const auto accepted = answer<Accepted>();
+  return accepted ? Status() : Status(accepted.error());
 }
 
 }  // namespace weir::transport

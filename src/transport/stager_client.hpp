@@ -71,8 +71,16 @@ class StagerClient {
   Status wait(std::uint64_t ticket, double seconds);
   // Returns whether it is done; the outcome is the error if it failed.
   Result<bool> is_done(std::uint64_t ticket);
-  // Waits until everything that the session handed over is written to its files.
+  // Waits until everything that the session handed over to this stager is written to its files.
   Status drain();
+
+  // For a session whose ranks have several stagers. Called by a rank of the one that publishes the
+  // steps: how others reach it.
+  Result<Listening> listen();
+  // Called by a rank of another one: joins the one that listens, and ends a step here, after all
+  // ranks have handed over what belongs to it.
+  Status join(const Listening& home);
+  Status seal(const SealStep& step);
 
  private:
   StagerClient(storage::FrameSocket socket, double deadline_seconds)
@@ -109,6 +117,8 @@ class StagerClient {
   std::optional<Flushed> flushed_;
   std::optional<Accepted> accepted_;
   std::optional<Drained> drained_;
+  std::optional<Listening> listening_;
+  std::optional<Joined> joined_;
   // Tickets for which Await was sent and whose outcome was not told; nothing: it has not arrived.
   std::map<std::uint64_t, std::optional<Status>> awaited_;
   std::int64_t heard_ns_ = 0;  // when the stager last sent something

@@ -34,10 +34,14 @@ inline std::vector<Message> test_messages() {
           CommitStep{.path = "/a",
                      .durability = storage::StepDurability::none,
                      .names_sums = true,
+                     .seal = 2,
                      .update = update},
           UnlockFile{"/a"},
           Await{5},
           Drain{},
+          Listen{},
+          JoinHome{.addresses = {"10.0.0.1:4711", "[::1]:4711"}, .secret = "secret"},
+          SealStep{.seal = 2, .durability = storage::StepDurability::none},
           Goodbye{},
           AskReport{},
           Stop{},
@@ -49,7 +53,12 @@ inline std::vector<Message> test_messages() {
           Stored{5, {}},
           Drained{{error}},
           Alive{"no space"},
-          Report{"{}"}};
+          Report{"{}"},
+          Listening{.addresses = {"10.0.0.1:4711"}, .secret = "secret"},
+          Peer{.session = {std::byte{9}}, .secret = "secret", .host = "node1"},
+          Joined{{error}},
+          Sealed{2},
+          SessionFailed{{error}}};
 }
 
 }  // namespace weir::transport

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mpi4py import MPI
+from own_stager import choose_stager
 from staged_values import COUNTS, SHAPE, SUFFIXES, counts, density
 
 import weir
@@ -157,6 +158,36 @@ def stager_dies(comm, folder: Path, file_format: str, process: str) -> None:
     session.abandon()
 
 
+def share_is_lost(comm, folder: Path, file_format: str, process: str) -> None:
+    """A step ends while the stager of another node does nothing, which then is killed."""
+    session = weir.Session(comm, staging="node")
+    writer = Writer(session, path_of(folder, file_format), file_format)
+    writer.step(0)
+    writer.file.wait_for_step(60)
+    writer.file.begin_step()
+    writer.write(1)
+    writer.file.end_step()
+    if comm.rank == 0:
+        os.kill(int(process), signal.SIGSTOP)
+    comm.Barrier()
+    late = ""
+    try:
+        writer.file.wait_for_step(3)  # the reason comes with a sign of life, each second
+    except weir.DeadlineError as error:
+        late = str(error)
+    assert not late or "has not stored its share" in late, late
+    if comm.rank == 0:
+        os.kill(int(process), signal.SIGKILL)
+    comm.Barrier()
+    if late:
+        with pytest.raises(weir.Error, match="stager"):
+            writer.file.wait_for_step(30)
+    comm.Barrier()
+    if comm.rank == 0:
+        sys.stdout.write("lost\n" if late else "stored\n")
+    session.abandon()
+
+
 def many(comm, folder: Path, file_format: str, steps: str, name: str = "out") -> None:
     with weir.Session(comm, staging="node") as session:
         writer = Writer(session, path_of(folder, file_format, name), file_format, durability="none")
@@ -170,6 +201,7 @@ def many(comm, folder: Path, file_format: str, steps: str, name: str = "out") ->
 
 def main() -> None:
     what, folder, file_format, *more = sys.argv[1:]
+    choose_stager(MPI.COMM_WORLD.rank)
     globals()[what](MPI.COMM_WORLD, Path(folder), file_format, *more)
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from failing_runs import environment, launcher
-from own_stager import STAGER, STORED_SECONDS, Stager, start
+from own_stager import STAGER, STORED_SECONDS, Stager, start, start_for_nodes
 from staged_values import SUFFIXES, counts, density
 
 import weir
@@ -31,6 +31,14 @@ def stager() -> Iterator[Stager]:
     one.kill()
 
 
+@pytest.fixture(params=[1, 2], ids=["one-node", "two-nodes"])
+def stagers(request: pytest.FixtureRequest) -> Iterator[Stager]:
+    """The stager of rank 0, with that of another node or without."""
+    one = start_for_nodes(request.param, "--stager-memory", "64m")
+    yield one
+    one.kill()
+
+
 def run(
     stager: Stager,
     what: str,
@@ -40,10 +48,13 @@ def run(
     ranks: int = 3,
     cwd: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
+    own = stager.variables() | {"PYTHONPATH": str(PROGRAM.parents[1])}
+    if stager.others:
+        own["WEIR_RANKS_PER_NODE"] = "1"
     return subprocess.run(
         [*launcher(deadline_seconds=RUN_SECONDS), "-n", str(ranks), sys.executable, "-m", "mpi4py",
          PROGRAM, what, folder, file_format, *arguments],
-        env=environment(stager.variables()), capture_output=True, text=True,
+        env=environment(own), capture_output=True, text=True,
         timeout=RUN_SECONDS + 15, check=False, cwd=cwd,
     )  # fmt: skip
 
@@ -73,12 +84,12 @@ def bytes_below(path: Path) -> dict[str, bytes]:
 @pytest.mark.parametrize("checksum", ["none", "crc32c"])
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 def test_files_are_those_that_ranks_write_without_a_stager(
-    tmp_path: Path, stager: Stager, file_format: str, checksum: str
+    tmp_path: Path, stagers: Stager, file_format: str, checksum: str
 ) -> None:
     """Checksums of blocks that several ranks write are of what the stager has stored."""
-    ended = run(stager, "equal", tmp_path, file_format, checksum)
+    ended = run(stagers, "equal", tmp_path, file_format, checksum)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    stager.wait_until_stored()
+    stagers.wait_until_stored()
     suffix = SUFFIXES[file_format]
     paths = [tmp_path / f"{name}.{suffix}" for name in ("none", "node")]
     assert [steps_in(path) for path in paths] == [3, 3]
@@ -94,19 +105,19 @@ def test_files_are_those_that_ranks_write_without_a_stager(
 
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 def test_a_step_is_waited_for_given_up_and_written_again(
-    tmp_path: Path, stager: Stager, file_format: str
+    tmp_path: Path, stagers: Stager, file_format: str
 ) -> None:
-    ended = run(stager, "wait", tmp_path, file_format)
+    ended = run(stagers, "wait", tmp_path, file_format)
     assert ended.returncode == 0, ended.stdout + ended.stderr
 
 
 @pytest.mark.parametrize("file_format", ["hdf5", "zarr", "raw"])
 def test_arrays_are_added_after_the_step_before_is_stored(
-    tmp_path: Path, stager: Stager, file_format: str
+    tmp_path: Path, stagers: Stager, file_format: str
 ) -> None:
-    ended = run(stager, "extend", tmp_path, file_format)
+    ended = run(stagers, "extend", tmp_path, file_format)
     assert ended.returncode == 0, ended.stdout + ended.stderr
-    stager.wait_until_stored()
+    stagers.wait_until_stored()
     path = tmp_path / f"out.{SUFFIXES[file_format]}"
     assert steps_in(path) == 5
     with weir.open(path) as file:
@@ -116,11 +127,11 @@ def test_arrays_are_added_after_the_step_before_is_stored(
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 @pytest.mark.parametrize("when", ["between_steps", "in_a_step"])
 def test_accepted_steps_survive_the_program(
-    tmp_path: Path, stager: Stager, file_format: str, when: str
+    tmp_path: Path, stagers: Stager, file_format: str, when: str
 ) -> None:
-    ended = run(stager, "die", tmp_path, file_format, when)
+    ended = run(stagers, "die", tmp_path, file_format, when)
     assert ended.returncode != 0
-    stager.wait_until_stored()
+    stagers.wait_until_stored()
     path = tmp_path / f"out.{SUFFIXES[file_format]}"
     assert steps_in(path, with_remains=when == "in_a_step") == 3
     assert not Path(f"{path}.weir_lock").exists()
@@ -135,17 +146,51 @@ def test_a_killed_stager_is_an_error_on_every_rank(
     assert steps_in(tmp_path / f"out.{SUFFIXES[file_format]}", with_remains=True) == 1
 
 
+@pytest.mark.parametrize("killed", [0, 1])
+def test_a_killed_stager_of_one_node_is_an_error_on_every_rank(tmp_path: Path, killed: int) -> None:
+    one = start_for_nodes(2, "--stager-memory", "64m")
+    victim = (one, *one.others)[killed]
+    try:
+        ended = run(one, "stager_dies", tmp_path, "hdf5", str(victim.pid))
+        assert "refused" in ended.stdout, ended.stdout + ended.stderr
+        assert steps_in(tmp_path / "out.h5", with_remains=True) == 1
+    finally:
+        one.kill()
+
+
+def test_a_share_that_is_lost_with_its_stager_is_told(tmp_path: Path) -> None:
+    """The stager of the second node is stopped before it has stored its share, and then killed."""
+    one = start_for_nodes(2, "--stager-memory", "64m")
+    try:
+        ended = run(one, "share_is_lost", tmp_path, "zarr", str(one.others[0].pid))
+        told = {"stored\n": 2, "lost\n": 1}  # it may have been quicker
+        assert ended.stdout in told, ended.stdout + ended.stderr
+        assert steps_in(tmp_path / "out.zarr", with_remains=True) == told[ended.stdout]
+    finally:
+        one.kill()
+
+
+def test_an_address_of_another_host_is_refused(tmp_path: Path) -> None:
+    one = start_for_nodes(2, "--stager-listen", "192.0.2.200")
+    try:
+        ended = run(one, "many", tmp_path, "raw", "1")
+        assert ended.returncode != 0
+        assert "no address of this node: give one of" in ended.stderr
+    finally:
+        one.kill()
+
+
 @pytest.mark.parametrize("file_format", ["hdf5", "zarr"])
 def test_a_stager_killed_at_any_time_leaves_whole_steps(tmp_path: Path, file_format: str) -> None:
     for pause in (0.0, 0.01, 0.05, 0.2):
         folder = tmp_path / f"weir-{pause}"
         folder.mkdir()
         one = start("--stager-memory", "16m")
+        own = one.variables() | {"PYTHONPATH": str(PROGRAM.parents[1])}
         writer = subprocess.Popen(
             [*launcher(deadline_seconds=RUN_SECONDS), "-n", "2", sys.executable, "-m", "mpi4py",
              PROGRAM, "many", folder, file_format, "200"],
-            env=environment(one.variables()), stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            env=environment(own), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         path = folder / f"out.{SUFFIXES[file_format]}"
         deadline = time.monotonic() + RUN_SECONDS

@@ -1,5 +1,5 @@
-// What a stager is sent: messages, parcels, and whole conversations with several ranks, in which
-// everything comes in any order and jobs end in any way.
+// What a stager is sent: messages, parcels, and whole conversations with several ranks and another
+// stager, in which everything comes in any order and jobs end in any way.
 #include <fmt/format.h>
 
 #include <array>
@@ -27,6 +27,7 @@ using Complaint = std::optional<std::string>;
 using Input = std::span<const std::byte>;
 
 constexpr std::size_t connections = 4;
+constexpr std::size_t remote = connections - 1;  // comes over a network
 constexpr std::int64_t blocks = 8;
 constexpr std::int64_t block_bytes = 4096;
 
@@ -51,7 +52,8 @@ class Conversation {
       : stager_({.blocks = blocks,
                  .block_bytes = block_bytes,
                  .most_written_together = 2 * block_bytes,
-                 .name = "fuzz"}) {
+                 .name = "fuzz",
+                 .secret = "secret"}) {
     for (std::size_t i = 0; i < connections; ++i) connect(i);
   }
 
@@ -91,7 +93,7 @@ class Conversation {
  private:
   void connect(std::size_t connection) {
     numbers_.at(connection) = ++last_;
-    stager_has(stager::Connected{last_});
+    stager_has(stager::Connected{last_, connection == remote});
   }
 
   void receive(std::size_t connection, Input bytes) {
@@ -158,6 +160,10 @@ class Conversation {
         jobs_.push_back(write->job);
       } else if (const auto* const commit = std::get_if<stager::Commit>(&action)) {
         jobs_.push_back(commit->job);
+      } else if (const auto* const seal = std::get_if<stager::Seal>(&action)) {
+        jobs_.push_back(seal->job);
+      } else if (const auto* const joins = std::get_if<stager::Connect>(&action)) {
+        joining_.push_back(joins->session);
       } else if (const auto* const later = std::get_if<stager::RetryLater>(&action)) {
         retries_.push_back(later->session);
       } else if (const auto* const sent = std::get_if<stager::Send>(&action)) {
@@ -165,6 +171,14 @@ class Conversation {
       }
     }
     (void)stager_.report();
+    while (!joining_.empty()) {
+      const stager::SessionId session = joining_.front();
+      joining_.pop_front();
+      // The connection over the network is then that to the other stager.
+      const stager::ClientId before = std::exchange(numbers_.at(remote), ++last_);
+      stager_has(stager::Disconnected{before});
+      stager_has(stager::Linked{session, last_});
+    }
   }
 
   stager::Stager stager_;
@@ -173,6 +187,7 @@ class Conversation {
   std::int64_t ready_ = 0;
   std::int64_t most_ = blocks;
   std::deque<stager::JobId> jobs_;
+  std::deque<stager::SessionId> joining_;
   std::deque<stager::SessionId> retries_;
 };
 
@@ -257,7 +272,9 @@ std::vector<Bytes> conversation_seeds(const std::string& /*folder*/) {
     sends(0, transport::Hello{.session = {std::byte{9}}, .rank = 0, .program = "p"});
   }
   sends(2, transport::Hello{.session = {std::byte{9}}, .rank = 0, .program = "p"});
-  sends(2, transport::CommitStep{.path = "f", .update = {}});
+  sends(remote, transport::Peer{.session = {std::byte{9}}, .secret = "secret", .host = "h"});
+  sends(2, transport::CommitStep{.path = "f", .seal = 1, .update = {}});
+  sends(remote, transport::Sealed{1});
   sends(2, transport::Await{1});
   happens(Happening::job_has_no_space);
   happens(Happening::retry);

@@ -29,7 +29,7 @@ sys.path[:0] = [str(TESTS), str(TESTS / "failure"), str(TESTS / "python")]
 
 from failing_runs import FAULTY_IO  # noqa: E402
 from mpi_launcher import BUILD, CLONE, environment, launcher, preload  # noqa: E402
-from own_stager import Stager, start  # noqa: E402
+from own_stager import Stager, start_for_nodes  # noqa: E402
 from soak_case import MOST_RANKS, SESSION_DEADLINE_SECONDS, Case, Model, drawn_case  # noqa: E402
 
 PROGRAMS = Path(__file__).parent
@@ -196,7 +196,7 @@ class Soak:
         self.counts: Counter[str] = Counter()
         self.reader = Reader(folder)
         self.looking = ThreadPoolExecutor(1)
-        self.stager = start("--stager-memory", "16m")
+        self.stager = start_for_nodes(2, "--stager-memory", "16m")
         self.looks: list[tuple[int, Future[str]]] = []
         self.begun: list[int] = []
         """Killed cases, whose later phases are to come."""

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 from mpi4py import MPI
-from own_stager import Stager
+from own_stager import choose_stager, given_stagers
 from soak_case import (
     OPENING_THE_FILE,
     OPENING_THE_SESSION,
@@ -179,6 +179,7 @@ class PhaseOnRanks:
                 "opening a session", lambda: weir.Session(self.ranks, **self.phase.settings)
             )
 
+        choose_stager(self.ranks.rank // (self.phase.settings["ranks_per_node"] or self.ranks.size))
         if self.phase.fault_step == OPENING_THE_SESSION:
             self.begin_fault()
         try:
@@ -697,6 +698,8 @@ class PhaseOnRanks:
             array.read_region(lower, None, stride, out=into, independent=alone)
 
         if alone:
+            if self.phase.staged:  # stagers of other nodes may still hold a part of the region
+                self.together("reading nothing", lambda: array.read_region(None))
             self.each_alone(f"reading a region of step {step} of {one.name}", read)
         else:
             self.together(f"reading regions of step {step} of {one.name}", read)
@@ -724,7 +727,8 @@ def one_case(case: Case, folder: Path, first_phase: int) -> None:
         wait_for_all(WORLD)
         ranks.Free()
         if phase.staged and WORLD.rank == 0:  # it holds the file's lock until all is stored
-            Stager(Path(os.environ["WEIR_STAGER_SOCKET"])).wait_until_idle()
+            for stager in given_stagers():
+                stager.wait_until_idle()
         if phase.killed:
             return  # it ended before it was killed
 

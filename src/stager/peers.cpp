@@ -1,0 +1,182 @@
+// The stagers of other nodes: what they tell, and what happens where one is lost. They are reached
+// over a network, so a connection is worth nothing until the other side has told a secret, and then
+// only the few messages that stagers exchange are taken from it.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "stager/stager.hpp"
+
+namespace weir::stager {
+namespace {
+
+// Compares all bytes, so that the time it takes does not tell how many are right.
+bool is_secret(const std::string& given, const std::string& secret) {
+  if (secret.empty() || given.size() != secret.size()) return false;
+  int different = 0;
+  for (std::size_t i = 0; i < secret.size(); ++i) different += given[i] == secret[i] ? 0 : 1;
+  return different == 0;
+}
+
+}  // namespace
+
+Error Stager::lost_peer(const std::string& host) {
+  return Error(ErrorCode::io,
+               fmt::format("the stager on {} has ended, or the connection to it has; what it had "
+                           "not yet stored is lost",
+                           host));
+}
+
+void Stager::take_from_peer(ClientId number, const transport::Message& message) {
+  const SessionId session_number = clients_.at(number).session;
+  if (const auto* const peer = std::get_if<transport::Peer>(&message)) {
+    if (session_number == 0) {
+      let_in(number, *peer);
+    } else {
+      refuse(number, "a second Peer");
+    }
+    return;
+  }
+  const auto found = sessions_.find(session_number);
+  if (found == sessions_.end()) {
+    refuse(number, "the first message was no Peer");
+    return;
+  }
+  Session& session = found->second;
+  if (const auto* const failed = std::get_if<transport::SessionFailed>(&message)) {
+    take_failure(session_number, session, failed->reason.status);
+    return;
+  }
+  const auto* const joined = std::get_if<transport::Joined>(&message);
+  if (joined != nullptr && number == session.home.client &&
+      session.home.state == Home::State::joining) {
+    take_joined(session_number, session, joined->outcome.status);
+    return;
+  }
+  const auto peer = std::ranges::find(session.peers, number, &PeerState::client);
+  const auto* const sealed = std::get_if<transport::Sealed>(&message);
+  if (sealed == nullptr || peer == session.peers.end()) {
+    refuse(number, "a message that a stager does not send to another");
+    return;
+  }
+  peer->sealed = std::max(peer->sealed, sealed->seal);
+  advance(session_number, session);
+  end_if_over(session_number);
+}
+
+// A stager that came after the ranks have left would have nothing to tell.
+void Stager::let_in(ClientId number, const transport::Peer& message) {
+  const auto known = by_name_.find(message.session);
+  Status possible;
+  if (!is_secret(message.secret, settings_.secret)) {
+    possible = invalid_argument("the stager of rank 0 was told a wrong secret");
+  } else if (known == by_name_.end() || sessions_.at(known->second).clients.empty()) {
+    possible = invalid_argument("the stager of rank 0 does not have the session");
+  }
+  send(number, transport::Joined{{possible}});
+  if (!possible.ok()) {
+    actions_.emplace_back(Disconnect{number});
+    remove(number);
+    return;
+  }
+  clients_.at(number).session = known->second;
+  Session& session = sessions_.at(known->second);
+  session.peers.push_back({.client = number, .host = message.host, .sealed = 0});
+  if (!session.failure.ok()) send(number, transport::SessionFailed{{session.failure}});
+}
+
+void Stager::take(const Linked& event) {
+  const auto found = sessions_.find(event.session);
+  if (found == sessions_.end() || found->second.home.state != Home::State::joining) {
+    if (event.client) actions_.emplace_back(Disconnect{event.client.value()});
+    return;
+  }
+  Session& session = found->second;
+  if (!event.client) {
+    take_joined(event.session, session, event.client.error());
+    return;
+  }
+  const ClientId number = event.client.value();
+  Client& link = clients_[number];
+  link.is_remote = true;
+  link.session = event.session;
+  session.home.client = number;
+  send(number, transport::Peer{session.name, session.home.secret, settings_.host});
+}
+
+void Stager::take_joined(SessionId number, Session& session, const Status& outcome) {
+  session.home.state = outcome.ok() ? Home::State::joined : Home::State::none;
+  session.home.secret.clear();
+  for (const ClientId rank : std::exchange(session.home.waiting, {})) {
+    send(rank, transport::Joined{{outcome}});
+  }
+  if (!outcome.ok() && session.home.client != 0) {
+    const ClientId link = std::exchange(session.home.client, 0);
+    actions_.emplace_back(Disconnect{link});
+    clients_.erase(link);
+  }
+  end_if_over(number);
+}
+
+void Stager::take_failure(SessionId number, Session& session, const Status& why) {
+  if (!session.failure.ok() || why.ok()) return;
+  fail(session, why);
+  if (session.home.state == Home::State::joining) {
+    take_joined(number, session, why);
+  } else {
+    end_if_over(number);
+  }
+  grant();
+}
+
+// Where the session is over on the other side, it is over on this side, too, and has nothing left
+// that could be lost.
+void Stager::remove_peer(ClientId client, SessionId number, Session& session) {
+  if (client == session.home.client) {
+    session.home.client = 0;
+    take_failure(number, session,
+                 Error(ErrorCode::io,
+                       "the stager that publishes the steps has ended, or the connection to it "
+                       "has; steps that were not stored are lost"));
+    return;
+  }
+  const auto peer = std::ranges::find(session.peers, client, &PeerState::client);
+  if (peer == session.peers.end()) return;
+  peer->client = 0;
+  advance(number, session);  // a commit that waits for it fails
+  end_if_over(number);
+}
+
+const Stager::PeerState* Stager::late_peer(const Session& session, std::uint64_t seal) {
+  const PeerState* late = nullptr;
+  for (const PeerState& one : session.peers) {
+    if (one.sealed >= seal) continue;
+    if (one.client == 0) return &one;  // the commit cannot be carried out any more
+    late = &one;
+  }
+  return late;
+}
+
+void Stager::tell_peers_of_failure(const Session& session) {
+  for (const PeerState& one : session.peers) {
+    if (one.client != 0) send(one.client, transport::SessionFailed{{session.failure}});
+  }
+  if (session.home.client != 0) {
+    send(session.home.client, transport::SessionFailed{{session.failure}});
+  }
+}
+
+// What was sent before still arrives.
+void Stager::leave_peers(const Session& session) {
+  for (const PeerState& one : session.peers) {
+    if (one.client == 0) continue;
+    actions_.emplace_back(Disconnect{one.client});
+    clients_.erase(one.client);
+  }
+  if (session.home.client == 0) return;
+  actions_.emplace_back(Disconnect{session.home.client});
+  clients_.erase(session.home.client);
+}
+
+}  // namespace weir::stager

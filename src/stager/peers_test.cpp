@@ -1,0 +1,364 @@
+// Replays sessions on several nodes: three stagers as state machines, with links between them that
+// deliver messages late, and end. Whatever the order, a step is published only after every stager
+// has stored its share of it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <deque>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "stager/stager.hpp"
+
+namespace weir::stager {
+namespace {
+
+constexpr int stagers = 3;  // the first one publishes
+constexpr ClientId rank_client = 1;
+constexpr ClientId link_client = 100;  // + the number of the other stager
+
+class Nodes {
+ public:
+  explicit Nodes(unsigned seed) : random_(seed) {
+    for (int i = 0; i < stagers; ++i) {
+      nodes_.emplace_back(StagerSettings{.blocks = 4,
+                                         .block_bytes = 1000,
+                                         .most_written_together = 2000,
+                                         .name = std::to_string(i),
+                                         .host = "node" + std::to_string(i),
+                                         .secret = i == 0 ? "secret" : "another"});
+      handle(i, BlocksReady{4});
+      handle(i, Connected{rank_client});
+      receive(i, rank_client, transport::Hello{.session = {}, .rank = i, .program = "p"});
+      receive(
+          i, rank_client,
+          transport::NameFile{.file = 1, .path = "f", .bytes_when_made = 0, .known = std::nullopt});
+    }
+  }
+
+  int pick(int count) { return std::uniform_int_distribution<int>(0, count - 1)(random_); }
+
+  void join(int node, const std::string& secret = "secret") {
+    receive(node, rank_client, transport::JoinHome{{"home"}, secret});
+  }
+  // Hands over a parcel if the stager has a free block.
+  void hand_over(int node) {
+    Node& one = nodes_[static_cast<std::size_t>(node)];
+    if (!one.is_alive || one.granted.empty()) {
+      if (one.is_alive && !one.wants) {
+        one.wants = true;
+        receive(node, rank_client, transport::Reserve{1});
+      }
+      return;
+    }
+    const std::int64_t block = one.granted.back();
+    one.granted.pop_back();
+    ++one.handed;
+    handle(
+        node,
+        Received{rank_client, transport::Parcel{block, 1},
+                 std::vector<transport::ParcelExtent>{{.file = 1, .offset = ++tag_, .bytes = 10}}});
+  }
+  void end_step() {
+    ++steps_;
+    for (int i = 0; i < stagers; ++i) {
+      Node& one = nodes_[static_cast<std::size_t>(i)];
+      one.in_step[steps_] = one.handed;
+      if (!one.is_alive) continue;
+      if (i > 0) receive(i, rank_client, transport::SealStep{.seal = steps_});
+    }
+    if (nodes_[0].is_alive) {
+      receive(0, rank_client, transport::CommitStep{.path = "f", .seal = steps_, .update = {}});
+    }
+  }
+  void end_job(int node, Status status = {}) {
+    Node& one = nodes_[static_cast<std::size_t>(node)];
+    if (!one.is_alive || one.job == 0) return;
+    if (status.ok()) one.stored += one.in_job;
+    if (status.ok() && one.is_commit) ++published_;
+    handle(node, JobEnded{std::exchange(one.job, 0), std::move(status)});
+  }
+  // Delivers one message, or tells that a link has ended.
+  bool deliver(int node) {
+    Node& one = nodes_[static_cast<std::size_t>(node)];
+    if (one.mail.empty()) return false;
+    const auto [client, message] = std::move(one.mail.front());
+    one.mail.pop_front();
+    if (!one.is_alive) return true;
+    if (message) {
+      receive(node, client, *message);
+    } else {
+      handle(node, Disconnected{client});
+    }
+    return true;
+  }
+  void kill(int node) {
+    nodes_[static_cast<std::size_t>(node)].is_alive = false;
+    for (int i = 0; i < stagers; ++i) cut(node, i);
+  }
+  void cut(int a, int b) {
+    if (linked_.erase(std::pair(std::min(a, b), std::max(a, b))) == 0) return;
+    nodes_[static_cast<std::size_t>(a)].mail.emplace_back(client_of(b), std::nullopt);
+    nodes_[static_cast<std::size_t>(b)].mail.emplace_back(client_of(a), std::nullopt);
+  }
+  void leave(int node) { handle(node, Disconnected{rank_client}); }
+  void settle() {
+    for (bool moved = true; moved;) {
+      moved = false;
+      for (int i = 0; i < stagers; ++i) {
+        while (deliver(i)) moved = true;
+        Node& one = nodes_[static_cast<std::size_t>(i)];
+        if (one.is_alive && one.job != 0) {
+          end_job(i);
+          moved = true;
+        }
+      }
+    }
+  }
+
+  struct Node {
+    explicit Node(const StagerSettings& settings) : stager(settings) {}
+    Stager stager;
+    bool is_alive = true;
+    bool wants = false;
+    std::vector<std::int64_t> granted;
+    JobId job = 0;
+    bool is_commit = false;
+    int in_job = 0;  // parcels
+    int handed = 0;
+    int stored = 0;
+    std::map<std::uint64_t, int> in_step;  // parcels that had been handed over at each step's end
+    std::deque<std::pair<ClientId, std::optional<transport::Message>>> mail;
+    std::vector<Status> joined;
+    std::vector<Status> outcomes;  // of tickets that were asked for
+    bool was_refused = false;
+  };
+  [[nodiscard]] Node& node(int number) { return nodes_[static_cast<std::size_t>(number)]; }
+  [[nodiscard]] std::uint64_t published() const { return published_; }
+  [[nodiscard]] std::uint64_t steps() const { return steps_; }
+
+  void receive(int node, ClientId client, transport::Message message) {
+    handle(node, Received{client, std::move(message)});
+  }
+  void handle(int node, const Event& event) {
+    Node& one = nodes_[static_cast<std::size_t>(node)];
+    if (!one.is_alive) return;
+    for (Action& action : one.stager.handle(event)) {
+      std::visit([&](auto& what) { carry_out(node, what); }, action);
+    }
+  }
+
+ private:
+  static ClientId client_of(int node) { return link_client + static_cast<ClientId>(node); }
+
+  void carry_out(int node, Send& action) {
+    Node& one = nodes_[static_cast<std::size_t>(node)];
+    if (action.client >= link_client) {
+      const int other = static_cast<int>(action.client - link_client);
+      if (linked_.contains(std::pair(std::min(node, other), std::max(node, other)))) {
+        nodes_[static_cast<std::size_t>(other)].mail.emplace_back(client_of(node), action.message);
+      }
+      return;
+    }
+    if (const auto* const granted = std::get_if<transport::Granted>(&action.message)) {
+      one.wants = false;
+      one.granted.insert(one.granted.end(), granted->blocks.begin(), granted->blocks.end());
+    }
+    if (const auto* const joined = std::get_if<transport::Joined>(&action.message)) {
+      one.joined.push_back(joined->outcome.status);
+    }
+    if (const auto* const stored = std::get_if<transport::Stored>(&action.message)) {
+      one.outcomes.push_back(stored->outcome.status);
+    }
+    one.was_refused = one.was_refused || std::holds_alternative<transport::Refused>(action.message);
+  }
+  void carry_out(int node, Disconnect& action) {
+    if (action.client >= link_client) cut(node, static_cast<int>(action.client - link_client));
+  }
+  void carry_out(int node, Connect& action) {
+    if (!nodes_[0].is_alive) {
+      handle(node, Linked{action.session, system_failure("connect", "home", -1, ECONNREFUSED)});
+      return;
+    }
+    linked_.insert(std::pair(0, node));
+    handle(0, Connected{client_of(node), true});
+    handle(node, Linked{action.session, client_of(0)});
+  }
+  void carry_out(int node, Write& action) {
+    begin(node, action.job, static_cast<int>(action.extents.size()), false);
+  }
+  void carry_out(int node, Seal& action) { begin(node, action.job, 0, false); }
+  void carry_out(int node, Commit& action) {
+    begin(node, action.job, 0, true);
+    EXPECT_EQ(node, 0);
+    for (int i = 0; i < stagers; ++i) {
+      const Node& one = nodes_[static_cast<std::size_t>(i)];
+      EXPECT_GE(one.stored, one.in_step.at(action.step.seal))
+          << "step " << action.step.seal << " is published before node " << i << " has stored it";
+    }
+  }
+  template <typename Other>
+  void carry_out(int /*node*/, Other& /*action*/) {}
+
+  void begin(int node, JobId job, int parcels, bool is_commit) {
+    Node& one = nodes_[static_cast<std::size_t>(node)];
+    EXPECT_EQ(one.job, 0U);
+    one.job = job;
+    one.in_job = parcels;
+    one.is_commit = is_commit;
+  }
+
+  std::mt19937 random_;
+  std::deque<Node> nodes_;
+  std::set<std::pair<int, int>> linked_;
+  std::int64_t tag_ = 0;
+  std::uint64_t steps_ = 0;
+  std::uint64_t published_ = 0;
+};
+
+void happen(Nodes& nodes) {
+  const int node = nodes.pick(stagers);
+  switch (nodes.pick(8)) {
+    case 0:
+      if (nodes.pick(3) == 0) nodes.end_step();
+      break;
+    case 1:
+    case 2:
+    case 3:
+      nodes.hand_over(node);
+      break;
+    case 4:
+    case 5:
+      nodes.end_job(node);
+      break;
+    default:
+      (void)nodes.deliver(node);
+  }
+}
+
+void expect_over(Nodes& nodes) {
+  for (int i = 0; i < stagers; ++i) nodes.leave(i);
+  nodes.settle();
+  for (int i = 0; i < stagers; ++i) {
+    if (!nodes.node(i).is_alive) continue;
+    EXPECT_TRUE(nodes.node(i).stager.is_idle()) << i;
+    EXPECT_EQ(nodes.node(i).stager.free_blocks(), 4) << i;
+  }
+}
+
+TEST(Peers, PublishEveryStepAfterAllHaveStoredIt) {
+  for (unsigned seed = 0; seed < 3000; ++seed) {
+    Nodes nodes(seed);
+    for (int i = 1; i < stagers; ++i) nodes.join(i);
+    nodes.settle();
+    for (int i = 0; i < 120; ++i) happen(nodes);
+    // The ranks end; what was accepted is stored all the same.
+    for (int i = 0; i < stagers; ++i) nodes.leave(i);
+    nodes.settle();
+    EXPECT_EQ(nodes.published(), nodes.steps()) << seed;
+    expect_over(nodes);
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+TEST(Peers, LeaveNothingBehindWhereOneIsLost) {
+  std::uint64_t lost = 0;
+  for (unsigned seed = 0; seed < 3000; ++seed) {
+    Nodes nodes(seed);
+    for (int i = 1; i < stagers; ++i) nodes.join(i);
+    nodes.settle();
+    const int when = nodes.pick(100);
+    for (int i = 0; i < 120; ++i) {
+      if (i == when) {
+        switch (nodes.pick(3)) {
+          case 0:
+            nodes.kill(nodes.pick(stagers));
+            break;
+          case 1:
+            nodes.cut(0, 1 + nodes.pick(stagers - 1));
+            break;
+          default:
+            nodes.end_job(nodes.pick(stagers), system_failure("write", "f", 0, EIO));
+        }
+      }
+      happen(nodes);
+    }
+    nodes.settle();
+    // Every step is published or known to be lost.
+    if (nodes.node(0).is_alive) {
+      for (std::uint64_t ticket = 1; ticket <= nodes.steps(); ++ticket) {
+        const std::size_t before = nodes.node(0).outcomes.size();
+        nodes.receive(0, rank_client, transport::Await{ticket});
+        ASSERT_EQ(nodes.node(0).outcomes.size(), before + 1) << "nobody is told of a step";
+        const bool is_stored = nodes.node(0).outcomes.back().ok();
+        EXPECT_LE(is_stored ? ticket : 1, std::max<std::uint64_t>(1, nodes.published()));
+        lost += is_stored ? 0 : 1;
+      }
+    }
+    expect_over(nodes);
+    if (testing::Test::HasFailure()) FAIL() << "seed " << seed;
+  }
+  EXPECT_GT(lost, 100U);
+}
+
+TEST(Peers, AreLetInWithTheSecretOnly) {
+  Nodes nodes(1);
+  nodes.join(1, "guessed");
+  nodes.settle();
+  ASSERT_EQ(nodes.node(1).joined.size(), 1U);
+  EXPECT_NE(nodes.node(1).joined.front().error().message.find("secret"), std::string::npos);
+  nodes.receive(1, rank_client, transport::SealStep{.seal = 1});
+  EXPECT_TRUE(nodes.node(1).was_refused);
+  nodes.join(2);
+  nodes.settle();
+  EXPECT_TRUE(nodes.node(2).joined.at(0).ok());
+  // Again, by another rank of the node: it has joined already.
+  nodes.join(2);
+  EXPECT_TRUE(nodes.node(2).joined.at(1).ok());
+}
+
+// Who is connected over a network gets nothing of what ranks of the node get.
+TEST(Peers, AreNoRanks) {
+  for (const transport::Message& message : std::vector<transport::Message>{
+           transport::Hello{}, transport::AskReport{}, transport::Stop{}, transport::Reserve{1},
+           transport::Sealed{1}, transport::Joined{}, transport::SessionFailed{}}) {
+    Nodes nodes(1);
+    nodes.handle(0, Connected{7, true});
+    const auto actions = nodes.node(0).stager.handle(Received{7, message});
+    ASSERT_EQ(actions.size(), 2U) << message.index();
+    const auto* const answer = std::get_if<Send>(&actions[0]);
+    ASSERT_NE(answer, nullptr);
+    EXPECT_TRUE(std::holds_alternative<transport::Refused>(answer->message));
+    EXPECT_TRUE(std::holds_alternative<Disconnect>(actions[1]));
+  }
+}
+
+TEST(Peers, AStrangerThatSaysNothingIsSentAway) {
+  Nodes nodes(1);
+  nodes.handle(0, Connected{7, true});
+  std::size_t actions = 0;
+  for (int i = 0; i < 10; ++i) actions += nodes.node(0).stager.handle(Tick{}).size();
+  EXPECT_EQ(actions, 0U);
+  EXPECT_EQ(nodes.node(0).stager.handle(Tick{}).size(), 2U);
+}
+
+TEST(Peers, TellWhichNodeIsLate) {
+  Nodes nodes(1);
+  nodes.join(2);
+  nodes.settle();
+  nodes.end_step();
+  EXPECT_NE(nodes.node(0).stager.report().find("the stager on node2 has not stored its share"),
+            std::string::npos)
+      << nodes.node(0).stager.report();
+  nodes.settle();
+  EXPECT_EQ(nodes.published(), 1U);
+}
+
+}  // namespace
+}  // namespace weir::stager
