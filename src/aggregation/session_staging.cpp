@@ -138,13 +138,18 @@ Result<std::unique_ptr<SessionStaging>> SessionStaging::open(CollectiveState& st
   }
   const bool is_home = client != nullptr && client->stager() == home.value().stager;
   if (client != nullptr && !is_home && !has_several) {
-    possible = Error(ErrorCode::unsupported,
-                     "the ranks of this node reach different stagers: give all of them the same "
-                     "WEIR_STAGER_SOCKET");
+    possible = invalid_argument(
+        "the ranks of a node reach different stagers: give all of them the same "
+        "WEIR_STAGER_SOCKET");
   }
   const bool joins = has_several && !is_home && client != nullptr && state.group->own_place() == 0;
   if (joins) possible = client->join(home.value().listening);
   if (Status agreed = agree_on(state, possible); !agreed.ok()) return agreed.error();
+  if (has_several) {
+    // A stager that has not joined would never be told that a step has ended.
+    if (!is_home && !joins) possible = client->join({});
+    if (Status agreed = agree_on(state, possible); !agreed.ok()) return agreed.error();
+  }
   client->set_waiting([group = state.group.get()]() -> Status {
     ranks::keep_moving(group->revocation());
     return group->revocation().is_revoked() ? Status(group->revocation().error()) : Status();

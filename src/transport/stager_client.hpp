@@ -77,8 +77,8 @@ class StagerClient {
   // For a session whose ranks have several stagers. Called by a rank of the one that publishes the
   // steps: how others reach it.
   Result<Listening> listen();
-  // Called by a rank of another one: joins the one that listens, and ends a step here, after all
-  // ranks have handed over what belongs to it.
+  // Called by a rank of another one: joins the one that listens (without addresses, fails unless it
+  // has joined already), and ends a step here, after all ranks have handed over what belongs to it.
   Status join(const Listening& home);
   Status seal(const SealStep& step);
 

@@ -46,11 +46,12 @@ def run(
     file_format: str,
     *arguments: str,
     ranks: int = 3,
+    ranks_per_node: int = 1,
     cwd: Path | None = None,
 ) -> subprocess.CompletedProcess[str]:
     own = stager.variables() | {"PYTHONPATH": str(PROGRAM.parents[1])}
     if stager.others:
-        own["WEIR_RANKS_PER_NODE"] = "1"
+        own["WEIR_RANKS_PER_NODE"] = str(ranks_per_node)
     return subprocess.run(
         [*launcher(deadline_seconds=RUN_SECONDS), "-n", str(ranks), sys.executable, "-m", "mpi4py",
          PROGRAM, what, folder, file_format, *arguments],
@@ -166,6 +167,20 @@ def test_a_share_that_is_lost_with_its_stager_is_told(tmp_path: Path) -> None:
         told = {"stored\n": 2, "lost\n": 1}  # it may have been quicker
         assert ended.stdout in told, ended.stdout + ended.stderr
         assert steps_in(tmp_path / "out.zarr", with_remains=True) == told[ended.stdout]
+    finally:
+        one.kill()
+
+
+@pytest.mark.parametrize("ranks_per_node", [2, 4])
+def test_ranks_of_a_node_with_different_stagers_are_refused(
+    tmp_path: Path, ranks_per_node: int
+) -> None:
+    """Nobody would tell the stager of the odd ranks that a step has ended."""
+    one = start_for_nodes(2)
+    try:
+        ended = run(one, "many", tmp_path, "raw", "1", ranks=4, ranks_per_node=ranks_per_node)
+        assert ended.returncode != 0
+        assert "reach different stagers: give all of them the same" in ended.stderr
     finally:
         one.kill()
 

@@ -61,11 +61,20 @@ def start(
     threads: Annotated[
         int, typer.Option(min=1, max=64, help="Threads that write, each for another program.")
     ] = 4,
+    listen: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of this node at which stagers of other nodes connect [all of them]",
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Start a stager that stays until `weir stage stop`."""
     words = ["--detach", "--stager-threads", str(threads)]
     if memory:
         words += ["--stager-memory", memory]
+    if listen:
+        words += ["--stager-listen", listen]
     _stager(words, socket)
 
 
@@ -87,7 +96,7 @@ def _show(report: dict[str, Any]) -> None:
     used = report["memory_bytes"] - report["free_bytes"]
     used -= report["memory_bytes"] - report["ready_bytes"]
     console.print(
-        f"stager {report['stager']}: {size_text(used)} of {size_text(report['memory_bytes'])} "
+        f"stager {report['stager'].rpartition(' ')[0]}: {size_text(used)} of {size_text(report['memory_bytes'])} "
         f"in use{', stopping' if report['stopping'] else ''}"
     )
     if not report["sessions"]:
@@ -97,14 +106,15 @@ def _show(report: dict[str, Any]) -> None:
     for name in ("program", "ranks", "held", "written", "steps to store", "state"):
         table.add_column(name, justify="left" if name in ("program", "state") else "right")
     for one in report["sessions"]:
-        state = one["failure"] or ("no space left: waits" if one["waits_for_space"] else "")
+        with_others = f"ok, with {one['joined_stagers']} others" if one["joined_stagers"] else "ok"
+        state = one["failure"] or one["waits_for"] or with_others
         table.add_row(
             one["program"],
             str(one["ranks"]),
             size_text(one["held_bytes"]),
             size_text(one["written_bytes"]),
             str(one["steps_to_store"]),
-            state or "ok",
+            state,
         )
     console.print(table)
 
