@@ -1,6 +1,8 @@
 #include "stager/session_files.hpp"
 
 #include <algorithm>
+#include <map>
+#include <string_view>
 #include <utility>
 
 #include "checksums/sums_file.hpp"
@@ -25,9 +27,16 @@ SessionFiles::SessionFiles(std::span<std::byte> memory, std::int64_t block_bytes
     : memory_(memory), block_bytes_(block_bytes), files_(storage::make_background_engine()) {}
 
 Status SessionFiles::execute(const Write& job) {
+  // Each rank names a file itself. What several ranks wrote into one keeps its order, too.
+  std::map<std::string_view, std::size_t> first_of_path;
+  std::vector<std::size_t> same(job.files.size());
+  for (std::size_t file = 0; file < job.files.size(); ++file) {
+    same[file] = first_of_path.try_emplace(job.files[file].path, file).first->second;
+  }
   std::vector<std::vector<BlockExtent>> by_file(job.files.size());
-  for (const BlockExtent& extent : job.extents) by_file[extent.file].push_back(extent);
+  for (const BlockExtent& extent : job.extents) by_file[same[extent.file]].push_back(extent);
   for (std::size_t file = 0; file < by_file.size(); ++file) {
+    if (by_file[file].empty()) continue;
     if (Status written = write_file(job.files[file], by_file[file]); !written.ok()) return written;
   }
   return {};

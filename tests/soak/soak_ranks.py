@@ -507,6 +507,7 @@ class PhaseOnRanks:
         if extent is None or max(stride) == 1:
             stride = None
         if self.draw_alone(write.one):
+            self.let_stagers_store(array, write.one)
             self.each_alone(
                 "writing a region",
                 lambda: lower is None or array.write_region(lower, data, stride, independent=True),
@@ -518,6 +519,11 @@ class PhaseOnRanks:
                 "beginning to write regions",
                 lambda: array.write_region_begin(lower, data, stride).wait(),
             )
+
+    def let_stagers_store(self, array: Any, one: ArrayDrawn) -> None:
+        """Stagers of several nodes may hold a part of a region that a rank is to move alone."""
+        if self.phase.staged and "codec" not in one.options:
+            self.together("reading nothing", lambda: array.read_region(None))
 
     def draw_alone(self, one: ArrayDrawn) -> bool:
         """Whether each rank writes its region without the others.
@@ -698,8 +704,7 @@ class PhaseOnRanks:
             array.read_region(lower, None, stride, out=into, independent=alone)
 
         if alone:
-            if self.phase.staged:  # stagers of other nodes may still hold a part of the region
-                self.together("reading nothing", lambda: array.read_region(None))
+            self.let_stagers_store(array, one)
             self.each_alone(f"reading a region of step {step} of {one.name}", read)
         else:
             self.together(f"reading regions of step {step} of {one.name}", read)
