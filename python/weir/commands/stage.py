@@ -95,8 +95,9 @@ def _show(report: dict[str, Any]) -> None:
     console = output_console()
     used = report["memory_bytes"] - report["free_bytes"]
     used -= report["memory_bytes"] - report["ready_bytes"]
+    process = report["stager"].rpartition(" ")[0]
     console.print(
-        f"stager {report['stager'].rpartition(' ')[0]}: {size_text(used)} of {size_text(report['memory_bytes'])} "
+        f"stager, {process}: {size_text(used)} of {size_text(report['memory_bytes'])} "
         f"in use{', stopping' if report['stopping'] else ''}"
     )
     if not report["sessions"]:
