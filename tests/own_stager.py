@@ -28,7 +28,7 @@ class Stager:
     """Those of other nodes: node n has number n modulo their number, this one being 0."""
 
     def variables(self) -> dict[str, str]:
-        """What a program needs; with others, it calls choose_socket() on each rank."""
+        """What a program needs; with others, it calls choose_stager() on each rank."""
         chosen = {"WEIR_STAGER_SOCKET": str(self.socket), "WEIR_STAGER": str(STAGER)}
         if self.others:
             sockets = [one.socket for one in (self, *self.others)]
@@ -71,6 +71,10 @@ class Stager:
         self.process.kill()
         self.process.wait()
 
+    def log(self) -> str:
+        """What it has said so far."""
+        return self.socket.with_name("log").read_text()
+
     @property
     def pid(self) -> int:
         assert self.process is not None
@@ -100,7 +104,8 @@ def start(*words: str) -> Stager:
     """Starts a stager, and returns when programs can connect to it."""
     # The path of a socket is short, and pytest's folders are not.
     socket = Path(tempfile.mkdtemp(prefix="weir-test-")) / "stager"
-    process = subprocess.Popen([STAGER, "--stager-socket", socket, *words])
+    with socket.with_name("log").open("w") as log:
+        process = subprocess.Popen([STAGER, "--stager-socket", socket, *words], stderr=log)
     deadline = time.monotonic() + 30
     while not socket.exists():
         assert time.monotonic() < deadline, "the stager does not start"

@@ -354,11 +354,16 @@ TEST(Peers, AreNoRanks) {
 
 TEST(Peers, AStrangerThatSaysNothingIsSentAway) {
   Nodes nodes(1);
+  nodes.join(1);
+  nodes.settle();
+  EXPECT_EQ(nodes.node(0).stager.strangers(), 0U);
   nodes.handle(0, Connected{7, true});
+  EXPECT_EQ(nodes.node(0).stager.strangers(), 1U);
   std::size_t actions = 0;
   for (int i = 0; i < 10; ++i) actions += nodes.node(0).stager.handle(Tick{}).size();
   EXPECT_EQ(actions, 0U);
   EXPECT_EQ(nodes.node(0).stager.handle(Tick{}).size(), 2U);
+  EXPECT_EQ(nodes.node(0).stager.strangers(), 0U);
 }
 
 TEST(Peers, TellWhichNodeIsLate) {

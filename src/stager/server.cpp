@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -43,8 +44,9 @@ constexpr std::uint64_t news_key = 1;
 constexpr std::uint64_t signal_key = 2;
 constexpr std::uint64_t network_key = 3;
 constexpr std::uint64_t first_client = 16;
-// Connections of other stagers, and of strangers.
-constexpr std::int64_t most_remote_connections = 65536;
+// Connections over a network on which no secret has been told yet. Each may have sent a frame in
+// part; others wait in the system's queue meanwhile.
+constexpr std::size_t most_strangers = 1024;
 // How long an address of another stager is tried before the next one.
 constexpr std::int64_t most_connecting_ns = 5 * second_ns;
 
@@ -128,6 +130,14 @@ class Workers {
   std::vector<std::thread> threads_;
 };
 
+// Each rank of the node is a connection, and a shell's limit is often 1,024.
+void allow_many_connections() {
+  rlimit files{};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  (void)::setrlimit(RLIMIT_NOFILE, &files);
+}
+
 class Server {
  public:
   Server(const ServerSettings& settings, storage::FrameListener listener,
@@ -178,6 +188,7 @@ class Server {
                             500);
       });
       for (int i = 0; i < count; ++i) look_at(events.at(static_cast<std::size_t>(i)));
+      go_on_accepting();
       const std::int64_t now_ns = monotonic_ns();
       if (now_ns - ticked_ns >= second_ns) {
         ticked_ns = now_ns;
@@ -202,7 +213,6 @@ class Server {
     explicit Client(storage::FrameSocket connection) : socket(std::move(connection)) {}
     storage::FrameSocket socket;
     std::uint32_t watched = EPOLLIN;
-    bool is_remote = false;   // it connected over a network
     bool is_closing = false;  // ends when everything is sent
   };
   // A connection to another stager that is being made.
@@ -249,7 +259,7 @@ class Server {
     if (event.data.u64 == listener_key) {
       while (auto socket = listener_->accept()) accept(std::move(*socket), false);
     } else if (event.data.u64 == network_key) {
-      while (auto socket = network_->accept()) accept(std::move(*socket), true);
+      accept_strangers();
     } else if (event.data.u64 == news_key) {
       for (const Event& one : news_->take()) handle(one);
     } else if (event.data.u64 == signal_key) {
@@ -264,13 +274,25 @@ class Server {
   }
 
   void accept(storage::FrameSocket socket, bool is_remote) {
-    const auto remote = std::count_if(clients_.begin(), clients_.end(),
-                                      [](const auto& one) { return one.second.is_remote; });
-    if (is_remote && remote >= most_remote_connections) return;
     const ClientId client = next_client_++;
     if (!watch(socket.descriptor(), client, EPOLLIN, EPOLL_CTL_ADD).ok()) return;
-    clients_.try_emplace(client, std::move(socket)).first->second.is_remote = is_remote;
+    clients_.try_emplace(client, std::move(socket));
     handle(Connected{client, is_remote});
+  }
+
+  void accept_strangers() {
+    while (stager_.strangers() < most_strangers) {
+      auto socket = network_->accept();
+      if (!socket) return;
+      accept(std::move(*socket), true);
+    }
+    (void)watch(network_->descriptor(), network_key, 0, EPOLL_CTL_MOD);
+    is_full_ = true;
+  }
+
+  void go_on_accepting() {
+    if (!is_full_ || stager_.strangers() >= most_strangers) return;
+    is_full_ = !watch(network_->descriptor(), network_key, EPOLLIN, EPOLL_CTL_MOD).ok();
   }
 
   // Tries the next address of the other stager.
@@ -507,6 +529,7 @@ class Server {
   std::map<ClientId, Client> clients_;
   ClientId next_client_ = first_client;
   std::optional<storage::NetworkListener> network_;  // once a session on several nodes asked for it
+  bool is_full_ = false;                             // of strangers: no more are accepted
   std::map<ClientId, Link> links_;
   std::optional<storage::File> passed_;  // with the message that is handled
   std::map<SessionId, std::shared_ptr<SessionFiles>> files_;
@@ -529,6 +552,7 @@ Status serve(const ServerSettings& settings, const std::function<void()>& ready,
     return invalid_argument(fmt::format("a stager needs memory for {} blocks of {} bytes",
                                         least_blocks, settings.block_bytes));
   }
+  allow_many_connections();
   sigset_t signals;
   sigemptyset(&signals);
   for (const int one : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, one);

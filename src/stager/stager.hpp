@@ -31,6 +31,8 @@
 // A failure on one of the stagers, or the loss of one, ends the session on all of them.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -184,6 +186,12 @@ class Stager {
   }
   // Returns whether no rank is connected and nothing is left to be stored.
   [[nodiscard]] bool is_idle() const { return sessions_.empty(); }
+  // Returns the number of connections over a network that have not told the secret.
+  [[nodiscard]] std::size_t strangers() const {
+    return static_cast<std::size_t>(std::count_if(
+        clients_.begin(), clients_.end(),
+        [](const auto& one) { return one.second.is_remote && one.second.session == 0; }));
+  }
   // Describes the state for people, as JSON.
   [[nodiscard]] std::string report() const;
 

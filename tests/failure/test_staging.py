@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import os
+import re
+import resource
 import signal
+import socket
+import struct
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import numpy as np
@@ -171,6 +176,29 @@ def test_a_share_that_is_lost_with_its_stager_is_told(tmp_path: Path) -> None:
         one.kill()
 
 
+def test_strangers_are_sent_away_and_keep_nobody_out(tmp_path: Path) -> None:
+    """More of them than are listened to at a time, each with a part of a message."""
+    one = start_for_nodes(2, "--stager-listen", "127.0.0.1")
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    try:
+        assert run(one, "many", tmp_path, "raw", "1", ranks=2).returncode == 0
+        found = re.search(r"can join at 127\.0\.0\.1:(\d+)", one.log())
+        assert found is not None, one.log()
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(before[1], 4096), before[1]))
+        with ExitStack() as strangers:
+            for _ in range(1100):
+                stranger = socket.create_connection(("127.0.0.1", int(found[1])))
+                strangers.enter_context(stranger)
+                stranger.sendall(b"WEIF" + bytes(4) + struct.pack("<I", 60_000) + b"x" * 100)
+            ended = run(one, "many", tmp_path, "raw", "2", ranks=2)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        one.wait_until_stored()
+        assert steps_in(tmp_path / "out.raw") == 2
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+        one.kill()
+
+
 @pytest.mark.parametrize("ranks_per_node", [2, 4])
 def test_ranks_of_a_node_with_different_stagers_are_refused(
     tmp_path: Path, ranks_per_node: int
@@ -307,13 +335,13 @@ def test_a_signal_stops_a_stager_when_all_is_stored(tmp_path: Path, stager: Stag
 
 
 def test_a_session_starts_a_stager_where_there_is_none(tmp_path: Path) -> None:
-    socket = Path(tempfile.mkdtemp(prefix="weir-test-")) / "stager"
-    absent = Stager(socket)
+    place = Path(tempfile.mkdtemp(prefix="weir-test-")) / "stager"
+    absent = Stager(place)
     ended = run(absent, "many", tmp_path, "hdf5", "3")
     assert ended.returncode == 0, ended.stdout + ended.stderr
     absent.ask("--stop")
     assert steps_in(tmp_path / "out.h5") == 3
-    assert not socket.exists()
+    assert not place.exists()
 
 
 def test_the_command_shows_and_stops_a_stager(stager: Stager) -> None:
