@@ -37,9 +37,7 @@ TEST(SessionFiles, WriteOverlappingExtentsOfSeveralRanksInTheOrderOfTheirArrival
   const Status written = files.execute(job);
   ASSERT_TRUE(written.ok()) << written.error().text();
   ASSERT_TRUE(files.execute(Seal{}).ok());
-  EXPECT_EQ(storage::text_of(path),
-            "bbccccdddd"
-            "aa");
+  EXPECT_EQ(storage::text_of(path), "bbccccddddaa");
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ RawFile spread(std::vector<std::string> directories = {}) {
   return place_raw_arrays(file).value();
 }
 
-std::string text_of(const RawFile& file) { return raw_file_json(file).value(); }
+std::string json_of(const RawFile& file) { return raw_file_json(file).value(); }
 
 TEST(RawDocument, OfVersion1IsAFileOfOneArray) {
   const auto file = parse_raw_file(version_1, "/a/b.json");
@@ -119,7 +119,7 @@ TEST(RawDocument, OfSeveralDataFilesIsReadBackAndOfVersion5) {
   for (const RawFile& file :
        {spread(), spread({"/mnt/a", "near"}), parse_raw_file(version_1, "x.json").value(),
         parse_raw_file(version_2, "x.json").value()}) {
-    const std::string text = text_of(file);
+    const std::string text = json_of(file);
     EXPECT_NE(text.find("\"version\": 5"), std::string::npos);
     const auto again = parse_raw_file(text, "x.json");
     ASSERT_TRUE(again.ok()) << again.error().text();
@@ -128,7 +128,7 @@ TEST(RawDocument, OfSeveralDataFilesIsReadBackAndOfVersion5) {
   }
   // Documents of a single data file stay readable by earlier Weirs.
   const auto shared = place_raw_arrays({.arrays = {{.name = "a", .shape = shape_of({2})}}});
-  EXPECT_NE(text_of(shared.value()).find("\"version\": 3"), std::string::npos);
+  EXPECT_NE(json_of(shared.value()).find("\"version\": 3"), std::string::npos);
 }
 
 TEST(RawDocument, OfSeveralDataFilesIsRefusedWhereItCannotBe) {
@@ -208,7 +208,7 @@ TEST(RawDocument, IsRefusedWhereItIsNone) {
         good + std::string(most_raw_document_bytes, ' ')}) {
     EXPECT_FALSE(parse_raw_file(text, "x.json").ok());
   }
-  for (const std::string& text : {good, text_of(spread({"near"}))}) {
+  for (const std::string& text : {good, json_of(spread({"near"}))}) {
     for (std::size_t length = 0; length + 2 < text.size(); length += 7) {
       EXPECT_FALSE(parse_raw_file(text.substr(0, length), "x.json").ok());
     }
@@ -216,7 +216,7 @@ TEST(RawDocument, IsRefusedWhereItIsNone) {
 }
 
 TEST(RawDocument, HasNoHostileDataFiles) {
-  const std::string good = text_of(spread({"near"}));
+  const std::string good = json_of(spread({"near"}));
   for (const char* const wrong : {"[]", "7", "null", "{}", "\"shared\""}) {
     const auto begin = good.find("\"data_files\": {") + std::string_view("\"data_files\": ").size();
     const auto end = good.find('}', begin) + 1;
@@ -249,7 +249,7 @@ TEST(RawDocument, HasDirectoriesThatItCanHold) {
   }
   RawFile file = spread();
   file.placement.directories.assign(std::size_t{most_directories}, std::string(3072, 'a'));
-  EXPECT_TRUE(parse_raw_file(text_of(file), "x.json").ok());
+  EXPECT_TRUE(parse_raw_file(json_of(file), "x.json").ok());
   file.placement.directories.emplace_back("a");
   EXPECT_FALSE(file.check().ok());
 }
