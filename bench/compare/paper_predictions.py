@@ -382,8 +382,9 @@ def print_rates(rates: Mapping[Point, Predicted]) -> None:
             row = said.get((point.machine, point.cpus, point.file_type, direction))
             if row is not None and not point.all_targets:
                 paper = float(row["GBps"])
-                off = getattr(rate, direction) / GIGA / paper - 1
-                told.append(f"{direction} {paper:g} ({off:+.0%}): {row['words']}, {row['section']}")
+                off = 100 * (getattr(rate, direction) / GIGA / paper - 1)
+                where = f"{row['words']}, {row['section']}"
+                told.append(f"{direction} {paper:g} ({off:+.0f} %): {where}")
         files = point.file_type + (" over all targets" if point.all_targets else "")
         print(
             f"| {point.machine} | {point.cpus} | {files} | {rate.read / GIGA:.2f} "
