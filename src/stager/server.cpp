@@ -431,7 +431,7 @@ class Server {
       clients_.erase(found);
     }
   }
-  void carry_out(Seal& action) { execute(std::move(action)); }
+  void carry_out(Seal& action) { execute(action); }
   void carry_out(OpenNetwork& action) {
     Status opened;
     if (!network_) {

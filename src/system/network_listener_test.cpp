@@ -70,7 +70,7 @@ TEST(NetworkListener, ListensWhereItIsToldAndNowhereElse) {
   const auto all = NetworkListener::listen("");
   ASSERT_TRUE(all.ok());
   for (std::string address : all.value().addresses()) {
-    address = address.substr(0, address.rfind(':')) + port;
+    address.replace(address.rfind(':'), std::string::npos, port);
     if (address.starts_with("127.")) continue;
     auto socket = FrameSocket::begin_connection(address);
     for (int i = 0; i < 1000 && socket && socket.value().next().ok(); ++i) socket.value().wait(1);
