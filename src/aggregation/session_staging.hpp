@@ -45,7 +45,8 @@ class SessionStaging {
   // Collective, if the ranks may have several stagers: everything that any rank handed over is in
   // the files when this returns.
   Status settle(CollectiveState& state);
-  // The same after the step with this seal has been stored, when there may be nothing left to do.
+  // Does what settle() does, after the step with this seal has been stored; if no rank has written
+  // since the seal, nothing is left to do.
   Status settle_after(CollectiveState& state, std::uint64_t seal);
   // Called on all ranks when they begin to write.
   void note_write() { last_write_ = seal_; }

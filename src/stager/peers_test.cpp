@@ -336,7 +336,7 @@ TEST(Peers, AreLetInWithTheSecretOnly) {
   EXPECT_TRUE(nodes.node(2).joined.at(1).ok());
 }
 
-// Who is connected over a network gets nothing of what ranks of the node get.
+// A connection over a network gets nothing of what ranks of the node get.
 TEST(Peers, AreNoRanks) {
   for (const transport::Message& message : std::vector<transport::Message>{
            transport::Hello{}, transport::AskReport{}, transport::Stop{}, transport::Reserve{1},

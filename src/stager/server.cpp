@@ -425,7 +425,11 @@ class Server {
   void carry_out(Disconnect& action) {
     const auto found = clients_.find(action.client);
     if (found == clients_.end()) return;
-    if (found->second.socket.has_rest()) {
+    storage::FrameSocket& socket = found->second.socket;
+    // What still arrives is not read any more, so only room for sending matters.
+    const bool goes_on = socket.has_rest() &&
+                         watch(socket.descriptor(), action.client, EPOLLOUT, EPOLL_CTL_MOD).ok();
+    if (goes_on) {
       found->second.is_closing = true;
     } else {
       clients_.erase(found);

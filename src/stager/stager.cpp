@@ -380,7 +380,13 @@ void Stager::take(ClientId client, const transport::Stop& /*message*/) {
 // ---- Jobs ---------------------------------------------------------------------------------------
 
 void Stager::advance_all() {
-  for (auto& [number, session] : sessions_) advance(number, session);
+  std::vector<SessionId> numbers;
+  numbers.reserve(sessions_.size());
+  for (auto& [number, session] : sessions_) {
+    advance(number, session);
+    numbers.push_back(number);
+  }
+  for (const SessionId number : numbers) end_if_over(number);
 }
 
 void Stager::advance(SessionId number, Session& session) {
@@ -401,7 +407,7 @@ void Stager::advance(SessionId number, Session& session) {
       if (const PeerState* const late = late_peer(session, commit->step.seal)) {
         if (late->client != 0) return;  // until it tells, or its connection ends
         fail(session, lost_peer(late->host));
-        end_if_over(number);
+        grant();
         return;
       }
       session.job = ++last_job_;

@@ -226,7 +226,7 @@ class Stager {
     std::string host;
     std::uint64_t sealed = 0;  // the last seal behind everything that it has stored
   };
-  // Of a stager that joined: its way to the stager of rank 0.
+  // The way of a stager that joined to the stager of rank 0.
   struct Home {
     enum class State : std::uint8_t { none, joining, joined };
     State state = State::none;

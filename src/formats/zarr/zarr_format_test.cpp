@@ -347,7 +347,7 @@ TEST(ZarrFormat, RefusesToCommitAnAnnouncementThatAnotherProgramHasChanged) {
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().text().find("zarr.json.new"), std::string::npos);
   EXPECT_EQ(zarr_format()->open(path).value().steps(), 2);
-  // It is taken back, and announced as before, so it can be repeated.
+  // The failed commit announces the step again, so that it can be repeated.
   ASSERT_TRUE(commit(path, room.value().update, StepDurability::none).ok());
   EXPECT_EQ(zarr_format()->open(path).value().steps(), 3);
 }
