@@ -97,7 +97,7 @@ class Auditor {
   std::vector<std::set<std::int64_t>> clients_;  // nodes that use each target
   std::vector<double> bytes_of_target_;
   std::map<std::int64_t, double> bytes_of_node_;
-  // The sums over those pieces whose messages were counted.
+  // These are sums over the pieces whose messages were counted.
   double off_node_bytes_ = 0;
   double off_group_bytes_ = 0;
   std::int64_t counted_pieces_ = 0;
