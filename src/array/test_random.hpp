@@ -19,11 +19,11 @@
 
 namespace weir::array {
 
-// The number of cases of a random test: a quarter under the address sanitizer, where each takes ten
+// The number of cases of a random test: an eighth under the address sanitizer, where each takes ten
 // times as long, as what the sanitizer looks for needs many kinds of cases, not many cases.
 [[nodiscard]] constexpr int rounds(int all) {
 #ifdef __SANITIZE_ADDRESS__
-  return all / 4 + 1;
+  return all / 8 + 1;
 #else
   return all;
 #endif

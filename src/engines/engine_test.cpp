@@ -28,7 +28,10 @@ constexpr std::int64_t file_bytes = 3 << 20;
 std::vector<std::byte> bytes_of(std::int64_t count, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   std::vector<std::byte> bytes(static_cast<std::size_t>(count));
-  for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
+  for (std::size_t at = 0; at < bytes.size(); at += sizeof(std::uint64_t)) {
+    const std::uint64_t word = random();
+    std::memcpy(bytes.data() + at, &word, std::min(sizeof word, bytes.size() - at));
+  }
   return bytes;
 }
 
@@ -187,7 +190,7 @@ TEST_P(EveryEngine, ChangesNothingAround) {
     const auto from = static_cast<std::int64_t>(random() % (file_bytes - 1));
     std::vector<std::byte> seen(static_cast<std::size_t>(file_bytes - from));
     ASSERT_TRUE(read(*file, seen.data(), file_bytes - from, from).ok());
-    ASSERT_TRUE(std::equal(seen.begin(), seen.end(), content.begin() + from)) << i;
+    ASSERT_EQ(std::memcmp(seen.data(), content.data() + from, seen.size()), 0) << i;
   }
   if (!engine().abilities().in_file_system) return;
   std::ifstream plain(path(), std::ios::binary);
@@ -217,7 +220,7 @@ TEST_P(EveryEngine, SeesWhatAnotherOneWroteAndIsSeen) {
     const Slice into{seen.data(), file_bytes};
     const FileRange whole{i % 2 == 1 ? mine.get() : others.get(), 0, {&into, 1}};
     ASSERT_TRUE((i % 2 == 1 ? engine() : *other).read({&whole, 1}, traffic_).ok());
-    ASSERT_EQ(seen, content) << i;
+    ASSERT_EQ(std::memcmp(seen.data(), content.data(), seen.size()), 0) << i;
   }
 }
 
