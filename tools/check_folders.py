@@ -48,7 +48,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "src/transport": {"src/array"} | FILES,
     "src/stager": {"src/array", "src/transport"} | FILES,
     "src/files": {"src/array"} | FILES,
-    "src/ranks": set(),
+    "src/ranks": {"src/system"},
     "src/aggregation": VALUES | FILES | {"src/ranks", "src/transport"},
     "src/capi": VALUES | FILES | {"src/aggregation", "src/ranks"},
     "src/fortran": {"src/capi"},

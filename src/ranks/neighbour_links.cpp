@@ -1,10 +1,7 @@
 #include "ranks/neighbour_links.hpp"
 
 #include <fmt/format.h>
-#include <ifaddrs.h>
 #include <linux/sockios.h>
-#include <net/if.h>
-#include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -33,8 +30,13 @@ constexpr std::int64_t signs_per_deadline = 8;
 constexpr std::int64_t shortest_between_signs_ns = 10'000'000;
 constexpr std::int64_t longest_between_signs_ns = 60'000'000'000;
 
-int new_socket(int family) {
-  return ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+using storage::File;
+using storage::NetworkAddress;
+
+// Takes ownership of a descriptor; nothing if it is -1.
+std::optional<File> owned_socket(int descriptor) {
+  if (descriptor < 0) return std::nullopt;
+  return File::passed(descriptor, "a leader's connection", 0);
 }
 
 constexpr const char* out_of_reach = "can no longer be reached";
@@ -45,44 +47,13 @@ bool is_acknowledged(int descriptor) {
   return ::ioctl(descriptor, SIOCOUTQ, &unacknowledged) == 0 && unacknowledged == 0;
 }
 
-struct SocketAddress {
-  sockaddr_storage storage{};
-  socklen_t bytes = 0;
-};
-
-SocketAddress address_at(const NeighbourLinks::Address::Place& place, std::uint32_t port) {
-  SocketAddress address;
-  if (place.family == AF_INET) {
-    sockaddr_in to{};
-    to.sin_family = AF_INET;
-    to.sin_port = htons(static_cast<std::uint16_t>(port));
-    std::memcpy(&to.sin_addr, place.bytes.data(), sizeof to.sin_addr);
-    std::memcpy(&address.storage, &to, sizeof to);
-    address.bytes = sizeof to;
-  } else {
-    sockaddr_in6 to{};
-    to.sin6_family = AF_INET6;
-    to.sin6_port = htons(static_cast<std::uint16_t>(port));
-    std::memcpy(&to.sin6_addr, place.bytes.data(), sizeof to.sin6_addr);
-    std::memcpy(&address.storage, &to, sizeof to);
-    address.bytes = sizeof to;
-  }
-  return address;
+NeighbourLinks::Address::Place place_of(const NetworkAddress& address) {
+  NeighbourLinks::Address::Place place;
+  std::memcpy(place.bytes.data(), address.address(), address.bytes());
+  return place;
 }
 
 }  // namespace
-
-NeighbourLinks::Socket::Socket(Socket&& other) noexcept
-    : descriptor_(std::exchange(other.descriptor_, -1)) {}
-
-NeighbourLinks::Socket& NeighbourLinks::Socket::operator=(Socket&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
-  return *this;
-}
-
-NeighbourLinks::Socket::~Socket() {
-  if (descriptor_ >= 0) ::close(descriptor_);
-}
 
 NeighbourLinks::NeighbourLinks(double deadline_seconds)
     : deadline_ns_(static_cast<std::int64_t>(deadline_seconds * 1e9)),
@@ -97,79 +68,40 @@ NeighbourLinks::NeighbourLinks(double deadline_seconds)
 
 NeighbourLinks::~NeighbourLinks() = default;
 
-// Listens for IPv6 and IPv4 connections at once if the system supports both.
 void NeighbourLinks::listen() {
   const ssize_t drawn = ::getrandom(own_.secret.data(), own_.secret.size(), GRND_NONBLOCK);
   if (drawn != static_cast<ssize_t>(own_.secret.size())) return;
-  SocketAddress any;
-  Socket made(new_socket(AF_INET6));
-  if (made.is_open()) {
-    const int no = 0;
-    static_cast<void>(::setsockopt(made.descriptor(), IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no));
-    any = address_at({.family = AF_INET6, .scope = 0, .bytes = {}}, 0);
-  }
-  const auto bind = [&] {
-    return made.is_open() &&
-           ::bind(made.descriptor(), reinterpret_cast<sockaddr*>(&any.storage), any.bytes) == 0;
-  };
-  if (!bind()) {
-    made = Socket(new_socket(AF_INET));
-    any = address_at({.family = AF_INET, .scope = 0, .bytes = {}}, 0);
-    if (!bind()) return;
-  }
+  auto socket = storage::bound_socket("");
   sockaddr_storage bound{};
   socklen_t bytes = sizeof bound;
-  if (::listen(made.descriptor(), backlog) != 0 ||
-      ::getsockname(made.descriptor(), reinterpret_cast<sockaddr*>(&bound), &bytes) != 0) {
+  if (!socket || ::listen(socket.value().descriptor(), backlog) != 0 ||
+      ::getsockname(socket.value().descriptor(), reinterpret_cast<sockaddr*>(&bound), &bytes) !=
+          0) {
     return;
   }
-  // The port is at the same offset in addresses of both versions.
-  sockaddr_in port{};
-  std::memcpy(&port, &bound, sizeof port);
-  listening_ = std::move(made);
+  const auto address = NetworkAddress::from(reinterpret_cast<const sockaddr*>(&bound));
+  if (!address) return;
+  own_.port = static_cast<std::uint32_t>(address->port());
+  listening_ = std::move(socket).value();
   find_places();
-  own_.port = ntohs(port.sin_port);
 }
 
-// Collects the host's own addresses, except those that are meaningless outside of it. The first
-// place is the loopback address, for processes of the same system.
+// The first place is the loopback address, for processes of the same system.
 void NeighbourLinks::find_places() {
-  constexpr std::array<std::byte, 4> loopback{std::byte{127}, {}, {}, std::byte{1}};
-  own_.places[0].family = AF_INET;
-  std::copy(loopback.begin(), loopback.end(), own_.places[0].bytes.begin());
-  ifaddrs* all = nullptr;
-  if (::getifaddrs(&all) != 0) return;
+  own_.places[0] = place_of(NetworkAddress::of("127.0.0.1", "0").value());
   std::size_t count = 1;
-  for (const int family : {AF_INET, AF_INET6}) {
-    for (const ifaddrs* one = all; one != nullptr; one = one->ifa_next) {
-      if (count == Address::most_places) break;
-      if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != family ||
-          (one->ifa_flags & IFF_UP) == 0 || (one->ifa_flags & IFF_LOOPBACK) != 0) {
-        continue;
-      }
-      Address::Place& place = own_.places.at(count);
-      if (family == AF_INET) {
-        sockaddr_in found{};
-        std::memcpy(&found, one->ifa_addr, sizeof found);
-        std::memcpy(place.bytes.data(), &found.sin_addr, sizeof found.sin_addr);
-      } else {
-        sockaddr_in6 found{};
-        std::memcpy(&found, one->ifa_addr, sizeof found);
-        if (IN6_IS_ADDR_LINKLOCAL(&found.sin6_addr)) continue;
-        std::memcpy(place.bytes.data(), &found.sin6_addr, sizeof found.sin6_addr);
-      }
-      place.family = static_cast<std::uint32_t>(family);
-      ++count;
-    }
+  for (const NetworkAddress& address : storage::own_addresses()) {
+    if (count == Address::most_places) break;
+    own_.places.at(count++) = place_of(address);
   }
-  ::freeifaddrs(all);
 }
 
 void NeighbourLinks::connect(const Address& next, const Address& previous) {
   next_.neighbour = next;
   previous_.neighbour = previous;
-  previous_.state = listening_.is_open() && previous.port != 0 ? State::connecting : State::unknown;
-  if (!listening_.is_open() || next.port == 0) {
+  previous_.state =
+      listening_.has_value() && previous.port != 0 ? State::connecting : State::unknown;
+  if (!listening_.has_value() || next.port == 0) {
     next_.state = State::unknown;
     return;
   }
@@ -178,24 +110,34 @@ void NeighbourLinks::connect(const Address& next, const Address& previous) {
   try_next_place(next_);
 }
 
+// Returns the neighbour's address that is tried, with its port; nothing if there is none.
+std::optional<NetworkAddress> NeighbourLinks::address_of(const Link& link) {
+  const Address::Place& place = link.neighbour.places.at(link.place);
+  const auto address = NetworkAddress::from(reinterpret_cast<const sockaddr*>(place.bytes.data()));
+  if (!address) return std::nullopt;
+  return address->with_port(static_cast<std::uint16_t>(link.neighbour.port));
+}
+
 void NeighbourLinks::try_next_place(Link& link) {
   link.proved = 0;
   link.since_ns = monotonic_ns();
   for (; link.place < Address::most_places; ++link.place) {
-    const Address::Place& place = link.neighbour.places.at(link.place);
-    if (place.family != AF_INET && place.family != AF_INET6) continue;
-    link.socket = Socket(new_socket(static_cast<int>(place.family)));
-    if (!link.socket.is_open()) continue;
+    const auto to = address_of(link);
+    if (!to) continue;
+    link.socket =
+        owned_socket(::socket(to->family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!link.socket) continue;
     link.state = State::connecting;
     return;
   }
-  link.socket = Socket();
+  link.socket.reset();
   link.state = State::unknown;
 }
 
 void NeighbourLinks::accept_previous() {
-  Socket come(::accept4(listening_.descriptor(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-  if (!come.is_open()) return;
+  auto come = owned_socket(
+      ::accept4(listening_->descriptor(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+  if (!come) return;
   previous_.socket = std::move(come);
   previous_.state = State::proving;
   previous_.proved = 0;
@@ -205,12 +147,12 @@ void NeighbourLinks::accept_previous() {
 // the connection ends, it closes the socket and returns false.
 bool NeighbourLinks::prove(Link& link) const {
   std::array<std::uint8_t, sizeof(Address::secret)> come{};
-  const ssize_t got = ::recv(link.socket.descriptor(), come.data(), come.size() - link.proved, 0);
+  const ssize_t got = ::recv(link.socket->descriptor(), come.data(), come.size() - link.proved, 0);
   const auto bytes = static_cast<std::size_t>(std::max<ssize_t>(got, 0));
   const bool waits = got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
   if (waits) return false;
   if (got <= 0 || std::memcmp(come.data(), own_.secret.data() + link.proved, bytes) != 0) {
-    link.socket = Socket();
+    link.socket.reset();
     return false;
   }
   link.proved += bytes;
@@ -221,13 +163,12 @@ void NeighbourLinks::move(Link& link, std::int64_t now_ns) {
   const bool is_next = &link == &next_;
   const auto say_secret = [&] {
     const auto& secret = link.neighbour.secret;
-    return ::send(link.socket.descriptor(), secret.data(), secret.size(),
+    return ::send(link.socket->descriptor(), secret.data(), secret.size(),
                   MSG_DONTWAIT | MSG_NOSIGNAL) == static_cast<ssize_t>(secret.size());
   };
   if (link.state == State::connecting && is_next) {
-    const SocketAddress to = address_at(link.neighbour.places.at(link.place), link.neighbour.port);
-    const int answer = ::connect(link.socket.descriptor(),
-                                 reinterpret_cast<const sockaddr*>(&to.storage), to.bytes);
+    const auto to = address_of(link);  // there is one, since try_next_place() found it
+    const int answer = ::connect(link.socket->descriptor(), to->address(), to->bytes());
     const bool is_connected = answer == 0 || errno == EISCONN;
     const bool waits = !is_connected &&
                        (errno == EINPROGRESS || errno == EALREADY || errno == EINTR) &&
@@ -246,10 +187,10 @@ void NeighbourLinks::move(Link& link, std::int64_t now_ns) {
     if (prove(link)) {
       link.state = State::made;
       if (!is_next) {
-        listening_ = Socket();
+        listening_.reset();
         if (!say_secret()) link.state = State::unknown;
       }
-    } else if (!link.socket.is_open()) {
+    } else if (!link.socket) {
       // A stranger connected to this process, or another process listens at the neighbour's
       // address.
       if (is_next) {
@@ -265,7 +206,7 @@ void NeighbourLinks::move(Link& link, std::int64_t now_ns) {
 // Receives what has arrived on a connection that is made.
 void NeighbourLinks::listen_to(Link& link) {
   std::array<std::uint8_t, 64> said{};
-  const ssize_t got = ::recv(link.socket.descriptor(), said.data(), said.size(), MSG_DONTWAIT);
+  const ssize_t got = ::recv(link.socket->descriptor(), said.data(), said.size(), MSG_DONTWAIT);
   if (got > 0) {
     link.heard = true;
     link.silent_ns = 0;
@@ -288,7 +229,7 @@ bool NeighbourLinks::is_silent(const Link& link) const { return link.silent_ns >
 // If a sign cannot be sent, the neighbour notices that; no error is needed here.
 void NeighbourLinks::give_sign(const Link& link) {
   static_cast<void>(
-      ::send(link.socket.descriptor(), &living, sizeof living, MSG_DONTWAIT | MSG_NOSIGNAL));
+      ::send(link.socket->descriptor(), &living, sizeof living, MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
 // Runs in a thread of its own.
@@ -328,13 +269,13 @@ void NeighbourLinks::say_farewell() {
   for (Link* const link : {&next_, &previous_}) {
     if (link->state == State::made) {
       // If this cannot be sent, the neighbour is gone.
-      static_cast<void>(
-          ::send(link->socket.descriptor(), &leaving, sizeof leaving, MSG_DONTWAIT | MSG_NOSIGNAL));
+      static_cast<void>(::send(link->socket->descriptor(), &leaving, sizeof leaving,
+                               MSG_DONTWAIT | MSG_NOSIGNAL));
     }
-    link->socket = Socket();
+    link->socket.reset();
     link->state = State::unknown;
   }
-  listening_ = Socket();
+  listening_.reset();
 }
 
 bool NeighbourLinks::is_settled() const {
@@ -374,7 +315,7 @@ std::optional<NeighbourLinks::Loss> NeighbourLinks::look(std::int64_t now_ns) {
     if (!is_silent(*link)) continue;
     if (link->state == State::unreachable) return lost(out_of_reach);
     if (link->state == State::made) {
-      return lost(is_acknowledged(link->socket.descriptor()) ? "is stopped" : out_of_reach);
+      return lost(is_acknowledged(link->socket->descriptor()) ? "is stopped" : out_of_reach);
     }
   }
   return std::nullopt;

@@ -20,6 +20,8 @@
 // continues later, no rank is lost.
 #pragma once
 
+#include <netinet/in.h>
+
 #include <array>
 #include <condition_variable>
 #include <cstddef>
@@ -30,6 +32,8 @@
 #include <thread>
 
 #include "common/status.hpp"
+#include "system/file.hpp"
+#include "system/network_address.hpp"
 
 namespace weir::ranks {
 
@@ -37,10 +41,9 @@ class NeighbourLinks {
  public:
   // The addresses at which a leader can be reached, in the form in which they are sent.
   struct Address {
-    struct Place {
-      std::uint32_t family = 0;  // 0: no address
-      std::uint32_t scope = 0;
-      std::array<std::byte, 16> bytes{};
+    // A socket address of IPv4 or IPv6 without a port; zeros: no address.
+    struct alignas(sockaddr_in6) Place {
+      std::array<std::byte, sizeof(sockaddr_in6)> bytes{};
     };
     static constexpr std::size_t most_places = 4;
     std::array<Place, most_places> places{};
@@ -77,26 +80,10 @@ class NeighbourLinks {
   [[nodiscard]] std::optional<Loss> look(std::int64_t now_ns);
 
  private:
-  // Owns an open socket, or none.
-  class Socket {
-   public:
-    Socket() = default;
-    explicit Socket(int descriptor) : descriptor_(descriptor) {}
-    Socket(Socket&& other) noexcept;
-    Socket& operator=(Socket&& other) noexcept;
-    Socket(const Socket&) = delete;
-    Socket& operator=(const Socket&) = delete;
-    ~Socket();
-    [[nodiscard]] int descriptor() const { return descriptor_; }
-    [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
-
-   private:
-    int descriptor_ = -1;
-  };
   enum class State : std::uint8_t { none, connecting, proving, made, unreachable, ended, unknown };
   struct Link {
     Address neighbour;
-    Socket socket;
+    std::optional<storage::File> socket;
     State state = State::none;
     std::size_t place = 0;       // index of the neighbour's address that is tried
     std::int64_t since_ns = 0;   // when that attempt began
@@ -109,6 +96,7 @@ class NeighbourLinks {
   void try_next_place(Link& link);
   void accept_previous();
   void move(Link& link, std::int64_t now_ns);
+  [[nodiscard]] static std::optional<storage::NetworkAddress> address_of(const Link& link);
   [[nodiscard]] bool prove(Link& link) const;
   static void listen_to(Link& link);
   [[nodiscard]] bool is_silent(const Link& link) const;
@@ -120,7 +108,7 @@ class NeighbourLinks {
   std::int64_t deadline_ns_;
   std::int64_t interval_ns_;  // between two signs of life
   Address own_;
-  Socket listening_;
+  std::optional<storage::File> listening_;
   mutable std::mutex mutex_;  // protects the links, once the thread runs
   Link next_;
   Link previous_;

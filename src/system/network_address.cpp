@@ -67,6 +67,17 @@ std::optional<NetworkAddress> NetworkAddress::from(const sockaddr* address) {
   return made;
 }
 
+NetworkAddress NetworkAddress::with_port(std::uint16_t port) const {
+  NetworkAddress changed = *this;
+  const std::uint16_t in_network_order = htons(port);
+  if (family() == AF_INET) {
+    reinterpret_cast<sockaddr_in*>(&changed.storage_)->sin_port = in_network_order;
+  } else {
+    reinterpret_cast<sockaddr_in6*>(&changed.storage_)->sin6_port = in_network_order;
+  }
+  return changed;
+}
+
 std::string NetworkAddress::host() const {
   std::array<char, NI_MAXHOST> text{};
   (void)::getnameinfo(address(), bytes_, text.data(), text.size(), nullptr, 0, NI_NUMERICHOST);

@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,7 @@ class NetworkAddress {
     return reinterpret_cast<const sockaddr*>(&storage_);
   }
   [[nodiscard]] socklen_t bytes() const { return bytes_; }
+  [[nodiscard]] NetworkAddress with_port(std::uint16_t port) const;
   // Returns the address without its port, as text.
   [[nodiscard]] std::string host() const;
   [[nodiscard]] int port() const;
