@@ -47,12 +47,11 @@ def from_names(recording: Recording) -> Finding | Missing:
         )
     levels = [kind for kind, _ in next(iter(places.values())).coordinates]
     counts = [
-        f"{len({place.coordinates[depth] for place in places.values()})} in level {level}"
+        f"{level} {len({place.coordinates[depth] for place in places.values()})}"
         for depth, level in enumerate(levels)
     ]
-    return Finding(
-        source, Certainty.NAMED, "chassis", places, notes=(f"parts by name: {', '.join(counts)}",)
-    )
+    note = f"different parts by level: {', '.join(counts)}"
+    return Finding(source, Certainty.NAMED, "chassis", places, notes=(note,))
 
 
 def _place(node: Node) -> Place | None:

@@ -112,9 +112,8 @@ def from_ibnetdiscover(recording: Recording) -> Finding | Missing:
         return Missing(source, f"none of its {adapters} adapters belongs to one of these nodes")
     places = {
         node: Place("+".join(sorted(own)), (("switch", "+".join(sorted(own))),))
-        for node, own in (
-            (node, switches_of[node]) for node in recording.names if node in switches_of
-        )
+        for node in recording.names
+        if (own := switches_of.get(node))
     }
     links = [
         Link("node", leaf, count, rate) for (leaf, rate), count in sorted(down.items(), key=str)
@@ -177,13 +176,11 @@ def _rate_of_lanes(text: str) -> float | None:
 
 
 def _names_of_switches(parts: dict[str, Part]) -> dict[str, str]:
-    """Returns each switch's description, or its key where several have the same."""
+    """Returns each switch's description, or its key where several have the same or none."""
     switches = [part for part in parts.values() if part.is_switch]
-    alike = Counter(part.description or "without description" for part in switches)
+    alike = Counter(["", "", *(part.description for part in switches)])
     return {
-        part.key: part.description
-        if part.description and alike[part.description] == 1
-        else part.key
+        part.key: part.description if alike[part.description] == 1 else part.key
         for part in switches
     }
 

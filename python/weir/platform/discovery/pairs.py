@@ -19,13 +19,15 @@ from weir.platform.discovery.recording import PAIRS, PROBE, Recording
 from weir.platform.discovery.texts import DiscoveryError, Text, excerpt
 from weir.results.folder import describe_validation
 from weir.results.probe import Probe
-from weir.results.quantities import seconds_text
+from weir.results.quantities import rate_text, seconds_text
 
 Pair = tuple[str, str]
 """Two nodes, the one whose name comes first before the other."""
 
 CLEAR_GAP = 1.3
 """A far pair's time over a near pair's, at least. Times of equal pairs differ by some percent."""
+MOST_DISAGREEING = 0.25
+"""Share of the pairs that may contradict the groups, before these are none."""
 MOST_PAIRS = 1 << 22
 SHOWN_PAIRS = 3
 
@@ -37,8 +39,9 @@ class Clusters:
     groups: tuple[tuple[str, ...], ...]
     gap: float
     """The shortest far time over the longest near time."""
-    near_seconds: float
-    far_seconds: float
+    near: float
+    far: float
+    """Medians of the near times and of the far ones."""
     disagreeing: tuple[Pair, ...]
     """Pairs that are far, though in one group."""
 
@@ -48,46 +51,91 @@ def pair_of(first: str, second: str) -> Pair:
 
 
 def from_pairs(recording: Recording) -> Finding | Missing:
-    """Returns groups by pairs.txt, or by the samples of the probe."""
-    source, times = _times(recording)
-    if times is None:
+    """Returns groups by pairs.txt, or by the samples of the probe.
+
+    Latencies are asked first, and bandwidths if latencies do not divide the nodes.
+    """
+    measured = _measured(recording)
+    if measured is None:
         return Missing(
             "times between nodes",
             f"they were not measured: {PROBE} of weir platform probe on these nodes, or {PAIRS}",
         )
     nodes = recording.names
-    asked = len(nodes) * (len(nodes) - 1) // 2
-    if not times:
-        return Missing(source, f"it has no pair of these {len(nodes)} nodes")
-    made = cluster(nodes, times)
+    if not measured.latencies and not measured.per_byte:
+        return Missing(measured.source, f"it has no pair of these {len(nodes)} nodes")
+    by_latency, by_bandwidth = cluster(nodes, measured.latencies), cluster(nodes, measured.per_byte)
+    made = by_latency or by_bandwidth
     if made is None:
-        spread = max(times.values()) / min(times.values())
+        return Missing(measured.source, _why_none(measured))
+    what, times = (
+        ("latency", measured.latencies) if by_latency else ("bandwidth", measured.per_byte)
+    )
+    if len(made.disagreeing) > MOST_DISAGREEING * len(times):
         return Missing(
-            source,
-            f"times differ by a factor of {spread:.2f} at most, without a gap of {CLEAR_GAP} that "
-            "would divide the nodes",
+            measured.source,
+            f"{len(made.disagreeing)} of {len(times)} pairs contradict the groups that the gap in "
+            f"their {what} would make",
         )
-    notes = [
-        f"near pairs take {seconds_text(made.near_seconds)} (median), far ones "
-        f"{seconds_text(made.far_seconds)}; the gap between them is a factor of {made.gap:.2f}"
+    notes = [_gap_text(what, made), *_doubts(nodes, times, made)]
+    if by_latency is not None and measured.per_byte:
+        notes.append(_bandwidth_text(by_latency, by_bandwidth))
+    near = {node: f"near {group[0]}" for group in made.groups for node in group}
+    places = {node: Place(near[node], (("cluster", near[node]),)) for node in nodes}
+    return Finding(
+        f"{measured.source}, {what}",
+        Certainty.MEASURED,
+        "neighbourhood",
+        places,
+        notes=tuple(notes),
+    )
+
+
+def _why_none(measured: Measured) -> str:
+    spreads = [
+        f"{what} by a factor of {max(times.values()) / min(times.values()):.2f}"
+        for what, times in (("latency", measured.latencies), ("bandwidth", measured.per_byte))
+        if times
     ]
+    return (
+        f"pairs differ in {' and in '.join(spreads)} at most, without a gap of a factor of "
+        f"{CLEAR_GAP} that would divide the nodes"
+    )
+
+
+def _gap_text(what: str, made: Clusters) -> str:
+    text = seconds_text if what == "latency" else _rate_of
+    return (
+        f"near pairs have a {what} of {text(made.near)} (median), far ones of {text(made.far)}; "
+        f"the gap between them is a factor of {made.gap:.2f}"
+    )
+
+
+def _rate_of(seconds_per_byte: float) -> str:
+    return rate_text(1 / seconds_per_byte)
+
+
+def _doubts(nodes: list[str], times: dict[Pair, float], made: Clusters) -> list[str]:
+    doubts = []
+    asked = len(nodes) * (len(nodes) - 1) // 2
     if len(times) < asked:
-        notes.append(
+        doubts.append(
             f"only {len(times)} of {asked} pairs were measured: nodes of different groups may be "
             "near to each other"
         )
     if made.disagreeing:
         shown = ", ".join(f"{one} and {other}" for one, other in made.disagreeing[:SHOWN_PAIRS])
-        notes.append(
-            f"{len(made.disagreeing)} of {len(times)} times contradict the groups, such as {shown}"
+        doubts.append(
+            f"{len(made.disagreeing)} of {len(times)} pairs contradict the groups, such as {shown}"
         )
-    places = {
-        node: Place(f"near {group[0]}", (("cluster", f"near {group[0]}"),))
-        for group in made.groups
-        for node in group
-    }
-    places = {node: places[node] for node in nodes}
-    return Finding(source, Certainty.MEASURED, "neighbourhood", places, notes=tuple(notes))
+    return doubts
+
+
+def _bandwidth_text(by_latency: Clusters, by_bandwidth: Clusters | None) -> str:
+    if by_bandwidth is None:
+        return "bandwidths have no gap, so they do not confirm the groups"
+    alike = set(map(frozenset, by_latency.groups)) == set(map(frozenset, by_bandwidth.groups))
+    return f"bandwidths divide the nodes {'alike' if alike else 'otherwise'}"
 
 
 def cluster(nodes: list[str], times: dict[Pair, float]) -> Clusters | None:
@@ -133,14 +181,28 @@ def cluster(nodes: list[str], times: dict[Pair, float]) -> Clusters | None:
 # ---- The times ----------------------------------------------------------------------------------
 
 
-def _times(recording: Recording) -> tuple[str, dict[Pair, float] | None]:
+@dataclass(frozen=True)
+class Measured:
+    """Times of pairs of the recording's nodes."""
+
+    source: str
+    latencies: dict[Pair, float]
+    per_byte: dict[Pair, float]
+    """Seconds per byte: 1 over the bandwidth."""
+
+
+def _measured(recording: Recording) -> Measured | None:
     text = recording.text(PAIRS)
     if text is not None:
-        return f"times of messages ({PAIRS})", _known(recording, read_pairs(text))
+        latencies = _known(recording, read_pairs(text))
+        return Measured(f"times of messages ({PAIRS})", latencies, {})
     text = recording.text(PROBE)
-    if text is not None:
-        return "times of messages (probe)", _known(recording, probe_pairs(text))
-    return "", None
+    if text is None:
+        return None
+    latencies, per_byte = probe_pairs(text)
+    return Measured(
+        "times of messages (probe)", _known(recording, latencies), _known(recording, per_byte)
+    )
 
 
 def _known(recording: Recording, times: dict[Pair, float]) -> dict[Pair, float]:
@@ -174,8 +236,11 @@ def read_pairs(text: Text) -> dict[Pair, float]:
     return {pair: statistics.fmean(seconds) for pair, seconds in given.items()}
 
 
-def probe_pairs(text: Text) -> dict[Pair, float]:
-    """Returns for each pair of hosts that was probed the time of a message of 8 bytes."""
+def probe_pairs(text: Text) -> tuple[dict[Pair, float], dict[Pair, float]]:
+    """Returns the latency of each pair of hosts that was probed, and its seconds per byte.
+
+    Of a pair that was measured in both directions the slower one counts, with one sender each.
+    """
     try:
         probe = Probe.model_validate_json(text.content)
     except ValidationError as error:
@@ -183,14 +248,18 @@ def probe_pairs(text: Text) -> dict[Pair, float]:
             f"{text.name} is no result of weir platform probe, {describe_validation(error)}: leave "
             "it out, or probe again"
         ) from None
-    times: dict[Pair, float] = {}
+    found: dict[str, dict[Pair, float]] = {"latency": {}, "bandwidth": {}}
     for sample in probe.samples:
         hosts = set(sample.hosts)
-        if sample.operation == "latency" and len(hosts) == 2 and sample.seconds:
-            seconds = statistics.median(sample.seconds) / sample.operations
-            if seconds > 0:
-                times[pair_of(*hosts)] = seconds
-    return times
+        times = found.get(sample.operation)
+        if times is None or len(hosts) != 2 or sample.ranks != 1 or not sample.seconds:
+            continue
+        parts = sample.operations * (sample.operation_bytes if times is found["bandwidth"] else 1)
+        seconds = statistics.median(sample.seconds) / max(1, parts)
+        if seconds > 0:
+            pair = pair_of(*hosts)
+            times[pair] = max(times.get(pair, 0), seconds)
+    return found["latency"], found["bandwidth"]
 
 
 def _positive(word: str) -> float | None:

@@ -23,6 +23,6 @@ def from_variables(recording: Recording) -> Missing:
     named = f" {excerpt(versions[0])}" if versions else ""
     return Missing(
         "PMIx",
-        f"PMIx{named} numbered the ranks of {ranked} nodes; its variables have no switches, which "
-        "only calls of its library could ask for",
+        f"PMIx{named} numbered the ranks on {ranked} of the nodes; its variables have no switches, "
+        "which only calls of its library could ask for",
     )

@@ -19,6 +19,7 @@ from weir.results.quantities import rate_text, size_text
 
 SHOWN_GROUPS = 16
 SHOWN_NODES = 8
+SHOWN_SIZES = 3
 LONGEST_VARIABLE = 100_000
 """Characters of WEIR_IO_GROUPS; Linux takes 131,071 for a variable with its name."""
 
@@ -84,11 +85,16 @@ def _show_groups(
 ) -> None:
     given = overridden.platform.nodes_per_io_group if overridden is not None else None
     taken = choice.taken
-    if taken is None:
-        _say(console, f"I/O groups: none, because {choice.reason}")
+    if len(recording.nodes) == 1:
+        _say(console, "I/O groups: none are needed for one node")
+    elif taken is None:
+        _say(console, f"I/O groups: not known, {choice.reason}")
     elif not choice.divides:
-        shared = "one node" if len(recording.nodes) == 1 else f"one {taken.unit}"
-        _say(console, f"I/O groups: one, because all nodes are {shared} by {taken.source}")
+        _say(
+            console,
+            f"I/O groups: none are needed, all nodes share one {taken.unit} by {taken.source}, "
+            f"{taken.certainty.text}",
+        )
     else:
         groups = taken.groups
         _say(
@@ -166,13 +172,7 @@ def _more_of_hardware(one: Hardware) -> list[str]:
 def _finding_lines(finding: Finding) -> list[str]:
     lines = []
     if finding.places:
-        groups = finding.groups
-        sizes = Counter(len(nodes) for nodes in groups.values())
-        shown = ", ".join(f"{count} of {nodes}" for nodes, count in sorted(sizes.items())[-3:])
-        what = finding.unit if len(groups) == 1 else _plural(finding.unit)
-        more = ", ..." if len(sizes) > 3 else ""
-        nodes = sum(len(one) for one in groups.values())
-        lines.append(f"{len(groups)} {what} over {nodes} nodes ({shown} nodes{more})")
+        lines.append(_groups_text(finding))
     rates = Counter[float | None]()
     for link in finding.links:
         if link.from_ == "node":
@@ -186,6 +186,22 @@ def _finding_lines(finding: Finding) -> list[str]:
             )
         )
     return lines or [finding.unit]
+
+
+def _groups_text(finding: Finding) -> str:
+    """Returns the number of groups with their sizes: ``3 leaf switches: 1 with 2 nodes, ...``."""
+    sizes = Counter(len(nodes) for nodes in finding.groups.values())
+    count = sum(sizes.values())
+    what = finding.unit if count == 1 else _plural(finding.unit)
+    if len(sizes) == 1:
+        nodes = next(iter(sizes))
+        each = " each" if count > 1 else ""
+        return f"{count} {what}: {nodes} node{'s' if nodes > 1 else ''}{each}"
+    largest = sorted(sizes.items(), reverse=True)
+    shown = [f"{many} with {nodes}" for nodes, many in largest[:SHOWN_SIZES]]
+    if len(largest) > SHOWN_SIZES:
+        shown.append(f"{sum(many for _, many in largest[SHOWN_SIZES:])} with fewer")
+    return f"{count} {what}: {', '.join(shown)} nodes"
 
 
 def _plural(unit: str) -> str:

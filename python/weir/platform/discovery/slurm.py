@@ -91,14 +91,13 @@ def split_address(address: str, pattern: str | None, node: str) -> tuple[tuple[s
 
 def from_scontrol(recording: Recording) -> Finding | Missing:
     """Returns the nodes' leaf switches by ``scontrol show topology``."""
-    return _from_text(
-        recording, "scontrol show topology", SCONTROL, "scontrol was not found or answered nothing"
-    )
+    why = f"there is no {SCONTROL}: scontrol was not found, or it answered nothing"
+    return _from_text(recording, "scontrol show topology", SCONTROL, why)
 
 
 def from_topology_conf(recording: Recording) -> Finding | Missing:
     """Returns the nodes' leaf switches by topology.conf."""
-    return _from_text(recording, TOPOLOGY_CONF, TOPOLOGY_CONF, "there is no such file of Slurm")
+    return _from_text(recording, TOPOLOGY_CONF, TOPOLOGY_CONF, "this file of Slurm is not there")
 
 
 def _from_text(recording: Recording, name: str, file: str, why: str) -> Finding | Missing:
