@@ -16,7 +16,6 @@ import typer
 from weir.bench.errors import USAGE, BenchError
 from weir.bench.launcher import Launcher, found_launcher, given_launcher
 from weir.bench.platforms import find_platform
-from weir.commands.job_options import LauncherText
 from weir.commands.terminal import output_console, warn
 from weir.platform.files import (
     check_output,
@@ -43,7 +42,14 @@ def discover_command(
             help="Look at the nodes of so many ranks.  [default: at this node alone]",
         ),
     ] = None,
-    launcher: LauncherText = None,
+    launcher: Annotated[
+        str | None,
+        typer.Option(
+            "--launcher",
+            envvar="WEIR_LAUNCHER",
+            help="Command that starts the ranks: 'srun -n 256'.",
+        ),
+    ] = None,
     recorded: Annotated[
         Path | None,
         typer.Option(

@@ -254,7 +254,9 @@ class Platform(Record):
         default=None,
         ge=1,
         le=2**31 - 1,
-        description="consecutive nodes that share a way to the storage; a user adds it",
+        description=(
+            "consecutive nodes that share a way to the storage; a user or discover adds it"
+        ),
     )
     targets: list[Target] = Field(
         default_factory=list, description="directories that were probed; empty: any directory"
