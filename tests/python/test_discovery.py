@@ -296,6 +296,22 @@ def test_what_is_found_and_what_is_not_is_printed(capsys: pytest.CaptureFixture[
     assert err == ""
 
 
+def test_hosts_on_one_kernel_and_nodes_that_differ_are_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def system(boot: str, cores: int) -> str:
+        cpus = [f"/sys/devices/system/cpu/cpu{n}/topology/core_id:{n}\n" for n in range(cores)]
+        return f"/proc/sys/kernel/random/boot_id:{boot}\n" + "".join(cpus)
+
+    kinds = {"n1": ("a", 4), "n2": ("b", 4), "n3": ("b", 2)}
+    made(tmp_path, {f"nodes/{name}/sys.txt": system(*kind) for name, kind in kinds.items()})
+    discover("--from", tmp_path)
+    out = capsys.readouterr().out
+    assert "2 of these hosts run on the same kernel as another one" in out
+    assert "/sys, 2 nodes such as n1" in out
+    assert "/sys, n3" in out
+
+
 def test_texts_are_not_taken_for_markup(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made(tmp_path, {"nodes.txt": "a,b", "topology.conf": "SwitchName=[red] Nodes=a,b\n"})
     discover("--from", tmp_path)
@@ -339,6 +355,7 @@ def test_this_node_is_recorded_and_described(
     recording = read_recording(Path("kept"))
     assert recording.names == [socket.gethostname()]
     assert recording.nodes[0].first_rank is None
+    assert recording.nodes[0].boot == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     cores = load_platform(Path("here.toml")).topology["hardware"]["processor"]["cores"]
     assert 1 <= cores <= (os.cpu_count() or 1)
     out, err = capsys.readouterr()

@@ -30,6 +30,8 @@ from weir.platform.discovery.recording import (
 )
 
 COMMAND_SECONDS = 20.0
+PIECE_BYTES = 1 << 16
+"""The kernel refuses reads of some MiB of files below /proc/sys."""
 VARIABLES = (
     *("SLURM_TOPOLOGY_ADDR", "SLURM_TOPOLOGY_ADDR_PATTERN", "SLURM_JOB_NODELIST"),
     *("SLURMD_NODENAME", "PMIX_VERSION", "PMIX_NAMESPACE", "PMIX_HOSTNAME"),
@@ -105,11 +107,14 @@ def _write(path: Path, lines: list[str]) -> None:
 
 
 def _read(path: Path) -> list[str]:
+    content = bytearray()
     try:
-        with path.open("rb") as file:
-            return file.read(MOST_NODE_BYTES).decode(errors="replace").splitlines()
+        with path.open("rb", buffering=0) as file:
+            while len(content) < MOST_NODE_BYTES and (piece := file.read(PIECE_BYTES)):
+                content += piece
     except OSError:  # A device without a speed, for example, answers with an error.
         return []
+    return content.decode(errors="replace").splitlines()
 
 
 def _first_file(paths: tuple[str, ...]) -> list[str]:

@@ -131,12 +131,18 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _alike(hardware: Sequence[tuple[str, Hardware]]) -> list[tuple[str, Hardware]]:
-    """Returns each kind of node once, with the names of its nodes."""
-    kinds: dict[str, tuple[list[str], Hardware]] = {}
+    """Returns each kind of node once, with the names of its nodes.
+
+    Their memory is not compared, because systems keep different parts of it for themselves.
+    """
+    kinds: dict[tuple[int, ...], tuple[list[str], Hardware]] = {}
     for name, one in hardware:
-        kinds.setdefault(_hardware_text(one), ([], one))[0].append(name)
-    return [(_listed(names[:1]) if len(names) == 1 else f"{len(names)} nodes", one)
-            for names, one in kinds.values()]  # fmt: skip
+        key = (one.packages, one.numa_nodes, one.cores, one.threads, len(one.devices))
+        kinds.setdefault(key, ([], one))[0].append(name)
+    return [
+        (names[0] if len(names) == 1 else f"{len(names)} nodes such as {names[0]}", one)
+        for names, one in kinds.values()
+    ]
 
 
 def _hardware_text(one: Hardware) -> str:
