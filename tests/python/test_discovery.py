@@ -272,6 +272,16 @@ def test_a_given_description_has_the_last_word_and_says_where(
     assert "WEIR_IO_GROUPS=2" not in shown
 
 
+def test_a_given_description_without_groups_leaves_those_that_are_discovered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, output = tmp_path / "own.toml", tmp_path / "both.toml"
+    write_platform(file, make_platform([make_stage()], hosts=4))
+    discover("--from", RECORDINGS / "fat-tree", "--platform", file, "--output", output)
+    assert load_platform(output).nodes_per_io_group == 2
+    assert "WEIR_IO_GROUPS=2\n" in capsys.readouterr().out
+
+
 # ---- What is printed ----------------------------------------------------------------------------
 
 
@@ -294,6 +304,19 @@ def test_what_is_found_and_what_is_not_is_printed(capsys: pytest.CaptureFixture[
         "WEIR_IO_GROUPS=2",
     ]
     assert err == ""
+
+
+def test_job_scripts_get_the_value_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    discover("--from", RECORDINGS / "cray", "--io-groups", "--output", tmp_path / "found.toml")
+    assert capsys.readouterr() == ("0*2,1,0\n", "")
+    assert load_platform(tmp_path / "found.toml").hosts == 4
+    made(tmp_path / "flat", {"nodes.txt": "n[1-2]"})
+    discover("--from", tmp_path / "flat", "--io-groups")
+    out, err = capsys.readouterr()
+    assert out == "\n"
+    assert err == "weir: I/O groups: not known, no source says where the nodes are\n"
 
 
 def test_hosts_on_one_kernel_and_nodes_that_differ_are_said(

@@ -74,6 +74,12 @@ def discover_command(
         Path | None,
         typer.Option("--output", metavar="FILE", help="Write the description to FILE.toml."),
     ] = None,
+    io_groups: Annotated[
+        bool,
+        typer.Option(
+            "--io-groups", help="Print only the value of WEIR_IO_GROUPS, for job scripts."
+        ),
+    ] = False,
     name: Annotated[
         str | None,
         typer.Option("--name", help="Name of the platform.  [default: of FILE or of the host]"),
@@ -94,7 +100,7 @@ def discover_command(
     with _recording_folder(recorded, record_in) as folder:
         if recorded is None:
             _record(folder, started, _probe(platform))
-        _describe(folder, given, platform or "", output, name, started)
+        _describe(folder, given, platform or "", output, name, started, alone=io_groups)
     if recorded is None and started is None:
         warn("only this node was looked at: give -n RANKS or --launcher for the nodes of a job")
 
@@ -157,12 +163,14 @@ def _describe(
     output: Path | None,
     name: str | None,
     launcher: Launcher | None,
+    *,
+    alone: bool,
 ) -> None:
     from weir.platform.discovery.choice import look  # noqa: PLC0415
     from weir.platform.discovery.description import describe, override  # noqa: PLC0415
     from weir.platform.discovery.hardware import hardware_of  # noqa: PLC0415
     from weir.platform.discovery.recording import read_recording  # noqa: PLC0415
-    from weir.platform.discovery.shown import show  # noqa: PLC0415
+    from weir.platform.discovery.shown import io_groups_of, show, why_no_groups  # noqa: PLC0415
 
     recording = read_recording(folder)
     choice = look(recording)
@@ -180,12 +188,18 @@ def _describe(
     )
     overridden = override(made, given, given_name) if given is not None else None
     console = output_console()
-    show(console, recording, choice, hardware, overridden)
-    if output is not None:
-        older = keep_older(output)
-        write_platform(output, overridden.platform if overridden is not None else made)
-        if older is not None:
-            console.print(
-                f"Older description: {older}", highlight=False, markup=False, soft_wrap=True
-            )
+    if alone:
+        value = io_groups_of(recording, choice, overridden)
+        typer.echo(value)
+        if not value:
+            warn(f"I/O groups: {why_no_groups(recording, choice)}")
+    else:
+        show(console, recording, choice, hardware, overridden)
+    if output is None:
+        return
+    older = keep_older(output)
+    write_platform(output, overridden.platform if overridden is not None else made)
+    if older is not None and not alone:
+        console.print(f"Older description: {older}", highlight=False, markup=False, soft_wrap=True)
+    if not alone:
         console.print(f"Platform: {output}", highlight=False, markup=False, soft_wrap=True)

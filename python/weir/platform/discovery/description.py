@@ -134,6 +134,8 @@ class Overridden:
 
     platform: Platform
     differences: tuple[str, ...]
+    given_groups: int | None
+    """The given ``nodes_per_io_group``."""
 
 
 def override(discovered: Platform, given: Platform, name: str) -> Overridden:
@@ -167,4 +169,4 @@ def override(discovered: Platform, given: Platform, name: str) -> Overridden:
         "topology": topology,
         "conditions": conditions,
     }
-    return Overridden(Platform.model_validate(record), tuple(differences))
+    return Overridden(Platform.model_validate(record), tuple(differences), given.nodes_per_io_group)

@@ -83,18 +83,9 @@ def _show_missing(console: Console, choice: Choice) -> None:
 def _show_groups(
     console: Console, recording: Recording, choice: Choice, overridden: Overridden | None
 ) -> None:
-    given = overridden.platform.nodes_per_io_group if overridden is not None else None
     taken = choice.taken
-    if len(recording.nodes) == 1:
-        _say(console, "I/O groups: none are needed for one node")
-    elif taken is None:
-        _say(console, f"I/O groups: not known, {choice.reason}")
-    elif not choice.divides:
-        _say(
-            console,
-            f"I/O groups: none are needed, all nodes share one {taken.unit} by {taken.source}, "
-            f"{taken.certainty.text}",
-        )
+    if taken is None or not choice.divides:
+        _say(console, f"I/O groups: {why_no_groups(recording, choice)}")
     else:
         groups = taken.groups
         _say(
@@ -106,17 +97,39 @@ def _show_groups(
             _say(console, f"  {number}: {_listed(nodes)} ({_named(taken, nodes[0], name)})")
         if len(groups) > SHOWN_GROUPS:
             _say(console, f"  and {len(groups) - SHOWN_GROUPS} more")
-    text = io_groups_text(group_numbers(recording.names, taken)) if taken is not None else ""
-    if given is not None and overridden is not None:
-        _say(console, f"WEIR_IO_GROUPS={given}   (nodes_per_io_group of the given description)")
-    elif choice.divides and len(text) > LONGEST_VARIABLE:
+    text = io_groups_of(recording, choice, overridden)
+    if len(text) > LONGEST_VARIABLE:
         _say(
             console,
             f"WEIR_IO_GROUPS would have {len(text)} characters, too many for a variable: pass "
             "topology.io_groups of the description as the session's option io_groups",
         )
-    elif choice.divides:
-        _say(console, f"WEIR_IO_GROUPS={text}")
+    elif text:
+        by_given = overridden is not None and overridden.given_groups is not None
+        by = "   (nodes_per_io_group of the given description)" if by_given else ""
+        _say(console, f"WEIR_IO_GROUPS={text}{by}")
+
+
+def why_no_groups(recording: Recording, choice: Choice) -> str:
+    """Returns a clause that says why no groups follow from a choice that does not divide nodes."""
+    taken = choice.taken
+    if len(recording.nodes) == 1:
+        return "none are needed for one node"
+    if taken is None:
+        return f"not known, {choice.reason}"
+    return (
+        f"none are needed, all nodes share one {taken.unit} by {taken.source}, "
+        f"{taken.certainty.text}"
+    )
+
+
+def io_groups_of(recording: Recording, choice: Choice, overridden: Overridden | None) -> str:
+    """Returns the value of WEIR_IO_GROUPS; empty if there are no groups."""
+    if overridden is not None and overridden.given_groups is not None:
+        return str(overridden.given_groups)
+    if choice.taken is None or not choice.divides:
+        return ""
+    return io_groups_text(group_numbers(recording.names, choice.taken))
 
 
 def _named(finding: Finding, node: str, group: str) -> str:
