@@ -193,7 +193,7 @@ def test_a_description_has_groups_wiring_and_hardware(tmp_path: Path) -> None:
     platform = load_platform(output)
     assert (platform.hosts, platform.ranks_per_host, platform.nodes_per_io_group) == (4, 8, 2)
     assert platform.topology["hardware"]["processor"]["cores"] == 8
-    assert platform.topology["network"]["groups"] == {"leaf1": ["n1", "n2"], "leaf2": ["n3", "n4"]}
+    assert platform.topology["network"]["groups"] == {"leaf1": "n[1-2]", "leaf2": "n[3-4]"}
     edge = platform.edges[0]
     assert (edge.from_, edge.to, edge.units, edge.origin) == ("node", "leaf1", 2, "discovered")
     assert edge.rate_bytes_per_second is not None
@@ -238,6 +238,27 @@ def test_many_cables_are_few_edges() -> None:
         ("200 x leaf switch", "upper switch", 600),
         ("upper switch", "upper switch above", 12),
     ]
+
+
+def test_a_machine_of_many_nodes_fits_into_what_the_library_reads(tmp_path: Path) -> None:
+    lines = [f"SwitchName=leaf{n} Nodes=node[{n + 1:05}-{n + 48:05}]" for n in range(0, 60000, 48)]
+    recording = made(
+        tmp_path, {"nodes.txt": "node[00001-60000]\n", "topology.conf": "\n".join(lines)}
+    )
+    file = tmp_path / "large.toml"
+    write_platform(file, describe(recording, look(recording), None, "large", None))
+    assert file.stat().st_size < 1 << 20
+    platform = load_platform(file)
+    assert platform.nodes_per_io_group == 48
+    assert platform.topology["network"]["groups"]["leaf48"] == "node[00049-00096]"
+
+
+def test_groups_that_are_too_long_for_a_description_are_left_out(tmp_path: Path) -> None:
+    recording = made(tmp_path, {"nodes.txt": "node[00001-60000]\n"})
+    alone = {name: Place(f"switch of {name}") for name in recording.names}
+    choice = Choice((), (), Finding("a", Certainty.SEEN, "switch", alone), "", ())
+    network = describe(recording, choice, None, "large", None).topology["network"]
+    assert network == {"source": "a", "certainty": Certainty.SEEN.text, "unit": "switch"}
 
 
 def test_ranks_of_a_node_are_those_that_the_launcher_says(tmp_path: Path) -> None:
@@ -289,7 +310,7 @@ def test_what_is_found_and_what_is_not_is_printed(capsys: pytest.CaptureFixture[
     discover("--from", RECORDINGS / "fat-tree")
     out, err = capsys.readouterr()
     lines = [line.rstrip() for line in out.splitlines()]
-    assert lines[0] == "4 nodes: n1, n2, n3, n4"
+    assert lines[0] == "4 nodes: n[1-4]"
     fabric = next(line for line in lines if line.startswith("InfiniBand (ibnetdiscover)"))
     assert "2 leaf switches: 2 nodes each" in fabric
     assert fabric.endswith("reported by the system itself")
@@ -299,8 +320,8 @@ def test_what_is_found_and_what_is_not_is_printed(capsys: pytest.CaptureFixture[
     assert lines[-4:] == [
         "I/O groups: 2, the nodes of each leaf switch by InfiniBand (ibnetdiscover), reported by "
         "the system itself; it is the most certain source that knows all nodes",
-        "  0: n1, n2 (leaf1)",
-        "  1: n3, n4 (leaf2)",
+        "  0: n[1-2] (leaf1)",
+        "  1: n[3-4] (leaf2)",
         "WEIR_IO_GROUPS=2",
     ]
     assert err == ""

@@ -16,7 +16,7 @@ from probes import make_probe
 from weir.platform.discovery import cray, infiniband, lnet, pairs, pmix, slurm
 from weir.platform.discovery.findings import Certainty, Finding, Missing
 from weir.platform.discovery.hardware import hardware_of, read_lstopo, read_system
-from weir.platform.discovery.hosts import HostListError, expand_hosts
+from weir.platform.discovery.hosts import HostListError, expand_hosts, fold_hosts
 from weir.platform.discovery.recording import read_recording
 from weir.platform.discovery.texts import DiscoveryError, Text, read_text
 
@@ -72,6 +72,24 @@ def test_lists_of_hosts_are_expanded_in_order(listed: str, hosts: list[str]) -> 
 def test_wrong_lists_of_hosts_are_refused_at_once(listed: str, reason: str) -> None:
     with pytest.raises(HostListError, match=reason):
         expand_hosts(listed)
+
+
+@pytest.mark.parametrize(
+    ("hosts", "folded"),
+    [
+        (["n1", "n2", "n4"], "n[1-2,4]"),
+        (["n9", "n10"], "n[9-10]"),
+        (["n09", "n10", "n011"], "n[09-10,011]"),
+        (["r1n1", "r1n2", "r2n1"], "r1n[1-2],r2n1"),
+        (["n1.a2", "n2.a2", "n3.b"], "n[1-2].a2,n3.b"),
+        (["n2", "n1"], "n[2,1]"),
+        (["login", "a", "7", "8"], "login,a,[7-8]"),
+        ([f"n{10**12 + n}" for n in range(2)], "n1000000000000,n1000000000001"),
+    ],
+)
+def test_hosts_are_folded_into_what_expands_to_them(hosts: list[str], folded: str) -> None:
+    assert fold_hosts(hosts) == folded
+    assert expand_hosts(folded) == hosts
 
 
 # ---- Slurm --------------------------------------------------------------------------------------

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 from testbed_calls import MakeHosts, call
+from weir.platform.discovery.hosts import fold_hosts
 from weir.results.platform_file import load_platform
 
 
@@ -27,7 +28,7 @@ def test_nodes_of_a_job_are_found_in_the_order_of_their_ranks(
         capture_output=True, text=True, timeout=120, check=False, env=kept, cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    assert done.stdout.startswith(f"3 nodes: {', '.join(names)}\n")
+    assert done.stdout.startswith(f"3 nodes: {fold_hosts(names)}\n")
     assert "3 of these hosts run on the same kernel as another one" in done.stdout
     assert "WEIR_IO_GROUPS=0,1,0\n" in done.stdout
     platform = load_platform(tmp_path / "found.toml")

@@ -9,8 +9,7 @@ from weir.results.platform import Platform
 from weir.results.quantities import size_text
 
 SHOWN_GROUPS = 16
-SHOWN_NODES = 8
-LONGEST_IO_GROUPS = 200
+LONGEST_LIST = 200
 
 
 @dataclass
@@ -64,13 +63,12 @@ def _network(network: dict[str, Any], io_groups: Any) -> list[Branch]:
     unit, source = _known(network.get("unit"), "group"), _known(network.get("source"), "?")
     branch = Branch(f"nodes by {unit}, from {source}, {_known(network.get('certainty'), '?')}")
     for name, nodes in list(groups.items())[:SHOWN_GROUPS]:
-        if isinstance(nodes, list):
-            shown = ", ".join(str(node) for node in nodes[:SHOWN_NODES])
-            more = len(nodes) - SHOWN_NODES
-            branch.children.append(Branch(f"{name}: {shown}" + (f" and {more} more" * (more > 0))))
+        if isinstance(nodes, str):
+            cut = "…" if len(nodes) > LONGEST_LIST else ""
+            branch.children.append(Branch(f"{name}: {nodes[:LONGEST_LIST]}{cut}"))
     if len(groups) > SHOWN_GROUPS:
         branch.children.append(Branch(f"and {len(groups) - SHOWN_GROUPS} more"))
-    if isinstance(io_groups, str) and len(io_groups) <= LONGEST_IO_GROUPS:
+    if isinstance(io_groups, str) and len(io_groups) <= LONGEST_LIST:
         branch.children.append(Branch(f"WEIR_IO_GROUPS={io_groups} for these nodes in this order"))
     return [branch]
 

@@ -15,10 +15,13 @@ from weir.platform.discovery.choice import (
 )
 from weir.platform.discovery.findings import Finding, Link
 from weir.platform.discovery.hardware import Hardware
+from weir.platform.discovery.hosts import fold_hosts
 from weir.platform.discovery.recording import Recording
 from weir.results.platform import Edge, Platform
 from weir.results.record import Quantity
 
+MOST_LISTED_HOSTS = 4096
+MOST_LISTED_CHARACTERS = 1 << 18
 MOST_NAMED_EDGES = 64
 """With more edges, those of switches of one kind are one edge."""
 
@@ -36,7 +39,7 @@ def describe(
     known = max(by_host.values(), default=0) or (-(-ranks // hosts) if ranks else 0)
     cores = hardware.cores if hardware is not None else 0
     topology: dict[str, Any] = {}
-    if len(by_host) == hosts:
+    if len(by_host) == hosts <= MOST_LISTED_HOSTS:
         topology["ranks_by_host"] = by_host
     if hardware is not None:
         topology["hardware"] = hardware.described()
@@ -64,12 +67,19 @@ def describe(
 
 
 def _network(taken: Finding) -> dict[str, Any]:
-    return {
+    """Returns the groups with their nodes as lists such as ``n[1-4]``, unless these are too long.
+
+    The library refuses descriptions of more than a MiB.
+    """
+    groups = {name: fold_hosts(nodes) for name, nodes in taken.groups.items()}
+    network: dict[str, Any] = {
         "source": taken.source,
         "certainty": taken.certainty.text,
         "unit": taken.unit,
-        "groups": taken.groups,
     }
+    if sum(len(name) + len(nodes) for name, nodes in groups.items()) <= MOST_LISTED_CHARACTERS:
+        network["groups"] = groups
+    return network
 
 
 # ---- Edges --------------------------------------------------------------------------------------

@@ -81,3 +81,40 @@ def _numbers(text: str) -> tuple[int, Callable[[], Iterator[str]]]:
             yield from (f"{number:0{width}}" for number in range(first, last + 1))
 
     return sum(last - first + 1 for first, last, _ in ranges), expand
+
+
+_NUMBERED = re.compile(r"(.*?)([0-9]+)([^0-9]*)")
+
+
+def fold_hosts(hosts: list[str]) -> str:
+    """Returns a list that expands to these hosts in this order, short if they are numbered."""
+    parts: list[str] = []
+    for (before, after), run in itertools.groupby(hosts, key=_beside_number):
+        names = list(run)
+        if len(names) == 1 or before is None:
+            parts += names
+        else:
+            numbers = [name[len(before) : len(name) - len(after)] for name in names]
+            parts.append(f"{before}[{_ranges(numbers)}]{after}")
+    return ",".join(parts)
+
+
+def _beside_number(name: str) -> tuple[str | None, str]:
+    """Returns what is before and after the last number of a name without its domain."""
+    host, dot, domain = name.partition(".")
+    found = _NUMBERED.fullmatch(host)
+    if found is None or len(found[2]) > MOST_DIGITS:
+        return None, name
+    return found[1], found[3] + dot + domain
+
+
+def _ranges(numbers: list[str]) -> str:
+    """Returns consecutive numbers of one width as ranges: ``1-3,7``."""
+    ranges: list[list[str]] = []
+    for number in numbers:
+        follows = ranges and f"{int(ranges[-1][-1]) + 1:0{len(ranges[-1][0])}}" == number
+        if follows:
+            ranges[-1] = [ranges[-1][0], number]
+        else:
+            ranges.append([number])
+    return ",".join("-".join(one) for one in ranges)

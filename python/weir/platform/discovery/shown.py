@@ -14,11 +14,12 @@ from weir.platform.discovery.choice import Choice, group_numbers, io_groups_text
 from weir.platform.discovery.description import Overridden
 from weir.platform.discovery.findings import Finding
 from weir.platform.discovery.hardware import Hardware
+from weir.platform.discovery.hosts import fold_hosts
 from weir.platform.discovery.recording import Recording
 from weir.results.quantities import rate_text, size_text
 
 SHOWN_GROUPS = 16
-SHOWN_NODES = 8
+LONGEST_LIST = 100
 SHOWN_SIZES = 3
 LONGEST_VARIABLE = 100_000
 """Characters of WEIR_IO_GROUPS; Linux takes 131,071 for a variable with its name."""
@@ -138,9 +139,9 @@ def _named(finding: Finding, node: str, group: str) -> str:
 
 
 def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:SHOWN_NODES])
-    more = len(names) - SHOWN_NODES
-    return f"{shown} and {more} more" if more > 0 else shown
+    """Returns a list such as ``n[1-4]``; a long one is cut."""
+    text = fold_hosts(list(names))
+    return text if len(text) <= LONGEST_LIST else f"{text[:LONGEST_LIST]}…"
 
 
 def _alike(hardware: Sequence[tuple[str, Hardware]]) -> list[tuple[str, Hardware]]:
@@ -184,7 +185,7 @@ def _more_of_hardware(one: Hardware) -> list[str]:
         near = "" if device.numa_node is None or one.numa_nodes < 2 else f" at {device.numa_node}"
         by_kind.setdefault(device.kind, []).append(device.name + near)
     if by_kind:
-        lines.append("; ".join(f"{kind}: {_listed(names)}" for kind, names in by_kind.items()))
+        lines.append("; ".join(f"{kind}: {', '.join(names)}" for kind, names in by_kind.items()))
     return lines
 
 
