@@ -153,6 +153,12 @@ def test_an_address_without_switches_is_no_finding(tmp_path: Path) -> None:
     assert "neither tree nor block" in why(slurm.from_variables(recording))
 
 
+def test_addresses_that_a_launcher_has_passed_on_are_not_believed(tmp_path: Path) -> None:
+    variables = "SLURM_TOPOLOGY_ADDR=s0.n1\nSLURM_TOPOLOGY_ADDR_PATTERN=switch.node\n"
+    recording = made(tmp_path, {f"nodes/n{n}/environment.txt": variables for n in (1, 2)})
+    assert why(slurm.from_variables(recording)).startswith("n1 and n2 have the same one")
+
+
 def test_names_of_nodes_in_addresses_may_have_dots() -> None:
     assert slurm.split_address("s1.n1.example.org", "switch.node", "n1") == (("switch", "s1"),)
 

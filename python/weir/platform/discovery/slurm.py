@@ -45,10 +45,17 @@ def from_variables(recording: Recording) -> Finding | Missing:
     source = f"Slurm's variables ({ADDRESS})"
     places: dict[str, Place] = {}
     without_switches = 0
+    owners: dict[str, str] = {}
     for node in recording.nodes:
         address = node.variables.get(ADDRESS)
         if address is None:
             continue
+        if owners.setdefault(address, node.name) != node.name:
+            return Missing(
+                source,
+                f"{owners[address]} and {node.name} have the same one, so the launcher has passed "
+                "one node's variables on to others: start the ranks with srun",
+            )
         coordinates = split_address(address, node.variables.get(PATTERN), node.name)
         if coordinates:
             places[node.name] = Place(coordinates[-1][1], coordinates)
