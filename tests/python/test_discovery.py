@@ -27,6 +27,7 @@ from weir.platform.discovery.choice import (
 from weir.platform.discovery.collect import collect_node
 from weir.platform.discovery.description import MOST_NAMED_EDGES, describe, edges_of
 from weir.platform.discovery.findings import Certainty, Finding, Link, Place
+from weir.platform.discovery.hardware import hardware_of
 from weir.platform.discovery.recording import NODES_FOLDER, read_recording
 from weir.platform.discovery.texts import DiscoveryError
 from weir.results.platform_file import load_platform, write_platform
@@ -367,6 +368,21 @@ def test_a_damaged_text_is_one_line_with_its_file(tmp_path: Path) -> None:
     with pytest.raises(Error, match=r"ibnetdiscover.txt, line 1 is no switch") as error:
         discover("--from", tmp_path)
     assert "\n" not in str(error.value)
+
+
+def test_a_new_form_of_one_text_hides_no_other_on_the_machine_itself(tmp_path: Path) -> None:
+    folder = copied("fat-tree", tmp_path)
+    (folder / "scontrol-topology.txt").write_text("Topology=of a later version\n")
+    (folder / "nodes/n1/lstopo.xml").write_text("<topology")
+    recording = read_recording(folder)
+    with pytest.raises(DiscoveryError, match="names neither a switch nor a block"):
+        look(recording)
+    choice = look(recording, strict=False)
+    assert choice.divides
+    assert "scontrol-topology.txt, line 1 names neither" in choice.missing[1].why
+    assert hardware_of(recording.nodes[0], strict=False) is None
+    with pytest.raises(DiscoveryError, match="is no XML"):
+        hardware_of(recording.nodes[0])
 
 
 @pytest.mark.parametrize(

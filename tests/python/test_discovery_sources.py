@@ -126,7 +126,8 @@ def test_slurms_blocks_are_groups(tmp_path: Path) -> None:
         {
             "nodes.txt": "n[1-4]\n",
             "scontrol-topology.txt": "BlockName=b1 BlockIndex=0 Nodes=n[1-2] BlockSize=2\n"
-            "BlockName=b2 BlockIndex=1 Nodes=n[3-4] BlockSize=2\n",
+            "BlockName=b2 BlockIndex=1 Nodes=n[3-4] BlockSize=2\n"
+            "AggregatedBlock=b[1-2] BlockIndex=2 Nodes=n[1-4] BlockSize=4\n",
             "topology.conf": "BlockName=b1 Nodes=n[1-2]\nBlockName=b2 Nodes=n[3-4]\nBlockSizes=2\n",
         },
     )
@@ -134,6 +135,14 @@ def test_slurms_blocks_are_groups(tmp_path: Path) -> None:
         finding = found(source(recording))
         assert finding.unit == "block"
         assert finding.groups == {"b1": ["n1", "n2"], "b2": ["n3", "n4"]}
+
+
+def test_nodes_may_be_named_by_their_addresses(tmp_path: Path) -> None:
+    nodes = "10.140.71.103,10.140.88.115"
+    tree = "BlockName=a Nodes=10.140.71.103\nBlockName=b Nodes=10.140.88.115\n"
+    recording = made(tmp_path, {"nodes.txt": nodes, "topology.conf": tree})
+    groups = found(slurm.from_topology_conf(recording)).groups
+    assert groups == {"a": ["10.140.71.103"], "b": ["10.140.88.115"]}
 
 
 def test_a_node_on_several_switches_is_with_those_that_are_on_the_same(tmp_path: Path) -> None:

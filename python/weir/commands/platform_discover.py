@@ -100,7 +100,10 @@ def discover_command(
     with _recording_folder(recorded, record_in) as folder:
         if recorded is None:
             _record(folder, started, _probe(platform))
-        _describe(folder, given, platform or "", output, name, started, alone=io_groups)
+        strict = recorded is not None  # a new form of one text must not hide all others here
+        _describe(
+            folder, given, platform or "", output, name, started, alone=io_groups, strict=strict
+        )
     if recorded is None and started is None:
         warn("only this node was looked at: give -n RANKS or --launcher for the nodes of a job")
 
@@ -165,6 +168,7 @@ def _describe(
     launcher: Launcher | None,
     *,
     alone: bool,
+    strict: bool,
 ) -> None:
     from weir.platform.discovery.choice import look  # noqa: PLC0415
     from weir.platform.discovery.description import describe, override  # noqa: PLC0415
@@ -173,11 +177,11 @@ def _describe(
     from weir.platform.discovery.shown import io_groups_of, show, why_no_groups  # noqa: PLC0415
 
     recording = read_recording(folder)
-    choice = look(recording)
+    choice = look(recording, strict=strict)
     hardware = [
         (node.name, found)
         for node in recording.nodes[:MOST_DESCRIBED]
-        if (found := hardware_of(node)) is not None
+        if (found := hardware_of(node, strict=strict)) is not None
     ]
     made = describe(
         recording,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from weir.platform.discovery import cray, infiniband, lnet, pairs, pmix, slurm
 from weir.platform.discovery.findings import Finding, Missing
 from weir.platform.discovery.recording import Recording
+from weir.platform.discovery.texts import DiscoveryError
 
 SOURCES: tuple[Callable[[Recording], Finding | Missing], ...] = (
     lnet.from_routes,
@@ -40,9 +41,12 @@ class Choice:
         return self.taken is not None and len(self.taken.groups) > 1
 
 
-def look(recording: Recording) -> Choice:
-    """Asks every source, and decides among those that know all nodes."""
-    answers = [source(recording) for source in SOURCES]
+def look(recording: Recording, *, strict: bool = True) -> Choice:
+    """Asks every source, and decides among those that know all nodes.
+
+    A text that cannot be read raises DiscoveryError, or is a missing source if not ``strict``.
+    """
+    answers = [_answer(source, recording, strict=strict) for source in SOURCES]
     findings = [one for one in answers if isinstance(one, Finding)]
     missing = tuple(one for one in answers if isinstance(one, Missing))
     whole = [one for one in findings if one.places and recording.covers(one.places)]
@@ -53,6 +57,17 @@ def look(recording: Recording) -> Choice:
     others = [one for one in findings if one is not taken and one.places]
     against = [text for one in others if (text := contradiction(taken, one)) is not None]
     return Choice(tuple(findings), missing, taken, _reason(taken, whole), tuple(against))
+
+
+def _answer(
+    source: Callable[[Recording], Finding | Missing], recording: Recording, *, strict: bool
+) -> Finding | Missing:
+    try:
+        return source(recording)
+    except DiscoveryError as error:
+        if strict:
+            raise
+        return Missing("a text that cannot be read", str(error))
 
 
 def _taken(whole: list[Finding]) -> Finding | None:

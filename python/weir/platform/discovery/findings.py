@@ -82,5 +82,5 @@ class Missing:
 
 
 def short_name(host: str) -> str:
-    """Returns the name without its domain, by which sources are matched."""
-    return host.partition(".")[0]
+    """Returns the name without its domain, by which sources are matched; addresses stay whole."""
+    return host if host.replace(".", "").isdigit() else host.partition(".")[0]

@@ -6,6 +6,7 @@ import contextlib
 import re
 import xml.parsers.expat
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +14,7 @@ from weir.platform.discovery.findings import Certainty
 from weir.platform.discovery.hosts import HostListError, expand_hosts
 from weir.platform.discovery.recording import LSTOPO, SYSTEM, Node
 from weir.platform.discovery.system_files import read_values
-from weir.platform.discovery.texts import Text, excerpt
+from weir.platform.discovery.texts import DiscoveryError, Text, excerpt
 
 MOST_OBJECTS = 1 << 18
 DEEPEST_OBJECT = 64
@@ -85,13 +86,26 @@ class Hardware:
         return found
 
 
-def hardware_of(node: Node) -> Hardware | None:
-    """Returns a node's hardware by the better of its texts; None if it has neither."""
-    text = node.text(LSTOPO)
-    if text is not None:
-        return read_lstopo(text)
-    text = node.text(SYSTEM)
-    return None if text is None else read_system(text)
+def hardware_of(node: Node, *, strict: bool = True) -> Hardware | None:
+    """Returns a node's hardware by the better of its texts; None if it has neither.
+
+    A text that cannot be read raises DiscoveryError, or is passed over if not ``strict``.
+    """
+    readers: tuple[tuple[str, Callable[[Text], Hardware | None]], ...] = (
+        (LSTOPO, read_lstopo),
+        (SYSTEM, read_system),
+    )
+    for file, read in readers:
+        try:
+            text = node.text(file)
+            found = None if text is None else read(text)
+        except DiscoveryError:
+            if strict:
+                raise
+            continue
+        if found is not None:
+            return found
+    return None
 
 
 # ---- hwloc --------------------------------------------------------------------------------------

@@ -20,6 +20,8 @@ from weir.platform.discovery.recording import SCONTROL, TOPOLOGY_CONF, Recording
 from weir.platform.discovery.texts import DiscoveryError, Text, excerpt
 
 ADDRESS, PATTERN = "SLURM_TOPOLOGY_ADDR", "SLURM_TOPOLOGY_ADDR_PATTERN"
+BESIDE_SWITCHES = {"aggregatedblock", "blocksizes", "blocksize"}
+"""What lines without a switch and without a block begin with."""
 MOST_LEVELS = 16
 MOST_SWITCHES = 1 << 16
 _FIELD = re.compile(r"([A-Za-z_]+)=(\S*)")
@@ -129,7 +131,7 @@ def read_switches(text: Text) -> dict[str, Switch]:
         fields = {name.lower(): value for name, value in _FIELD.findall(line)}
         kind = next((kind for kind in _UNITS if f"{kind}name" in fields), None)
         if kind is None:
-            if "=" in line and not fields.keys() & {"blocksizes", "blocksize"}:
+            if "=" in line and not fields.keys() & BESIDE_SWITCHES:
                 raise text.fault(
                     number,
                     f"names neither a switch nor a block: '{excerpt(line.strip())}'",
