@@ -643,3 +643,42 @@ def test_a_text_is_bounded_and_has_no_control_characters(tmp_path: Path) -> None
 def test_a_line_is_bounded() -> None:
     with pytest.raises(DiscoveryError, match="line 2 has more than 1048576 characters"):
         list(Text("t", "a\n" + "b" * (2**20 + 1)).lines())
+
+
+# ---- Damage -------------------------------------------------------------------------------------
+
+DAMAGED: dict[Callable[[Text], object], str] = {
+    slurm.read_switches: (RECORDINGS / "fat-tree/topology.conf").read_text(),
+    infiniband.read_fabric: (RECORDINGS / "fat-tree/ibnetdiscover.txt").read_text(),
+    infiniband.read_ports: (RECORDINGS / "fat-tree/nodes/n1/sys.txt").read_text(),
+    lnet.read_routes: LCTL + PROC,
+    pairs.read_pairs: (RECORDINGS / "pairs/pairs.txt").read_text(),
+    read_lstopo: (RECORDINGS / "fat-tree/nodes/n1/lstopo.xml").read_text(),
+    read_system: SYSTEM,
+}
+
+
+def damaged(whole: str, luck: random.Random) -> str:
+    """Cuts, repeats, inserts or removes pieces of a text."""
+    for _ in range(luck.randint(1, 5)):
+        begin = luck.randrange(len(whole) + 1)
+        end = min(len(whole), begin + luck.randint(1, 20))
+        inserted = "".join(luck.choices('[]()"=:@#-,.\\ \t\n0189abSné', k=3))
+        middle = luck.choice(["", inserted, whole[begin:end] * 30])
+        whole = whole[:begin] + middle + luck.choice([whole[end:], whole[end:], ""])
+    return whole
+
+
+@pytest.mark.parametrize("read", DAMAGED, ids=lambda read: read.__name__)
+def test_damaged_texts_are_read_or_refused_in_one_line(read: Callable[[Text], object]) -> None:
+    luck = random.Random(read.__name__)
+    refusals = []
+    for _ in range(400):
+        try:
+            read(text(damaged(DAMAGED[read], luck)))
+        except DiscoveryError as error:
+            refusals.append(str(error))
+    assert len(refusals) > 10
+    for refusal in refusals:
+        assert refusal.startswith("recorded.txt, line ")
+        assert "\n" not in refusal

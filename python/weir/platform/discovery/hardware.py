@@ -247,7 +247,7 @@ def read_system(text: Text) -> Hardware | None:
 
 def _add_cache(text: Text, found: Hardware, cache: dict[str, str]) -> None:
     size, level = cache.get("size", ""), cache.get("level", "")
-    if not size or size[-1] not in _SIZES or level not in "12345":
+    if not size or size[-1] not in _SIZES or level not in {*"12345"}:
         return
     sharing = 1
     with contextlib.suppress(KeyError, HostListError):
