@@ -195,14 +195,14 @@ class Maker {
     }
   }
 
-  void add_latency(HostPair pair) {
+  void add_latency(HostPair pair, double weight = other_weight) {
     add({.operation = Operation::latency,
          .ranks = 1,
          .bytes = 8,
          .sender_host = pair.sender,
          .receiver_host = pair.receiver,
          .most_operations = most_messages,
-         .weight = other_weight});
+         .weight = weight});
   }
 
   void of_messages() {
@@ -219,6 +219,12 @@ class Maker {
       add_messages(1, pair);
       const int senders = std::min(ranks_of(pair.sender), ranks_of(pair.receiver));
       if (senders > 1) add_messages(senders, pair);
+    }
+    // Pairs beside the ring show which hosts are near to each other. All of them together get the
+    // time of one figure.
+    const std::vector<HostPair> distant = distant_pairs(hosts_, most_paired_hosts);
+    for (const HostPair pair : distant) {
+      add_latency(pair, other_weight / static_cast<double>(distant.size()));
     }
     if (hosts_ > most_linked_hosts) {
       made_.warnings.push_back(
@@ -357,6 +363,17 @@ std::vector<HostPair> host_pairs(int hosts, int most) {
   for (int i = 0; i < (linked == 2 ? 1 : linked); ++i) {
     pairs.push_back({host_at(i), host_at(i + 1)});
     pairs.push_back({host_at(i + 1), host_at(i)});
+  }
+  return pairs;
+}
+
+std::vector<HostPair> distant_pairs(int hosts, int most) {
+  std::vector<HostPair> pairs;
+  if (hosts > most) return pairs;
+  for (int first = 0; first < hosts; ++first) {
+    // The first host and the last one are neighbours too.
+    const int end = first == 0 ? hosts - 1 : hosts;
+    for (int second = first + 2; second < end; ++second) pairs.push_back({first, second});
   }
   return pairs;
 }

@@ -96,6 +96,11 @@ struct HostPair {
 [[nodiscard]] std::vector<HostPair> host_pairs(int hosts, int most);
 inline constexpr int most_linked_hosts = 32;
 
+// Returns the pairs of hosts that are no neighbours on the ring; none if there are more than `most`
+// hosts.
+[[nodiscard]] std::vector<HostPair> distant_pairs(int hosts, int most);
+inline constexpr int most_paired_hosts = 8;
+
 // All cells, with the sizes of one operation in ascending order. Cells for which a target's files
 // are too small, or that need O_DIRECT on a target that rejects it, are omitted and listed in
 // `warnings`, which names targets by their number.

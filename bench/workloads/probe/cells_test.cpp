@@ -94,6 +94,36 @@ TEST(HostPairs, AreBoundedAndSpread) {
   }
 }
 
+TEST(DistantPairs, CompleteTheRing) {
+  for (int hosts = 1; hosts <= 9; ++hosts) {
+    std::set<std::pair<int, int>> pairs;
+    for (const HostPair pair : distant_pairs(hosts, 8)) {
+      EXPECT_LT(pair.sender, pair.receiver);
+      EXPECT_TRUE(pairs.insert({pair.sender, pair.receiver}).second);
+    }
+    if (hosts > 8) {
+      EXPECT_THAT(pairs, IsEmpty());
+      continue;
+    }
+    for (const HostPair pair : host_pairs(hosts, 32)) {
+      const auto [first, last] = std::minmax(pair.sender, pair.receiver);
+      if (hosts > 2) EXPECT_EQ(pairs.count({first, last}), 0);
+      pairs.insert({first, last});
+    }
+    EXPECT_EQ(pairs.size(), hosts * (hosts - 1) / 2) << hosts;
+  }
+}
+
+TEST(MakeCells, MeasureTheLatencyOfEveryPairOfFewHosts) {
+  Shape shape = one_host(1, 1);
+  shape.host_ranks = {2, 2, 2, 2, 2};
+  int pairs = 0;
+  for (const Cell& cell : cells_of(make_cells(shape, names(1)).cells, Operation::latency)) {
+    pairs += cell.sender_host < cell.receiver_host ? 1 : 0;
+  }
+  EXPECT_EQ(pairs, 10);
+}
+
 TEST(MakeCells, MeasureEveryTargetOnOneAndOnAllRanks) {
   const auto made = make_cells(one_host(2, 4), names(4));
   EXPECT_THAT(made.warnings, IsEmpty());

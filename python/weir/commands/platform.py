@@ -1,4 +1,4 @@
-"""``weir platform``: measures this machine's path, and draws descriptions of paths."""
+"""``weir platform``: measures this machine's path, discovers its topology, draws descriptions."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from weir.bench.job import Job
 from weir.bench.messages import Progress
 from weir.bench.progress import State, progress_display
 from weir.commands.job_options import find_job
+from weir.commands.platform_discover import discover_command
 from weir.commands.platform_fit import fit_command
 from weir.commands.terminal import message_console, output_console, warn
 from weir.platform.files import (
@@ -37,7 +38,7 @@ PICTURES = (".svg", ".html")
 
 @platform_app.callback()
 def platform_group(context: typer.Context) -> None:
-    """Measure this machine's path, and draw descriptions of paths."""
+    """Measure this machine's path, discover its topology, and draw descriptions of paths."""
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -185,6 +186,7 @@ def _state_of(step: Progress) -> State:
 
 
 platform_app.command("fit")(fit_command)
+platform_app.command("discover")(discover_command)
 
 
 def add_to(app: typer.Typer) -> None:

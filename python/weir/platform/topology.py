@@ -8,6 +8,9 @@ from typing import Any
 from weir.results.platform import Platform
 from weir.results.quantities import size_text
 
+SHOWN_GROUPS = 16
+LONGEST_LIST = 200
+
 
 @dataclass
 class Branch:
@@ -35,6 +38,9 @@ def topology_tree(platform: Platform) -> Branch:
     if platform.nodes_per_io_group is not None:
         nodes = "node" if platform.nodes_per_io_group == 1 else "consecutive nodes"
         tree.children.append(Branch(f"I/O groups of {platform.nodes_per_io_group} {nodes}"))
+    network = platform.topology.get("network")
+    if isinstance(network, dict):
+        tree.children += _network(network, platform.topology.get("io_groups"))
     hardware = platform.topology.get("hardware")
     if isinstance(hardware, dict):
         tree.children += _hardware(hardware)
@@ -47,6 +53,24 @@ def topology_tree(platform: Platform) -> Branch:
         branch.children += _target(target.mount, target.layout)
         tree.children.append(branch)
     return tree
+
+
+def _network(network: dict[str, Any], io_groups: Any) -> list[Branch]:
+    """Returns what ``weir platform discover`` found: the nodes of each group."""
+    groups = network.get("groups")
+    if not isinstance(groups, dict):
+        return []
+    unit, source = _known(network.get("unit"), "group"), _known(network.get("source"), "?")
+    branch = Branch(f"nodes by {unit}, from {source}, {_known(network.get('certainty'), '?')}")
+    for name, nodes in list(groups.items())[:SHOWN_GROUPS]:
+        if isinstance(nodes, str):
+            cut = "…" if len(nodes) > LONGEST_LIST else ""
+            branch.children.append(Branch(f"{name}: {nodes[:LONGEST_LIST]}{cut}"))
+    if len(groups) > SHOWN_GROUPS:
+        branch.children.append(Branch(f"and {len(groups) - SHOWN_GROUPS} more"))
+    if isinstance(io_groups, str) and len(io_groups) <= LONGEST_LIST:
+        branch.children.append(Branch(f"WEIR_IO_GROUPS={io_groups} for these nodes in this order"))
+    return [branch]
 
 
 def _hardware(hardware: dict[str, Any]) -> list[Branch]:

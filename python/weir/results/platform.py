@@ -30,9 +30,10 @@ StageKind = Literal[
 ]
 """Place of a stage on the byte's path, in the order from the application to the device."""
 
-Origin = Literal["data sheet", "probe", "fit", "paper"]
+Origin = Literal["data sheet", "probe", "fit", "paper", "discovered"]
 """Where an edge's rate is from: ``data sheet`` is what a maker states, ``probe`` was measured by
-Weir, ``fit`` was derived by Weir from results, ``paper`` was published by others."""
+Weir, ``fit`` was derived by Weir from results, ``paper`` was published by others, ``discovered`` is
+what the system or its administrator says."""
 
 Route = Literal["memory", "cached", "durable", "dropped", "direct", "network"]
 """Transfers that pass a stage: ``cached`` ends in (or comes from) the page cache, ``durable`` are
@@ -253,7 +254,9 @@ class Platform(Record):
         default=None,
         ge=1,
         le=2**31 - 1,
-        description="consecutive nodes that share a way to the storage; a user adds it",
+        description=(
+            "consecutive nodes that share a way to the storage; a user or discover adds it"
+        ),
     )
     targets: list[Target] = Field(
         default_factory=list, description="directories that were probed; empty: any directory"
