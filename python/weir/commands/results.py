@@ -128,6 +128,41 @@ def show_command(
         show_run(output_console(), one, [*changed_files(folder).values()])
 
 
+@results_app.command("import")
+def import_command(
+    files: Annotated[
+        list[Path], typer.Argument(help="Outputs of IOR, mdtest, fio, elbencho or io500.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for the run folders [imported in weir-results]", show_default=False
+        ),
+    ] = None,
+    label: Annotated[str, typer.Option(help="Label of the runs instead of their own.")] = "",
+) -> None:
+    """Make run folders of the outputs of other benchmarks, to compare with Weir's own runs.
+
+    The program is recognized by the content: IOR (text, or summaryFormat=JSON), mdtest, fio
+    (--output-format=json), elbencho (its table, or --csvfile), io500 (result_summary.txt,
+    result.txt). A file may be the log of a job with several outputs. The same content is imported
+    once.
+    """
+    from weir.importing.recognition import read  # noqa: PLC0415 (other commands need none of it)
+    from weir.importing.run_folders import write  # noqa: PLC0415
+
+    below = output if output is not None else DEFAULT_ROOT / "imported"
+    recordings = [read(file) for file in files]
+    for one in recordings:
+        written = write(one, below, label)
+        for folder in written.folders:
+            run = load_run(folder)
+            state = "" if written.is_new else ", imported before"
+            typer.echo(f"{folder}: {run.workload}, {run.label}{state}")
+            for text in run.warnings if written.is_new else []:
+                warn(f"{folder}: {text}")
+
+
 @results_app.command("compare")
 def compare_command(
     first: Annotated[

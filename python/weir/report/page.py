@@ -13,6 +13,7 @@ import hashlib
 from importlib.resources import files
 
 from weir.analysis.flagfile import polled_listing
+from weir.analysis.imported import imported_listing
 from weir.analysis.outputs import outputs_listing
 from weir.report import (
     arrays,
@@ -129,6 +130,11 @@ def _sections(source: Source, with_machine: bool) -> list[Section]:
             join(trace.render_traces(source)) if _has_transfers(source) else None,
         ),
         ("rates", "Rates and their spread", rates.render(source)),
+        (
+            "imported",
+            "What the other program states",
+            listing.render(imported_listing([run]), skipped=1),
+        ),
         ("metadata", "Metadata operations", metadata.render(source)),
         ("opening", "Creating and opening", opening.render(source)),
         ("array", "What the array cost", arrays.render(source)),
@@ -199,6 +205,7 @@ def _main(
             opening.compare(sources),
             listing.render(polled_listing([source.run for source in sources]), titled=True),
             listing.render(outputs_listing([source.run for source in sources]), titled=True),
+            listing.render(imported_listing([source.run for source in sources]), titled=True),
             aria_label="Comparison",
             id="comparison",
         ),

@@ -30,7 +30,10 @@ ERROR_ROWS = 32
 
 def render(source: Source) -> Markup:
     run = source.run
-    lines = [_payload(run.verification), *_storage(run), _clock(run.clocks), *_settled(run)]
+    lines = []
+    if run.imported is not None:
+        lines.append(_line(DOUBT, "Not measured by Weir.", run.imported.note))
+    lines += [_payload(run.verification), *_storage(run), _clock(run.clocks), *_settled(run)]
     if run.environment is not None:
         lines.append(_quiet(run.environment.quiet))
     return join(

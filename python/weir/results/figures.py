@@ -84,6 +84,11 @@ def figures_of(run: Run) -> list[Figure]:
             word = judged.get((action.action, None)) if one.headline else None
             place = (action.action, None, one.metric, one.headline)
             found.append(Figure(*place, one, action.latencies, made, word))
+    if run.imported is not None:
+        found += [
+            Figure(one.action, one.direction, one.metric, True, one, one.latencies)
+            for one in run.imported.operations
+        ]
     times = [(step.step, step.times) for step in run.opening]
     if run.flag is not None and run.flag.notice is not None:
         times.append((NOTICE, run.flag.notice))
