@@ -183,7 +183,7 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
         table.add_row(
             figure.function,
             figure.direction or "",
-            figure.metric.replace("_", " "),
+            one.formed,
             value_text(one.first.median, figure.unit),
             value_text(one.second.median, figure.unit),
             ratio,

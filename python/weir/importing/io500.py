@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from weir.importing.recording import (
     GIB,
@@ -38,9 +38,11 @@ SCORE = re.compile(
     re.IGNORECASE,
 )
 INI_START = re.compile(r"\[run\]\s*$")
+INVALID = re.compile(r"\s*;\s*(ERROR )?INVALID")
 SECTION = re.compile(r"\[([\w-]+)\]\s*$")
 PAIR = re.compile(r"([\w-]+)\s*=\s*(.*?)\s*$")
 UNITS = {"GiB/s": float(GIB), "GB/s": 1e9, "kIOPS": 1e3, "kiops": 1e3}
+OF_PHASE = "command of "
 ACTIONS = {"write": "create", "stat": "stat", "read": "read", "delete": "unlink", "find": "find"}
 """Names of io500's phases and of the actions of ``weir-bench metadata``."""
 SCORED = {
@@ -114,18 +116,25 @@ def _phase(lines: Lines, line: Line, found: re.Match[str]) -> Iterator[Phase]:
 
 def parse_result(lines: Lines) -> list[Recording]:
     """Returns what ``result.txt`` says, whose sections are the phases."""
-    section, facts, phases = "", dict[str, str](), []
+    section, facts = "", dict[str, str]()
+    phases: list[Phase] = []
     score: dict[str, float] = {}
+    settings: dict[str, str | int | float] = {}
+    invalid: set[str] = set()
     started = ""
     for line in lines:
         if found := SECTION.match(line.text):
             section = found[1]
+        elif INVALID.match(line.text):
+            invalid.add(plain(section))
         elif found := PAIR.match(line.text):
             name, text = found[1], found[2]
             if section == "run":
                 facts[name] = text
             elif section == "SCORE" and name in ("SCORE", "MD", "BW"):
                 score[name] = lines.number(line, text.removesuffix("[INVALID]").strip(), name)
+            elif name == "exe":
+                settings[OF_PHASE + plain(section)] = plain(text)
             elif name == "t_start":
                 started = started or text
             elif name == "score" and section != "SCOREX":
@@ -138,7 +147,8 @@ def parse_result(lines: Lines) -> list[Recording]:
     if "SCORE" not in score:
         lines.refuse_end("the output ends before io500's section [SCORE]")
     whole = Score(score.get("BW", 0.0), score.get("MD", 0.0), score["SCORE"], "the section [SCORE]")
-    settings = {plain(name): setting(text) for name, text in facts.items() if name != "version"}
+    settings |= {plain(name): setting(text) for name, text in facts.items() if name != "version"}
+    phases = [replace(one, invalid=one.name in invalid) for one in phases]
     version = plain(facts.get("version", ""))
     return _recordings(lines, phases, whole, version, settings, [], started)
 
@@ -169,7 +179,11 @@ def _recordings(
             label=name,
             started=moment(started, "%Y-%m-%d %H:%M:%S"),
             ranks=procs if isinstance(procs, int) else 0,
-            parameters=settings,
+            parameters={
+                key: value
+                for key, value in settings.items()
+                if not key.startswith(OF_PHASE) or key.removeprefix(OF_PHASE) in _names(members)
+            },
             rates=[
                 Rate(_direction(one.name), "total", [one.value])
                 for one in members
@@ -189,6 +203,10 @@ def _recordings(
         )
         for name, members in groups.items()
     ]
+
+
+def _names(phases: Sequence[Phase]) -> set[str]:
+    return {one.name for one in phases}
 
 
 def _split(name: str) -> tuple[str, str]:

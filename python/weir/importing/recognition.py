@@ -50,6 +50,8 @@ FORMS = (
     Form(io500.INI_START, io500.parse_result),
 )
 
+ANY_START = re.compile("|".join(f"(?:{form.start.pattern})" for form in FORMS))
+
 
 @dataclass(frozen=True)
 class ReadFile:
@@ -108,9 +110,9 @@ def _parts(lines: Sequence[Line]) -> Iterator[tuple[Form, Sequence[Line]]]:
     """Yields each output with all lines up to the next."""
     starts: list[tuple[int, Form]] = []
     for place, line in enumerate(lines):
-        form = next((one for one in FORMS if one.start.match(line.text)), None)
-        if form is None:
+        if not ANY_START.match(line.text):
             continue
+        form = next(one for one in FORMS if one.start.match(line.text))
         within = starts and starts[-1][1] is form
         if within and form.again is not None and not form.again.match(line.text):
             continue
