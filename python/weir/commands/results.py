@@ -18,14 +18,17 @@ from typer.core import TyperGroup
 from weir.analysis.compare import compare, pair_by_label
 from weir.commands.show import show_comparison, show_list, show_run
 from weir.commands.terminal import natural_width, output_console, warn
+from weir.results import store as stores
 from weir.results.checksums import changed_files
 from weir.results.errors import ResultError
-from weir.results.folder import RUN_FILE, find_run_folders, load_run
+from weir.results.folder import RUN_FILE, load_run
 from weir.results.index import Answer, query
 from weir.results.schema import Run
+from weir.results.store import place_at, run_folders_at
 from weir.results.tables import LONG_COLUMNS
 
 DEFAULT_ROOT = Path("weir-results")
+DEFAULT_STORE = DEFAULT_ROOT / ".store"
 MOST_LISTED = 20
 LAST = "last"
 """Stands for a run's id: the job that was started last."""
@@ -54,6 +57,12 @@ Root = Annotated[
         help="Folder with run folders at any depth [weir-results if it exists, else .]",
         show_default=False,
     ),
+]
+
+
+Store = Annotated[
+    Path,
+    typer.Option("--store", envvar="WEIR_STORE", help="Folder of the store."),
 ]
 
 
@@ -113,7 +122,7 @@ def list_command(
     below = _root(root)
     runs = list(_runs_below(below))
     shown = runs if everything else runs[-MOST_LISTED:]
-    show_list(output_console(), [(str(folder.relative_to(below)), run) for folder, run in shown])
+    show_list(output_console(), [(place_at(below, folder), run) for folder, run in shown])
     more = f", the newest {len(shown)} shown (--all)" if len(shown) < len(runs) else ""
     warn(f"{len(runs)} run{'' if len(runs) == 1 else 's'} below {below}{more}")
 
@@ -163,6 +172,54 @@ def import_command(
                 warn(f"{folder}: {text}")
 
 
+@results_app.command("add")
+def add_command(
+    folders: Annotated[
+        list[Path], typer.Argument(help="Run folders, or folders with run folders at any depth.")
+    ],
+    store: Store = DEFAULT_STORE,
+    copy: Annotated[
+        bool, typer.Option("--copy", help="Also copy the run folders into the store.")
+    ] = False,
+) -> None:
+    """Record runs in a store, with the SHA-256 of their files; the folders stay as they are.
+
+    list, query, show and compare take the store as --root, and weir report makes a page over all
+    of its runs. weir results check says what was changed since. Several processes may add runs at
+    the same time.
+    """
+    for given in folders:
+        found = run_folders_at(given)
+        if not found:
+            raise ResultError(f"{given} has no run.json: give a run folder, or one above it")
+        for folder in found:
+            added = stores.add(store, folder, copy=copy)
+            state = "added" if added.is_new else "added before, unchanged"
+            typer.echo(f"{folder}: {added.entry.run_id}, {state}")
+            for text in added.entry.changed_before if added.is_new else []:
+                warn(f"{folder}: {text}")
+
+
+@results_app.command("check")
+def check_command(store: Store = DEFAULT_STORE) -> None:
+    """Name each file of the store's runs that was changed since it was added.
+
+    The exit status is 1 if there is one. The last line is one hash of all runs in the store: keep
+    it elsewhere, and it shows whether the store itself was changed.
+    """
+    if not stores.is_store(store):
+        raise ResultError(f"{store} is not a store: weir results add makes one")
+    runs = changed = 0
+    for entry in stores.entries_of(store):
+        lines = [*stores.changes_since(store, entry)]
+        runs, changed = runs + 1, changed + bool(lines)
+        for line in lines:
+            typer.echo(line)
+    typer.echo(f"{runs} runs, {changed} changed; all hashes: {stores.digest_of(store)}")
+    if changed:
+        raise typer.Exit(1)
+
+
 @results_app.command("compare")
 def compare_command(
     first: Annotated[
@@ -199,14 +256,14 @@ def find_runs(text: str, root: Path | None) -> list[tuple[Path, Run]]:
     if path.is_file() and path.name == RUN_FILE:
         return [(path.parent, load_run(path))]
     if path.is_dir():
-        folders = find_run_folders(path)
+        folders = run_folders_at(path)
         if not folders:
             raise ResultError(f"{path} has no run.json")
         return [(folder, load_run(folder)) for folder in folders]
     below = _root(root)
     if text == LAST:
         return _newest_job(below)
-    runs = [(folder, load_run(folder)) for folder in find_run_folders(below)]
+    runs = [(folder, load_run(folder)) for folder in run_folders_at(below)]
     found = [one for one in runs if one[1].id == text] or [
         one for one in runs if one[1].id.startswith(text)
     ]
@@ -221,7 +278,7 @@ def find_runs(text: str, root: Path | None) -> list[tuple[Path, Run]]:
 def _runs_below(root: Path) -> Iterator[tuple[Path, Run]]:
     """Yields readable run folders, the newest last, and reports the others."""
     readable = []
-    for folder in find_run_folders(root):
+    for folder in run_folders_at(root):
         try:
             readable.append((folder, load_run(folder)))
         except ResultError as error:

@@ -68,6 +68,7 @@ class Header:
     version: str
     started: datetime | None
     command: str
+    machine: str
 
 
 def parse_text(lines: Lines) -> list[Recording]:
@@ -88,8 +89,9 @@ def parse_text(lines: Lines) -> list[Recording]:
             _read_row(lines, line, tests, columns, summary)
         elif pair := _pair(line.text):
             name, value = pair
-            if name.lower() in ("began", "run began", "command line", "command line used"):
-                facts.setdefault(name.lower().removeprefix("run ").removesuffix(" used"), value)
+            fact = name.lower().removeprefix("run ").removesuffix(" used")
+            if fact in ("began", "command line", "machine"):
+                facts.setdefault(fact, value)
             finished = finished or name.lower() in ("finished", "run finished")
             if name in ("TestID", "api") and (
                 not tests or tests[-1].rows or name in tests[-1].settings
@@ -103,6 +105,7 @@ def parse_text(lines: Lines) -> list[Recording]:
         plain(first[1]) if first else "",
         moment(facts.get("began", ""), DATE),
         facts.get("command line", ""),
+        plain(facts.get("machine", "")),
     )
     found = [_recording(header, test) for test in tests if test.rows]
     if not found:
@@ -161,11 +164,12 @@ def _read_row(
 
 def parse_json(node: Node) -> list[Recording]:
     """Returns a recording for each test of IOR's JSON."""
-    began, command = node.find("Began"), node.find("Command line")
+    began, command, machine = (node.find(n) for n in ("Began", "Command line", "Machine"))
     header = Header(
         node["Version"].text() if node.find("Version") else "",
         moment(began.text(), DATE) if began else None,
         command.text() if command else "",
+        machine.text() if machine else "",
     )
     if node.find("Finished") is None:
         node.refuse("has no Finished; give the whole output of a run that has ended")
@@ -232,7 +236,7 @@ def _recording(header: Header, test: Test) -> Recording:
         started=header.started,
         ranks=_count(settings, "tasks", "clients"),
         command=words_of(header.command),
-        parameters=settings,
+        parameters=settings | ({"Machine": header.machine} if header.machine else {}),
         rates=rates,
         doubts=[*_doubts(test)],
         remarks=remarks,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
+import secrets
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ def write(read: ReadFile, root: Path, label: str = "") -> Written:
         Path() if single else Path(f"{number:02}-{_slug(one.label)}")
         for number, one in enumerate(read.recordings, 1)
     ]
-    unfinished = folder.with_name(f".{folder.name}.{os.getpid()}")
+    unfinished = folder.with_name(f".{folder.name}.{secrets.token_hex(8)}")
     try:
         if not folder.exists():
             unfinished.mkdir(parents=True)

@@ -17,6 +17,7 @@ from weir.analysis.imported import imported_listing
 from weir.analysis.outputs import outputs_listing
 from weir.report import (
     arrays,
+    by_time,
     comparison,
     environment,
     expectation,
@@ -206,6 +207,7 @@ def _main(
             listing.render(polled_listing([source.run for source in sources]), titled=True),
             listing.render(outputs_listing([source.run for source in sources]), titled=True),
             listing.render(imported_listing([source.run for source in sources]), titled=True),
+            by_time.render(sources),
             aria_label="Comparison",
             id="comparison",
         ),

@@ -16,7 +16,8 @@ import numpy as np
 
 from weir.results.errors import ResultError
 from weir.results.events import COLUMN_TYPES, PARQUET_FILE, SQL_TYPES
-from weir.results.folder import find_run_folders, load_run
+from weir.results.folder import load_run
+from weir.results.store import place_at, run_folders_at
 from weir.results.tables import TABLES, VIEWS, Row, rows_of
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def open_index(root: Path, warn: Callable[[str], None]) -> duckdb.DuckDBPyConnec
     rows: dict[str, list[Row]] = {name: [] for name in TABLES}
     event_files: list[tuple[str, str]] = []
     seen: dict[str, Path] = {}
-    for folder in find_run_folders(root):
+    for folder in run_folders_at(root):
         try:
             run = load_run(folder)
         except ResultError as error:
@@ -55,7 +56,7 @@ def open_index(root: Path, warn: Callable[[str], None]) -> duckdb.DuckDBPyConnec
             warn(f"left out: {folder} has the id of {seen[run.id]}, it is a copy")
             continue
         seen[run.id] = folder
-        for table, added in rows_of(run, str(folder.relative_to(root))).items():
+        for table, added in rows_of(run, place_at(root, folder)).items():
             rows[table].extend(added)
         if (folder / PARQUET_FILE).is_file():
             event_files.append((str(folder / PARQUET_FILE), run.id))
