@@ -22,7 +22,7 @@ from weir.results import store as stores
 from weir.results.checksums import changed_files
 from weir.results.errors import ResultError
 from weir.results.folder import RUN_FILE, load_run
-from weir.results.index import Answer, query
+from weir.results.index import ALL_FIGURES, Answer, export, query
 from weir.results.schema import Run
 from weir.results.store import place_at, run_folders_at
 from weir.results.tables import LONG_COLUMNS
@@ -109,6 +109,19 @@ def query_command(
         writer.writerows(answer.rows)
     else:
         _print_table(_without_long_columns(answer, sql))
+
+
+@results_app.command("export")
+def export_command(
+    file: Annotated[Path, typer.Argument(help="File ending in .csv, .json or .parquet.")],
+    sql: Annotated[
+        str, typer.Argument(help="One SELECT (DuckDB) [every figure of every run, with the run].")
+    ] = "",
+    root: Root = None,
+) -> None:
+    """Write figures of all runs, or the answer of a SELECT, as CSV, JSON or Parquet."""
+    rows = export(_root(root), sql or ALL_FIGURES, file, warn)
+    warn(f"{file}: {rows} row{'' if rows == 1 else 's'}")
 
 
 @results_app.command("list")
