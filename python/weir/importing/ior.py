@@ -1,4 +1,4 @@
-"""Reads the output of IOR, versions 2.10 to 4.x: its text, and its JSON (summaryFormat=JSON).
+"""Reads the output of IOR, versions 3.0 to 4.x: its text, and its JSON (summaryFormat=JSON).
 
 IOR's own rate is bytes over the time from the first opening to the last closing: ``total``. Where
 the time of the transfers alone is printed finely enough, their rate is ``span``, as of
