@@ -175,6 +175,7 @@ def test_an_output_that_was_cut_is_refused(name: str, tmp_path: Path) -> None:
         ("mdtest-4.1.txt", "2617.099", "many", ":18: Max is 'many'"),
         ("fio-3.33.json", '"bw_bytes" : 155344592', '"bw_bytes" : NaN', "NaN is not a number"),
         ("fio-3.33.json", '"bw_bytes" : 155344592', '"bw_bytes" : -3', "write.bw_bytes is -3"),
+        ("fio-3.33.json", '"bw_bytes" : 155344592', '"bw_bytes" : ' + "9" * 400, "is too large"),
         ("fio-3.33.json", '"bw_bytes" : 155344592', '"bw_bytes" : "x"', "bw_bytes is not a number"),
         ("fio-3.33.json", '"groupid" : 0', '"group" : 0', "jobs[0] has no groupid"),
         ("elbencho.txt", "2.134s      2.784s", "2.134s      2.7x4s", "which is not a time"),

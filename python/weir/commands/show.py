@@ -127,6 +127,8 @@ def _imported_texts(run: Run, imported: Imported) -> Iterator[str]:
 
 def _payload_text(run: Run) -> str:
     checked = run.verification
+    if run.imported is not None:
+        return f"payload: {checked.how}"
     if not checked.performed:
         return "payload: NOT verified"
     errors = (

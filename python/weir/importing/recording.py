@@ -23,7 +23,7 @@ GIB = 2**30
 LONGEST_TEXT = 1000
 """Longer texts of a file are cut."""
 LONGEST_COMMAND = 10_000
-MOST_PARAMETERS = 1000
+LARGEST = 1e300
 MOST_VALUES = 100_000
 """Values of one figure, which are its repetitions."""
 
@@ -154,8 +154,9 @@ class Node:
         value = self.value
         if isinstance(value, bool) or not isinstance(value, int | float):
             self.refuse("is not a number")
-        if not 0 <= value < 1e300:
-            self.refuse(f"is {value:.6g}, which is not a number of at least 0")
+        if not 0 <= value < LARGEST:
+            shown = f"{value:.6g}" if abs(value) < LARGEST else "too large"
+            self.refuse(f"is {shown}, which is not a number of at least 0")
         return float(value)
 
     def text(self) -> str:
@@ -170,7 +171,7 @@ class Node:
         return {
             plain(name): plain(value) if isinstance(value, str) else value
             for name, value in self.value.items()
-            if isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
+            if isinstance(value, str) or (isinstance(value, int | float) and abs(value) < LARGEST)
         }
 
 

@@ -68,8 +68,9 @@ def write(read: ReadFile, root: Path, label: str = "") -> Written:
 
 
 def _label(given: str, recording: Recording, single: bool) -> str:
+    """Returns the label of a run, which names the program beside runs of others."""
     if not given:
-        return recording.label
+        return " ".join(dict.fromkeys((recording.program, recording.label)))
     return given if single else f"{given}: {recording.label}"
 
 

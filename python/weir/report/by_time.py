@@ -6,11 +6,13 @@ from weir.report.chart import table
 from weir.report.markup import Child, Markup, element, join
 from weir.report.quantities import count, rate
 from weir.report.sources import Source, headline_rate
-from weir.report.wording import badge, moment, overall_word
+from weir.report.wording import badge, overall_word
 from weir.results.expectations import Direction
 from weir.results.schema import Run
 
 HEAD = ["Run", "Started", "Measured by", "Machine", "Verdict", "Processes", "Write", "Read"]
+DASH, SPACE = "\u2011", "\u00a0"
+"""Characters at which a line is not broken."""
 DIRECTIONS: tuple[Direction, ...] = ("write", "read")
 
 
@@ -34,13 +36,19 @@ def _row(source: Source) -> list[Child]:
     rates = [headline_rate(run, direction) for direction in DIRECTIONS]
     return [
         name if target is None else element("a", name, href=target),
-        moment(run.started_utc),
+        _short_moment(run.started_utc),
         f"Weir, {run.workload}" if run.imported is None else f"{run.workload}, imported",
         element("bdi", machine_of(run)),
         badge(overall_word(run)),
         count(run.plan.ranks) if run.plan.ranks else None,
         *(None if one is None else rate(one.median) for one in rates),
     ]
+
+
+def _short_moment(utc: str) -> Markup:
+    """Returns the date and the minute, which a narrow column does not break."""
+    day, _, time = utc[:16].partition("T")
+    return element("time", f"{day.replace('-', DASH)}{SPACE}{time}", datetime=utc, title=utc)
 
 
 def machine_of(run: Run) -> str:

@@ -123,6 +123,7 @@ def _has_transfers(source: Source) -> bool:
 def _sections(source: Source, with_machine: bool) -> list[Section]:
     """Returns anchor, title and content of each part of a run, without parts that have no data."""
     run = source.run
+    own = run.imported is None
     parts: list[tuple[str, str, Markup | None]] = [
         ("spectrum", "What was computed", spectrum.render(source)),
         (
@@ -148,7 +149,7 @@ def _sections(source: Source, with_machine: bool) -> list[Section]:
         ("latency", "Latency", latency.render(source)),
         ("ranks", "Ranks", ranks.render(source) if _has_transfers(source) else None),
         ("nodes", "Nodes", nodes.render(run)),
-        ("expectation", "Expectation", expectation.render(source)),
+        ("expectation", "Expectation", expectation.render(source) if own else None),
         ("trust", "Can this be relied on?", trust.render(source)),
         ("environment", "Environment", environment.render(source, machine=with_machine)),
     ]
