@@ -146,6 +146,7 @@ PYTHON_MAY_IMPORT = {
     "python/weir/results": {"weir.results", "weir.errors"},
     "python/weir/analysis": {"weir.analysis", "weir.results"},
     "python/weir/report": {"weir.report", "weir.analysis", "weir.results"},
+    "python/weir/importing": {"weir.importing", "weir.results"},
     "python/weir/model": {"weir.model", "weir.analysis", "weir.results"},
 }
 """The parts of weir that a part may import; parts that are not listed may import any."""

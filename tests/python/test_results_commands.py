@@ -6,6 +6,7 @@ import io
 from collections.abc import Callable
 from pathlib import Path
 
+import duckdb
 import pytest
 from rich.console import Console
 
@@ -16,6 +17,7 @@ from weir.cli import application
 from weir.commands import results as commands
 from weir.commands import terminal
 from weir.model.verdict import verdict
+from weir.results.errors import ResultError
 from weir.results.finalize import finalize
 from weir.results.folder import load_run, write_run
 from weir.results.schema import Run
@@ -61,6 +63,38 @@ def test_a_run_or_a_statement_needs_no_command(root: Path, said: Said) -> None:
     assert said("results", folder, *below) == said("results", "show", folder, *below)
     statement = "select label from runs order by label"
     assert said("results", statement, *below) == said("results", "query", statement, *below)
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "parquet"])
+def test_export_writes_every_figure_or_a_selection(
+    ending: str, root: Path, tmp_path: Path, said: Said
+) -> None:
+    file = tmp_path / f"it's all.{ending}"
+    said("results", "export", str(file), "--root", str(root))
+    quoted = str(file).replace("'", "''")
+    with duckdb.connect() as connection:
+        runs = f"SELECT DISTINCT label FROM '{quoted}' ORDER BY ALL"
+        found = connection.execute(runs).fetchall()
+        assert found == [("new/mpi",), ("new/posix",), ("old/posix",)]
+        said("results", "export", str(file), "SELECT label FROM runs", "--root", str(root))
+        assert connection.execute(f"SELECT count(*) FROM '{quoted}'").fetchone() == (3,)
+    assert not [*tmp_path.glob(".*")]
+
+
+def test_export_refuses_in_one_line_and_keeps_the_file(
+    root: Path, tmp_path: Path, said: Said
+) -> None:
+    file = tmp_path / "out.csv"
+    file.write_text("old")
+    for name, sql, told in (
+        ("out.xml", "", "must end in one of .csv, .json, .parquet"),
+        ("out.csv", "SELECT nothing FROM runs", "the query failed"),
+        ("none/out.csv", "", "cannot be written"),
+    ):
+        with pytest.raises(ResultError, match=told) as error:
+            said("results", "export", str(tmp_path / name), sql, "--root", str(root))
+        assert "\n" not in str(error.value)
+    assert file.read_text() == "old"
 
 
 def test_list_shows_the_newest_of_many(

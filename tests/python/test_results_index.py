@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from synthetic import make_events, make_run, write_run_folder
+from synthetic_import import imported
 from test_open import opened
 from test_report_metadata import metadata_run
 from weir.analysis.compare import FigureComparison, compare, pair_by_label
@@ -71,7 +72,7 @@ def test_rates_carry_expectation_and_verdict(root: Path) -> None:
 
 @pytest.fixture(scope="module")
 def of_all_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One run that moves bytes behind computation, one of operations on names, one of steps."""
+    """A run that moves bytes behind computation, of operations on names, of steps, of IOR."""
     root = tmp_path_factory.mktemp("kinds")
     fields: dict[str, Any] = {"label": "MPI SHARED ASYNC", "has_sibling": True, "finalized": True}
     write_run_folder(root / "bytes", make_run(**fields), make_events())
@@ -86,6 +87,7 @@ def of_all_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     opening = opened("POSIX", 1e-3, 2e-3, 3e-3).model_copy(update={"id": "steps"})
     write_run_folder(root / "steps", opening, make_events())
     finalize(root / "names", verdict)
+    imported(Path(__file__).resolve().parents[1] / "imports" / "ior-4.1.txt", root)
     return root
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from weir.results.errors import ResultError
@@ -19,6 +19,13 @@ class FigureComparison:
     """That of the first run."""
     first: Series
     second: Series
+    second_metric: str
+
+    @property
+    def formed(self) -> str:
+        """Says how the figures are formed, and whether both are formed alike."""
+        metrics = dict.fromkeys((self.figure.metric, self.second_metric))
+        return " against ".join(metric.replace("_", " ") for metric in metrics)
 
     @property
     def ratio(self) -> float | None:
@@ -51,18 +58,42 @@ class Comparison:
 
 
 def compare(first: Run, second: Run) -> Comparison:
-    """Compare two runs by the metrics that are a headline in either of them."""
+    """Compare two runs by the metrics that are a headline in either of them.
+
+    If another program measured one of them, and no figure is formed alike in both, headlines of the
+    same unit are compared.
+    """
     before, after = _figures(first), _figures(second)
     metrics = sorted({one.metric for one in (*before.values(), *after.values()) if one.headline})
     figures = [
-        FigureComparison(one, one.series, after[place].series)
+        FigureComparison(one, one.series, after[place].series, place.metric)
         for metric in metrics
         for place, one in before.items()
         if one.metric == metric and place in after
     ]
+    if not figures and _is_imported(first, second):
+        figures = _by_unit(before, after)
     if not figures:
         raise ResultError(f"{first.id} and {second.id} have no common figure to compare")
     return Comparison(first, second, figures, _differences(first, second))
+
+
+def _is_imported(*runs: Run) -> bool:
+    return any(run.imported is not None for run in runs)
+
+
+def _by_unit(
+    before: Mapping[Place, Figure], after: Mapping[Place, Figure]
+) -> list[FigureComparison]:
+    """Returns pairs of headlines of the same unit that are formed differently."""
+    of_second = {
+        (one.function, one.direction, one.unit): one for one in after.values() if one.headline
+    }
+    return [
+        FigureComparison(one, one.series, other.series, other.metric)
+        for one in before.values()
+        if one.headline and (other := of_second.get((one.function, one.direction, one.unit)))
+    ]
 
 
 def _figures(run: Run) -> dict[Place, Figure]:
@@ -86,6 +117,10 @@ def pair_by_label(
 
 def _differences(first: Run, second: Run) -> list[ParameterDifference]:
     left, right = _settings(first), _settings(second)
+    if first.workload != second.workload and _is_imported(first, second):
+        # Different programs name their settings differently.
+        common = left.keys() & right.keys()
+        left, right = ({n: of[n] for n in common} for of in (left, right))
     return [
         ParameterDifference(name, left.get(name, "not set"), right.get(name, "not set"))
         for name in sorted(left.keys() | right.keys())

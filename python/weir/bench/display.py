@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from weir.analysis.flagfile import polled_listing
+from weir.analysis.imported import imported_listing
 from weir.analysis.listing import names_by_text
 from weir.analysis.opening import opening_listing
 from weir.analysis.outputs import outputs_listing
@@ -36,6 +37,7 @@ METRIC_NAMES = {
     "slowest_rank": "by the slowest rank",
     "sum_of_ranks": "sum over ranks",
     "foreground": "EAAR, over foreground time",
+    "total": "with opening and closing",
 }
 
 
@@ -172,7 +174,7 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
     table = plain_table(*head, "=verdict")
     remarks: list[tuple[str, str]] = []
     for run in runs:
-        figures = [] if run.opening or run.flag else headlines_of(run)
+        figures = [] if _has_own_table(run) else headlines_of(run)
         for place, cells in enumerate(_verdict_rows(run, figures)):
             shown = cells if has_bytes else [*cells[:4], cells[5]]
             # What has a verdict of its own is read by itself.
@@ -191,16 +193,21 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
     show_listing(console, opening_listing([run for run in runs if run.status == "complete"]))
     show_listing(console, polled_listing(runs))
     show_listing(console, outputs_listing(runs))
+    show_listing(console, imported_listing(runs))
     for remark, labels in names_by_text(remarks).items():
         whose = labels[0] if len(labels) == 1 else f"{len(labels)} runs"
         console.print(f"{whose}, {remark}", markup=False, highlight=False)
+
+
+def _has_own_table(run: Run) -> bool:
+    return bool(run.opening or run.flag or run.imported)
 
 
 def _verdict_rows(run: Run, figures: Sequence[Figure]) -> Iterator[list[str]]:
     """Yields what was measured, expected, their ratio, what served it, and the verdict."""
     if run.status != "complete":
         yield ["", "", "", "", "", f"[red]{run.status}[/]"]
-    elif not figures and not run.opening and not run.flag:
+    elif not figures and not _has_own_table(run):
         yield ["", "", "", "", "", "complete, no rate was measured"]
     for figure in figures:
         measured, judged = figure.series, figure.verdict

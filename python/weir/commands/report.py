@@ -16,6 +16,7 @@ from weir.model.verdict import verdict
 from weir.results.campaign import campaign_of, finished_runs, run_output
 from weir.results.finalize import finalize, mark_unfinished_as_failed
 from weir.results.folder import REPORT_FILE, RUN_FILE, find_run_folders
+from weir.results.store import is_store
 
 PAGES_OF_A_PROCESS = 12
 """Another process is started only for this many pages; fewer are written before it is ready."""
@@ -37,8 +38,15 @@ def report_command(
     """Finalize the runs of PATH (events, verdict, check) and write report.html.
 
     Runs that weir bench made are finalized already. This is for folders of jobs that were started
-    with another launcher: srun -n 4096 weir-bench madbench ... --output PATH.
+    with another launcher: srun -n 4096 weir-bench madbench ... --output PATH. If PATH is a store
+    (weir results add), only the page over all of its runs is written.
     """
+    if is_store(path):
+        # The runs stay as they are; only the page over all of them is made.
+        from weir.report import write_report  # noqa: PLC0415
+
+        output_console().print(f"Report: {write_report(path)}", soft_wrap=True, highlight=False)
+        return
     if job_is_over:
         mark_unfinished_as_failed(path, "the job ended without finishing the run")
     finalize_all(path)

@@ -18,14 +18,17 @@ from typer.core import TyperGroup
 from weir.analysis.compare import compare, pair_by_label
 from weir.commands.show import show_comparison, show_list, show_run
 from weir.commands.terminal import natural_width, output_console, warn
+from weir.results import store as stores
 from weir.results.checksums import changed_files
 from weir.results.errors import ResultError
-from weir.results.folder import RUN_FILE, find_run_folders, load_run
-from weir.results.index import Answer, query
+from weir.results.folder import RUN_FILE, load_run
+from weir.results.index import ALL_FIGURES, Answer, export, query
 from weir.results.schema import Run
+from weir.results.store import place_at, run_folders_at
 from weir.results.tables import LONG_COLUMNS
 
 DEFAULT_ROOT = Path("weir-results")
+DEFAULT_STORE = DEFAULT_ROOT / ".store"
 MOST_LISTED = 20
 LAST = "last"
 """Stands for a run's id: the job that was started last."""
@@ -54,6 +57,12 @@ Root = Annotated[
         help="Folder with run folders at any depth [weir-results if it exists, else .]",
         show_default=False,
     ),
+]
+
+
+Store = Annotated[
+    Path,
+    typer.Option("--store", envvar="WEIR_STORE", help="Folder of the store."),
 ]
 
 
@@ -102,6 +111,19 @@ def query_command(
         _print_table(_without_long_columns(answer, sql))
 
 
+@results_app.command("export")
+def export_command(
+    file: Annotated[Path, typer.Argument(help="File ending in .csv, .json or .parquet.")],
+    sql: Annotated[
+        str, typer.Argument(help="One SELECT (DuckDB) [every figure of every run, with the run].")
+    ] = "",
+    root: Root = None,
+) -> None:
+    """Write figures of all runs, or the answer of a SELECT, as CSV, JSON or Parquet."""
+    rows = export(_root(root), sql or ALL_FIGURES, file, warn)
+    warn(f"{file}: {rows} row{'' if rows == 1 else 's'}")
+
+
 @results_app.command("list")
 def list_command(
     root: Root = None,
@@ -113,7 +135,7 @@ def list_command(
     below = _root(root)
     runs = list(_runs_below(below))
     shown = runs if everything else runs[-MOST_LISTED:]
-    show_list(output_console(), [(str(folder.relative_to(below)), run) for folder, run in shown])
+    show_list(output_console(), [(place_at(below, folder), run) for folder, run in shown])
     more = f", the newest {len(shown)} shown (--all)" if len(shown) < len(runs) else ""
     warn(f"{len(runs)} run{'' if len(runs) == 1 else 's'} below {below}{more}")
 
@@ -126,6 +148,89 @@ def show_command(
     """Show one run: verdict, rates by function, slowest ranks, checks, environment."""
     for folder, one in find_runs(run, root):
         show_run(output_console(), one, [*changed_files(folder).values()])
+
+
+@results_app.command("import")
+def import_command(
+    files: Annotated[
+        list[Path], typer.Argument(help="Outputs of IOR, mdtest, fio, elbencho or io500.")
+    ],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for the run folders [imported in weir-results]", show_default=False
+        ),
+    ] = None,
+    label: Annotated[str, typer.Option(help="Label of the runs instead of their own.")] = "",
+) -> None:
+    """Make run folders of the outputs of other benchmarks, to compare with Weir's own runs.
+
+    The program is recognized by the content: IOR (text, or summaryFormat=JSON), mdtest, fio
+    (--output-format=json), elbencho (its table, or --csvfile), io500 (result_summary.txt,
+    result.txt). A file may be the log of a job with several outputs. The same content is imported
+    once.
+    """
+    from weir.importing.recognition import read  # noqa: PLC0415 (other commands need none of it)
+    from weir.importing.run_folders import write  # noqa: PLC0415
+
+    below = output if output is not None else DEFAULT_ROOT / "imported"
+    recordings = [read(file) for file in files]
+    for one in recordings:
+        written = write(one, below, label)
+        for folder in written.folders:
+            run = load_run(folder)
+            state = "" if written.is_new else ", imported before"
+            typer.echo(f"{folder}: {run.workload}, {run.label}{state}")
+            for text in run.warnings if written.is_new else []:
+                warn(f"{folder}: {text}")
+
+
+@results_app.command("add")
+def add_command(
+    folders: Annotated[
+        list[Path], typer.Argument(help="Run folders, or folders with run folders at any depth.")
+    ],
+    store: Store = DEFAULT_STORE,
+    copy: Annotated[
+        bool, typer.Option("--copy", help="Also copy the run folders into the store.")
+    ] = False,
+) -> None:
+    """Record runs in a store, with the SHA-256 of their files; the folders stay as they are.
+
+    list, query, show and compare take the store as --root, and weir report makes a page over all
+    of its runs. weir results check says what was changed since. Several processes may add runs at
+    the same time.
+    """
+    for given in folders:
+        found = run_folders_at(given)
+        if not found:
+            raise ResultError(f"{given} has no run.json: give a run folder, or one above it")
+        for folder in found:
+            added = stores.add(store, folder, copy=copy)
+            state = "added" if added.is_new else "added before, unchanged"
+            typer.echo(f"{folder}: {added.entry.run_id}, {state}")
+            for text in added.entry.changed_before if added.is_new else []:
+                warn(f"{folder}: {text}")
+
+
+@results_app.command("check")
+def check_command(store: Store = DEFAULT_STORE) -> None:
+    """Name each file of the store's runs that was changed since it was added.
+
+    The exit status is 1 if there is one. The last line is one hash of all runs in the store: keep
+    it elsewhere, and it shows whether the store itself was changed.
+    """
+    if not stores.is_store(store):
+        raise ResultError(f"{store} is not a store: weir results add makes one")
+    runs = changed = 0
+    for entry in stores.entries_of(store):
+        lines = [*stores.changes_since(store, entry)]
+        runs, changed = runs + 1, changed + bool(lines)
+        for line in lines:
+            typer.echo(line)
+    typer.echo(f"{runs} runs, {changed} changed; all hashes: {stores.digest_of(store)}")
+    if changed:
+        raise typer.Exit(1)
 
 
 @results_app.command("compare")
@@ -164,14 +269,14 @@ def find_runs(text: str, root: Path | None) -> list[tuple[Path, Run]]:
     if path.is_file() and path.name == RUN_FILE:
         return [(path.parent, load_run(path))]
     if path.is_dir():
-        folders = find_run_folders(path)
+        folders = run_folders_at(path)
         if not folders:
             raise ResultError(f"{path} has no run.json")
         return [(folder, load_run(folder)) for folder in folders]
     below = _root(root)
     if text == LAST:
         return _newest_job(below)
-    runs = [(folder, load_run(folder)) for folder in find_run_folders(below)]
+    runs = [(folder, load_run(folder)) for folder in run_folders_at(below)]
     found = [one for one in runs if one[1].id == text] or [
         one for one in runs if one[1].id.startswith(text)
     ]
@@ -186,7 +291,7 @@ def find_runs(text: str, root: Path | None) -> list[tuple[Path, Run]]:
 def _runs_below(root: Path) -> Iterator[tuple[Path, Run]]:
     """Yields readable run folders, the newest last, and reports the others."""
     readable = []
-    for folder in find_run_folders(root):
+    for folder in run_folders_at(root):
         try:
             readable.append((folder, load_run(folder)))
         except ResultError as error:

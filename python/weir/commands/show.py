@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 from rich.markup import escape
@@ -13,6 +13,7 @@ from weir.analysis.compare import Comparison
 from weir.bench.display import show_verdicts
 from weir.bench.tables import plain_table
 from weir.report.quantities import plural
+from weir.results.imported_records import Imported
 from weir.results.quantities import (
     percent_text,
     phase_name,
@@ -37,12 +38,9 @@ def show_run(console: Console, run: Run, changed: Sequence[str]) -> None:
     console.print(
         f"[bold]{escape(run.label)}[/bold]  {run.workload}  {run.status}", highlight=False
     )
-    warmups = sum(repetition.warmup for repetition in run.repetitions)
-    measured = len(run.repetitions) - warmups
-    line(
-        f"id {run.id}, started {run.started_utc}, {plural(measured, 'measured repetition')}, "
-        f"{plural(warmups, 'warm-up')}"
-    )
+    line(f"id {run.id}, started {run.started_utc}, {_repetitions_text(run)}")
+    if run.imported is not None:
+        line(run.imported.note)
     show_verdicts(console, [run])
     for text in [*changed, *contradictions(run)]:
         if text not in run.warnings:
@@ -55,12 +53,8 @@ def show_run(console: Console, run: Run, changed: Sequence[str]) -> None:
             f"synchronous {rate_text(effective.synchronous_bytes_per_second)}, "
             f"times {effective.bins} bins {rate_text(effective.nbin_multiple_bytes_per_second)}"
         )
-    plan = run.plan
-    hosts = f"{len(run.nodes)} host{'' if len(run.nodes) == 1 else 's'}"
-    line(
-        f"\nplan: {plan.ranks} ranks on {hosts}, {plan.files} files, "
-        f"{size_text(plan.disk_bytes_total)} on disk, {size_text(plan.memory_bytes_total)} memory"
-    )
+    for text in [_plan_text(run)] if run.imported is None else _imported_texts(run, run.imported):
+        line(text)
     given = [
         f"{name} = {parameter.value} ({parameter.origin})"
         for name, parameter in run.parameters.items()
@@ -93,13 +87,48 @@ def show_list(console: Console, runs: Sequence[tuple[str, Run]]) -> None:
             escape(folder),
             str(run.plan.ranks),
             *("" if rate is None else rate_text(rate.median) for rate in rates),
-            run.verdict.overall if run.status == "complete" and run.verdict else run.status,
+            _outcome(run),
         )
     console.print(table, highlight=False)
 
 
+def _outcome(run: Run) -> str:
+    if run.status != "complete":
+        return run.status
+    if run.imported is not None:
+        return "imported"
+    return run.verdict.overall if run.verdict else run.status
+
+
+def _repetitions_text(run: Run) -> str:
+    if run.imported is not None:
+        return plural(run.imported.repetitions, "repetition")
+    warmups = sum(repetition.warmup for repetition in run.repetitions)
+    measured = len(run.repetitions) - warmups
+    return f"{plural(measured, 'measured repetition')}, {plural(warmups, 'warm-up')}"
+
+
+def _plan_text(run: Run) -> str:
+    plan = run.plan
+    hosts = f"{len(run.nodes)} host{'' if len(run.nodes) == 1 else 's'}"
+    return (
+        f"\nplan: {plan.ranks} ranks on {hosts}, {plan.files} files, "
+        f"{size_text(plan.disk_bytes_total)} on disk, {size_text(plan.memory_bytes_total)} memory"
+    )
+
+
+def _imported_texts(run: Run, imported: Imported) -> Iterator[str]:
+    """Yields what the other program states besides figures, and how these are to be read."""
+    yield f"{run.plan.ranks or 'unknown number of'} processes"
+    for name, value in imported.stated.items():
+        yield f"{imported.program} states: {name} {value}"
+    yield from imported.remarks
+
+
 def _payload_text(run: Run) -> str:
     checked = run.verification
+    if run.imported is not None:
+        return f"payload: {checked.how}"
     if not checked.performed:
         return "payload: NOT verified"
     errors = (
@@ -156,7 +185,7 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
         table.add_row(
             figure.function,
             figure.direction or "",
-            figure.metric.replace("_", " "),
+            one.formed,
             value_text(one.first.median, figure.unit),
             value_text(one.second.median, figure.unit),
             ratio,

@@ -22,7 +22,7 @@ def render(source: Source, *, machine: bool = True) -> Markup:
             "div",
             _parameters(run),
             _machine(run.environment) if machine else None,
-            _planned(run),
+            _planned(run) if run.imported is None else None,
             class_="columns",
         ),
         typed(run),

@@ -23,6 +23,7 @@ from weir.report.wording import (
     verdict_word,
 )
 from weir.results.expectations import ActionVerdict, Direction, ExpectedRate, RateVerdict
+from weir.results.imported_records import Imported
 from weir.results.quantities import MIX_PART
 from weir.results.schema import Failure, Run
 
@@ -47,6 +48,9 @@ def lead(source: Source) -> Markup:
     """Returns one sentence per direction, and what a reader must know to interpret it."""
     run = source.run
     sentences = []
+    if run.imported is not None:
+        sentences.append(element("p", run.imported.note, class_="remark"))
+        sentences += [element("p", text, class_="remark") for text in run.imported.remarks]
     for direction in directions(run):
         caveat = cache_sentence(run, direction)
         sentences.append(
@@ -168,6 +172,8 @@ def shared_facts(sources: list[Source]) -> Markup:
 def facts(source: Source) -> Markup:
     """Returns a line under the title: workload, size, repetitions, time."""
     run = source.run
+    if run.imported is not None:
+        return _imported_facts(run, run.imported)
     warmups = len(run.repetitions) - len(measured(run))
     moved = sum(phase.bytes_total for phase in run.plan.phases)
     operations = sum(
@@ -189,6 +195,16 @@ def facts(source: Source) -> Markup:
             plural(len(measured(run)), "measured repetition"),
             f", {grouped(warmups)} warm-up{'' if warmups == 1 else 's'}",
         ),
+        element("span", moment(run.started_utc)),
+    ]
+    return element("p", *parts, class_="facts")
+
+
+def _imported_facts(run: Run, imported: Imported) -> Markup:
+    parts = [
+        element("span", "measured by ", imported.program, f" {imported.version}"),
+        element("span", plural(run.plan.ranks, "process", "processes")) if run.plan.ranks else None,
+        element("span", plural(imported.repetitions, "repetition")),
         element("span", moment(run.started_utc)),
     ]
     return element("p", *parts, class_="facts")

@@ -13,9 +13,11 @@ import hashlib
 from importlib.resources import files
 
 from weir.analysis.flagfile import polled_listing
+from weir.analysis.imported import imported_listing
 from weir.analysis.outputs import outputs_listing
 from weir.report import (
     arrays,
+    by_time,
     comparison,
     environment,
     expectation,
@@ -121,6 +123,7 @@ def _has_transfers(source: Source) -> bool:
 def _sections(source: Source, with_machine: bool) -> list[Section]:
     """Returns anchor, title and content of each part of a run, without parts that have no data."""
     run = source.run
+    own = run.imported is None
     parts: list[tuple[str, str, Markup | None]] = [
         ("spectrum", "What was computed", spectrum.render(source)),
         (
@@ -129,6 +132,11 @@ def _sections(source: Source, with_machine: bool) -> list[Section]:
             join(trace.render_traces(source)) if _has_transfers(source) else None,
         ),
         ("rates", "Rates and their spread", rates.render(source)),
+        (
+            "imported",
+            "What the other program states",
+            listing.render(imported_listing([run]), skipped=1),
+        ),
         ("metadata", "Metadata operations", metadata.render(source)),
         ("opening", "Creating and opening", opening.render(source)),
         ("array", "What the array cost", arrays.render(source)),
@@ -141,7 +149,7 @@ def _sections(source: Source, with_machine: bool) -> list[Section]:
         ("latency", "Latency", latency.render(source)),
         ("ranks", "Ranks", ranks.render(source) if _has_transfers(source) else None),
         ("nodes", "Nodes", nodes.render(run)),
-        ("expectation", "Expectation", expectation.render(source)),
+        ("expectation", "Expectation", expectation.render(source) if own else None),
         ("trust", "Can this be relied on?", trust.render(source)),
         ("environment", "Environment", environment.render(source, machine=with_machine)),
     ]
@@ -199,6 +207,8 @@ def _main(
             opening.compare(sources),
             listing.render(polled_listing([source.run for source in sources]), titled=True),
             listing.render(outputs_listing([source.run for source in sources]), titled=True),
+            listing.render(imported_listing([source.run for source in sources]), titled=True),
+            by_time.render(sources),
             aria_label="Comparison",
             id="comparison",
         ),

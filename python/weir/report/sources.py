@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +12,9 @@ from urllib.parse import quote
 from weir.report.event_store import EventStore
 from weir.results.errors import ResultError
 from weir.results.expectations import Direction
-from weir.results.folder import REPORT_FILE, RUN_FILE, find_run_folders, load_run
+from weir.results.folder import REPORT_FILE, RUN_FILE, load_run
 from weir.results.schema import Rate, Repetition, Run
+from weir.results.store import place_at, run_folders_at
 
 IO_MODES = ("SYNC", "ASYNC", "NONE")
 NOT_OF_THE_IO = ("expectation", "output", "plan", "progress")
@@ -45,7 +47,7 @@ def read_sources(path: Path) -> list[Source]:
 
     If there are more than ``MOST_WITHIN_A_PAGE``, events are left out.
     """
-    folders = find_run_folders(path)
+    folders = run_folders_at(path)
     if not folders:
         raise ResultError(
             f"{path}: no {RUN_FILE} here nor in the folders in it; "
@@ -63,7 +65,7 @@ def read_sources(path: Path) -> list[Source]:
             EventStore.open(folder) if within else None,
             _anchor(run, taken),
             _synchronous_of(run, list(siblings.values())),
-            folder.relative_to(path).as_posix(),
+            place_at(path, folder),
             within,
             None if within else _page_of(folder, path),
         )
@@ -73,7 +75,7 @@ def read_sources(path: Path) -> list[Source]:
 
 def _page_of(folder: Path, path: Path) -> str | None:
     page = folder / REPORT_FILE
-    return quote(page.relative_to(path).as_posix()) if page.is_file() else None
+    return quote(Path(os.path.relpath(page, path)).as_posix()) if page.is_file() else None
 
 
 def _neighbours_of(path: Path) -> dict[Path, Run]:

@@ -16,10 +16,10 @@ from weir.report.quantities import (
     size_text,
 )
 from weir.report.sources import Source, measured
-from weir.report.wording import CACHE_TEXT, DIRECTION_NOUN, measured_directions
+from weir.report.wording import CACHE_TEXT, DIRECTION_NOUN, measured_directions, sentence_case
 from weir.results.figures import headlines_of
 from weir.results.quantities import phase_name
-from weir.results.schema import CacheState, Clocks, PayloadError, Quiet, Run, Verification
+from weir.results.schema import CacheState, Clocks, PayloadError, Quiet, Run
 from weir.results.served_by import served_by
 
 GOOD, DOUBT, BAD = "good", "doubt", "bad"
@@ -30,7 +30,10 @@ ERROR_ROWS = 32
 
 def render(source: Source) -> Markup:
     run = source.run
-    lines = [_payload(run.verification), *_storage(run), _clock(run.clocks), *_settled(run)]
+    lines = []
+    if run.imported is not None:
+        lines.append(_line(DOUBT, "Not measured by Weir.", run.imported.note))
+    lines += [_payload(run), *_storage(run), _clock(run.clocks), *_settled(run)]
     if run.environment is not None:
         lines.append(_quiet(run.environment.quiet))
     return join(
@@ -47,7 +50,10 @@ def _line(state: str, name: str, *said: Child) -> Markup:
     )
 
 
-def _payload(verification: Verification) -> Markup:
+def _payload(run: Run) -> Markup:
+    verification = run.verification
+    if run.imported is not None:
+        return _line(DOUBT, "Payload: not known.", f"{sentence_case(verification.how)}.")
     if not verification.performed:
         return _line(DOUBT, "Payload not verified.", "What was read back was not checked.")
     if verification.items_verified and not verification.errors:
@@ -70,7 +76,8 @@ def _storage(run: Run) -> list[Markup]:
         if verdict is not None:
             state = GOOD if verdict == "storage" else DOUBT
             noun = DIRECTION_NOUN[direction]
-            lines.append(_line(state, f"{noun}: {CACHE_TEXT[verdict]}.", "Evidence below."))
+            said = "Evidence below." if run.imported is None else "The output does not state it."
+            lines.append(_line(state, f"{noun}: {CACHE_TEXT[verdict]}.", said))
     return lines
 
 

@@ -27,12 +27,17 @@ METRIC_TEXT: dict[str, str] = {
     "sum_of_ranks": "sum of each rank\u2019s own rate",
     "foreground": "bytes over the time the slowest rank was blocked in I/O, the effective "
     "aggregate asynchronous rate (EAAR)",
+    "total": "bytes over the time from the first rank\u2019s opening to the last rank\u2019s "
+    "closing",
+    "barrier": "operations over the longest time of a rank from one barrier to the next",
 }
 METRIC_NAME: dict[str, str] = {
     "span": "aggregate rate, first start to last end",
     "slowest_rank": "aggregate rate by slowest rank",
     "sum_of_ranks": "sum of the ranks\u2019 own rates",
     "foreground": "effective rate (EAAR)",
+    "total": "aggregate rate with opening and closing",
+    "barrier": "aggregate rate from barrier to barrier",
 }
 TIME_TEXT = "time from the first rank\u2019s start to the last rank\u2019s end"
 MOST_NAMED = 24

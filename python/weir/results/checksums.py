@@ -27,7 +27,7 @@ def write_sums(folder: Path, changed: Mapping[str, str]) -> None:
     """
     known = _known_sums(folder)
     sums = {
-        name: known.get(name) if name in changed else _sum(folder / name)
+        name: known.get(name) if name in changed else sum_of(folder / name)
         for name in MEASURED
         if name in changed or (folder / name).is_file()
     }
@@ -46,7 +46,7 @@ def changed_files(folder: Path) -> dict[str, str]:
         if not (folder / name).is_file():
             if name in known:
                 changed[name] = f"{name} is missing, and {SUMS_FILE} has it"
-        elif known.get(name) != _sum(folder / name):
+        elif known.get(name) != sum_of(folder / name):
             changed[name] = f"{name} was changed: its SHA-256 is not the one in {SUMS_FILE}"
     return changed
 
@@ -61,7 +61,8 @@ def _known_sums(folder: Path) -> dict[str, str]:
     return {name: digest for digest, _, name in (line.partition("  ") for line in text.split("\n"))}
 
 
-def _sum(file: Path) -> str:
+def sum_of(file: Path) -> str:
+    """Returns the SHA-256 of a file; raises ``ResultError`` if it cannot be read."""
     try:
         with file.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()

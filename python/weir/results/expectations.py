@@ -11,13 +11,14 @@ from weir.results.record import NonNegative, Record, VerdictWord
 from weir.results.series import Expected, Judged, Key, Limit, Unit, stored_in
 
 Direction = Literal["read", "write"]
-Metric = Literal["span", "slowest_rank", "sum_of_ranks", "foreground"]
+Metric = Literal["span", "slowest_rank", "sum_of_ranks", "foreground", "total"]
 """How a rate over many ranks is formed.
 
 ``span``: bytes over the time from the first rank's start to the last rank's end, operation by
 operation. ``slowest_rank``: bytes over the largest I/O time of any rank. ``sum_of_ranks``: the sum
 of the ranks' own rates. ``foreground``: bytes over the slowest rank's time blocked in I/O, the EAAR
-of Borrill et al., section 5.
+of Borrill et al., section 5. ``total``: bytes over the time from the first rank's opening to the
+last rank's closing, as of IOR.
 """
 
 

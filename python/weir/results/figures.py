@@ -78,16 +78,40 @@ def figures_of(run: Run) -> list[Figure]:
                 verdict=judged.get(key),
             )
         )
+    found += _totals_of(run)
     for action in run.metadata:
         for one in action.rates:
             made = expected.get((action.action, None)) if one.headline else None
             word = judged.get((action.action, None)) if one.headline else None
             place = (action.action, None, one.metric, one.headline)
             found.append(Figure(*place, one, action.latencies, made, word))
+    if run.imported is not None:
+        found += [
+            Figure(one.action, one.direction, one.metric, True, one, one.latencies)
+            for one in run.imported.operations
+        ]
     times = [(step.step, step.times) for step in run.opening]
     if run.flag is not None and run.flag.notice is not None:
         times.append((NOTICE, run.flag.notice))
     return found + [Figure(name, None, "span", True, series) for name, series in times]
+
+
+def _totals_of(run: Run) -> list[Figure]:
+    """Returns the rates with opening and closing, where these were timed and no rate has them."""
+    known = {(rate.direction, rate.metric) for rate in run.rates}
+    measured = [one for one in run.repetitions if not one.warmup]
+    found = []
+    for direction in get_args(Direction):
+        phases = [[p for p in one.phases if p.direction == direction] for one in measured]
+        moved = [sum(phase.bytes for phase in of_one) for of_one in phases]
+        seconds = [sum(phase.total_seconds or 0.0 for phase in of_one) for of_one in phases]
+        timed = all(phase.total_seconds for of_one in phases for phase in of_one)
+        if (direction, "total") in known or not (timed and seconds and all(seconds)):
+            continue
+        values = [a / b for a, b in zip(moved, seconds, strict=True)]
+        rate = Rate.of(values, direction=direction, metric="total", headline=False)
+        found.append(Figure(ALL, direction, "total", False, rate))
+    return found
 
 
 def headlines_of(run: Run) -> list[Figure]:

@@ -74,7 +74,9 @@ def _finalize_folder(folder: Path, run: Run, siblings: Sequence[Run], judge: Jud
     for text in [*changed.values(), *contradictions(run)]:
         run = _with_warning(run, text)
     has_events = (folder / COLUMNS_FOLDER).is_dir() or (folder / PARQUET_FILE).is_file()
-    if run.status == "complete" or has_events:
+    if run.imported is not None:
+        pass  # Another program measured it, without events.
+    elif run.status == "complete" or has_events:
         try:
             finalize_events(folder)
         except ResultError as error:

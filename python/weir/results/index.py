@@ -7,6 +7,7 @@ milliseconds; only queries that use events read their Parquet files.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,8 @@ import numpy as np
 
 from weir.results.errors import ResultError
 from weir.results.events import COLUMN_TYPES, PARQUET_FILE, SQL_TYPES
-from weir.results.folder import find_run_folders, load_run
+from weir.results.folder import load_run
+from weir.results.store import place_at, run_folders_at
 from weir.results.tables import TABLES, VIEWS, Row, rows_of
 
 if TYPE_CHECKING:
@@ -24,6 +26,13 @@ if TYPE_CHECKING:
 
 MEMORY_LIMIT = "1GB"
 ROWS_PER_INSERT = 100_000
+EXPORTS = {
+    ".csv": "FORMAT csv, HEADER true",
+    ".json": "FORMAT json, ARRAY true",
+    ".parquet": "FORMAT parquet, COMPRESSION zstd",
+}
+"""Formats of exported files by the ending of their names."""
+ALL_FIGURES = "SELECT * FROM runs JOIN series USING (run_id) ORDER BY started_utc, run_id, name"
 
 
 @dataclass(frozen=True)
@@ -45,7 +54,7 @@ def open_index(root: Path, warn: Callable[[str], None]) -> duckdb.DuckDBPyConnec
     rows: dict[str, list[Row]] = {name: [] for name in TABLES}
     event_files: list[tuple[str, str]] = []
     seen: dict[str, Path] = {}
-    for folder in find_run_folders(root):
+    for folder in run_folders_at(root):
         try:
             run = load_run(folder)
         except ResultError as error:
@@ -55,7 +64,7 @@ def open_index(root: Path, warn: Callable[[str], None]) -> duckdb.DuckDBPyConnec
             warn(f"left out: {folder} has the id of {seen[run.id]}, it is a copy")
             continue
         seen[run.id] = folder
-        for table, added in rows_of(run, str(folder.relative_to(root))).items():
+        for table, added in rows_of(run, place_at(root, folder)).items():
             rows[table].extend(added)
         if (folder / PARQUET_FILE).is_file():
             event_files.append((str(folder / PARQUET_FILE), run.id))
@@ -80,6 +89,35 @@ def query(root: Path, sql: str, warn: Callable[[str], None]) -> Answer:
             return Answer([str(column[0]) for column in described], connection.fetchall())
         except duckdb.Error as error:
             raise ResultError(f"the query failed: {_first_lines(error)}") from None
+
+
+def export(root: Path, sql: str, file: Path, warn: Callable[[str], None]) -> int:
+    """Writes the answer of a SELECT to a file in the format that its name ends in.
+
+    The file appears as a whole. Returns the number of its rows.
+    """
+    import duckdb  # noqa: PLC0415
+
+    options = EXPORTS.get(file.suffix)
+    if options is None:
+        raise ResultError(f"{file} must end in one of {', '.join(EXPORTS)}")
+    unfinished = file.with_name(f".{file.name}.{os.getpid()}")
+    target = str(unfinished).replace("'", "''")
+    with open_index(root, warn) as connection:
+        try:
+            selected = sql.strip().rstrip(";")
+            connection.execute(f"COPY ({selected}) TO '{target}' ({options})")
+            (rows,) = connection.fetchone() or (0,)
+            unfinished.replace(file)
+        except duckdb.IOException as error:
+            raise ResultError(f"{file} cannot be written: {_first_lines(error)}") from None
+        except duckdb.Error as error:
+            raise ResultError(f"the query failed: {_first_lines(error)}") from None
+        except OSError as error:
+            raise ResultError(f"{file} cannot be written: {error.strerror}") from None
+        finally:
+            unfinished.unlink(missing_ok=True)
+    return int(rows)
 
 
 def _first_lines(error: duckdb.Error) -> str:

@@ -14,6 +14,7 @@ from pydantic import Field
 
 from weir.results.action_records import ActionPhase, ActionResult, PlannedAction
 from weir.results.expectations import Direction, Expectation, Metric, Verdict
+from weir.results.imported_records import Imported
 from weir.results.opening_records import Flag, OpeningPhase, OpeningStep
 from weir.results.output_records import Outputs
 from weir.results.record import Count, Latencies, NonNegative, Record, Spread
@@ -197,6 +198,8 @@ class Phase(Record):
 
     def rate(self, metric: str) -> float | None:
         """Returns bytes per second by a metric."""
+        if metric == "total":
+            return self.bytes / self.total_seconds if self.total_seconds else None
         value: float | None = getattr(self, f"rate_{metric}_bytes_per_second")
         return value
 
@@ -428,3 +431,6 @@ class Run(Record):
     clocks: Clocks | None
     environment: Environment | None
     warnings: list[str]
+    imported: Imported | None = Field(
+        default=None, description="only for a run that another program measured; null otherwise"
+    )

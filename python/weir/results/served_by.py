@@ -9,8 +9,8 @@ from weir.results.schema import CacheVerdict, Run
 def served_by(run: Run, direction: Direction) -> CacheVerdict | None:
     """Returns the verdict on which all measured phases agree.
 
-    It is "mixed" if they differ, "unknown" if one of several is unknown, and None if no phase of
-    this direction was measured.
+    It is "mixed" if they differ, "unknown" if one of several is unknown or another program measured
+    the run, and None if no phase of this direction was measured.
     """
     found = {
         phase.cache.verdict
@@ -20,7 +20,8 @@ def served_by(run: Run, direction: Direction) -> CacheVerdict | None:
         if phase.direction == direction
     }
     if not found:
-        return None
+        imported = run.imported is not None
+        return "unknown" if imported and any(r.direction == direction for r in run.rates) else None
     if len(found) == 1:
         return found.pop()
     return "unknown" if "unknown" in found else "mixed"

@@ -34,7 +34,8 @@ _COLUMNS: dict[str, str] = {
         warnings INTEGER warnings, payload_verified BOOLEAN run.verification.performed,
         payload_errors INTEGER errors, clocks_flagged BOOLEAN run.clocks.flagged,
         quiet BOOLEAN run.environment.quiet.quiet, parameters JSON parameters,
-        command VARCHAR command, environment JSON environment
+        command VARCHAR command, environment JSON environment,
+        imported_from VARCHAR run.imported.file
     """,
     "repetitions": """
         run_id VARCHAR run.id, repetition INTEGER repetition.index,
