@@ -12,6 +12,7 @@ from rich.markup import escape
 from weir.analysis.compare import Comparison
 from weir.bench.display import show_verdicts
 from weir.bench.tables import plain_table
+from weir.report import anomalies
 from weir.report.quantities import plural
 from weir.results.quantities import (
     percent_text,
@@ -49,6 +50,10 @@ def show_run(console: Console, run: Run, changed: Sequence[str]) -> None:
             line(f"warning: {text}")
     console.print()
     _show_phases(console, run)
+    for text in anomalies.sentences(run):
+        line(f"unusual: {text}")
+    if run.anomalies == []:
+        line("unusual: nothing was found in the events")
     for effective in run.effective:
         line(
             f"EAAR {effective.direction}: {rate_text(effective.eaar_bytes_per_second)}, "

@@ -15,6 +15,7 @@ from importlib.resources import files
 from weir.analysis.flagfile import polled_listing
 from weir.analysis.outputs import outputs_listing
 from weir.report import (
+    anomalies,
     arrays,
     comparison,
     environment,
@@ -129,6 +130,7 @@ def _sections(source: Source, with_machine: bool) -> list[Section]:
             join(trace.render_traces(source)) if _has_transfers(source) else None,
         ),
         ("rates", "Rates and their spread", rates.render(source)),
+        ("anomalies", "What is unusual", anomalies.render(source)),
         ("metadata", "Metadata operations", metadata.render(source)),
         ("opening", "Creating and opening", opening.render(source)),
         ("array", "What the array cost", arrays.render(source)),
