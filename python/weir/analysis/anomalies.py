@@ -112,8 +112,9 @@ def _of_modes(
     if found is None:
         return []
     labels = found.labels
-    if len(chosen) > modes.MOST_RATES:
-        drawn = np.sort(np.random.default_rng(1).choice(len(chosen), modes.MOST_RATES, False))
+    if len(chosen) > modes.MOST_PERMUTED:
+        random = np.random.default_rng(1)
+        drawn = np.sort(random.choice(len(chosen), modes.MOST_PERMUTED, replace=False))
         chosen, labels = chosen[drawn], labels[drawn]
     attributes = [
         replace(one, values=one.values[chosen]) for one in _attributes(transfers, levels, offsets)
@@ -141,7 +142,7 @@ def _attributes(
         *(named[name] for name in COARSER_THAN_TIME if name in named),
         Attribute("repetition", transfers.repetition, repetitions),
         Attribute("time", places_in_repetition(transfers)),
-        Attribute("order", order),
+        Attribute(modes.ORDER, order),
         *([Attribute("offset", offsets)] if offsets is not None else []),
         *([named["rank"]] if "rank" in named else []),
     ]

@@ -45,7 +45,16 @@ SEPARATES = 0.35
 """Least share of the information about the mode that an attribute has if it separates them."""
 ABOUT_AS_GOOD = 0.9
 """An attribute is preferred to a finer one if it has this share of the finer one's information."""
+ORDER = "order"
+"""Name of the attribute that is the number of a transfer among those of its rank, from 0."""
+MOST_PLACES = 5
+"""So many of these numbers are named."""
+MOST_NUMBERS = 64
+"""Up to so many of these numbers are told apart."""
+VAGUE = "they differ by"
 PERMUTATIONS = 999
+MOST_PERMUTED = 1000
+"""What separates modes is sought among so many rates."""
 PARTS = 8
 """An ordered attribute, such as time, is cut into so many parts with equal numbers of rates."""
 
@@ -354,8 +363,9 @@ def what_separates(labels: Codes, attributes: Sequence[Attribute]) -> Separation
     if not found:
         return None
     most = max(explained for _, _, explained, _ in found)
+    good = [one for one in found if one[2] >= ABOUT_AS_GOOD * most]
     attribute, parts, explained, significance = next(
-        one for one in found if one[2] >= ABOUT_AS_GOOD * most
+        (one for one in good if VAGUE not in _separated_by(one[0], labels, one[1])), good[0]
     )
     return Separation(
         attribute.name,
@@ -368,7 +378,8 @@ def what_separates(labels: Codes, attributes: Sequence[Attribute]) -> Separation
 
 def _parts(attribute: Attribute) -> NDArray[np.int64]:
     values = np.asarray(attribute.values)
-    if attribute.is_ordered and len(np.unique(values)) > PARTS:
+    most = MOST_NUMBERS if attribute.name == ORDER else PARTS
+    if attribute.is_ordered and len(np.unique(values)) > most:
         edges = np.quantile(values, np.linspace(0, 1, PARTS + 1)[1:-1])
         values = np.searchsorted(np.unique(edges), values, side="right")
     return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
@@ -421,12 +432,15 @@ def _separated_by(attribute: Attribute, labels: Codes, parts: Codes) -> str:
         parts, minlength=columns
     )
     where = np.flatnonzero(within > max(0.5, share))
-    if attribute.is_ordered:
-        return _place_text(attribute, where, columns)
     codes = np.unique(attribute.values)
+    if attribute.is_ordered:
+        if attribute.name == ORDER and len(codes) == columns and 0 < len(where) <= MOST_PLACES:
+            places = ", ".join(str(int(codes[one]) + 1) for one in where)
+            return f"the slower mode is in the transfers number {places} of each rank"
+        return _place_text(attribute, where, columns)
     names = [attribute.names[int(codes[place])] for place in where]
     if not names or len(names) > columns // 2 + 1:
-        return f"they differ by {attribute.name}"
+        return f"{VAGUE} {attribute.name}"
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return f"the slower mode is that of {', '.join(names[:3])}{more}"
 
@@ -444,4 +458,4 @@ def _place_text(attribute: Attribute, where: NDArray[np.int64], columns: int) ->
             return f"the slower mode is in the last {first_text} of the transfers by {name}"
         between = f"between {percent_text(first)} and {percent_text(last)}"
         return f"the slower mode is {between} of the transfers by {name}"
-    return f"they differ by {name}"
+    return f"{VAGUE} {name}"

@@ -32,7 +32,7 @@ LEAST_COST = 1.05
 SIGNIFICANT = 0.001
 ABOUT_AS_GOOD = 0.9
 SLICES = 8
-MOSTLY = 0.75
+MOSTLY = 0.85
 """A unit that is slow in at least this share of the time is slow by itself."""
 
 

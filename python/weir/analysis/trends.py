@@ -43,6 +43,8 @@ LEAST_TAIL_COST = 0.05
 """A tail is named if it costs at least this share of the time."""
 MOST_DRAWN = 1000
 """Of more units so many are simulated."""
+POOL = 4000
+"""The times of simulated units are drawn from so many."""
 MOST_TERMS = 64
 """Of more transfers of a unit so many are simulated, each with a part of the deviation."""
 
@@ -273,13 +275,12 @@ def find_tail(
     lost = 1 - float(np.mean(busy_seconds)) / longest
     if fraction < LEAST_TAIL or lost < LEAST_TAIL_COST:
         return None
-    drawn = min(units, MOST_DRAWN)
+    drawn, terms = min(units, MOST_DRAWN), min(number, MOST_TERMS)
     random = np.random.default_rng(1)
-    exceeded, terms = 0, min(number, MOST_TERMS)
-    for _ in range(SIMULATIONS):
-        sums = random.choice(deviations, (terms, drawn)).mean(axis=0) * math.sqrt(terms / number)
-        times = np.sort(np.maximum(1 + sums, 0.0))
-        exceeded += bool(1 - times[(drawn - 1) // 2] / times[-1] >= fraction)
-        if exceeded > significant * SIMULATIONS:
-            return None
-    return Tail(fraction, lost, (1 + exceeded) / (SIMULATIONS + 1))
+    sums = random.choice(deviations, (terms, POOL)).mean(axis=0) * math.sqrt(terms / number)
+    times = np.maximum(1 + random.choice(sums, (SIMULATIONS, drawn)), 0.0)
+    middle = (drawn - 1) // 2
+    halves = np.partition(times, middle, axis=1)[:, middle]
+    exceeded = int(np.sum(1 - halves / times.max(axis=1) >= fraction))
+    significance = (1 + exceeded) / (SIMULATIONS + 1)
+    return Tail(fraction, lost, significance) if significance <= significant else None
