@@ -22,7 +22,14 @@ Grid = NDArray[np.float64]
 """A value for each repetition, rank and transfer."""
 SHAPE = (REPETITIONS, RANKS, PER_RANK)
 
-NOISES = ("normal", "log-normal", "heavy tail", "autocorrelated by rank", "autocorrelated by time")
+NOISES = (
+    "normal",
+    "log-normal",
+    "heavy tail",
+    "autocorrelated by rank",
+    "autocorrelated by time",
+    "rare stalls",
+)
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,9 @@ def noise(kind: str, random: np.random.Generator) -> Grid:
         return np.exp(0.3 * random.standard_normal(SHAPE))
     if kind == "heavy tail":
         return 1 + 0.2 * random.pareto(2.5, SHAPE)
+    if kind == "rare stalls":
+        stalls = np.where(random.random(SHAPE) < 0.002, 50.0, 1.0)
+        return stalls * np.exp(0.1 * random.standard_normal(SHAPE))
     one_for_all = kind == "autocorrelated by time"
     ranks = 1 if one_for_all else RANKS
     fresh = random.standard_normal((REPETITIONS, ranks, PER_RANK))

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from report_reader import read_report
 from simulated_transfers import (
     NOISES,
     PER_RANK,
@@ -21,9 +23,17 @@ from simulated_transfers import (
     simulate,
     target_of,
 )
+from synthetic import make_events, make_run, write_run_folder
 from weir.analysis.anomalies import Finding, find_anomalies
 from weir.analysis.modes import dip, dip_significance, find_modes
+from weir.analysis.spread import compare_spreads
 from weir.analysis.stragglers import Level
+from weir.cli import application
+from weir.model.verdict import verdict
+from weir.report import anomalies, write_report
+from weir.report.anomalies import examine
+from weir.results.finalize import finalize
+from weir.results.folder import load_run
 
 HOMOGENEOUS = 200
 TRIES = 20
@@ -42,12 +52,12 @@ def where(condition: np.ndarray, factor: float) -> Grid:
 
 
 def test_homogeneous_runs_are_not_called_unusual() -> None:
-    """Five shapes of noise, with and without waiting: at most 1 of 50 runs gets any label."""
+    """Six shapes of noise, with and without waiting: at most 1 of 50 runs gets any label."""
     wrong: Counter[str] = Counter()
     labelled = 0
     for number in range(HOMOGENEOUS):
         noise = NOISES[number % len(NOISES)]
-        found = found_in(simulate(noise, 1000 + number, waits=number % 2 == 1))
+        found = found_in(simulate(noise, 1000 + number, waits=number % 4 >= 2))
         labelled += bool(found)
         wrong.update(f"{one.kind} in {noise}" for one in found)
     assert labelled <= HOMOGENEOUS // 50, wrong
@@ -138,6 +148,16 @@ def test_periodic_dips_are_found_19_times_of_20() -> None:
     assert hits >= LEAST_FOUND
 
 
+def test_stalls_are_found_19_times_of_20_and_no_rank_is_blamed() -> None:
+    """1 of 100 transfers takes 100 times as long as the others."""
+    hits = 0
+    for seed in range(TRIES):
+        stalls = where(np.random.default_rng(seed).random(SHAPE) < 0.01, 100.0)
+        found = found_in(simulate(COMMON_NOISE, seed, stalls, waits=seed % 2 == 1))
+        hits += [one.kind for one in found] == ["stalls"]
+    assert hits >= LEAST_FOUND
+
+
 def test_an_uneven_allocation_and_its_tail_are_found_19_times_of_20() -> None:
     """Targets with 4, 1 and 2 ranks: the ranks of the target with 4 are no stragglers."""
     targets = np.arange(16) % TARGETS
@@ -194,3 +214,65 @@ def test_three_modes_are_three() -> None:
     modes = find_modes(rates)
     assert modes is not None
     assert [one.centre for one in modes.modes] == pytest.approx([20, 45, 100], rel=0.05)
+
+
+@pytest.fixture
+def with_a_slow_rank(tmp_path: Path) -> Path:
+    """A finalized run of 8 ranks on 2 hosts of which rank 2 takes twice as long."""
+    fields = {"ranks": 8, "ranks_per_host": 4, "bins": 12, "straggler_factor": 2.0}
+    folder = write_run_folder(tmp_path / "run", make_run(**fields), make_events(**fields))
+    finalize(folder, verdict, examine)
+    return folder
+
+
+def test_a_finalized_run_says_what_is_unusual(
+    with_a_slow_rank: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    anomalies = load_run(with_a_slow_rank).anomalies
+    assert anomalies is not None
+    assert {(one.function, one.kind) for one in anomalies if one.kind != "modes"} == {
+        (function, "slow rank") for function in "SWC"
+    }
+    assert all("times faster without rank 2" in one.text for one in anomalies if "slow" in one.kind)
+    application()(["results", "show", str(with_a_slow_rank)], standalone_mode=False)
+    out = " ".join(capsys.readouterr().out.split())
+    assert "unusual: S write: " in out
+    assert "times faster without rank 2" in out
+    assert "write: mean " in out
+    assert "standard deviation" in out
+    write_report(with_a_slow_rank)
+    page = read_report(with_a_slow_rank / "report.html")
+    assert "slow rank" in [one.attributes.get("data-anomaly") for one in page.walk()]
+
+
+def test_a_usual_run_says_that_nothing_is_unusual(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = write_run_folder(tmp_path / "run", make_run(), make_events())
+    finalize(folder, verdict, examine)
+    assert load_run(folder).anomalies == []
+    application()(["results", "show", str(folder)], standalone_mode=False)
+    assert "unusual: nothing was found in the events" in capsys.readouterr().out
+
+
+def test_a_run_with_more_transfers_than_are_examined_is_thinned_by_bins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fields = {"ranks": 8, "ranks_per_host": 4, "bins": 24, "straggler_factor": 2.0}
+    folder = write_run_folder(tmp_path / "run", make_run(**fields), make_events(**fields))
+    monkeypatch.setattr(anomalies, "MOST_TRANSFERS", 8 * 24)
+    found = examine(folder, load_run(folder))
+    assert found is not None
+    assert any("without rank 2" in one.text for one in found)
+
+
+def test_spreads_differ_only_if_permutations_say_so() -> None:
+    steady, wild = [100.0, 101, 99, 100, 102, 98], [100.0, 130, 75, 118, 84, 60]
+    compared = compare_spreads(steady, wild)
+    assert compared is not None
+    assert compared.differs
+    assert compared.text == "1.0 % and 23.4 %, differ"
+    again = compare_spreads(wild, [one * 3 for one in wild])
+    assert again is not None
+    assert not again.differs
+    assert compare_spreads(steady[:3], wild) is None

@@ -23,12 +23,19 @@ from weir.analysis.stragglers import (
     find_straggler,
     lengths_of_repetitions,
     places_in_repetition,
+    without_stalls,
 )
 from weir.analysis.trends import find_change, find_period, find_tail
 from weir.results.quantities import percent_text, seconds_text
 
 Floats = NDArray[np.float64]
 
+STALL = 10.0
+"""A transfer stalls if it takes at least so many times as long as the one in the middle."""
+FEW = 0.02
+"""Stalls are at most this share of the transfers; more of them are a mode."""
+LEAST_STALLED = 0.25
+"""Stalls are named if they take at least this share of the time."""
 MOST_WINDOWS = 64
 MOST_REPETITIONS = 8
 """Periods are sought in so many repetitions."""
@@ -63,24 +70,41 @@ def find_anomalies(
     """
     if len(transfers) < 2:
         return []
-    found = _of_units(transfers, levels, file_bytes, tests)
+    steady = without_stalls(transfers)
+    found = _of_units(transfers, steady, levels, file_bytes, tests)
+    found += _of_stalls(transfers)
     found += _of_modes(transfers, levels, offsets, tests)
-    found += _of_times(transfers, levels, tests)
+    found += _of_times(steady, levels, tests)
     return found
 
 
+def _of_stalls(transfers: Transfers) -> list[Finding]:
+    seconds = transfers.seconds
+    longest = seconds >= STALL * float(np.median(seconds))
+    number, total = int(longest.sum()), float(seconds.sum())
+    share = float(seconds[longest].sum()) / max(total, 1e-30)
+    if not 0 < number <= FEW * len(seconds) or share < LEAST_STALLED:
+        return []
+    what = f"{number} of {len(seconds):,} transfers take {percent_text(share)} of their time"
+    return [Finding("stalls", f"{what}, the longest {seconds_text(float(seconds.max()))}")]
+
+
 def _of_units(
-    transfers: Transfers, levels: Sequence[Level], file_bytes: float | None, tests: int
+    transfers: Transfers,
+    steady: Transfers,
+    levels: Sequence[Level],
+    file_bytes: float | None,
+    tests: int,
 ) -> list[Finding]:
     found = []
     allocation = find_allocation(transfers, levels, file_bytes)
     significant = stragglers.SIGNIFICANT / tests
-    straggler = find_straggler(transfers, levels, significant)
+    straggler = find_straggler(steady, levels, significant)
     if allocation:
         name = allocation.level
         level = next(level for level in levels if level.name == name)
         if straggler and straggler.level != name:
-            straggler = find_straggler(at_even_load(transfers, level), levels, significant)
+            straggler = find_straggler(at_even_load(steady, level), levels, significant)
         reason = (
             f"a slow {name} does not explain it: for a byte, no {name} takes "
             f"{stragglers.STRAGGLER_FACTOR} times as long as the others"
@@ -202,13 +226,17 @@ def _longest_tail(
 
 
 def done_after(transfers: Transfers, level: Level) -> Floats:
-    """Returns when each unit was done with a repetition, seconds after its start, as a mean."""
+    """Returns after how many seconds each unit was done with a repetition, as a mean.
+
+    The time of each rank counts from its own first transfer.
+    """
+    series, of = np.unique(transfers.series, return_inverse=True)
+    of = of.reshape(-1)
+    begin = np.full(len(series), np.inf)
+    np.minimum.at(begin, of, transfers.start)
     number, repetitions = len(level.names), int(transfers.repetition.max()) + 1
-    begin = np.full(repetitions, np.inf)
-    np.minimum.at(begin, transfers.repetition, transfers.start)
     done = np.full((repetitions, number), -np.inf)
-    after = transfers.end - begin[transfers.repetition]
-    np.maximum.at(done, (transfers.repetition, level.of), after)
+    np.maximum.at(done, (transfers.repetition, level.of), transfers.end - begin[of])
     known = np.isfinite(done)
     sums = np.where(known, done, 0.0).sum(axis=0)
     counts = known.sum(axis=0)

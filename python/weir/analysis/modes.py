@@ -385,28 +385,31 @@ def _parts(attribute: Attribute) -> NDArray[np.int64]:
     return np.unique(values, return_inverse=True)[1].reshape(-1).astype(np.int64)
 
 
-def _information(labels: Codes, parts: Codes) -> float:
-    """Returns the mutual information, in units of the entropy of the labels."""
+def _information(labels: Codes, parts: Codes) -> Floats:
+    """Returns, for each row of labels, the mutual information over the entropy of the labels.
+
+    All rows have the same numbers of each label.
+    """
+    rows, number = labels.shape
     modes, columns = int(labels.max()) + 1, int(parts.max()) + 1
-    table = np.bincount(labels * columns + parts, minlength=modes * columns)
-    joint = table.reshape(modes, columns) / len(labels)
-    by_mode, by_part = joint.sum(axis=1), joint.sum(axis=0)
-    expected = by_mode[:, None] * by_part[None, :]
-    some = joint > 0
+    cells = labels * columns + parts + (np.arange(rows) * modes * columns)[:, None]
+    joint = np.bincount(cells.reshape(-1), minlength=rows * modes * columns) / number
+    joint = joint.reshape(rows, modes, columns)
+    by_mode, by_part = joint[0].sum(axis=1), joint[0].sum(axis=0)
+    expected = np.maximum(by_mode[:, None] * by_part[None, :], 1e-30)
+    terms = joint * np.log(np.where(joint > 0, joint / expected, 1.0))
     entropy = -float(np.sum(by_mode[by_mode > 0] * np.log(by_mode[by_mode > 0])))
-    shared = float(np.sum(joint[some] * np.log(joint[some] / expected[some])))
-    return shared / entropy if entropy > 0 else 0.0
+    return np.asarray(terms.sum(axis=(1, 2)) / max(entropy, 1e-30))
 
 
 def _explained(labels: Codes, parts: Codes) -> tuple[float, float]:
     """Returns the information beyond chance, as a share of the largest, and its significance."""
-    observed = _information(labels, parts)
+    observed = float(_information(labels[None, :], parts)[0])
     if observed < SEPARATES:
         return 0.0, 1.0
-    random = np.random.default_rng(1)
-    by_chance = np.array(
-        [_information(random.permutation(labels), parts) for _ in range(PERMUTATIONS)]
-    )
+    shuffled = np.tile(labels, (PERMUTATIONS, 1))
+    np.random.default_rng(1).permuted(shuffled, axis=1, out=shuffled)
+    by_chance = _information(shuffled, parts)
     mean = float(by_chance.mean())
     significance = (1 + int(np.sum(by_chance >= observed))) / (PERMUTATIONS + 1)
     return (observed - mean) / max(1 - mean, 1e-9), significance

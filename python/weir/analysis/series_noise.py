@@ -27,18 +27,34 @@ def autocorrelation(values: Floats, series: NDArray[Any] | None = None) -> float
     """
     if len(values) < 4:
         return 0.0
-    centred = values - values.mean()
-    products = centred[:-1] * centred[1:]
     number = float(len(values))
     if series is not None:
-        same = series[:-1] == series[1:]
-        number = len(values) / max(1, len(values) - int(same.sum()))
-        products = products[same]
-    total = float(np.mean(centred**2))
-    if total <= 0 or not len(products):
-        return 0.0
-    found = float(products.mean()) / total
+        number /= 1 + int(np.sum(series[:-1] != series[1:]))
+    found = _correlation(values, series, 1)
     return float(np.clip(found + (1 + 4 * found) / max(number, 4.0), 0.0, MOST_ALIKE))
+
+
+def _correlation(values: Floats, series: NDArray[Any] | None, apart: int) -> float:
+    centred = values - values.mean()
+    products = centred[:-apart] * centred[apart:]
+    if series is not None:
+        products = products[series[:-apart] == series[apart:]]
+    total = float(np.mean(centred**2))
+    return float(products.mean()) / total if total > 0 and len(products) else 0.0
+
+
+def variance_of_sums(values: Floats, series: NDArray[Any] | None = None) -> float:
+    """Returns how many times larger the variance of sums is than that of independent values.
+
+    Of two estimates the larger counts: noise that is alike, and such noise with independent noise
+    on top, whose correlations fall by the same factor from the second on, but less from the first.
+    """
+    alike = autocorrelation(values, series)
+    pure = (1 + alike) / (1 - alike)
+    if alike * math.sqrt(len(values)) < 4 or len(values) < 8:
+        return pure
+    falls = float(np.clip(_correlation(values, series, 2) / alike, 0.0, MOST_ALIKE))
+    return max(pure, 1 + 2 * alike / (1 - falls))
 
 
 def independent_count(values: Floats, series: NDArray[Any] | None, when: Floats) -> float:
@@ -48,8 +64,7 @@ def independent_count(values: Floats, series: NDArray[Any] | None, when: Floats)
     whose means over slices of time then differ by more than chance.
     """
     number = len(values)
-    alike = autocorrelation(values, series)
-    of_neighbours = (1 + alike) / (1 - alike)
+    of_neighbours = variance_of_sums(values, series)
     slices = max(2, math.isqrt(number))
     means = np.array([part.mean() for part in np.array_split(values[np.argsort(when)], slices)])
     spread = float(np.var(values))

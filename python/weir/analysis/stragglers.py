@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from weir.analysis.allocation import Allocation, plateau_rate, uneven_allocation
-from weir.analysis.series_noise import autocorrelation
+from weir.analysis.series_noise import variance_of_sums
 from weir.results.quantities import percent_text
 
 Floats = NDArray[np.float64]
@@ -31,6 +31,10 @@ LEAST_COST = 1.05
 """A straggler is named if the run would be this many times faster without it."""
 SIGNIFICANT = 0.001
 ABOUT_AS_GOOD = 0.9
+STEADY = 0.95
+"""Transfers of a rank that take longer than this share of its transfers are shortened."""
+LEAST_SHORTENED = 5
+"""Of a rank with fewer transfers none is shortened."""
 SLICES = 8
 MOSTLY = 0.85
 """A unit that is slow in at least this share of the time is slow by itself."""
@@ -88,6 +92,31 @@ class Transfers:
 
     def __len__(self) -> int:
         return len(self.start)
+
+
+def without_stalls(transfers: Transfers) -> Transfers:
+    """Returns the transfers with the longest few of each rank shortened to the next longest.
+
+    A process that loses its processor once, for thousands of times the length of a transfer, would
+    seem to be a slow rank. What a rank does after a stall begins so much earlier, unless ranks wait
+    for each other.
+    """
+    seconds = transfers.seconds
+    series, of = np.unique(transfers.series, return_inverse=True)
+    of = of.reshape(-1)
+    order = np.lexsort((seconds, of))
+    counts = np.bincount(of, minlength=len(series))
+    firsts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    kept = np.where(counts >= LEAST_SHORTENED, np.floor(STEADY * (counts - 1)), counts - 1).astype(
+        int
+    )
+    most = seconds[order][firsts + kept]
+    shortened = np.minimum(seconds, most[of])
+    saved = np.cumsum(seconds - shortened)
+    before = saved - (seconds - shortened)
+    shift = np.zeros(len(seconds)) if transfers.step.any() else before - before[firsts][of]
+    start = transfers.start - shift
+    return replace(transfers, start=start, end=start + shortened)
 
 
 @dataclass(frozen=True)
@@ -221,8 +250,7 @@ def deviations_of(transfers: Transfers, level: Level) -> tuple[Floats, NDArray[n
     per_byte = _seconds_per_byte(transfers)
     means = np.bincount(level.of, weights=per_byte, minlength=number) / np.maximum(counts, 1)
     deviations = per_byte / np.maximum(means[level.of], 1e-30) - 1
-    alike = autocorrelation(deviations, transfers.series)
-    return deviations * math.sqrt((1 + alike) / (1 - alike)), counts
+    return deviations * math.sqrt(variance_of_sums(deviations, transfers.series)), counts
 
 
 def _seconds_per_byte(transfers: Transfers) -> Floats:

@@ -32,6 +32,8 @@ LEAST_CHANGE = 0.15
 """A change is named if the rate differs by at least this share."""
 LEAST_DIP = 0.15
 """Periodic dips are named if the rate falls by at least this share in them."""
+MANY = 5
+"""Larger changes are told as multiples."""
 EARLY = 1 / 3
 """A change that is over within this share of the time is a warm-up."""
 FOLDS = 6
@@ -67,17 +69,21 @@ class Change:
 
     @property
     def text(self) -> str:
-        size = percent_text(abs(self.fraction))
+        size = _size_text(self.fraction)
         way = "lower" if self.after < self.before else "higher"
         if self.at is None:
             verb = "decreases" if self.after < self.before else "increases"
             return f"the rate {verb} steadily, by {size} from the beginning to the end"
         if self.kind == "warm-up":
             other = "lower" if way == "higher" else "higher"
-            first = percent_text(abs(self.before / self.after - 1))
+            first = _size_text(self.before / self.after - 1)
             return f"the first {percent_text(self.at)} of the time is a warm-up, {first} {other}"
         verb = "drops" if self.after < self.before else "rises"
         return f"the rate {verb} by {size} after {percent_text(self.at)} of the time"
+
+
+def _size_text(fraction: float) -> str:
+    return f"{fraction:.0f} times" if fraction >= MANY else percent_text(abs(fraction))
 
 
 @dataclass(frozen=True)
