@@ -18,7 +18,7 @@ from weir.model.verdict import verdict
 from weir.results.errors import ResultError
 from weir.results.finalize import finalize
 from weir.results.index import query
-from weir.results.schema import Run
+from weir.results.schema import Anomaly, Run
 from weir.results.tables import TABLES, VIEWS
 
 
@@ -75,7 +75,9 @@ def of_all_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that moves bytes behind computation, of operations on names, of steps, of IOR."""
     root = tmp_path_factory.mktemp("kinds")
     fields: dict[str, Any] = {"label": "MPI SHARED ASYNC", "has_sibling": True, "finalized": True}
-    write_run_folder(root / "bytes", make_run(**fields), make_events())
+    odd = Anomaly(function="S", direction="write", kind="tail", text="a tail", reasons=["b", "c"])
+    moves = make_run(**fields).model_copy(update={"anomalies": [odd]})
+    write_run_folder(root / "bytes", moves, make_events())
     named = json.loads(metadata_run(1.5).model_dump_json())
     node = {"host": "node00", "operations": 4, "busy_seconds_max": 1.5, "median_per_second": 2.5}
     named |= {"id": "names", "label": "names"}
@@ -101,6 +103,11 @@ def test_figures_of_every_unit_are_in_one_table(of_all_kinds: Path) -> None:
     assert ask(of_all_kinds, spread) == [pytest.approx((2e-3, 1e-3))]
     units = ask(of_all_kinds, "SELECT DISTINCT unit FROM points ORDER BY unit")
     assert units == [("1/s",), ("bytes/s",)]
+
+
+def test_anomalies_are_a_table(of_all_kinds: Path) -> None:
+    sql = "SELECT function, direction, kind, text, reasons FROM anomalies"
+    assert ask(of_all_kinds, sql) == [("S", "write", "tail", "a tail", "b; c")]
 
 
 def test_the_functions_of_a_direction_are_figures_too(root: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from weir.analysis.spread import SpreadComparison, compare_spreads
 from weir.results.errors import ResultError
 from weir.results.figures import Figure, Place, figures_of, parts_of
 from weir.results.schema import Run
@@ -31,6 +32,10 @@ class FigureComparison:
     def ratio(self) -> float | None:
         """Second median over the first; None if the first is zero."""
         return self.second.median / self.first.median if self.first.median else None
+
+    @property
+    def spreads(self) -> SpreadComparison | None:
+        return compare_spreads(self.first.values, self.second.values)
 
     @property
     def intervals_overlap(self) -> bool:

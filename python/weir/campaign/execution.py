@@ -38,6 +38,7 @@ from weir.campaign.folder import clear_unfinished, flush_tree
 from weir.campaign.journal import Entry, Journal, done_runs
 from weir.campaign.setup import JobOf, Prepared, Setup
 from weir.model.verdict import verdict
+from weir.report.anomalies import examine
 from weir.results.campaign import CampaignRun, run_output
 from weir.results.errors import ResultError
 from weir.results.finalize import FinalizedRun, finalize
@@ -235,7 +236,7 @@ class Execution:
                 # weir-bench's own lines were withheld here, so they go into the journal.
                 reason = str(error) or "; ".join(said)
                 raise BenchError(reason, error.exit_status) from None
-        finalized = finalize(output, verdict)
+        finalized = finalize(output, verdict, examine)
         unfinished = [one.run for one in finalized if one.run.status != "complete"]
         if unfinished:
             failure = unfinished[0].failure

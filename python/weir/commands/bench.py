@@ -40,6 +40,7 @@ from weir.commands.job_options import LauncherText, PlatformText, Ranks, find_jo
 from weir.commands.report import write_reports
 from weir.commands.terminal import message_console, output_console, warn
 from weir.model.verdict import verdict
+from weir.report.anomalies import examine
 from weir.results.errors import ResultError
 from weir.results.expectations import Expectation
 from weir.results.finalize import finalize
@@ -227,7 +228,9 @@ def _show_results(
     ``order`` is the order of the run folders' names in which the runs were planned.
     """
     try:
-        finalized = sorted(finalize(target, verdict), key=lambda one: order.index(one.folder.name))
+        finalized = sorted(
+            finalize(target, verdict, examine), key=lambda one: order.index(one.folder.name)
+        )
     except ResultError as error:
         if failure is None:
             raise

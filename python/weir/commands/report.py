@@ -13,6 +13,7 @@ import typer
 
 from weir.commands.terminal import output_console
 from weir.model.verdict import verdict
+from weir.report.anomalies import examine
 from weir.results.campaign import campaign_of, finished_runs, run_output
 from weir.results.finalize import finalize, mark_unfinished_as_failed
 from weir.results.folder import REPORT_FILE, RUN_FILE, find_run_folders
@@ -57,10 +58,10 @@ def finalize_all(path: Path) -> None:
     """Finalizes the runs at ``path``; in a campaign's folder those that are finished."""
     campaign = campaign_of(path)
     if campaign is None:
-        finalize(path, verdict)
+        finalize(path, verdict, examine)
         return
     for number in finished_runs(path, campaign):
-        finalize(run_output(path, number), verdict)
+        finalize(run_output(path, number), verdict, examine)
 
 
 def write_reports(path: Path) -> Path:

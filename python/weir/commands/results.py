@@ -86,7 +86,8 @@ def query_command(
     ] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a header.")] = False,
 ) -> None:
-    """Run SQL over all runs: tables runs, repetitions, phases, series, points, nodes, events.
+    """Run SQL over all runs: tables runs, repetitions, phases, series, points, nodes,
+    anomalies, events.
 
     series has every figure of every workload, by its unit (bytes/s, 1/s, s); rates has those in
     bytes/s, and effective the EAAR.

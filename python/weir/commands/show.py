@@ -12,8 +12,10 @@ from rich.markup import escape
 from weir.analysis.compare import Comparison
 from weir.bench.display import show_verdicts
 from weir.bench.tables import plain_table
+from weir.report import anomalies
 from weir.report.quantities import plural
 from weir.results.imported_records import Imported
+from weir.results.figures import headlines_of
 from weir.results.quantities import (
     percent_text,
     phase_name,
@@ -47,6 +49,18 @@ def show_run(console: Console, run: Run, changed: Sequence[str]) -> None:
             line(f"warning: {text}")
     console.print()
     _show_phases(console, run)
+    for figure in headlines_of(run):
+        mean, deviation = figure.series.mean, figure.series.deviation
+        if mean is not None and deviation is not None:
+            line(
+                f"{figure.name}: mean {value_text(mean, figure.unit)}, standard deviation "
+                f"{value_text(deviation, figure.unit)} over "
+                f"{plural(len(figure.series.values), 'repetition')}"
+            )
+    for text in anomalies.sentences(run):
+        line(f"unusual: {text}")
+    if run.anomalies == []:
+        line("unusual: nothing was found in the events")
     for effective in run.effective:
         line(
             f"EAAR {effective.direction}: {rate_text(effective.eaar_bytes_per_second)}, "
@@ -174,7 +188,7 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
     for name, run in (("A", first), ("B", second)):
         text = f"[bold]{name}: {escape(run.label)}[/bold]  {run.id}, started {run.started_utc}"
         console.print(text, highlight=False)
-    table = plain_table("function", "", "metric", ">A", ">B", ">B / A", "=intervals")
+    table = plain_table("function", "", "metric", ">A", ">B", ">B / A", "=intervals", "=spreads")
     for one in comparison.figures:
         figure = one.figure
         ratio = "" if one.ratio is None else f"{one.ratio:.2f}"
@@ -190,6 +204,7 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
             value_text(one.second.median, figure.unit),
             ratio,
             shown,
+            one.spreads.text if one.spreads else "too few repetitions",
         )
     console.print(table, markup=False, highlight=False)
     differing = [f"{d.name} {d.first} -> {d.second}" for d in comparison.differences]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
+from weir.analysis.stragglers import STRAGGLER_FACTOR, far_above_the_others
 from weir.results.expectations import Direction, ExpectedRate
 from weir.results.quantities import percent_text, rate_text
 from weir.results.schema import NodePhase, Phase, Rate, Run
@@ -26,9 +27,6 @@ LAYERS = {
     "weir": "the layer of Weir's library",
 }
 """Names of interfaces above system calls, by the part of the interface's name before a hyphen."""
-
-STRAGGLER_FACTOR = 1.3
-"""A rank is named as slow if its I/O time is at least this many times the mean of all ranks."""
 
 
 OVERLAP_FACTOR = 1.5
@@ -123,7 +121,7 @@ def _slow_rank(run: Run, expected: ExpectedRate, measured: Series) -> str | None
 def _slow_target(run: Run, expected: ExpectedRate) -> str | None:
     """Returns the target whose bytes took far longer than those of the others."""
     shares = {target.directory: target.phases for target in run.targets}
-    found = _far_above_the_others(shares, expected.direction)
+    found = _slowest_per_byte(shares, expected.direction)
     return (
         f"target {found[0]}, which took {found[1]:.1f} times the mean of the others"
         if found
@@ -133,9 +131,7 @@ def _slow_target(run: Run, expected: ExpectedRate) -> str | None:
 
 def _slow_host(run: Run, expected: ExpectedRate) -> str | None:
     """Returns the host whose ranks took far longer than those of others, by its slowest ranks."""
-    found = _far_above_the_others(
-        {node.host: node.phases for node in run.nodes}, expected.direction
-    )
+    found = _slowest_per_byte({node.host: node.phases for node in run.nodes}, expected.direction)
     if not found:
         return None
     host, factor = found
@@ -144,7 +140,7 @@ def _slow_host(run: Run, expected: ExpectedRate) -> str | None:
     return f"{what}, whose ranks took {factor:.1f} times the mean of the others"
 
 
-def _far_above_the_others(
+def _slowest_per_byte(
     shares: Mapping[str, Sequence[NodePhase]], direction: Direction
 ) -> tuple[str, float] | None:
     """Returns the slowest per byte, if it takes ``STRAGGLER_FACTOR`` times the others' mean.
@@ -158,14 +154,7 @@ def _far_above_the_others(
         moved = sum(phase.bytes for phase in of_direction)
         if moved > 0:
             per_byte[name] = sum(phase.io_seconds_max for phase in of_direction) / moved
-    if len(per_byte) < 2:
-        return None
-    slowest = max(per_byte, key=lambda name: per_byte[name])
-    others = [seconds for name, seconds in per_byte.items() if name != slowest]
-    mean = sum(others) / len(others)
-    if mean <= 0 or per_byte[slowest] / mean < STRAGGLER_FACTOR:
-        return None
-    return slowest, per_byte[slowest] / mean
+    return far_above_the_others(per_byte)
 
 
 def _slower_layer(

@@ -98,7 +98,7 @@ class EventStore:
         store._run(
             f"""CREATE TEMP VIEW events AS SELECT rank, repetition, {function} AS function_code,
             {operation} AS operation_code, bin, start_ns, end_ns, foreground_ns, bytes,
-            barrier_wait_ns, token_wait_ns FROM {source}"""
+            offset_bytes, barrier_wait_ns, token_wait_ns FROM {source}"""
         )
         return store if store.repetitions() else None
 
@@ -128,6 +128,32 @@ class EventStore:
             [repetition],
         ).fetchnumpy()
         return Events(**{name: np.asarray(column) for name, column in columns.items()})
+
+    def transfers(
+        self, function: str, direction: str, repetitions: list[int], most: int
+    ) -> dict[str, NDArray[np.int64]]:
+        """Returns the transfers of a function in some repetitions, with their syncs, by column.
+
+        If there are more than ``most``, those of every second, third, ... bin are returned.
+        """
+        codes = [OPERATION_NAMES.index(direction)]
+        if direction == "write":
+            codes.append(OPERATION_NAMES.index("sync"))
+        chosen = (
+            "FROM events WHERE function_code = ? AND list_contains(?::INTEGER[], operation_code) "
+            "AND list_contains(?::INTEGER[], repetition)"
+        )
+        given = [FUNCTION_NAMES.index(function), codes, repetitions]
+        row = self._run(f"SELECT count(*) {chosen}", given).fetchone()
+        each = max(1, -(-(row[0] if row else 0) // most))
+        columns = self._run(
+            f"""SELECT rank::BIGINT AS rank, repetition::BIGINT AS repetition,
+            operation_code::BIGINT AS operation, bin::BIGINT AS bin, start_ns, end_ns, bytes,
+            offset_bytes, barrier_wait_ns {chosen} AND bin % ? = 0
+            ORDER BY rank, repetition, start_ns, end_ns LIMIT ?""",
+            [*given, each, most],
+        ).fetchnumpy()
+        return {name: np.asarray(column, dtype=np.int64) for name, column in columns.items()}
 
     def rank_times(self, repetitions: list[int]) -> RankTimes:
         """Returns each rank's time by kind: summed over a repetition, then the median over them."""

@@ -16,6 +16,7 @@ from weir.analysis.flagfile import polled_listing
 from weir.analysis.imported import imported_listing
 from weir.analysis.outputs import outputs_listing
 from weir.report import (
+    anomalies,
     arrays,
     by_time,
     comparison,
@@ -137,6 +138,7 @@ def _sections(source: Source, with_machine: bool) -> list[Section]:
             "What the other program states",
             listing.render(imported_listing([run]), skipped=1),
         ),
+        ("anomalies", "What is unusual", anomalies.render(source)),
         ("metadata", "Metadata operations", metadata.render(source)),
         ("opening", "Creating and opening", opening.render(source)),
         ("array", "What the array cost", arrays.render(source)),

@@ -3,13 +3,14 @@
 1. ``run.json`` is checked, and its rates against its repetitions. A run that is still running is
    not touched.
 2. ``events/`` becomes ``events.parquet``.
-3. The verdict is put into ``run.json``, which is checked again and replaced atomically.
+3. The verdict, and what is unusual about the events, are put into ``run.json``, which is checked
+   again and replaced atomically.
 4. The hashes of both files are written. If they are there already, they are compared before step
    1. A file that differs becomes a warning of the run, and keeps its hash.
 
 Each step leaves the folder valid and can be skipped or repeated safely, so finalizing again after
-an interruption completes it. The caller passes the function that judges runs, because this package
-does not depend on the path model.
+an interruption completes it. The caller passes the functions that judge runs and examine
+events, because this package does not depend on the path model nor on the analysis.
 """
 
 from __future__ import annotations
@@ -24,12 +25,15 @@ from weir.results.events import COLUMNS_FOLDER, PARQUET_FILE, finalize_events
 from weir.results.expectations import Verdict
 from weir.results.folder import find_run_folders, load_run, write_run
 from weir.results.recomputed import contradictions
-from weir.results.schema import Failure, Run
+from weir.results.schema import Anomaly, Failure, Run
 
 LOST_RANK = "lost_rank"
 """Cause that ``weir-bench`` records if a process of the job is gone."""
 INTERRUPTED = "interrupted"
 """Cause that ``weir-bench`` records if a signal ended the job."""
+
+Examine = Callable[[Path, Run], list[Anomaly] | None]
+"""Returns what is unusual about the events in a run folder; None if there are none."""
 
 Judge = Callable[[Run, Sequence[Run]], Verdict | None]
 """Judges a complete run, given its siblings: the runs of the same job."""
@@ -43,7 +47,7 @@ class FinalizedRun:
     run: Run
 
 
-def finalize(path: Path, judge: Judge) -> list[FinalizedRun]:
+def finalize(path: Path, judge: Judge, examine: Examine | None = None) -> list[FinalizedRun]:
     """Finalize the run folder ``path``, or every run folder below it; siblings are judged together.
 
     Raises ``ResultError`` when there is none, when one is invalid, or when one is still running.
@@ -64,11 +68,14 @@ def finalize(path: Path, judge: Judge) -> list[FinalizedRun]:
     finalized = []
     for folder, run in runs.items():
         siblings = [runs[place] for place in jobs[folder.parent] if place is not folder]
-        finalized.append(FinalizedRun(folder, _finalize_folder(folder, run, siblings, judge)))
+        done = _finalize_folder(folder, run, siblings, judge, examine)
+        finalized.append(FinalizedRun(folder, done))
     return finalized
 
 
-def _finalize_folder(folder: Path, run: Run, siblings: Sequence[Run], judge: Judge) -> Run:
+def _finalize_folder(
+    folder: Path, run: Run, siblings: Sequence[Run], judge: Judge, examine: Examine | None
+) -> Run:
     before = run
     changed = changed_files(folder)
     for text in [*changed.values(), *contradictions(run)]:
@@ -86,7 +93,10 @@ def _finalize_folder(folder: Path, run: Run, siblings: Sequence[Run], judge: Jud
     else:
         run = _with_warning(run, "the job ended before it wrote events")
     verdict = judge(run, siblings) if run.status == "complete" else None
-    finalized = run.model_copy(update={"verdict": verdict})
+    update: dict[str, object] = {"verdict": verdict}
+    if examine and run.status == "complete":
+        update["anomalies"] = examine(folder, run)
+    finalized = run.model_copy(update=update)
     if finalized != before:
         if not changed:  # After an interruption here no hash contradicts the new file.
             (folder / SUMS_FILE).unlink(missing_ok=True)

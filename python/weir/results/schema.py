@@ -336,6 +336,20 @@ class Verification(Record):
     errors: list[PayloadError]
 
 
+class Anomaly(Record):
+    """What is unusual about the transfers of one function in one direction."""
+
+    function: str
+    direction: Direction
+    kind: str = Field(
+        description=(
+            "such as `modes`, `slow target`, `uneven allocation`, `decreasing`, `warm-up`, `tail`"
+        )
+    )
+    text: str
+    reasons: list[str] = Field(description="what separates, causes, and alternatives weighed")
+
+
 class Clocks(Record):
     """How far the clocks of the ranks agree. Times are on rank 0's clock."""
 
@@ -427,6 +441,9 @@ class Run(Record):
     verification: Verification
     spectrum: Spectrum | None = Field(
         default=None, description="only for madbench --full and madcap; null otherwise"
+    )
+    anomalies: list[Anomaly] | None = Field(
+        default=None, description="found when the run is finalized; null if no events were examined"
     )
     clocks: Clocks | None
     environment: Environment | None

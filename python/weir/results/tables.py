@@ -92,6 +92,11 @@ _COLUMNS: dict[str, str] = {
         synchronous_run_id VARCHAR rate.synchronous_run_id, bins INTEGER rate.bins,
         nbin_multiple_bytes_per_second DOUBLE rate.nbin_multiple_bytes_per_second
     """,
+    "anomalies": """
+        run_id VARCHAR run.id, function VARCHAR anomaly.function,
+        direction VARCHAR anomaly.direction, kind VARCHAR anomaly.kind, text VARCHAR anomaly.text,
+        reasons VARCHAR reasons
+    """,
     "nodes": """
         run_id VARCHAR run.id, host VARCHAR host, ranks INTEGER ranks,
         function VARCHAR phase.function, direction VARCHAR phase.direction,
@@ -150,6 +155,9 @@ def rows_of(run: Run, folder: str) -> dict[str, list[Row]]:
             for place, unit, value in values_of(one["repetition"])
         ],
         "effective": [{"rate": one} for one in run.effective],
+        "anomalies": [
+            {"anomaly": one, "reasons": "; ".join(one.reasons)} for one in run.anomalies or []
+        ],
         "nodes": [
             {"host": host, "ranks": ranks.get(host), "phase": phase}
             for host, phase in (*parts, *actions)
