@@ -235,7 +235,7 @@ class Execution:
                 # weir-bench's own lines were withheld here, so they go into the journal.
                 reason = str(error) or "; ".join(said)
                 raise BenchError(reason, error.exit_status) from None
-        finalized = finalize(output, verdict)
+        finalized = finalize(output, verdict, self.setup.campaign.purpose_of(run.combination))
         unfinished = [one.run for one in finalized if one.run.status != "complete"]
         if unfinished:
             failure = unfinished[0].failure

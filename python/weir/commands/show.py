@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from rich.console import Console
 from rich.markup import escape
@@ -16,6 +16,7 @@ from weir.report.quantities import plural
 from weir.results.quantities import (
     percent_text,
     phase_name,
+    range_text,
     rate_text,
     seconds_text,
     size_text,
@@ -43,6 +44,8 @@ def show_run(console: Console, run: Run, changed: Sequence[str]) -> None:
         f"id {run.id}, started {run.started_utc}, {plural(measured, 'measured repetition')}, "
         f"{plural(warmups, 'warm-up')}"
     )
+    for text in _purpose_texts(run):
+        line(text)
     show_verdicts(console, [run])
     for text in [*changed, *contradictions(run)]:
         if text not in run.warnings:
@@ -80,6 +83,30 @@ def show_run(console: Console, run: Run, changed: Sequence[str]) -> None:
         for expected in run.expectation.all:
             line(f"expected {expected.key[0]}: {expected.how}")
     line(f"command: {' '.join(run.command)}\n")
+
+
+def _purpose_texts(run: Run) -> Iterator[str]:
+    """Yields why the run was made, and each rate beside what was expected when it was proposed."""
+    purpose = run.purpose
+    if purpose is None:
+        return
+    if purpose.goal:
+        yield f"goal: {purpose.goal}"
+    for name in ("motivation", "expects", "decides"):
+        if text := getattr(purpose, name):
+            yield f"{name}: {text}"
+    headline = {rate.direction: rate for rate in run.rates if rate.headline}
+    for one in purpose.expected:
+        rate = headline.get(one.direction)
+        low, high = one.low_bytes_per_second, one.high_bytes_per_second
+        if rate is not None:
+            word = "inside" if low <= rate.median <= high else "outside"
+            yield (
+                f"the {one.direction} rate, {rate_text(rate.median)}, is {word} the interval that "
+                f"was proposed, {range_text(low, high)}"
+            )
+    if purpose.follows:
+        yield f"follows: {', '.join(purpose.follows)}"
 
 
 def show_list(console: Console, runs: Sequence[tuple[str, Run]]) -> None:

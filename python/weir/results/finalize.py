@@ -23,6 +23,7 @@ from weir.results.errors import ResultError
 from weir.results.events import COLUMNS_FOLDER, PARQUET_FILE, finalize_events
 from weir.results.expectations import Verdict
 from weir.results.folder import find_run_folders, load_run, write_run
+from weir.results.purpose import Purpose
 from weir.results.recomputed import contradictions
 from weir.results.schema import Failure, Run
 
@@ -43,9 +44,10 @@ class FinalizedRun:
     run: Run
 
 
-def finalize(path: Path, judge: Judge) -> list[FinalizedRun]:
+def finalize(path: Path, judge: Judge, purpose: Purpose | None = None) -> list[FinalizedRun]:
     """Finalize the run folder ``path``, or every run folder below it; siblings are judged together.
 
+    ``purpose`` is put into the runs; without it they keep their own.
     Raises ``ResultError`` when there is none, when one is invalid, or when one is still running.
     """
     folders = find_run_folders(path)
@@ -64,12 +66,18 @@ def finalize(path: Path, judge: Judge) -> list[FinalizedRun]:
     finalized = []
     for folder, run in runs.items():
         siblings = [runs[place] for place in jobs[folder.parent] if place is not folder]
-        finalized.append(FinalizedRun(folder, _finalize_folder(folder, run, siblings, judge)))
+        finalized.append(
+            FinalizedRun(folder, _finalize_folder(folder, run, siblings, judge, purpose))
+        )
     return finalized
 
 
-def _finalize_folder(folder: Path, run: Run, siblings: Sequence[Run], judge: Judge) -> Run:
+def _finalize_folder(
+    folder: Path, run: Run, siblings: Sequence[Run], judge: Judge, purpose: Purpose | None
+) -> Run:
     before = run
+    if purpose is not None:
+        run = run.model_copy(update={"purpose": purpose})
     changed = changed_files(folder)
     for text in [*changed.values(), *contradictions(run)]:
         run = _with_warning(run, text)

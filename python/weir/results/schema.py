@@ -16,6 +16,7 @@ from weir.results.action_records import ActionPhase, ActionResult, PlannedAction
 from weir.results.expectations import Direction, Expectation, Metric, Verdict
 from weir.results.opening_records import Flag, OpeningPhase, OpeningStep
 from weir.results.output_records import Outputs
+from weir.results.purpose import Purpose
 from weir.results.record import Count, Latencies, NonNegative, Record, Spread
 from weir.results.series import Series, Unit, stored_in
 from weir.results.spectrum_records import Spectrum
@@ -395,6 +396,9 @@ class Run(Record):
     command: list[str]
     start: Start | None = Field(
         default=None, description="null if weir bench did not start the job"
+    )
+    purpose: Purpose | None = Field(
+        default=None, description="null if nobody said why the run was made"
     )
     parameters: dict[str, Parameter]
     plan: Plan
