@@ -25,12 +25,22 @@ from weir.campaign.journal import done_runs, read_journals
 from weir.campaign.levels import LevelError, read_levels
 from weir.commands.terminal import output_console, warn
 from weir.follow_up.campaign_text import campaign_text
+from weir.follow_up.components import (
+    ASSUMED,
+    FIXED,
+    Component,
+    components_of,
+    pool_commands,
+)
 from weir.follow_up.points import RANKS, Measured, is_number, points_of_campaign, points_of_runs
 from weir.follow_up.proposal import Proposal
 from weir.follow_up.propose import propose
+from weir.platform.files import find_description
 from weir.results.campaign import Campaign, Value, campaign_of, finished_runs
 from weir.results.errors import ResultError
 from weir.results.folder import find_run_folders, load_run, write_atomically
+from weir.results.platform import Platform
+from weir.results.platform_file import load_platform
 
 DEFAULT_TIME = "30min"
 DEFAULT_RUNS = 3
@@ -57,7 +67,11 @@ def next_command(
     ] = DEFAULT_TIME,
     output: Annotated[
         Path | None,
-        typer.Option("--output", metavar="FILE.toml", help="[default: NAME-next.toml]"),
+        typer.Option(
+            "--output",
+            metavar="FILE.toml",
+            help="[default: NAME-next.toml; a folder with --components]",
+        ),
     ] = None,
     runs: Annotated[
         int, typer.Option("--runs", min=1, max=100, help="Runs of each test.")
@@ -65,6 +79,14 @@ def next_command(
     most: Annotated[
         int, typer.Option("--most", min=1, max=40, help="Propose at most so many tests.")
     ] = 12,
+    components: Annotated[
+        str | None,
+        typer.Option(
+            "--components",
+            metavar="FILE|NAME",
+            help="Write campaigns of a machine's components, from its description's edges.",
+        ),
+    ] = None,
     within: Annotated[
         list[str] | None,
         typer.Option(
@@ -79,9 +101,19 @@ def next_command(
     The tests have Uselton's three goals: to look for new behaviour in new regions, to confirm an
     interpolation, to test with a refined method. They are chosen by what they teach for each
     second, and written as a campaign that weir campaign runs.
+
+    With --components, no results are needed: a folder gets one campaign for each question that
+    Uselton asks about the parts of a machine (section 3.9.4).
     """
+    if components is not None:
+        if path is not None:
+            raise BenchError("a folder is given and also --components: give one of them", USAGE)
+        _write_components(components, output)
+        return
     if path is None:
-        raise BenchError("give a campaign's folder or a folder with runs", USAGE)
+        raise BenchError(
+            "give a campaign's folder, a folder with runs, or --components NAME", USAGE
+        )
     budget = _seconds(time)
     limits = _limits(within or [])
     base = _base(path)
@@ -129,6 +161,63 @@ def _write(target: Path, text: str) -> None:
 def _say_written(console: Console, target: Path) -> None:
     console.print(f"\nCampaign: {target}", soft_wrap=True, highlight=False, markup=False)
     console.print(f"Run it:   weir campaign {target}", soft_wrap=True, highlight=False)
+
+
+def _write_components(given: str, output: Path | None) -> None:
+    """Writes the component campaigns of a described machine, and prints a line for each."""
+    platform = load_platform(find_description(given))
+    try:
+        made, left_out = components_of(platform)
+    except ValueError as error:
+        raise BenchError(f"no component campaigns can be made: {error}", USAGE) from None
+    folder = output or Path(f"components-{_file_name(Path(platform.name))}")
+    if folder.exists():
+        raise BenchError(f"{folder} exists: give another folder by --output", USAGE)
+    try:
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise BenchError(f"{folder} cannot be made: {error.strerror}", USAGE) from None
+    console = output_console()
+    table = plain_table("file", ">tests", ">time", "=the question that it answers")
+    for number, one in enumerate(made, 1):
+        target = folder / f"{number:02d}-{one.name}.toml"
+        _write(target, _component_text(platform, one, target))
+        table.add_row(
+            target.name,
+            str(len(one.tests)),
+            duration_text(one.seconds),
+            escape(one.sentence),
+        )
+    console.print(table)
+    for name, reason in left_out.items():
+        console.print(f"left out: {name}, because {reason}", highlight=False, markup=False)
+    console.print(f"\nCampaigns: {folder}", soft_wrap=True, highlight=False, markup=False)
+
+
+def _component_text(platform: Platform, one: Component, target: Path) -> str:
+    names = {name for test in one.tests for name in test.settings}
+    head = [
+        f"A component test of {platform.name}: {one.sentence}",
+        f"It is about {one.edge}.",
+        f"Set directory in [fixed], then: weir campaign {target}",
+    ]
+    if one.pools:
+        head += [
+            "",
+            "The pools put files on targets. Make them first; FS is the file system's name.",
+            *ASSUMED,
+            *pool_commands(one),
+        ]
+    return campaign_text(
+        one.tests,
+        workload="stream",
+        name=one.name,
+        description=one.sentence,
+        runs=1,
+        fixed={name: value for name, value in FIXED.items() if name not in names},
+        head="\n".join(head),
+        more={"run_timeout": "2h"},
+    )
 
 
 def _seconds(text: str) -> float:
