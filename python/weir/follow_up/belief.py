@@ -61,7 +61,7 @@ class Belief:
             name: np.append(self.tests.get(name, np.empty(0)), value)
             for name, value in test.items()
         }
-        return replace(self, tests=tests, seconds=(*self.seconds, seconds), start=self.members)
+        return replace(self, tests=tests, seconds=(*self.seconds, seconds), start=self._everyone)
 
     @cached_property
     def members(self) -> Values:

@@ -133,10 +133,16 @@ def components_of(platform: Platform) -> tuple[list[Component], dict[str, str]]:
             continue
         about = "; ".join(_edge_text(platform, one) for one in edges)
         tests, pools = [], {}
+        most = platform.hosts * platform.ranks_per_host
         for settings, pool in asked.tests(machine):
+            if int(settings["ranks"]) > most:
+                continue
             tests.append(_proposal(machine, asked, about, settings, pool))
             if pool is not None:
                 pools[pool.name] = pool
+        if not tests:
+            left_out[asked.name] = f"the machine has only {most} ranks"
+            continue
         made.append(
             Component(asked.name, asked.sentence, about, tuple(tests), tuple(pools.values()))
         )
@@ -215,11 +221,9 @@ def _part_of(machine: Machine, pool: Pool | None) -> Platform:
 
 def _even(machine: Machine, counts: Sequence[int]) -> Tests:
     """Yields tests with a file of each task, all targets in turn from the first one."""
-    most = machine.platform.hosts * machine.platform.ranks_per_host
     everything = Pool("weir-all", tuple(range(machine.targets)))
     for count in counts:
-        if count <= most:
-            yield {"ranks": count, "pool": everything.name}, everything
+        yield {"ranks": count, "pool": everything.name}, everything
 
 
 def _powers(first: int, last: int) -> list[int]:
