@@ -36,6 +36,7 @@ from weir.follow_up.points import RANKS, Measured, is_number, points_of_campaign
 from weir.follow_up.proposal import Proposal
 from weir.follow_up.propose import propose
 from weir.platform.files import find_description
+from weir.report.quantities import plural
 from weir.results.campaign import Campaign, Value, campaign_of, finished_runs
 from weir.results.errors import ResultError
 from weir.results.folder import find_run_folders, load_run, write_atomically
@@ -126,8 +127,8 @@ def next_command(
     console = output_console()
     if not proposals:
         console.print(
-            f"No test of {runs} runs fits into {duration_text(budget)}: give more --time or fewer "
-            "--runs",
+            f"No test of {plural(runs, 'run')} fits into {duration_text(budget)}: give more --time "
+            "or fewer --runs",
             highlight=False,
         )
         return
@@ -370,7 +371,8 @@ def _show(console: Console, base: Base, proposals: list[Proposal], runs: int) ->
             console.print(f"{number} {head}: {text}", highlight=False, markup=False, soft_wrap=True)
     seconds = sum(one.seconds for one in proposals)
     console.print(
-        f"\n{len(proposals)} tests of {runs} runs each: about {duration_text(seconds)}",
+        f"\n{plural(len(proposals), 'test')} of {plural(runs, 'run')} each: about "
+        f"{duration_text(seconds)}",
         highlight=False,
     )
 
