@@ -148,6 +148,7 @@ PYTHON_MAY_IMPORT = {
     "python/weir/report": {"weir.report", "weir.analysis", "weir.results"},
     "python/weir/importing": {"weir.importing", "weir.results"},
     "python/weir/model": {"weir.model", "weir.analysis", "weir.results"},
+    "python/weir/follow_up": {"weir.follow_up", "weir.model", "weir.analysis", "weir.results"},
 }
 """The parts of weir that a part may import; parts that are not listed may import any."""
 PYTHON_TO_NATIVE = {"ctypes", "cffi", "cppyy", "mpi4py"}

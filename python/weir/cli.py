@@ -23,6 +23,7 @@ _MODULES = {
     "bench": "bench",
     "predict": "bench",
     "campaign": "campaign",
+    "next": "next_test",
     "report": "report",
     "check": "check",
     "ls": "list_arrays",

@@ -11,6 +11,7 @@ from weir.bench.errors import BenchError
 from weir.cli import application
 from weir.results.folder import write_run
 from weir.results.platform_file import load_platform
+from weir.results.revisions import read_revisions
 
 
 def write_runs(root: Path) -> None:
@@ -45,6 +46,12 @@ def test_runs_become_a_description_with_its_held_out_error(
     assert platform.name == "here"
     assert {stage.name for stage in platform.stages} == {"storage write", "storage read"}
     assert platform.ranks_per_host == 4
+    (revision,) = read_revisions(output)
+    assert all(change.before is None for change in revision.changes)
+    rate = next(one for one in revision.changes if one.constant == "storage write, rate")
+    assert len(rate.runs) == 5
+    application()(["platform", "history", str(output)], standalone_mode=False)
+    assert f"{rate.runs[0]}, {rate.runs[1]} and 3 more" in capsys.readouterr().out
 
 
 def test_a_folder_without_runs_is_one_line(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from weir.model.verdict import verdict
 from weir.results.errors import ResultError
 from weir.results.finalize import finalize
 from weir.results.index import query
+from weir.results.purpose import Purpose
 from weir.results.schema import Anomaly, Run
 from weir.results.tables import TABLES, VIEWS
 
@@ -86,7 +87,9 @@ def of_all_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     expected |= {"low_per_second": 6e3, "high_per_second": 8e3, "limiting_stage": "file system"}
     named["expectation"] = {"made_utc": "", "rates": [], "metadata": [expected]}
     write_run_folder(root / "names", Run.model_validate(named), make_events())
-    opening = opened("POSIX", 1e-3, 2e-3, 3e-3).model_copy(update={"id": "steps"})
+    purpose = Purpose(goal="confirm", motivation="why", expects="what", follows=["names"])
+    of_steps = {"id": "steps", "purpose": purpose}
+    opening = opened("POSIX", 1e-3, 2e-3, 3e-3).model_copy(update=of_steps)
     write_run_folder(root / "steps", opening, make_events())
     finalize(root / "names", verdict)
     imported(Path(__file__).resolve().parents[1] / "imports" / "ior-4.1.txt", root)

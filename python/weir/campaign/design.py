@@ -19,9 +19,11 @@ from weir.bench.errors import USAGE, BenchError
 from weir.campaign.file import CampaignFile, read_number
 from weir.campaign.levels import LevelError
 from weir.results.campaign import CampaignFactor, CampaignRun, Value
+from weir.results.purpose import Purpose
 
 RANKS = "ranks"
 Combination = dict[str, Value]
+Condition = Value | list[Value]
 ALIASES: dict[str, dict[str, str]] = {
     "madbench": {
         "alpha": "busy-work-exponent",
@@ -128,19 +130,11 @@ def combinations_of(
     file: CampaignFile, factors: Sequence[CampaignFactor]
 ) -> tuple[list[Combination], int]:
     """Returns the combinations to run, and the number of excluded ones."""
-    names = {name for factor in factors for name in factor.names}
     exclusions = []
     for table in file.exclude:
-        condition = {setting_name(file.workload, name): value for name, value in table.items()}
-        unknown = sorted(set(condition) - names)
-        if unknown or not condition:
-            told = (
-                f"names {unknown[0]}, which is not a factor"
-                if unknown
-                else ("has no condition: add one")
-            )
-            raise BenchError(f"[[exclude]] {told}", USAGE)
-        exclusions.append(condition)
+        if not table:
+            raise BenchError("[[exclude]] has no condition: add one", USAGE)
+        exclusions.append(_condition("[[exclude]]", file.workload, table, factors))
     kept, excluded = [], 0
     for chosen in itertools.product(*(factor.levels for factor in factors)):
         combination: Combination = {}
@@ -155,11 +149,47 @@ def combinations_of(
     return kept, excluded
 
 
-def _matches(combination: Combination, condition: Mapping[str, Value | list[Value]]) -> bool:
+def purposes_of(
+    file: CampaignFile, factors: Sequence[CampaignFactor], combinations: Sequence[Combination]
+) -> list[Purpose | None]:
+    """Returns the first ``[[purpose]]`` that each combination satisfies; nothing without any."""
+    if not file.purpose:
+        return []
+    given = [
+        (_condition("[[purpose]] when", file.workload, table.when, factors), table)
+        for table in file.purpose
+    ]
+    fields = set(Purpose.model_fields)
+    return [
+        next(
+            (
+                Purpose.model_validate(table.model_dump(include=fields))
+                for condition, table in given
+                if _matches(combination, condition)
+            ),
+            None,
+        )
+        for combination in combinations
+    ]
+
+
+def _condition(
+    where: str, workload: str, table: Mapping[str, Condition], factors: Sequence[CampaignFactor]
+) -> dict[str, Condition]:
+    """Returns the conditions by the names of settings; refuses names that are not factors."""
+    names = {name for factor in factors for name in factor.names}
+    condition = {setting_name(workload, name): value for name, value in table.items()}
+    unknown = sorted(set(condition) - names)
+    if unknown:
+        raise BenchError(f"{where} names {unknown[0]}, which is not a factor", USAGE)
+    return condition
+
+
+def _matches(combination: Combination, condition: Mapping[str, Condition]) -> bool:
     return all(_holds(combination[name], wanted) for name, wanted in condition.items())
 
 
-def _holds(level: Value, wanted: Value | list[Value]) -> bool:
+def _holds(level: Value, wanted: Condition) -> bool:
     if isinstance(wanted, list):
         return any(_holds(level, one) for one in wanted)
     compared = _COMPARED.fullmatch(wanted) if isinstance(wanted, str) else None

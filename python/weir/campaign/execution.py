@@ -236,7 +236,8 @@ class Execution:
                 # weir-bench's own lines were withheld here, so they go into the journal.
                 reason = str(error) or "; ".join(said)
                 raise BenchError(reason, error.exit_status) from None
-        finalized = finalize(output, verdict, examine)
+        purpose = self.setup.campaign.purpose_of(run.combination)
+        finalized = finalize(output, verdict, examine, purpose)
         unfinished = [one.run for one in finalized if one.run.status != "complete"]
         if unfinished:
             failure = unfinished[0].failure

@@ -15,6 +15,7 @@ from weir.bench.errors import USAGE, BenchError
 from weir.campaign.levels import LevelError, number_in, read_levels, read_value
 from weir.results.campaign import CurveKind, Value
 from weir.results.folder import describe_validation
+from weir.results.purpose import Purpose
 
 _UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|d)?")
@@ -92,6 +93,12 @@ class PlatformTable(Part):
     file: str
 
 
+class PurposeTable(Purpose):
+    """``[[purpose]]``: why the combinations that satisfy all conditions are run."""
+
+    when: dict[str, Value | list[Value]] = Field(default_factory=dict)
+
+
 class CampaignFile(Part):
     """The whole file."""
 
@@ -102,6 +109,7 @@ class CampaignFile(Part):
     fixed: dict[str, Value] = Field(default_factory=dict)
     factor: list[FactorTable] = Field(default_factory=list)
     exclude: list[dict[str, Value | list[Value]]] = Field(default_factory=list)
+    purpose: list[PurposeTable] = Field(default_factory=list)
     replication: int = Field(default=1, ge=1)
     blocks: Literal["replicate", "none"] = "replicate"
     seed: int | None = Field(default=None, ge=0, lt=2**63)

@@ -14,7 +14,7 @@ from weir.bench.errors import USAGE, BenchError
 from weir.bench.job import Job, check_arguments, utc_now, utc_text
 from weir.bench.program import PlannedJob, plan_job
 from weir.campaign.arguments import arguments_of, name_of, ranks_of, settings_of
-from weir.campaign.design import combinations_of, factors_of, runs_of
+from weir.campaign.design import combinations_of, factors_of, purposes_of, runs_of
 from weir.campaign.file import CampaignFile
 from weir.results.campaign import Campaign, Value
 
@@ -73,6 +73,7 @@ def design_campaign(
         curve=file.curve,
         factors=factors,
         combinations=combinations,
+        purposes=purposes_of(file, factors, combinations),
         runs=runs_of(len(combinations), file.replication, file.blocks, drawn),
     )
     return campaign, excluded

@@ -12,12 +12,13 @@ import typer
 from rich.console import Console
 
 from weir.bench.errors import FAILED, USAGE, BenchError
-from weir.bench.job import Job
+from weir.bench.job import Job, utc_now, utc_text
 from weir.bench.messages import Progress
 from weir.bench.progress import State, progress_display
 from weir.commands.job_options import find_job
 from weir.commands.platform_discover import discover_command
 from weir.commands.platform_fit import fit_command
+from weir.commands.platform_history import history_command
 from weir.commands.terminal import message_console, output_console, warn
 from weir.platform.files import (
     check_output,
@@ -29,6 +30,7 @@ from weir.platform.files import (
 )
 from weir.results.platform_file import load_platform, write_platform
 from weir.results.probe import Probe
+from weir.results.revisions import append_revision, changes_of
 
 platform_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
@@ -125,9 +127,12 @@ def _finish(console: Console, probe: Probe, fresh: Path, target: Path, name: str
         kept = probe_path(target)
         fresh.replace(kept)
         raise BenchError(f"no platform can be fitted to {kept}: {error}", FAILED) from None
+    before = load_platform(target) if target.is_file() else None
     older = keep_older(target)
     fresh.replace(probe_path(target))
     write_platform(target, platform)
+    made_utc = platform.measured_utc or utc_text(utc_now())
+    append_revision(target, changes_of(before, platform, {}), "weir platform probe", made_utc)
     draw_platform(console, platform)
     console.print()
     if not probe.quiet.quiet:
@@ -187,6 +192,7 @@ def _state_of(step: Progress) -> State:
 
 platform_app.command("fit")(fit_command)
 platform_app.command("discover")(discover_command)
+platform_app.command("history")(history_command)
 
 
 def add_to(app: typer.Typer) -> None:

@@ -13,18 +13,21 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from weir.bench.errors import FAILED, USAGE, BenchError
+from weir.bench.job import utc_now, utc_text
 from weir.bench.platforms import find_platform
 from weir.bench.tables import plain_table
 from weir.commands.terminal import output_console, warn
 from weir.model.calibration_platform import platform_of_calibration
 from weir.model.measured_flows import Samples, samples_of_runs
 from weir.model.results_fit import Prediction, ResultsFit, fit_results, refined
+from weir.report.quantities import plural
 from weir.results.calibration import Calibration
 from weir.results.errors import ResultError
 from weir.results.folder import find_run_folders, load_run
 from weir.results.platform import Platform
-from weir.results.platform_file import write_platform
+from weir.results.platform_file import load_platform, write_platform
 from weir.results.quantities import percent_text, rate_text, seconds_text
+from weir.results.revisions import append_revision, changes_of
 from weir.results.schema import Run
 
 AIM = "aim: median under 10 %, 90th percentile under 25 %"
@@ -71,8 +74,35 @@ def fit_command(
         highlight=False,
     )
     if output is not None:
+        before = load_platform(output) if output.is_file() else None
+        if before is None and platform is not None:
+            before = base
         write_platform(output, made)
         console.print(f"Platform: {output}", soft_wrap=True, highlight=False, markup=False)
+        changes = changes_of(before, made, _runs_by_stage(fit, runs))
+        revision = append_revision(output, changes, "weir platform fit", utc_text(utc_now()))
+        if revision is not None:
+            console.print(
+                f"Revision {revision.revision}: {plural(len(changes), 'constant')} changed, "
+                f"weir platform history {output} shows them",
+                soft_wrap=True,
+                highlight=False,
+                markup=False,
+            )
+
+
+def _runs_by_stage(fit: ResultsFit, runs: Sequence[tuple[Path, Run]]) -> dict[str, list[str]]:
+    """Returns the ids of the runs to whose phases each stage was fitted."""
+    ids: dict[tuple[str, str], list[str]] = {}
+    for folder, run in runs:
+        ids.setdefault((folder.parent.name, run.label), []).append(run.id)
+    found: dict[str, list[str]] = {}
+    for one in fit.predictions:
+        known = found.setdefault(one.stage, [])
+        for run_id in ids.get((one.measured.job, one.measured.label), []):
+            if run_id not in known:
+                known.append(run_id)
+    return found
 
 
 def _runs(paths: Sequence[Path]) -> list[tuple[Path, Run]]:

@@ -19,6 +19,7 @@ from weir.results.figures import headlines_of
 from weir.results.quantities import (
     percent_text,
     phase_name,
+    range_text,
     rate_text,
     seconds_text,
     size_text,
@@ -43,6 +44,8 @@ def show_run(console: Console, run: Run, changed: Sequence[str]) -> None:
     line(f"id {run.id}, started {run.started_utc}, {_repetitions_text(run)}")
     if run.imported is not None:
         line(run.imported.note)
+    for text in _purpose_texts(run):
+        line(text)
     show_verdicts(console, [run])
     for text in [*changed, *contradictions(run)]:
         if text not in run.warnings:
@@ -88,6 +91,30 @@ def show_run(console: Console, run: Run, changed: Sequence[str]) -> None:
         for expected in run.expectation.all:
             line(f"expected {expected.key[0]}: {expected.how}")
     line(f"command: {' '.join(run.command)}\n")
+
+
+def _purpose_texts(run: Run) -> Iterator[str]:
+    """Yields why the run was made, and each rate beside what was expected when it was proposed."""
+    purpose = run.purpose
+    if purpose is None:
+        return
+    if purpose.goal:
+        yield f"goal: {purpose.goal}"
+    for name in ("motivation", "expects", "decides"):
+        if text := getattr(purpose, name):
+            yield f"{name}: {text}"
+    headline = {rate.direction: rate for rate in run.rates if rate.headline}
+    for one in purpose.expected:
+        rate = headline.get(one.direction)
+        low, high = one.low_bytes_per_second, one.high_bytes_per_second
+        if rate is not None:
+            word = "inside" if low <= rate.median <= high else "outside"
+            yield (
+                f"the {one.direction} rate, {rate_text(rate.median)}, is {word} the interval that "
+                f"was proposed, {range_text(low, high)}"
+            )
+    if purpose.follows:
+        yield f"follows: {', '.join(purpose.follows)}"
 
 
 def show_list(console: Console, runs: Sequence[tuple[str, Run]]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from weir.results.expectations import Direction
 from weir.results.platform import Route
@@ -42,7 +43,7 @@ class Flow:
     in_flight: int = 1
     network_fraction: float = 0.0
 
-    @property
+    @cached_property
     def ranks(self) -> int:
         return sum(self.ranks_by_host.values())
 

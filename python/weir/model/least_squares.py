@@ -95,14 +95,57 @@ def solve_parts(form: Form, columns: Columns, observed: Values, parts: NDArray[n
     return np.asarray(np.exp(found[chosen]))
 
 
-def solve_from(form: Form, columns: Columns, observed: Values, start: Sequence[float]) -> Values:
+def solve_from(
+    form: Form, columns: Columns, observed: Values, start: Sequence[float] | Values
+) -> Values:
     """Returns, for each row of ``observed`` (rows, samples), the best parameters near ``start``.
 
-    All searches are made at the same time. Returns (rows, parameters).
+    ``start`` is one point, or one for each row. All searches are made at the same time. Returns
+    (rows, parameters).
     """
-    point = _inside(form, np.log(np.maximum(np.array([start], dtype=float), 1e-300)))
-    points = np.repeat(point, len(observed), axis=0)
+    given = np.broadcast_to(np.asarray(start, dtype=float), (len(observed), len(form.parameters)))
+    points = _inside(form, np.log(np.maximum(given, 1e-300)))
     found, _ = _search(form, columns, observed, points, np.ones(observed.shape, dtype=bool))
+    return np.asarray(np.exp(found))
+
+
+def best_of_rows(form: Form, columns: Columns, observed: Values, points: Values) -> Values:
+    """Returns, for each row of ``observed``, the best of all ``points`` (rows, parameters).
+
+    A search that ended in a valley of its own goes on from where another row's search ended.
+    """
+    found = _inside(form, np.log(points))
+    everything = np.ones(observed.shape, dtype=bool)
+    costs = _costs(_residuals(form, columns, observed, found), everything)
+    own = found.copy()
+    for shift in range(1, len(own)):
+        tried = np.roll(own, shift, axis=0)
+        new = _costs(_residuals(form, columns, observed, tried), everything)
+        better = new < costs
+        found[better], costs[better] = tried[better], new[better]
+    return np.asarray(np.exp(found))
+
+
+def moved_singly(
+    form: Form, columns: Columns, observed: Values, points: Values, factors: Sequence[float]
+) -> Values:
+    """Returns points (rows, parameters), each parameter multiplied by the best of ``factors``.
+
+    The parameters are moved one after the other, each row by itself, for ``observed`` (rows,
+    samples). Where only the slowest of several parts counts, a parameter of another part has no
+    slope, and a search does not find that it may be the slowest instead; this does.
+    """
+    found = _inside(form, np.log(points))
+    everything = np.ones(observed.shape, dtype=bool)
+    costs = _costs(_residuals(form, columns, observed, found), everything)
+    for place in range(found.shape[1]):
+        for factor in factors:
+            tried = found.copy()
+            tried[:, place] += np.log(factor)
+            tried = _inside(form, tried)
+            new = _costs(_residuals(form, columns, observed, tried), everything)
+            better = new < costs
+            found[better], costs[better] = tried[better], new[better]
     return np.asarray(np.exp(found))
 
 

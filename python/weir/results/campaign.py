@@ -15,6 +15,7 @@ from pydantic import Field, StrictBool, StrictFloat, StrictInt, StrictStr
 from weir.results.errors import ResultError
 from weir.results.expectations import Direction
 from weir.results.folder import RUN_FILE, find_run_folders, load_record, load_run
+from weir.results.purpose import Purpose
 from weir.results.record import Quantity, Record
 from weir.results.schema import Run
 
@@ -68,7 +69,14 @@ class Campaign(Record):
     )
     factors: list[CampaignFactor]
     combinations: list[dict[str, Value]] = Field(description="value of every name of every factor")
+    purposes: list[Purpose | None] = Field(
+        default_factory=list,
+        description="why each combination is run; empty if the file has no [[purpose]]",
+    )
     runs: list[CampaignRun]
+
+    def purpose_of(self, combination: int) -> Purpose | None:
+        return self.purposes[combination] if self.purposes else None
 
 
 class Curve(Record):

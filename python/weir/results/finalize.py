@@ -24,6 +24,7 @@ from weir.results.errors import ResultError
 from weir.results.events import COLUMNS_FOLDER, PARQUET_FILE, finalize_events
 from weir.results.expectations import Verdict
 from weir.results.folder import find_run_folders, load_run, write_run
+from weir.results.purpose import Purpose
 from weir.results.recomputed import contradictions
 from weir.results.schema import Anomaly, Failure, Run
 
@@ -47,9 +48,15 @@ class FinalizedRun:
     run: Run
 
 
-def finalize(path: Path, judge: Judge, examine: Examine | None = None) -> list[FinalizedRun]:
+def finalize(
+    path: Path,
+    judge: Judge,
+    examine: Examine | None = None,
+    purpose: Purpose | None = None,
+) -> list[FinalizedRun]:
     """Finalize the run folder ``path``, or every run folder below it; siblings are judged together.
 
+    ``purpose`` is put into the runs; without it they keep their own.
     Raises ``ResultError`` when there is none, when one is invalid, or when one is still running.
     """
     folders = find_run_folders(path)
@@ -68,15 +75,22 @@ def finalize(path: Path, judge: Judge, examine: Examine | None = None) -> list[F
     finalized = []
     for folder, run in runs.items():
         siblings = [runs[place] for place in jobs[folder.parent] if place is not folder]
-        done = _finalize_folder(folder, run, siblings, judge, examine)
+        done = _finalize_folder(folder, run, siblings, judge, examine, purpose)
         finalized.append(FinalizedRun(folder, done))
     return finalized
 
 
 def _finalize_folder(
-    folder: Path, run: Run, siblings: Sequence[Run], judge: Judge, examine: Examine | None
+    folder: Path,
+    run: Run,
+    siblings: Sequence[Run],
+    judge: Judge,
+    examine: Examine | None,
+    purpose: Purpose | None,
 ) -> Run:
     before = run
+    if purpose is not None:
+        run = run.model_copy(update={"purpose": purpose})
     changed = changed_files(folder)
     for text in [*changed.values(), *contradictions(run)]:
         run = _with_warning(run, text)

@@ -17,6 +17,7 @@ from weir.results.expectations import Direction, Expectation, Metric, Verdict
 from weir.results.imported_records import Imported
 from weir.results.opening_records import Flag, OpeningPhase, OpeningStep
 from weir.results.output_records import Outputs
+from weir.results.purpose import Purpose
 from weir.results.record import Count, Latencies, NonNegative, Record, Spread
 from weir.results.series import Series, Unit, stored_in
 from weir.results.spectrum_records import Spectrum
@@ -412,6 +413,9 @@ class Run(Record):
     command: list[str]
     start: Start | None = Field(
         default=None, description="null if weir bench did not start the job"
+    )
+    purpose: Purpose | None = Field(
+        default=None, description="null if nobody said why the run was made"
     )
     parameters: dict[str, Parameter]
     plan: Plan

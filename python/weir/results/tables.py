@@ -33,7 +33,9 @@ _COLUMNS: dict[str, str] = {
         overall_verdict VARCHAR run.verdict.overall, failure VARCHAR run.failure.message,
         warnings INTEGER warnings, payload_verified BOOLEAN run.verification.performed,
         payload_errors INTEGER errors, clocks_flagged BOOLEAN run.clocks.flagged,
-        quiet BOOLEAN run.environment.quiet.quiet, parameters JSON parameters,
+        quiet BOOLEAN run.environment.quiet.quiet,
+        goal VARCHAR run.purpose.goal, motivation VARCHAR run.purpose.motivation,
+        expects VARCHAR run.purpose.expects, follows JSON follows, parameters JSON parameters,
         command VARCHAR command, environment JSON environment,
         imported_from VARCHAR run.imported.file
     """,
@@ -180,6 +182,7 @@ def _about(run: Run) -> dict[str, Any]:
         "errors": len(run.verification.errors),
         "parameters": json.dumps(parameters),
         "command": " ".join(run.command),
+        "follows": json.dumps(run.purpose.follows) if run.purpose else None,
         "environment": run.environment.model_dump_json() if run.environment else None,
     }
 

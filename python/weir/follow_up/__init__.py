@@ -1,0 +1,1 @@
+"""Proposes the next test from results and a model: what it would teach, at what cost, and why."""
