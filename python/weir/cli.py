@@ -28,6 +28,7 @@ _MODULES = {
     "ls": "list_arrays",
     "convert": "convert",
     "truncate": "truncate",
+    "monitor": "monitor",
     "run": "run",
     "stage": "stage",
     "manual": "manual",

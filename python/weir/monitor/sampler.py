@@ -30,14 +30,15 @@ class Clock(Protocol):
         """Waits; returns False if the sampler is to end instead."""
 
     def cost_ns(self) -> int:
-        """Returns the processor time of this process and its ended children."""
+        """Returns the processor time of this process and of ended children that count."""
 
 
 class SystemClock:
     """The clock of this process. ``keeps_on`` waits so many seconds, and may end the sampler."""
 
-    def __init__(self, keeps_on: Callable[[float], bool]) -> None:
+    def __init__(self, keeps_on: Callable[[float], bool], *, counts_children: bool) -> None:
         self._keeps_on = keeps_on
+        self._counts_children = counts_children
 
     def now_ns(self) -> int:
         return time.monotonic_ns()
@@ -46,6 +47,8 @@ class SystemClock:
         return self._keeps_on(max(0.0, (at_ns - time.monotonic_ns()) / SECOND))
 
     def cost_ns(self) -> int:
+        if not self._counts_children:
+            return time.process_time_ns()
         children = os.times()
         ended = children.children_user + children.children_system
         return time.process_time_ns() + round(ended * SECOND)

@@ -66,9 +66,11 @@ def watch(
     keeps_on: Callable[[float], bool],
     longest_seconds: float | None = None,
     on_sample: Callable[[Sample], None] = lambda _: None,
+    counts_children: bool = True,
 ) -> None:
     """Records into a new file until ``keeps_on``, which waits, returns False.
 
+    The cost includes the programs that drivers run, unless this process has other children.
     Raises ``Error`` if the file cannot be written.
     """
     drivers = drivers_here(interval_seconds)
@@ -81,7 +83,8 @@ def watch(
         writer.add(sample)
         on_sample(sample)
 
-    sampler = Sampler(drivers, round(interval_seconds * SECOND), SystemClock(keeps_on), take)
+    clock = SystemClock(keeps_on, counts_children=counts_children)
+    sampler = Sampler(drivers, round(interval_seconds * SECOND), clock, take)
     longest = None if longest_seconds is None else round(longest_seconds * SECOND)
     reason = "an error"
     try:
