@@ -21,31 +21,18 @@ from rich.markup import escape
 from weir.bench.errors import FAILED, USAGE, BenchError
 from weir.bench.tables import plain_table
 from weir.campaign.file import read_duration
+from weir.commands.job_options import INTERVAL, read_interval
 from weir.commands.terminal import message_console, output_console, warn
 from weir.monitor.counters import KINDS, Key
 from weir.monitor.live import LiveLine
-from weir.monitor.sampler import LONGEST_SECONDS, SHORTEST_SECONDS, Sample
+from weir.monitor.sampler import Sample
 from weir.monitor.samples import Summary, write_samples
 from weir.monitor.watching import watch
 from weir.results.quantities import percent_text, rate_text, seconds_text, size_text
 
 GRACE_SECONDS = 20.0
-INTERVAL = "100ms"
 RECORDING = ".recording"
 """Added to the name of the file while the monitor runs; a killed monitor leaves it."""
-
-
-def read_interval(text: str) -> float:
-    """Returns the seconds of a sampling interval; raises BenchError if it is out of range."""
-    try:
-        seconds = read_duration(text)
-    except ValueError as error:
-        raise BenchError(f"the interval is wrong: {error}", USAGE) from None
-    if not isinstance(seconds, float) or not SHORTEST_SECONDS <= seconds <= LONGEST_SECONDS:
-        raise BenchError(
-            f"the interval {text} is out of range: give 50ms to {LONGEST_SECONDS:.0f}s", USAGE
-        )
-    return seconds
 
 
 def monitor_command(

@@ -14,6 +14,7 @@ from pydantic import Field
 
 from weir.results.action_records import ActionPhase, ActionResult, PlannedAction
 from weir.results.expectations import Direction, Expectation, Metric, Verdict
+from weir.results.monitor_records import Monitor
 from weir.results.opening_records import Flag, OpeningPhase, OpeningStep
 from weir.results.output_records import Outputs
 from weir.results.record import Count, Latencies, NonNegative, Record, Spread
@@ -427,4 +428,7 @@ class Run(Record):
     )
     clocks: Clocks | None
     environment: Environment | None
+    monitor: Monitor | None = Field(
+        default=None, description="null if no monitor ran beside the job"
+    )
     warnings: list[str]
