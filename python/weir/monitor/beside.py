@@ -6,6 +6,7 @@ job moves nothing, and late writes of the page cache are seen at all.
 
 from __future__ import annotations
 
+import resource
 import select
 import shutil
 import socket
@@ -19,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from weir.analysis.others import Watched, judge_others
+from weir.analysis.others import DIRECTIONS, Own, Watched, judge_others
 from weir.bench.messages import Progress
 from weir.errors import Error
 from weir.monitor.__main__ import READY
@@ -41,6 +42,8 @@ RECORDING = "monitor.recording"
 START_SECONDS = 20.0
 END_SECONDS = 30.0
 LEAST_AROUND_SECONDS = 1.0
+ACCOUNTED_BYTES = 512
+"""Unit in which the kernel counts input and output of ended processes (getrusage(2))."""
 
 
 @dataclass
@@ -51,9 +54,10 @@ class Beside:
     directories: Sequence[str]
     tell: Callable[[str], None]
     launched_ns: int = 0
-    ended_ns: int = 0
     lines: list[Line] = field(default_factory=list)
     holding: list[Key] = field(default_factory=list)
+    accounted: dict[Direction, int] = field(default_factory=dict)
+    """What the kernel moved between storage and the processes below the launcher."""
 
     @property
     def around_seconds(self) -> float:
@@ -82,12 +86,16 @@ class Beside:
         try:
             self._wait_for_first_sample(child)
             time.sleep(self.around_seconds)
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
             self.launched_ns = time.monotonic_ns()
             yield
-            self.ended_ns = time.monotonic_ns()
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            self.accounted = {
+                "read": (after.ru_inblock - before.ru_inblock) * ACCOUNTED_BYTES,
+                "write": (after.ru_oublock - before.ru_oublock) * ACCOUNTED_BYTES,
+            }
             time.sleep(self.around_seconds)
         finally:
-            self.ended_ns = self.ended_ns or time.monotonic_ns()
             self._end(child)
 
     def _wait_for_first_sample(self, child: subprocess.Popen[str]) -> None:
@@ -154,9 +162,13 @@ def _record(
 ) -> Monitor:
     holding = [key for key in beside.holding if key in summary.totals]
     watched = _watched(beside, recording, set(holding))
-    served = {one: _served(list(runs.values()), one) for one in _DIRECTIONS}
-    names = [key.name for key in holding]
-    others = judge_others(names, watched, _own_bytes(runs), served)
+    served = {one: _served(list(runs.values()), one) for one in DIRECTIONS}
+    own = Own(
+        accounted=beside.accounted,
+        transferred=_transferred(runs),
+        verified=sum(run.verification.bytes_verified for run in runs.values()),
+    )
+    others = judge_others([key.name for key in holding], watched, own, served)
     return Monitor(
         file=SAMPLES_FILE,
         host=summary.header["host"],
@@ -191,12 +203,9 @@ def _record(
     )
 
 
-_DIRECTIONS: tuple[Direction, ...] = ("write", "read")
-
-
 def _watched(beside: Beside, recording: Path, holding: set[Key]) -> Watched:
     """Sums up the targets before the launcher's start and after it."""
-    sums: list[dict[Direction, int]] = [dict.fromkeys(_DIRECTIONS, 0) for _ in range(2)]
+    sums: list[dict[Direction, int]] = [dict.fromkeys(DIRECTIONS, 0) for _ in range(2)]
     with Reader(recording) as reader:
         summary = Summary(reader.header)
         for _, time_ns, key, values in rows_of(reader, summary):
@@ -212,12 +221,12 @@ def _watched(beside: Beside, recording: Path, holding: set[Key]) -> Watched:
     )
 
 
-def _own_bytes(runs: Mapping[Path, Run]) -> dict[Direction, int] | None:
+def _transferred(runs: Mapping[Path, Run]) -> dict[Direction, int] | None:
     """Returns the bytes of all transfers of the ranks on this host, warm-ups included.
 
-    None if a run's events are not complete, or a run moves bytes that are no events.
+    None if the events of a run are not complete.
     """
-    own: dict[Direction, int] = dict.fromkeys(_DIRECTIONS, 0)
+    own: dict[Direction, int] = dict.fromkeys(DIRECTIONS, 0)
     here = socket.gethostname()
     for folder, run in runs.items():
         if run.status != "complete":
@@ -229,7 +238,7 @@ def _own_bytes(runs: Mapping[Path, Run]) -> dict[Direction, int] | None:
         except ResultError:
             return None
         of_here = np.isin(columns["rank"], ranks) if hosts - {here} else True
-        for direction in _DIRECTIONS:
+        for direction in DIRECTIONS:
             chosen = (columns["operation"] == OPERATION_NAMES.index(direction)) & of_here
             own[direction] += int(columns["bytes"][chosen].sum())
     return own

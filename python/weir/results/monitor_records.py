@@ -48,9 +48,10 @@ class OthersBytes(Record):
 
     direction: Direction
     target_bytes: Count
-    own_bytes: Count = Field(description="of the job's ranks on the monitor's host")
-    others_low_bytes: Count = Field(description="others moved at least so much")
-    others_high_bytes: Count = Field(description="others moved at most so much")
+    own_low_bytes: Count = Field(description="the job had at least so much moved on the targets")
+    own_high_bytes: Count = Field(description="the job had at most so much moved on the targets")
+    others_low_bytes: Count
+    others_high_bytes: Count
 
 
 class Others(Record):
@@ -62,6 +63,12 @@ class Others(Record):
 
     verdict: Quietness
     text: str
+    own_from: Literal["accounting", "transfers"] | None = Field(
+        description=(
+            "accounting: the kernel's of all processes below the launcher; transfers: the events, "
+            "and as the most also what was read to verify"
+        )
+    )
     before_seconds: NonNegative = Field(description="for how long the targets were watched before")
     before_bytes: Count = Field(description="what they moved then, when the job had not begun")
     during_seconds: NonNegative
