@@ -10,6 +10,7 @@ repetition came after its end.
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -53,7 +54,7 @@ def origin_of(
     """
     estimates = []
     latest = []
-    for line, following in zip(lines, [*lines[1:], None], strict=True):
+    for line, following in itertools.zip_longest(lines, lines[1:]):
         known = repetitions.get((line.label, line.repetition))
         if line.ended or known is None:
             continue
