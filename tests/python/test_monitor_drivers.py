@@ -253,7 +253,6 @@ def test_a_counter_that_begins_anew_counts_from_zero() -> None:
 
 def test_only_changed_lines_are_parsed_again(tmp_path: Path) -> None:
     file = tmp_path / "counters"
-    file.write_bytes(b"a 1\nb 2\n")
     parsed: list[bytes] = []
 
     def parse(line: bytes) -> tuple[Key, Values] | None:
@@ -261,13 +260,16 @@ def test_only_changed_lines_are_parsed_again(tmp_path: Path) -> None:
         name, _, value = line.decode().partition(" ")
         return (Key("target", "test", name), Values(int(value))) if name else None
 
+    file.write_bytes(b"a 1\nb 2\n")
     driver = LinesDriver("test", str(file), parse)
-    driver.now()
-    file.write_bytes(b"a 1\nb 5\n")
-    counted = driver.now()
+    found = []
+    for text in (b"a 1\nb 2\n", b"a 1\nb 5\n", b"a 1\nb 5\n", b"a 1\nc 3\nb 5\n"):
+        file.write_bytes(text)
+        found.append({key.name: values.bytes_read for key, values in driver.now().items()})
     driver.close()
-    assert parsed == [b"a 1", b"b 2", b"", b"b 5"]
-    assert {key.name: values.bytes_read for key, values in counted.items()} == {"a": 1, "b": 5}
+    # A line more or less moves all others.
+    assert found == [{"a": 1, "b": 2}, {"b": 5}, {}, {"a": 1, "b": 5, "c": 3}]
+    assert parsed == [b"a 1", b"b 2", b"", b"b 5", b"a 1", b"c 3", b"b 5", b""]
 
 
 def test_a_long_text_is_read_to_its_end(tmp_path: Path) -> None:
@@ -277,6 +279,7 @@ def test_a_long_text_is_read_to_its_end(tmp_path: Path) -> None:
         "test", str(file), lambda text: {Key("target", "test", "all"): Values(len(text))}
     )
     assert driver.now() == {Key("target", "test", "all"): Values(200_000)}
+    assert driver.now() == {}
     driver.close()
 
 

@@ -48,7 +48,10 @@ class Driver(Protocol):
         """The source's name, which its keys have."""
 
     def now(self) -> Mapping[Key, Values]:
-        """Returns the counters that the source has now; those of a lost source are left out."""
+        """Returns the counters that the source has now.
+
+        Those that have not changed since the last call may be left out, as are lost ones.
+        """
 
     def close(self) -> None:
         """Ends what the driver has open."""

@@ -1,7 +1,7 @@
 """Reads the texts that the parsers understand: from files, sockets and programs.
 
-Files that are read at every sample stay open, and a line that has not changed is not parsed again:
-nearly all lines of most samples are such. Programs take longer than a sample may, so that a thread
+Files that are read at every sample stay open, and only lines that have changed are parsed: of most
+samples these are few. Programs take longer than a sample may, so that a thread
 of their own waits for them; a sample has what they said last.
 """
 
@@ -24,6 +24,7 @@ ANSWER_SECONDS = 5.0
 LEAST_PROGRAM_SECONDS = 1.0
 LUSTRE_ROOTS = ("/proc/fs/lustre", "/sys/kernel/debug/lustre", "/sys/fs/lustre")
 CEPH_SOCKETS = ("/var/run/ceph/*.asok", "/var/run/ceph/*/*.asok")
+MOUNTSTATS = "/proc/self/mountstats"
 MMPMON = "/usr/lpp/mmfs/bin/mmpmon"
 INFINIBAND_PORTS = "/sys/class/infiniband/*/ports/*/counters"
 PORT_FILES = ("port_rcv_data", "port_xmit_data", "port_rcv_packets", "port_xmit_packets")
@@ -62,16 +63,14 @@ class LinesDriver:
         self.source = source
         self._file = TextFile(path)
         self._parse = parse
-        self._known: dict[bytes, Counted | None] = {}
-        self._now: dict[Key, Values] = {}
+        self._lines: list[bytes] = []
 
     def now(self) -> Mapping[Key, Values]:
-        known = self._known
-        parsed = {}
-        for line in self._file.text().split(b"\n"):
-            parsed[line] = known[line] if line in known else self._parse(line)
-        self._known = parsed
-        return dict(found for found in parsed.values() if found is not None)
+        lines, before = self._file.text().split(b"\n"), self._lines
+        self._lines = lines
+        if len(lines) == len(before):
+            lines = [line for line, old in zip(lines, before, strict=True) if line != old]
+        return dict(found for line in lines if (found := self._parse(line)))
 
     def close(self) -> None:
         self._file.close()
@@ -87,13 +86,13 @@ class TextDriver:
         self._file = TextFile(path)
         self._parse = parse
         self._text = b""
-        self._counted: Mapping[Key, Values] = {}
 
     def now(self) -> Mapping[Key, Values]:
         text = self._file.text()
-        if text != self._text:
-            self._text, self._counted = text, self._parse(text)
-        return self._counted
+        if text == self._text:
+            return {}
+        self._text = text
+        return self._parse(text)
 
     def close(self) -> None:
         self._file.close()
@@ -309,11 +308,8 @@ def _found(seconds: float) -> Iterator[Driver]:
         if ports := sorted(matching(INFINIBAND_PORTS)):
             yield ManyDriver(network.INFINIBAND, [PortDriver(port) for port in ports])
     with contextlib.suppress(OSError):
-        mounts = TextDriver(nfs.SOURCE, "/proc/self/mountstats", nfs.parse_mountstats)
-        if mounts.now():
-            yield mounts
-        else:
-            mounts.close()
+        if nfs.parse_mountstats(Path(MOUNTSTATS).read_bytes()):
+            yield TextDriver(nfs.SOURCE, MOUNTSTATS, nfs.parse_mountstats)
     yield from _lustre()
     if sockets := sorted(path for one in CEPH_SOCKETS for path in matching(one)):
         daemons: list[Driver] = [DaemonDriver(path) for path in sockets]
