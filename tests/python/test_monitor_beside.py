@@ -190,10 +190,13 @@ def test_the_interval_may_be_left_out(given: list[str], read: list[str]) -> None
     assert with_interval(given) == read
 
 
-def monitored_folder(folder: Path) -> Path:
+def monitored_folder(folder: Path, started_ns: int | None = None) -> Path:
     """A run folder with a monitor's samples: the device moves 10 MiB each 100 ms."""
     output = folder / "job"
     run = make_run()
+    assert run.clocks is not None
+    clocks = run.clocks.model_copy(update={"started_ns": started_ns})
+    run = run.model_copy(update={"clocks": clocks})
     place = write_run_folder(output / "run", run, make_events())
     header = {"host": "node1", "interval_ns": 100 * MS, "sources": ["diskstats"]}
     header |= {"resolution": "sampled every 0.1 s"}
@@ -228,6 +231,25 @@ def test_the_samples_lie_in_the_run_folder_on_the_runs_clock(tmp_path: Path) -> 
     assert not (tmp_path / "job" / RECORDING).exists()
     finalize(tmp_path / "job", lambda _run, _siblings: None)
     assert "  monitor.parquet\n" in (place / "SHA256SUMS").read_text()
+
+
+@pytest.mark.parametrize("host", ["node00", "elsewhere"])
+def test_a_start_on_the_same_hosts_clock_is_exact(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    monkeypatch.setattr("socket.gethostname", lambda: host)
+    place = monitored_folder(tmp_path, START - 50 * MS)
+    run = load_run(place)
+    assert run.monitor is not None
+    assert run.clocks is not None
+    clock = run.monitor.clock
+    rows = query(tmp_path, "SELECT max(time_ns) FROM monitor", print).rows
+    if host == "node00":
+        assert (clock.error_bound_ns, clock.likely_error_ns) == (run.clocks.error_bound_ns, None)
+        assert rows == [(4050 * MS,)]
+    else:
+        assert clock.likely_error_ns is not None
+        assert rows == [(4000 * MS,)]
 
 
 def test_a_recording_that_cannot_be_used_stays_and_is_told(tmp_path: Path) -> None:

@@ -150,7 +150,18 @@ def _origin(beside: Beside, runs: Sequence[Run]) -> Origin:
         beside.lines,
         repetitions,
         ranks_error_ns=max((one.error_bound_ns for one in clocks), default=0),
+        stated_ns=_stated_start(runs),
     )
+
+
+def _stated_start(runs: Sequence[Run]) -> int | None:
+    """Returns the start of the runs on rank 0's clock, if rank 0 is on this host."""
+    here = socket.gethostname()
+    for run in runs:
+        first = next((node.host for node in run.nodes if 0 in node.ranks), None)
+        if run.clocks is not None and first == here:
+            return run.clocks.started_ns
+    return None
 
 
 def _record(

@@ -343,6 +343,13 @@ class Clocks(Record):
     measured_span_ns: Count
     error_fraction_of_span: NonNegative
     flagged: bool = Field(description="true when the error bound exceeds 1 % of the span")
+    started_ns: int | None = Field(
+        default=None,
+        description=(
+            "the start of the run, from which its times count, on rank 0's clock; null in results "
+            "of earlier versions"
+        ),
+    )
 
 
 class Quiet(Record):
