@@ -68,6 +68,17 @@ def test_a_recording_becomes_a_table_on_another_clock(tmp_path: Path) -> None:
     assert json.loads(about[0][0])["origin_ns"] == 100 * SECOND
 
 
+def test_a_late_sample_is_not_a_missed_one(tmp_path: Path) -> None:
+    """The samples due at 1 and 2 s come at 1.9 and 2 s; those of 4 and 5 s in one at 5.5 s."""
+    header = {"host": "here", "interval_ns": SECOND, "sources": [], "resolution": "so"}
+    writer = Writer(tmp_path / "r", header)
+    for at in (0.0, 1.9, 2.0, 3.0, 5.5, 6.0, 6.4):
+        writer.add(Sample(100 * SECOND + round(at * SECOND), 10, {}, 1))
+    writer.close({})
+    summary = summarize(tmp_path / "r")
+    assert (summary.samples, summary.missed) == (7, 1)
+
+
 def test_a_table_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(ResultError, match="cannot be written"):
         write_samples(recorded(tmp_path / "r"), tmp_path / "missing" / "table.parquet")

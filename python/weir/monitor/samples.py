@@ -32,19 +32,8 @@ from weir.monitor.counters import Key, Values
 from weir.monitor.recording import Block, Reader
 from weir.monitor.sampler import SECOND
 from weir.results.errors import ResultError
+from weir.results.monitor_records import SAMPLE_COLUMNS
 
-COLUMNS = {
-    "since_ns": "BIGINT",
-    "time_ns": "BIGINT",
-    "host": "VARCHAR",
-    "kind": "VARCHAR",
-    "source": "VARCHAR",
-    "name": "VARCHAR",
-    "bytes_read": "BIGINT",
-    "bytes_written": "BIGINT",
-    "operations": "BIGINT",
-    "busy_ns": "BIGINT",
-}
 METADATA = "weir_monitor"
 ROWS_AT_A_TIME = 100_000
 MEMORY_LIMIT = "256MB"
@@ -108,14 +97,16 @@ class Summary:
 def rows_of(reader: Reader, summary: Summary) -> Iterator[Row]:
     """Yields all rows in order of time, and completes the summary."""
     interval_ns = int(summary.header["interval_ns"])
+    turn = 0
     for block in reader.blocks():
-        for place, time_ns in enumerate(block.times_ns):
-            if not summary.samples:
-                summary.first_ns = time_ns
-            else:
-                passed = time_ns - (block.times_ns[place - 1] if place else summary.last_ns)
-                summary.missed += max(0, round(passed / interval_ns) - 1)
-            summary.samples += 1
+        if not summary.samples:
+            summary.first_ns = block.times_ns[0]
+        for time_ns in block.times_ns:
+            # A late sample takes the place of those that were due until then.
+            passed = (time_ns - summary.first_ns) // interval_ns
+            summary.missed += max(0, passed - turn - 1)
+            turn = max(turn, passed)
+        summary.samples += len(block.times_ns)
         yield from _rows_of(block, summary)
         summary.last_ns = block.times_ns[-1]
         summary.longest_reading_ns = max(summary.longest_reading_ns, *block.took_ns)
@@ -154,7 +145,7 @@ def write_samples(recording: Path, target: Path, origin_ns: int = 0) -> Summary:
             summary = Summary(reader.header)
             connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
             connection.execute("SET preserve_insertion_order = true")
-            declared = ", ".join(f"{name} {kind}" for name, kind in COLUMNS.items())
+            declared = ", ".join(f"{name} {kind}" for name, kind in SAMPLE_COLUMNS.items())
             connection.execute(f"CREATE TABLE samples ({declared})")
             waiting: list[Row] = []
             for row in rows_of(reader, summary):
@@ -206,6 +197,6 @@ def _insert(connection: Any, rows: Sequence[Row], origin_ns: int, host: str) -> 
         for place, name in enumerate(Key._fields)
     }
     columns = {**numbers, **texts, "host": np.array([host] * len(rows), dtype=object)}
-    connection.register("part", {name: columns[name] for name in COLUMNS})
-    connection.execute(f"INSERT INTO samples SELECT {', '.join(COLUMNS)} FROM part")
+    connection.register("part", {name: columns[name] for name in SAMPLE_COLUMNS})
+    connection.execute(f"INSERT INTO samples SELECT {', '.join(SAMPLE_COLUMNS)} FROM part")
     connection.unregister("part")

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from weir.monitor.samples import COLUMNS as SAMPLE_COLUMNS
 from weir.results.errors import ResultError
 from weir.results.events import COLUMN_TYPES, PARQUET_FILE, SAMPLES_FILE, SQL_TYPES
 from weir.results.folder import find_run_folders, load_run
+from weir.results.monitor_records import SAMPLE_COLUMNS
 from weir.results.tables import TABLES, VIEWS, Row, rows_of
 
 if TYPE_CHECKING:

@@ -12,6 +12,21 @@ from pydantic import Field
 from weir.results.expectations import Direction
 from weir.results.record import Count, NonNegative, Record
 
+SAMPLE_COLUMNS = {
+    "since_ns": "BIGINT",
+    "time_ns": "BIGINT",
+    "host": "VARCHAR",
+    "kind": "VARCHAR",
+    "source": "VARCHAR",
+    "name": "VARCHAR",
+    "bytes_read": "BIGINT",
+    "bytes_written": "BIGINT",
+    "operations": "BIGINT",
+    "busy_ns": "BIGINT",
+}
+"""Columns of the file of samples, with their types in SQL; ``weir.monitor.samples`` says what they
+mean."""
+
 Quietness = Literal["quiet", "not quiet", "not known"]
 
 
