@@ -29,7 +29,7 @@ from weir.report.targets import completions
 from weir.results.finalize import finalize
 from weir.results.folder import load_run
 from weir.results.index import query
-from weir.results.monitor_records import MonitoredCounter, Others
+from weir.results.monitor_records import MonitoredCounter, Others, named
 from weir.results.schema import CacheVerdict, Repetition
 
 MIB = 1 << 20
@@ -75,6 +75,15 @@ def test_others_are_seen_during_and_before_the_job() -> None:
     early = judged((100, 200), accounted=(100, 200), before=5)
     assert (early.verdict, early.before_bytes) == ("not quiet", 5 * MIB)
     assert "vda moved 5.00 MiB/s in 1.00 s; over the job's time that would be 16.7 %" in early.text
+
+
+def test_what_storage_served_is_certainly_the_jobs_own() -> None:
+    """The job also wrote 9 MiB of results, which are in the page cache."""
+    found = judged((103, 0), accounted=(109, 0), transferred=(100, 0))
+    written = found.directions[0]
+    assert (written.own_low_bytes // MIB, written.own_high_bytes // MIB) == (100, 109)
+    assert (written.others_low_bytes, written.others_high_bytes) == (0, 3 * MIB)
+    assert found.verdict == "quiet"
 
 
 def test_others_may_hide_behind_what_the_page_cache_kept() -> None:
@@ -275,6 +284,11 @@ def test_the_report_draws_the_targets_and_says_whether_they_were_quiet(tmp_path:
     checks = {one.text for one in page.walk() if "data-check" in one.attributes}
     assert any("The file system was" in text for text in checks)
     assert "What moved while the monitor ran" in page.text
+
+
+def test_of_many_targets_a_text_names_the_first() -> None:
+    assert named(["a", "b"]) == "a, b"
+    assert named([f"OST{n}" for n in range(80)]).endswith("OST4, OST5 and 74 more")
 
 
 def counter(name: str) -> MonitoredCounter:

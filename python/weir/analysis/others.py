@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from weir.results.expectations import Direction
-from weir.results.monitor_records import Others, OthersBytes, Quietness
+from weir.results.monitor_records import Others, OthersBytes, Quietness, named
 from weir.results.quantities import percent_text, rate_text, seconds_text, size_text
 from weir.results.schema import CacheVerdict
 
@@ -52,20 +52,15 @@ class Own:
         # Ranks that the launcher has others start, such as Slurm, are not below it.
         return None if self.transferred is None else "transfers"
 
-    def bounds(
-        self, direction: Direction, target: int, served: CacheVerdict | None
-    ) -> tuple[int, int]:
+    def bounds(self, direction: Direction, served: CacheVerdict | None) -> tuple[int, int]:
         """Returns how much the job had moved on the targets, at least and at most."""
-        if self.source == "accounting":
-            most = self.accounted.get(direction, 0)
-            if direction == "read":
-                return most, most
-        else:
-            most = (self.transferred or {}).get(direction, 0)
-            if direction == "read":
-                return most if served == "storage" else 0, most + self.verified
-        # What is written may be in the page cache until its file is removed.
-        return most if served == "storage" and target >= most else 0, most
+        transferred = (self.transferred or {}).get(direction, 0)
+        certain = transferred if served == "storage" else 0
+        if self.source == "transfers":
+            return certain, transferred + (self.verified if direction == "read" else 0)
+        accounted = self.accounted.get(direction, 0)
+        # What is written may be in the page cache until its file is removed, as results are.
+        return (accounted if direction == "read" else min(certain, accounted)), accounted
 
 
 def judge_others(
@@ -102,7 +97,7 @@ def judge_others(
     low = sum(one.others_low_bytes for one in found) / base
     high = sum(one.others_high_bytes for one in found) / base
     said = [
-        f"before the job, {', '.join(targets)} moved {rate_text(rate_before)} in "
+        f"before the job, {named(targets)} moved {rate_text(rate_before)} in "
         f"{seconds_text(watched.before_seconds)}; over the job's time that would be "
         f"{percent_text(share_before, 1)} of its bytes",
         *(f"from its start, {_text_of(one)}" for one in found if one.target_bytes),
@@ -121,7 +116,7 @@ def _others_of(
     direction: Direction, watched: Watched, own: Own, served: CacheVerdict | None
 ) -> OthersBytes:
     target = watched.during.get(direction, 0)
-    least, most = own.bounds(direction, target, served)
+    least, most = own.bounds(direction, served)
     return OthersBytes(
         direction=direction,
         target_bytes=target,

@@ -36,7 +36,7 @@ from weir.report.quantities import (
 )
 from weir.report.sample_store import Floats, Rates, SampleStore
 from weir.report.sources import Source
-from weir.results.monitor_records import Monitor, MonitoredCounter
+from weir.results.monitor_records import Monitor, MonitoredCounter, named
 
 COLUMNS = 300
 MOST_SMALL = 16
@@ -143,7 +143,7 @@ def _sum(
         for direction in DIRECTIONS
         if getattr(total, direction).any()
     ]
-    names = ", ".join(one.name for one in holding)
+    names = named([one.name for one in holding])
     seen = {one.direction for one in spans}
     image = drawing(
         FULL_WIDTH,
@@ -269,8 +269,8 @@ def _completion(
     )
     caption = join(
         element("strong", "Rate against completion time"),
-        f" \u2013 a point for each target. The first was done {tail} of the time before the last: "
-        "in this tail targets were idle.",
+        f" \u2013 a point for each target. Between the first that was done and the last, {tail} of "
+        "the time, some targets were idle.",
     )
     rows = [[one.name, seconds(one.seconds), rate(one.rate)] for one in done]
     data = table(["Target", "Done after", "Mean rate"], rows, caption="Completion of each target")

@@ -5,6 +5,7 @@ All figures but those of the clock are of the whole job, which may consist of se
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import Field
@@ -27,7 +28,16 @@ SAMPLE_COLUMNS = {
 """Columns of the file of samples, with their types in SQL; ``weir.monitor.samples`` says what they
 mean."""
 
+MOST_NAMED = 6
+
 Quietness = Literal["quiet", "not quiet", "not known"]
+
+
+def named(targets: Sequence[str]) -> str:
+    """Returns the names of targets for a text; of many only the first ones and the number."""
+    if len(targets) <= MOST_NAMED:
+        return ", ".join(targets)
+    return f"{', '.join(targets[:MOST_NAMED])} and {len(targets) - MOST_NAMED} more"
 
 
 class MonitoredCounter(Record):
