@@ -162,7 +162,8 @@ ordered_json Sweep::clocks_json(const SweptRun& run, const ClockOffset& end) con
           {"error_bound_ns", largest[1]},
           {"measured_span_ns", static_cast<std::int64_t>(shortest * 1e9)},
           {"error_fraction_of_span", fraction},
-          {"flagged", fraction > flagged_clock_error}};
+          {"flagged", fraction > flagged_clock_error},
+          {"started_ns", facts_.epoch_ns}};
 }
 
 Status Sweep::save_unfinished(const ordered_json& payload_errors) {

@@ -29,6 +29,7 @@ _MODULES = {
     "ls": "list_arrays",
     "convert": "convert",
     "truncate": "truncate",
+    "monitor": "monitor",
     "run": "run",
     "stage": "stage",
     "manual": "manual",

@@ -199,6 +199,16 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
         console.print(f"{whose}, {remark}", markup=False, highlight=False)
 
 
+def show_others(console: Console, runs: Sequence[Run]) -> None:
+    """Prints what others moved on the targets, once for all runs that share a monitor."""
+    told = dict.fromkeys(
+        (one.others.verdict, one.others.text) for run in runs if (one := run.monitor) is not None
+    )
+    for verdict, text in told:
+        word = {"not known": "not known whether quiet"}.get(verdict, verdict)
+        console.print(f"\nFile system {word}: {text}", markup=False, highlight=False)
+
+
 def _has_own_table(run: Run) -> bool:
     return bool(run.opening or run.flag or run.imported)
 

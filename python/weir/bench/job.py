@@ -18,7 +18,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +31,7 @@ from weir.bench.process import Ending, run_child
 from weir.bench.program import PlannedJob
 from weir.model.calibration_platform import platform_of_calibration
 from weir.model.expectation import expect
+from weir.monitor.beside import Beside, deliver
 from weir.platform.files import FOLDER, known_here
 from weir.results.calibration import Calibration
 from weir.results.errors import ResultError
@@ -208,6 +209,12 @@ def timeout_of(planned: PlannedJob, asked: float | None) -> float:
     return max([DEFAULT_TIMEOUT_SECONDS, *(4 * limit for limit in limits)])
 
 
+def monitor_of(planned: PlannedJob, interval_seconds: float, tell: Callable[[str], None]) -> Beside:
+    """Returns a monitor for a planned job, which watches where its files will lie."""
+    several = [target.directory for one in planned.configurations for target in one.plan.targets]
+    return Beside(interval_seconds, list(dict.fromkeys(several or [planned.directory])), tell)
+
+
 def run_job(
     job: Job,
     arguments: Sequence[str],
@@ -218,6 +225,7 @@ def run_job(
     *,
     on_progress: Callable[[Progress], None],
     tell: Callable[[str], None],
+    monitor: Beside | None = None,
 ) -> None:
     """Runs the workload; afterwards ``output`` contains a run folder per configuration.
 
@@ -227,17 +235,24 @@ def run_job(
     expectation = preparation / EXPECTATION_FILE
     write_json(expectation, {slug: one.model_dump(mode="json") for slug, one in made.items()})
     printed: list[str] = []
-    said = StandardError(on_progress=on_progress, on_line=tell)
+
+    def on_step(step: Progress) -> None:
+        if monitor is not None:
+            monitor.seen(step)
+        on_progress(step)
+
+    said = StandardError(on_progress=on_step, on_line=tell)
     own = ["--output", str(output), "--expectation", str(expectation), "--progress", "json"]
     command = job.command([*arguments, *own])
-    ending = run_child(
-        command,
-        job.environment(),
-        timeout_seconds,
-        on_stdout=printed.append,
-        on_stderr=said.line,
-        inherited=job.inherited,
-    )
+    with monitor.running(preparation) if monitor is not None else nullcontext():
+        ending = run_child(
+            command,
+            job.environment(),
+            timeout_seconds,
+            on_stdout=printed.append,
+            on_stderr=said.line,
+            inherited=job.inherited,
+        )
     if output.is_dir():
         for file in sorted(preparation.iterdir()):
             shutil.move(file, output / file.name)
@@ -246,9 +261,13 @@ def run_job(
         if said.text():
             write_atomically(output / STANDARD_ERROR_FILE, said.text())
     if ending.succeeded:
+        if monitor is not None:
+            deliver(monitor, output)
         return
     interrupted = ending.asked_by is not None
     marked, removed = finish_broken_job(output, ending.describe(), interrupted=interrupted)
+    if monitor is not None:
+        deliver(monitor, output)
     if marked and said.told == []:
         how = "interrupted" if interrupted else "failed"
         tell(f"marked {len(marked)} unfinished runs as {how}")

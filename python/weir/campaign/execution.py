@@ -25,6 +25,7 @@ from weir.bench.errors import INTERRUPTED, BenchError
 from weir.bench.job import (
     Job,
     can_be_expected,
+    monitor_of,
     preparation_folder,
     run_job,
     timeout_of,
@@ -38,6 +39,7 @@ from weir.campaign.folder import clear_unfinished, flush_tree
 from weir.campaign.journal import Entry, Journal, done_runs
 from weir.campaign.setup import JobOf, Prepared, Setup
 from weir.model.verdict import verdict
+from weir.monitor.beside import Beside
 from weir.report.anomalies import examine
 from weir.results.campaign import CampaignRun, run_output
 from weir.results.errors import ResultError
@@ -99,6 +101,8 @@ class Execution:
     """By time.monotonic(): no run begins unless it is expected to end before this time."""
     watch: Watch
     only: frozenset[int] | None = None
+    monitor_seconds: float | None = None
+    """The sampling interval of a monitor beside each job; None: no monitor."""
 
     def __post_init__(self) -> None:
         self.done = done_runs(self.entries)
@@ -231,6 +235,7 @@ class Execution:
                     limit,
                     on_progress=on_progress,
                     tell=tell,
+                    monitor=self._monitor(prepared),
                 )
             except BenchError as error:
                 # weir-bench's own lines were withheld here, so they go into the journal.
@@ -245,6 +250,11 @@ class Execution:
         self.watch.on_finalized(output)
         flush_tree(output)
         return finalized
+
+    def _monitor(self, prepared: Prepared) -> Beside | None:
+        if self.monitor_seconds is None:
+            return None
+        return monitor_of(prepared.planned, self.monitor_seconds, self.watch.tell)
 
     def _job(self, ranks: int) -> Job:
         return dataclasses.replace(self.job_of(ranks), inherited=self.inherited)

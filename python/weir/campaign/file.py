@@ -17,12 +17,12 @@ from weir.results.campaign import CurveKind, Value
 from weir.results.folder import describe_validation
 from weir.results.purpose import Purpose
 
-_UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(s|min|m|h|d)?")
+_UNITS = {"": 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|d)?")
 
 
 def read_duration(text: object) -> object:
-    """Parses seconds: a number, ``90s``, ``10m``, ``2h``, ``1h 30m`` or Slurm's ``HH:MM:SS``."""
+    """Parses seconds: a number, ``50ms``, ``90s``, ``2h``, ``1h 30m`` or Slurm's ``HH:MM:SS``."""
     if not isinstance(text, str):
         return text
     clock = re.fullmatch(r"(\d+):(\d\d):(\d\d)", text.strip())

@@ -60,6 +60,7 @@ class Session:
     messages: Console
     tell: Callable[[str], None]
     on_finalized: Callable[[Path], None]
+    monitor_seconds: float | None = None
 
 
 def first_estimator(setup: Setup, rates: Rates, *, calibrates: bool) -> Estimator:
@@ -111,6 +112,7 @@ def run_session(setup: Setup, session: Session) -> Result:
             deadline=None if session.time_limit is None else started + session.time_limit,
             watch=_silent(session),
             only=session.only,
+            monitor_seconds=session.monitor_seconds,
         )
         if execution.waiting():
             rates = _first_rates(setup, execution, session, rates)

@@ -24,6 +24,7 @@ from weir.bench.job import (
     check_output,
     default_output,
     expectations,
+    monitor_of,
     preparation_folder,
     run_job,
     timeout_of,
@@ -36,7 +37,14 @@ from weir.bench.program import PlannedJob, find_program, help_text, plan_job
 from weir.bench.progress import progress_display
 from weir.campaign.lock import holder_of_machine
 from weir.commands.completion import PassingCommand
-from weir.commands.job_options import LauncherText, PlatformText, Ranks, find_job
+from weir.commands.job_options import (
+    LauncherText,
+    MonitorText,
+    PlatformText,
+    Ranks,
+    find_job,
+    read_interval,
+)
 from weir.commands.report import write_reports
 from weir.commands.terminal import message_console, output_console, warn
 from weir.model.verdict import verdict
@@ -90,6 +98,8 @@ MORE = {
   --timeout SECONDS    end the job after this time [3600, or 4 times --time-limit if more]
   --sweep NAME=LEVELS  a run per level, in random order, and a chart over them; may be repeated:
                        alpha=1.0:1.5:0.05, ranks=1,4,9,16, transfer=64k:16m:*2
+  --monitor [INTERVAL] watch targets, servers and links beside the job, every 100ms or as given; the
+                       report shows them, and whether others used the file system
   --resume             continue a sweep that was interrupted; needs its --output
   --again RUN          repeat a run as it was started: arguments, launcher, MPI's variables, working
                        directory, seed; RUN is its folder, its id, or: last
@@ -120,6 +130,7 @@ def bench_command(
     sweep: Annotated[list[str] | None, typer.Option("--sweep")] = None,
     resume: Annotated[bool, typer.Option("--resume")] = False,
     again: Annotated[str | None, typer.Option("--again")] = None,
+    monitor: MonitorText = None,
     show_help: Help = False,
 ) -> None:
     """Run a benchmark: expectation, repetitions, verdict, result folder, report."""
@@ -143,11 +154,22 @@ def bench_command(
         explain("bench", arguments)
         return
     check_arguments(arguments)
+    interval = None if monitor is None else read_interval(monitor)
     if sweep:
         # Imported here: a single run starts without campaigns.
         from weir.commands.sweep import run_sweep  # noqa: PLC0415
 
-        run_sweep(arguments, sweep, ranks, launcher, platform, output, timeout, resume=resume)
+        run_sweep(
+            arguments,
+            sweep,
+            ranks,
+            launcher,
+            platform,
+            output,
+            timeout,
+            resume=resume,
+            monitor_seconds=interval,
+        )
         return
     if resume:
         raise BenchError("--resume continues a --sweep: leave it out for a single run", USAGE)
@@ -187,6 +209,7 @@ def bench_command(
                     timeout_of(planned, timeout),
                     on_progress=on_progress,
                     tell=warn,
+                    monitor=None if interval is None else monitor_of(planned, interval, warn),
                 )
         except BenchError as error:
             failure = error
@@ -237,6 +260,7 @@ def _show_results(
         warn(f"no results: {error}")
         return
     display.show_verdicts(console, [one.run for one in finalized])
+    display.show_others(console, [one.run for one in finalized])
     console.print(f"\nResults: {target}", soft_wrap=True, highlight=False, markup=False)
     if with_report:
         report = write_reports(target)

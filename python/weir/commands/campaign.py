@@ -31,7 +31,15 @@ from weir.campaign.levels import LevelError, read_levels
 from weir.campaign.session import Session, ending_error, first_estimator, run_session
 from weir.campaign.setup import Setup, design_campaign, prepare_campaign
 from weir.campaign.slurm import array_jobs, write_scripts
-from weir.commands.job_options import LauncherText, PlatformText, Ranks, find_job
+from weir.commands.job_options import (
+    LauncherText,
+    MonitoringCommand,
+    MonitorText,
+    PlatformText,
+    Ranks,
+    find_job,
+    read_interval,
+)
 from weir.commands.terminal import message_console, output_console, warn
 from weir.results.campaign import Value, finished_runs, load_curves
 from weir.results.errors import ResultError
@@ -56,6 +64,7 @@ class Asked:
     chunk: int = 1
     only: frozenset[int] | None = None
     side_by_side: bool = False
+    monitor_seconds: float | None = None
 
     def given(self) -> dict[str, Value]:
         """Returns options that change the runs themselves; a resumed campaign needs the same."""
@@ -107,6 +116,7 @@ def campaign_command(
         bool,
         typer.Option("--side-by-side", help="Run beside other tasks that also have this option."),
     ] = False,
+    monitor: MonitorText = None,
 ) -> None:
     """Run a campaign: every combination of its factors, in randomised order, resumable.
 
@@ -122,6 +132,7 @@ def campaign_command(
         ("--launcher", launcher),
         ("--scale", scale),
         ("--platform", platform),
+        ("--monitor", monitor),
     ):
         words += [f"{name}={value}"] if value is not None else []
     asked = Asked(
@@ -139,6 +150,7 @@ def campaign_command(
         chunk=chunk,
         only=_only(only),
         side_by_side=side_by_side,
+        monitor_seconds=None if monitor is None else read_interval(monitor),
     )
     run_campaign(read, text, asked)
 
@@ -189,6 +201,7 @@ def run_campaign(file: CampaignFile, text: str, asked: Asked) -> None:
         messages=message_console(),
         tell=warn,
         on_finalized=_report_of_run,
+        monitor_seconds=asked.monitor_seconds,
     )
     result = run_session(setup, session)
     again = shlex.join([*asked.command, "--resume"])
@@ -315,4 +328,4 @@ def _check_only(only: frozenset[int] | None, setup: Setup) -> None:
 
 def add_to(app: typer.Typer) -> None:
     """Adds the commands of this module."""
-    app.command("campaign")(campaign_command)
+    app.command("campaign", cls=MonitoringCommand)(campaign_command)

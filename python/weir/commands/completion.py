@@ -11,10 +11,9 @@ import os
 import re
 from typing import Any
 
-from typer.core import TyperCommand
-
 from weir.bench.errors import BenchError
 from weir.bench.program import find_program, help_text
+from weir.commands.job_options import MonitoringCommand
 
 WORKLOAD = re.compile(r"^  (\w+)  +(\S.*)$", re.MULTILINE)
 OPTION = re.compile(r"^  (?:-\w,)?(--[\w-]+)(?:,(--[\w-]+)\{\w+\})?(?: [A-Z|%]+)?(?: +(\S.*))?$")
@@ -41,7 +40,7 @@ def options(text: str) -> dict[str, str]:
     return found
 
 
-class PassingCommand(TyperCommand):
+class PassingCommand(MonitoringCommand):
     """A command that passes unknown words to weir-bench, and also completes weir-bench's words."""
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:

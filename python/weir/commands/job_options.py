@@ -1,20 +1,64 @@
-"""The options by which commands say how weir-bench is started."""
+"""The options by which commands say how weir-bench is started, and what runs beside it."""
 
 from __future__ import annotations
 
+import itertools
 import os
-from typing import Annotated
+import re
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from weir.bench.errors import USAGE, BenchError
 from weir.bench.job import Job
 from weir.bench.launcher import found_launcher, given_launcher
 from weir.bench.program import find_program, mpi_of
+from weir.campaign.file import read_duration
+from weir.monitor.sampler import LONGEST_SECONDS, SHORTEST_SECONDS
 
 Ranks = Annotated[int | None, typer.Option("-n", "--ranks", min=1, envvar="WEIR_RANKS")]
 LauncherText = Annotated[str | None, typer.Option("--launcher", envvar="WEIR_LAUNCHER")]
 PlatformText = Annotated[str | None, typer.Option("--platform", envvar="WEIR_PLATFORM")]
+MonitorText = Annotated[
+    str | None,
+    typer.Option(
+        "--monitor",
+        metavar="[INTERVAL]",
+        help="Watch targets, servers and links beside each job, every 100ms or as given.",
+    ),
+]
+INTERVAL = "100ms"
+_INTERVAL = re.compile(r"\d+(\.\d+)?(ms|s)")
+
+
+class MonitoringCommand(TyperCommand):
+    """A command whose option ``--monitor`` may stand without its interval."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        return super().parse_args(ctx, with_interval(args))
+
+
+def with_interval(words: Sequence[str]) -> list[str]:
+    """Returns the words with an interval for each ``--monitor`` that no interval follows."""
+    return [
+        f"{word}={INTERVAL}" if word == "--monitor" and not _INTERVAL.fullmatch(after) else word
+        for word, after in itertools.zip_longest(words, words[1:], fillvalue="")
+    ]
+
+
+def read_interval(text: str) -> float:
+    """Returns the seconds of a sampling interval; raises BenchError if it is out of range."""
+    try:
+        seconds = read_duration(text)
+    except ValueError as error:
+        raise BenchError(f"the interval is wrong: {error}", USAGE) from None
+    if not isinstance(seconds, float) or not SHORTEST_SECONDS <= seconds <= LONGEST_SECONDS:
+        raise BenchError(
+            f"the interval {text} is out of range: give 50ms to {LONGEST_SECONDS:.0f}s", USAGE
+        )
+    return seconds
 
 
 def find_job(ranks: int | None, launcher: str | None, *, default_ranks: int | None = None) -> Job:

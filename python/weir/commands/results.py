@@ -90,7 +90,7 @@ def query_command(
     anomalies, events.
 
     series has every figure of every workload, by its unit (bytes/s, 1/s, s); rates has those in
-    bytes/s, and effective the EAAR.
+    bytes/s, and effective the EAAR. monitor has the samples of bench --monitor.
 
     At the terminal, * leaves out the columns of runs that hold pages of text. They are read from
     the run folders at each call. DESCRIBE runs lists a table's columns; run_id

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from weir.analysis.compare import Comparison
-from weir.bench.display import show_verdicts
+from weir.bench.display import show_others, show_verdicts
 from weir.bench.tables import plain_table
 from weir.report import anomalies
 from weir.report.quantities import plural
@@ -87,6 +87,14 @@ def show_run(console: Console, run: Run, changed: Sequence[str]) -> None:
         )
     if run.environment:
         line(f"system: {run.environment.quiet.text}")
+    if run.monitor:
+        seen = run.monitor
+        missed = f", {seen.missed} missed" if seen.missed else ""
+        line(
+            f"monitor: {seen.samples} samples{missed}, {seen.resolution}; it took "
+            f"{percent_text(seen.processor_seconds / max(seen.seconds, 1e-9), 2)} of a core"
+        )
+        show_others(console, [run])
     if run.expectation:
         for expected in run.expectation.all:
             line(f"expected {expected.key[0]}: {expected.how}")

@@ -26,6 +26,7 @@ def run_sweep(
     timeout: float | None,
     *,
     resume: bool,
+    monitor_seconds: float | None = None,
 ) -> None:
     """Starts or resumes a sweep; its folder is a campaign's."""
     if resume and output is None:
@@ -48,8 +49,14 @@ def run_sweep(
     command += [f"--ranks={ranks}"] if ranks is not None else []
     command += [f"--launcher={launcher}"] if launcher is not None else []
     command += [f"--platform={platform}"] if platform is not None else []
+    command += [f"--monitor={monitor_seconds}s"] if monitor_seconds is not None else []
     asked = Asked(
-        output=target, command=command, launcher=launcher, platform=platform, resume=resume
+        output=target,
+        command=command,
+        launcher=launcher,
+        platform=platform,
+        resume=resume,
+        monitor_seconds=monitor_seconds,
     )
     run_campaign(file, text, asked)
 

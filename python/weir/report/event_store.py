@@ -21,6 +21,7 @@ from weir.results.events import (
 )
 
 TRANSFERS = ("read", "write", "sync")
+MOVES = ("read", "write")
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,21 @@ class RankTimes:
     @property
     def io(self) -> NDArray[np.float64]:
         return self.read + self.write + self.sync
+
+
+@dataclass(frozen=True)
+class PhaseSpan:
+    """One function in one direction in one repetition: seconds since the start of the run."""
+
+    direction: str
+    start: float
+    end: float
+    bytes: int
+
+    @property
+    def rate(self) -> float:
+        """Bytes per second from the first start to the last end."""
+        return self.bytes / max(self.end - self.start, 1e-9)
 
 
 @functools.cache
@@ -154,6 +170,19 @@ class EventStore:
             [*given, each, most],
         ).fetchnumpy()
         return {name: np.asarray(column, dtype=np.int64) for name, column in columns.items()}
+
+    def phase_spans(self) -> list[PhaseSpan]:
+        """Returns all phases of all repetitions in order of time."""
+        rows = self._run(
+            f"""SELECT operation_code, min(start_ns), max(end_ns), sum(bytes) FROM events
+            WHERE operation_code IN ({", ".join(str(OPERATION_NAMES.index(d)) for d in MOVES)})
+            GROUP BY repetition, function_code, operation_code HAVING sum(bytes) > 0
+            ORDER BY min(start_ns), operation_code"""
+        ).fetchall()
+        return [
+            PhaseSpan(OPERATION_NAMES[code], start * 1e-9, end * 1e-9, int(moved))
+            for code, start, end, moved in rows
+        ]
 
     def rank_times(self, repetitions: list[int]) -> RankTimes:
         """Returns each rank's time by kind: summed over a repetition, then the median over them."""

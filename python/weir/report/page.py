@@ -32,6 +32,7 @@ from weir.report import (
     ranks,
     rates,
     spectrum,
+    targets,
     trace,
     trust,
 )
@@ -151,6 +152,7 @@ def _sections(source: Source, with_machine: bool) -> list[Section]:
         ("latency", "Latency", latency.render(source)),
         ("ranks", "Ranks", ranks.render(source) if _has_transfers(source) else None),
         ("nodes", "Nodes", nodes.render(run)),
+        ("targets", "Targets, servers and links", targets.render(source)),
         ("expectation", "Expectation", expectation.render(source) if own else None),
         ("trust", "Can this be relied on?", trust.render(source)),
         ("environment", "Environment", environment.render(source, machine=with_machine)),

@@ -10,6 +10,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from weir.report.event_store import EventStore
+from weir.report.sample_store import SampleStore
 from weir.results.errors import ResultError
 from weir.results.expectations import Direction
 from weir.results.folder import REPORT_FILE, RUN_FILE, load_run
@@ -38,6 +39,8 @@ class Source:
     is_within: bool = True
     """Whether the page contains everything of the run's own page."""
 
+    samples: SampleStore | None = None
+    """What a monitor beside the job has sampled, if there was one."""
     page: str | None = None
     """Link to the run's own page, if the run is not within this page and has its own."""
 
@@ -67,6 +70,7 @@ def read_sources(path: Path) -> list[Source]:
             _synchronous_of(run, list(siblings.values())),
             place_at(path, folder),
             within,
+            SampleStore.open(folder) if within else None,
             None if within else _page_of(folder, path),
         )
         for folder, run in runs.items()

@@ -18,6 +18,7 @@ from weir.report.quantities import (
 from weir.report.sources import Source, measured
 from weir.report.wording import CACHE_TEXT, DIRECTION_NOUN, measured_directions, sentence_case
 from weir.results.figures import headlines_of
+from weir.results.monitor_records import Others
 from weir.results.quantities import phase_name
 from weir.results.schema import CacheState, Clocks, PayloadError, Quiet, Run
 from weir.results.served_by import served_by
@@ -36,6 +37,8 @@ def render(source: Source) -> Markup:
     lines += [_payload(run), *_storage(run), _clock(run.clocks), *_settled(run)]
     if run.environment is not None:
         lines.append(_quiet(run.environment.quiet))
+    if run.monitor is not None:
+        lines.append(_others(run.monitor.others))
     return join(
         element("ul", *lines, class_="checks"),
         _payload_errors(run.verification.errors),
@@ -119,6 +122,16 @@ def _quiet(quiet: Quiet) -> Markup:
     if quiet.quiet:
         return _line(GOOD, "The system was quiet.", text)
     return _line(DOUBT, "The system was not quiet.", text)
+
+
+def _others(others: Others) -> Markup:
+    name = {
+        "quiet": "The file system was quiet.",
+        "not quiet": "The file system was not quiet.",
+        "not known": "It is not known whether the file system was quiet.",
+    }[others.verdict]
+    text = others.text[0].upper() + others.text[1:]
+    return _line(GOOD if others.verdict == "quiet" else DOUBT, name, f"{text}.")
 
 
 def _payload_errors(errors: list[PayloadError]) -> Markup | None:

@@ -60,6 +60,8 @@ OPERATION_NAMES = ("read", "write", "sync", "compute", "remap")
 
 COLUMNS_FOLDER = "events"
 PARQUET_FILE = "events.parquet"
+SAMPLES_FILE = "monitor.parquet"
+"""What a monitor beside the job has sampled (``weir.monitor.samples``), on the same clock."""
 ROWS_AT_A_TIME = 500_000
 MEMORY_LIMIT = "512MB"
 

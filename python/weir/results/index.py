@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weir.results.errors import ResultError
-from weir.results.events import COLUMN_TYPES, PARQUET_FILE, SQL_TYPES
+from weir.results.events import COLUMN_TYPES, PARQUET_FILE, SAMPLES_FILE, SQL_TYPES
 from weir.results.folder import load_run
+from weir.results.monitor_records import SAMPLE_COLUMNS
 from weir.results.store import place_at, run_folders_at
 from weir.results.tables import TABLES, VIEWS, Row, rows_of
 
@@ -44,7 +45,9 @@ class Answer:
 
 
 def open_index(root: Path, warn: Callable[[str], None]) -> duckdb.DuckDBPyConnection:
-    """Returns a connection to the database: ``TABLES``, ``VIEWS`` and the view ``events``.
+    """Returns a connection to the database: ``TABLES``, ``VIEWS``, and the views over files.
+
+    These are ``events`` and ``monitor``, whose Parquet files only their queries read.
 
     A folder with an invalid ``run.json``, and any further folder with the same id, are left out;
     ``warn`` is called with one line for each.
@@ -52,7 +55,7 @@ def open_index(root: Path, warn: Callable[[str], None]) -> duckdb.DuckDBPyConnec
     import duckdb  # noqa: PLC0415 (a fifth of the start of a command that needs none)
 
     rows: dict[str, list[Row]] = {name: [] for name in TABLES}
-    event_files: list[tuple[str, str]] = []
+    files: dict[str, list[tuple[str, str]]] = {PARQUET_FILE: [], SAMPLES_FILE: []}
     seen: dict[str, Path] = {}
     for folder in run_folders_at(root):
         try:
@@ -66,15 +69,18 @@ def open_index(root: Path, warn: Callable[[str], None]) -> duckdb.DuckDBPyConnec
         seen[run.id] = folder
         for table, added in rows_of(run, place_at(root, folder)).items():
             rows[table].extend(added)
-        if (folder / PARQUET_FILE).is_file():
-            event_files.append((str(folder / PARQUET_FILE), run.id))
+        for name, known in files.items():
+            if (folder / name).is_file():
+                known.append((str(folder / name), run.id))
     connection = duckdb.connect()
     connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
     for table, columns in TABLES.items():
         _create_table(connection, table, columns, rows[table])
     for view, selected in VIEWS.items():
         connection.execute(f"CREATE VIEW {view} AS {selected}")
-    _create_events_view(connection, event_files)
+    events = {name: SQL_TYPES[kind] for name, kind in COLUMN_TYPES.items()}
+    _create_file_view(connection, "events", events, files[PARQUET_FILE])
+    _create_file_view(connection, "monitor", SAMPLE_COLUMNS, files[SAMPLES_FILE])
     return connection
 
 
@@ -146,20 +152,22 @@ def _create_table(
         connection.unregister("part")
 
 
-def _create_events_view(
-    connection: duckdb.DuckDBPyConnection, files: Sequence[tuple[str, str]]
+def _create_file_view(
+    connection: duckdb.DuckDBPyConnection,
+    view: str,
+    types: dict[str, str],
+    files: Sequence[tuple[str, str]],
 ) -> None:
-    columns = {"run_id": "VARCHAR"}
-    for name, dtype in COLUMN_TYPES.items():
-        columns[name] = SQL_TYPES[dtype]
+    """Creates a view over one Parquet file of each run, with the column ``run_id`` in front."""
     if not files:
-        _create_table(connection, "events", columns, [])
+        _create_table(connection, view, {"run_id": "VARCHAR", **types}, [])
         return
-    _create_table(connection, "event_files", {"file": "VARCHAR", "run_id": "VARCHAR"}, list(files))
+    origin = f"{view}_files"
+    _create_table(connection, origin, {"file": "VARCHAR", "run_id": "VARCHAR"}, list(files))
     literals = ", ".join("'" + file.replace("'", "''") + "'" for file, _ in files)
-    selected = ", ".join(f"e.{name}" for name in COLUMN_TYPES)
+    selected = ", ".join(f"e.{name}" for name in types)
     connection.execute(
-        f"CREATE VIEW events AS SELECT f.run_id, {selected} "
+        f"CREATE VIEW {view} AS SELECT f.run_id, {selected} "
         f"FROM read_parquet([{literals}], filename = true) e "
-        "JOIN event_files f ON f.file = e.filename"
+        f"JOIN {origin} f ON f.file = e.filename"
     )

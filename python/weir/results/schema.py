@@ -15,6 +15,7 @@ from pydantic import Field
 from weir.results.action_records import ActionPhase, ActionResult, PlannedAction
 from weir.results.expectations import Direction, Expectation, Metric, Verdict
 from weir.results.imported_records import Imported
+from weir.results.monitor_records import Monitor
 from weir.results.opening_records import Flag, OpeningPhase, OpeningStep
 from weir.results.output_records import Outputs
 from weir.results.purpose import Purpose
@@ -360,6 +361,13 @@ class Clocks(Record):
     measured_span_ns: Count
     error_fraction_of_span: NonNegative
     flagged: bool = Field(description="true when the error bound exceeds 1 % of the span")
+    started_ns: int | None = Field(
+        default=None,
+        description=(
+            "the start of the run, from which its times count, on rank 0's clock; null in results "
+            "of earlier versions"
+        ),
+    )
 
 
 class Quiet(Record):
@@ -451,6 +459,9 @@ class Run(Record):
     )
     clocks: Clocks | None
     environment: Environment | None
+    monitor: Monitor | None = Field(
+        default=None, description="null if no monitor ran beside the job"
+    )
     warnings: list[str]
     imported: Imported | None = Field(
         default=None, description="only for a run that another program measured; null otherwise"

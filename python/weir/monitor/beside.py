@@ -1,0 +1,261 @@
+"""Runs a monitor in a process of its own beside a job, and puts its samples into the run folders.
+
+The monitor begins before the launcher and ends after it, so that what others do is seen while the
+job moves nothing, and late writes of the page cache are seen at all.
+"""
+
+from __future__ import annotations
+
+import resource
+import select
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from weir.analysis.others import DIRECTIONS, Own, Watched, judge_others
+from weir.bench.messages import Progress
+from weir.errors import Error
+from weir.monitor.__main__ import READY
+from weir.monitor.counters import Key
+from weir.monitor.holding import counters_holding
+from weir.monitor.origin import Line, Origin, origin_of
+from weir.monitor.recording import Reader
+from weir.monitor.sampler import SECOND
+from weir.monitor.samples import Summary, rows_of, write_samples
+from weir.results.errors import ResultError
+from weir.results.events import OPERATION_NAMES, SAMPLES_FILE, map_event_columns
+from weir.results.expectations import Direction
+from weir.results.folder import find_run_folders, load_run, write_run
+from weir.results.monitor_records import Monitor, MonitorClock, MonitoredCounter
+from weir.results.schema import CacheVerdict, Run
+from weir.results.served_by import served_by
+
+RECORDING = "monitor.recording"
+START_SECONDS = 20.0
+END_SECONDS = 30.0
+LEAST_AROUND_SECONDS = 1.0
+ACCOUNTED_BYTES = 512
+"""Unit in which the kernel counts input and output of ended processes (getrusage(2))."""
+
+
+@dataclass
+class Beside:
+    """A monitor beside a job; ``directories`` are where the job's files will lie."""
+
+    interval_seconds: float
+    directories: Sequence[str]
+    tell: Callable[[str], None]
+    launched_ns: int = 0
+    lines: list[Line] = field(default_factory=list)
+    holding: list[Key] = field(default_factory=list)
+    accounted: dict[Direction, int] = field(default_factory=dict)
+    """What the kernel moved between storage and the processes below the launcher."""
+
+    @property
+    def around_seconds(self) -> float:
+        """How long the monitor runs before the job and after it."""
+        return max(LEAST_AROUND_SECONDS, 2 * self.interval_seconds)
+
+    def seen(self, step: Progress) -> None:
+        """Notes when a line of progress arrived."""
+        now = time.monotonic_ns()
+        self.lines.append(Line(now, step.label, step.repetition, step.ended))
+
+    @contextmanager
+    def running(self, folder: Path) -> Iterator[None]:
+        """Runs the monitor, which records into ``folder``; a failure of it never ends the job."""
+        self.holding = counters_holding(self.directories)
+        command = [sys.executable, "-m", "weir.monitor", str(self.interval_seconds)]
+        child = subprocess.Popen(
+            [*command, str(folder / RECORDING)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            errors="replace",
+            start_new_session=True,
+        )
+        try:
+            self._wait_for_first_sample(child)
+            time.sleep(self.around_seconds)
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            self.launched_ns = time.monotonic_ns()
+            yield
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            self.accounted = {
+                "read": (after.ru_inblock - before.ru_inblock) * ACCOUNTED_BYTES,
+                "write": (after.ru_oublock - before.ru_oublock) * ACCOUNTED_BYTES,
+            }
+            time.sleep(self.around_seconds)
+        finally:
+            self._end(child)
+
+    def _wait_for_first_sample(self, child: subprocess.Popen[str]) -> None:
+        assert child.stdout is not None
+        ready, _, _ = select.select([child.stdout], [], [], START_SECONDS)
+        if not ready or child.stdout.readline().strip() != READY:
+            self.tell("the monitor did not start: the job runs without it")
+
+    def _end(self, child: subprocess.Popen[str]) -> None:
+        try:
+            _, said = child.communicate("", timeout=END_SECONDS)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            _, said = child.communicate(timeout=END_SECONDS)
+            said = "it did not end and was killed"
+        if child.returncode != 0:
+            lines = said.strip().splitlines() or [f"exit status {child.returncode}"]
+            self.tell(f"the monitor failed: {lines[-1]}")
+
+
+def deliver(beside: Beside, output: Path) -> None:
+    """Puts the samples into every run folder below ``output``, with what they say in run.json.
+
+    What is wrong is told: the job's results are complete without a monitor.
+    """
+    recording = output / RECORDING
+    if not recording.exists():
+        return
+    try:
+        folders = find_run_folders(output)
+        runs = {folder: load_run(folder) for folder in folders}
+        if not runs:
+            return
+        origin = _origin(beside, list(runs.values()))
+        first = folders[0] / SAMPLES_FILE
+        summary = write_samples(recording, first, origin.at_ns)
+        for folder in folders[1:]:
+            shutil.copyfile(first, folder / SAMPLES_FILE)
+        monitor = _record(beside, recording, summary, runs, origin)
+        for folder, run in runs.items():
+            write_run(folder, run.model_copy(update={"monitor": monitor}))
+        recording.unlink()
+    except (Error, OSError) as error:
+        beside.tell(f"the samples of the monitor stay in {recording}: {error}")
+
+
+def _origin(beside: Beside, runs: Sequence[Run]) -> Origin:
+    repetitions = {(run.label, one.index): one for run in runs for one in run.repetitions}
+    clocks = [run.clocks for run in runs if run.clocks is not None]
+    return origin_of(
+        beside.launched_ns,
+        beside.lines,
+        repetitions,
+        ranks_error_ns=max((one.error_bound_ns for one in clocks), default=0),
+        stated_ns=_stated_start(runs),
+    )
+
+
+def _stated_start(runs: Sequence[Run]) -> int | None:
+    """Returns the start of the runs on rank 0's clock, if rank 0 is on this host."""
+    here = socket.gethostname()
+    for run in runs:
+        first = next((node.host for node in run.nodes if 0 in node.ranks), None)
+        if run.clocks is not None and first == here:
+            return run.clocks.started_ns
+    return None
+
+
+def _record(
+    beside: Beside,
+    recording: Path,
+    summary: Summary,
+    runs: Mapping[Path, Run],
+    origin: Origin,
+) -> Monitor:
+    holding = [key for key in beside.holding if key in summary.totals]
+    watched = _watched(beside, recording, set(holding))
+    served = {one: _served(list(runs.values()), one) for one in DIRECTIONS}
+    own = Own(
+        accounted=beside.accounted,
+        transferred=_transferred(runs),
+        verified=sum(run.verification.bytes_verified for run in runs.values()),
+    )
+    others = judge_others([key.name for key in holding], watched, own, served)
+    return Monitor(
+        file=SAMPLES_FILE,
+        host=summary.header["host"],
+        sources=summary.header["sources"],
+        interval_seconds=summary.header["interval_ns"] / SECOND,
+        resolution=summary.header["resolution"],
+        seconds=summary.seconds,
+        samples=summary.samples,
+        missed=summary.missed,
+        longest_reading_seconds=summary.longest_reading_ns / SECOND,
+        processor_seconds=summary.cost_ns / SECOND,
+        clock=MonitorClock(
+            how=origin.how,
+            error_bound_ns=origin.error_bound_ns,
+            likely_error_ns=origin.likely_error_ns,
+        ),
+        counters=[
+            MonitoredCounter(
+                kind=key.kind,
+                source=key.source,
+                name=key.name,
+                holds_files=key in holding,
+                bytes_read=total.bytes_read,
+                bytes_written=total.bytes_written,
+                operations=total.operations,
+                busy_seconds=total.busy_ns / SECOND,
+                largest_bytes_per_second=total.largest_rate,
+            )
+            for key, total in sorted(summary.totals.items())
+        ],
+        others=others,
+    )
+
+
+def _watched(beside: Beside, recording: Path, holding: set[Key]) -> Watched:
+    """Sums up the targets before the launcher's start and after it."""
+    sums: list[dict[Direction, int]] = [dict.fromkeys(DIRECTIONS, 0) for _ in range(2)]
+    with Reader(recording) as reader:
+        summary = Summary(reader.header)
+        for _, time_ns, key, values in rows_of(reader, summary):
+            if key in holding:
+                part = sums[time_ns > beside.launched_ns]
+                part["read"] += values.bytes_read
+                part["write"] += values.bytes_written
+    return Watched(
+        before_seconds=max(0.0, (beside.launched_ns - summary.first_ns) / SECOND),
+        before=sums[0],
+        during_seconds=max(0.0, (summary.last_ns - beside.launched_ns) / SECOND),
+        during=sums[1],
+    )
+
+
+def _transferred(runs: Mapping[Path, Run]) -> dict[Direction, int] | None:
+    """Returns the bytes of all transfers of the ranks on this host, warm-ups included.
+
+    None if the events of a run are not complete.
+    """
+    own: dict[Direction, int] = dict.fromkeys(DIRECTIONS, 0)
+    here = socket.gethostname()
+    for folder, run in runs.items():
+        if run.status != "complete":
+            return None
+        hosts = {node.host for node in run.nodes}
+        ranks = [rank for node in run.nodes if node.host == here for rank in node.ranks]
+        try:
+            columns = map_event_columns(folder)
+        except ResultError:
+            return None
+        of_here = np.isin(columns["rank"], ranks) if hosts - {here} else True
+        for direction in DIRECTIONS:
+            chosen = (columns["operation"] == OPERATION_NAMES.index(direction)) & of_here
+            own[direction] += int(columns["bytes"][chosen].sum())
+    return own
+
+
+def _served(runs: Sequence[Run], direction: Direction) -> CacheVerdict | None:
+    """Returns the verdict of all runs of the job together."""
+    found = {served_by(run, direction) for run in runs} - {None}
+    return found.pop() if len(found) == 1 else ("mixed" if found else None)

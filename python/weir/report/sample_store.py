@@ -1,0 +1,88 @@
+"""Reads the samples of a monitor as rates over time, one counter at a time."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import numpy as np
+from numpy.typing import NDArray
+
+from weir.results.errors import ResultError
+from weir.results.events import SAMPLES_FILE
+from weir.results.monitor_records import MonitoredCounter
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Bytes per second between the edges, which are seconds since the start of the run."""
+
+    edges: Floats
+    read: Floats
+    write: Floats
+
+    @property
+    def largest(self) -> float:
+        return float(max(self.read.max(initial=0.0), self.write.max(initial=0.0)))
+
+    def plus(self, other: Rates) -> Rates:
+        return Rates(self.edges, self.read + other.read, self.write + other.write)
+
+
+class SampleStore:
+    """``monitor.parquet`` of one run folder."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+
+    @classmethod
+    def open(cls, folder: Path) -> SampleStore | None:
+        """Returns the samples in a run folder; None if there are none."""
+        file = folder / SAMPLES_FILE
+        return cls(file) if file.is_file() else None
+
+    @functools.cached_property
+    def span(self) -> tuple[float, float]:
+        """Seconds of the first and the last growth of any counter, since the start of the run."""
+        rows = self._query("SELECT min(since_ns), max(time_ns) FROM read_parquet(?)", [])
+        (low,), (high,) = rows["first"], rows["last"]
+        return float(low) * 1e-9, float(high) * 1e-9
+
+    def rates(self, counter: MonitoredCounter, edges: Floats) -> Rates:
+        """Returns the mean rates of a counter between edges."""
+        columns = self._query(
+            "SELECT since_ns, time_ns, bytes_read, bytes_written FROM read_parquet(?) "
+            "WHERE kind = ? AND source = ? AND name = ? ORDER BY time_ns",
+            [counter.kind, counter.source, counter.name],
+            ("since", "time", "read", "written"),
+        )
+        times = np.stack([columns["since"], columns["time"]], axis=1).ravel() * 1e-9
+        return Rates(edges, *(_rate(times, columns[name], edges) for name in ("read", "written")))
+
+    def _query(
+        self, sql: str, parameters: list[str], names: tuple[str, ...] = ("first", "last")
+    ) -> dict[str, Floats]:
+        try:
+            with duckdb.connect() as connection:
+                found = connection.execute(sql, [str(self._file), *parameters]).fetchnumpy()
+        except duckdb.Error as error:
+            reason = str(error).splitlines()[0]
+            raise ResultError(f"{self._file} cannot be read as samples: {reason}") from None
+        columns = (np.ma.filled(column, 0).astype(np.float64) for column in found.values())
+        return dict(zip(names, columns, strict=True))
+
+
+def _rate(times: Floats, grown: Floats, edges: Floats) -> Floats:
+    """Returns mean growth per second between edges; ``times`` has two ends for each growth.
+
+    Within the interval of a sample growth is taken as even.
+    """
+    if not len(grown):
+        return np.zeros(len(edges) - 1)
+    after = np.cumsum(grown)
+    totals = np.stack([after - grown, after], axis=1).ravel()
+    return np.diff(np.interp(edges, times, totals)) / np.diff(edges)

@@ -1,0 +1,303 @@
+"""Draws what targets, servers and links moved over time, with the rates of the job on top."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from weir.report.chart import (
+    FULL_WIDTH,
+    HALF_WIDTH,
+    Legend,
+    LinearScale,
+    bottom_axis,
+    drawing,
+    figure,
+    line,
+    table,
+    text,
+)
+from weir.report.event_store import PhaseSpan
+from weir.report.line_chart import marker
+from weir.report.markup import Child, Markup, coordinate, element, join
+from weir.report.quantities import (
+    count,
+    percent_text,
+    plural,
+    rate,
+    rate_text,
+    rate_unit,
+    seconds,
+    seconds_text,
+    size,
+    time_unit,
+)
+from weir.report.sample_store import Floats, Rates, SampleStore
+from weir.report.sources import Source
+from weir.results.monitor_records import Monitor, MonitoredCounter, named
+
+COLUMNS = 300
+MOST_SMALL = 16
+"""Number of counters that have a drawing of their own; the table has all."""
+LEFT, RIGHT, TOP = 66.0, 14.0, 20.0
+HEIGHT, SMALL_HEIGHT = 240.0, 96.0
+DIRECTIONS = ("read", "write")
+DONE = 0.99
+"""A target is done when it has moved this share of its bytes: a journal may go on for long."""
+
+
+def render(source: Source) -> Markup | None:
+    """Returns the drawings and the table of a run beside which a monitor ran."""
+    monitor, samples = source.run.monitor, source.samples
+    if monitor is None:
+        return None
+    parts: list[Child] = [element("p", _about(monitor), class_="note")]
+    if samples is not None and monitor.counters:
+        edges = _edges(samples, monitor.interval_seconds)
+        holding = [one for one in monitor.counters if one.holds_files]
+        if holding:
+            spans = source.events.phase_spans() if source.events else []
+            parts.append(_sum(samples, holding, edges, spans))
+        if len(holding) > 1:
+            parts.append(_completion(samples, holding, edges))
+        parts.append(_each(samples, monitor, edges))
+    if monitor.counters:
+        parts.append(_table(monitor))
+    return join(*parts)
+
+
+def _about(monitor: Monitor) -> str:
+    clock = monitor.clock
+    parts = [clock.how]
+    if clock.likely_error_ns is not None:
+        parts.append(f"likely right to {seconds_text(clock.likely_error_ns * 1e-9)}")
+    if clock.error_bound_ns is not None:
+        parts.append(f"wrong by at most {seconds_text(clock.error_bound_ns * 1e-9)}")
+    missed = f", {monitor.missed} missed" if monitor.missed else ""
+    cost = percent_text(monitor.processor_seconds / max(monitor.seconds, 1e-9))
+    return (
+        f"{plural(monitor.samples, 'sample')} on {monitor.host}{missed}, {monitor.resolution}. "
+        f"Time: {'; '.join(parts)}. The monitor took {cost} of a core."
+    )
+
+
+def _edges(samples: SampleStore, interval_seconds: float) -> Floats:
+    """Returns the edges of columns, none of which is narrower than the sampling interval."""
+    low, high = samples.span
+    most = int((high - low) / interval_seconds) if interval_seconds > 0 else COLUMNS
+    return np.linspace(low, high, max(1, min(COLUMNS, most)) + 1)
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Scales of a drawing over time."""
+
+    x: LinearScale
+    y: LinearScale
+
+    @classmethod
+    def of(cls, edges: Floats, largest: float, width: float, height: float) -> Axes:
+        x = LinearScale(float(edges[0]), float(edges[-1]), LEFT, width - RIGHT)
+        return cls(x, LinearScale(0.0, largest * 1.06 or 1.0, TOP + height, TOP))
+
+    def frame(self, title: str, ticks: int, marks: int) -> Markup:
+        """Draws both axes; the unit is at the top of the vertical one."""
+        parts: list[Markup] = []
+        unit = rate_unit(self.y.high)
+        for value, label in self.y.ticks_in(unit, ticks):
+            y = self.y(value)
+            parts.append(line(self.x.start, y, self.x.end, y, "grid"))
+            parts.append(text(LEFT - 8, y + 4, label, class_="tick", anchor="end"))
+        parts.append(text(LEFT - 8, 11, unit.name, class_="tick", anchor="end"))
+        longest = max(abs(self.x.low), abs(self.x.high))
+        time = time_unit(longest)
+        labels = self.x.ticks_in(time, marks)
+        parts.append(bottom_axis(self.x, self.y.start, labels, f"{title}, {time.name}"))
+        return join(*parts)
+
+    def steps(self, edges: Floats, values: Floats, css: str) -> Markup:
+        """Draws a line with a step at each edge; adjacent columns of equal height are joined."""
+        heights = [coordinate(self.y(float(value))) for value in values]
+        parts = [f"M{coordinate(self.x(float(edges[0])))} {heights[0]}"]
+        for place, height in enumerate(heights):
+            if place and height != heights[place - 1]:
+                parts.append(f"V{height}")
+            if place + 1 == len(heights) or heights[place + 1] != height:
+                parts.append(f"H{coordinate(self.x(float(edges[place + 1])))}")
+        return element("path", d="".join(parts), class_=css)
+
+
+def _sum(
+    samples: SampleStore,
+    holding: Sequence[MonitoredCounter],
+    edges: Floats,
+    spans: Sequence[PhaseSpan],
+) -> Markup:
+    total = _total([samples.rates(one, edges) for one in holding])
+    largest = max([total.largest, *(one.rate for one in spans)])
+    axes = Axes.of(edges, largest, FULL_WIDTH, HEIGHT)
+    lines = [
+        axes.steps(edges, getattr(total, direction), f"monitored {direction}-line")
+        for direction in DIRECTIONS
+        if getattr(total, direction).any()
+    ]
+    names = named([one.name for one in holding])
+    seen = {one.direction for one in spans}
+    image = drawing(
+        FULL_WIDTH,
+        TOP + HEIGHT + 40,
+        f"Bytes per second of {names} over the run, up to {rate_text(total.largest)}, and the "
+        f"rate of each of {plural(len(spans), 'phase')} of the job",
+        axes.frame("time since the run began", 5, 10),
+        lines,
+        [_phases(axes, spans, direction) for direction in DIRECTIONS if direction in seen],
+    )
+    caption = join(
+        element("strong", f"All targets of the files together ({names})"),
+        " \u2013 thin lines: what the targets moved; thick lines: the rate of each phase of the "
+        "job, its bytes over the time from its first start to its last end. The area under a line "
+        "is bytes: what targets write after a phase is the page cache, or others.",
+    )
+    entries = [(direction, direction) for direction in DIRECTIONS]
+    return figure("targets", caption, image, legend=Legend(entries))
+
+
+def _total(parts: Sequence[Rates]) -> Rates:
+    total = parts[0]
+    for one in parts[1:]:
+        total = total.plus(one)
+    return total
+
+
+def _phases(axes: Axes, spans: Sequence[PhaseSpan], direction: str) -> Markup:
+    """Draws the rate of each phase of one direction, all in one path."""
+    path = "".join(
+        f"M{coordinate(axes.x(one.start))} {coordinate(axes.y(one.rate))}"
+        f"H{coordinate(max(axes.x(one.end), axes.x(one.start) + 1))}"
+        for one in spans
+        if one.direction == direction
+    )
+    return element("path", d=path, class_=f"phase-rate {direction}-line")
+
+
+def _each(samples: SampleStore, monitor: Monitor, edges: Floats) -> Markup:
+    """Draws the counters that moved most bytes, those of the job's files first."""
+    ordered = sorted(
+        (one for one in monitor.counters if one.bytes_read + one.bytes_written),
+        key=lambda one: (not one.holds_files, -(one.bytes_read + one.bytes_written)),
+    )
+    drawn = [_small(samples, one, edges) for one in ordered[:MOST_SMALL]]
+    caption: list[Child] = [element("strong", "Each by itself"), ", on a scale of its own"]
+    if len(ordered) > MOST_SMALL:
+        caption.append(f"; the {MOST_SMALL} of {len(ordered)} that moved most")
+    grid = element("div", *drawn, class_="small-multiples")
+    return figure("each-target", join(*caption), grid)
+
+
+def _small(samples: SampleStore, counter: MonitoredCounter, edges: Floats) -> Markup:
+    rates = samples.rates(counter, edges)
+    axes = Axes.of(edges, rates.largest, HALF_WIDTH, SMALL_HEIGHT)
+    return drawing(
+        HALF_WIDTH,
+        TOP + SMALL_HEIGHT + 36,
+        f"Bytes per second of {counter.kind} {counter.name}, up to {rate_text(rates.largest)}",
+        text(LEFT, 12, f"{counter.kind} {counter.name} ({counter.source})", class_="label strong"),
+        axes.frame("time", 3, 5),
+        [
+            axes.steps(edges, getattr(rates, direction), f"monitored {direction}-line")
+            for direction in DIRECTIONS
+            if getattr(rates, direction).any()
+        ],
+    )
+
+
+@dataclass(frozen=True)
+class Completion:
+    """When a target had moved nearly all of its bytes, and how fast until then."""
+
+    name: str
+    seconds: float
+    rate: float
+
+
+def completions(counters: Sequence[MonitoredCounter], rates: Sequence[Rates]) -> list[Completion]:
+    """Returns the completion of every target that moved bytes; times are since the first moved."""
+    found = []
+    begun = []
+    for counter, one in zip(counters, rates, strict=True):
+        moved = (one.read + one.write) * np.diff(one.edges)
+        total = float(moved.sum())
+        if total <= 0:
+            continue
+        begun.append(float(one.edges[int(np.argmax(moved > 0))]))
+        end = float(one.edges[int(np.argmax(np.cumsum(moved) >= DONE * total)) + 1])
+        found.append((counter.name, end, total))
+    start = min(begun, default=0.0)
+    return [Completion(name, end - start, total / (end - start)) for name, end, total in found]
+
+
+def _completion(
+    samples: SampleStore, holding: Sequence[MonitoredCounter], edges: Floats
+) -> Markup | None:
+    """Draws rate against completion time: targets on a line through them moved equal bytes."""
+    done = completions(holding, [samples.rates(one, edges) for one in holding])
+    if len(done) < 2:
+        return None
+    last = max(one.seconds for one in done)
+    first = min(one.seconds for one in done)
+    axes = Axes.of(np.array([0.0, last * 1.05]), max(one.rate for one in done), FULL_WIDTH, HEIGHT)
+    tail = percent_text((last - first) / last)
+    image = drawing(
+        FULL_WIDTH,
+        TOP + HEIGHT + 40,
+        f"Mean rate against completion time of {plural(len(done), 'target')}; the first is done "
+        f"after {seconds_text(first)}, the last after {seconds_text(last)}",
+        axes.frame("time until the target had moved 99 % of its bytes", 5, 10),
+        [
+            marker(
+                axes.x(one.seconds),
+                axes.y(one.rate),
+                0,
+                "write",
+                tip=f"{one.name}: {rate_text(one.rate)}, {seconds_text(one.seconds)}",
+                value=one.rate,
+            )
+            for one in done
+        ],
+    )
+    caption = join(
+        element("strong", "Rate against completion time"),
+        f" \u2013 a point for each target. Between the first that was done and the last, {tail} of "
+        "the time, some targets were idle.",
+    )
+    rows = [[one.name, seconds(one.seconds), rate(one.rate)] for one in done]
+    data = table(["Target", "Done after", "Mean rate"], rows, caption="Completion of each target")
+    return figure("completion", caption, image, table=data)
+
+
+def _table(monitor: Monitor) -> Markup:
+    ordered = sorted(
+        monitor.counters,
+        key=lambda one: (not one.holds_files, -(one.bytes_read + one.bytes_written)),
+    )
+    rows: list[list[Child]] = [
+        [
+            element("bdi", one.name),
+            f"{one.kind}, holds the files" if one.holds_files else one.kind,
+            one.source,
+            size(one.bytes_read),
+            size(one.bytes_written),
+            rate(one.largest_bytes_per_second),
+            count(one.operations),
+            percent_text(one.busy_seconds / monitor.seconds)
+            if one.busy_seconds and monitor.seconds
+            else "",
+        ]
+        for one in ordered
+    ]
+    head = ["Name", "Kind", "Source", "Read", "Written", "Most", "Operations", "Busy"]
+    return table(
+        head, rows, caption="What moved while the monitor ran", numeric_from=3, titled=True
+    )

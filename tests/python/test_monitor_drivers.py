@@ -1,0 +1,345 @@
+"""What the monitor reads out of the texts of counters.
+
+No file system but block devices is on the machine of these tests. The texts have the form that the
+named sources give, cut to the lines that matter, with figures of this file's own.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import threading
+from pathlib import Path
+
+import pytest
+
+from weir.monitor import beegfs, ceph, diskstats, gluster, gpfs, lustre, network, nfs
+from weir.monitor.counters import Key, Values, grown
+from weir.monitor.drivers import (
+    DaemonDriver,
+    LinesDriver,
+    ManyDriver,
+    SlowDriver,
+    TextDriver,
+    whole_devices,
+)
+
+# iostats.rst of the kernel; this line was recorded on Linux 6, which has 17 columns.
+DISK = (
+    b" 254       0 vda 1848790 131777 204177122 3999062 3172077 710128 399320576 2222428 0 850516"
+)
+DISK += b" 6634781 956971 1471 257564544 262695 916122 150595"
+# proc(5); recorded.
+CARD = b"  eth0: 4485169847  184747    0    0    0     0          0         0  4690887   51173    0"
+CARD += b"    0    0     0       0          0"
+# fs/nfs/super.c and net/sunrpc/stats.c of the kernel.
+MOUNTS = b"""\
+device /dev/vda mounted on / with fstype ext4
+device server:/export mounted on /mnt/nfs with fstype nfs4 statvers=1.1
+\topts:\trw,vers=4.2
+\tbytes:\t10 20 30 40 5000 6000 2 3
+\txprt:\ttcp 0 0 1 0 0 9 9 0 9 0 2 0 0
+\tper-op statistics
+\t        NULL: 1 1 0 44 24 0 0 0 0
+\t        READ: 7 7 0 100 5000 1 30 31 0
+\t       WRITE: 9 9 0 6000 100 2 70 72 0
+
+device other:/export mounted on /mnt/second with fstype nfs statvers=1.1
+\tbytes:\t0 0 0 0 1 2 0 0
+"""
+# Lustre Operations Manual, "Monitoring the OST Data Path" and lprocfs_status.c, of 2.10 and later.
+OST = """\
+snapshot_time             1589930459.809922337 secs.nsecs
+read_bytes                704 samples [bytes] 4096 4194304 1292415
+write_bytes               521 samples [bytes] 8 4194304 2179270
+read                      704 samples [usecs] 10 90 12000
+write                     521 samples [usecs] 10 90 8000
+setattr                   5 samples [reqs]
+"""
+OSC = """\
+snapshot_time             1637627183.394337 secs.usecs
+req_waittime              393 samples [usec] 31 17820 483362 288246
+read_bytes                299 samples [bytes] 0 4194304 6895163 -31938
+write_bytes               102 samples [bytes] 1 4194304 1091761 43662
+ost_read                  299 samples [usec] 60 17820 2715 5512
+ost_write                 102 samples [usec] 86 15329 9839 5245
+"""
+LLITE = """\
+snapshot_time             1301585789.189183 secs.usecs
+dirty_pages_hits          276 samples [regs]
+read_bytes                449 samples [bytes] 1 23553884 10126233
+write_bytes               201 samples [bytes] 1 20971520 23693846
+open                      13 samples [regs]
+"""
+MDT = """\
+snapshot_time             1589930459.809922337 secs.nsecs
+open                      30 samples [usecs] 5 90 600
+close                     10 samples [reqs]
+"""
+JOBS = """\
+job_stats:
+- job_id:          dd.0
+  snapshot_time:   1322494486
+  read_bytes:      { samples:        0, unit: bytes, min:       0, max:       0, sum:         0 }
+  write_bytes:     { samples:        2, unit: bytes, min:    4096, max:    4096, sum:      8192 }
+  setattr:         { samples:        7, unit:  reqs }
+- job_id:          ior.500
+  read_bytes:      { samples:        3, unit: bytes, min:       1, max:       9, sum:        12 }
+"""
+# GlusterFS Administrator Guide, "Displaying the I/O Information".
+PROFILE = """\
+Brick: alpha:/bricks/one
+------------------------
+Cumulative Stats:
+   Block Size:               4096b+               65536b+
+ No. of Reads:                    1                     2
+No. of Writes:                    3                     4
+ %-latency   Avg-latency   Min-Latency   Max-Latency   No. of calls         Fop
+ ---------   -----------   -----------   -----------   ------------        ----
+      0.00       0.00 us       0.00 us       0.00 us              2      FORGET
+     60.10      20.00 us      10.00 us      90.00 us              7       WRITE
+     39.90      30.00 us      10.00 us      90.00 us              3        READ
+
+    Duration: 335 seconds
+   Data Read: 135168 bytes
+Data Written: 274432 bytes
+
+Interval 1 Stats:
+     39.90      30.00 us      10.00 us      90.00 us              3        READ
+   Data Read: 7 bytes
+Data Written: 8 bytes
+
+Brick: beta:/bricks/two
+-----------------------
+Cumulative Stats:
+   Data Read: 1 bytes
+Data Written: 2 bytes
+"""
+# Manual page of mmpmon, "-p", request fs_io_s.
+MMPMON = (
+    "_fs_io_s_ _n_ 10.0.0.1 _nn_ node1 _rc_ 0 _t_ 1066660148 _tu_ 407431 _cl_ cl1 _fs_ gpfs2 _d_ 2"
+    " _br_ 6291456 _bw_ 314572800 _oc_ 10 _cc_ 16 _rdc_ 101 _wc_ 300 _dir_ 7 _iu_ 2"
+)
+# Columns of ModeIOStat.cpp, beegfs-ctl of BeeGFS 7.
+SECOND = """
+
+===== time index: {second} =====
+
+nodeID write_KiB  read_KiB   reqs   qlen bsy name
+     1      1024         0     12      0   3 store01
+     2         0       512      5      1   2 store02
+
+"""
+
+
+def test_a_block_device_is_read_in_sectors_of_512_bytes() -> None:
+    found = diskstats.parse_line(DISK)
+    assert found is not None
+    assert found[0] == Key("target", "diskstats", "vda")
+    assert found[1] == Values(204177122 * 512, 399320576 * 512, 1848790 + 3172077, 850516 * 10**6)
+    assert diskstats.parse_line(b"") is None
+
+
+def test_partitions_and_disks_in_memory_are_left_out(tmp_path: Path) -> None:
+    (tmp_path / "sda1").mkdir()
+    (tmp_path / "sda1" / "partition").write_text("1\n")
+    parse = whole_devices(diskstats.parse_line, str(tmp_path))
+    line = b"8 0 %s 1 0 8 0 1 0 8 0 0 1 1"
+    assert parse(line % b"sda") is not None
+    assert parse(line % b"loop0") is not None
+    assert parse(line % b"sda1") is None
+    assert parse(line % b"zram0") is None
+
+
+def test_a_card_reads_what_it_receives() -> None:
+    found = network.parse_line(CARD)
+    assert found == (
+        Key("link", "network", "eth0"),
+        Values(4485169847, 4690887, 184747 + 51173, 0),
+    )
+    assert network.parse_line(b"Inter-|   Receive      |  Transmit") is None
+
+
+def test_infiniband_counts_words_of_four_bytes() -> None:
+    files = {"port_rcv_data": b"10\n", "port_xmit_data": b"20\n", "port_rcv_packets": b"1\n"}
+    assert network.parse_port("mlx5_0/1", files) is None
+    found = network.parse_port("mlx5_0/1", {**files, "port_xmit_packets": b"2\n"})
+    assert found == (Key("link", "infiniband", "mlx5_0/1"), Values(40, 80, 3))
+
+
+def test_a_mount_of_nfs_has_the_bytes_of_its_server() -> None:
+    assert nfs.parse_mountstats(MOUNTS) == {
+        Key("client", "nfs", "/mnt/nfs"): Values(5000, 6000, 17, 100 * 10**6),
+        Key("client", "nfs", "/mnt/second"): Values(1, 2),
+    }
+
+
+def test_lustre_is_counted_at_the_target_and_at_the_client() -> None:
+    assert lustre.parse_stats("obdfilter", "scratch-OST0001", OST) == {
+        Key("target", "obdfilter", "scratch-OST0001"): Values(1292415, 2179270, 1225, 20_000_000)
+    }
+    assert lustre.parse_stats("osc", "scratch-OST0001", OSC) == {
+        Key("client", "osc", "scratch-OST0001"): Values(6895163, 1091761, 401, 12_554_000)
+    }
+    assert lustre.parse_stats("llite", "scratch", LLITE) == {
+        Key("client", "llite", "scratch"): Values(10126233, 23693846, 650)
+    }
+    assert lustre.parse_stats("mdt", "scratch-MDT0000", MDT) == {
+        Key("server", "mdt", "scratch-MDT0000"): Values(0, 0, 40, 600_000)
+    }
+    assert lustre.parse_job_stats("scratch-OST0001", JOBS) == {
+        Key("client", "job_stats", "dd.0@scratch-OST0001"): Values(0, 8192, 2),
+        Key("client", "job_stats", "ior.500@scratch-OST0001"): Values(12, 0, 3),
+    }
+
+
+@pytest.mark.parametrize(
+    ("folder", "name"),
+    [
+        ("scratch-OST0001-osc-ffff88003a7b6800", "scratch-OST0001"),
+        ("scratch-OST0001-osc-MDT0000", "scratch-OST0001"),
+        ("scratch-ffff81019a4eb000", "scratch"),
+        ("scratch-OST000a", "scratch-OST000a"),
+        ("scratch-MDT0000", "scratch-MDT0000"),
+    ],
+)
+def test_lustre_names_lose_the_address_of_the_mount(folder: str, name: str) -> None:
+    assert lustre.name_of(folder) == name
+
+
+def test_ceph_counts_operations_of_clients_and_not_replicas() -> None:
+    dump = {"osd": {"op": 3, "op_in_bytes": 100, "op_out_bytes": 200, "subop_in_bytes": 999}}
+    dump["osd"]["op_latency"] = {"avgcount": 3, "sum": 0.25}  # type: ignore[assignment]
+    counted = ceph.parse_perf_dump("osd.3", json.dumps(dump).encode())
+    assert counted == {Key("target", "ceph", "osd.3"): Values(200, 100, 3, 250_000_000)}
+    server = {"mds": {"request": 7, "reply_latency": {"avgcount": 7, "sum": 1}}}
+    assert ceph.parse_perf_dump("mds.a", json.dumps(server).encode()) == {
+        Key("server", "ceph", "mds.a"): Values(0, 0, 7, 10**9)
+    }
+    assert ceph.parse_perf_dump("mon.a", b'{"mon": {}}') == {}
+
+
+def test_gluster_counts_since_the_start_of_the_profile() -> None:
+    assert gluster.parse_profile(PROFILE) == {
+        Key("target", "gluster", "alpha:/bricks/one"): Values(135168, 274432, 12, 230_000),
+        Key("target", "gluster", "beta:/bricks/two"): Values(1, 2),
+    }
+
+
+def test_gpfs_has_the_bytes_and_calls_of_this_node() -> None:
+    assert gpfs.parse_line(MMPMON) == (
+        Key("client", "gpfs", "gpfs2"),
+        Values(6291456, 314572800, 436),
+    )
+    assert gpfs.parse_line(MMPMON.replace("_rc_ 0", "_rc_ 1")) is None
+    assert gpfs.parse_line("mmpmon node 10.0.0.1 name node1 fs_io_s status 1") is None
+
+
+def test_beegfs_is_summed_and_no_second_counts_twice() -> None:
+    summed = beegfs.ServerTotals()
+    for second in (100, 100, 101, 99):
+        for line in SECOND.format(second=second).splitlines():
+            summed.add(line)
+    assert summed.totals == {
+        Key("target", "beegfs", "store01"): Values(0, 2 << 20, 24),
+        Key("target", "beegfs", "store02"): Values(1 << 20, 0, 10),
+    }
+
+
+def test_a_counter_that_begins_anew_counts_from_zero() -> None:
+    assert grown(Values(10, 10, 10, 10), Values(15, 4, 10, 11)) == Values(5, 4, 0, 1)
+
+
+def test_only_changed_lines_are_parsed_again(tmp_path: Path) -> None:
+    file = tmp_path / "counters"
+    parsed: list[bytes] = []
+
+    def parse(line: bytes) -> tuple[Key, Values] | None:
+        parsed.append(line)
+        name, _, value = line.decode().partition(" ")
+        return (Key("target", "test", name), Values(int(value))) if name else None
+
+    file.write_bytes(b"a 1\nb 2\n")
+    driver = LinesDriver("test", str(file), parse)
+    found = []
+    for text in (b"a 1\nb 2\n", b"a 1\nb 5\n", b"a 1\nb 5\n", b"a 1\nc 3\nb 5\n"):
+        file.write_bytes(text)
+        found.append({key.name: values.bytes_read for key, values in driver.now().items()})
+    driver.close()
+    # A line more or less moves all others.
+    assert found == [{"a": 1, "b": 2}, {"b": 5}, {}, {"a": 1, "b": 5, "c": 3}]
+    assert parsed == [b"a 1", b"b 2", b"", b"b 5", b"a 1", b"c 3", b"b 5", b""]
+
+
+def test_a_long_text_is_read_to_its_end(tmp_path: Path) -> None:
+    file = tmp_path / "counters"
+    file.write_bytes(b"x" * 200_000)
+    driver = TextDriver(
+        "test", str(file), lambda text: {Key("target", "test", "all"): Values(len(text))}
+    )
+    assert driver.now() == {Key("target", "test", "all"): Values(200_000)}
+    assert driver.now() == {}
+    driver.close()
+
+
+class Lost:
+    source = "test"
+
+    def now(self) -> dict[Key, Values]:
+        raise OSError("the mount is gone")
+
+    def close(self) -> None:
+        pass
+
+
+class Known(Lost):
+    def now(self) -> dict[Key, Values]:
+        return {Key("target", "test", "known"): Values(1)}
+
+
+def test_a_lost_part_does_not_take_the_others_along() -> None:
+    assert ManyDriver("test", [Lost(), Known()]).now() == Known().now()
+
+
+def test_a_slow_source_is_asked_beside_the_samples() -> None:
+    asked = threading.Event()
+
+    class Slow(Known):
+        def now(self) -> dict[Key, Values]:
+            assert asked.wait(10)
+            return super().now()
+
+    driver = SlowDriver(Slow(), 1.0)
+    assert driver.now() == {}
+    asked.set()
+    deadline = threading.Event()
+    for _ in range(200):
+        if driver.now():
+            break
+        deadline.wait(0.02)
+    assert driver.now() == Known().now()
+    driver.close()
+
+
+def test_a_daemon_of_ceph_is_asked_over_its_socket(tmp_path: Path) -> None:
+    path = tmp_path / "ceph-osd.7.asok"
+    answer = json.dumps({"osd": {"op": 1, "op_in_bytes": 2, "op_out_bytes": 3}}).encode()
+    asked: list[bytes] = []
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen(1)
+        listener.settimeout(10)
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                asked.append(connection.recv(100))
+                connection.sendall(struct.pack(">I", len(answer)) + answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        counted = DaemonDriver(str(path)).now()
+        thread.join(10)
+    assert asked == [b'{"prefix": "perf dump"}\0']
+    assert counted == {Key("target", "ceph", "osd.7"): Values(3, 2, 1)}
