@@ -15,7 +15,7 @@ using topology::PlacementRule;
 
 // Bounds of the work for one plan: contributions and nodes looked at for all samples together, and
 // pieces for each. Prices need about fifty plans for a request.
-constexpr std::int64_t most_looked_at = 1 << 18;
+constexpr std::int64_t looked_at_in_all = 1 << 18;
 constexpr std::int64_t pieces_looked_at = 4;
 // Number of nodes that are considered for one aggregator with `priced`, unless there are few
 // aggregators.
@@ -58,14 +58,14 @@ class Placing {
   double bytes_ = 0;
   std::vector<std::int32_t> order_;
   std::vector<double> hop_bytes_;
-  std::size_t first_with_room_ = 0;  // index into order_
+  std::size_t first_with_room_ = 0;  // index into order_; nodes before it are full
 };
 
 std::vector<std::int32_t> Placing::run() {
   std::vector<std::int32_t> positions;
   positions.reserve(static_cast<std::size_t>(aggregators_));
   const std::int64_t each = nodes_ + placement_.ranks_in(plan_.group());
-  const std::int64_t samples = std::clamp<std::int64_t>(most_looked_at / each, 1, aggregators_);
+  const std::int64_t samples = std::clamp<std::int64_t>(looked_at_in_all / each, 1, aggregators_);
   for (std::int64_t sample = 0; sample < samples; ++sample) {
     const std::int64_t end = (sample + 1) * aggregators_ / samples;
     look_at(sample * aggregators_ / samples);
@@ -132,16 +132,19 @@ std::int32_t Placing::take_nearest() {
 // priced like one hop of the bytes for each other aggregator of the node, and for each even share
 // of the aggregators that the way out has already.
 std::int32_t Placing::take_cheapest() {
-  const std::int64_t considered = std::max(least_considered, most_looked_at / aggregators_);
+  const std::int64_t considered = std::max(least_considered, looked_at_in_all / aggregators_);
   const auto ways = static_cast<std::int64_t>(taken_of_way_.size());
   const double even = static_cast<double>(array::divide_up(aggregators_, ways));
   std::int32_t best = -1;
   double least = 0;
   std::int64_t looked_at = 0;
-  for (const std::int32_t position : order_) {
+  constexpr std::int64_t no_limit = std::numeric_limits<std::int64_t>::max();
+  while (!has_room(order_[first_with_room_], no_limit)) ++first_with_room_;
+  for (std::size_t next = first_with_room_; next < order_.size(); ++next) {
+    const std::int32_t position = order_[next];
     const auto at = static_cast<std::size_t>(position);
     if (best >= 0 && (hop_bytes_[at] >= least || looked_at >= considered)) break;
-    if (!has_room(position, std::numeric_limits<std::int64_t>::max())) continue;
+    if (!has_room(position, no_limit)) continue;
     ++looked_at;
     double shares = static_cast<double>(taken_[at]);
     if (ways > 1) {

@@ -1,6 +1,7 @@
 #include "topology/aggregator_placement.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
@@ -30,12 +31,18 @@ std::string_view name_of(PlacementRule rule) {
   return "";
 }
 
+std::vector<std::string_view> placement_rule_names() {
+  std::vector<std::string_view> names;
+  for (const PlacementRule rule : all_placement_rules) names.push_back(name_of(rule));
+  return names;
+}
+
 Result<PlacementRule> parse_placement_rule(std::string_view name) {
   for (const PlacementRule rule : all_placement_rules) {
     if (name == name_of(rule)) return rule;
   }
-  return invalid_argument(
-      fmt::format("unknown placement '{}': give one of spread, nearest, first, priced", name));
+  return invalid_argument(fmt::format("unknown placement '{}': give one of {}", name,
+                                      fmt::join(placement_rule_names(), ", ")));
 }
 
 AggregatorPlacement::AggregatorPlacement(const Topology& topology, GatherWithin within,

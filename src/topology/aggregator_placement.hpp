@@ -50,6 +50,7 @@ inline constexpr std::array<PlacementRule, 4> all_placement_rules = {
 // parse_placement_rule() fails on other names and lists these.
 [[nodiscard]] std::string_view name_of(PlacementRule rule);
 Result<PlacementRule> parse_placement_rule(std::string_view name);
+[[nodiscard]] std::vector<std::string_view> placement_rule_names();
 
 // Returns whether a rule depends on the data that aggregators gather. A placement then has the
 // positions that at_positions() was given, and before that those of `spread`.

@@ -35,6 +35,8 @@ def topology_tree(platform: Platform) -> Branch:
     if platform.nodes_per_io_group is not None:
         nodes = "node" if platform.nodes_per_io_group == 1 else "consecutive nodes"
         tree.children.append(Branch(f"I/O groups of {platform.nodes_per_io_group} {nodes}"))
+    if platform.network_shape is not None:
+        tree.children.append(Branch(f"network of nodes: {platform.network_shape}"))
     hardware = platform.topology.get("hardware")
     if isinstance(hardware, dict):
         tree.children += _hardware(hardware)
