@@ -2,23 +2,27 @@
 
 #include <algorithm>
 
+#include "array/number_theory.hpp"
+
 namespace weir::plan {
 namespace {
 
-std::int64_t pieces_of(const Plan& plan, std::int64_t aggregator, int array) {
+// Bundles count as one unit.
+std::int64_t units_and_bundles(const Plan& plan, std::int64_t aggregator, int array) {
   const bool in_bundle =
       plan.bundle(array) != nullptr && plan.piece({0, 0, array, 0, 0}).id.aggregator == aggregator;
-  return (in_bundle ? 1 : 0) + units_of(plan, aggregator, array) * plan.units(array).most_parts();
+  return (in_bundle ? 1 : 0) + units_of(plan, aggregator, array);
 }
 
-// Returns piece `number` of the pieces_of() an array.
-PieceId piece_number(const Plan& plan, std::int64_t aggregator, int array, std::int64_t number) {
-  // An array that a bundle is named after has no units.
-  if (plan.bundle(array) != nullptr) return plan.piece({0, 0, array, 0, 0}).id;
-  const std::int64_t parts = plan.units(array).most_parts();
-  PieceId id = plan.id_of(array, *plan.unit_at(aggregator, array, number / parts));
-  id.part = number % parts;
-  return id;
+// Adds at most `most` parts of a unit, which stands for `times` units.
+void add_parts(const Plan& plan, const PieceId& first, std::int64_t most, double times,
+               std::vector<SampledPiece>& sample) {
+  const std::int64_t parts = parts_of(plan.units(first.array), first.unit);
+  const std::int64_t looked_at = std::min(most, parts);
+  for (std::int64_t i = 0; i < looked_at; ++i) {
+    sample.push_back({first, times * static_cast<double>(parts) / static_cast<double>(looked_at)});
+    sample.back().id.part = parts / looked_at * i + parts % looked_at * i / looked_at;
+  }
 }
 
 }  // namespace
@@ -37,29 +41,40 @@ std::int64_t units_of(const Plan& plan, std::int64_t aggregator, int array) {
   return has;
 }
 
+std::int64_t parts_of(const Units& units, std::int64_t unit) {
+  std::int64_t elements = 0;
+  for (const Units::Content& content : units.contents(unit)) elements += content.section.elements();
+  return array::divide_up(elements, units.elements_per_part());
+}
+
 std::vector<SampledPiece> piece_sample(const Plan& plan, std::int64_t aggregator,
                                        std::int64_t most) {
   std::int64_t all = 0;
-  for (const int array : plan.scheduled()) all += pieces_of(plan, aggregator, array);
+  for (const int array : plan.scheduled()) all += units_and_bundles(plan, aggregator, array);
   const std::int64_t looked_at = std::min(most, all);
   std::vector<SampledPiece> sample;
   if (looked_at <= 0) return sample;
-  sample.reserve(static_cast<std::size_t>(looked_at));
   const double times = static_cast<double>(all) / static_cast<double>(looked_at);
-  // The pieces of all arrays one after the other; piece i of the sample is the one in the middle of
-  // those that it stands for.
+  // The units of all arrays one after the other; each one of the sample is in the middle of those
+  // that it stands for.
   std::int64_t before = 0;
   std::int64_t next = 0;
   for (const int array : plan.scheduled()) {
-    const std::int64_t pieces = pieces_of(plan, aggregator, array);
+    const std::int64_t units = units_and_bundles(plan, aggregator, array);
     for (; next < looked_at; ++next) {
-      // 2^62 pieces times a sample do not fit into 64 bits.
+      // The number of units times that of the sample may not fit into 64 bits.
       const std::int64_t number = all / looked_at * next + all % looked_at * next / looked_at +
                                   all / looked_at / 2 - before;
-      if (number >= pieces) break;
-      sample.push_back({piece_number(plan, aggregator, array, number), times});
+      if (number >= units) break;
+      if (plan.bundle(array) != nullptr) {
+        // An array that a bundle is named after has no units of its own.
+        sample.push_back({plan.piece({0, 0, array, 0, 0}).id, times});
+        continue;
+      }
+      const PieceId first = plan.id_of(array, *plan.unit_at(aggregator, array, number));
+      add_parts(plan, first, most / looked_at, times, sample);
     }
-    before += pieces;
+    before += units;
   }
   return sample;
 }

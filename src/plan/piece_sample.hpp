@@ -17,8 +17,11 @@ struct SampledPiece {
 // steps.
 [[nodiscard]] std::int64_t units_of(const Plan& plan, std::int64_t aggregator, int array);
 
-// Returns at most `most` pieces of an aggregator, all of them if it has no more. Some may have no
-// slabs. The aggregator has no piece if the result is empty.
+// Returns the number of parts of a unit; 0 if no element of it is requested.
+[[nodiscard]] std::int64_t parts_of(const Units& units, std::int64_t unit);
+
+// Returns at most `most` pieces of an aggregator: those of some of its units, or all pieces if
+// there is room for the parts of the longest unit times the number of units.
 [[nodiscard]] std::vector<SampledPiece> piece_sample(const Plan& plan, std::int64_t aggregator,
                                                      std::int64_t most);
 

@@ -60,8 +60,7 @@ Parameters placed(PlacementRule rule, std::int64_t aggregators) {
 
 PlanAudit counted(const Request& request, const topology::Topology& topology,
                   const Parameters& parameters) {
-  AuditLimits limits;
-  limits.contributions = std::int64_t{1} << 40;  // all
+  const AuditLimits limits{.pieces = 2, .steps = 1, .messages = 1};
   return audit(request, topology, {}, parameters, limits).value();
 }
 
@@ -213,6 +212,23 @@ TEST(Placing, AggregatorsPlacedByDataAreLimited) {
                                      "65537: give fewer"));
     parameters.placement = PlacementRule::first;
     EXPECT_TRUE(Plan::create(request, topology, parameters).ok());
+  }
+}
+
+// A group holds a sixteenth of each row, so its units are cut into parts, of which some units have
+// fewer than others.
+TEST(PieceSample, SkipsPartsThatUnitsDoNotHave) {
+  const auto topology = topology::Topology::filled(64, 1).value().with_io_groups(4).value();
+  const Request columns = blocks_of({1000, 64 * 24}, {1, 64});
+  const auto plan = Plan::create(columns, topology, {Strategy::two_phase, 2, 8192, 64}, 3).value();
+  for (const std::int64_t most : {1, 2, 4, 7, 1000}) {
+    double bytes = 0;
+    for (const SampledPiece& one : piece_sample(*plan, 0, most)) {
+      for (const Contributor& from : plan->contributors(plan->piece(one.id))) {
+        bytes += static_cast<double>(from.bytes) * one.times;
+      }
+    }
+    EXPECT_NEAR(bytes, 1000 * 4 * 24 * 8 / 2, 1000 * 4 * 24 * 8 / 8) << most << " pieces";
   }
 }
 
