@@ -31,15 +31,6 @@ constexpr std::int64_t most_with_holes = 1 << 15;
 // of the pieces above in groups of 128 ranks, and fewer in larger groups.
 constexpr std::int64_t contributors_examined = most_with_holes * 128;
 
-// Returns a number that is equal in every run. Such numbers are spread over [0, end).
-std::int64_t scattered(std::int64_t number, std::int64_t end) {
-  auto mixed = static_cast<std::uint64_t>(number) * 0x9E3779B97F4A7C15U;
-  mixed ^= mixed >> 31;
-  mixed *= 0xBF58476D1CE4E5B9U;
-  mixed ^= mixed >> 29;
-  return static_cast<std::int64_t>(mixed % static_cast<std::uint64_t>(end));
-}
-
 class Auditor {
  public:
   Auditor(const Request& request, const topology::Topology& topology,

@@ -7,6 +7,15 @@
 namespace weir::plan {
 namespace {
 
+// Returns a number of stretch `i` of the `stretches` that [0, all) is cut into.
+std::int64_t scattered_in(std::int64_t all, std::int64_t stretches, std::int64_t i) {
+  // The product of the numbers may not fit into 64 bits.
+  const auto begin = [&](std::int64_t stretch) {
+    return all / stretches * stretch + all % stretches * stretch / stretches;
+  };
+  return begin(i) + scattered(i + 1, begin(i + 1) - begin(i));
+}
+
 // Bundles count as one unit.
 std::int64_t units_and_bundles(const Plan& plan, std::int64_t aggregator, int array) {
   const bool in_bundle =
@@ -21,11 +30,19 @@ void add_parts(const Plan& plan, const PieceId& first, std::int64_t most, double
   const std::int64_t looked_at = std::min(most, parts);
   for (std::int64_t i = 0; i < looked_at; ++i) {
     sample.push_back({first, times * static_cast<double>(parts) / static_cast<double>(looked_at)});
-    sample.back().id.part = parts / looked_at * i + parts % looked_at * i / looked_at;
+    sample.back().id.part = scattered_in(parts, looked_at, i);
   }
 }
 
 }  // namespace
+
+std::int64_t scattered(std::int64_t number, std::int64_t end) {
+  auto mixed = static_cast<std::uint64_t>(number) * 0x9E3779B97F4A7C15U;
+  mixed ^= mixed >> 31;
+  mixed *= 0xBF58476D1CE4E5B9U;
+  mixed ^= mixed >> 29;
+  return static_cast<std::int64_t>(mixed % static_cast<std::uint64_t>(end));
+}
 
 std::int64_t units_of(const Plan& plan, std::int64_t aggregator, int array) {
   std::int64_t has = 0;
@@ -55,16 +72,13 @@ std::vector<SampledPiece> piece_sample(const Plan& plan, std::int64_t aggregator
   std::vector<SampledPiece> sample;
   if (looked_at <= 0) return sample;
   const double times = static_cast<double>(all) / static_cast<double>(looked_at);
-  // The units of all arrays one after the other; each one of the sample is in the middle of those
-  // that it stands for.
+  // The units of all arrays are numbered one after the other.
   std::int64_t before = 0;
   std::int64_t next = 0;
   for (const int array : plan.scheduled()) {
     const std::int64_t units = units_and_bundles(plan, aggregator, array);
     for (; next < looked_at; ++next) {
-      // The number of units times that of the sample may not fit into 64 bits.
-      const std::int64_t number = all / looked_at * next + all % looked_at * next / looked_at +
-                                  all / looked_at / 2 - before;
+      const std::int64_t number = scattered_in(all, looked_at, next) - before;
       if (number >= units) break;
       if (plan.bundle(array) != nullptr) {
         // An array that a bundle is named after has no units of its own.

@@ -1,4 +1,6 @@
-// A sample of an aggregator's pieces, evenly spread over them, because a plan may have millions.
+// A sample of an aggregator's pieces, because a plan may have millions. It has one piece of each of
+// so many equal stretches, at a scattered place: at equal distances, all of them could have the
+// same ranks' data.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +14,9 @@ struct SampledPiece {
   PieceId id;
   double times = 1;  // how many of the aggregator's pieces it stands for
 };
+
+// Returns a number that is equal in every run. Such numbers are spread over [0, end).
+[[nodiscard]] std::int64_t scattered(std::int64_t number, std::int64_t end);
 
 // Returns the number of units of an array that an aggregator has; these are the units of its first
 // steps.

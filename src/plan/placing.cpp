@@ -15,8 +15,8 @@ using topology::PlacementRule;
 
 // Bounds of the work for one plan: contributions and nodes looked at for all samples together, and
 // pieces for each. Prices need about fifty plans for a request.
-constexpr std::int64_t looked_at_in_all = 1 << 18;
-constexpr std::int64_t pieces_looked_at = 4;
+constexpr std::int64_t looked_at_in_all = 1 << 19;
+constexpr std::int64_t pieces_looked_at = 16;
 // Number of nodes that are considered for one aggregator with `priced`, unless there are few
 // aggregators.
 constexpr std::int64_t least_considered = 64;
@@ -53,8 +53,9 @@ class Placing {
   // Aggregators placed so far, by position and by way out.
   std::vector<std::int64_t> taken_;
   std::vector<std::int64_t> taken_of_way_;
-  // Of the aggregator that was looked at last: bytes, bytes × hops if it were at each position, and
-  // positions from the fewest hops to the most.
+  // Of the aggregator that was looked at last: contributions, bytes, bytes × hops if it were at
+  // each position, and positions from the fewest hops to the most.
+  std::int64_t contributions_ = 0;
   double bytes_ = 0;
   std::vector<std::int32_t> order_;
   std::vector<double> hop_bytes_;
@@ -64,11 +65,12 @@ class Placing {
 std::vector<std::int32_t> Placing::run() {
   std::vector<std::int32_t> positions;
   positions.reserve(static_cast<std::size_t>(aggregators_));
-  const std::int64_t each = nodes_ + placement_.ranks_in(plan_.group());
+  look_at(0);
+  const std::int64_t each = nodes_ + contributions_;
   const std::int64_t samples = std::clamp<std::int64_t>(looked_at_in_all / each, 1, aggregators_);
   for (std::int64_t sample = 0; sample < samples; ++sample) {
     const std::int64_t end = (sample + 1) * aggregators_ / samples;
-    look_at(sample * aggregators_ / samples);
+    if (sample > 0) look_at(sample * aggregators_ / samples);
     for (auto next = static_cast<std::int64_t>(positions.size()); next < end; ++next) {
       positions.push_back(placement_.limits().rule == PlacementRule::nearest ? take_nearest()
                                                                              : take_cheapest());
@@ -80,8 +82,10 @@ std::vector<std::int32_t> Placing::run() {
 void Placing::look_at(std::int64_t aggregator) {
   const topology::Topology& topology = plan_.topology();
   topology::WeightedHops hops(topology);
+  contributions_ = 0;
   for (const SampledPiece& one : piece_sample(plan_, aggregator, pieces_looked_at)) {
     for (const Contributor& from : plan_.contributors(plan_.piece(one.id))) {
+      ++contributions_;
       hops.add(topology.node_of(from.rank), static_cast<double>(from.bytes) * one.times);
     }
   }
