@@ -60,6 +60,7 @@ std::vector<Word<std::optional<plan::Strategy>>> strategy_words() {
 
 std::vector<Word<topology::PlacementRule>> placement_words() {
   std::vector<Word<topology::PlacementRule>> words;
+  words.reserve(topology::all_placement_rules.size());
   for (const auto rule : topology::all_placement_rules) {
     words.push_back({topology::name_of(rule), rule});
   }

@@ -33,6 +33,7 @@ std::string_view name_of(PlacementRule rule) {
 
 std::vector<std::string_view> placement_rule_names() {
   std::vector<std::string_view> names;
+  names.reserve(all_placement_rules.size());
   for (const PlacementRule rule : all_placement_rules) names.push_back(name_of(rule));
   return names;
 }
