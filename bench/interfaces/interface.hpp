@@ -89,6 +89,7 @@ struct SessionSettings {
   std::string engine = {};
   std::int64_t ranks_per_node = 0;  // as planned with; 0: the ranks that share memory
   std::string io_groups = {};       // as the library's option; "": as its settings say
+  std::string placement = {};       // of aggregators, likewise
   FileLayout layout = FileLayout::shared;
   bool column_major = false;
   std::vector<std::string> directories = {};  // of the files, round-robin; below two: as the path

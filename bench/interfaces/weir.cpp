@@ -292,6 +292,7 @@ class WeirSession final : public Session {
     options.buffers = settings().buffers;
     options.ranks_per_node = settings().ranks_per_node;
     if (!settings().io_groups.empty()) options.io_groups = settings().io_groups.c_str();
+    if (!settings().placement.empty()) options.aggregator_placement = settings().placement.c_str();
     if (!settings().staging.empty()) options.staging = settings().staging.c_str();
     const int code = weir_session_open(settings().communicator, &options, &session_);
     return outcome("weir_session_open", no_path, code);

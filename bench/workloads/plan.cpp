@@ -14,7 +14,9 @@
 #include "plan/audit.hpp"
 #include "plan/choice.hpp"
 #include "plan/parameters.hpp"
+#include "topology/aggregator_placement.hpp"
 #include "topology/io_groups.hpp"
+#include "topology/network.hpp"
 #include "workloads/array/geometry.hpp"
 #include "workloads/array/parameters.hpp"
 
@@ -32,6 +34,7 @@ struct Questions {
   std::int64_t nodes = 0;
   std::int64_t ranks_per_node = 0;
   std::string io_groups;
+  std::string network;
   std::optional<std::int64_t> cores;
   std::int64_t targets = 0;
   std::int64_t stripe_bytes = 0;
@@ -43,6 +46,8 @@ struct Questions {
   bool read = false;
   std::optional<plan::Strategy> strategy;  // nothing: as the prices decide
   std::int64_t aggregators = 0;
+  std::optional<std::int64_t> group_aggregators;
+  topology::PlacementRule placement = topology::PlacementRule::spread;
   std::int64_t buffer_bytes = 0;
   bool json = false;
 };
@@ -53,11 +58,32 @@ std::vector<Word<std::optional<plan::Strategy>>> strategy_words() {
   return words;
 }
 
+std::vector<Word<topology::PlacementRule>> placement_words() {
+  std::vector<Word<topology::PlacementRule>> words;
+  words.reserve(topology::all_placement_rules.size());
+  for (const auto rule : topology::all_placement_rules) {
+    words.push_back({topology::name_of(rule), rule});
+  }
+  return words;
+}
+
+std::optional<std::string> complaint_about_network(const std::string& text) {
+  const auto parsed = topology::Network::parse(text);
+  if (parsed) return std::nullopt;
+  return "names no network: " + parsed.error().message;
+}
+
 FieldSettings<Questions> table() {
   return {
       {&Questions::nodes, "nodes", "", {.default_value = "128", .metavar = "N"}},
       {&Questions::ranks_per_node, "ranks-per-node", "", {.default_value = "128", .metavar = "N"}},
       {&Questions::io_groups, "io-groups", io_groups_help, io_groups_setting()},
+      {&Questions::network,
+       "network",
+       "network between the nodes: a torus such as 8x8x16, mesh:8x8, or switches:16 for 16 nodes "
+       "on "
+       "each switch [each node one hop from every other]",
+       {.metavar = "SHAPE", .complaint = complaint_about_network}},
       {&Questions::cores,
        "cores",
        "cores of a node [as many as it has ranks]",
@@ -98,6 +124,15 @@ FieldSettings<Questions> table() {
        "aggregators",
        "aggregators per node; 0: as the prices decide",
        {.default_value = "0", .metavar = "N"}},
+      {&Questions::group_aggregators,
+       "group-aggregators",
+       "aggregators of each I/O group, instead of those of each node [as --aggregators says]",
+       {.metavar = "N", .range = {1}}},
+      {&Questions::placement,
+       placement_words(),
+       "placement",
+       "nodes of a group on which its aggregators are",
+       {.default_value = "spread"}},
       {&Questions::buffer_bytes,
        "buffer",
        "size of one piece",
@@ -137,6 +172,12 @@ Result<Machine> machine_of(const Questions& asked) {
   if (!grouped) {
     return refuse(fmt::format("--io-groups {}: {}", asked.io_groups, grouped.error().message));
   }
+  if (!asked.network.empty()) {
+    const auto network = topology::Network::parse(asked.network);
+    if (!network) return network.error();
+    grouped = grouped.value().with_network(network.value());
+    if (!grouped) return refuse("--network: " + grouped.error().message);
+  }
   Machine machine{std::move(grouped).value(), {}, {}};
   machine.targets.count = asked.targets;
   machine.targets.stripe_bytes = asked.stripe_bytes;
@@ -173,6 +214,8 @@ Result<Task> task_of(const Questions& asked) {
   Task task{std::move(machine).value(), std::move(request).value(), {}};
   task.overrides.strategy = asked.strategy;
   if (asked.aggregators > 0) task.overrides.aggregators_per_node = asked.aggregators;
+  task.overrides.aggregators_per_group = asked.group_aggregators;
+  task.overrides.placement = asked.placement;
   if (asked.buffer_bytes > 0) task.overrides.buffer_bytes = asked.buffer_bytes;
   return task;
 }
@@ -191,6 +234,14 @@ void print_line(const char* what, const plan::Spread& spread, std::string (*text
              text(spread.most));
 }
 
+// Follows only the routes of messages; I/O groups are those of the machine, however it is planned.
+Result<plan::PlanAudit> audit_of_routes(const Task& task, const topology::Topology& planned,
+                                        const plan::Parameters& parameters) {
+  const plan::AuditLimits limits{.pieces = 2, .steps = 1, .messages = 1};
+  return plan::audit(task.request, planned, task.machine.targets, parameters, limits,
+                     &task.machine.topology);
+}
+
 // The bytes of one strategy that messages take from one I/O group to another.
 struct Crossing {
   plan::Strategy strategy = plan::Strategy::direct;
@@ -200,10 +251,7 @@ struct Crossing {
 
 Result<double> bytes_across_groups(const Task& task, const topology::Topology& planned,
                                    const plan::Parameters& parameters) {
-  // Only messages are counted, not targets and the order of arrivals.
-  const plan::AuditLimits limits{.pieces = 2, .steps = 1, .messages = 1};
-  const auto found = plan::audit(task.request, planned, task.machine.targets, parameters, limits,
-                                 &task.machine.topology);
+  const auto found = audit_of_routes(task, planned, parameters);
   if (!found) return found.error();
   return found.value().bytes_across_groups;
 }
@@ -243,6 +291,66 @@ void print_crossings(const std::vector<Crossing>& crossings) {
   }
 }
 
+// What one placement of the aggregators does to the network.
+struct PlacementFigures {
+  std::string name;
+  plan::PlanAudit found;
+};
+
+// Returns the parameters of the chosen strategy, or of the cheapest one that sends messages; null
+// if no strategy that sends messages has a price.
+const plan::Parameters* sending(const plan::Choice& choice) {
+  const auto sends = [](const plan::Parameters& parameters) {
+    return parameters.strategy != plan::Strategy::direct &&
+           parameters.strategy != plan::Strategy::node_aggregation;
+  };
+  if (sends(choice.parameters())) return &choice.parameters();
+  for (const plan::Price& price : choice.prices) {
+    if (sends(price.parameters)) return &price.parameters;
+  }
+  return nullptr;
+}
+
+// Compares the placements, all else being equal; nothing if the network is not known. The last one
+// is that of MPI-IO, which has no groups: the first nodes of each group aggregate for all nodes.
+Result<std::vector<PlacementFigures>> compare_placements(const Task& task,
+                                                         const plan::Choice& choice) {
+  std::vector<PlacementFigures> compared;
+  const topology::Topology& topology = task.machine.topology;
+  const plan::Parameters* const chosen = sending(choice);
+  if (topology.network() == nullptr || chosen == nullptr) return compared;
+  plan::Parameters parameters = *chosen;
+  for (const auto rule : topology::all_placement_rules) {
+    parameters.placement = rule;
+    const auto found = audit_of_routes(task, topology, parameters);
+    if (!found) return found.error();
+    compared.push_back({std::string(topology::name_of(rule)), found.value()});
+  }
+  if (topology.io_groups() == 1) return compared;
+  const auto one_group = topology.with_io_groups(topology.nodes());
+  if (!one_group) return one_group.error();
+  parameters.placement = topology::PlacementRule::first;
+  parameters.nodes_per_way_out = topology.nodes_in_group(0);
+  parameters.aggregators *= topology.io_groups();
+  const auto found = audit_of_routes(task, one_group.value(), parameters);
+  if (!found) return found.error();
+  compared.push_back({"first, for all groups", found.value()});
+  return compared;
+}
+
+void print_placements(const std::vector<PlacementFigures>& compared) {
+  if (compared.empty()) return;
+  fmt::print(
+      "\n{:<34}{:>12}{:>12}{:>12}{:>12}\n",
+      fmt::format("placement, with {}", plan::name_of(compared.front().found.parameters.strategy)),
+      "aggregators", "hops", "across", "most a link");
+  for (const PlacementFigures& one : compared) {
+    fmt::print("{:<34}{:>12}{:>12}{:>12}{:>12}\n", one.name, one.found.aggregators,
+               number_text(one.found.mean_hops), bytes_text(one.found.bytes_across_groups),
+               bytes_text(one.found.bytes_per_link.most));
+  }
+}
+
 void print_table(const Task& task, const plan::Choice& choice, const plan::PlanAudit& found) {
   fmt::print("{} nodes of {} ranks, {} targets, stripes of {}; {} of {}\n\n",
              task.machine.topology.nodes(), task.machine.topology.fewest_ranks_on_a_node(),
@@ -262,10 +370,12 @@ void print_table(const Task& task, const plan::Choice& choice, const plan::PlanA
   print_line("messages of a piece", found.messages_per_piece, number_text);
   print_line("other nodes with a share of it", found.nodes_per_piece, number_text);
   print_line("bytes of a message", found.bytes_per_message, bytes_text);
+  print_line("bytes of a link", found.bytes_per_link, bytes_text);
   print_line("network cards that receive at once", found.cards_at_once, number_text);
   fmt::print("\n{} aggregators on {} of {} nodes, {} of which receive; {} pieces, {} messages\n",
              found.aggregators, found.aggregating_nodes, found.nodes, found.receiving_nodes,
              found.pieces, number_text(found.messages));
+  fmt::print("hops of a byte: {}\n", number_text(found.mean_hops));
   fmt::print("sent to an aggregator before its storage makes progress: {}\n",
              bytes_text(found.most_bytes_ahead));
 }
@@ -275,9 +385,11 @@ ordered_json json_of(const plan::Spread& spread) {
 }
 
 void print_json(const plan::Choice& choice, const plan::PlanAudit& found,
-                const std::vector<Crossing>& crossings) {
+                const std::vector<Crossing>& crossings,
+                const std::vector<PlacementFigures>& compared) {
   ordered_json json;
   json["strategy"] = plan::name_of(found.parameters.strategy);
+  json["placement"] = topology::name_of(found.parameters.placement);
   json["expected_seconds"] = choice.chosen.seconds;
   json["aggregators"] = found.aggregators;
   json["aggregating_nodes"] = found.aggregating_nodes;
@@ -293,6 +405,16 @@ void print_json(const plan::Choice& choice, const plan::PlanAudit& found,
   json["bytes_per_message"] = json_of(found.bytes_per_message);
   json["cards_at_once"] = json_of(found.cards_at_once);
   json["most_bytes_ahead"] = found.most_bytes_ahead;
+  json["hop_bytes"] = found.hop_bytes;
+  json["mean_hops"] = found.mean_hops;
+  json["bytes_per_link"] = json_of(found.bytes_per_link);
+  for (const PlacementFigures& one : compared) {
+    json["placements"][one.name] = {{"aggregators", one.found.aggregators},
+                                    {"bytes_across_groups", one.found.bytes_across_groups},
+                                    {"hop_bytes", one.found.hop_bytes},
+                                    {"mean_hops", one.found.mean_hops},
+                                    {"bytes_per_link", json_of(one.found.bytes_per_link)}};
+  }
   for (const Crossing& one : crossings) {
     json["bytes_across_groups"][std::string(plan::name_of(one.strategy))] = {
         {"planned", one.planned}, {"with_one_group", one.in_one_group}};
@@ -323,11 +445,14 @@ int run_plan(const std::vector<std::string>& arguments) {
   if (!found) return complain(found.error());
   const auto crossings = crossings_of(task.value(), choice.value());
   if (!crossings) return complain(crossings.error());
+  const auto compared = compare_placements(task.value(), choice.value());
+  if (!compared) return complain(compared.error());
   if (asked.json) {
-    print_json(choice.value(), found.value(), crossings.value());
+    print_json(choice.value(), found.value(), crossings.value(), compared.value());
   } else {
     print_table(task.value(), choice.value(), found.value());
     print_crossings(crossings.value());
+    print_placements(compared.value());
   }
   return 0;
 }

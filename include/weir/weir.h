@@ -140,7 +140,13 @@ typedef struct weir_session_options {
                             node, "0,0,1,1" or "0*2,1*2". The nodes of a group share a way to the
                             storage; aggregators gather no data from other groups. "": one group.
                             Null: as the platform's description says, or else one group. */
-  uint64_t reserved[2];
+  const char* aggregator_placement; /* the nodes of an I/O group on which its aggregators are:
+                            "spread" (evenly over the nodes), "nearest" (each with the fewest hops
+                            to the data that it gathers), "first" (on the first nodes, as MPI-IO
+                            libraries do), "priced" (where bytes x hops and the shares of the
+                            ways out cost least). Hops are those of the network that WEIR_NETWORK or
+                            the platform's description names, or else alike. Null: spread. */
+  uint64_t reserved[1];
 } weir_session_options;
 
 /* Opens a session on the ranks of `communicator` (an intracommunicator). Weir duplicates the

@@ -249,11 +249,13 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
 
   if (possible.ok() && settings.engine) possible = state.engines->check(*settings.engine);
   const Call call = Call::of(
-      fmt::format("Collective::create({} {} {} {} {} {} {} io_groups '{}' {} {}; {})",
+      fmt::format("Collective::create({} {} {} {} {} {} {} io_groups '{}' {} {} {} '{}'; {})",
                   name_of(settings.strategy), name_of(settings.engine), settings.aggregators,
                   settings.buffer_bytes, settings.buffers, settings.deadline_seconds,
                   settings.ranks_per_node, settings.io_groups.text(), settings.alignment_bytes,
-                  settings.stages, text_of(settings.rates, settings.targets)),
+                  settings.stages, topology::name_of(settings.placement),
+                  settings.network ? settings.network->text() : std::string(),
+                  text_of(settings.rates, settings.targets)),
       possible);
   ranks::Channel channel(state.communicator);  // used until the group has channels
   Status agreed = agree(channel, state.communicator, call, deadline);
@@ -266,6 +268,7 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
     Status made = state.group->create(state.communicator, chosen.ranks_per_node, chosen.io_groups,
                                       chosen.aggregators, chosen.buffers, chosen.buffer_bytes,
                                       deadline, channel.revocation());
+    if (made.ok() && chosen.network) made = state.group->connect_by(*chosen.network);
     const bool over = !made.ok() && ranks::ends_communication(made.error());
     agreed = over ? made : agree(channel, state.communicator, {.possible = made}, deadline);
   }

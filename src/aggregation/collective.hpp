@@ -44,7 +44,9 @@
 #include "plan/platform_rates.hpp"
 #include "plan/request.hpp"
 #include "system/step_durability.hpp"
+#include "topology/aggregator_placement.hpp"
 #include "topology/io_groups.hpp"
+#include "topology/network.hpp"
 #include "topology/topology.hpp"
 
 namespace weir::aggregation {
@@ -75,7 +77,9 @@ struct CollectiveSettings {
   // Treats this many consecutive ranks as a node, in order to try communication between nodes on a
   // single node; 0: the ranks that share memory. Ranks that do not share memory are never joined.
   std::int64_t ranks_per_node = 0;
-  topology::IoGroups io_groups;  // of the nodes; no data is exchanged between them
+  topology::IoGroups io_groups;              // of the nodes; no data is exchanged between them
+  std::optional<topology::Network> network;  // between the nodes; nothing: not known
+  topology::PlacementRule placement = topology::PlacementRule::spread;  // of aggregators
   // Whether files with steps are written through the stager of the node (session_staging.hpp).
   bool stages = false;
   // Alignment of the boundaries between aggregators' parts of a file, in bytes; 0: at stripes, lock

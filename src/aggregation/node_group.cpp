@@ -318,6 +318,13 @@ Status NodeGroup::find_holders(int rank) {
   return {};
 }
 
+Status NodeGroup::connect_by(const topology::Network& network) {
+  auto connected = topology_->with_network(network);
+  if (!connected) return connected.error();
+  topology_ = std::move(connected).value();
+  return {};
+}
+
 std::int64_t NodeGroup::holders() const {
   const auto in_one_group = topology_->with_io_groups(topology_->nodes());
   if (!in_one_group) return 0;

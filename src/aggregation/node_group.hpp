@@ -53,6 +53,7 @@
 #include "ranks/wake_up.hpp"
 #include "topology/aggregator_placement.hpp"
 #include "topology/io_groups.hpp"
+#include "topology/network.hpp"
 
 namespace weir::aggregation {
 
@@ -85,6 +86,8 @@ class NodeGroup {
   Status create(MPI_Comm world, std::int64_t ranks_per_node, const topology::IoGroups& io_groups,
                 std::int64_t aggregators, std::int64_t buffers, std::int64_t buffer_bytes,
                 double deadline_seconds, ranks::Revocation& opening);
+  // Local, after create(). Adds the network to the topology; fails if the nodes do not fit.
+  Status connect_by(const topology::Network& network);
   // Gives everything up after a missed deadline, when nothing collective may be called.
   void abandon();
   // Smaller buffers are created only on request.

@@ -210,6 +210,7 @@ Result<std::shared_ptr<const plan::Planned>> plan_request(plan::Planner& planner
   if (settings.aggregators > 0) overrides.aggregators_per_node = settings.aggregators;
   overrides.buffer_bytes = settings.buffer_bytes;
   overrides.shorter_pieces = settings.shorter_pieces;
+  overrides.placement = settings.placement;
   if (settings.alignment_bytes > 0) overrides.alignment = settings.alignment_bytes;
   overrides.targets = targets_of(parts, settings.targets);
   const std::int64_t alignment =

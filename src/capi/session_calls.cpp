@@ -103,6 +103,7 @@ Outcome open_session(MPI_Comm communicator, const weir_session_options* options,
       settings.targets = session->platform.targets;
       settings.io_groups =
           chosen.io_groups.value_or(topology::IoGroups(session->platform.nodes_per_io_group));
+      settings.network = chosen.network ? chosen.network : session->platform.network;
       auto made = aggregation::Collective::create(ranks.communicator(), settings);
       if (!made) return outcome_of(made.error(), "weir_session_open");
       session->collective = std::move(made).value();

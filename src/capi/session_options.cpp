@@ -114,6 +114,31 @@ Outcome read_io_groups(const char* text, const std::string& from,
   return {};
 }
 
+Outcome read_placement(const char* name, const std::string& from,
+                       topology::PlacementRule& placement) {
+  if (name == nullptr) return {};
+  const auto known = topology::parse_placement_rule(name);
+  if (!known) {
+    return bad_argument(fmt::format("{} is '{}': give one of {}", from, name,
+                                    fmt::join(topology::placement_rule_names(), ", ")));
+  }
+  placement = known.value();
+  return {};
+}
+
+// No option of the program has the network, which is a property of the machine.
+Outcome read_network(const Settings& settings, std::optional<topology::Network>& network) {
+  if (!settings.has("network")) return {};
+  const std::string& text = settings.text("network");
+  auto parsed = topology::Network::parse(text);
+  if (!parsed) {
+    return bad_argument(fmt::format("{} is '{}': {}", name_in_environment("", "network"),
+                                    excerpt(text), parsed.error().message));
+  }
+  network = std::move(parsed).value();
+  return {};
+}
+
 // Takes the given values. An invalid value is refused under the name by which it was given.
 Outcome take(const weir_session_options& given, NameOf name_of, SessionOptions& options) {
   aggregation::CollectiveSettings& settings = options.settings;
@@ -153,9 +178,13 @@ Outcome take(const weir_session_options& given, NameOf name_of, SessionOptions& 
   if (taken.ok()) {
     taken = read_staging(given.staging, name_of("staging", "staging"), settings.stages);
   }
-  return taken.ok()
-             ? read_io_groups(given.io_groups, name_of("io_groups", "io-groups"), options.io_groups)
-             : taken;
+  if (taken.ok()) {
+    taken = read_io_groups(given.io_groups, name_of("io_groups", "io-groups"), options.io_groups);
+  }
+  return taken.ok() ? read_placement(given.aggregator_placement,
+                                     name_of("aggregator_placement", "aggregator-placement"),
+                                     settings.placement)
+                    : taken;
 }
 
 // Returns rank 0's variables that are set and not empty, each as NAME=VALUE and a zero byte.
@@ -193,11 +222,12 @@ std::string SessionOptions::text() const {
   return fmt::format(
       "deadline_seconds {}, strategy {}, aggregators {}, buffer_bytes {}, buffers {}, "
       "ranks_per_node {}, alignment_bytes {}, stripe_bytes {}, lock_bytes {}, targets {}, engine "
-      "{}, staging {}, io_groups '{}'",
+      "{}, staging {}, io_groups '{}', aggregator_placement {}",
       settings.deadline_seconds, aggregation::name_of(settings.strategy), settings.aggregators,
       settings.buffer_bytes, settings.buffers, settings.ranks_per_node, alignment_bytes,
       stripe_bytes, lock_bytes, targets, aggregation::name_of(settings.engine),
-      placements.at(settings.stages ? 1 : 0), io_groups ? io_groups->text() : "-");
+      placements.at(settings.stages ? 1 : 0), io_groups ? io_groups->text() : "-",
+      topology::name_of(settings.placement));
 }
 
 Outcome read_options(const weir_session_options* given, SessionOptions& options) {
@@ -233,6 +263,7 @@ Outcome read_environment(Ranks& ranks, const weir_session_options* given,
   if (passed.engine != nullptr) variables.erase("WEIR_ENGINE");
   if (passed.staging != nullptr) variables.erase("WEIR_STAGING");
   if (passed.io_groups != nullptr) variables.erase("WEIR_IO_GROUPS");
+  if (passed.aggregator_placement != nullptr) variables.erase("WEIR_AGGREGATOR_PLACEMENT");
   for (const NumberOption& option : number_options) {
     if (passed.*option.value != 0) variables.erase(variable_of(option.setting));
   }
@@ -249,9 +280,13 @@ Outcome read_environment(Ranks& ranks, const weir_session_options* given,
   if (settings.has("engine")) told.engine = settings.text("engine").c_str();
   if (settings.has("staging")) told.staging = settings.text("staging").c_str();
   if (settings.has("io-groups")) told.io_groups = settings.text("io-groups").c_str();
+  if (settings.has("aggregator-placement")) {
+    told.aggregator_placement = settings.text("aggregator-placement").c_str();
+  }
   for (const NumberOption& option : number_options) {
     if (settings.has(option.setting)) told.*option.value = settings.integer(option.setting);
   }
+  if (auto read = read_network(settings, options.network); !read.ok()) return read;
   return take(told, name_in_environment, options);
 }
 
@@ -316,7 +351,18 @@ std::span<const Setting> session_settings() {
        .help = "nodes that share a way to the storage: how many consecutive ones, or the group of "
                "every node; no data is exchanged between groups; unset: as the platform is "
                "described, or "
-               "one group"}};
+               "one group"},
+      {.name = "aggregator-placement",
+       .kind = SettingKind::choice,
+       .help = "on which nodes of a group its aggregators are: spread over them, nearest to their "
+               "data, on the first nodes, or where bytes × hops and shares of the way out cost "
+               "least",
+       .choices = topology::placement_rule_names()},
+      {.name = "network",
+       .kind = SettingKind::text,
+       .metavar = "`8x8x16`, `mesh:8x8`, `switches:16`",
+       .help = "network between the nodes, by which aggregators are placed: a torus, a mesh, or a "
+               "tree of switches; unset: as the platform is described"}};
   return settings;
 }
 
@@ -325,12 +371,13 @@ std::string session_settings_table() {
   for (const Setting& setting : session_settings()) {
     std::string field(setting.name == "deadline" ? "deadline_seconds" : setting.name);
     std::replace(field.begin(), field.end(), '-', '_');
+    const std::string option = setting.name == "network" ? "" : fmt::format("`{}`", field);
     const std::string value = setting.kind == SettingKind::choice
                                   ? fmt::format("`{}`", fmt::join(setting.choices, "`, `"))
                               : setting.kind == SettingKind::bytes
                                   ? std::string("bytes, `64k`, `4m`, `1g`")
                                   : std::string(setting.metavar);
-    table += fmt::format("| `{}` | `{}` | {} | {} |\n", variable_of(setting.name), field, value,
+    table += fmt::format("| `{}` | {} | {} | {} |\n", variable_of(setting.name), option, value,
                          setting.help);
   }
   return table;

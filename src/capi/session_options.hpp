@@ -14,6 +14,7 @@
 #include "capi/ranks.hpp"
 #include "common/settings.hpp"
 #include "topology/io_groups.hpp"
+#include "topology/network.hpp"
 #include "topology/topology.hpp"
 #include "weir/weir.h"
 
@@ -29,6 +30,7 @@ struct SessionOptions {
   std::int64_t targets = 0;
   // Nothing: as the platform is described.
   std::optional<topology::IoGroups> io_groups;
+  std::optional<topology::Network> network;
 
   // Replaces the values of the platform's description by the values that are specified here.
   void override(topology::FileTargets& described) const;

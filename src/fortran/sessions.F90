@@ -33,6 +33,7 @@ module weir_sessions
                                                      ! 'mpi-io'
     character(len=:), allocatable :: staging         ! 'none', 'node'
     character(len=:), allocatable :: io_groups       ! '4', or of every node: '0,0,1,1', '0*2,1*2'
+    character(len=:), allocatable :: aggregator_placement  ! 'spread', 'nearest', 'first', 'priced'
   end type
 
   ! Handles are copied by assignment. `close` ends them; the end of the variable does not.
@@ -94,7 +95,7 @@ contains
     type(weir_session_options), intent(in) :: options
     integer, intent(out), optional :: status
     character(kind=c_char, len=:), allocatable, target :: strategy, platform, engine, staging, &
-                                                              io_groups
+                                                              io_groups, aggregator_placement
     type(session_options_in_c) :: in_c
     in_c%deadline_seconds = options%deadline_seconds
     in_c%aggregators = options%aggregators
@@ -124,6 +125,10 @@ contains
     if (allocated(options%io_groups)) then
       io_groups = with_null(options%io_groups)
       in_c%io_groups = c_loc(io_groups)
+    end if
+    if (allocated(options%aggregator_placement)) then
+      aggregator_placement = with_null(options%aggregator_placement)
+      in_c%aggregator_placement = c_loc(aggregator_placement)
     end if
     call settle(c_session_open(int(communicator, c_int32_t), in_c, session%handle), status)
   end subroutine

@@ -7,13 +7,16 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "array/number_theory.hpp"
 #include "plan/node_messages.hpp"
 #include "plan/piece_extents.hpp"
+#include "plan/piece_sample.hpp"
 #include "plan/rank_pieces.hpp"
+#include "topology/network.hpp"
 
 namespace weir::plan {
 namespace {
@@ -27,31 +30,6 @@ constexpr std::int64_t most_with_holes = 1 << 15;
 // Number of contributors that are determined for those pieces, if each rank of a group is one: all
 // of the pieces above in groups of 128 ranks, and fewer in larger groups.
 constexpr std::int64_t contributors_examined = most_with_holes * 128;
-
-// Returns a number that is equal in every run. Such numbers are spread over [0, end).
-std::int64_t scattered(std::int64_t number, std::int64_t end) {
-  auto mixed = static_cast<std::uint64_t>(number) * 0x9E3779B97F4A7C15U;
-  mixed ^= mixed >> 31;
-  mixed *= 0xBF58476D1CE4E5B9U;
-  mixed ^= mixed >> 29;
-  return static_cast<std::int64_t>(mixed % static_cast<std::uint64_t>(end));
-}
-
-// Returns the number of units of an array that an aggregator has; these are the units of its first
-// steps.
-std::int64_t units_of(const Plan& plan, std::int64_t aggregator, int array) {
-  std::int64_t has = 0;
-  std::int64_t end = plan.units(array).steps();
-  while (has < end) {
-    const std::int64_t middle = has + (end - has) / 2;
-    if (plan.unit_at(aggregator, array, middle)) {
-      has = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  return has;
-}
 
 class Auditor {
  public:
@@ -85,6 +63,8 @@ class Auditor {
                       const std::vector<Contributor>* contributors);
   void count_messages(const Plan& plan, std::int64_t group_pieces);
   void follow_messages(const std::shared_ptr<const Plan>& plan);
+  // Adds the bytes that the aggregators of a group gather to the links that they pass.
+  void follow_routes(const Plan& plan);
   void finish();
 
   const Request& request_;
@@ -99,9 +79,11 @@ class Auditor {
   std::map<std::int64_t, double> bytes_of_node_;
   // These are sums over the pieces whose messages were counted.
   double off_node_bytes_ = 0;
-  double off_group_bytes_ = 0;
   std::int64_t counted_pieces_ = 0;
   double counted_messages_ = 0;
+  // These are sums over the pieces whose routes were followed, each for all that it stands for.
+  double routed_bytes_ = 0;
+  std::unordered_map<std::int64_t, double> bytes_of_link_;
 };
 
 Result<PlanAudit> Auditor::run() {
@@ -119,7 +101,9 @@ Result<PlanAudit> Auditor::run() {
     for (std::int64_t aggregator = 0; aggregator < plan.value()->aggregators(); ++aggregator) {
       look_at_aggregator(*plan.value(), aggregator);
     }
-    if (!sends() || group != followed) continue;
+    if (!sends()) continue;
+    follow_routes(*plan.value());
+    if (group != followed) continue;
     count_messages(*plan.value(), found_.pieces - before);
     follow_messages(plan.value());
   }
@@ -229,16 +213,11 @@ void Auditor::count_messages(const Plan& plan, std::int64_t group_pieces) {
     const Piece piece = plan.piece(plan.id_of(array, *plan.unit_at(aggregator, array, step)));
     const std::vector<NodeMessage> messages =
         node_messages(plan, piece.id, plan.contributors(piece));
-    const std::int64_t gathers_in =
-        grouped_.io_group_of_node(topology_.node_of(plan.rank_of(piece.id.aggregator)));
     std::set<std::int64_t> nodes;
     double bytes = 0;
     for (const NodeMessage& one : messages) {
       nodes.insert(one.node);
       bytes += static_cast<double>(one.bytes);
-      if (grouped_.io_group_of_node(one.node) != gathers_in) {
-        off_group_bytes_ += static_cast<double>(one.bytes);
-      }
     }
     const auto count = static_cast<double>(messages.size());
     found_.messages_per_piece.add(count);
@@ -247,6 +226,38 @@ void Auditor::count_messages(const Plan& plan, std::int64_t group_pieces) {
     off_node_bytes_ += bytes;
     counted_messages_ += count;
     ++counted_pieces_;
+  }
+}
+
+void Auditor::follow_routes(const Plan& plan) {
+  // Each group has its share of the work; of many aggregators in a group, some are examined.
+  const std::int64_t pieces =
+      std::max<std::int64_t>(1, limits_.contributions / (topology_.ranks() + groups_));
+  const std::int64_t aggregators = plan.aggregators();
+  const std::int64_t looked_at = std::min(aggregators, pieces);
+  const double times = static_cast<double>(aggregators) / static_cast<double>(looked_at);
+  std::vector<std::int64_t> links;
+  for (std::int64_t i = 0; i < looked_at; ++i) {
+    const std::int64_t aggregator = aggregators * i / looked_at;
+    const std::int64_t to = topology_.node_of(plan.rank_of(aggregator));
+    for (const SampledPiece& one : piece_sample(plan, aggregator, pieces / looked_at)) {
+      const std::vector<Contributor> contributors = plan.contributors(plan.piece(one.id));
+      for (const Contributor& from : contributors) {
+        routed_bytes_ += static_cast<double>(from.bytes) * one.times * times;
+      }
+      for (const NodeMessage& message : node_messages(plan, one.id, contributors)) {
+        const double bytes = static_cast<double>(message.bytes) * one.times * times;
+        if (grouped_.io_group_of_node(message.node) != grouped_.io_group_of_node(to)) {
+          found_.bytes_across_groups += bytes;
+        }
+        links.clear();
+        const bool writes = request_.direction == Direction::write;
+        topology::add_route(topology_, writes ? message.node : to, writes ? to : message.node,
+                            links);
+        found_.hop_bytes += bytes * static_cast<double>(links.size());
+        for (const std::int64_t link : links) bytes_of_link_[link] += bytes;
+      }
+    }
   }
 }
 
@@ -338,6 +349,8 @@ void Auditor::finish() {
     found_.bytes_per_target.add(bytes_of_target_[target] / all *
                                 static_cast<double>(request_.bytes()));
   }
+  for (const auto& [link, bytes] : bytes_of_link_) found_.bytes_per_link.add(bytes);
+  if (routed_bytes_ > 0) found_.mean_hops = found_.hop_bytes / routed_bytes_;
   if (counted_pieces_ == 0) return;
   const double mean = off_node_bytes_ / static_cast<double>(counted_pieces_);
   const double most = found_.pieces_per_aggregator.most;
@@ -345,7 +358,6 @@ void Auditor::finish() {
   found_.most_bytes_ahead = mean * (limits_.pieces_ahead > 0 ? std::min(most, ahead) : most);
   const double scale = static_cast<double>(found_.pieces) / static_cast<double>(counted_pieces_);
   found_.messages = counted_messages_ * scale;
-  found_.bytes_across_groups = off_group_bytes_ * scale;
 }
 
 }  // namespace

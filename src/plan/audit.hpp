@@ -29,6 +29,7 @@ struct AuditLimits {
   // limit.
   std::int64_t under_way = least_messages_under_way;
   std::int64_t pieces_ahead = most_pieces_ahead;
+  std::int64_t contributions = 1 << 20;  // examined for the routes of bytes
 };
 
 struct Spread {
@@ -72,6 +73,11 @@ struct PlanAudit {
   // Bytes from other nodes that an aggregator whose storage does not respond has to keep outside
   // its buffers, sampled.
   double most_bytes_ahead = 0;
+  // Routes of all messages, over the network of the topology, sampled. Without a network, each node
+  // is one hop from every other one, and the only link is the one into a node.
+  double hop_bytes = 0;   // bytes × links that they pass
+  double mean_hops = 0;   // of a requested byte; 0 for bytes that stay on their node
+  Spread bytes_per_link;  // over the links that carry any
 };
 
 // Fails if Plan::create does. A read is the mirror image, with senders and receivers exchanged.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "plan/choice.hpp"
+#include "topology/network.hpp"
 
 namespace weir::plan {
 namespace {
@@ -96,6 +97,37 @@ TEST(Audit, CountsBytesThatCrossGroups) {
     EXPECT_EQ(across(uneven, uneven), 0);
   }
   EXPECT_EQ(audit(request, topology, targets, {}).value().bytes_across_groups, 0);
+}
+
+// 4 nodes with 128 bytes of every row; each gathers two of the eight rows.
+TEST(Audit, CountsHopsAndLinks) {
+  const auto topology = topology::Topology::filled(8, 2).value();
+  const Parameters parameters{Strategy::two_phase, 4, 512, 512, DomainAssignment::striped};
+  const auto counted = [&](const char* network) {
+    auto connected = topology;
+    if (network != nullptr) {
+      connected = topology.with_network(topology::Network::parse(network).value()).value();
+    }
+    return audit(columns_of(8, 64, 8), connected, {2, 512, 0}, parameters).value();
+  };
+  const auto alike = counted(nullptr);
+  EXPECT_EQ(alike.hop_bytes, 8 * 3 * 128);
+  EXPECT_EQ(alike.mean_hops, 0.75);
+  EXPECT_EQ(alike.bytes_per_link.least, 2 * 3 * 128);
+  EXPECT_EQ(alike.bytes_per_link.most, 2 * 3 * 128);
+  // To the other side of the ring, data takes the ascending way.
+  const auto ring = counted("4");
+  EXPECT_EQ(ring.hop_bytes, 8 * (1 + 2 + 1) * 128);
+  EXPECT_EQ(ring.mean_hops, 1);
+  EXPECT_EQ(ring.bytes_per_link.most, 2 * 3 * 128);
+  EXPECT_EQ(ring.bytes_per_link.least, 2 * 1 * 128);
+  const auto line = counted("mesh:4");
+  EXPECT_EQ(line.hop_bytes, 2 * (6 + 4 + 4 + 6) * 128);
+  // The middle link has, in either direction, what two nodes have for two others.
+  EXPECT_EQ(line.bytes_per_link.most, 2 * 4 * 128);
+  const auto tree = counted("switches:2");
+  EXPECT_EQ(tree.hop_bytes, 8 * (2 + 4 + 4) * 128);
+  EXPECT_EQ(tree.bytes_per_link.most, 2 * 4 * 128);
 }
 
 TEST(Audit, RanksThatWriteTheirRowsMeetAllTargets) {

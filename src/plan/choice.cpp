@@ -9,6 +9,7 @@
 #include "common/checked.hpp"
 #include "common/page.hpp"
 #include "topology/io_groups.hpp"
+#include "topology/network.hpp"
 
 namespace weir::plan {
 namespace {
@@ -174,6 +175,7 @@ Result<Choice> choose(const Request& request, const topology::Topology& topology
   choice.forced = overrides.strategy.has_value();
   choice.rates_origin = rates.origin;
   if (topology.io_groups() > 1) choice.io_groups = topology::text_of_io_groups(topology);
+  if (topology.network() != nullptr) choice.network = topology.network()->text();
   const auto pricing = Pricing::create(request, topology, targets, rates);
   if (!pricing) return pricing.error();
   std::optional<Error> refused;
@@ -199,6 +201,9 @@ Result<Choice> choose(const Request& request, const topology::Topology& topology
     if (strategy == Strategy::direct) counts = {1};
     if (by_one_node) {
       counts = {1};
+    } else if (overrides.aggregators_per_group && strategy != Strategy::direct &&
+               strategy != Strategy::node_aggregation) {
+      counts = {std::min(most, *overrides.aggregators_per_group)};
     } else if (overrides.aggregators_per_node) {
       counts = {nodes_in_group(topology, strategy) * *overrides.aggregators_per_node};
     }
@@ -212,6 +217,8 @@ Result<Choice> choose(const Request& request, const topology::Topology& topology
       parameters.buffer_bytes = overrides.buffer_bytes.value_or(usual_buffer_bytes(targets));
       parameters.assignment = overrides.assignment.value_or(assignment_for(targets, aggregators));
       if (parameters.assignment == DomainAssignment::striped) parameters.targets = in_turn;
+      if (!by_one_node) parameters.placement = overrides.placement;
+      parameters.nodes_per_way_out = overrides.nodes_per_way_out;
       const auto price = pricing.value().price(parameters, overrides.engines);
       if (!price) {
         if (!refused) refused = price.error();
@@ -259,6 +266,10 @@ std::string Choice::explain() const {
   }
   text += engines_text(chosen);
   if (!io_groups.empty()) text += "\nI/O groups: " + io_groups;
+  if (taken.placement != topology::PlacementRule::spread) {
+    text += fmt::format("\naggregators are placed: {}", topology::name_of(taken.placement));
+  }
+  if (!network.empty()) text += "\nnetwork: " + network;
   return text + "\nrates: " + rates_origin;
 }
 

@@ -26,6 +26,11 @@ struct Overrides {
   std::optional<DomainAssignment> assignment;
   // Layout of the request's files, if it is known better than for all files of the job.
   std::optional<topology::FileTargets> targets;
+  topology::PlacementRule placement = topology::PlacementRule::spread;
+  // Aggregators of each I/O group, instead of those of each node; without effect on node
+  // aggregation.
+  std::optional<std::int64_t> aggregators_per_group;
+  std::int64_t nodes_per_way_out = 0;  // as in Parameters
 
   friend bool operator==(const Overrides&, const Overrides&) = default;
 };
@@ -46,6 +51,7 @@ struct Choice {
   bool forced = false;        // a setting prescribes the strategy
   std::string rates_origin;   // PlatformRates::origin
   std::string io_groups;      // number and sizes of the I/O groups; empty if there is one
+  std::string network;        // the network between the nodes; empty if it is not known
 
   [[nodiscard]] const Parameters& parameters() const { return chosen.parameters; }
   [[nodiscard]] Engine engine() const { return chosen.engine; }

@@ -5,6 +5,8 @@
 
 #include <vector>
 
+#include "topology/network.hpp"
+
 namespace weir::plan {
 namespace {
 
@@ -310,6 +312,47 @@ TEST(Choice, NamesTheIoGroups) {
               testing::Not(testing::HasSubstr("I/O groups")));
   EXPECT_THAT(choose_for(request, four_nodes.with_io_groups(3).value()).explain(),
               testing::HasSubstr("\nI/O groups: 2 (1 of 3 nodes, 1 of 1 node)\nrates: "));
+}
+
+TEST(Choice, NamesPlacementAndNetwork) {
+  const auto eight_nodes = topology::Topology::filled(16, 2).value();
+  const Request request = cube(64, 16);
+  Overrides overrides;
+  overrides.strategy = Strategy::two_phase;
+  const std::string spread = choose_for(request, eight_nodes, {}, overrides).explain();
+  EXPECT_THAT(spread, testing::Not(testing::HasSubstr("placed")));
+  EXPECT_THAT(spread, testing::Not(testing::HasSubstr("network")));
+  const auto connected =
+      eight_nodes.with_network(topology::Network::parse("2x2x2").value()).value();
+  overrides.placement = topology::PlacementRule::nearest;
+  EXPECT_THAT(choose_for(request, connected, {}, overrides).explain(),
+              testing::HasSubstr("\naggregators are placed: nearest\nnetwork: 2x2x2\nrates: "));
+}
+
+TEST(Choice, TakesAggregatorsPerGroup) {
+  const auto topology = topology::Topology::filled(32, 2).value().with_io_groups(8).value();
+  Overrides overrides;
+  overrides.strategy = Strategy::two_phase;
+  overrides.aggregators_per_group = 3;
+  EXPECT_EQ(choose_for(cube(512, 32), topology, {}, overrides).parameters().aggregators, 3);
+  overrides.aggregators_per_group = 1000;  // there are 16 ranks
+  EXPECT_EQ(choose_for(cube(512, 32), topology, {}, overrides).parameters().aggregators, 16);
+}
+
+// Rank 0 writes the headers, on the first node.
+TEST(Choice, TheOneAggregatorIsOnTheFirstNodeWhereCachesAreNotCoherent) {
+  const auto four_nodes = topology::Topology::filled(8, 2)
+                              .value()
+                              .with_network(topology::Network::parse("mesh:4").value())
+                              .value();
+  Overrides overrides;
+  overrides.strategy = Strategy::two_phase;
+  overrides.placement = topology::PlacementRule::nearest;
+  const topology::FileTargets nfs{.coherent_caches = false};
+  const Request request = cube(512, 8);
+  const Choice choice = choose_for(request, four_nodes, nfs, overrides);
+  const auto plan = Plan::create(request, four_nodes, choice.parameters()).value();
+  EXPECT_EQ(plan->rank_of(0), 0);
 }
 
 TEST(Choice, RefusesWhatPlansRefuse) {

@@ -51,6 +51,10 @@ struct Parameters {
   // If stripes are assigned round-robin: the number of targets over which they go, also
   // round-robin. The aggregators of one target are then on few nodes.
   std::int64_t targets = 1;
+  // Where in its group each aggregator is; unused by direct and by node aggregation.
+  topology::PlacementRule placement = topology::PlacementRule::spread;
+  // Consecutive nodes of a group that share a way to the storage; 0: a group has one way.
+  std::int64_t nodes_per_way_out = 0;
 
   friend bool operator==(const Parameters&, const Parameters&) = default;
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "array/linear_range.hpp"
+#include "plan/placing.hpp"
 
 namespace weir::plan {
 namespace {
@@ -84,14 +85,32 @@ Result<std::shared_ptr<const Plan>> Plan::create(Request request,
   }
   auto placement = topology::AggregatorPlacement::create(
       topology, gathers_within(parameters.strategy), parameters.aggregators,
-      {parameters.holders, parameters.targets});
+      {parameters.holders, parameters.targets, parameters.placement, parameters.nodes_per_way_out});
   if (!placement) return placement.error();
   const std::shared_ptr<Plan> plan(
       new Plan(std::move(request), parameters, std::move(placement).value(), group));
   const bool direct = parameters.strategy == Strategy::direct;
   plan->aggregators_ = direct ? 0 : plan->placement_.aggregators_in(group);
   plan->make_schedules();
+  if (Status status = plan->place_by_data(); !status) return status.error();
   return std::shared_ptr<const Plan>(plan);
+}
+
+Status Plan::place_by_data() {
+  const bool is_placed = placement_.within() == topology::GatherWithin::io_group &&
+                         topology::depends_on_data(parameters_.placement);
+  if (aggregators_ == 0 || !is_placed) return {};
+  if (aggregators_ > most_placed_by_data) {
+    return Error(
+        ErrorCode::unsupported,
+        fmt::format("placement {} is for at most {} aggregators in a group, but there are "
+                    "{}: give fewer aggregators, smaller I/O groups or placement spread",
+                    topology::name_of(parameters_.placement), most_placed_by_data, aggregators_));
+  }
+  auto placed = placement_.at_positions(group_, positions_by_data(*this, placement_));
+  if (!placed) return placed.error();
+  placement_ = std::move(placed).value();
+  return {};
 }
 
 void Plan::make_schedules() {

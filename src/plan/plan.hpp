@@ -136,6 +136,8 @@ class Plan {
   [[nodiscard]] array::Section held_by_group(const ArrayRequest& request) const;
   [[nodiscard]] bool holds_everything(int array) const;
   void make_schedules();
+  // Places the aggregators, if their placement depends on what they gather.
+  Status place_by_data();
   void make_bundles(const std::vector<array::Section>& asked, std::int64_t holders);
   void add_slab(int array, const Units& units, const Units::Content& content, std::int64_t& bytes,
                 std::vector<Slab>& slabs) const;

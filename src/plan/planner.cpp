@@ -60,6 +60,9 @@ std::uint64_t fingerprint_of(const Request& request, const Overrides& overrides)
   fingerprint.add(std::int64_t{overrides.shorter_pieces});
   add(fingerprint, overrides.alignment);
   add(fingerprint, overrides.assignment);
+  fingerprint.add(static_cast<std::int64_t>(overrides.placement));
+  add(fingerprint, overrides.aggregators_per_group);
+  fingerprint.add(overrides.nodes_per_way_out);
   if (overrides.targets) {
     fingerprint.add(overrides.targets->count);
     fingerprint.add(overrides.targets->stripe_bytes);

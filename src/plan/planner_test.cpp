@@ -56,6 +56,10 @@ TEST(Planner, TellsRequestsApart) {
     EXPECT_EQ(planned[i]->plan->request(), requests[i]) << i;
   }
   EXPECT_EQ(planned.back()->plan->parameters().strategy, Strategy::direct);
+  Overrides placed;
+  placed.placement = topology::PlacementRule::nearest;
+  EXPECT_EQ(planning.plan(requests[0], placed).value()->plan->parameters().placement,
+            topology::PlacementRule::nearest);
 }
 
 TEST(Planner, AlignsToWhereTheFilesOfARequestLie) {

@@ -245,6 +245,18 @@ std::int64_t read_nodes_per_io_group(Reader& reader, const toml::table& document
       .value_or(0);
 }
 
+// A user adds the shape of the network, too.
+std::optional<topology::Network> read_shape(Reader& reader, const toml::table& document) {
+  const toml::node_view<const toml::node> node = document["network_shape"];
+  if (!node) return std::nullopt;
+  const auto text = node.value<std::string_view>();
+  const auto parsed = topology::Network::parse(text.value_or(""));
+  if (parsed) return parsed.value();
+  reader.refuse(
+      fmt::format("network_shape does not describe a network: {}", parsed.error().message));
+  return std::nullopt;
+}
+
 Result<PlatformDescription> read_document(const toml::table& document, const std::string& source) {
   Reader reader(document, source);
   if (document["format"].value<std::string_view>() != "weir-platform") {
@@ -261,6 +273,7 @@ Result<PlatformDescription> read_document(const toml::table& document, const std
   read_network(reader, description.rates);
   description.targets = read_targets(reader, document);
   description.nodes_per_io_group = read_nodes_per_io_group(reader, document);
+  description.network = read_shape(reader, document);
   if (!reader.status().ok()) return reader.status().error();
   description.rates.origin = reader.origin();
   return description;

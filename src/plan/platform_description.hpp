@@ -3,11 +3,13 @@
 // docs/platform.md says which figure becomes which rate here.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "common/status.hpp"
 #include "plan/platform_rates.hpp"
+#include "topology/network.hpp"
 #include "topology/topology.hpp"
 
 namespace weir::plan {
@@ -15,8 +17,9 @@ namespace weir::plan {
 struct PlatformDescription {
   // Rates that are not described keep their estimates; `rates.origin` names them.
   PlatformRates rates;
-  topology::FileTargets targets;        // of files in the first described directory
-  std::int64_t nodes_per_io_group = 0;  // consecutive nodes; 0: not described
+  topology::FileTargets targets;             // of files in the first described directory
+  std::int64_t nodes_per_io_group = 0;       // consecutive nodes; 0: not described
+  std::optional<topology::Network> network;  // between the nodes; nothing: not described
 };
 
 // Larger than any sensible description.

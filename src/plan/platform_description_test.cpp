@@ -91,8 +91,9 @@ std::string refusal(const std::string& text) {
 }
 
 TEST(PlatformDescription, GivesRatesAndTargets) {
-  const auto [rates, targets, nodes_per_io_group] = parsed(probed);
+  const auto [rates, targets, nodes_per_io_group, network] = parsed(probed);
   EXPECT_EQ(nodes_per_io_group, 0);
+  EXPECT_FALSE(network.has_value());
   EXPECT_EQ(rates.core_copy_bytes_per_second, 8e9);
   EXPECT_EQ(rates.node_copy_bytes_per_second, 40e9);
   EXPECT_EQ(rates.cores_per_node, 12);
@@ -203,6 +204,15 @@ TEST(PlatformDescription, HasTheNodesOfAnIoGroup) {
   EXPECT_THAT(refusal(header + name + " = -1\n"), HasSubstr(name + " is -1"));
   EXPECT_THAT(refusal(header + name + " = 2147483648\n"), HasSubstr(name + " is 2147483648"));
   EXPECT_THAT(refusal(header + name + " = \"0,1\"\n"), HasSubstr(name + " is not a whole number"));
+}
+
+TEST(PlatformDescription, HasTheShapeOfTheNetwork) {
+  const std::string head = "format = 'weir-platform'\nformat_version = 1\n";
+  EXPECT_EQ(parsed(head + "network_shape = '8x8x16'\n").network->text(), "8x8x16");
+  EXPECT_EQ(parsed(head + "network_shape = 'switches:16'\n").network->text(), "switches:16");
+  EXPECT_THAT(refusal(head + "network_shape = '8x'\n"),
+              HasSubstr("network_shape does not describe a network: extent 2 is not"));
+  EXPECT_THAT(refusal(head + "network_shape = 8\n"), HasSubstr("network_shape does not"));
 }
 
 TEST(PlatformDescription, IsTakenAtEachLimitAndRefusedBeyond) {

@@ -4,19 +4,13 @@
 #include <utility>
 
 #include "array/linear_range.hpp"
-#include "array/number_theory.hpp"
+#include "plan/piece_sample.hpp"
 
 namespace weir::plan {
 namespace {
 
 const ArrayRequest& request_of(const Plan& plan, int array) {
   return plan.request().arrays[static_cast<std::size_t>(array)];
-}
-
-std::int64_t elements_in(const std::vector<Units::Content>& contents) {
-  std::int64_t elements = 0;
-  for (const Units::Content& content : contents) elements += content.section.elements();
-  return elements;
 }
 
 }  // namespace
@@ -36,7 +30,7 @@ bool AggregatorPieces::find_unit() {
     if (*unit == *own) {
       ++step_;
       next_ = plan_->id_of(array_, *own);
-      parts_ = array::divide_up(elements_in(units.contents(*own)), units.elements_per_part());
+      parts_ = parts_of(units, *own);
       if (parts_ > 0) return true;
       continue;
     }

@@ -12,6 +12,7 @@
 #include "array/number_theory.hpp"
 #include "array/test_random.hpp"
 #include "plan/plan.hpp"
+#include "topology/network.hpp"
 
 namespace weir::plan {
 
@@ -87,7 +88,11 @@ class RandomRequests : public array::Random {
     const auto nodes = chance(50)
                            ? topology::Topology::filled(ranks, between(1, ranks)).value()
                            : topology::Topology::round_robin(ranks, between(1, ranks)).value();
-    return nodes.with_io_groups(between(1, nodes.nodes())).value();
+    const auto grouped = nodes.with_io_groups(between(1, nodes.nodes())).value();
+    const char* const networks[] = {"32x32", "mesh:2x9x60", "switches:2"};
+    if (chance(40)) return grouped;
+    const auto network = topology::Network::parse(networks[between(0, 2)]).value();
+    return grouped.with_network(network).value();
   }
   Parameters parameters(std::int64_t element_bytes) {
     return {all_strategies.at(static_cast<std::size_t>(between(0, 3))),
@@ -96,7 +101,9 @@ class RandomRequests : public array::Random {
             between(1, 100),
             chance(50) ? DomainAssignment::contiguous : DomainAssignment::striped,
             between(0, 3),
-            between(1, 4)};
+            between(1, 4),
+            topology::all_placement_rules.at(static_cast<std::size_t>(between(0, 3))),
+            between(0, 3)};
   }
   // Elements are 8-byte numbers. Arrays have separate files, except for a few that share one.
   Request request(Direction direction) {

@@ -1,8 +1,10 @@
 #include "topology/aggregator_placement.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace weir::topology {
@@ -14,6 +16,35 @@ std::int64_t divide_up(std::int64_t number, std::int64_t divisor) {
 }
 
 }  // namespace
+
+std::string_view name_of(PlacementRule rule) {
+  switch (rule) {
+    case PlacementRule::spread:
+      return "spread";
+    case PlacementRule::nearest:
+      return "nearest";
+    case PlacementRule::first:
+      return "first";
+    case PlacementRule::priced:
+      return "priced";
+  }
+  return "";
+}
+
+std::vector<std::string_view> placement_rule_names() {
+  std::vector<std::string_view> names;
+  names.reserve(all_placement_rules.size());
+  for (const PlacementRule rule : all_placement_rules) names.push_back(name_of(rule));
+  return names;
+}
+
+Result<PlacementRule> parse_placement_rule(std::string_view name) {
+  for (const PlacementRule rule : all_placement_rules) {
+    if (name == name_of(rule)) return rule;
+  }
+  return invalid_argument(fmt::format("unknown placement '{}': give one of {}", name,
+                                      fmt::join(placement_rule_names(), ", ")));
+}
 
 AggregatorPlacement::AggregatorPlacement(const Topology& topology, GatherWithin within,
                                          std::int64_t per_group, const AggregatorLimits& limits)
@@ -45,7 +76,51 @@ Result<AggregatorPlacement> AggregatorPlacement::create(const Topology& topology
                     "1, and 0 per node for all its ranks",
                     aggregators_per_group, limits.per_node, limits.targets));
   }
+  if (limits.nodes_per_way_out < 0) {
+    return invalid_argument(
+        fmt::format("{} nodes share a way to the storage: give at least 1, or 0 if it is not known",
+                    limits.nodes_per_way_out));
+  }
   return AggregatorPlacement(topology, within, aggregators_per_group, limits);
+}
+
+Result<AggregatorPlacement> AggregatorPlacement::at_positions(
+    std::int64_t group, std::span<const std::int32_t> positions) const {
+  if (static_cast<std::int64_t>(positions.size()) != aggregators_in(group)) {
+    return invalid_argument(
+        fmt::format("positions are given for {} aggregators, but group {} has {}: give one for "
+                    "each",
+                    positions.size(), group, aggregators_in(group)));
+  }
+  const auto given = std::make_shared<Given>();
+  given->group = group;
+  given->number_at_place.resize(positions.size());
+  std::iota(given->number_at_place.begin(), given->number_at_place.end(), 0);
+  const auto position_of = [&](std::int32_t number) {
+    return positions[static_cast<std::size_t>(number)];
+  };
+  std::stable_sort(given->number_at_place.begin(), given->number_at_place.end(),
+                   [&](std::int32_t a, std::int32_t b) { return position_of(a) < position_of(b); });
+  given->place_of_number.resize(positions.size());
+  std::int64_t on_node = 0;
+  for (std::size_t place = 0; place < positions.size(); ++place) {
+    const std::int32_t number = given->number_at_place[place];
+    const std::int32_t position = position_of(number);
+    const bool is_new = place == 0 || position != given->position_at_place.back();
+    on_node = is_new ? 1 : on_node + 1;
+    if (position < 0 || position >= nodes_of(group) || on_node > holders_at(group, position)) {
+      return invalid_argument(
+          fmt::format("aggregator {} of group {} is on the node at position {}, which the group "
+                      "does not have or which has no rank left: give another position",
+                      number, group, position));
+    }
+    if (is_new) ++given->nodes_used;
+    given->position_at_place.push_back(position);
+    given->place_of_number[static_cast<std::size_t>(number)] = static_cast<std::int32_t>(place);
+  }
+  AggregatorPlacement placed = *this;
+  placed.given_ = given;
+  return placed;
 }
 
 std::int64_t AggregatorPlacement::groups() const {
@@ -104,6 +179,17 @@ AggregatorPlacement::Sharing AggregatorPlacement::sharing_in(std::int64_t group)
   sharing.nodes = nodes_of(group);
   const std::int64_t holders = holders_before(group, sharing.nodes);
   sharing.aggregators = std::min(per_group_, holders);
+  if (limits_.rule == PlacementRule::first) {
+    const std::int64_t each = limits_.nodes_per_way_out;
+    sharing.nodes_per_way = each > 0 ? std::min(each, sharing.nodes) : sharing.nodes;
+    const std::int64_t ways = divide_up(sharing.nodes, sharing.nodes_per_way);
+    // If a way out has fewer nodes than aggregators, all nodes have some.
+    const std::int64_t last = sharing.nodes - (ways - 1) * sharing.nodes_per_way;
+    if (divide_up(sharing.aggregators, ways) <= last) {
+      sharing.ways = ways;
+      return sharing;
+    }
+  }
   const std::int64_t fewest =
       holders_before_ == nullptr ? holders / sharing.nodes : topology_.fewest_ranks_on_a_node();
   for (const std::int64_t nodes :
@@ -121,14 +207,29 @@ std::int64_t AggregatorPlacement::aggregators_in(std::int64_t group) const {
 }
 
 std::int64_t AggregatorPlacement::nodes_used(std::int64_t group) const {
+  if (const Given* const given = given_in(group)) return given->nodes_used;
   const Sharing sharing = sharing_in(group);
+  if (sharing.ways > 0) return sharing.aggregators;
   return std::min(sharing.aggregators, sharing.by_holders ? sharing.nodes : sharing.shares);
 }
 
 // The aggregator at place p has share ⌊p × shares / aggregators⌋. Where a share is a node, share s
-// is the node at position ⌊s × nodes / shares⌋.
+// is the node at position ⌊s × nodes / shares⌋. On the first nodes of ways out, way w has the
+// places from ⌈w × aggregators / ways⌉ on.
 std::int64_t AggregatorPlacement::first_place(std::int64_t group, const Sharing& sharing,
                                               std::int64_t position) const {
+  if (const Given* const given = given_in(group)) {
+    return std::lower_bound(given->position_at_place.begin(), given->position_at_place.end(),
+                            position) -
+           given->position_at_place.begin();
+  }
+  if (sharing.ways > 0) {
+    if (position >= sharing.nodes) return sharing.aggregators;
+    const std::int64_t way = position / sharing.nodes_per_way;
+    const std::int64_t begin = divide_up(way * sharing.aggregators, sharing.ways);
+    const std::int64_t end = divide_up((way + 1) * sharing.aggregators, sharing.ways);
+    return std::min(begin + position % sharing.nodes_per_way, end);
+  }
   const std::int64_t share = sharing.by_holders
                                  ? holders_before(group, position)
                                  : divide_up(position * sharing.shares, sharing.nodes);
@@ -137,6 +238,13 @@ std::int64_t AggregatorPlacement::first_place(std::int64_t group, const Sharing&
 
 std::int64_t AggregatorPlacement::position_with(std::int64_t group, const Sharing& sharing,
                                                 std::int64_t place) const {
+  if (const Given* const given = given_in(group)) {
+    return given->position_at_place[static_cast<std::size_t>(place)];
+  }
+  if (sharing.ways > 0) {
+    const std::int64_t way = place * sharing.ways / sharing.aggregators;
+    return way * sharing.nodes_per_way + place - divide_up(way * sharing.aggregators, sharing.ways);
+  }
   const std::int64_t share = place * sharing.shares / sharing.aggregators;
   if (!sharing.by_holders) return share * sharing.nodes / sharing.shares;
   // Finds the last node that has at most `share` holders before it.
@@ -149,9 +257,26 @@ std::int64_t AggregatorPlacement::position_with(std::int64_t group, const Sharin
   return first;
 }
 
+bool AggregatorPlacement::serves_targets_in_turn(std::int64_t aggregators) const {
+  return limits_.rule != PlacementRule::first && aggregators % limits_.targets == 0;
+}
+
+std::int64_t AggregatorPlacement::number_at(std::int64_t group, const Sharing& sharing,
+                                            std::int64_t place) const {
+  if (const Given* const given = given_in(group)) {
+    return given->number_at_place[static_cast<std::size_t>(place)];
+  }
+  if (!serves_targets_in_turn(sharing.aggregators)) return place;
+  const std::int64_t of_one_target = sharing.aggregators / limits_.targets;
+  return place % of_one_target * limits_.targets + place / of_one_target;
+}
+
 std::int64_t AggregatorPlacement::place_of(std::int64_t group, std::int64_t number) const {
+  if (const Given* const given = given_in(group)) {
+    return given->place_of_number[static_cast<std::size_t>(number)];
+  }
   const std::int64_t aggregators = aggregators_in(group);
-  if (aggregators % limits_.targets != 0) return number;
+  if (!serves_targets_in_turn(aggregators)) return number;
   return number % limits_.targets * (aggregators / limits_.targets) + number / limits_.targets;
 }
 
@@ -182,10 +307,7 @@ std::int64_t AggregatorPlacement::aggregator_at(std::int64_t rank) const {
   if (holder >= holders || holder * ranks / holders != rank_place) return -1;
   const std::int64_t among = divide_up(holder * on_node, holders);
   if (among >= on_node || among * holders / on_node != holder) return -1;
-  const std::int64_t place = first + among;
-  if (sharing.aggregators % limits_.targets != 0) return place;
-  const std::int64_t of_one_target = sharing.aggregators / limits_.targets;
-  return place % of_one_target * limits_.targets + place / of_one_target;
+  return number_at(group, sharing, first + among);
 }
 
 std::int64_t AggregatorPlacement::first_place_for(std::int64_t rank) const {

@@ -1,6 +1,7 @@
-// Chooses the ranks that are aggregators. Every group of nodes gets the same number of aggregators,
-// spread over its nodes, so that each has its own links and memory as long as there are enough
-// nodes. An aggregator gathers data only from ranks of its own group: no data crosses I/O groups.
+// Chooses the ranks that are aggregators. Every group of nodes gets the same number of aggregators.
+// By default they are spread over its nodes, so that each has its own links and memory as long as
+// there are enough nodes; PlacementRule has the other ways. An aggregator gathers data only from
+// ranks of its own group: no data crosses I/O groups.
 //
 // Aggregators have places, numbered from 0, node after node: the aggregators of a node have
 // neighbouring places. The number of an aggregator equals its place, unless the aggregators serve
@@ -15,8 +16,11 @@
 // spread over the node's ranks in the same way for every plan.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <string_view>
 #include <vector>
 
 #include "common/status.hpp"
@@ -30,9 +34,37 @@ enum class GatherWithin {
   io_group,  // ranks of its own I/O group; with one group, all ranks
 };
 
+// The nodes of a group on which its aggregators are.
+enum class PlacementRule : std::uint8_t {
+  spread,   // evenly over the nodes
+  nearest,  // each on the free node with the fewest hops to the data that it gathers
+  first,    // on the first nodes, one on each, as MPI-IO libraries place them
+  // Each where bytes × hops of its data, and its share of the node's and the group's way out,
+  // cost least.
+  priced,
+};
+inline constexpr std::array<PlacementRule, 4> all_placement_rules = {
+    PlacementRule::spread, PlacementRule::nearest, PlacementRule::first, PlacementRule::priced};
+
+// Convert between rules and the names "spread", "nearest", "first" and "priced".
+// parse_placement_rule() fails on other names and lists these.
+[[nodiscard]] std::string_view name_of(PlacementRule rule);
+Result<PlacementRule> parse_placement_rule(std::string_view name);
+[[nodiscard]] std::vector<std::string_view> placement_rule_names();
+
+// Returns whether a rule depends on the data that aggregators gather. A placement then has the
+// positions that at_positions() was given, and before that those of `spread`.
+[[nodiscard]] constexpr bool depends_on_data(PlacementRule rule) {
+  return rule == PlacementRule::nearest || rule == PlacementRule::priced;
+}
+
 struct AggregatorLimits {
   std::int64_t per_node = 0;  // ranks of a node that can be aggregators; 0: all
   std::int64_t targets = 1;   // targets that aggregators serve in turn
+  PlacementRule rule = PlacementRule::spread;
+  // Consecutive nodes of a group that share a way to the storage, where a group has several ways:
+  // `first` uses the first nodes of each. 0: the group has one way.
+  std::int64_t nodes_per_way_out = 0;
 };
 
 class AggregatorPlacement {
@@ -44,7 +76,14 @@ class AggregatorPlacement {
                                             std::int64_t aggregators_per_group,
                                             const AggregatorLimits& limits = {});
 
+  // Returns this placement with the aggregators of one group on the nodes at these positions:
+  // aggregator i at positions[i]. Fails if their number is not aggregators_in(group), or if a node
+  // would have more aggregators than holders.
+  [[nodiscard]] Result<AggregatorPlacement> at_positions(
+      std::int64_t group, std::span<const std::int32_t> positions) const;
+
   [[nodiscard]] const Topology& topology() const { return topology_; }
+  [[nodiscard]] const AggregatorLimits& limits() const { return limits_; }
   [[nodiscard]] GatherWithin within() const { return within_; }
   [[nodiscard]] std::int64_t groups() const;
   [[nodiscard]] std::int64_t group_of_rank(std::int64_t rank) const;
@@ -53,7 +92,14 @@ class AggregatorPlacement {
   [[nodiscard]] std::int64_t rank_in(std::int64_t group, std::int64_t position) const;
 
   [[nodiscard]] std::int64_t aggregators_in(std::int64_t group) const;
-  // Returns the number of nodes of a group over which its aggregators are spread.
+  // Return the number of nodes of a group, the node at a position among them in ascending order,
+  // and how many ranks of that node can be aggregators.
+  [[nodiscard]] std::int64_t nodes_of(std::int64_t group) const;
+  [[nodiscard]] std::int64_t node_at(std::int64_t group, std::int64_t position) const;
+  [[nodiscard]] std::int64_t holders_at(std::int64_t group, std::int64_t position) const {
+    return holders_on(node_at(group, position));
+  }
+  // Returns the number of nodes of a group that have aggregators.
   [[nodiscard]] std::int64_t nodes_used(std::int64_t group) const;
   // Returns the rank that is aggregator `number` of a group, 0 <= number < aggregators_in(group).
   // No rank is more than one aggregator.
@@ -75,11 +121,27 @@ class AggregatorPlacement {
     std::int64_t shares = 0;
     std::int64_t nodes = 0;   // number of nodes of the group
     bool by_holders = false;  // true: a share is a rank that can aggregate; false: a node
+    // With PlacementRule::first: how many ways out the group has, and the nodes of each; 0: the
+    // aggregators are spread.
+    std::int64_t ways = 0;
+    std::int64_t nodes_per_way = 0;
+  };
+  // Given positions of the aggregators of a group, with places in ascending order of positions.
+  struct Given {
+    std::int64_t group = 0;
+    std::int64_t nodes_used = 0;
+    std::vector<std::int32_t> position_at_place;
+    std::vector<std::int32_t> number_at_place;
+    std::vector<std::int32_t> place_of_number;
   };
   AggregatorPlacement(const Topology& topology, GatherWithin within, std::int64_t per_group,
                       const AggregatorLimits& limits);
-  [[nodiscard]] std::int64_t nodes_of(std::int64_t group) const;
-  [[nodiscard]] std::int64_t node_at(std::int64_t group, std::int64_t position) const;
+  [[nodiscard]] const Given* given_in(std::int64_t group) const {
+    return given_ != nullptr && given_->group == group ? given_.get() : nullptr;
+  }
+  [[nodiscard]] bool serves_targets_in_turn(std::int64_t aggregators) const;
+  [[nodiscard]] std::int64_t number_at(std::int64_t group, const Sharing& sharing,
+                                       std::int64_t place) const;
   [[nodiscard]] std::int64_t position_of(std::int64_t node) const;
   [[nodiscard]] std::int64_t holders_on(std::int64_t node) const;
   // Returns the number of holders on the nodes of a group before the node at `position`.
@@ -98,6 +160,7 @@ class AggregatorPlacement {
   // Number of holders on the nodes before each node, in its group. It is set only where the nodes
   // have different numbers of holders. Copies of a placement share it.
   std::shared_ptr<const std::vector<std::int64_t>> holders_before_;
+  std::shared_ptr<const Given> given_;  // null: the positions follow from numbers
 };
 
 // The largest number of nodes that write to one target where there are more nodes than targets. A

@@ -68,7 +68,17 @@ TEST(AggregatorPlacement, IsWithinGroupsAndWithoutDoubles) {
   for (const Topology& topology : topologies) {
     for (const std::int64_t wanted : {1, 2, 3, 4, 5, 7, 100}) {
       for (const AggregatorLimits& limits :
-           std::vector<AggregatorLimits>{{}, {1, 1}, {2, 1}, {3, 2}, {0, 3}, {2, 4}, {100, 1}}) {
+           std::vector<AggregatorLimits>{{},
+                                         {1, 1},
+                                         {2, 1},
+                                         {3, 2},
+                                         {0, 3},
+                                         {2, 4},
+                                         {100, 1},
+                                         {0, 1, PlacementRule::first},
+                                         {2, 3, PlacementRule::first},
+                                         {2, 1, PlacementRule::first, 2},
+                                         {0, 2, PlacementRule::nearest}}) {
         check(AggregatorPlacement::create(topology, GatherWithin::node, wanted, limits).value());
         check(
             AggregatorPlacement::create(topology, GatherWithin::io_group, wanted, limits).value());
@@ -88,6 +98,91 @@ TEST(AggregatorPlacement, SpreadsOverNodes) {
     for (const auto& [node, count] : on_node)
       EXPECT_EQ(count, std::max<std::int64_t>(1, wanted / 8));
   }
+}
+
+// Returns the nodes of the aggregators of a group, by number.
+std::vector<std::int64_t> nodes_of_aggregators(const AggregatorPlacement& placement,
+                                               std::int64_t group) {
+  std::vector<std::int64_t> nodes;
+  for (std::int64_t number = 0; number < placement.aggregators_in(group); ++number) {
+    nodes.push_back(placement.topology().node_of(placement.rank_of(group, number)));
+  }
+  return nodes;
+}
+
+AggregatorPlacement first_nodes(const Topology& topology, std::int64_t wanted,
+                                std::int64_t nodes_per_way_out = 0) {
+  return AggregatorPlacement::create(topology, GatherWithin::io_group, wanted,
+                                     {0, 1, PlacementRule::first, nodes_per_way_out})
+      .value();
+}
+
+// ROMIO takes the first process of each of the first cb_nodes hosts, in the order of the hosts.
+TEST(AggregatorPlacement, FirstTakesTheFirstNodesOfAGroupAsMpiIoDoes) {
+  const auto topology = Topology::filled(64 * 4, 4).value().with_io_groups(16).value();
+  const auto placement = first_nodes(topology, 5);
+  for (std::int64_t group = 0; group < 4; ++group) {
+    for (std::int64_t number = 0; number < 5; ++number) {
+      EXPECT_EQ(placement.rank_of(group, number), (group * 16 + number) * 4);
+    }
+  }
+  EXPECT_EQ(placement.nodes_used(0), 5);
+  // With as many aggregators as nodes or more, every node has some.
+  const auto all = first_nodes(topology, 32);
+  EXPECT_EQ(all.nodes_used(1), 16);
+  EXPECT_EQ(nodes_of_aggregators(all, 1)[31], 31);
+  // The numbers do not depend on targets, as with MPI-IO.
+  const auto striped =
+      AggregatorPlacement::create(topology, GatherWithin::io_group, 4, {0, 2, PlacementRule::first})
+          .value();
+  EXPECT_EQ(nodes_of_aggregators(striped, 1), (std::vector<std::int64_t>{16, 17, 18, 19}));
+}
+
+TEST(AggregatorPlacement, FirstTakesTheFirstNodesOfEachWayOut) {
+  const auto topology = Topology::filled(10, 1).value();
+  // The ways out have 4, 4 and 2 nodes.
+  EXPECT_EQ(nodes_of_aggregators(first_nodes(topology, 6, 4), 0),
+            (std::vector<std::int64_t>{0, 1, 4, 5, 8, 9}));
+  EXPECT_EQ(nodes_of_aggregators(first_nodes(topology, 4, 4), 0),
+            (std::vector<std::int64_t>{0, 1, 4, 8}));
+  EXPECT_EQ(nodes_of_aggregators(first_nodes(topology, 1, 4), 0), (std::vector<std::int64_t>{0}));
+  // A way out with two nodes has no three aggregators.
+  EXPECT_EQ(first_nodes(topology, 7, 4).nodes_used(0), 7);
+  EXPECT_FALSE(AggregatorPlacement::create(topology, GatherWithin::io_group, 1,
+                                           {0, 1, PlacementRule::first, -1})
+                   .ok());
+}
+
+TEST(AggregatorPlacement, TakesGivenPositions) {
+  const auto topology = Topology::filled(24, 3).value().with_io_groups(4).value();
+  for (const auto rule : {PlacementRule::nearest, PlacementRule::priced}) {
+    const auto placement =
+        AggregatorPlacement::create(topology, GatherWithin::io_group, 4, {2, 2, rule}).value();
+    const std::vector<std::int32_t> positions = {3, 1, 3, 0};
+    const auto placed = placement.at_positions(1, positions);
+    ASSERT_TRUE(placed.ok());
+    check(placed.value());
+    EXPECT_EQ(nodes_of_aggregators(placed.value(), 1), (std::vector<std::int64_t>{7, 5, 7, 4}));
+    EXPECT_EQ(placed.value().nodes_used(1), 3);
+    EXPECT_EQ(nodes_of_aggregators(placed.value(), 0), nodes_of_aggregators(placement, 0));
+    // The ranks of a node start with the aggregators of the next node that has any.
+    EXPECT_EQ(placed.value().first_place_for(12), placed.value().place_of(1, 1));
+    EXPECT_EQ(placed.value().first_place_for(15), placed.value().place_of(1, 0));
+    EXPECT_EQ(placed.value().first_place_for(23), placed.value().place_of(1, 3));
+    using Positions = std::vector<std::int32_t>;
+    for (const Positions& wrong : {Positions{0, 1, 2}, Positions{0, 0, 0, 1}, Positions{0, 1, 2, 4},
+                                   Positions{-1, 1, 2, 3}}) {
+      EXPECT_FALSE(placement.at_positions(1, wrong).ok());
+    }
+  }
+}
+
+TEST(AggregatorPlacement, RulesHaveNames) {
+  for (const PlacementRule rule : all_placement_rules) {
+    EXPECT_EQ(parse_placement_rule(name_of(rule)).value(), rule);
+  }
+  EXPECT_EQ(parse_placement_rule("last").error().message,
+            "unknown placement 'last': give one of spread, nearest, first, priced");
 }
 
 // The nodes of each target's aggregators.

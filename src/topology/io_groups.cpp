@@ -3,10 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <map>
 #include <optional>
+
+#include "topology/whole_number.hpp"
 
 namespace weir::topology {
 namespace {
@@ -15,22 +16,12 @@ constexpr const char* forms =
     "give a number of nodes for each group, such as 4, or the group of every node, such as 0,0,1,1 "
     "or 0*2,1*2";
 
-// Returns nothing unless `text` consists of digits and their value is from `least` to `most`.
-std::optional<std::int64_t> number_in(std::string_view text, std::int64_t least,
-                                      std::int64_t most) {
-  std::int64_t number = 0;
-  const bool has_sign = !text.empty() && text.front() == '-';
-  const auto [last, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (has_sign || error != std::errc() || last != text.data() + text.size()) return std::nullopt;
-  return number < least || number > most ? std::nullopt : std::optional(number);
-}
-
 }  // namespace
 
 Result<IoGroups::Run> IoGroups::parse_run(std::string_view text, std::size_t number) {
   if (text.empty()) return invalid_argument(fmt::format("part {} is empty: {}", number, forms));
   const std::size_t star = text.find('*');
-  const auto group = number_in(text.substr(0, star), 0, most_grouped_nodes - 1);
+  const auto group = whole_number(text.substr(0, star), 0, most_grouped_nodes - 1);
   if (!group) {
     return invalid_argument(
         fmt::format("the group in part {} is not a whole number from 0 to {}: "
@@ -38,7 +29,7 @@ Result<IoGroups::Run> IoGroups::parse_run(std::string_view text, std::size_t num
                     number, most_grouped_nodes - 1, forms));
   }
   if (star == std::string_view::npos) return Run{*group, 1};
-  const auto nodes = number_in(text.substr(star + 1), 1, most_grouped_nodes);
+  const auto nodes = whole_number(text.substr(star + 1), 1, most_grouped_nodes);
   if (nodes) return Run{*group, *nodes};
   return invalid_argument(
       fmt::format("the number of nodes in part {} is not a whole number from 1 "
@@ -50,7 +41,7 @@ Result<IoGroups> IoGroups::parse(std::string_view text) {
   IoGroups groups;
   if (text.empty()) return groups;
   if (text.find_first_of(",*") == std::string_view::npos) {
-    const auto nodes = number_in(text, 1, most_grouped_nodes);
+    const auto nodes = whole_number(text, 1, most_grouped_nodes);
     if (!nodes) {
       return invalid_argument(
           fmt::format("this is not a number of nodes from 1 to {}: {}", most_grouped_nodes, forms));

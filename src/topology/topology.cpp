@@ -7,6 +7,8 @@
 #include <map>
 #include <numeric>
 
+#include "topology/network.hpp"
+
 namespace weir::topology {
 namespace {
 
@@ -196,8 +198,18 @@ Result<Topology> Topology::with_io_groups(std::span<const std::int64_t> group_of
   return grouped;
 }
 
+Result<Topology> Topology::with_network(const Network& network) const {
+  if (Status status = network.check_nodes(nodes_); !status) return status.error();
+  Topology connected = *this;
+  connected.network_ = std::make_shared<const Network>(network);
+  return connected;
+}
+
 bool operator==(const Topology& a, const Topology& b) {
-  return a.ranks_ == b.ranks_ && a.nodes_ == b.nodes_ && a.groups_ == b.groups_ &&
+  const bool same_network =
+      a.network_ == b.network_ ||
+      (a.network_ != nullptr && b.network_ != nullptr && *a.network_ == *b.network_);
+  return same_network && a.ranks_ == b.ranks_ && a.nodes_ == b.nodes_ && a.groups_ == b.groups_ &&
          a.nodes_per_group_ == b.nodes_per_group_ &&
          (a.tables_ == b.tables_ || *a.tables_ == *b.tables_);
 }

@@ -18,6 +18,8 @@
 
 namespace weir::topology {
 
+class Network;
+
 // The layout of a file on its storage. If nothing is known, it has one target and no stripes.
 struct FileTargets {
   std::int64_t count = 1;         // OSTs, NSDs, bricks or disks that hold parts of the file
@@ -64,6 +66,9 @@ class Topology {
   // Returns this topology with the given group for each node. Groups are numbered from 0 without
   // gaps.
   [[nodiscard]] Result<Topology> with_io_groups(std::span<const std::int64_t> group_of_node) const;
+  // Returns this topology with the network between its nodes (network.hpp). Fails if the network
+  // has no place for some of them.
+  [[nodiscard]] Result<Topology> with_network(const Network& network) const;
 
   [[nodiscard]] std::int64_t ranks() const { return ranks_; }
   [[nodiscard]] std::int64_t nodes() const { return nodes_; }
@@ -86,6 +91,10 @@ class Topology {
   [[nodiscard]] std::int64_t node_in_group(std::int64_t group, std::int64_t position) const;
   // Inverse of node_in_group(): returns how many nodes of the same group are below `node`.
   [[nodiscard]] std::int64_t position_in_group(std::int64_t node) const;
+
+  // Returns the network between the nodes; null if it is not known. Each node is then one hop from
+  // every other one.
+  [[nodiscard]] const Network* network() const { return network_.get(); }
 
   // Equal topologies compare equal whether or not they share their tables.
   friend bool operator==(const Topology& a, const Topology& b);
@@ -117,6 +126,7 @@ class Topology {
   std::int64_t fewest_on_a_node_ = 0;
   std::int64_t nodes_per_group_ = 0;  // 0 if Tables::group_of_node gives the groups
   std::shared_ptr<const Tables> tables_;
+  std::shared_ptr<const Network> network_;
 };
 
 }  // namespace weir::topology

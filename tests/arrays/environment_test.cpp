@@ -94,9 +94,32 @@ TEST_F(Environment, HasTheIoGroups) {
   EXPECT_FALSE(has(explained(""), "I/O groups")) << "the program has one group";
 }
 
+TEST_F(Environment, HasThePlacementAndTheNetwork) {
+  ASSERT_EQ(size_of_world(), 4);
+  set("WEIR_RANKS_PER_NODE", "1");
+  set("WEIR_STRATEGY", "two-phase");
+  set("WEIR_AGGREGATOR_PLACEMENT", "nearest");
+  set("WEIR_NETWORK", "mesh:4");
+  const auto explained = [&](const char* passed) {
+    weir_session_options options = {};
+    options.aggregator_placement = passed;
+    Session session(MPI_COMM_WORLD, options);
+    const auto columns = session.distribution({64, 64}, "*, BLOCK");
+    auto array = session.create<double>(path("placed"), {64, 64});
+    const std::vector<double> part(columns.elements());
+    return session.explain_write({Outgoing(array, columns, part)});
+  };
+  const auto has = [](const std::string& text, const char* what) {
+    return text.find(what) != std::string::npos;
+  };
+  EXPECT_TRUE(has(explained(nullptr), "\naggregators are placed: nearest\nnetwork: mesh:4\n"));
+  EXPECT_TRUE(has(explained("first"), "\naggregators are placed: first\n"));
+  EXPECT_FALSE(has(explained("spread"), "placed"));
+}
+
 TEST_F(Environment, AnEmptyOneIsNone) {
-  for (const char* name :
-       {"WEIR_STRATEGY", "WEIR_BUFFERS", "WEIR_DEADLINE", "WEIR_ENGINE", "WEIR_IO_GROUPS"}) {
+  for (const char* name : {"WEIR_STRATEGY", "WEIR_BUFFERS", "WEIR_DEADLINE", "WEIR_ENGINE",
+                           "WEIR_IO_GROUPS", "WEIR_NETWORK", "WEIR_AGGREGATOR_PLACEMENT"}) {
     set(name, "");
   }
   Session session(MPI_COMM_WORLD);
@@ -128,6 +151,10 @@ TEST_F(Environment, WhatCannotBeIsRefusedByTheVariablesName) {
       {"WEIR_IO_GROUPS", "0", "WEIR_IO_GROUPS of rank 0's environment is '0': this is not"},
       {"WEIR_IO_GROUPS", "0,,1", "WEIR_IO_GROUPS of rank 0's environment is '0,,1': part 2 is"},
       {"WEIR_IO_GROUPS", "0*8,1", "io_groups lists the groups of 9 nodes, but the ranks are on "},
+      {"WEIR_NETWORK", "8x", "WEIR_NETWORK of rank 0's environment is '8x': extent 2 is not"},
+      {"WEIR_NETWORK", "0x1", "WEIR_NETWORK of rank 0's environment is '0x1': extent 1 is not"},
+      {"WEIR_NETWORK", "1@0,0,0,0,0,0,0,0,0", "network lists the coordinates of 9 nodes, but "},
+      {"WEIR_AGGREGATOR_PLACEMENT", "last", "WEIR_AGGREGATOR_PLACEMENT"},
       {"WEIR_TARGETS", "1048577", "WEIR_TARGETS of rank 0's environment is 1048577"}};
   for (const Wrong& wrong : cases) {
     SCOPED_TRACE(std::string(wrong.variable) + "=" + wrong.value);
@@ -157,8 +184,10 @@ TEST_F(Environment, WhatTheProgramPassesIsNotLookedForThere) {
   set("WEIR_ENGINE", "steam");
   set("WEIR_BUFFERS", "1");
   set("WEIR_IO_GROUPS", "none");
+  set("WEIR_AGGREGATOR_PLACEMENT", "none");
   weir_session_options options = {};
   options.io_groups = "1";
+  options.aggregator_placement = "first";
   options.deadline_seconds = 60;
   options.strategy = "automatic";
   options.engine = "automatic";

@@ -99,6 +99,8 @@ def test_nothing_is_left_in_any_of_several_directories(tmp_path: Path) -> None:
         (("--shape", "1gx1k", "--api", "posix"), "another --directory"),
         (("--direct",), "--direct"),
         (("--io-groups", "2"), "--io-groups applies only to weir; given: mpiio"),
+        (("--placement", "first"), "--placement applies only to weir; given: mpiio"),
+        (("--placement", "last", "--api", "weir"), "--placement"),
         (("--io-groups", "0,,1", "--api", "weir"), "'0,,1' names no I/O groups: part 2 is empty"),
         (("--io-groups", "0", "--api", "weir"), "is not a number of nodes from 1 to 2147483647"),
         (("--io-groups", "0,2", "--api", "weir"), "there is a group 2 but no group 1"),
@@ -180,6 +182,47 @@ def test_a_plan_counts_the_bytes_that_io_groups_keep_from_crossing() -> None:
     refused = plan_of("--io-groups", "0,1,1")
     assert refused.returncode == 2
     assert "lists the groups of 3 nodes, but the ranks are on 4" in refused.stderr
+
+
+def test_a_plan_compares_placements_on_a_ring() -> None:
+    """Two aggregators gather from their own group, or MPI-IO's way from all nodes of the ring."""
+    ring = ("--network", "4", "--io-groups", "2", "--group-aggregators", "1")
+    arguments = (*ring, "--strategy", "two-phase", "--placement", "first")
+    planned = json.loads(plan_of(*arguments, "--json").stdout)
+    assert planned["placement"] == "first"
+    assert planned["mean_hops"] == 0.5
+    written = 64 * 64 * 8
+    placements = planned["placements"]
+    for name in ("spread", "nearest", "first", "priced"):
+        placement = placements[name]
+        assert placement["aggregators"] == 2
+        assert placement["bytes_across_groups"] == 0
+        assert placement["hop_bytes"] == written / 2
+        assert placement["bytes_per_link"]["most"] == written / 4
+    global_first = placements["first, for all groups"]
+    assert global_first["aggregators"] == 2
+    assert global_first["bytes_across_groups"] == written / 2
+    assert global_first["mean_hops"] == 1
+    assert global_first["bytes_per_link"]["most"] == written / 4
+    text = plan_of(*arguments).stdout
+    assert "aggregators are placed: first\nnetwork: 4" in text
+    assert "first, for all groups" in text
+    assert "placement, with" not in plan_of("--placement", "first").stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--network", "8x"), "'8x' names no network: extent 2 is not a whole number"),
+        (("--network", "3"), "--network: network 3 has 3 places, but the ranks are on 4 nodes"),
+        (("--placement", "last"), "--placement"),
+        (("--group-aggregators", "0"), "--group-aggregators"),
+    ],
+)
+def test_a_plan_refuses_what_is_no_network(arguments: tuple[str, ...], says: str) -> None:
+    refused = plan_of(*arguments)
+    assert refused.returncode == 2
+    assert says in refused.stderr
 
 
 def test_help_is_as_it_was() -> None:

@@ -145,6 +145,13 @@ inline CollectiveSettings in_groups(CollectiveSettings settings, const char* io_
   return settings;
 }
 
+// Places aggregators on nodes that form a line.
+inline CollectiveSettings placed(CollectiveSettings settings, topology::PlacementRule placement) {
+  settings.placement = placement;
+  settings.network = topology::Network::parse("mesh:64").value();
+  return settings;
+}
+
 struct SettingsCase {
   std::string name;
   CollectiveSettings settings;
@@ -191,6 +198,18 @@ class EveryStrategy : public CollectiveTest, public ::testing::WithParamInterfac
         {"TwoPhaseInGroupsOfOneNode", in_groups(settings_of(Strategy::two_phase, 300, 0, 2), "1")},
         {"ServerDirectedInGroupsOfTwoNodes",
          in_groups(settings_of(Strategy::server_directed, 72, 1, 1), "2")},
+        {"TwoPhaseNearestToData",
+         placed(settings_of(Strategy::two_phase, 72, 1, 1), topology::PlacementRule::nearest)},
+        {"TwoPhaseOnFirstNodes",
+         placed(settings_of(Strategy::two_phase, 300, 1, 1), topology::PlacementRule::first)},
+        {"TwoPhaseByPrice",
+         placed(settings_of(Strategy::two_phase, 72, 2, 2), topology::PlacementRule::priced)},
+        {"ServerDirectedNearestInGroups",
+         in_groups(placed(settings_of(Strategy::server_directed, 72, 1, 1),
+                          topology::PlacementRule::nearest),
+                   "2")},
+        {"ServerDirectedByPrice", placed(settings_of(Strategy::server_directed, 300, 0, 2),
+                                         topology::PlacementRule::priced)},
         {"AutomaticInGroups", in_groups(settings_of(std::nullopt, 128, 1, 1), "3")},
         {"Automatic", settings_of(std::nullopt, 128, 1, 2)}};
   }

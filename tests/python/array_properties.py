@@ -150,6 +150,7 @@ def drawn_session(draw: random.Random) -> dict[str, Any]:
         "buffers": draw.choice([0, 2, 3]),
         "ranks_per_node": draw.choice([0, 0, 1, 2, 3]),
         "io_groups": draw.choice([None, "", "1", "2"]),
+        "aggregator_placement": draw.choice([None, "spread", "nearest", "first", "priced"]),
         "deadline_seconds": 30,
     }
 

@@ -132,6 +132,23 @@ def test_the_drawing_names_io_groups(tmp_path: Path, nodes: int, drawn: str) -> 
     assert "I/O groups" not in stream.getvalue()
 
 
+@pytest.mark.parametrize("shape", ["8x8x16", "mesh:4x4@0.0,3.3", "switches:16"])
+def test_the_drawing_names_the_network(tmp_path: Path, shape: str) -> None:
+    connected = platform().model_copy(update={"network_shape": shape})
+    file = tmp_path / "connected.toml"
+    write_platform(file, connected)
+    stream = io.StringIO()
+    draw_platform(Console(file=stream, width=160), load_platform(file))
+    assert f"network of nodes: {shape}" in stream.getvalue()
+
+
+def test_a_network_has_a_shape() -> None:
+    record = platform().model_dump()
+    for shape in ("", "8x", "x8", "ring:8", "8x8@", 8):
+        with pytest.raises(ValueError, match="network_shape"):
+            Platform.model_validate({**record, "network_shape": shape})
+
+
 def test_io_groups_have_at_least_one_node() -> None:
     record = platform().model_dump()
     for nodes in (0, -1, 2**31, "0,1"):

@@ -358,6 +358,7 @@ Result<std::unique_ptr<File>> Executor::open(const Attempt& attempt) {
                                               .strategy = options_.strategy,
                                               .engine = options_.engine,
                                               .io_groups = options_.io_groups,
+                                              .placement = options_.placement,
                                               .layout = options_.layout,
                                               .column_major = options_.column_major,
                                               .directories = test_directories_});

@@ -169,6 +169,10 @@ FieldSettings<Options> options_table() {
        "weir: buffers per aggregator; 0: automatic",
        {.default_value = "0", .metavar = "N"}},
       {&Options::io_groups, "io-groups", io_groups_help, io_groups_setting()},
+      {&Options::placement,
+       "placement",
+       "weir: nodes on which aggregators are [spread]",
+       {.metavar = "HOW", .choices = topology::placement_rule_names()}},
       {&Options::hints_file,
        "hints",
        "file with MPI-IO hints, one NAME = VALUE per line",
@@ -251,6 +255,7 @@ Status check_api(const Geometry& geometry, const Options& options, const Interfa
     if (options.explain) return only_weir("--explain");
     if (options.buffers != 0) return only_weir("--buffers");
     if (!options.io_groups.empty()) return only_weir("--io-groups");
+    if (!options.placement.empty()) return only_weir("--placement");
   }
   if (!can.layouts) {
     if (options.layout != FileLayout::shared) return only_weir("--layout");

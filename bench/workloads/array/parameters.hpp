@@ -44,6 +44,7 @@ struct Options {
   std::string strategy = "automatic";
   std::string engine = "automatic";
   std::string io_groups = {};  // "": one group
+  std::string placement = {};  // of aggregators; "": as the library's settings say
   bool explain = false;        // print how Weir moves the array
   FileLayout layout = FileLayout::shared;
   bool column_major = false;  // order of the file

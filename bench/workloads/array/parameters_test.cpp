@@ -93,6 +93,7 @@ TEST(ArrayParameters, WhatCannotBeIsRefusedByName) {
       {{"--strategy", "direct", "--api", "posix"}, "--strategy applies only to weir"},
       {{"--explain"}, "--explain applies only to weir"},
       {{"--io-groups", "2"}, "--io-groups applies only to weir"},
+      {{"--placement", "first"}, "--placement applies only to weir"},
       {{"--layout", "per-rank"}, "--layout applies only to weir"},
       {{"--layout", "per-rank", "--api", "weir"},
        "--layout per-rank: only chunks can be distributed"},

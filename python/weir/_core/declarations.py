@@ -65,7 +65,8 @@ class SessionOptions(Structure):
         ("engine", c_char_p),
         ("staging", c_char_p),
         ("io_groups", c_char_p),
-        ("reserved", c_uint64 * 2),
+        ("aggregator_placement", c_char_p),
+        ("reserved", c_uint64 * 1),
     ]
 
 

@@ -195,6 +195,7 @@ class Session:
         engine: str | None = None,
         staging: str | None = None,
         io_groups: str | None = None,
+        aggregator_placement: str | None = None,
     ) -> None:
         options = declarations.SessionOptions(
             deadline_seconds=deadline_seconds,
@@ -211,6 +212,9 @@ class Session:
             engine=engine.encode() if engine is not None else None,
             staging=staging.encode() if staging is not None else None,
             io_groups=io_groups.encode() if io_groups is not None else None,
+            aggregator_placement=(
+                aggregator_placement.encode() if aggregator_placement is not None else None
+            ),
         )
         self.handle = c_void_p()
         self.requests = Requests()

@@ -38,6 +38,8 @@ def topology_tree(platform: Platform) -> Branch:
     if platform.nodes_per_io_group is not None:
         nodes = "node" if platform.nodes_per_io_group == 1 else "consecutive nodes"
         tree.children.append(Branch(f"I/O groups of {platform.nodes_per_io_group} {nodes}"))
+    if platform.network_shape is not None:
+        tree.children.append(Branch(f"network of nodes: {platform.network_shape}"))
     network = platform.topology.get("network")
     if isinstance(network, dict):
         tree.children += _network(network, platform.topology.get("io_groups"))

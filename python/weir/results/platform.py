@@ -258,6 +258,17 @@ class Platform(Record):
             "consecutive nodes that share a way to the storage; a user or discover adds it"
         ),
     )
+    network_shape: str | None = Field(
+        default=None,
+        pattern=(
+            r"^((torus:|mesh:)?[0-9]+(x[0-9]+){0,5}(@[0-9]+(\.[0-9]+)*(,[0-9]+(\.[0-9]+)*)*)?"
+            r"|switches:[0-9]+)$"
+        ),
+        description=(
+            "network between the nodes: a torus such as 8x8x16, mesh:8x8, or switches:16 for 16 "
+            "nodes on each switch; a user adds it"
+        ),
+    )
     targets: list[Target] = Field(
         default_factory=list, description="directories that were probed; empty: any directory"
     )

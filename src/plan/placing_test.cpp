@@ -1,0 +1,260 @@
+#include "plan/placing.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "plan/audit.hpp"
+#include "plan/choice.hpp"
+#include "plan/piece_sample.hpp"
+#include "topology/network.hpp"
+
+namespace weir::plan {
+namespace {
+
+using array::DistributionFormat;
+using topology::PlacementRule;
+
+// `numbers` of 8 bytes, of which every rank holds equally many: its stretch of the file.
+Request stretches_of(std::int64_t numbers, std::int64_t ranks) {
+  const auto shape = array::Shape::create({numbers}).value();
+  const std::vector<DistributionFormat> formats = {DistributionFormat::block_of()};
+  const auto held = array::RegularDistribution::create(shape, formats, {{ranks}}).value();
+  const auto image =
+      FileImage::create(shape, array::ElementKind::float64, array::Order::row_major, 0).value();
+  return {Direction::write, {{image, {held}, array::Section::of(shape.box()), 0}}};
+}
+
+// A cube of numbers, distributed in blocks over the nodes of a torus of the same proportions.
+Request blocks_of(const array::Indices& extents, const array::Indices& grid) {
+  const auto shape = array::Shape::create(extents).value();
+  const std::vector<DistributionFormat> formats(static_cast<std::size_t>(shape.dimensions()),
+                                                DistributionFormat::block_of());
+  const auto held = array::RegularDistribution::create(shape, formats, {grid}).value();
+  const auto image =
+      FileImage::create(shape, array::ElementKind::float64, array::Order::row_major, 0).value();
+  return {Direction::write, {{image, {held}, array::Section::of(shape.box()), 0}}};
+}
+
+topology::Topology machine(std::int64_t nodes, std::int64_t nodes_per_group,
+                           const std::string& network) {
+  return topology::Topology::filled(nodes, 1)
+      .value()
+      .with_io_groups(nodes_per_group)
+      .value()
+      .with_network(topology::Network::parse(network).value())
+      .value();
+}
+
+// Pieces of 8 KiB, each aggregator having several.
+Parameters placed(PlacementRule rule, std::int64_t aggregators) {
+  Parameters parameters{Strategy::two_phase, aggregators, 8192, 64};
+  parameters.placement = rule;
+  return parameters;
+}
+
+PlanAudit counted(const Request& request, const topology::Topology& topology,
+                  const Parameters& parameters) {
+  const AuditLimits limits{.pieces = 2, .steps = 1, .messages = 1};
+  return audit(request, topology, {}, parameters, limits).value();
+}
+
+std::vector<std::int64_t> nodes_of(const Plan& plan) {
+  std::vector<std::int64_t> nodes;
+  for (std::int64_t number = 0; number < plan.aggregators(); ++number) {
+    nodes.push_back(plan.topology().node_of(plan.rank_of(number)));
+  }
+  return nodes;
+}
+
+constexpr std::int64_t psets_nodes = 8 * 8 * 16;
+
+// Groups of 64 nodes are 4 lines of 16 nodes. The part of the file of each of 8 aggregators comes
+// from 8 neighbours in a line: at their middle it is 2 hops away, at the first of them 3.5.
+TEST(Placing, NearestHasTheFewestHopsIfDataIsClustered) {
+  const auto topology = machine(psets_nodes, 64, "8x8x16");
+  const Request request = stretches_of(psets_nodes * 1024, psets_nodes);
+  const auto mean_hops = [&](PlacementRule rule) {
+    return counted(request, topology, placed(rule, 8)).mean_hops;
+  };
+  EXPECT_DOUBLE_EQ(mean_hops(PlacementRule::nearest), 2);
+  EXPECT_DOUBLE_EQ(mean_hops(PlacementRule::priced), 2);
+  EXPECT_DOUBLE_EQ(mean_hops(PlacementRule::spread), 3.5);
+  double of_first = 0;
+  for (std::int64_t number = 0; number < 8; ++number) {
+    for (std::int64_t from = number * 8; from < number * 8 + 8; ++from) {
+      of_first += static_cast<double>(topology::hops_between(topology, from, number)) / 64;
+    }
+  }
+  EXPECT_DOUBLE_EQ(mean_hops(PlacementRule::first), of_first);
+  EXPECT_GT(of_first, 3.5);
+}
+
+// The same within one group: of 8 aggregators on a torus of 4x4x4, each gathers from half a plane.
+TEST(Placing, NearestIsNeverWorseThanTheOthersForBlocksInATorus) {
+  const auto topology = machine(64, 64, "4x4x4");
+  const Request request = blocks_of({32, 32, 32}, {4, 4, 4});
+  std::map<PlacementRule, double> hop_bytes;
+  for (const PlacementRule rule : topology::all_placement_rules) {
+    hop_bytes[rule] = counted(request, topology, placed(rule, 8)).hop_bytes;
+  }
+  EXPECT_LE(hop_bytes[PlacementRule::nearest], hop_bytes[PlacementRule::spread]);
+  EXPECT_LT(hop_bytes[PlacementRule::nearest], hop_bytes[PlacementRule::first]);
+  EXPECT_LE(hop_bytes[PlacementRule::priced], hop_bytes[PlacementRule::first]);
+}
+
+TEST(Placing, NoPlacementCrossesGroups) {
+  const auto topology = machine(64, 8, "4x4x4");
+  for (const PlacementRule rule : topology::all_placement_rules) {
+    SCOPED_TRACE(topology::name_of(rule));
+    const auto found = counted(blocks_of({32, 32, 32}, {4, 4, 4}), topology, placed(rule, 2));
+    EXPECT_EQ(found.bytes_across_groups, 0);
+    EXPECT_GT(found.hop_bytes, 0);
+  }
+}
+
+// As MPI-IO on a Blue Gene: the first nodes of each pset aggregate, for all psets.
+TEST(Placing, FirstOfEachWayOutCrossesGroupsInOneGroup) {
+  const auto grouped = machine(64, 16, "4x4x4");
+  const auto one_group = grouped.with_io_groups(64).value();
+  Parameters parameters = placed(PlacementRule::first, 8);
+  parameters.nodes_per_way_out = 16;
+  const Request request = blocks_of({32, 32, 32}, {4, 4, 4});
+  const auto plan = Plan::create(request, one_group, parameters).value();
+  EXPECT_THAT(nodes_of(*plan), ::testing::ElementsAre(0, 1, 16, 17, 32, 33, 48, 49));
+  const auto found = audit(request, one_group, {}, parameters, {}, &grouped).value();
+  // Domains are halves of planes, and so are the groups: everything of a domain is in its group.
+  EXPECT_EQ(found.bytes_across_groups, 0);
+  const Request columns = blocks_of({64, 4096}, {1, 64});
+  EXPECT_EQ(audit(columns, one_group, {}, parameters, {}, &grouped).value().bytes_across_groups,
+            64 * 4096 * 8 * 3 / 4);
+}
+
+// Each node of a mesh holds a share of every row: the middle is nearest to all of them.
+TEST(Placing, NearestFillsTheMiddleOfAMeshAndPricedSharesItsNodes) {
+  const auto topology = machine(9, 9, "mesh:9");
+  const Request columns = blocks_of({64, 9 * 64}, {1, 9});
+  const auto nearest = Plan::create(columns, topology, placed(PlacementRule::nearest, 3)).value();
+  EXPECT_THAT(nodes_of(*nearest), ::testing::ElementsAre(4, 3, 5));
+  const auto first = Plan::create(columns, topology, placed(PlacementRule::first, 3)).value();
+  EXPECT_THAT(nodes_of(*first), ::testing::ElementsAre(0, 1, 2));
+}
+
+// All data is on node 3 of a ring, whose other nodes hold nothing.
+TEST(Placing, PricedSharesANodeUntilANeighbourCostsLess) {
+  const auto topology = topology::Topology::filled(24, 4)
+                            .value()
+                            .with_network(topology::Network::parse("6").value())
+                            .value();
+  const auto shape = array::Shape::create({16 * 1024}).value();
+  array::BoxList boxes(1);
+  boxes.push_back(shape.box());
+  std::vector<std::int64_t> counts(24, 0);
+  counts[13] = 1;
+  const auto held = array::ExplicitDistribution::create(shape, counts, boxes).value();
+  const auto image =
+      FileImage::create(shape, array::ElementKind::float64, array::Order::row_major, 0).value();
+  const Request request{Direction::write, {{image, {held}, array::Section::of(shape.box()), 0}}};
+  const auto nearest = Plan::create(request, topology, placed(PlacementRule::nearest, 4)).value();
+  EXPECT_THAT(nodes_of(*nearest), ::testing::ElementsAre(3, 2, 4, 1));
+  // The second aggregator on node 3 costs as much as one hop, the third would cost two.
+  const auto priced = Plan::create(request, topology, placed(PlacementRule::priced, 4)).value();
+  EXPECT_THAT(nodes_of(*priced), ::testing::ElementsAre(3, 3, 2, 4));
+  // Nodes 3 to 5 share a way out, so the second aggregator is on node 2, which has another one.
+  Parameters two_ways = placed(PlacementRule::priced, 4);
+  two_ways.nodes_per_way_out = 3;
+  const auto by_ways = Plan::create(request, topology, two_ways).value();
+  EXPECT_THAT(nodes_of(*by_ways), ::testing::ElementsAre(3, 2, 3, 4));
+}
+
+TEST(Placing, NoNodeHasMoreAggregatorsThanHolders) {
+  const std::vector<std::int64_t> mixed = {0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 3, 0, 4, 4};
+  const auto topology = topology::Topology::of_nodes(mixed)
+                            .value()
+                            .with_network(topology::Network::parse("5").value())
+                            .value();
+  for (const PlacementRule rule : {PlacementRule::nearest, PlacementRule::priced}) {
+    for (const std::int64_t holders : {0, 1, 2, 3}) {
+      for (const std::int64_t aggregators : {1, 5, 6, 9, 14}) {
+        Parameters parameters = placed(rule, aggregators);
+        parameters.holders = holders;
+        const auto plan = Plan::create(stretches_of(14 * 512, 14), topology, parameters).value();
+        std::set<std::int64_t> ranks;
+        for (std::int64_t number = 0; number < plan->aggregators(); ++number) {
+          ranks.insert(plan->rank_of(number));
+          EXPECT_EQ(plan->aggregator_at(plan->rank_of(number)), number);
+        }
+        EXPECT_EQ(static_cast<std::int64_t>(ranks.size()), plan->aggregators());
+      }
+    }
+  }
+}
+
+TEST(Placing, AggregatorsPlacedByDataAreLimited) {
+  const auto topology = topology::Topology::filled(most_placed_by_data + 1, 1).value();
+  const Request request = stretches_of((most_placed_by_data + 1) * 8, most_placed_by_data + 1);
+  for (const PlacementRule rule : {PlacementRule::nearest, PlacementRule::priced}) {
+    Parameters parameters{Strategy::two_phase, most_placed_by_data, 64, 64};
+    parameters.placement = rule;
+    const auto most = Plan::create(request, topology, parameters);
+    ASSERT_TRUE(most.ok());
+    EXPECT_EQ(most.value()->aggregators(), most_placed_by_data);
+    ++parameters.aggregators;
+    const auto refused = Plan::create(request, topology, parameters);
+    ASSERT_FALSE(refused.ok());
+    EXPECT_THAT(refused.error().message,
+                ::testing::HasSubstr("for at most 65536 aggregators in a group, but there are "
+                                     "65537: give fewer"));
+    parameters.placement = PlacementRule::first;
+    EXPECT_TRUE(Plan::create(request, topology, parameters).ok());
+  }
+}
+
+// A group holds a sixteenth of each row, so its units are cut into parts, of which some units have
+// fewer than others.
+TEST(PieceSample, SkipsPartsThatUnitsDoNotHave) {
+  const auto topology = topology::Topology::filled(64, 1).value().with_io_groups(4).value();
+  const Request columns = blocks_of({1000, 64 * 24}, {1, 64});
+  const auto plan = Plan::create(columns, topology, {Strategy::two_phase, 2, 8192, 64}, 3).value();
+  for (const std::int64_t most : {1, 2, 4, 7, 1000}) {
+    double bytes = 0;
+    for (const SampledPiece& one : piece_sample(*plan, 0, most)) {
+      for (const Contributor& from : plan->contributors(plan->piece(one.id))) {
+        bytes += static_cast<double>(from.bytes) * one.times;
+      }
+    }
+    EXPECT_NEAR(bytes, 1000 * 4 * 24 * 8 / 2, 1000 * 4 * 24 * 8 / 8) << most << " pieces";
+  }
+}
+
+TEST(PieceSample, HasAllPiecesOrEvenlySpreadOnes) {
+  const auto topology = topology::Topology::filled(8, 2).value();
+  const auto plan =
+      Plan::create(stretches_of(64 * 1024, 8), topology, {Strategy::two_phase, 2, 4096, 64})
+          .value();
+  std::set<PieceId> all;
+  for (const SampledPiece& one : piece_sample(*plan, 1, 1 << 20)) {
+    EXPECT_EQ(one.times, 1);
+    EXPECT_EQ(one.id.aggregator, 1);
+    all.insert(one.id);
+  }
+  ASSERT_EQ(all.size(), 64U);
+  const auto few = piece_sample(*plan, 1, 4);
+  ASSERT_EQ(few.size(), 4U);
+  std::set<std::int64_t> steps;
+  for (const SampledPiece& one : few) {
+    EXPECT_EQ(one.times, 16);
+    EXPECT_TRUE(all.contains(one.id));
+    steps.insert(one.id.step / 16);
+  }
+  EXPECT_EQ(steps.size(), 4U) << "each quarter of the steps has one";
+  EXPECT_TRUE(piece_sample(*plan, 1, 0).empty());
+}
+
+}  // namespace
+}  // namespace weir::plan

@@ -1,0 +1,326 @@
+#include "topology/network.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "topology/topology.hpp"
+#include "topology/whole_number.hpp"
+
+namespace weir::topology {
+namespace {
+
+constexpr const char* network_forms =
+    "give the extents of a torus, such as 8x8x16, of a mesh, such as mesh:8x8x16, or the number of "
+    "nodes of each switch, such as switches:16";
+
+// Calls visit(part) for each part of a text between separators, until one fails.
+template <typename Visit>
+Status for_each_part(std::string_view text, char separator, Visit visit) {
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    if (Status status = visit(text.substr(begin, end - begin)); !status) return status;
+    begin = end + 1;
+  }
+  return {};
+}
+
+// Replaces weights at the coordinates of a line by the sums of weight × distance to each of them.
+// One step along the line takes the weight behind it one further and the weight before it one
+// nearer.
+void sum_along_line(std::vector<double>& values) {
+  const std::vector<double> weights = values;
+  double before = 0;  // weight at larger coordinates
+  double sum = 0;
+  for (std::size_t at = 0; at < weights.size(); ++at) {
+    before += weights[at];
+    sum += weights[at] * static_cast<double>(at);
+  }
+  double behind = 0;
+  for (std::size_t at = 0; at < weights.size(); ++at) {
+    values[at] = sum;
+    behind += weights[at];
+    before -= weights[at];
+    sum += behind - before;
+  }
+}
+
+// The same on a ring, of which one half is ahead and the other half behind. With an odd number of
+// coordinates, one step changes nothing for the weight that is just past the middle.
+void sum_along_ring(std::vector<double>& values) {
+  const std::vector<double> weights = values;
+  const auto extent = static_cast<std::int64_t>(weights.size());
+  const auto at = [&](std::int64_t coordinate) {
+    return weights[static_cast<std::size_t>(coordinate % extent)];
+  };
+  double sum = 0;
+  double all = 0;
+  double ahead = 0;  // weight at 1 to extent / 2 steps ahead
+  for (std::int64_t c = 0; c < extent; ++c) {
+    sum += at(c) * static_cast<double>(std::min(c, extent - c));
+    all += at(c);
+    if (c >= 1 && c <= extent / 2) ahead += at(c);
+  }
+  for (std::int64_t c = 0; c < extent; ++c) {
+    values[static_cast<std::size_t>(c)] = sum;
+    const double unchanged = extent % 2 == 1 && extent > 1 ? at(c + extent / 2 + 1) : 0;
+    sum += all - ahead - unchanged - ahead;
+    ahead += at(c + 1 + extent / 2) - at(c + 1);
+  }
+}
+
+}  // namespace
+
+Result<Network> Network::parse(std::string_view text) {
+  Network network;
+  const std::size_t colon = text.find(':');
+  const std::string_view kind = colon == std::string_view::npos ? "torus" : text.substr(0, colon);
+  std::string_view rest = colon == std::string_view::npos ? text : text.substr(colon + 1);
+  if (kind == "switches") {
+    const auto nodes = whole_number(rest, 1, most_places);
+    if (!nodes) {
+      return invalid_argument(
+          fmt::format("the nodes of a switch are not a whole number from 1 to {}: {}", most_places,
+                      network_forms));
+    }
+    network.kind_ = Kind::switches;
+    network.per_switch_ = *nodes;
+    return network;
+  }
+  if (kind != "torus" && kind != "mesh") {
+    return invalid_argument(fmt::format("the kind of network is not known: {}", network_forms));
+  }
+  network.kind_ = kind == "torus" ? Kind::torus : Kind::mesh;
+  const std::size_t list = rest.find('@');
+  if (Status status = network.read_extents(rest.substr(0, list)); !status) return status.error();
+  if (list == std::string_view::npos) return network;
+  if (Status status = network.read_coordinates(rest.substr(list + 1)); !status) {
+    return status.error();
+  }
+  return network;
+}
+
+Status Network::read_extents(std::string_view text) {
+  std::int64_t places = 1;
+  Status status = for_each_part(text, 'x', [&](std::string_view part) -> Status {
+    const auto extent = whole_number(part, 1, longest_dimension);
+    if (!extent) {
+      return invalid_argument(fmt::format("extent {} is not a whole number from 1 to {}: {}",
+                                          extents_.size() + 1, longest_dimension, network_forms));
+    }
+    extents_.push_back(*extent);
+    places *= *extent;
+    if (extents_.size() > most_dimensions || places > most_places) {
+      return invalid_argument(
+          fmt::format("the network has more than {} dimensions or {} places: give fewer",
+                      most_dimensions, most_places));
+    }
+    return {};
+  });
+  if (!status) return status;
+  strides_.assign(extents_.size(), 1);
+  for (std::size_t d = extents_.size() - 1; d > 0; --d) strides_[d - 1] = strides_[d] * extents_[d];
+  return {};
+}
+
+Status Network::read_coordinates(std::string_view text) {
+  std::vector<std::int64_t> listed;
+  Status status = for_each_part(text, ',', [&](std::string_view node) -> Status {
+    std::size_t dimension = 0;
+    std::int64_t place = 0;
+    const bool has_room = static_cast<std::int64_t>(listed.size()) < most_listed_nodes;
+    if (!has_room) {
+      return invalid_argument(
+          fmt::format("coordinates of more than {} nodes are listed: give fewer, or none if they "
+                      "are in row-major order",
+                      most_listed_nodes));
+    }
+    bool fits = true;
+    Status read = for_each_part(node, '.', [&](std::string_view part) -> Status {
+      if (dimension < extents_.size()) {
+        const auto coordinate = whole_number(part, 0, extents_[dimension] - 1);
+        fits = fits && coordinate.has_value();
+        place += coordinate.value_or(0) * strides_[dimension];
+      }
+      ++dimension;
+      return {};
+    });
+    if (!read || !fits || dimension != extents_.size()) {
+      return invalid_argument(fmt::format(
+          "the coordinates of node {} are not {} numbers, each below the extent of its dimension: "
+          "give coordinates such as {}",
+          listed.size(), extents_.size(), fmt::join(std::vector<int>(extents_.size(), 0), ".")));
+    }
+    listed.push_back(place);
+    return {};
+  });
+  if (!status) return status;
+  listed_ = std::make_shared<const std::vector<std::int64_t>>(std::move(listed));
+  return {};
+}
+
+std::string Network::text() const {
+  if (kind_ == Kind::switches) return fmt::format("switches:{}", per_switch_);
+  std::string text =
+      fmt::format("{}{}", kind_ == Kind::mesh ? "mesh:" : "", fmt::join(extents_, "x"));
+  if (listed_ == nullptr) return text;
+  std::vector<std::int64_t> coordinates(extents_.size());
+  for (std::size_t node = 0; node < listed_->size(); ++node) {
+    for (std::size_t d = 0; d < extents_.size(); ++d) {
+      coordinates[d] = coordinate(static_cast<std::int64_t>(node), d);
+    }
+    text += fmt::format("{}{}", node == 0 ? "@" : ",", fmt::join(coordinates, "."));
+  }
+  return text;
+}
+
+bool operator==(const Network& a, const Network& b) {
+  const bool same_list = a.listed_ == b.listed_ ||
+                         (a.listed_ != nullptr && b.listed_ != nullptr && *a.listed_ == *b.listed_);
+  return same_list && a.kind_ == b.kind_ && a.extents_ == b.extents_ &&
+         a.per_switch_ == b.per_switch_;
+}
+
+std::int64_t Network::places() const { return strides_.front() * extents_.front(); }
+
+Status Network::check_nodes(std::int64_t nodes) const {
+  if (kind_ == Kind::switches) return {};
+  if (listed_ != nullptr && nodes != static_cast<std::int64_t>(listed_->size())) {
+    return invalid_argument(fmt::format(
+        "network lists the coordinates of {} node{}, but the ranks are on {}: list those of each "
+        "node, in the order of the nodes' first ranks",
+        listed_->size(), listed_->size() == 1 ? "" : "s", nodes));
+  }
+  if (listed_ == nullptr && nodes > places()) {
+    return invalid_argument(
+        fmt::format("network {} has {} place{}, but the ranks are on {} nodes: give larger extents",
+                    text(), places(), places() == 1 ? "" : "s", nodes));
+  }
+  return {};
+}
+
+std::int64_t Network::place_of(std::int64_t node) const {
+  return listed_ == nullptr ? node : (*listed_)[static_cast<std::size_t>(node)];
+}
+
+std::int64_t Network::coordinate(std::int64_t node, std::size_t dimension) const {
+  return place_of(node) / strides_[dimension] % extents_[dimension];
+}
+
+std::int64_t Network::steps(std::int64_t from, std::int64_t to, std::size_t dimension) const {
+  if (kind_ == Kind::mesh) return to - from;
+  const std::int64_t extent = extents_[dimension];
+  const std::int64_t ascending = (to - from + extent) % extent;
+  return ascending <= extent - ascending ? ascending : ascending - extent;
+}
+
+std::int64_t Network::hops(std::int64_t from, std::int64_t to) const {
+  if (kind_ == Kind::switches) {
+    if (from == to) return 0;
+    return switch_of(from) == switch_of(to) ? 2 : 4;
+  }
+  std::int64_t hops = 0;
+  for (std::size_t d = 0; d < extents_.size(); ++d) {
+    hops += std::abs(steps(coordinate(from, d), coordinate(to, d), d));
+  }
+  return hops;
+}
+
+void Network::route(std::int64_t from, std::int64_t to, std::vector<std::int64_t>& links) const {
+  if (kind_ == Kind::switches) {
+    // Each node and each switch has a link upwards and one down to it.
+    if (from == to) return;
+    const auto link = [](std::int64_t of, bool is_switch, bool down) {
+      return of * 4 + (is_switch ? 2 : 0) + (down ? 1 : 0);
+    };
+    links.push_back(link(from, false, false));
+    if (switch_of(from) != switch_of(to)) {
+      links.push_back(link(switch_of(from), true, false));
+      links.push_back(link(switch_of(to), true, true));
+    }
+    links.push_back(link(to, false, true));
+    return;
+  }
+  // Each place has two links along each dimension.
+  const auto dimensions = static_cast<std::int64_t>(extents_.size());
+  std::int64_t place = place_of(from);
+  for (std::size_t d = 0; d < extents_.size(); ++d) {
+    std::int64_t at = coordinate(from, d);
+    const std::int64_t steps = this->steps(at, coordinate(to, d), d);
+    for (std::int64_t step = 0; step < std::abs(steps); ++step) {
+      links.push_back((place * dimensions + static_cast<std::int64_t>(d)) * 2 +
+                      (steps < 0 ? 1 : 0));
+      const std::int64_t next = (at + (steps < 0 ? extents_[d] - 1 : 1)) % extents_[d];
+      place += (next - at) * strides_[d];
+      at = next;
+    }
+  }
+}
+
+std::int64_t hops_between(const Topology& topology, std::int64_t from, std::int64_t to) {
+  if (topology.network() != nullptr) return topology.network()->hops(from, to);
+  return from == to ? 0 : 1;
+}
+
+void add_route(const Topology& topology, std::int64_t from, std::int64_t to,
+               std::vector<std::int64_t>& links) {
+  if (topology.network() != nullptr) {
+    topology.network()->route(from, to, links);
+  } else if (from != to) {
+    links.push_back(to);
+  }
+}
+
+WeightedHops::WeightedHops(const Topology& topology) : network_(topology.network()) {
+  if (!by_coordinates()) return;
+  for (const std::int64_t extent : network_->extents()) {
+    along_.emplace_back(static_cast<std::size_t>(extent));
+  }
+}
+
+bool WeightedHops::by_coordinates() const {
+  return network_ != nullptr && network_->kind() != Network::Kind::switches;
+}
+
+void WeightedHops::add(std::int64_t node, double weight) {
+  weight_ += weight;
+  if (!by_coordinates()) {
+    at_node_[node] += weight;
+    if (network_ != nullptr) at_switch_[network_->switch_of(node)] += weight;
+    return;
+  }
+  for (std::size_t d = 0; d < along_.size(); ++d) {
+    along_[d][static_cast<std::size_t>(network_->coordinate(node, d))] += weight;
+  }
+}
+
+void WeightedHops::finish() {
+  for (std::vector<double>& values : along_) {
+    if (network_->kind() == Network::Kind::torus) {
+      sum_along_ring(values);
+    } else {
+      sum_along_line(values);
+    }
+  }
+}
+
+double WeightedHops::to(std::int64_t node) const {
+  if (!by_coordinates()) {
+    const auto found = [](const std::map<std::int64_t, double>& weights, std::int64_t key) {
+      const auto at = weights.find(key);
+      return at == weights.end() ? 0.0 : at->second;
+    };
+    const double here = found(at_node_, node);
+    if (network_ == nullptr) return weight_ - here;
+    return 4 * weight_ - 2 * found(at_switch_, network_->switch_of(node)) - 2 * here;
+  }
+  double sum = 0;
+  for (std::size_t d = 0; d < along_.size(); ++d) {
+    sum += along_[d][static_cast<std::size_t>(network_->coordinate(node, d))];
+  }
+  return sum;
+}
+
+}  // namespace weir::topology

@@ -1,0 +1,249 @@
+#include "topology/network.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "topology/topology.hpp"
+
+namespace weir::topology {
+namespace {
+
+using ::testing::HasSubstr;
+
+Network network(const std::string& text) {
+  auto parsed = Network::parse(text);
+  EXPECT_TRUE(parsed.ok()) << text;
+  return std::move(parsed).value();
+}
+
+std::string complaint(const std::string& text) {
+  const auto parsed = Network::parse(text);
+  return parsed.ok() ? "" : parsed.error().message;
+}
+
+std::int64_t places_of(const Network& network) {
+  std::int64_t places = 1;
+  for (const std::int64_t extent : network.extents()) places *= extent;
+  return places;
+}
+
+// Returns the nodes that have a link to a node of a torus or mesh, from the definition.
+std::vector<std::int64_t> neighbours(const Network& network, std::int64_t node) {
+  std::vector<std::int64_t> found;
+  for (std::int64_t other = 0; other < places_of(network); ++other) {
+    int differing = 0;
+    bool adjacent = true;
+    for (std::size_t d = 0; d < network.extents().size(); ++d) {
+      const std::int64_t a = network.coordinate(node, d);
+      const std::int64_t b = network.coordinate(other, d);
+      if (a == b) continue;
+      ++differing;
+      const std::int64_t apart = std::abs(a - b);
+      const bool around =
+          network.kind() == Network::Kind::torus && apart == network.extents()[d] - 1;
+      adjacent = adjacent && (apart == 1 || around);
+    }
+    if (differing == 1 && adjacent) found.push_back(other);
+  }
+  return found;
+}
+
+std::vector<std::int64_t> distances_by_search(const Network& network, std::int64_t from) {
+  std::vector<std::int64_t> distance(static_cast<std::size_t>(places_of(network)), -1);
+  distance[static_cast<std::size_t>(from)] = 0;
+  std::deque<std::int64_t> next = {from};
+  while (!next.empty()) {
+    const std::int64_t node = next.front();
+    next.pop_front();
+    for (const std::int64_t other : neighbours(network, node)) {
+      auto& there = distance[static_cast<std::size_t>(other)];
+      if (there >= 0) continue;
+      there = distance[static_cast<std::size_t>(node)] + 1;
+      next.push_back(other);
+    }
+  }
+  return distance;
+}
+
+TEST(Network, HopsAreTheShortestWays) {
+  for (const char* text : {"1", "2", "5", "6", "1x1x4", "3x4", "2x2x2", "4x3x5", "2x3x2x3",
+                           "mesh:7", "mesh:3x4", "mesh:2x3x4", "mesh:1x5"}) {
+    SCOPED_TRACE(text);
+    const Network one = network(text);
+    for (std::int64_t from = 0; from < places_of(one); ++from) {
+      const auto distance = distances_by_search(one, from);
+      for (std::int64_t to = 0; to < places_of(one); ++to) {
+        ASSERT_EQ(one.hops(from, to), distance[static_cast<std::size_t>(to)])
+            << from << " to " << to;
+      }
+    }
+  }
+}
+
+// A route is as long as the hops say, never passes a link twice, and a link belongs to one pair of
+// neighbours: all routes of one hop have different links, and every route consists of them.
+TEST(Network, RoutesConsistOfLinksBetweenNeighbours) {
+  for (const char* text : {"2", "5", "3x4", "2x3x4", "mesh:3x4", "switches:3", "switches:1"}) {
+    SCOPED_TRACE(text);
+    const Network one = network(text);
+    const bool is_tree = one.kind() == Network::Kind::switches;
+    const std::int64_t nodes = is_tree ? 10 : places_of(one);
+    std::set<std::int64_t> of_neighbours;
+    std::size_t pairs = 0;
+    for (std::int64_t from = 0; from < nodes && !is_tree; ++from) {
+      for (const std::int64_t to : neighbours(one, from)) {
+        std::vector<std::int64_t> links;
+        one.route(from, to, links);
+        ASSERT_EQ(links.size(), 1U);
+        of_neighbours.insert(links.front());
+        ++pairs;
+      }
+    }
+    ASSERT_EQ(of_neighbours.size(), pairs);
+    for (std::int64_t from = 0; from < nodes; ++from) {
+      for (std::int64_t to = 0; to < nodes; ++to) {
+        std::vector<std::int64_t> links;
+        one.route(from, to, links);
+        ASSERT_EQ(static_cast<std::int64_t>(links.size()), one.hops(from, to));
+        ASSERT_EQ(std::set<std::int64_t>(links.begin(), links.end()).size(), links.size());
+        for (const std::int64_t link : links) ASSERT_TRUE(is_tree || of_neighbours.contains(link));
+      }
+    }
+  }
+}
+
+TEST(Network, RoutesTakeTheDimensionsInOrder) {
+  const Network torus = network("4x4");
+  std::vector<std::int64_t> direct;
+  torus.route(0, 5, direct);  // from (0, 0) to (1, 1)
+  std::vector<std::int64_t> by_parts;
+  torus.route(0, 4, by_parts);
+  torus.route(4, 5, by_parts);
+  EXPECT_EQ(direct, by_parts);
+  // Of two equal ways around a ring, the ascending one.
+  std::vector<std::int64_t> half;
+  torus.route(0, 2, half);
+  by_parts.clear();
+  torus.route(0, 1, by_parts);
+  torus.route(1, 2, by_parts);
+  EXPECT_EQ(half, by_parts);
+}
+
+TEST(Network, ATreeHasOneSwitchAboveTheOthers) {
+  const Network tree = network("switches:4");
+  EXPECT_EQ(tree.hops(1, 1), 0);
+  EXPECT_EQ(tree.hops(0, 3), 2);
+  EXPECT_EQ(tree.hops(3, 4), 4);
+  // All messages that leave a switch share its link upwards.
+  std::vector<std::int64_t> from_0;
+  std::vector<std::int64_t> from_1;
+  tree.route(0, 9, from_0);
+  tree.route(1, 5, from_1);
+  EXPECT_NE(from_0[0], from_1[0]);
+  EXPECT_EQ(from_0[1], from_1[1]);
+}
+
+TEST(Network, CoordinatesMayBeListed) {
+  const Network listed = network("torus:4x4@0.0,0.1,3.0,2.2");
+  EXPECT_EQ(listed.hops(0, 1), 1);
+  EXPECT_EQ(listed.hops(0, 2), 1);
+  EXPECT_EQ(listed.hops(0, 3), 4);
+  EXPECT_EQ(listed.coordinate(2, 0), 3);
+  EXPECT_TRUE(listed.check_nodes(4).ok());
+  EXPECT_THAT(listed.check_nodes(3).error().message, HasSubstr("lists the coordinates of 4 nodes"));
+  EXPECT_THAT(listed.check_nodes(5).error().message, HasSubstr("but the ranks are on 5"));
+  EXPECT_EQ(listed, network(listed.text()));
+  EXPECT_NE(listed, network("4x4"));
+}
+
+TEST(Network, TextsAreReadAndWritten) {
+  for (const char* text : {"8x8x16", "mesh:2x2", "switches:16", "4x4@0.0,3.3", "1", "65536"}) {
+    EXPECT_EQ(network(text).text(), text);
+  }
+  EXPECT_EQ(network("torus:8x8"), network("8x8"));
+  EXPECT_NE(network("mesh:8x8"), network("8x8"));
+  EXPECT_NE(network("switches:8"), network("switches:9"));
+}
+
+TEST(Network, WhatIsNoNetworkIsRefused) {
+  EXPECT_THAT(complaint(""), HasSubstr("extent 1 is not a whole number from 1 to 65536"));
+  EXPECT_THAT(complaint("8x"), HasSubstr("extent 2 is not a whole number"));
+  EXPECT_THAT(complaint("8x-1"), HasSubstr("extent 2"));
+  EXPECT_THAT(complaint("0x8"), HasSubstr("extent 1"));
+  EXPECT_THAT(complaint("hypercube:8"), HasSubstr("the kind of network is not known: give"));
+  EXPECT_THAT(complaint("switches:0"), HasSubstr("the nodes of a switch are not"));
+  EXPECT_THAT(complaint("switches:"), HasSubstr("the nodes of a switch are not"));
+  EXPECT_THAT(complaint("4x4@"), HasSubstr("the coordinates of node 0 are not 2 numbers"));
+  EXPECT_THAT(complaint("4x4@0.0,0.4"), HasSubstr("the coordinates of node 1"));
+  EXPECT_THAT(complaint("4x4@0.0.0"), HasSubstr("such as 0.0"));
+  EXPECT_THAT(complaint("4x4@0.0,,1.1"), HasSubstr("the coordinates of node 1"));
+}
+
+TEST(Network, LimitsAreKept) {
+  EXPECT_EQ(complaint("65536"), "");
+  EXPECT_THAT(complaint("65537"), HasSubstr("from 1 to 65536"));
+  EXPECT_EQ(complaint("1x1x1x1x1x1"), "");
+  EXPECT_THAT(complaint("1x1x1x1x1x1x1"), HasSubstr("more than 6 dimensions"));
+  EXPECT_EQ(complaint("32767x65536"), "");
+  EXPECT_THAT(complaint("32768x65536"), HasSubstr("or 2147483647 places"));
+  EXPECT_EQ(complaint("switches:2147483647"), "");
+  EXPECT_THAT(complaint("switches:2147483648"), HasSubstr("from 1 to 2147483647"));
+  std::string list = "2@0";
+  for (std::int64_t node = 1; node < Network::most_listed_nodes; ++node) list += ",1";
+  EXPECT_EQ(complaint(list), "");
+  EXPECT_THAT(complaint(list + ",1"), HasSubstr("more than 1048576 nodes"));
+}
+
+TEST(Network, AJobMustFit) {
+  const auto topology = Topology::filled(24, 2).value();
+  EXPECT_TRUE(topology.with_network(network("3x4")).ok());
+  EXPECT_TRUE(topology.with_network(network("switches:5")).ok());
+  const auto refused = topology.with_network(network("11"));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message,
+            "network 11 has 11 places, but the ranks are on 12 nodes: give larger extents");
+  EXPECT_NE(topology, topology.with_network(network("3x4")).value());
+  EXPECT_EQ(topology.with_network(network("3x4")).value(),
+            topology.with_network(network("3x4")).value());
+  EXPECT_NE(topology.with_network(network("4x4")).value(),
+            topology.with_network(network("3x4")).value());
+}
+
+TEST(WeightedHops, AreTheSumsOverAllNodes) {
+  for (const char* text : {"", "1", "2x1", "3", "4", "7x2", "6x5", "3x4x5", "mesh:9", "mesh:4x5",
+                           "switches:4", "switches:1", "8x8@0.0,0.0,7.7,3.4,1.2,5.5,6.1,4.4"}) {
+    SCOPED_TRACE(text);
+    const std::string of(text);
+    const std::int64_t nodes = of.find('@') != std::string::npos          ? 8
+                               : of.empty() || of.starts_with("switches") ? 10
+                                                                          : places_of(network(of));
+    auto topology = Topology::filled(nodes, 1).value();
+    if (!of.empty()) topology = topology.with_network(network(of)).value();
+    WeightedHops hops(topology);
+    std::map<std::int64_t, double> weights;
+    for (std::int64_t i = 0; i < nodes; ++i) {
+      const std::int64_t node = i * 5 % nodes;
+      const auto weight = static_cast<double>(i * i % 7);
+      weights[node] += weight;
+      hops.add(node, weight);
+    }
+    hops.finish();
+    for (std::int64_t to = 0; to < nodes; ++to) {
+      double sum = 0;
+      for (const auto& [from, weight] : weights) {
+        sum += weight * static_cast<double>(hops_between(topology, from, to));
+      }
+      EXPECT_EQ(hops.to(to), sum) << "to node " << to;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace weir::topology
