@@ -36,7 +36,8 @@ bool is_time(double seconds) { return std::isfinite(seconds) && seconds >= 0; }
 Status check(const Part& part) {
   if (part.name.empty()) return refuse("a part has no name");
   if (part.units < 1 || part.units > most_units) {
-    return refuse(fmt::format("part {}: {} units: give 1 to {}", part.name, part.units, most_units));
+    return refuse(
+        fmt::format("part {}: {} units: give 1 to {}", part.name, part.units, most_units));
   }
   if (!std::isfinite(part.bytes_per_second) || part.bytes_per_second <= 0 ||
       !is_time(part.copy_bytes_per_second)) {
@@ -46,7 +47,8 @@ Status check(const Part& part) {
     return refuse(fmt::format("part {}: its costs must be 0 or more", part.name));
   }
   if (part.in_turn() && part.users != Users::group) {
-    return refuse(fmt::format("part {}: only an I/O group's part does operations in turn", part.name));
+    return refuse(
+        fmt::format("part {}: only an I/O group's part does operations in turn", part.name));
   }
   return {};
 }

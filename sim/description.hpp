@@ -45,7 +45,7 @@ struct Messages {
 // An exchange between all I/O groups, as in MPI-IO on Blue Gene/P.
 struct Exchange {
   std::int64_t aggregators_on_first_nodes = 0;  // of each I/O group; 0: there is no exchange
-  double seconds = 0;  // of agreeing on offsets, at the start of each step
+  double seconds = 0;                           // of agreeing on offsets, at the start of each step
 };
 
 struct ArrayWords {
@@ -67,7 +67,7 @@ struct Description {
   std::optional<plan::Strategy> strategy;  // nothing: as the prices decide
   std::int64_t aggregators = 0;            // of each group; 0: as the prices decide
   std::int64_t buffer_bytes = 0;           // 0: a client's whole share
-  bool ahead = true;   // the next piece is received while one is written; false: one after the other
+  bool ahead = true;  // the next piece is received while one is written; false: one after the other
   bool meeting = false;  // all clients begin each step together
   std::int64_t steps = 1;
   std::int64_t stripe_bytes = 0;

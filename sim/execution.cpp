@@ -47,6 +47,23 @@ void wait_all(Comms& comms) {
   comms.clear();
 }
 
+// Returns the clients in the order in which they start, and thus ask for their first turns. Each
+// I/O group begins with another of its clients: if all began with the first, those that share a
+// place (a target, a stager) would all be there at the same time.
+std::vector<const Client*> in_order(const Flows& flows) {
+  std::map<std::int64_t, std::vector<const Client*>> groups;
+  for (const Client& client : flows.clients) groups[client.group].push_back(&client);
+  std::vector<const Client*> order;
+  std::size_t number = 0;
+  for (auto& [group, clients] : groups) {
+    const auto first = clients.size() * number++ / groups.size();
+    std::rotate(clients.begin(), clients.begin() + static_cast<std::ptrdiff_t>(first),
+                clients.end());
+    order.insert(order.end(), clients.begin(), clients.end());
+  }
+  return order;
+}
+
 class Execution {
  public:
   Execution(const Description& asked, const Flows& flows)
@@ -105,8 +122,7 @@ Comms Execution::start_messages(const Client& client, const Operation& operation
   if (operation.messages == 0 || rate <= 0) return comms;
   // What each message costs besides its bytes passes as bytes that take as long.
   const auto bytes = static_cast<double>(operation.message_bytes);
-  const double more =
-      static_cast<double>(operation.messages) * asked_.messages.seconds_each * rate;
+  const double more = static_cast<double>(operation.messages) * asked_.messages.seconds_each * rate;
   comms.push_back(start(machine_.way_of_messages(client.node), bytes + more));
   message_loads_.add(client.node, bytes, (bytes + more) / rate);
   return comms;
@@ -139,8 +155,8 @@ void Execution::take_turn(const Part& part, const Client& client, const Operatio
   if (part.copy_bytes_per_second > 0) seconds += bytes / part.copy_bytes_per_second;
   sg4::this_actor::sleep_for(seconds);
   flow->wait();
-  loads_[static_cast<std::size_t>(machine_.number_in_turn())].add(
-      client.group % part.units, bytes, sg4::Engine::get_clock() - began);
+  loads_[static_cast<std::size_t>(machine_.number_in_turn())].add(client.group % part.units, bytes,
+                                                                  sg4::Engine::get_clock() - began);
 }
 
 void Execution::transfer(const Client& client, const Operation& operation) {
@@ -229,8 +245,8 @@ Outcome Execution::run(sg4::Engine& engine) {
   if (asked_.meeting) {
     meeting_ = sg4::Barrier::create(static_cast<unsigned int>(flows_.clients.size()));
   }
-  for (const Client& client : flows_.clients) {
-    sg4::Actor::create("client", machine_.home(), [this, &client] { act(client); });
+  for (const Client* client : in_order(flows_)) {
+    sg4::Actor::create("client", machine_.home(), [this, client] { act(*client); });
   }
   engine.run();
   Outcome outcome;

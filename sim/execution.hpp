@@ -19,7 +19,7 @@ struct PartLoad {
   std::string name;
   std::int64_t units_used = 0;
   double bytes = 0;
-  double most_bytes = 0;   // of the unit with the most
+  double most_bytes = 0;    // of the unit with the most
   double busy_seconds = 0;  // of the unit that is busy for longest
 };
 

@@ -37,10 +37,14 @@ Machine::Machine(const Description& asked, const Flows& flows)
 
 std::int64_t Machine::unit_of(const Part& part, const Client& client, std::int64_t place) {
   switch (part.users) {
-    case Users::node: return client.node % part.units;
-    case Users::group: return client.group % part.units;
-    case Users::client: return client.turn % part.units;
-    case Users::stripe: return place % part.units;
+    case Users::node:
+      return client.node % part.units;
+    case Users::group:
+      return client.group % part.units;
+    case Users::client:
+      return client.turn % part.units;
+    case Users::stripe:
+      return place % part.units;
   }
   return 0;
 }
@@ -48,7 +52,8 @@ std::int64_t Machine::unit_of(const Part& part, const Client& client, std::int64
 sg4::Link* Machine::link_of(std::size_t part, std::int64_t unit) {
   sg4::Link*& link = links_[{part, unit}];
   if (link == nullptr) {
-    link = zone_->create_link(fmt::format("{} {}", part, unit), asked_.parts[part].bytes_per_second);
+    link =
+        zone_->create_link(fmt::format("{} {}", part, unit), asked_.parts[part].bytes_per_second);
     link->seal();
   }
   return link;

@@ -1,7 +1,7 @@
 // The machine of a description as SimGrid's hosts and links. Every unit of a part is a link, and a
-// flow crosses the links of the units that it uses; SimGrid shares each link equally among its flows
-// (max-min fairness). No link is common to all flows unless a part has one unit: such a link couples
-// all flows, and the time of a simulation then grows with their square.
+// flow crosses the links of the units that it uses; SimGrid shares each link equally among its
+// flows (max-min fairness). No link is common to all flows unless a part has one unit: such a link
+// couples all flows, and the time of a simulation then grows with their square.
 #pragma once
 
 #include <cstddef>
@@ -61,7 +61,7 @@ class Machine {
 
   const Description& asked_;
   std::ptrdiff_t in_turn_ = -1;
-  bool rest_by_node_ = false;       // the rest of the way has a part of the node's own
+  bool rest_by_node_ = false;         // the rest of the way has a part of the node's own
   std::int64_t clients_in_turn_ = 0;  // units that clients use in turn; 0: there is no such part
   simgrid::s4u::NetZone* zone_;
   simgrid::s4u::Host* home_;

@@ -26,7 +26,8 @@ using nlohmann::ordered_json;
 constexpr std::size_t most_description_bytes = std::size_t{1} << 20;
 constexpr const char* help =
     "usage: weir-sim < DESCRIPTION\n\n"
-    "Simulates how a machine that a JSON document describes moves an array, and prints the outcome\n"
+    "Simulates how a machine that a JSON document describes moves an array, and prints the "
+    "outcome\n"
     "as JSON. `weir sim` is the command for users; docs/simulation.md describes the documents.\n";
 
 struct Planned {
