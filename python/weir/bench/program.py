@@ -55,8 +55,8 @@ class PlannedJob(Record):
 def find_program(environment: Mapping[str, str], name: str = PROGRAM) -> Path:
     """Finds weir-bench, weir-stager or weir-sim.
 
-    Looks at WEIR_BENCH, WEIR_STAGER or WEIR_SIM, beside the command weir, in a clone's release build, and in
-    PATH.
+    Looks at WEIR_BENCH, WEIR_STAGER or WEIR_SIM, beside the command weir, in a clone's release
+    build, and in PATH.
     """
     variable = name.upper().replace("-", "_")
     named = environment.get(variable)
@@ -76,8 +76,8 @@ def find_program(environment: Mapping[str, str], name: str = PROGRAM) -> Path:
     if on_path:
         return Path(on_path).resolve()
     raise BenchError(
-        f"{name} was not found: {NEEDS.get(name, '')}build it with ./dev build, or give its path in "
-        f"{variable}",
+        f"{name} was not found: {NEEDS.get(name, '')}build it with ./dev build, or give its path "
+        f"in {variable}",
         USAGE,
     )
 
