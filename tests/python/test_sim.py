@@ -257,20 +257,11 @@ def test_shared_stagers_are_shared_fairly() -> None:
 
 @needs_simulator
 def test_a_mistake_of_the_array_is_one_line_and_a_usage_error() -> None:
-    done = subprocess.run(
-        [
-            sys.executable,
-            *["-m", "weir.cli", "sim", "array", "--platform", "intrepid", "-n", "64"],
-            "--array-shape=4xx4",
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert "'4xx4' is not a list of extents" in done.stderr
+    words = ["sim", "array", "--platform", "intrepid", "-n", "64", "--array-shape=4xx4"]
+    status, _, complaint = transcripts.weir(*words)
+    assert status == 2
+    assert complaint.count("\n") == 1
+    assert "'4xx4' is not a list of extents" in complaint
 
 
 @needs_simulator

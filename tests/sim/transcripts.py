@@ -8,10 +8,14 @@ compared exactly.
 
 from __future__ import annotations
 
+import os
 import shlex
-import subprocess
 import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from weir_process import WeirProcess
 
 FILE = Path(__file__).parent / "transcripts.txt"
 PROMPT = "$ "
@@ -31,19 +35,21 @@ def read_transcripts(text: str) -> dict[str, str]:
     return {one: printed.strip("\n") + "\n" for one, printed in found.items()}
 
 
+def weir(*words: str) -> tuple[int, str, str]:
+    """Returns the exit status of ``weir WORDS``, and what it printed on both outputs."""
+    environment = {**os.environ, "COLUMNS": "100"}
+    with WeirProcess(words, cwd=Path.cwd(), env=environment) as process:
+        printed, complaint = process.communicate(SECONDS)
+        return process.wait(SECONDS), printed, complaint
+
+
 def run(command: str) -> str:
     """Returns what a command prints now, without spaces at the ends of lines."""
     words = shlex.split(command)
     assert words[0] == "weir", command
-    done = subprocess.run(
-        [sys.executable, "-m", "weir.cli", *words[1:]],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=SECONDS,
-    )
-    assert done.returncode == 0, f"{command}: {done.stderr}"
-    return "\n".join(line.rstrip() for line in done.stdout.splitlines()).strip("\n") + "\n"
+    status, printed, complaint = weir(*words[1:])
+    assert status == 0, f"{command}: {complaint}"
+    return "\n".join(line.rstrip() for line in printed.splitlines()).strip("\n") + "\n"
 
 
 def main() -> None:
