@@ -6,7 +6,7 @@
 # Optional libraries are in variables, which are empty where the library is absent, faulty or of
 # another MPI: ask `if(WEIR_LIBURING_TARGET)`. A library that was found and is left out is named with
 # the reason. WEIR_LIBURING_TARGET, WEIR_HDF5_TARGET, and with the bench WEIR_PARALLEL_HDF5_TARGET and
-# WEIR_PNETCDF_TARGET.
+# WEIR_PNETCDF_TARGET, WEIR_SIMGRID_TARGET.
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
@@ -174,6 +174,18 @@ if(WEIR_WITH_CODECS)
       list(APPEND WEIR_CODEC_TARGETS "${WEIR_SZIP_LIBRARY}")
       list(APPEND WEIR_CODEC_DEFINITIONS WEIR_WITH_SZIP)
     endif()
+  endif()
+endif()
+
+# What weir-sim lets share links; nothing else uses it.
+option(WEIR_WITH_SIMGRID "Build weir-sim, which simulates plans on other machines, when SimGrid is found" ON)
+set(WEIR_SIMGRID_TARGET "")
+if(WEIR_WITH_SIMGRID AND WEIR_BUILD_BENCH)
+  pkg_check_modules(simgrid IMPORTED_TARGET simgrid>=3.32)
+  weir_take_if_usable(WEIR_SIMGRID_TARGET PkgConfig::simgrid SimGrid
+                      HEADER simgrid/engine.h CALL "simgrid_get_clock() > 0")
+  if(NOT WEIR_SIMGRID_TARGET)
+    message(STATUS "weir-sim is left out: it needs SimGrid 3.32 or later (Debian: libsimgrid-dev)")
   endif()
 endif()
 

@@ -71,6 +71,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
         "src/adapters/calls",
     },
     "bench": VALUES | {"bench/workloads", "bench/measurement"},
+    "sim": VALUES | {"bench/workloads"},
 }
 """The folders whose headers a folder may include, besides its own and ``src/common``."""
 
@@ -83,7 +84,8 @@ MAY_MOVE_MESSAGES = ("src/ranks/", "src/fortran/", "src/adapters/",
 """Folders, or prefixes of file names, below ``src/``. Other code begins, tests and waits for
 messages through ``src/ranks/messages.hpp``, which checks errors and lengths."""
 
-PURE = ("src/array/", "src/plan/", "src/topology/", "src/stager/stager.", "src/transport/messages.")
+PURE = ("src/array/", "src/plan/", "src/topology/", "src/stager/stager.", "src/transport/messages.",
+        "sim/flows.")  # fmt: skip
 """These folders, or files whose names begin so, use no MPI, no files and no clock."""
 
 MAY_CALL_FILE_SYSTEM = ("src/system", "src/engines", "src/checksums", "src/sections", "src/formats",
@@ -384,11 +386,11 @@ def violations(clone: Path) -> Iterator[str]:
 
     if circle := circle_of(MAY_INCLUDE):
         yield f"tools/check_folders.py:1: MAY_INCLUDE has a circle: {circle}"
-    for top in ("src", "bench"):
+    for top in ("src", "bench", "sim"):
         for path in files(top, ".cpp", ".hpp", ".c", ".h"):
             for number, text in check_cpp(clone, path):
                 yield f"{path}:{number}: {text}"
-    for top in ("src", "bench", "tests", "examples"):
+    for top in ("src", "bench", "sim", "tests", "examples"):
         for path in files(top, ".cpp", ".c"):
             if problem := check_listed(clone, path):
                 yield f"{path}:1: {problem}"

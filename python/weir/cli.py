@@ -22,6 +22,7 @@ _USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[2]
 _MODULES = {
     "bench": "bench",
     "predict": "bench",
+    "sim": "sim",
     "campaign": "campaign",
     "next": "next_test",
     "report": "report",

@@ -29,6 +29,12 @@ def run(*command: str | Path, path: str = os.defpath) -> str:
     return done.stdout
 
 
+def has_simgrid() -> bool:
+    """Returns whether there is the library without which weir-sim is left out."""
+    asked = ("pkg-config", "--exists", "simgrid >= 3.32")
+    return subprocess.run(asked, check=False, timeout=30).returncode == 0
+
+
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("wheel")
@@ -49,7 +55,8 @@ def test_the_wheel_holds_the_package_and_the_program(wheel: Path) -> None:
     }
     assert package <= names
     scripts = {name for name in names if ".data/scripts/" in name}
-    assert {Path(name).name for name in scripts} == {"weir-bench", "weir-stager"}
+    simulator = {"weir-sim"} if has_simgrid() else set()
+    assert {Path(name).name for name in scripts} == {"weir-bench", "weir-stager"} | simulator
     data = {name.partition(".data/data/")[2] for name in names if ".data/data/" in name}
     assert data == {"libexec/weir/weir-hdf5-header"}
     libraries = {f"weir/_core/lib{name}.so.0" for name in ("weir", "weir_calls", "weir_files")}

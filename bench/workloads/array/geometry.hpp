@@ -60,4 +60,16 @@ struct Geometry {
     std::string_view setting, std::int64_t ranks,
     const std::vector<array::DistributionFormat>& formats, array::Indices given);
 
+// A distribution as the user gives it, with the names of the options for errors.
+struct DistributionWords {
+  const char* formats_option;
+  std::string formats;
+  const char* grid_option;
+  std::string grid;  // empty: none is given
+};
+// Returns the distribution over at most `ranks` ranks.
+[[nodiscard]] Result<array::RegularDistribution> distribution_of(const DistributionWords& words,
+                                                                 const array::Shape& shape,
+                                                                 std::int64_t ranks);
+
 }  // namespace weir::bench::array_io

@@ -319,24 +319,6 @@ Status check_api(const Geometry& geometry, const Options& options, const Interfa
 
 }  // namespace
 
-Result<array::RegularDistribution> distribution_of(const DistributionWords& words,
-                                                   const array::Shape& shape, std::int64_t ranks) {
-  const auto formats = parse_formats(words.formats_option, words.formats, shape.dimensions());
-  if (!formats) return formats.error();
-  array::Indices given;
-  if (!words.grid.empty()) {
-    const auto extents = parse_extents(words.grid_option, words.grid);
-    if (!extents) return extents.error();
-    given = extents.value();
-  }
-  const auto grid = process_grid(words.grid_option, ranks, formats.value(), given);
-  if (!grid) return grid.error();
-  auto made = array::RegularDistribution::create(shape, formats.value(), {.extents = grid.value()});
-  if (made) return made;
-  return refuse(fmt::format("--{} {} over {} ranks: {}", words.formats_option, words.formats, ranks,
-                            made.error().message));
-}
-
 FieldSettings<Variant> variant_table() {
   return varying<Variant>({
       {&Variant::api,

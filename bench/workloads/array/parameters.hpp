@@ -56,17 +56,6 @@ struct Options {
 // Returns the settings that differ between configurations.
 [[nodiscard]] FieldSettings<Variant> variant_table();
 [[nodiscard]] std::vector<Setting> declarations();
-// A distribution as the user gives it, with the names of the options for errors.
-struct DistributionWords {
-  const char* formats_option;
-  std::string formats;
-  const char* grid_option;
-  std::string grid;  // empty: none is given
-};
-// Returns the distribution over at most `ranks` ranks.
-[[nodiscard]] Result<array::RegularDistribution> distribution_of(const DistributionWords& words,
-                                                                 const array::Shape& shape,
-                                                                 std::int64_t ranks);
 [[nodiscard]] Result<Geometry> geometry_of(const Settings& settings, std::int64_t ranks);
 [[nodiscard]] Result<Options> options_of(const Settings& settings, const Geometry& geometry);
 [[nodiscard]] Result<std::vector<Variant>> variants_of(const Settings& settings, bool peak);

@@ -19,10 +19,14 @@ from weir.results.schema import Parameter, Plan
 
 PROGRAM = "weir-bench"
 STAGER = "weir-stager"
+SIMULATOR = "weir-sim"
 BUILT = {
     PROGRAM: Path("build/release/bench") / PROGRAM,
     STAGER: Path("build/release/src/stager") / STAGER,
+    SIMULATOR: Path("build/release/sim") / SIMULATOR,
 }
+NEEDS = {SIMULATOR: "install SimGrid (Debian: libsimgrid-dev), then "}
+"""What has to be done first for programs that are not built everywhere."""
 ANSWER_SECONDS = 30.0
 
 
@@ -49,10 +53,10 @@ class PlannedJob(Record):
 
 
 def find_program(environment: Mapping[str, str], name: str = PROGRAM) -> Path:
-    """Finds weir-bench or weir-stager.
+    """Finds weir-bench, weir-stager or weir-sim.
 
-    Looks at WEIR_BENCH or WEIR_STAGER, beside the command weir, in a clone's release build, and in
-    PATH.
+    Looks at WEIR_BENCH, WEIR_STAGER or WEIR_SIM, beside the command weir, in a clone's release
+    build, and in PATH.
     """
     variable = name.upper().replace("-", "_")
     named = environment.get(variable)
@@ -72,7 +76,9 @@ def find_program(environment: Mapping[str, str], name: str = PROGRAM) -> Path:
     if on_path:
         return Path(on_path).resolve()
     raise BenchError(
-        f"{name} was not found: build it with ./dev build, or give its path in {variable}", USAGE
+        f"{name} was not found: {NEEDS.get(name, '')}build it with ./dev build, or give its path "
+        f"in {variable}",
+        USAGE,
     )
 
 

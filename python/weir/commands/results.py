@@ -86,8 +86,7 @@ def query_command(
     ] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a header.")] = False,
 ) -> None:
-    """Run SQL over all runs: tables runs, repetitions, phases, series, points, nodes,
-    anomalies, events.
+    """Run SQL over all runs: runs, repetitions, phases, series, points, nodes, anomalies, events.
 
     series has every figure of every workload, by its unit (bytes/s, 1/s, s); rates has those in
     bytes/s, and effective the EAAR. monitor has the samples of bench --monitor.

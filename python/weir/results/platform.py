@@ -163,6 +163,23 @@ MOST_EDGES = 256
 """Edges of a description; a drawing has a level for each of them that follows another."""
 
 
+class EdgeOperation(Record):
+    """Cost of operations on one connection, which does its users' operations in turn.
+
+    Weir sim lets this time and that of the bytes on the connection pass side by side; the path
+    model's ``turn_seconds`` adds the two.
+    """
+
+    seconds: Quantity = Field(description="time of one operation besides its bytes")
+    copy_bytes_per_second: Quantity | None = Field(
+        default=None, description="rate at which its bytes are copied; none: no time"
+    )
+    at_once: int | None = Field(
+        default=None, ge=1, description="operations under way behind the connection; none: any"
+    )
+    how: str = Field(description="source of the figures")
+
+
 class Edge(Record):
     """A connection of two parts of the machine, with its rate and where that is from.
 
@@ -181,6 +198,14 @@ class Edge(Record):
         default=None,
         description="of one connection at most, by its maker, if stages have what is sustained",
     )
+    nodes_per_unit: int | None = Field(
+        default=None,
+        ge=1,
+        description="number of nodes that share one connection, if no stage says so",
+    )
+    operation: EdgeOperation | None = Field(
+        default=None, description="cost of operations, for weir sim"
+    )
     origin: Origin = Field(description="where the rate is from; without a rate: the connection")
     source: str = Field(default="", description="document and place; of stages: their `how`")
 
@@ -195,9 +220,47 @@ class Edge(Record):
                 f"edge {self.name} has the units and the rate of its stages: leave out units and "
                 "rate_bytes_per_second, or stages"
             )
+        if self.stages and self.nodes_per_unit is not None:
+            raise ValueError(
+                f"edge {self.name} has the nodes_per_unit of its stages: leave it out, or stages"
+            )
         if not self.stages and not self.source:
             raise ValueError(f"edge {self.name} does not say where it is from: give source")
         return self
+
+
+class SimulatedRoute(Record):
+    """A way out of the compute nodes that ``weir sim`` simulates."""
+
+    to: Literal["io-nodes", "stagers", "storage"]
+    edges: list[str] = Field(min_length=1, description="names of edges, in the order of a write")
+    how: str = ""
+
+
+class GlobalExchange(Record):
+    """How MPI-IO of the machine gathers: over all I/O groups, after agreeing on offsets."""
+
+    aggregators_on_first_nodes: int = Field(ge=1, description="of each I/O group")
+    seconds: NonNegative = Field(description="time of the agreement of ``at_ranks`` ranks")
+    at_ranks: int = Field(ge=1)
+    power: NonNegative = Field(description="the time is proportional to this power of the ranks")
+    how: str
+
+    def seconds_of(self, ranks: int) -> float:
+        """Returns the time of the agreement of so many ranks."""
+        return float(self.seconds * (ranks / self.at_ranks) ** self.power)
+
+
+class Simulation(Record):
+    """What ``weir sim`` needs besides stages and edges."""
+
+    messages: str | None = Field(
+        default=None, description="name of the edge by which messages enter a node"
+    )
+    message_seconds: NonNegative = Field(default=0, description="of one message besides its bytes")
+    message_how: str = ""
+    routes: list[SimulatedRoute] = Field(min_length=1)
+    global_exchange: GlobalExchange | None = None
 
 
 class Machine(Record):
@@ -280,6 +343,7 @@ class Platform(Record):
         max_length=MOST_EDGES,
         description="wiring, from the nodes to the devices",
     )
+    simulation: Simulation | None = Field(default=None, description="for weir sim")
     latencies_seconds: dict[str, Quantity] = Field(
         default_factory=dict,
         description=(
@@ -305,6 +369,7 @@ class Platform(Record):
                     f"each serve {reach} hosts, but the machine has {self.hosts}: give more units "
                     "or nodes_per_unit"
                 )
+        self._check_routes()
         for place, edge in enumerate(self.edges):
             for name in edge.stages:
                 if named[name] != 1:
@@ -314,3 +379,18 @@ class Platform(Record):
                         f"one of {', '.join(sorted(named))}"
                     )
         return self
+
+    def _check_routes(self) -> None:
+        """Raises ValueError if the simulation names an edge that is not there."""
+        if self.simulation is None:
+            return
+        known = {edge.name for edge in self.edges}
+        asked = [name for route in self.simulation.routes for name in route.edges]
+        if self.simulation.messages is not None:
+            asked.append(self.simulation.messages)
+        for name in asked:
+            if name not in known:
+                raise ValueError(
+                    f"simulation names the edge {name}, but there is none: write "
+                    "'FROM -> TO' as in edges"
+                )

@@ -1,0 +1,290 @@
+"""Judgements of GLEAN's findings from simulated outcomes.
+
+Each is `found`, `not found` or `cannot be decided`; the last applies where the paper has no number
+or the simulation leaves out what the finding is about. `fitted` marks findings to which a constant
+of the platform was fitted: they show that the simulation does what it was told, and no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from weir.sim.job import Asked
+from weir.sim.program import Outcome
+
+Simulate = Callable[[Asked], Outcome]
+
+KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
+WITHIN = 0.10
+"""Relative difference up to which a figure of the paper is found."""
+PEAK_OF_A_GROUP = 731 * MIB
+"""Section 2.3: what the network of an I/O group can carry."""
+CORES_OF_A_GROUP = 256
+ALIKE = 0.10
+"""Rates that differ by less are not very different, as section 5.1.1 has it."""
+SIZES = (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096)
+"""KiB of a process in figures 3, 6 and 7."""
+REPEATED = 10
+"""Steps of a benchmark that repeats without a meeting; the paper had 5000."""
+
+TABLE_1 = {
+    4096: (12, 5.4),
+    8192: (24, 10.7),
+    16_384: (36, 21.6),
+    32_768: (64, 37.4),
+    65_536: (90, 47.0),
+    131_072: (96, 52.4),
+}
+"""Stager nodes and measured GiB/s by cores."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """One finding of the paper and its judgement."""
+
+    where: str
+    finding: str
+    holds: bool | None
+    figures: str
+    fitted: bool = False
+
+    @property
+    def word(self) -> str:
+        return {True: "found", False: "not found", None: "cannot be decided"}[self.holds]
+
+    def row(self) -> str:
+        word = f"{self.word}, fitted" if self.fitted else self.word
+        return f"| {self.where} | {self.finding} | {word} | {self.figures} |"
+
+
+def is_near(value: float, paper: float) -> bool:
+    return abs(value / paper - 1) <= WITHIN
+
+
+def share(run: Simulate, cores: int, kib: int, strategy: str) -> float:
+    """Returns the share of the peak out of the compute nodes."""
+    rate = run(to_io_nodes(cores, kib, strategy)).bytes_per_second
+    return rate / (PEAK_OF_A_GROUP * cores / CORES_OF_A_GROUP)
+
+
+def to_io_nodes(cores: int, kib: int, strategy: str, aggregators: int = 0) -> Asked:
+    """Returns what figures 3, 6, 7 and 8 measure: data that I/O nodes throw away."""
+    # Ranks that write by themselves and a collective that all begin together are alike in each
+    # step, so that one is enough; aggregators drift apart.
+    steps = REPEATED if strategy == "glean" else 1
+    return Asked(
+        "messages", cores, strategy, "io-nodes", kib * KIB, steps=steps, aggregators=aggregators
+    )
+
+
+def to_stagers(cores: int, stagers: int, steps: int = 1) -> Asked:
+    """Returns what figures 9 and 10 measure; the paper does not say how much a process sends."""
+    return Asked("messages", cores, "glean", "stagers", MIB, stagers=stagers, steps=steps)
+
+
+def percent(value: float) -> str:
+    return f"{100 * value:.3g} %"
+
+
+def gib(rate: float) -> str:
+    return f"{rate / GIB:.1f}"
+
+
+def mechanisms(run: Simulate) -> list[Judgement]:
+    """Judges figure 3 and section 3."""
+    paper = {
+        ("posix", 4096): {4: 0.04, 64: 0.50, 1024: 0.93},
+        ("posix", 32_768): {4: 0.04, 64: 0.50, 1024: 0.93},
+        ("mpi-io", 4096): {4: 0.06, 64: 0.27},
+        ("mpi-io", 32_768): {4: 0.003, 64: 0.045},
+    }
+    fitted = {("posix", 4096), ("mpi-io", 4096), ("mpi-io", 32_768)}
+    judgements = []
+    for (strategy, cores), figures in paper.items():
+        for kib, told in figures.items():
+            found = share(run, cores, kib, strategy)
+            judgements.append(
+                Judgement(
+                    "figure 3",
+                    f"{strategy}, {cores} cores, {kib} KiB: {percent(told)} of the peak",
+                    is_near(found, told),
+                    f"{percent(found)} ({percent(told)})",
+                    (strategy, cores) in fitted and (strategy == "posix" or kib == 4),
+                )
+            )
+    behind = [
+        kib
+        for kib in SIZES
+        if share(run, 32_768, kib, "posix") <= share(run, 32_768, kib, "mpi-io")
+    ]
+    judgements.append(
+        Judgement(
+            "section 3",
+            "with 32,768 processes POSIX is faster than collective I/O for all sizes",
+            not behind,
+            f"not at {behind} KiB" if behind else f"at all of {SIZES[0]} to {SIZES[-1]} KiB",
+        )
+    )
+    return judgements
+
+
+def aggregators(run: Simulate) -> list[Judgement]:
+    """Judges figure 6 and section 5.1.1: 1024 cores."""
+    numbers = (2, 4, 8, 16)
+    rates = {
+        kib: {n: run(to_io_nodes(1024, kib, "glean", n)).bytes_per_second for n in numbers}
+        for kib in SIZES
+    }
+    beaten = [kib for kib in SIZES if rates[kib][4] < (1 - ALIKE) * max(rates[kib].values())]
+    most = max(max(row.values()) / row[4] for row in rates.values())
+    small = rates[2]
+    spread = max(
+        max(row[n] for n in (4, 8, 16)) / min(row[n] for n in (4, 8, 16))
+        for kib, row in rates.items()
+        if kib > 64
+    )
+    two = {kib: row[2] / row[4] for kib, row in rates.items()}
+    return [
+        Judgement(
+            "figure 6",
+            "four aggregators are best, or nearly, for all sizes",
+            not beaten,
+            f"beaten by up to {percent(most - 1)}; at 2 KiB "
+            + ", ".join(f"{n}: {gib(small[n])}" for n in numbers)
+            + " GiB/s",
+        ),
+        Judgement(
+            "figure 6",
+            "two fall short at small sizes",
+            two[2] < 1 - ALIKE,
+            f"{two[2]:.2f} of the rate of four at 2 KiB",
+        ),
+        Judgement(
+            "figure 6",
+            "two fall short again at large sizes",
+            two[4096] < 1 - ALIKE,
+            f"{two[4096]:.2f} of the rate of four at 4096 KiB",
+        ),
+        Judgement(
+            "figure 6",
+            "beyond 64 KiB the difference between four and sixteen is not very significant",
+            spread - 1 <= ALIKE,
+            f"up to {percent(spread - 1)}",
+        ),
+    ]
+
+
+def scaling(run: Simulate, most_cores: int) -> list[Judgement]:
+    """Judges figures 7 and 8."""
+    cores = [n for n in (4096, 16_384, 65_536) if n <= most_cores]
+    if len(cores) < 2:
+        return []
+    judgements = []
+    for strategy in ("glean", "posix"):
+        off = []
+        for kib in (2, 64, 4096):
+            rates = [run(to_io_nodes(n, kib, strategy)).bytes_per_second for n in cores]
+            off.append(rates[-1] / rates[0] / (cores[-1] / cores[0]))
+        judgements.append(
+            Judgement(
+                "figure 7",
+                f"{strategy} scales perfectly from {cores[0]} to {cores[-1]} cores",
+                all(is_near(one, 1) for one in off),
+                ", ".join(f"{one:.3f}" for one in off) + " of linear at 2, 64, 4096 KiB",
+            )
+        )
+    rate_of = {
+        (strategy, kib): run(to_io_nodes(cores[-1], kib, strategy)).bytes_per_second
+        for strategy in ("glean", "posix", "mpi-io")
+        for kib in (2, 4, 16, 64)
+    }
+    for other, paper in (("posix", 30), ("mpi-io", 400)):
+        best = max(rate_of["glean", kib] / rate_of[other, kib] for kib in (2, 4, 16, 64))
+        judgements.append(
+            Judgement(
+                "figure 7",
+                f"glean is up to {paper} times as fast as {other} at {cores[-1]} cores",
+                is_near(best, paper) if cores[-1] == 65_536 else None,
+                f"{best:.0f} times ({paper})",
+            )
+        )
+    judgements.append(_strong(run, most_cores))
+    return judgements
+
+
+def _strong(run: Simulate, most_cores: int) -> Judgement:
+    cores = [n for n in (256, 1024, 4096, 16_384, 65_536) if n <= most_cores]
+    times = [run(to_io_nodes(n, GIB // n // KIB, "glean")).seconds / REPEATED for n in cores]
+    efficiency = times[0] / times[-1] / (cores[-1] / cores[0])
+    return Judgement(
+        "figure 8",
+        f"1 GiB from 256 to {cores[-1]} cores: nearly perfect strong scaling",
+        efficiency >= 1 - WITHIN,
+        f"{percent(efficiency)} of {cores[-1] // cores[0]} times; "
+        + ", ".join(f"{n}: {1e3 * t:.3g} ms" for n, t in zip(cores, times, strict=True)),
+    )
+
+
+def stager_nodes(run: Simulate) -> list[Judgement]:
+    """Judges figure 9: 16,384 cores over numbers of stager nodes."""
+    numbers = (4, 8, 12, 24, 36, 48, 60, 72)
+    outcomes = {n: run(to_stagers(16_384, n)) for n in numbers}
+    rates = {n: one.bytes_per_second for n, one in outcomes.items()}
+    told = ", ".join(f"{n}: {gib(rate)}" for n, rate in rates.items())
+    best = max(rates.values())
+    flat = next(n for n in numbers if rates[n] >= (1 - WITHIN) * best)
+    return [
+        Judgement(
+            "figure 9",
+            "the rate grows with the stager nodes, and is flat from 36 to 48 nodes on",
+            36 <= flat <= 48,
+            f"flat from {flat}; {told} GiB/s",
+        ),
+        Judgement(
+            "figure 9",
+            "the plateau is at 22.1 GiB/s",
+            is_near(best / GIB, 22.1),
+            f"{gib(best)} (22.1), limit: {outcomes[numbers[-1]].limit.name}",
+        ),
+    ]
+
+
+def end_to_end(run: Simulate, most_cores: int) -> list[Judgement]:
+    """Judges figure 10 and table 1, one line for each row of the table."""
+    judgements = []
+    repeated: list[str] = []
+    for cores, (stagers, paper) in TABLE_1.items():
+        if cores > most_cores:
+            continue
+        outcome = run(to_stagers(cores, stagers))
+        rate = outcome.bytes_per_second / GIB
+        again = run(to_stagers(cores, stagers, 4)).bytes_per_second / GIB
+        repeated.append(f"{again:.1f}")
+        judgements.append(
+            Judgement(
+                "table 1",
+                f"{cores} cores, {stagers} stager nodes: {paper} GiB/s",
+                is_near(rate, paper),
+                f"{rate:.1f} ({paper}), {100 * (rate / paper - 1):+.0f} %; limit: "
+                f"{outcome.limit.name}, busy {percent(outcome.limit.busy_share)}",
+            )
+        )
+    judgements.append(
+        Judgement(
+            "table 1",
+            "how many steps there were, and whether they met, is not in the paper",
+            None,
+            "four steps without a meeting: " + ", ".join(repeated) + " GiB/s",
+        )
+    )
+    return judgements
+
+
+def counts(judgements: Sequence[Judgement]) -> dict[str, int]:
+    """Returns how many findings have each word, fitted ones apart."""
+    found: dict[str, int] = {}
+    for one in judgements:
+        word = f"{one.word}, fitted" if one.fitted else one.word
+        found[word] = found.get(word, 0) + 1
+    return found

@@ -1,0 +1,150 @@
+"""``weir sim``: the library's plans, simulated on machines that nobody has at hand."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from weir.bench.errors import USAGE, BenchError
+from weir.bench.platforms import find_platform
+from weir.commands.terminal import message_console, output_console
+from weir.sim.job import (
+    DESTINATIONS,
+    STRATEGIES,
+    Asked,
+    Destination,
+    check,
+    points,
+    size_in,
+    sweep_levels,
+)
+from weir.sim.picture import SUFFIXES, write_picture
+from weir.sim.program import simulate
+from weir.sim.table import Simulated, show_one, show_several
+
+STRATEGY_HELP = "How the bytes are moved: " + ", ".join(
+    f"{name} ({way.about})" if way.about else name for name, way in STRATEGIES.items()
+)
+
+
+def sim_command(
+    workload: Annotated[
+        str,
+        typer.Argument(
+            metavar="WORKLOAD",
+            help="messages (every rank moves so many bytes) or array (--array-shape)",
+        ),
+    ],
+    platform: Annotated[
+        str,
+        typer.Option(
+            "--platform",
+            envvar="WEIR_PLATFORM",
+            help="Description of the machine: file or name, such as intrepid.",
+        ),
+    ],
+    ranks: Annotated[int, typer.Option("-n", "--ranks", min=1, help="Ranks of the job.")],
+    strategy: Annotated[str, typer.Option("--strategy", help=STRATEGY_HELP)] = "automatic",
+    to: Annotated[
+        str | None,
+        typer.Option(
+            "--to",
+            help="Where the bytes go: io-nodes (which throw them away), stagers or storage.  "
+            "[default: stagers with --stagers, else the platform's first]",
+        ),
+    ] = None,
+    size: Annotated[str, typer.Option("--bytes", help="messages: bytes of a rank.")] = "1m",
+    shape: Annotated[str, typer.Option("--array-shape", help="array: extents.")] = "",
+    element: Annotated[str, typer.Option("--type", help="array: element type.")] = "float64",
+    distribution: Annotated[
+        str, typer.Option("--distribution", help="array: BLOCK, CYCLIC, * per dimension.")
+    ] = "BLOCK",
+    grid: Annotated[str, typer.Option("--grid", help="array: processes per dimension.")] = "",
+    read: Annotated[bool, typer.Option("--read", help="Read instead of write.")] = False,
+    aggregators: Annotated[
+        int, typer.Option("--aggregators", min=0, help="Of each I/O group; 0: as prices decide.")
+    ] = 0,
+    buffer: Annotated[
+        str, typer.Option("--buffer", help="Bytes of a piece; 0: as the strategy has it.")
+    ] = "0",
+    stripe: Annotated[str, typer.Option("--stripe", help="Stripe of a file in storage.")] = "4m",
+    stagers: Annotated[
+        int, typer.Option("--stagers", min=0, help="Stager nodes; 0: all of the machine.")
+    ] = 0,
+    steps: Annotated[int, typer.Option("--steps", min=1, help="Repetitions.")] = 1,
+    meeting: Annotated[
+        bool, typer.Option("--meeting", help="All clients begin every step together.")
+    ] = False,
+    sweep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--sweep", help="A simulation per level: stagers=4:96:*2, bytes=2k:4m:*2, ..."
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    picture: Annotated[
+        Path | None, typer.Option("--picture", help="Also draw it: FILE.svg or FILE.html.")
+    ] = None,
+) -> None:
+    """Simulate what a machine of any size would reach with the library's plans.
+
+    The plans are those of the library; SimGrid shares the machine's links among them. Nothing of
+    the job runs.
+    """
+    if to is not None and to not in DESTINATIONS:
+        raise BenchError(f"--to {to}: give one of {', '.join(DESTINATIONS)}", USAGE)
+    destination: Destination | None = next((one for one in DESTINATIONS if one == to), None)
+    asked = Asked(
+        workload=workload,
+        ranks=ranks,
+        strategy=strategy,
+        to=destination,
+        bytes=size_in("bytes", size),
+        shape=shape,
+        type=element,
+        distribution=distribution,
+        grid=grid,
+        read=read,
+        aggregators=aggregators,
+        buffer=size_in("buffer", buffer),
+        stripe=size_in("stripe", stripe),
+        stagers=stagers,
+        steps=steps,
+        meeting=meeting,
+    )
+    check(asked)
+    if picture is not None and picture.suffix not in SUFFIXES:
+        raise BenchError(f"--picture {picture}: give a file in {' or '.join(SUFFIXES)}", USAGE)
+    described = find_platform(platform)
+    swept = sweep_levels(sweep or [])
+    simulated = []
+    for one in list(points(asked, swept)):
+        levels = {name: getattr(one, name) for name in swept}
+        simulated.append(Simulated(levels, one, simulate(described, one)))
+    if as_json:
+        typer.echo(json.dumps([_record(one) for one in simulated], indent=2))
+    elif swept:
+        show_several(output_console(), simulated)
+    else:
+        show_one(output_console(), described, simulated[0])
+    if picture is not None:
+        written = write_picture(picture, described.name, simulated)
+        message_console().print(f"{written}", markup=False, highlight=False)
+
+
+def _record(one: Simulated) -> dict[str, Any]:
+    return {
+        "workload": one.asked.workload,
+        "ranks": one.asked.ranks,
+        "asked_strategy": one.asked.strategy,
+        "levels": one.levels,
+        **one.outcome.model_dump(mode="json"),
+    }
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the commands of this module."""
+    app.command("sim")(sim_command)

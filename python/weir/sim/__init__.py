@@ -1,0 +1,1 @@
+"""Simulates plans of the library on described machines, through weir-sim."""

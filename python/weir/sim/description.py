@@ -1,0 +1,239 @@
+"""Turns a platform description and a job into what weir-sim reads.
+
+Parts of the way come from the edges that the platform's simulation names; their units and rates
+stand with the edges or with the stages that these name. docs/simulation.md describes the document.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from weir.bench.errors import USAGE, BenchError
+from weir.results.platform import (
+    Edge,
+    Platform,
+    PlatformStage,
+    SimulatedRoute,
+    Simulation,
+)
+from weir.sim.job import DEFAULT_BUFFER, Asked
+
+USERS = {
+    "node": "node",
+    "node link": "node",
+    "I/O node": "group",
+    "fabric": "group",
+    "server": "stripe",
+    "device link": "stripe",
+    "target": "stripe",
+}
+"""Who shares one unit of a stage, by its kind; other kinds are not on a simulated way."""
+
+
+def describe(platform: Platform, asked: Asked) -> dict[str, Any]:
+    """Returns the document for one simulation; raises ``BenchError``."""
+    simulation = _simulation(platform)
+    nodes = _nodes(platform, asked)
+    route = _route(platform, simulation, asked)
+    edges = {edge.name: edge for edge in platform.edges}
+    stages = {stage.name: stage for stage in platform.stages}
+    direction = "read" if asked.read else "write"
+    parts: list[dict[str, Any]] = []
+    groups: set[int] = set()
+    fabrics: list[float] = []
+    for name in route.edges:
+        edge = edges[name]
+        for part, nodes_each in _parts(platform, edge, stages, direction, fabrics, asked):
+            parts.append(part)
+            groups |= {nodes_each} if nodes_each else set()
+    _limit_by_fabrics(parts, fabrics)
+    if len(groups) > 1:
+        raise BenchError(
+            f"platform {platform.name}: parts of the way to {route.to} serve {sorted(groups)} "
+            "nodes; weir sim needs one size of I/O groups",
+            USAGE,
+        )
+    return {
+        "nodes": nodes,
+        "ranks_per_node": platform.ranks_per_host,
+        "nodes_per_group": groups.pop() if groups else platform.nodes_per_io_group or 0,
+        "parts": parts,
+        "messages": _messages(simulation, edges),
+        **_exchange(platform, simulation, asked),
+        "array": _array(asked),
+        "read": asked.read,
+        "strategy": asked.way.planned_as,
+        "aggregators": _aggregators(simulation, asked),
+        "buffer_bytes": asked.buffer or (0 if asked.way.whole_share else DEFAULT_BUFFER),
+        "ahead": asked.way.ahead,
+        "meeting": asked.meeting or asked.way.everywhere,
+        "steps": asked.steps,
+        "stripe_bytes": asked.stripe if route.to == "storage" else 0,
+        "lock_bytes": asked.stripe if route.to == "storage" else 0,
+    }
+
+
+def _simulation(platform: Platform) -> Simulation:
+    if platform.simulation is None:
+        raise BenchError(
+            f"platform {platform.name} has no table [simulation]: docs/simulation.md says what "
+            "weir sim needs, and intrepid has it",
+            USAGE,
+        )
+    return platform.simulation
+
+
+def _nodes(platform: Platform, asked: Asked) -> int:
+    each = platform.ranks_per_host
+    if asked.ranks % each:
+        raise BenchError(
+            f"--ranks {asked.ranks}: give a multiple of {each}, the ranks of a node of "
+            f"{platform.name}",
+            USAGE,
+        )
+    nodes = asked.ranks // each
+    if nodes > platform.hosts:
+        raise BenchError(
+            f"--ranks {asked.ranks}: {platform.name} has {platform.hosts} nodes of {each} ranks, "
+            f"which is {platform.hosts * each}",
+            USAGE,
+        )
+    return nodes
+
+
+def _route(platform: Platform, simulation: Simulation, asked: Asked) -> SimulatedRoute:
+    known = {route.to: route for route in simulation.routes}
+    if asked.destination is None:
+        return simulation.routes[0]
+    if asked.destination not in known:
+        raise BenchError(
+            f"--to {asked.destination}: platform {platform.name} has {', '.join(known)}", USAGE
+        )
+    return known[asked.destination]
+
+
+def _parts(
+    platform: Platform,
+    edge: Edge,
+    stages: dict[str, PlatformStage],
+    direction: str,
+    fabrics: list[float],
+    asked: Asked,
+) -> list[tuple[dict[str, Any], int | None]]:
+    """Returns the parts that an edge stands for, each with its nodes per unit."""
+    named = [stages[name] for name in edge.stages]
+    named = [one for one in named if one.direction in (None, direction)]
+    made = [_of_stage(platform, stage, fabrics) for stage in named]
+    if not named:
+        made = [_own(edge, asked)]
+    if edge.operation is not None:
+        part = made[0][0]
+        part["operation_seconds"] = edge.operation.seconds.value
+        copy = edge.operation.copy_bytes_per_second
+        part["copy_bytes_per_second"] = copy.value if copy is not None else 0
+        part["operations_at_once"] = edge.operation.at_once or 0
+    return made
+
+
+def _of_stage(
+    platform: Platform, stage: PlatformStage, fabrics: list[float]
+) -> tuple[dict[str, Any], int | None]:
+    if stage.kind not in USERS:
+        raise BenchError(
+            f"platform {platform.name}: stage {stage.name} is a {stage.kind}, which weir sim does "
+            "not simulate",
+            USAGE,
+        )
+    rate, units = stage.rate_bytes_per_second.value, stage.units
+    if stage.kind == "fabric":
+        # What all share becomes a limit of each unit behind it; what is left is a user's own link.
+        fabrics.append(rate)
+        one = stage.one_user_bytes_per_second
+        rate = one.value if one is not None else rate
+        units = max(1, platform.hosts // (stage.nodes_per_unit or 1))
+    if stage.kind in ("node", "node link"):
+        units = platform.hosts
+    part = {
+        "name": stage.name,
+        "users": USERS[stage.kind],
+        "units": units,
+        "bytes_per_second": rate,
+    }
+    return part, stage.nodes_per_unit
+
+
+def _own(edge: Edge, asked: Asked) -> tuple[dict[str, Any], int | None]:
+    """Returns the part of an edge without stages: of I/O groups, or dealt to clients in turn."""
+    if edge.rate_bytes_per_second is None:
+        raise BenchError(
+            f"edge {edge.name} has no rate: weir sim cannot tell how fast it is", USAGE
+        )
+    units = edge.units or 1
+    users = "group" if edge.nodes_per_unit is not None else "client"
+    if users == "client" and asked.stagers:
+        if asked.stagers > units:
+            raise BenchError(f"--stagers {asked.stagers}: there are {units} ({edge.to})", USAGE)
+        units = asked.stagers
+    part = {
+        "name": edge.to,
+        "users": users,
+        "units": units,
+        "bytes_per_second": edge.rate_bytes_per_second.value,
+    }
+    return part, edge.nodes_per_unit
+
+
+def _limit_by_fabrics(parts: list[dict[str, Any]], fabrics: list[float]) -> None:
+    ends = [part for part in parts if part["users"] in ("client", "stripe")]
+    for part in ends:
+        for rate in fabrics:
+            part["bytes_per_second"] = min(part["bytes_per_second"], rate / part["units"])
+
+
+def _messages(simulation: Simulation, edges: dict[str, Edge]) -> dict[str, float]:
+    if simulation.messages is None:
+        return {"bytes_per_second": 0.0, "seconds_each": 0.0}
+    rate = edges[simulation.messages].rate_bytes_per_second
+    return {
+        "bytes_per_second": rate.value if rate is not None else 0.0,
+        "seconds_each": simulation.message_seconds,
+    }
+
+
+def _exchange(platform: Platform, simulation: Simulation, asked: Asked) -> dict[str, Any]:
+    if not asked.way.everywhere:
+        return {}
+    exchange = simulation.global_exchange
+    if exchange is None:
+        raise BenchError(
+            f"--strategy {asked.strategy}: platform {platform.name} does not describe its MPI-IO, "
+            "in [simulation.global_exchange]",
+            USAGE,
+        )
+    return {
+        "exchange": {
+            "aggregators_on_first_nodes": exchange.aggregators_on_first_nodes,
+            "seconds": exchange.seconds_of(asked.ranks),
+        }
+    }
+
+
+def _array(asked: Asked) -> dict[str, str]:
+    if asked.workload == "messages":
+        # Every rank has so many bytes of its own, one rank's behind the other's.
+        shape = str(asked.ranks * asked.bytes)
+        return {"shape": shape, "type": "uint8", "distribution": "BLOCK", "grid": ""}
+    return {
+        "shape": asked.shape,
+        "type": asked.type,
+        "distribution": asked.distribution,
+        "grid": asked.grid,
+    }
+
+
+def _aggregators(simulation: Simulation, asked: Asked) -> int:
+    if asked.aggregators:
+        return asked.aggregators
+    if asked.way.everywhere and simulation.global_exchange is not None:
+        return simulation.global_exchange.aggregators_on_first_nodes
+    return asked.way.aggregators

@@ -1,0 +1,154 @@
+"""What is simulated: the user's words, checked, and the strategies by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import product
+from typing import Literal
+
+from weir.bench.errors import USAGE, BenchError
+from weir.campaign.levels import LevelError, number_in, read_levels
+from weir.results.campaign import Value
+from weir.results.quantities import size_text
+
+Destination = Literal["io-nodes", "stagers", "storage"]
+DESTINATIONS: tuple[Destination, ...] = ("io-nodes", "stagers", "storage")
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a strategy carries out a request: in terms of the library's own strategies."""
+
+    planned_as: str
+    ahead: bool = True
+    everywhere: bool = False  # gathers over all I/O groups, as the machine's MPI-IO does
+    aggregators: int = 0
+    whole_share: bool = False  # one piece for a client's whole share
+    about: str = ""
+
+
+STRATEGIES: dict[str, Way] = {
+    "automatic": Way("automatic"),
+    "direct": Way("direct"),
+    "node": Way("node"),
+    "two-phase": Way("two-phase"),
+    "server-directed": Way("server-directed"),
+    "posix": Way("direct", about="every rank by itself"),
+    "mpi-io": Way(
+        "two-phase", ahead=False, everywhere=True, whole_share=True,
+        about="aggregators on the first nodes of each I/O group gather from all of them",
+    ),
+    "glean": Way(
+        "two-phase", ahead=False, aggregators=4, whole_share=True,
+        about="4 aggregators in each I/O group gather everything before they send",
+    ),
+}  # fmt: skip
+"""The library's strategies first, then those of the papers."""
+
+DEFAULT_BUFFER = 2 << 20
+DEFAULT_STRIPE = 4 << 20
+SIZES = ("bytes", "buffer", "stripe")
+NUMBERS = ("ranks", "stagers", "aggregators", "steps", *SIZES)
+"""Fields that --sweep can vary."""
+MOST_POINTS = 1000
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One simulation."""
+
+    workload: str  # "messages" or "array"
+    ranks: int
+    strategy: str = "automatic"
+    to: Destination | None = None
+    bytes: int = 1 << 20
+    shape: str = ""
+    type: str = "float64"
+    distribution: str = "BLOCK"
+    grid: str = ""
+    read: bool = False
+    aggregators: int = 0
+    buffer: int = 0
+    stripe: int = DEFAULT_STRIPE
+    stagers: int = 0
+    steps: int = 1
+    meeting: bool = False
+
+    @property
+    def way(self) -> Way:
+        return STRATEGIES[self.strategy]
+
+    @property
+    def destination(self) -> Destination | None:
+        """Returns where the bytes go; none: to the first one that the platform describes."""
+        return self.to or ("stagers" if self.stagers else None)
+
+
+def check(asked: Asked) -> None:
+    """Raises ``BenchError`` for words that do not fit together."""
+    if asked.workload not in ("messages", "array"):
+        raise BenchError(
+            f"weir sim {asked.workload}: give messages or array; other workloads are not simulated",
+            USAGE,
+        )
+    if asked.strategy not in STRATEGIES:
+        raise BenchError(f"--strategy {asked.strategy}: give one of {', '.join(STRATEGIES)}", USAGE)
+    if asked.workload == "array" and not asked.shape:
+        raise BenchError("weir sim array needs --array-shape, such as 4kx4kx4k", USAGE)
+    if asked.workload == "messages" and asked.shape:
+        raise BenchError("--array-shape is for weir sim array: leave it out of messages", USAGE)
+    for name in NUMBERS:
+        least = 1 if name in ("ranks", "bytes", "steps") else 0
+        if getattr(asked, name) < least:
+            raise BenchError(f"--{name} {getattr(asked, name)}: give at least {least}", USAGE)
+
+
+def size_in(option: str, text: str) -> int:
+    """Returns a number of bytes such as ``64k``."""
+    number = number_in(text)
+    if number is None or number < 0 or number != number.to_integral_value():
+        raise BenchError(f"--{option} {text}: give a number of bytes, such as 64k", USAGE)
+    return int(number)
+
+
+def sweep_levels(texts: Sequence[str]) -> dict[str, list[Value]]:
+    """Returns the swept fields with their levels, as ``--sweep NAME=LEVELS`` give them."""
+    known = {one.name for one in fields(Asked)}
+    swept: dict[str, list[Value]] = {}
+    for text in texts:
+        name, _, levels = text.partition("=")
+        name = name.strip()
+        if name not in (*NUMBERS, "strategy") or name not in known:
+            raise BenchError(
+                f"--sweep {text!r}: write NAME=LEVELS with one of "
+                f"{', '.join((*NUMBERS, 'strategy'))}, such as stagers=4:96:*2",
+                USAGE,
+            )
+        if name in swept:
+            raise BenchError(f"--sweep is given twice for {name}", USAGE)
+        try:
+            swept[name] = read_levels(levels)
+        except LevelError as error:
+            raise BenchError(f"--sweep {text}: {error}", USAGE) from None
+        if name in NUMBERS and not all(type(level) is int for level in swept[name]):
+            raise BenchError(f"--sweep {text}: levels of {name} are whole numbers", USAGE)
+    return swept
+
+
+def points(base: Asked, swept: dict[str, list[Value]]) -> Iterator[Asked]:
+    """Yields one simulation for each combination of levels, the last name fastest."""
+    count = 1
+    for levels in swept.values():
+        count *= len(levels)
+    if count > MOST_POINTS:
+        raise BenchError(f"--sweep has {count} combinations: give at most {MOST_POINTS}", USAGE)
+    for combination in product(*swept.values()):
+        one = replace(base, **dict(zip(swept, combination, strict=True)))  # type: ignore[arg-type]
+        check(one)
+        yield one
+
+
+def level_text(name: str, value: Value) -> str:
+    """Returns a level as tables show it."""
+    return size_text(float(value)) if name in SIZES else str(value)

@@ -1,0 +1,119 @@
+"""Runs weir-sim, and reads its outcome."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from weir.bench.errors import FAILED, USAGE, BenchError
+from weir.bench.program import SIMULATOR, find_program
+from weir.results.folder import describe_validation
+from weir.results.platform import Platform
+from weir.results.record import NonNegative, Record
+from weir.sim.description import describe
+from weir.sim.job import Asked
+
+LIMIT_SECONDS = 600.0
+
+
+class PartLoad(Record):
+    """What one part of the way did."""
+
+    name: str
+    units_used: int
+    bytes: NonNegative
+    most_bytes_of_a_unit: NonNegative
+    busy_share: NonNegative
+    """Of the time, that of the unit that is busy for longest."""
+
+
+class Limit(Record):
+    """The part that is busy for longest."""
+
+    name: str
+    busy_share: NonNegative
+
+
+class ClientSeconds(Record):
+    """Mean times of a client, which is an aggregator, or a rank that moves its own bytes."""
+
+    messages: NonNegative
+    turn: NonNegative
+    operations: NonNegative
+
+
+class Cost(Record):
+    """What the simulation itself took."""
+
+    peak_memory_bytes: NonNegative
+    processor_seconds: NonNegative
+
+
+class Outcome(Record):
+    """What weir-sim prints."""
+
+    seconds: NonNegative
+    bytes: NonNegative
+    bytes_per_second: NonNegative
+    strategy: str
+    why: str
+    aggregators_of_a_group: int
+    buffer_bytes: int
+    clients: int
+    operations: NonNegative
+    calls: NonNegative
+    messages: NonNegative
+    message_bytes: NonNegative
+    client_seconds: ClientSeconds
+    parts: list[PartLoad]
+    limit: Limit
+    cost: Cost
+
+
+def simulate(
+    platform: Platform, asked: Asked, environment: Mapping[str, str] = os.environ
+) -> Outcome:
+    """Returns the outcome of one simulation; raises ``BenchError``."""
+    program = find_program(environment, SIMULATOR)
+    document = json.dumps(describe(platform, asked))
+    try:
+        answer = subprocess.run(
+            [str(program)],
+            input=document,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=LIMIT_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        raise BenchError(
+            f"weir-sim took longer than {LIMIT_SECONDS:.0f} s: give fewer ranks, steps or a larger "
+            "buffer"
+        ) from None
+    except OSError as error:
+        raise BenchError(f"{program} cannot be started: {error.strerror}") from None
+    if answer.returncode != 0:
+        lines = [line for line in answer.stderr.splitlines() if line.strip()]
+        told = lines[-1].removeprefix("weir-sim: ") if lines else "it printed nothing"
+        if answer.returncode == USAGE:
+            raise BenchError(told, USAGE)
+        raise BenchError(f"weir-sim ended with status {answer.returncode}: {told}", FAILED)
+    return _read(answer.stdout)
+
+
+def _read(text: str) -> Outcome:
+    try:
+        given: Any = json.loads(text)
+        return Outcome.model_validate(given)
+    except json.JSONDecodeError as error:
+        raise BenchError(f"weir-sim printed no JSON: {error}") from None
+    except ValidationError as error:
+        raise BenchError(
+            f"weir-sim printed no outcome that this weir understands, "
+            f"{describe_validation(error)}: check that both have the same version"
+        ) from None

@@ -1,0 +1,138 @@
+"""Shows simulations at the terminal: one with its parts, or a table of several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from weir.bench.tables import plain_table
+from weir.platform.drawing import bar
+from weir.results.campaign import Value
+from weir.results.platform import Platform
+from weir.results.quantities import (
+    percent_text,
+    rate_text,
+    seconds_text,
+    size_text,
+)
+from weir.sim.job import Asked, level_text
+from weir.sim.program import Outcome
+
+ENOUGH = 0.95
+"""Share of the best rate from which on more of the swept units is not worth much."""
+HALF = 0.5
+"""Of the time: below this share of the busiest part, no part is the limit."""
+EMPTY, FULL = 0.01, 1.0
+BAR_CELLS = 16
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """One simulation with the levels of the swept fields that it has."""
+
+    levels: dict[str, Value]
+    asked: Asked
+    outcome: Outcome
+
+    @property
+    def limit(self) -> str:
+        return limit_text(self.outcome)
+
+
+def limit_text(outcome: Outcome) -> str:
+    """Returns the name of the limit, or why there is none."""
+    if outcome.limit.busy_share < HALF:
+        return f"none: one waits for the other ({outcome.limit.name} is the busiest)"
+    return outcome.limit.name
+
+
+def show_one(console: Console, platform: Platform, one: Simulated) -> None:
+    """Prints one simulation: rate, counts, parts with bars, times of a client."""
+    asked, outcome = one.asked, one.outcome
+    console.print(
+        f"simulated on {platform.name}: {asked.ranks} ranks, {asked.strategy}, "
+        f"{'read' if asked.read else 'write'} of {size_text(outcome.bytes)}",
+        highlight=False,
+        markup=False,
+    )
+    if outcome.why:
+        console.print(outcome.why, highlight=False, markup=False)
+    console.print(
+        f"[bold]{rate_text(outcome.bytes_per_second)}[/bold] in {seconds_text(outcome.seconds)}; "
+        f"limit: [bold]{escape(one.limit)}[/bold], busy "
+        f"{percent_text(outcome.limit.busy_share)} of the time",
+        highlight=False,
+    )
+    console.print(_counts(outcome), highlight=False, markup=False)
+    console.print()
+    console.print(_parts(outcome))
+    times = outcome.client_seconds
+    console.print(
+        f"a client waits {seconds_text(times.messages)} for messages and "
+        f"{seconds_text(times.turn)} for its turn, and its operations take "
+        f"{seconds_text(times.operations)}",
+        highlight=False,
+        markup=False,
+    )
+
+
+def show_several(console: Console, several: Sequence[Simulated]) -> None:
+    """Prints a row for each simulation, and from which level on little is gained."""
+    names = list(several[0].levels)
+    table = plain_table(*(f">{name}" for name in names), ">rate", ">time", "limit", ">busy")
+    for one in several:
+        table.add_row(
+            *(level_text(name, value) for name, value in one.levels.items()),
+            rate_text(one.outcome.bytes_per_second),
+            seconds_text(one.outcome.seconds),
+            escape(one.limit),
+            percent_text(one.outcome.limit.busy_share),
+        )
+    console.print(table)
+    told = enough_text(several)
+    if told:
+        console.print(told, highlight=False, markup=False)
+
+
+def enough_text(several: Sequence[Simulated]) -> str:
+    """Returns from which level of the only swept number on more of it brings little; or ""."""
+    names = list(several[0].levels)
+    if len(names) != 1 or not all(isinstance(one.levels[names[0]], int) for one in several):
+        return ""
+    ordered = sorted(several, key=lambda one: int(one.levels[names[0]]))
+    best = max(one.outcome.bytes_per_second for one in ordered)
+    first = next(one for one in ordered if one.outcome.bytes_per_second >= ENOUGH * best)
+    level = level_text(names[0], first.levels[names[0]])
+    share = percent_text(first.outcome.bytes_per_second / best)
+    return (
+        f"{names[0]} {level} is the first level with {share} of the best rate; limit: {first.limit}"
+    )
+
+
+def _counts(outcome: Outcome) -> str:
+    return (
+        f"{outcome.clients} clients, {outcome.operations:.0f} "
+        f"operations of {size_text(outcome.bytes / max(1.0, outcome.operations))} in "
+        f"{outcome.calls:.0f} calls; {outcome.messages:.0f} messages, "
+        f"{size_text(outcome.message_bytes)}"
+    )
+
+
+def _parts(outcome: Outcome) -> Table:
+    table = plain_table("part", ">units used", ">bytes", ">busiest unit", ">busy", "")
+    for part in outcome.parts:
+        if not part.units_used:
+            continue
+        table.add_row(
+            escape(part.name),
+            str(part.units_used),
+            size_text(part.bytes) if part.bytes else "",
+            size_text(part.most_bytes_of_a_unit) if part.most_bytes_of_a_unit else "",
+            percent_text(part.busy_share),
+            bar(part.busy_share, EMPTY, FULL, BAR_CELLS),
+        )
+    return table

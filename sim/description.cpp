@@ -1,0 +1,159 @@
+#include "description.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace weir::sim {
+namespace {
+
+using nlohmann::json;
+
+constexpr std::int64_t most_ranks = std::int64_t{1} << 20;
+constexpr std::int64_t most_units = std::int64_t{1} << 20;
+constexpr std::int64_t most_steps = 100'000;
+constexpr std::size_t most_parts = 64;
+
+Error refuse(const std::string& rule) { return invalid_argument("the description: " + rule); }
+
+Result<Users> users_named(const std::string& name) {
+  constexpr std::array<std::pair<const char*, Users>, 4> known = {{{"node", Users::node},
+                                                                   {"group", Users::group},
+                                                                   {"client", Users::client},
+                                                                   {"stripe", Users::stripe}}};
+  for (const auto& [word, users] : known) {
+    if (name == word) return users;
+  }
+  return refuse(fmt::format("users '{}': give node, group, client or stripe", name));
+}
+
+bool is_time(double seconds) { return std::isfinite(seconds) && seconds >= 0; }
+
+Status check(const Part& part) {
+  if (part.name.empty()) return refuse("a part has no name");
+  if (part.units < 1 || part.units > most_units) {
+    return refuse(
+        fmt::format("part {}: {} units: give 1 to {}", part.name, part.units, most_units));
+  }
+  if (!std::isfinite(part.bytes_per_second) || part.bytes_per_second <= 0 ||
+      !is_time(part.copy_bytes_per_second)) {
+    return refuse(fmt::format("part {}: its rates must be above 0", part.name));
+  }
+  if (!is_time(part.operation_seconds) || part.operations_at_once < 0) {
+    return refuse(fmt::format("part {}: its costs must be 0 or more", part.name));
+  }
+  if (part.in_turn() && part.users != Users::group) {
+    return refuse(
+        fmt::format("part {}: only an I/O group's part does operations in turn", part.name));
+  }
+  return {};
+}
+
+Result<Part> part_in(const json& given) {
+  Part part;
+  part.name = given.at("name").get<std::string>();
+  const auto users = users_named(given.at("users").get<std::string>());
+  if (!users) return users.error();
+  part.users = users.value();
+  part.units = given.at("units").get<std::int64_t>();
+  part.bytes_per_second = given.at("bytes_per_second").get<double>();
+  part.operation_seconds = given.value("operation_seconds", 0.0);
+  part.copy_bytes_per_second = given.value("copy_bytes_per_second", 0.0);
+  part.operations_at_once = given.value("operations_at_once", std::int64_t{0});
+  if (Status fit = check(part); !fit) return fit.error();
+  return part;
+}
+
+Status check(const Description& asked) {
+  if (asked.nodes < 1 || asked.ranks_per_node < 1 || asked.nodes > most_ranks ||
+      asked.ranks_per_node > most_ranks / asked.nodes) {
+    return refuse(fmt::format("{} nodes of {} ranks: give at least 1 of each, and at most {} ranks",
+                              asked.nodes, asked.ranks_per_node, most_ranks));
+  }
+  if (asked.parts.empty() || asked.parts.size() > most_parts) {
+    return refuse(fmt::format("{} parts: give 1 to {}", asked.parts.size(), most_parts));
+  }
+  if (std::count_if(asked.parts.begin(), asked.parts.end(),
+                    [](const Part& part) { return part.in_turn(); }) > 1) {
+    return refuse("several parts do operations in turn: give operation_seconds to one of them");
+  }
+  if (asked.steps < 1 || asked.steps > most_steps) {
+    return refuse(fmt::format("{} steps: give 1 to {}", asked.steps, most_steps));
+  }
+  if (asked.aggregators < 0 || asked.buffer_bytes < 0 || asked.nodes_per_group < 0 ||
+      asked.stripe_bytes < 0 || asked.lock_bytes < 0 ||
+      asked.exchange.aggregators_on_first_nodes < 0) {
+    return refuse("numbers of aggregators, nodes and bytes must be 0 or more");
+  }
+  if (!is_time(asked.messages.bytes_per_second) || !is_time(asked.messages.seconds_each) ||
+      !is_time(asked.exchange.seconds)) {
+    return refuse("rates and times must be finite, and 0 or more");
+  }
+  return {};
+}
+
+void read_exchange(const json& given, Exchange& exchange) {
+  if (!given.contains("exchange")) return;
+  const json& words = given.at("exchange");
+  exchange.aggregators_on_first_nodes = words.at("aggregators_on_first_nodes").get<std::int64_t>();
+  exchange.seconds = words.at("seconds").get<double>();
+}
+
+Result<Description> description_in(const json& given) {
+  Description asked;
+  asked.nodes = given.at("nodes").get<std::int64_t>();
+  asked.ranks_per_node = given.at("ranks_per_node").get<std::int64_t>();
+  asked.nodes_per_group = given.value("nodes_per_group", std::int64_t{0});
+  for (const json& one : given.at("parts")) {
+    auto part = part_in(one);
+    if (!part) return part.error();
+    asked.parts.push_back(std::move(part).value());
+  }
+  const json& messages = given.at("messages");
+  asked.messages = {messages.at("bytes_per_second").get<double>(),
+                    messages.at("seconds_each").get<double>()};
+  read_exchange(given, asked.exchange);
+  const json& array = given.at("array");
+  asked.array = {array.at("shape").get<std::string>(), array.at("type").get<std::string>(),
+                 array.at("distribution").get<std::string>(), array.value("grid", std::string())};
+  asked.read = given.value("read", false);
+  const auto strategy = given.value("strategy", std::string("automatic"));
+  if (strategy != "automatic") {
+    const auto named = plan::parse_strategy(strategy);
+    if (!named) return named.error();
+    asked.strategy = named.value();
+  }
+  asked.aggregators = given.value("aggregators", std::int64_t{0});
+  asked.buffer_bytes = given.value("buffer_bytes", std::int64_t{0});
+  asked.ahead = given.value("ahead", true);
+  asked.meeting = given.value("meeting", false);
+  asked.steps = given.value("steps", std::int64_t{1});
+  asked.stripe_bytes = given.value("stripe_bytes", std::int64_t{0});
+  asked.lock_bytes = given.value("lock_bytes", std::int64_t{0});
+  if (Status fit = check(asked); !fit) return fit.error();
+  return asked;
+}
+
+}  // namespace
+
+std::int64_t Description::targets() const {
+  std::int64_t most = 0;
+  for (const Part& part : parts) {
+    if (part.users == Users::stripe) most = std::max(most, part.units);
+  }
+  return most;
+}
+
+Result<Description> parse_description(std::string_view json_text) {
+  try {
+    return description_in(json::parse(json_text));
+  } catch (const json::exception& wrong) {
+    return refuse(wrong.what());
+  }
+}
+
+}  // namespace weir::sim

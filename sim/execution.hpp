@@ -1,0 +1,38 @@
+// Simulates the flows of a request on a machine, with SimGrid: when each client has its messages,
+// waits for its turn, moves its bytes, and which parts are busy.
+//
+// A client works on its operations in order. With `ahead`, it receives the next piece while it
+// writes one, as the library does with two buffers. A part whose units do operations in turn takes
+// them first come, first served; the bytes pass the parts behind it at the same time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "description.hpp"
+#include "flows.hpp"
+
+namespace weir::sim {
+
+struct PartLoad {
+  std::string name;
+  std::int64_t units_used = 0;
+  double bytes = 0;
+  double most_bytes = 0;    // of the unit with the most
+  double busy_seconds = 0;  // of the unit that is busy for longest
+};
+
+struct Outcome {
+  double seconds = 0;
+  std::vector<PartLoad> parts;  // those of the description, then "messages" and "exchange"
+  // Mean times of a client.
+  double message_seconds = 0;    // waiting for messages, or until its own are taken
+  double turn_seconds = 0;       // waiting for its turn
+  double operation_seconds = 0;  // under way with an operation
+};
+
+// May be called once in a process, since SimGrid has one engine.
+[[nodiscard]] Outcome execute(const Description& asked, const Flows& flows);
+
+}  // namespace weir::sim

@@ -1,0 +1,243 @@
+#include "flows.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "plan/node_messages.hpp"
+#include "plan/piece_extents.hpp"
+#include "plan/plan.hpp"
+#include "plan/rank_pieces.hpp"
+
+namespace weir::sim {
+namespace {
+
+// Extents are counted one by one.
+constexpr std::int64_t most_extents = std::int64_t{1} << 28;
+
+class Collector {
+ public:
+  Collector(const topology::Topology& topology, const FlowRules& rules)
+      : topology_(topology), rules_(rules) {}
+
+  // Adds the clients of one group's plan.
+  Status add_plan(const std::shared_ptr<const plan::Plan>& plan);
+  [[nodiscard]] Flows take() { return std::move(flows_); }
+
+ private:
+  Status add_ranks(const std::shared_ptr<const plan::Plan>& plan);
+  Status add_aggregator(const std::shared_ptr<const plan::Plan>& plan, std::int64_t aggregator);
+  [[nodiscard]] std::vector<plan::Contributor> contributors_of(const plan::Plan& plan,
+                                                               const plan::Piece& piece) const;
+  Status add_operation(const plan::Plan& plan, const plan::Piece& piece,
+                       const std::vector<plan::Contributor>& contributors, Client& client);
+  void add_messages(const plan::Plan& plan, const plan::Piece& piece,
+                    const std::vector<plan::Contributor>& contributors, Client& client,
+                    Operation& operation) const;
+  void add_to_targets(const plan::FileExtent& extent,
+                      std::map<std::int64_t, std::int64_t>& targets) const;
+  [[nodiscard]] std::int64_t node_of(const plan::Plan& plan, std::int64_t aggregator) const;
+  void keep(Client client);
+
+  const topology::Topology& topology_;
+  const FlowRules& rules_;
+  Flows flows_;
+  std::int64_t extents_ = 0;
+};
+
+void append(const std::map<std::int64_t, std::int64_t>& bytes, std::vector<Share>& shares) {
+  for (const auto& [place, count] : bytes) shares.push_back({place, count});
+}
+
+Status Collector::add_plan(const std::shared_ptr<const plan::Plan>& plan) {
+  if (plan->parameters().strategy == plan::Strategy::direct) return add_ranks(plan);
+  for (std::int64_t aggregator = 0; aggregator < plan->aggregators(); ++aggregator) {
+    if (Status added = add_aggregator(plan, aggregator); !added) return added;
+  }
+  return {};
+}
+
+Status Collector::add_ranks(const std::shared_ptr<const plan::Plan>& plan) {
+  const std::int64_t ranks = std::min(plan->request().ranks(), topology_.ranks());
+  for (std::int64_t rank = 0; rank < ranks; ++rank) {
+    Client client;
+    client.node = topology_.node_of(rank);
+    plan::RankPieces pieces(plan, rank);
+    for (plan::PieceId id; pieces.next(id);) {
+      const plan::Piece piece = plan->piece(id);
+      if (Status added = add_operation(*plan, piece, {{rank, 0}}, client); !added) return added;
+    }
+    keep(std::move(client));
+  }
+  return {};
+}
+
+std::int64_t Collector::node_of(const plan::Plan& plan, std::int64_t aggregator) const {
+  if (rules_.aggregators_on_first_nodes == 0) return topology_.node_of(plan.rank_of(aggregator));
+  const std::int64_t group = aggregator % topology_.io_groups();
+  const std::int64_t place = aggregator / topology_.io_groups();
+  return topology_.node_in_group(group, place % topology_.nodes_in_group(group));
+}
+
+// Of a group, node after node: to find the ranks of a large group one by one is slower.
+std::vector<plan::Contributor> Collector::contributors_of(const plan::Plan& plan,
+                                                          const plan::Piece& piece) const {
+  if (rules_.aggregators_on_first_nodes > 0) return plan.contributors(piece);
+  if (plan.parameters().strategy == plan::Strategy::node_aggregation) {
+    return plan.contributors_on(plan.group(), piece);
+  }
+  std::vector<plan::Contributor> found;
+  for (std::int64_t i = 0; i < topology_.nodes_in_group(plan.group()); ++i) {
+    for (const auto& one : plan.contributors_on(topology_.node_in_group(plan.group(), i), piece)) {
+      found.push_back(one);
+    }
+  }
+  return found;
+}
+
+Status Collector::add_aggregator(const std::shared_ptr<const plan::Plan>& plan,
+                                 std::int64_t aggregator) {
+  Client client;
+  client.node = node_of(*plan, aggregator);
+  plan::AggregatorPieces pieces(plan, aggregator);
+  for (plan::Piece piece; pieces.next(piece);) {
+    const auto contributors = contributors_of(*plan, piece);
+    if (contributors.empty()) continue;
+    if (Status added = add_operation(*plan, piece, contributors, client); !added) return added;
+  }
+  keep(std::move(client));
+  return {};
+}
+
+Status Collector::add_operation(const plan::Plan& plan, const plan::Piece& piece,
+                                const std::vector<plan::Contributor>& contributors,
+                                Client& client) {
+  if (++flows_.operations > rules_.most_operations) {
+    return invalid_argument(
+        fmt::format("the plan has more than {} operations: give a larger buffer, a smaller array "
+                    "or fewer ranks",
+                    rules_.most_operations));
+  }
+  Operation operation;
+  operation.first_share = client.shares.size();
+  if (plan.parameters().strategy != plan::Strategy::direct) {
+    add_messages(plan, piece, contributors, client, operation);
+  }
+  std::map<std::int64_t, std::int64_t> targets;
+  plan::PieceExtents extents(plan, piece, contributors);
+  for (plan::FileExtent extent; extents.next(extent);) {
+    if (++extents_ > most_extents) {
+      return invalid_argument(fmt::format(
+          "the request has more than {} extents in the file: give a smaller array", most_extents));
+    }
+    ++operation.calls;
+    operation.bytes += extent.bytes;
+    if (rules_.targets > 0) add_to_targets(extent, targets);
+  }
+  append(targets, client.shares);
+  operation.targets = static_cast<std::uint32_t>(targets.size());
+  client.operations.push_back(operation);
+  return {};
+}
+
+void Collector::add_messages(const plan::Plan& plan, const plan::Piece& piece,
+                             const std::vector<plan::Contributor>& contributors, Client& client,
+                             Operation& operation) const {
+  std::map<std::int64_t, std::int64_t> sources;
+  const auto add = [&](std::int64_t node, std::int64_t bytes) {
+    ++operation.messages;
+    operation.message_bytes += bytes;
+    sources[topology_.io_group_of_node(node)] += bytes;
+  };
+  if (rules_.aggregators_on_first_nodes > 0) {
+    // The aggregator is not where the plan has it, and every rank sends a message of its own.
+    for (const plan::Contributor& one : contributors) {
+      const std::int64_t node = topology_.node_of(one.rank);
+      if (node != client.node) add(node, one.bytes);
+    }
+    append(sources, client.shares);
+    operation.sources = static_cast<std::uint32_t>(sources.size());
+    return;
+  }
+  for (const plan::NodeMessage& one : plan::node_messages(plan, piece.id, contributors)) {
+    add(one.node, one.bytes);
+  }
+}
+
+void Collector::add_to_targets(const plan::FileExtent& extent,
+                               std::map<std::int64_t, std::int64_t>& targets) const {
+  const std::int64_t stripe = rules_.stripe_bytes;
+  if (stripe == 0) {
+    targets[0] += extent.bytes;
+    return;
+  }
+  // All targets have as many bytes of the whole turns.
+  const std::int64_t turn = stripe * rules_.targets;
+  const std::int64_t turns = extent.bytes / turn;
+  if (turns > 0) {
+    for (std::int64_t target = 0; target < rules_.targets; ++target) {
+      targets[target] += turns * stripe;
+    }
+  }
+  const std::int64_t end = extent.offset + extent.bytes;
+  for (std::int64_t at = extent.offset + turns * turn; at < end;) {
+    const std::int64_t next = std::min(end, (at / stripe + 1) * stripe);
+    targets[at / stripe % rules_.targets] += next - at;
+    at = next;
+  }
+}
+
+void Collector::keep(Client client) {
+  if (client.operations.empty()) return;
+  client.group = topology_.io_group_of_node(client.node);
+  for (const Operation& one : client.operations) {
+    flows_.calls += one.calls;
+    flows_.messages += one.messages;
+    flows_.message_bytes += one.message_bytes;
+    flows_.bytes += one.bytes;
+  }
+  flows_.clients.push_back(std::move(client));
+}
+
+void take_turns(std::vector<Client>& clients) {
+  std::map<std::int64_t, std::int64_t> seen;  // clients of each group
+  std::vector<std::pair<std::int64_t, Client*>> order;
+  order.reserve(clients.size());
+  for (Client& client : clients) order.emplace_back(seen[client.group]++, &client);
+  std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.first, a.second->group) < std::pair(b.first, b.second->group);
+  });
+  std::int64_t turn = 0;
+  for (const auto& [number, client] : order) client->turn = turn++;
+}
+
+}  // namespace
+
+Result<Flows> flows_of_plan(const plan::Request& request, const topology::Topology& topology,
+                            plan::Parameters parameters, const FlowRules& rules) {
+  Collector collector(topology, rules);
+  const bool one_group = rules.aggregators_on_first_nodes > 0;
+  auto planned = topology;
+  if (one_group) {
+    auto all = topology.with_io_groups(topology.nodes());
+    if (!all) return all.error();
+    planned = std::move(all).value();
+    parameters.aggregators = rules.aggregators_on_first_nodes * topology.io_groups();
+  }
+  const std::int64_t groups = parameters.strategy == plan::Strategy::direct
+                                  ? 1
+                                  : plan::Plan::groups(planned, parameters.strategy);
+  for (std::int64_t group = 0; group < groups; ++group) {
+    const auto plan = plan::Plan::create(request, planned, parameters, group);
+    if (!plan) return plan.error();
+    if (Status added = collector.add_plan(plan.value()); !added) return added.error();
+  }
+  Flows flows = collector.take();
+  take_turns(flows.clients);
+  return flows;
+}
+
+}  // namespace weir::sim

@@ -1,0 +1,86 @@
+// What a request moves on a machine, as operations of clients: the plan's own pieces, with the
+// messages that fill each piece, in the order in which the library works on them.
+//
+//     client      an aggregator; with Strategy::direct, a rank
+//     operation   one piece: messages from other nodes to the client's node, then calls on the file
+//
+// The messages of one piece are merged to one flow into the client's node; their number and bytes
+// are kept. Nothing else is merged.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "common/status.hpp"
+#include "plan/parameters.hpp"
+#include "plan/request.hpp"
+#include "topology/topology.hpp"
+
+namespace weir::sim {
+
+// Bytes that go to, or come from, one of several places.
+struct Share {
+  std::int64_t place = 0;
+  std::int64_t bytes = 0;
+
+  friend bool operator==(const Share&, const Share&) = default;
+};
+
+struct Operation {
+  std::int64_t bytes = 0;          // of the file
+  std::int64_t calls = 0;          // extents of the file, each of which is a call
+  std::int64_t messages = 0;       // between the client's node and other nodes
+  std::int64_t message_bytes = 0;  // of those
+  // The client's shares of this operation begin here: first `sources`, by I/O group, then
+  // `targets`, by target of the file.
+  std::size_t first_share = 0;
+  std::uint32_t sources = 0;
+  std::uint32_t targets = 0;
+
+  friend bool operator==(const Operation&, const Operation&) = default;
+};
+
+struct Client {
+  std::int64_t node = 0;
+  std::int64_t group = 0;  // I/O group of the node
+  // The client's turn when something is dealt out: to the first client of every I/O group, then to
+  // the second of every one, and so on. Clients of one number work at about the same time, so they
+  // should not get the same.
+  std::int64_t turn = 0;
+  std::vector<Operation> operations;
+  std::vector<Share> shares;
+
+  [[nodiscard]] std::span<const Share> sources(const Operation& one) const {
+    return std::span(shares).subspan(one.first_share, one.sources);
+  }
+  [[nodiscard]] std::span<const Share> targets(const Operation& one) const {
+    return std::span(shares).subspan(one.first_share + one.sources, one.targets);
+  }
+};
+
+struct Flows {
+  std::vector<Client> clients;  // those with operations
+  std::int64_t operations = 0;
+  std::int64_t calls = 0;
+  std::int64_t messages = 0;
+  std::int64_t message_bytes = 0;
+  std::int64_t bytes = 0;
+};
+
+struct FlowRules {
+  std::int64_t targets = 0;       // places of the file's stripes; 0: they are not asked for
+  std::int64_t stripe_bytes = 0;  // 0: the whole file is on place 0
+  // Above 0: all ranks are one group, as in MPI-IO on Blue Gene/P. The aggregators are on the first
+  // so many nodes of each I/O group, and follow each other from I/O group to I/O group.
+  std::int64_t aggregators_on_first_nodes = 0;
+  std::int64_t most_operations = std::int64_t{1} << 22;
+};
+
+// Fails if Plan::create does, or if there are more operations or extents than FlowRules allow.
+[[nodiscard]] Result<Flows> flows_of_plan(const plan::Request& request,
+                                          const topology::Topology& topology,
+                                          plan::Parameters parameters, const FlowRules& rules);
+
+}  // namespace weir::sim

@@ -1,0 +1,164 @@
+#include "flows.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <vector>
+
+#include "array/regular_distribution.hpp"
+#include "plan/file_image.hpp"
+
+namespace weir::sim {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+plan::Request request_of(const array::Indices& extents,
+                         const std::vector<array::DistributionFormat>& formats,
+                         const array::Indices& grid) {
+  const auto shape = array::Shape::create(extents).value();
+  const array::Distribution held =
+      array::RegularDistribution::create(shape, formats, {.extents = grid}).value();
+  const plan::Image image =
+      plan::FileImage::create(shape, array::ElementKind::uint8, array::Order::row_major, 0).value();
+  return {Direction::write, {{image, {held}, array::Section::of(shape.box()), 0}}};
+}
+
+// Every rank has `bytes` of its own, one rank's behind the other's.
+plan::Request messages(std::int64_t ranks, std::int64_t bytes) {
+  return request_of({ranks * bytes}, {array::DistributionFormat::block_of()}, {ranks});
+}
+
+// Every rank has a part of every row.
+plan::Request columns(std::int64_t rows, std::int64_t ranks, std::int64_t bytes) {
+  return request_of(
+      {rows, ranks * bytes},
+      {array::DistributionFormat::whole_dimension(), array::DistributionFormat::block_of()},
+      {1, ranks});
+}
+
+topology::Topology nodes_in_groups(std::int64_t nodes, std::int64_t each, std::int64_t group) {
+  return topology::Topology::filled(nodes * each, each).value().with_io_groups(group).value();
+}
+
+plan::Parameters two_phase(std::int64_t aggregators, std::int64_t buffer) {
+  return {plan::Strategy::two_phase, aggregators, buffer, 1};
+}
+
+TEST(Flows, EachAggregatorGathersFromItsOwnPartOfTheGroup) {
+  // 4 groups of 8 nodes of 4 ranks, 2 aggregators each: 16 ranks on 4 nodes for each of them.
+  const auto topology = nodes_in_groups(32, 4, 8);
+  const auto flows =
+      flows_of_plan(messages(128, 1024), topology, two_phase(2, 1 << 20), {}).value();
+  ASSERT_EQ(flows.clients.size(), 8U);
+  EXPECT_EQ(flows.operations, 8);
+  EXPECT_EQ(flows.calls, 8);
+  EXPECT_EQ(flows.bytes, 128 * 1024);
+  // The node of the aggregator sends itself nothing.
+  EXPECT_EQ(flows.messages, 8 * 3);
+  EXPECT_EQ(flows.message_bytes, 8 * 3 * 4 * 1024);
+  for (const Client& client : flows.clients) {
+    ASSERT_EQ(client.operations.size(), 1U);
+    EXPECT_EQ(client.operations[0].bytes, 16 * 1024);
+    EXPECT_EQ(client.group, topology.io_group_of_node(client.node));
+  }
+}
+
+TEST(Flows, PiecesAreAsLongAsTheBufferAndKeepTheirNumbers) {
+  const auto topology = nodes_in_groups(8, 2, 4);
+  const auto whole =
+      flows_of_plan(columns(64, 16, 64), topology, two_phase(2, 1 << 20), {}).value();
+  const auto cut = flows_of_plan(columns(64, 16, 64), topology, two_phase(2, 2048), {}).value();
+  EXPECT_GT(cut.operations, 4 * whole.operations);
+  EXPECT_EQ(cut.bytes, whole.bytes);
+  EXPECT_EQ(cut.bytes, 64 * 16 * 64);
+  EXPECT_EQ(cut.message_bytes, whole.message_bytes);
+  // A group holds half of each row, so every row of a piece is a call.
+  EXPECT_EQ(whole.calls, 2 * 64);
+}
+
+TEST(Flows, RanksThatWriteDirectlyCallForEachRow) {
+  const auto topology = nodes_in_groups(8, 2, 4);
+  plan::Parameters direct;
+  direct.strategy = plan::Strategy::direct;
+  const auto flows = flows_of_plan(columns(64, 16, 64), topology, direct, {}).value();
+  EXPECT_EQ(flows.clients.size(), 16U);
+  EXPECT_EQ(flows.messages, 0);
+  EXPECT_EQ(flows.calls, 16 * 64);
+  EXPECT_EQ(flows.bytes, 64 * 16 * 64);
+}
+
+TEST(Flows, NodesGatherWithoutMessages) {
+  const auto topology = nodes_in_groups(8, 2, 4);
+  plan::Parameters node = two_phase(1, 1 << 20);
+  node.strategy = plan::Strategy::node_aggregation;
+  const auto flows = flows_of_plan(columns(64, 16, 64), topology, node, {}).value();
+  EXPECT_EQ(flows.clients.size(), 8U);
+  EXPECT_EQ(flows.messages, 0);
+  EXPECT_EQ(flows.bytes, 64 * 16 * 64);
+}
+
+TEST(Flows, BytesLieOnTheTargetsOfTheirStripes) {
+  const auto topology = nodes_in_groups(4, 1, 4);
+  FlowRules rules;
+  rules.targets = 3;
+  rules.stripe_bytes = 100;
+  plan::Parameters direct;
+  direct.strategy = plan::Strategy::direct;
+  // Rank 1 has bytes 750 to 1500: the second half of stripe 7, then stripes 8 to 14.
+  const auto flows = flows_of_plan(messages(4, 750), topology, direct, rules).value();
+  const Client& client = flows.clients[1];
+  ASSERT_EQ(client.operations.size(), 1U);
+  const auto targets = client.targets(client.operations[0]);
+  EXPECT_THAT(std::vector<Share>(targets.begin(), targets.end()),
+              ElementsAre(Share{0, 200}, Share{1, 250}, Share{2, 300}));
+}
+
+TEST(Flows, AggregatorsOfAllGroupsGatherFromAnyGroup) {
+  const auto topology = nodes_in_groups(32, 4, 8);
+  FlowRules rules;
+  rules.aggregators_on_first_nodes = 2;
+  const auto flows =
+      flows_of_plan(messages(128, 1024), topology, two_phase(1, 1 << 20), rules).value();
+  ASSERT_EQ(flows.clients.size(), 8U);
+  EXPECT_EQ(flows.bytes, 128 * 1024);
+  std::int64_t from_others = 0;
+  for (const Client& client : flows.clients) {
+    EXPECT_LT(topology.position_in_group(client.node), 2);
+    for (const Share& share : client.sources(client.operations[0])) {
+      if (share.place != client.group) from_others += share.bytes;
+    }
+  }
+  EXPECT_GT(from_others, 0);
+}
+
+TEST(Flows, TurnsGoToTheFirstClientOfEveryGroupFirst) {
+  const auto flows =
+      flows_of_plan(messages(128, 1024), nodes_in_groups(32, 4, 8), two_phase(2, 1 << 20), {})
+          .value();
+  std::set<std::int64_t> turns;
+  std::set<std::int64_t> groups_of_first;
+  for (const Client& client : flows.clients) {
+    turns.insert(client.turn);
+    if (client.turn < 4) groups_of_first.insert(client.group);
+  }
+  EXPECT_EQ(turns.size(), 8U);
+  EXPECT_EQ(*turns.rbegin(), 7);
+  EXPECT_EQ(groups_of_first.size(), 4U);
+}
+
+TEST(Flows, TooManyOperationsAreRefused) {
+  FlowRules rules;
+  rules.most_operations = 3;
+  const auto flows =
+      flows_of_plan(messages(128, 1024), nodes_in_groups(32, 4, 8), two_phase(2, 1 << 20), rules);
+  ASSERT_FALSE(flows);
+  EXPECT_THAT(flows.error().message, HasSubstr("more than 3 operations: give a larger buffer"));
+}
+
+}  // namespace
+}  // namespace weir::sim

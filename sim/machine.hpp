@@ -1,0 +1,75 @@
+// The machine of a description as SimGrid's hosts and links. Every unit of a part is a link, and a
+// flow crosses the links of the units that it uses; SimGrid shares each link equally among its
+// flows (max-min fairness). No link is common to all flows unless a part has one unit: such a link
+// couples all flows, and the time of a simulation then grows with their square.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <simgrid/s4u.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "description.hpp"
+#include "flows.hpp"
+
+namespace weir::sim {
+
+// A flow between these two crosses certain links.
+struct Way {
+  simgrid::s4u::Host* from = nullptr;
+  simgrid::s4u::Host* to = nullptr;
+};
+
+class Machine {
+ public:
+  // Makes what the flows need of the description's machine, in SimGrid's only engine.
+  Machine(const Description& asked, const Flows& flows);
+
+  // Returns the part whose units do operations in turn; null if there is none.
+  [[nodiscard]] const Part* part_in_turn() const {
+    return in_turn_ < 0 ? nullptr : &asked_.parts[static_cast<std::size_t>(in_turn_)];
+  }
+  [[nodiscard]] std::ptrdiff_t number_in_turn() const { return in_turn_; }
+  // Returns whether there are parts besides that one.
+  [[nodiscard]] bool has_rest() const {
+    return asked_.parts.size() > (part_in_turn() == nullptr ? 0U : 1U);
+  }
+  // Returns the unit of a part that a client uses for bytes at `place`.
+  [[nodiscard]] static std::int64_t unit_of(const Part& part, const Client& client,
+                                            std::int64_t place);
+
+  // Where actors live; it has no link.
+  [[nodiscard]] simgrid::s4u::Host* home() const { return home_; }
+  [[nodiscard]] Way way_in_turn(std::int64_t group) const;
+  // The way of a client's bytes at `place` through all other parts.
+  [[nodiscard]] Way way_of_rest(const Client& client, std::int64_t place) const;
+  [[nodiscard]] Way way_of_messages(std::int64_t node) const;
+  [[nodiscard]] Way way_between(std::int64_t from_group, std::int64_t to_group) const;
+
+ private:
+  using Links = std::vector<simgrid::s4u::LinkInRoute>;
+
+  simgrid::s4u::Link* link_of(std::size_t part, std::int64_t unit);
+  simgrid::s4u::Host* host(const std::string& name, const Links& up, const Links& down);
+  void make_group(std::int64_t group);
+  void make_rest(const Client& client);
+  [[nodiscard]] std::int64_t start_of(const Client& client) const;
+  [[nodiscard]] std::int64_t end_of(const Client& client, std::int64_t place) const;
+
+  const Description& asked_;
+  std::ptrdiff_t in_turn_ = -1;
+  bool rest_by_node_ = false;         // the rest of the way has a part of the node's own
+  std::int64_t clients_in_turn_ = 0;  // units that clients use in turn; 0: there is no such part
+  simgrid::s4u::NetZone* zone_;
+  simgrid::s4u::Host* home_;
+  std::map<std::pair<std::size_t, std::int64_t>, simgrid::s4u::Link*> links_;
+  std::map<std::int64_t, simgrid::s4u::Host*> group_hosts_;    // by the links of parts in turn
+  std::map<std::int64_t, simgrid::s4u::Host*> starts_;         // of the rest of the way
+  std::map<std::int64_t, simgrid::s4u::Host*> ends_;           // of the rest of the way
+  std::map<std::int64_t, simgrid::s4u::Host*> message_hosts_;  // by nodes
+};
+
+}  // namespace weir::sim

@@ -1,0 +1,309 @@
+"""``weir sim``: descriptions for weir-sim, refusals, tables, pictures, and golden transcripts."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from weir.bench.errors import BenchError
+from weir.bench.platforms import find_platform
+from weir.bench.program import SIMULATOR, find_program
+from weir.results.platform import Platform
+from weir.sim.description import describe
+from weir.sim.job import Asked, check, points, size_in, sweep_levels
+from weir.sim.picture import write_picture
+from weir.sim.program import Outcome, simulate
+from weir.sim.table import Simulated, enough_text, limit_text
+
+TESTS = Path(__file__).parents[1]
+sys.path.insert(0, str(TESTS / "sim"))
+sys.path.insert(0, str(TESTS.parent / "bench" / "compare"))
+
+import glean_judgements  # noqa: E402
+import transcripts  # noqa: E402
+
+TRANSCRIPTS = transcripts.read_transcripts(transcripts.FILE.read_text())
+
+
+def missing() -> str:
+    try:
+        find_program(os.environ, SIMULATOR)
+    except BenchError as error:
+        return str(error)
+    return ""
+
+
+needs_simulator = pytest.mark.skipif(bool(missing()), reason=f"nothing is simulated: {missing()}")
+
+
+def intrepid() -> Platform:
+    return find_platform("intrepid")
+
+
+def glean(cores: int = 4096, **more: Any) -> Asked:
+    return Asked("messages", cores, **{"strategy": "glean", "stagers": 12, **more})
+
+
+def outcome(rate: float, limit: str = "stagers", busy: float = 0.9) -> Outcome:
+    return Outcome.model_validate(
+        {
+            "seconds": 1,
+            "bytes": rate,
+            "bytes_per_second": rate,
+            "strategy": "two-phase",
+            "why": "",
+            "aggregators_of_a_group": 4,
+            "buffer_bytes": 1,
+            "clients": 1,
+            "operations": 1,
+            "calls": 1,
+            "messages": 1,
+            "message_bytes": 1,
+            "client_seconds": {"messages": 0, "turn": 0, "operations": 1},
+            "parts": [
+                {
+                    "name": limit,
+                    "units_used": 2,
+                    "bytes": rate,
+                    "most_bytes_of_a_unit": rate,
+                    "busy_share": busy,
+                }
+            ],
+            "limit": {"name": limit, "busy_share": busy},
+            "cost": {"peak_memory_bytes": 1, "processor_seconds": 1},
+        }
+    )
+
+
+# ---- Descriptions -------------------------------------------------------------------------------
+
+
+def test_the_way_to_stagers_has_the_parts_of_its_edges() -> None:
+    made = describe(intrepid(), glean())
+    assert made["nodes"] == 1024
+    assert made["nodes_per_group"] == 64
+    names = [(part["name"], part["users"], part["units"]) for part in made["parts"]]
+    assert names == [
+        ("collective network", "group", 640),
+        ("sockets of an I/O node", "group", 640),
+        ("analysis node", "client", 12),
+    ]
+    tree = made["parts"][0]
+    stage = next(one for one in intrepid().stages if one.name == "collective network")
+    assert tree["bytes_per_second"] == stage.rate_bytes_per_second.value
+    assert tree["operation_seconds"] == pytest.approx(131e-6)
+    assert made["aggregators"] == 4
+    assert made["ahead"] is False
+    assert made["buffer_bytes"] == 0
+    assert made["array"]["shape"] == str(4096 << 20)
+
+
+def test_servers_and_targets_hold_stripes_and_a_fabric_limits_each() -> None:
+    made = describe(intrepid(), glean(strategy="two-phase", stagers=0, to="storage"))
+    users = {part["name"]: part["users"] for part in made["parts"]}
+    assert users["file server"] == users["DDN 9900"] == "stripe"
+    assert users["Myricom switch complex"] == "group"
+    assert made["stripe_bytes"] == 4 << 20
+    narrow = intrepid().model_dump(mode="json")
+    fabric = next(one for one in narrow["stages"] if one["kind"] == "fabric")
+    fabric["rate_bytes_per_second"] = 128e6
+    limited = describe(
+        Platform.model_validate(narrow),
+        glean(strategy="two-phase", stagers=0, to="storage"),
+    )
+    server = next(part for part in limited["parts"] if part["name"] == "file server")
+    assert server["bytes_per_second"] == pytest.approx(1e6)
+
+
+def test_the_exchange_of_mpi_io_grows_with_the_ranks() -> None:
+    small, large = (
+        describe(intrepid(), Asked("messages", cores, "mpi-io"))["exchange"]["seconds"]
+        for cores in (4096, 8192)
+    )
+    power = intrepid().simulation.global_exchange.power  # type: ignore[union-attr]
+    assert large / small == pytest.approx(2**power)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (glean(4098), "give a multiple of 4"),
+        (glean(4 * 50_000), "40960 nodes of 4 ranks"),
+        (glean(stagers=101), "there are 100"),
+    ],
+)
+def test_jobs_that_the_machine_has_no_room_for_are_refused(asked: Asked, said: str) -> None:
+    with pytest.raises(BenchError, match=said):
+        describe(intrepid(), asked)
+
+
+def test_a_platform_without_simulation_is_refused_by_name() -> None:
+    with pytest.raises(BenchError, match="franklin has no table"):
+        describe(find_platform("franklin"), glean())
+
+
+def test_a_route_over_an_unknown_edge_is_no_platform() -> None:
+    given = intrepid().model_dump(mode="json")
+    given["simulation"]["routes"][0]["edges"] = ["here -> there"]
+    with pytest.raises(ValidationError, match="simulation names the edge here -> there"):
+        Platform.model_validate(given)
+
+
+# ---- Words --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (Asked("madbench", 4), "give messages or array"),
+        (Asked("array", 4), "needs --array-shape"),
+        (Asked("messages", 4, shape="4"), "--array-shape is for weir sim array"),
+        (Asked("messages", 4, "romio"), "--strategy romio: give one of automatic"),
+        (Asked("messages", 4, bytes=0), "--bytes 0: give at least 1"),
+    ],
+)
+def test_words_that_do_not_fit_are_refused(asked: Asked, said: str) -> None:
+    with pytest.raises(BenchError, match=said):
+        check(asked)
+
+
+def test_a_sweep_makes_a_simulation_of_each_combination() -> None:
+    swept = sweep_levels(["stagers=4:16:*2", "bytes=64k,1m"])
+    made = [(one.stagers, one.bytes) for one in points(glean(), swept)]
+    assert made == [(s, b) for s in (4, 8, 16) for b in (64 << 10, 1 << 20)]
+
+
+@pytest.mark.parametrize("text", ["stagers", "colour=1,2", "stagers=x", "stagers=1.5"])
+def test_a_sweep_that_cannot_be_read_is_refused(text: str) -> None:
+    with pytest.raises(BenchError, match=text.split("=", maxsplit=1)[0]):
+        sweep_levels([text])
+
+
+def test_a_sweep_of_too_many_is_refused() -> None:
+    with pytest.raises(BenchError, match="give at most 1000"):
+        list(points(glean(), sweep_levels(["stagers=1:100", "ranks=4:400:4"])))
+
+
+def test_sizes_have_suffixes() -> None:
+    assert size_in("bytes", "64k") == 64 << 10
+    with pytest.raises(BenchError, match="--bytes many"):
+        size_in("bytes", "many")
+
+
+# ---- What is shown ------------------------------------------------------------------------------
+
+
+def swept(rates: dict[int, float]) -> list[Simulated]:
+    return [Simulated({"stagers": n}, glean(stagers=n), outcome(r)) for n, r in rates.items()]
+
+
+def test_the_level_from_which_more_brings_little_is_named() -> None:
+    told = enough_text(swept({4: 10e9, 8: 20e9, 16: 20.4e9, 32: 20.5e9}))
+    assert told.startswith("stagers 8 is the first level with 98 % of the best rate")
+    assert enough_text([Simulated({}, glean(), outcome(1e9))]) == ""
+
+
+def test_a_part_that_is_mostly_idle_is_no_limit() -> None:
+    assert limit_text(outcome(1e9, busy=0.9)) == "stagers"
+    assert limit_text(outcome(1e9, busy=0.4)).startswith("none")
+
+
+@pytest.mark.parametrize("suffix", [".svg", ".html"])
+@pytest.mark.parametrize("levels", [1, 3])
+def test_a_picture_names_rates_and_limits(tmp_path: Path, suffix: str, levels: int) -> None:
+    several = swept({4 * n: 1e9 * n for n in range(1, levels + 1)})
+    path = write_picture(tmp_path / f"sim{suffix}", "intrepid", several)
+    text = path.read_text()
+    assert "limit: stagers" in text
+    if suffix == ".svg":
+        bars = ET.fromstring(text).findall(".//{http://www.w3.org/2000/svg}rect")
+        assert len(bars) == 1 + 2 * levels  # the paper, and a track and a bar for each
+
+
+# ---- Through weir-sim ---------------------------------------------------------------------------
+
+
+@needs_simulator
+@pytest.mark.parametrize("command", TRANSCRIPTS)
+def test_predictions_are_those_of_the_transcript(command: str) -> None:
+    """A change is a mistake, or belongs into the file: tests/sim/transcripts.py writes it."""
+    assert transcripts.run(command) == TRANSCRIPTS[command]
+
+
+@needs_simulator
+def test_one_cost_of_an_operation_and_one_rate_give_the_time() -> None:
+    """4096 operations over 16 I/O nodes, one after the other: 256 times what one of them costs."""
+    found = simulate(intrepid(), Asked("messages", 4096, "posix", bytes=4096))
+    assert found.seconds == pytest.approx(256 * (131e-6 + 4096 / 1.64e9), rel=1e-6)
+    large = simulate(intrepid(), Asked("messages", 4096, "posix", bytes=1 << 20))
+    assert large.seconds == pytest.approx(256 * (1 << 20) / 713e6, rel=1e-3)
+
+
+@needs_simulator
+def test_shared_stagers_are_shared_fairly() -> None:
+    """One stager that all share takes the bytes of all at its own rate."""
+    found = simulate(intrepid(), glean(1024, stagers=1, strategy="posix", bytes=1 << 20))
+    assert found.limit.name == "analysis node"
+    assert found.bytes_per_second == pytest.approx(702.5e6, rel=0.02)
+
+
+@needs_simulator
+def test_a_mistake_of_the_array_is_one_line_and_a_usage_error() -> None:
+    words = ["sim", "array", "--platform", "intrepid", "-n", "64", "--array-shape=4xx4"]
+    status, _, complaint = transcripts.weir(*words)
+    assert status == 2
+    assert complaint.count("\n") == 1
+    assert "'4xx4' is not a list of extents" in complaint
+
+
+@needs_simulator
+def test_weir_sim_refuses_what_is_no_description() -> None:
+    done = subprocess.run(
+        [find_program(os.environ, SIMULATOR)],
+        input=json.dumps({"nodes": 1}),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("weir-sim: the description: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_without_weir_sim_the_error_says_what_to_install() -> None:
+    with pytest.raises(BenchError, match="WEIR_SIM=/nowhere is not a program"):
+        simulate(intrepid(), glean(), {"WEIR_SIM": "/nowhere"})
+
+
+# ---- Findings -----------------------------------------------------------------------------------
+
+
+def test_a_finding_is_found_within_a_tenth() -> None:
+    def run(rate: float) -> list[str]:
+        made = glean_judgements.end_to_end(lambda _: outcome(rate * 2**30), 4096)
+        return [one.word for one in made if "4096 cores" in one.finding]
+
+    assert run(5.4 * 1.09) == ["found"]
+    assert run(5.4 * 1.11) == ["not found"]
+    assert run(5.4 * 0.89) == ["not found"]
+
+
+def test_rates_that_do_not_scale_are_not_found() -> None:
+    made = glean_judgements.scaling(lambda _: outcome(1e9), 65_536)
+    words = {one.finding: one.word for one in made}
+    assert words["glean scales perfectly from 4096 to 65536 cores"] == "not found"
+    assert made[-1].word == "not found"
+
+
+def test_a_flat_curve_of_stager_nodes_has_its_plateau_too_early() -> None:
+    made = glean_judgements.stager_nodes(lambda _: outcome(22.1 * 2**30))
+    assert [one.word for one in made] == ["not found", "found"]
