@@ -295,7 +295,7 @@ def test_a_run_keeps_its_purpose_and_shows_it(
         ],
         follows=["an-earlier-run"],
     )
-    finalize(folder, verdict, purpose)
+    finalize(folder, verdict, purpose=purpose)
     finalize(folder, verdict)
     assert load_run(folder).purpose == purpose
     words = ["results", "show", str(folder)]

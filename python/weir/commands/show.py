@@ -14,8 +14,8 @@ from weir.bench.display import show_others, show_verdicts
 from weir.bench.tables import plain_table
 from weir.report import anomalies
 from weir.report.quantities import plural
-from weir.results.imported_records import Imported
 from weir.results.figures import headlines_of
+from weir.results.imported_records import Imported
 from weir.results.quantities import (
     percent_text,
     phase_name,
