@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from weir.report.chart import table
 from weir.report.markup import Child, Markup, element, join
-from weir.report.quantities import count, rate
+from weir.report.quantities import rate
 from weir.report.sources import Source, headline_rate
 from weir.report.wording import badge, overall_word
 from weir.results.expectations import Direction
 from weir.results.schema import Run
 
-HEAD = ["Run", "Started", "Measured by", "Machine", "Verdict", "Processes", "Write", "Read"]
+HEAD = ["Run", "Started", "Program", "Machine", "Verdict", "Write", "Read"]
 DASH, SPACE = "\u2011", "\u00a0"
 """Characters at which a line is not broken."""
 DIRECTIONS: tuple[Direction, ...] = ("write", "read")
@@ -25,7 +25,14 @@ def render(sources: list[Source]) -> Markup | None:
     caption = "All runs by the time of their start"
     return join(
         element("h2", "All runs, the newest first"),
-        element("div", table(HEAD, rows, caption=caption, numeric_from=5), class_="scroll"),
+        element(
+            "div",
+            table(HEAD, rows, caption=caption, numeric_from=5),
+            class_="scroll",
+            tabindex="0",
+            role="group",
+            aria_label=caption,
+        ),
     )
 
 
@@ -40,7 +47,6 @@ def _row(source: Source) -> list[Child]:
         f"Weir, {run.workload}" if run.imported is None else f"{run.workload}, imported",
         element("bdi", machine_of(run)),
         badge(overall_word(run)),
-        count(run.plan.ranks) if run.plan.ranks else None,
         *(None if one is None else rate(one.median) for one in rates),
     ]
 

@@ -211,7 +211,9 @@ def _main(
             opening.compare(sources),
             listing.render(polled_listing([source.run for source in sources]), titled=True),
             listing.render(outputs_listing([source.run for source in sources]), titled=True),
-            listing.render(imported_listing([source.run for source in sources]), titled=True),
+            listing.render(
+                imported_listing([one.run for one in sources if one.is_within]), titled=True
+            ),
             by_time.render(sources),
             aria_label="Comparison",
             id="comparison",
