@@ -77,11 +77,10 @@ def query_command(
     ] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a header.")] = False,
 ) -> None:
-    """Run SQL over all runs: tables runs, repetitions, phases, series, points, nodes,
-    anomalies, events.
+    """Run SQL over all runs: tables runs, repetitions, phases, series, points, nodes, events.
 
     series has every figure of every workload, by its unit (bytes/s, 1/s, s); rates has those in
-    bytes/s, and effective the EAAR.
+    bytes/s, effective the EAAR, and anomalies what is unusual about a run.
 
     At the terminal, * leaves out the columns of runs that hold pages of text. They are read from
     the run folders at each call. DESCRIBE runs lists a table's columns; run_id
