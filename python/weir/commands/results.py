@@ -86,10 +86,11 @@ def query_command(
     ] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV with a header.")] = False,
 ) -> None:
-    """Run SQL over all runs: runs, repetitions, phases, series, points, nodes, anomalies, events.
+    """Run SQL over all runs: tables runs, repetitions, phases, series, points, nodes, events.
 
     series has every figure of every workload, by its unit (bytes/s, 1/s, s); rates has those in
-    bytes/s, and effective the EAAR. monitor has the samples of bench --monitor.
+    bytes/s, effective the EAAR, anomalies what is unusual about a run, and monitor the samples of
+    bench --monitor.
 
     At the terminal, * leaves out the columns of runs that hold pages of text. They are read from
     the run folders at each call. DESCRIBE runs lists a table's columns; run_id

@@ -16,6 +16,7 @@ from weir.report import anomalies
 from weir.report.quantities import plural
 from weir.results.figures import headlines_of
 from weir.results.imported_records import Imported
+from weir.results.monitor_records import Monitor
 from weir.results.quantities import (
     percent_text,
     phase_name,
@@ -52,53 +53,74 @@ def show_run(console: Console, run: Run, changed: Sequence[str]) -> None:
             line(f"warning: {text}")
     console.print()
     _show_phases(console, run)
-    for figure in headlines_of(run):
-        mean, deviation = figure.series.mean, figure.series.deviation
-        if mean is not None and deviation is not None:
-            line(
-                f"{figure.name}: mean {value_text(mean, figure.unit)}, standard deviation "
-                f"{value_text(deviation, figure.unit)} over "
-                f"{plural(len(figure.series.values), 'repetition')}"
-            )
-    for text in anomalies.sentences(run):
-        line(f"unusual: {text}")
-    if run.anomalies == []:
-        line("unusual: nothing was found in the events")
-    for effective in run.effective:
-        line(
-            f"EAAR {effective.direction}: {rate_text(effective.eaar_bytes_per_second)}, "
-            f"synchronous {rate_text(effective.synchronous_bytes_per_second)}, "
-            f"times {effective.bins} bins {rate_text(effective.nbin_multiple_bytes_per_second)}"
-        )
+    for text in [*_spread_texts(run), *_unusual_texts(run), *_effective_texts(run)]:
+        line(text)
     for text in [_plan_text(run)] if run.imported is None else _imported_texts(run, run.imported):
         line(text)
-    given = [
-        f"{name} = {parameter.value} ({parameter.origin})"
-        for name, parameter in run.parameters.items()
-        if parameter.origin != "default"
-    ]
-    line(f"given: {', '.join(given) or 'nothing, all settings have defaults'}")
-    line(_payload_text(run))
-    if run.clocks:
-        doubt = ", FLAGGED: over 1 %" if run.clocks.flagged else ""
-        line(
-            f"clocks: error at most {seconds_text(run.clocks.error_bound_ns * 1e-9)}, "
-            f"{percent_text(run.clocks.error_fraction_of_span, 2)} of the span{doubt}"
-        )
+    for text in [_given_text(run), _payload_text(run), *_clock_texts(run)]:
+        line(text)
     if run.environment:
         line(f"system: {run.environment.quiet.text}")
     if run.monitor:
-        seen = run.monitor
-        missed = f", {seen.missed} missed" if seen.missed else ""
-        line(
-            f"monitor: {seen.samples} samples{missed}, {seen.resolution}; it took "
-            f"{percent_text(seen.processor_seconds / max(seen.seconds, 1e-9), 2)} of a core"
-        )
+        line(_monitor_text(run.monitor))
         show_others(console, [run])
     if run.expectation:
         for expected in run.expectation.all:
             line(f"expected {expected.key[0]}: {expected.how}")
     line(f"command: {' '.join(run.command)}\n")
+
+
+def _spread_texts(run: Run) -> Iterator[str]:
+    for figure in headlines_of(run):
+        mean, deviation = figure.series.mean, figure.series.deviation
+        if mean is not None and deviation is not None:
+            yield (
+                f"{figure.name}: mean {value_text(mean, figure.unit)}, standard deviation "
+                f"{value_text(deviation, figure.unit)} over "
+                f"{plural(len(figure.series.values), 'repetition')}"
+            )
+
+
+def _unusual_texts(run: Run) -> Iterator[str]:
+    for text in anomalies.sentences(run):
+        yield f"unusual: {text}"
+    if run.anomalies == []:
+        yield "unusual: nothing was found in the events"
+
+
+def _effective_texts(run: Run) -> Iterator[str]:
+    for effective in run.effective:
+        yield (
+            f"EAAR {effective.direction}: {rate_text(effective.eaar_bytes_per_second)}, "
+            f"synchronous {rate_text(effective.synchronous_bytes_per_second)}, "
+            f"times {effective.bins} bins {rate_text(effective.nbin_multiple_bytes_per_second)}"
+        )
+
+
+def _given_text(run: Run) -> str:
+    given = [
+        f"{name} = {parameter.value} ({parameter.origin})"
+        for name, parameter in run.parameters.items()
+        if parameter.origin != "default"
+    ]
+    return f"given: {', '.join(given) or 'nothing, all settings have defaults'}"
+
+
+def _clock_texts(run: Run) -> Iterator[str]:
+    if run.clocks:
+        doubt = ", FLAGGED: over 1 %" if run.clocks.flagged else ""
+        yield (
+            f"clocks: error at most {seconds_text(run.clocks.error_bound_ns * 1e-9)}, "
+            f"{percent_text(run.clocks.error_fraction_of_span, 2)} of the span{doubt}"
+        )
+
+
+def _monitor_text(seen: Monitor) -> str:
+    missed = f", {seen.missed} missed" if seen.missed else ""
+    return (
+        f"monitor: {seen.samples} samples{missed}, {seen.resolution}; it took "
+        f"{percent_text(seen.processor_seconds / max(seen.seconds, 1e-9), 2)} of a core"
+    )
 
 
 def _purpose_texts(run: Run) -> Iterator[str]:
