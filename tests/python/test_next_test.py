@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from weir.campaign.setup import design_campaign
 from weir.cli import application
 from weir.follow_up.campaign_text import campaign_text
 from weir.follow_up.levels import between, beyond
-from weir.follow_up.points import Measured, Point
+from weir.follow_up.points import Measured, Point, points_of_runs
 from weir.follow_up.proposal import information_bits, undecided_bits
 from weir.follow_up.propose import propose
 from weir.follow_up.surface import Surface
@@ -304,3 +305,43 @@ def test_a_run_keeps_its_purpose_and_shows_it(
     assert "goal: confirm\nmotivation: because\n" in told
     assert "is outside the interval that was proposed, " in told
     assert "follows: an-earlier-run" in told
+
+
+def test_what_differs_between_runs_are_the_factors_by_the_names_of_options() -> None:
+    runs = []
+    for number, size in enumerate((2**20, 2**21)):
+        run = make_run(seed=number)
+        one = run.parameters["no_pix"].model_copy(update={"origin": "command line"})
+        parameters = {
+            "block_bytes": one.model_copy(update={"value": 2**24}),
+            "transfer_bytes": one.model_copy(update={"value": size}),
+            "repetitions": one.model_copy(update={"value": 2}),
+            "seed": one.model_copy(update={"value": number}),
+            "verify": one.model_copy(update={"value": True, "origin": "default"}),
+        }
+        runs.append(run.model_copy(update={"parameters": parameters}))
+    found = points_of_runs(runs)
+    assert [one.names for one in found.factors] == [["transfer"]]
+    assert found.fixed == {"block": 2**24, "ranks": runs[0].plan.ranks, "repetitions": 2}
+    other = runs[0].model_copy(update={"workload": "stream"})
+    with pytest.raises(ValueError, match="the runs are of madbench, stream"):
+        points_of_runs([*runs, other])
+
+
+def test_repetitions_within_a_run_do_not_count_as_repeated_runs() -> None:
+    alone = replace(point(100.0, scatter=0.5, transfer=2**14), runs=("one",))
+    again = point(100.0, scatter=0.05, transfer=2**16)
+    assert measured([alone, again]).noise == pytest.approx(0.05, rel=0.05)
+    assert measured([alone]).noise > 0.4
+
+
+def test_the_reason_is_told_if_no_test_can_be_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_runs(tmp_path / "results")
+    monkeypatch.setenv("WEIR_BENCH", str(tmp_path / "no-weir-bench"))
+    words = ["next", str(tmp_path / "results"), "--time", "2h", "--within", "transfer=1:2"]
+    application(words)(words, standalone_mode=False)
+    told = capsys.readouterr().out
+    assert "cannot be run; the first: transfer = " in told
+    assert "is not within 1 to 2" in told

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -59,9 +59,13 @@ class Base:
 
 
 def next_command(
-    path: Annotated[
-        Path | None,
-        typer.Argument(help="Folder of a campaign, or one with run folders.", show_default=False),
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="PATH...",
+            help="Folder of a campaign, or folders with runs, which may be campaigns too.",
+            show_default=False,
+        ),
     ] = None,
     time: Annotated[
         str, typer.Option("--time", help="Time for all proposed tests: 90s, 30min, 2h.")
@@ -107,23 +111,24 @@ def next_command(
     Uselton asks about the parts of a machine (section 3.9.4).
     """
     if components is not None:
-        if path is not None:
+        if paths:
             raise BenchError("a folder is given and also --components: give one of them", USAGE)
         _write_components(components, output)
         return
-    if path is None:
+    if not paths:
         raise BenchError(
             "give a campaign's folder, a folder with runs, or --components NAME", USAGE
         )
     budget = _seconds(time)
     limits = _limits(within or [])
-    base = _base(path)
+    base = _base(paths)
     _check_names(limits, base.measured)
-    refuses = _refusals(base, limits)
+    refused: list[str] = []
+    refuses = _refusals(base, limits, refused)
     try:
         proposals = propose(base.measured, budget, runs=runs, refuses=refuses, most=most)
     except ValueError as error:
-        raise BenchError(f"{path}: no test can be proposed: {error}") from None
+        raise BenchError(f"{_listed(paths)}: no test can be proposed: {error}") from None
     console = output_console()
     if not proposals:
         console.print(
@@ -131,9 +136,16 @@ def next_command(
             "or fewer --runs",
             highlight=False,
         )
+        if refused:
+            console.print(
+                f"{plural(len(refused), 'test')} cannot be run; the first: {refused[0]}",
+                highlight=False,
+                markup=False,
+                soft_wrap=True,
+            )
         return
     target = output or Path(f"{base.name}-next.toml")
-    command = f"weir next {shlex.quote(str(path))} --time {time}"
+    command = f"weir next {shlex.join(str(path) for path in paths)} --time {time}"
     text = campaign_text(
         proposals,
         workload=base.file.workload,
@@ -257,26 +269,32 @@ def _check_names(limits: Mapping[str, object], measured: Measured) -> None:
         )
 
 
-def _base(path: Path) -> Base:
+def _base(paths: Sequence[Path]) -> Base:
     """Returns the points of a campaign or of run folders, and what stays as it was."""
-    campaign = campaign_of(path)
-    if campaign is not None:
-        return _of_campaign(path, campaign)
-    folders = find_run_folders(path)
+    if len(paths) == 1:
+        campaign = campaign_of(paths[0])
+        if campaign is not None:
+            return _of_campaign(paths[0], campaign)
     loaded = []
-    for folder in folders:
+    for folder in (folder for path in paths for folder in find_run_folders(path)):
         try:
             loaded.append(load_run(folder))
         except ResultError as error:
             warn(f"left out: {error}")
     if not loaded:
-        raise BenchError(f"{path} has no run: give a campaign's folder or one with runs", USAGE)
+        raise BenchError(
+            f"{_listed(paths)} has no run: give a campaign's folder or one with runs", USAGE
+        )
     try:
         measured = points_of_runs(loaded)
     except ValueError as error:
-        raise BenchError(f"{path}: {error}", USAGE) from None
+        raise BenchError(f"{_listed(paths)}: {error}", USAGE) from None
     file = CampaignFile(workload=measured.workload, fixed=dict(measured.fixed))
-    return Base(measured, _file_name(path), file)
+    return Base(measured, _file_name(paths[0]), file)
+
+
+def _listed(paths: Sequence[Path]) -> str:
+    return ", ".join(str(path) for path in paths)
 
 
 def _of_campaign(path: Path, campaign: Campaign) -> Base:
@@ -305,9 +323,12 @@ def _file_name(path: Path) -> str:
 
 
 def _refusals(
-    base: Base, limits: Mapping[str, tuple[float, float]]
+    base: Base, limits: Mapping[str, tuple[float, float]], told: list[str]
 ) -> Callable[[Mapping[str, Value]], str | None]:
-    """Returns a function that says why a test cannot be run here: its limits, or its plan."""
+    """Returns a function that says why a test cannot be run here: its limits, or its plan.
+
+    Each test is planned once; what is wrong with it is added to ``told``.
+    """
     given = dict(limits)
     if RANKS not in given and not any(
         os.environ.get(one) for one in ("WEIR_LAUNCHER", "SLURM_JOB_ID")
@@ -324,7 +345,7 @@ def _refusals(
         warn(f"the tests are not checked by planning them: {error}")
         program = None
 
-    def refuses(place: Mapping[str, Value]) -> str | None:
+    def reason(place: Mapping[str, Value]) -> str | None:
         for name, (low, high) in given.items():
             value = place.get(name)
             if value is not None and is_number(value) and not low <= float(value) <= high:
@@ -337,6 +358,15 @@ def _refusals(
         except BenchError as error:
             return str(error)
         return None
+
+    known: dict[tuple[tuple[str, Value], ...], str | None] = {}
+
+    def refuses(place: Mapping[str, Value]) -> str | None:
+        key = tuple(sorted(place.items()))
+        if key not in known:
+            known[key] = reason(place)
+            told.extend([text] if (text := known[key]) is not None else [])
+        return known[key]
 
     return refuses
 

@@ -18,6 +18,8 @@ from weir.results.schema import Run
 from weir.results.statistics import median_interval
 
 RANKS = "ranks"
+RECORDED = {"block_bytes": "block", "transfer_bytes": "transfer"}
+"""Parameters whose name in ``run.json`` is not that of the option (workload stream)."""
 LEAST_DEVIATION = 0.02
 """No machine repeats a rate more closely than this, whatever a few values say."""
 UNKNOWN_SPREAD = 0.15
@@ -67,8 +69,12 @@ class Measured:
 
     @property
     def noise(self) -> float:
-        """Standard deviation of one run's logarithmic rate, over all points that were repeated."""
-        spreads = [one.spread for one in self.points]
+        """Standard deviation of one run's logarithmic rate, over all points that were repeated.
+
+        Repetitions within a run share its moment, so they count only if no run was repeated.
+        """
+        again = [one for one in self.points if len(one.runs) > 1]
+        spreads = [one.spread for one in again or self.points]
         known = [spread for spread in spreads if spread is not None]
         if not known:
             return UNKNOWN_SPREAD
@@ -116,24 +122,21 @@ def points_of_runs(runs: Sequence[Run]) -> Measured:
         raise ValueError(f"the runs are of {', '.join(workloads)}: give runs of one workload")
     settings = [_settings(run) for run in runs]
     first = settings[0]
+    alike = {name for name in first if all(one.get(name) == first[name] for one in settings)}
     names = [
         name
         for name in first
-        if any(one.get(name) != first[name] for one in settings)
+        if name not in alike
+        and name not in OF_NO_CONSEQUENCE
         and all(name in one for one in settings)
-    ]
-    names = names or [RANKS]
+    ] or [RANKS]
     given = {
-        name.replace("_", "-")
+        setting_of(name)
         for run in runs
         for name, parameter in run.parameters.items()
         if parameter.origin != "default"
     }
-    fixed = {
-        name: value
-        for name, value in first.items()
-        if name not in names and name in {*given, RANKS}
-    }
+    fixed = {name: first[name] for name in sorted((given | {RANKS}) & alike - set(names))}
     factors = tuple(
         CampaignFactor(names=[name], levels=_levels([one[name] for one in settings]))
         for name in names
@@ -143,11 +146,14 @@ def points_of_runs(runs: Sequence[Run]) -> Measured:
     return _measured(workloads[0], factors, fixed, taken)
 
 
+def setting_of(parameter: str) -> str:
+    """Returns the option of weir-bench whose value ``run.json`` has under a name."""
+    return RECORDED.get(parameter, parameter).replace("_", "-")
+
+
 def _settings(run: Run) -> dict[str, Value]:
     found: dict[str, Value] = {
-        name.replace("_", "-"): parameter.value
-        for name, parameter in sorted(run.parameters.items())
-        if name.replace("_", "-") not in (set(OF_NO_CONSEQUENCE) - {"directory", "repetitions"})
+        setting_of(name): parameter.value for name, parameter in sorted(run.parameters.items())
     }
     return {**found, RANKS: run.plan.ranks}
 
