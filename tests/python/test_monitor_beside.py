@@ -25,7 +25,7 @@ from weir.monitor.recording import Writer
 from weir.monitor.sampler import SECOND, Sample
 from weir.report import write_report
 from weir.report.sample_store import Rates
-from weir.report.targets import completions
+from weir.report.targets import completions, render_jobs
 from weir.results.finalize import finalize
 from weir.results.folder import load_run
 from weir.results.index import query
@@ -208,7 +208,7 @@ def monitored_folder(folder: Path, started_ns: int | None = None) -> Path:
     run = run.model_copy(update={"clocks": clocks})
     place = write_run_folder(output / "run", run, make_events())
     header = {"host": "node1", "interval_ns": 100 * MS, "sources": ["diskstats"]}
-    header |= {"resolution": "sampled every 0.1 s"}
+    header |= {"resolution": "sampled every 0.1 s", "monotonic_ns": START, "utc_ns": 0}
     writer = Writer(output / RECORDING, header)
     for number in range(61):
         grown = {DISK: Values(0, 10 * MIB, 1, 50 * MS)} if number > 10 else {}
@@ -289,6 +289,20 @@ def test_the_report_draws_the_targets_and_says_whether_they_were_quiet(tmp_path:
 def test_of_many_targets_a_text_names_the_first() -> None:
     assert named(["a", "b"]) == "a, b"
     assert named([f"OST{n}" for n in range(80)]).endswith("OST4, OST5 and 74 more")
+
+
+def test_a_campaign_has_the_targets_over_all_its_jobs(tmp_path: Path) -> None:
+    jobs = []
+    for number in (1, 2):
+        place = monitored_folder(tmp_path / str(number))
+        jobs.append([(place, load_run(place))])
+    drawn = render_jobs(jobs)
+    assert drawn is not None
+    page = parse(drawn)
+    assert "All targets of the files over 2 jobs" in page.text
+    classes = {one.attributes.get("class") for one in page.find("path")}
+    assert classes == {"monitored write-line", "phase-rate write-line", "phase-rate read-line"}
+    assert render_jobs([[(place, make_run())]]) is None
 
 
 def counter(name: str) -> MonitoredCounter:

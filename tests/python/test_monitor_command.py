@@ -47,7 +47,11 @@ def recorded(path: Path, *, ended: bool = True) -> Path:
     return path
 
 
-def test_a_recording_becomes_a_table_on_another_clock(tmp_path: Path) -> None:
+@pytest.mark.parametrize("in_memory", [0, 1 << 20])
+def test_a_recording_becomes_a_table_on_another_clock(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_memory: int
+) -> None:
+    monkeypatch.setattr("weir.monitor.samples.LARGEST_IN_MEMORY", in_memory)
     target = tmp_path / "it's.parquet"
     summary = write_samples(recorded(tmp_path / "r"), target, 100 * SECOND)
     rows = duckdb.execute("SELECT * FROM read_parquet(?) ORDER BY time_ns, name", [str(target)])
@@ -66,6 +70,7 @@ def test_a_recording_becomes_a_table_on_another_clock(tmp_path: Path) -> None:
     assert summary.cost_fraction == pytest.approx(0.001)
     about = duckdb.execute("SELECT value FROM parquet_kv_metadata(?)", [str(target)]).fetchall()
     assert json.loads(about[0][0])["origin_ns"] == 100 * SECOND
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["it's.parquet", "r"]
 
 
 def test_a_late_sample_is_not_a_missed_one(tmp_path: Path) -> None:

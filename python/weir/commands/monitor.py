@@ -38,7 +38,7 @@ RECORDING = ".recording"
 def monitor_command(
     command: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[-- COMMAND …]", help="Watch until this command has ended."),
+        typer.Argument(metavar="-- COMMAND …", help="Watch until this command has ended."),
     ] = None,
     interval: Annotated[
         str, typer.Option("--interval", help="Time between samples, 50ms to 60s.")

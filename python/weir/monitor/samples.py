@@ -32,11 +32,12 @@ from weir.monitor.counters import Key, Values
 from weir.monitor.recording import Block, Reader
 from weir.monitor.sampler import SECOND
 from weir.results.errors import ResultError
-from weir.results.monitor_records import SAMPLE_COLUMNS
+from weir.results.monitor_records import METADATA, SAMPLE_COLUMNS
 
-METADATA = "weir_monitor"
 ROWS_AT_A_TIME = 100_000
 MEMORY_LIMIT = "256MB"
+LARGEST_IN_MEMORY = 4 << 20
+"""Bytes of a recording up to which its rows, some 16 times as large, need no file of their own."""
 
 Row = tuple[int, int, Key, Values]
 """Time of the sample before, time of the sample, counter, growth."""
@@ -140,8 +141,11 @@ def write_samples(recording: Path, target: Path, origin_ns: int = 0) -> Summary:
     import duckdb  # noqa: PLC0415 (the monitor beside a job needs none)
 
     unfinished = target.with_name(f".{target.name}.unfinished")
+    scratch = target.with_name(f".{target.name}.scratch")
     try:
-        with Reader(recording) as reader, duckdb.connect() as connection:
+        fits = recording.stat().st_size <= LARGEST_IN_MEMORY
+        place = ":memory:" if fits else str(scratch)
+        with Reader(recording) as reader, duckdb.connect(place) as connection:
             summary = Summary(reader.header)
             connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
             connection.execute("SET preserve_insertion_order = true")
@@ -155,16 +159,17 @@ def write_samples(recording: Path, target: Path, origin_ns: int = 0) -> Summary:
                     waiting.clear()
             _insert(connection, waiting, origin_ns, summary.header["host"])
             about = json.dumps(metadata_of(summary, origin_ns)).replace("'", "''")
-            place = str(unfinished).replace("'", "''")
+            name = str(unfinished).replace("'", "''")
             connection.execute(
-                f"COPY (FROM samples) TO '{place}' (FORMAT parquet, COMPRESSION zstd, "
+                f"COPY (FROM samples) TO '{name}' (FORMAT parquet, COMPRESSION zstd, "
                 f"KV_METADATA {{{METADATA}: '{about}'}})"
             )
         unfinished.replace(target)
     except (OSError, duckdb.Error) as error:
         raise ResultError(f"{target} cannot be written: {str(error).splitlines()[0]}") from None
     finally:
-        unfinished.unlink(missing_ok=True)
+        for leftover in (unfinished, scratch, Path(f"{scratch}.wal")):
+            leftover.unlink(missing_ok=True)
     return summary
 
 

@@ -13,7 +13,7 @@ from weir.analysis.campaign_summary import (
     effective_of,
     level_text,
 )
-from weir.report import factor_charts, hiding, listing
+from weir.report import factor_charts, hiding, listing, targets
 from weir.report.chart import table
 from weir.report.comparison import ORDER
 from weir.report.markup import Markup, element, join
@@ -123,6 +123,9 @@ def _sections(
                 content = factor_charts.render_factor(campaign, factor, drawn, load_curves(path))
                 sections.append((f"over-{'-'.join(factor.names)}", title, content))
         sections.append(("combinations", "Every combination", render_combinations(campaign, cells)))
+    watched = targets.render_jobs([runs for _, runs in sorted(finished.items()) if runs])
+    if watched is not None:
+        sections.append(("targets", "Targets over all runs", watched))
     sections.append(("runs", "Every run, in its order", _runs(path, campaign, finished)))
     return sections
 

@@ -65,7 +65,7 @@ class RankTimes:
 
 @dataclass(frozen=True)
 class PhaseSpan:
-    """One function in one direction in one repetition: seconds since the start of the run."""
+    """Bytes that the job moved in one direction between two times, in seconds since a start."""
 
     direction: str
     start: float
@@ -172,7 +172,7 @@ class EventStore:
         return {name: np.asarray(column, dtype=np.int64) for name, column in columns.items()}
 
     def phase_spans(self) -> list[PhaseSpan]:
-        """Returns all phases of all repetitions in order of time."""
+        """Returns each function of each repetition by direction, in order of time."""
         rows = self._run(
             f"""SELECT operation_code, min(start_ns), max(end_ns), sum(bytes) FROM events
             WHERE operation_code IN ({", ".join(str(OPERATION_NAMES.index(d)) for d in MOVES)})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 
 from weir.results.errors import ResultError
 from weir.results.events import SAMPLES_FILE
-from weir.results.monitor_records import MonitoredCounter
+from weir.results.monitor_records import METADATA, MonitoredCounter
 
 Floats = NDArray[np.float64]
 
@@ -51,6 +52,19 @@ class SampleStore:
         rows = self._query("SELECT min(since_ns), max(time_ns) FROM read_parquet(?)", [])
         (low,), (high,) = rows["first"], rows["last"]
         return float(low) * 1e-9, float(high) * 1e-9
+
+    @functools.cached_property
+    def wall_seconds(self) -> float:
+        """The time of day, in seconds since 1970, at which the run began."""
+        sql = "SELECT value FROM parquet_kv_metadata(?) WHERE key = ?"
+        try:
+            with duckdb.connect() as connection:
+                row = connection.execute(sql, [str(self._file), METADATA]).fetchone()
+            about = json.loads(row[0] if row else "{}")
+            passed = about["origin_ns"] - about["monotonic_ns"]
+            return float(about["utc_ns"] + passed) * 1e-9
+        except (duckdb.Error, ValueError, KeyError):
+            raise ResultError(f"{self._file} does not say when it was recorded") from None
 
     def rates(self, counter: MonitoredCounter, edges: Floats) -> Rates:
         """Returns the mean rates of a counter between edges."""

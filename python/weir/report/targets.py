@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
@@ -35,8 +36,9 @@ from weir.report.quantities import (
     time_unit,
 )
 from weir.report.sample_store import Floats, Rates, SampleStore
-from weir.report.sources import Source
+from weir.report.sources import Source, directions, headline_rate
 from weir.results.monitor_records import Monitor, MonitoredCounter, named
+from weir.results.schema import Run
 
 COLUMNS = 300
 MOST_SMALL = 16
@@ -136,32 +138,90 @@ def _sum(
     spans: Sequence[PhaseSpan],
 ) -> Markup:
     total = _total([samples.rates(one, edges) for one in holding])
-    largest = max([total.largest, *(one.rate for one in spans)])
-    axes = Axes.of(edges, largest, FULL_WIDTH, HEIGHT)
-    lines = [
-        axes.steps(edges, getattr(total, direction), f"monitored {direction}-line")
-        for direction in DIRECTIONS
-        if getattr(total, direction).any()
-    ]
     names = named([one.name for one in holding])
-    seen = {one.direction for one in spans}
-    image = drawing(
-        FULL_WIDTH,
-        TOP + HEIGHT + 40,
-        f"Bytes per second of {names} over the run, up to {rate_text(total.largest)}, and the "
-        f"rate of each of {plural(len(spans), 'phase')} of the job",
-        axes.frame("time since the run began", 5, 10),
-        lines,
-        [_phases(axes, spans, direction) for direction in DIRECTIONS if direction in seen],
-    )
     caption = join(
         element("strong", f"All targets of the files together ({names})"),
         " \u2013 thin lines: what the targets moved; thick lines: the rate of each phase of the "
         "job, its bytes over the time from its first start to its last end. The area under a line "
         "is bytes: what targets write after a phase is the page cache, or others.",
     )
+    said = f"the rate of each of {plural(len(spans), 'phase')} of the job"
+    return _over_time(total, spans, caption, f"{names} over the run", said, "the run began")
+
+
+def _over_time(
+    total: Rates, spans: Sequence[PhaseSpan], caption: Markup, where: str, said: str, since: str
+) -> Markup:
+    """Draws the sum over targets with the rates of phases or runs on top."""
+    largest = max([total.largest, *(one.rate for one in spans)])
+    axes = Axes.of(total.edges, largest, FULL_WIDTH, HEIGHT)
+    lines = [
+        axes.steps(total.edges, getattr(total, direction), f"monitored {direction}-line")
+        for direction in DIRECTIONS
+        if getattr(total, direction).any()
+    ]
+    seen = {one.direction for one in spans}
+    image = drawing(
+        FULL_WIDTH,
+        TOP + HEIGHT + 40,
+        f"Bytes per second of {where}, up to {rate_text(total.largest)}, and {said}",
+        axes.frame(f"time since {since}", 5, 10),
+        lines,
+        [_phases(axes, spans, direction) for direction in DIRECTIONS if direction in seen],
+    )
     entries = [(direction, direction) for direction in DIRECTIONS]
     return figure("targets", caption, image, legend=Legend(entries))
+
+
+def render_jobs(jobs: Sequence[Sequence[tuple[Path, Run]]]) -> Markup | None:
+    """Returns the drawing of the targets over all jobs of a campaign, with each run's rates.
+
+    The jobs are on the time of day of the hosts that started them.
+    """
+    watched = [
+        (monitor, samples, runs)
+        for runs in jobs
+        if (monitor := runs[0][1].monitor) is not None
+        and (samples := SampleStore.open(runs[0][0])) is not None
+        and any(one.holds_files for one in monitor.counters)
+    ]
+    if not watched:
+        return None
+    spans = [
+        (one.wall_seconds + one.span[0], one.wall_seconds + one.span[1]) for _, one, _ in watched
+    ]
+    start, end = min(low for low, _ in spans), max(high for _, high in spans)
+    widest = max(monitor.interval_seconds for monitor, _, _ in watched)
+    columns = max(1, min(COLUMNS, int((end - start) / max(widest, 1e-9))))
+    edges = np.linspace(0.0, end - start, columns + 1)
+    parts = []
+    rates = []
+    for monitor, samples, runs in watched:
+        shift = samples.wall_seconds - start
+        for counter in (one for one in monitor.counters if one.holds_files):
+            own = samples.rates(counter, edges - shift)
+            parts.append(Rates(edges, own.read, own.write))
+        rates += [span for _, run in runs for span in _rates_of(run, shift)]
+    caption = join(
+        element("strong", f"All targets of the files over {plural(len(watched), 'job')}"),
+        " \u2013 thin lines: what the targets moved; thick lines: the median rate of each run, "
+        "from its first repetition to its last.",
+    )
+    said = f"the rates of {plural(len(rates), 'run')}"
+    return _over_time(_total(parts), rates, caption, "the targets", said, "the first job")
+
+
+def _rates_of(run: Run, shift: float) -> list[PhaseSpan]:
+    """Returns the headline rates of a run over its time."""
+    if not run.repetitions:
+        return []
+    start = min(one.started_seconds for one in run.repetitions)
+    end = max(one.started_seconds + one.seconds for one in run.repetitions)
+    return [
+        PhaseSpan(direction, shift + start, shift + end, round(found.median * (end - start)))
+        for direction in directions(run)
+        if (found := headline_rate(run, direction)) is not None and found.median
+    ]
 
 
 def _total(parts: Sequence[Rates]) -> Rates:

@@ -28,6 +28,8 @@ SAMPLE_COLUMNS = {
 """Columns of the file of samples, with their types in SQL; ``weir.monitor.samples`` says what they
 mean."""
 
+METADATA = "weir_monitor"
+"""Key of what the file of samples says of its monitor, as JSON."""
 MOST_NAMED = 6
 
 Quietness = Literal["quiet", "not quiet", "not known"]
