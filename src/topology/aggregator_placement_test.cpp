@@ -104,6 +104,7 @@ TEST(AggregatorPlacement, SpreadsOverNodes) {
 std::vector<std::int64_t> nodes_of_aggregators(const AggregatorPlacement& placement,
                                                std::int64_t group) {
   std::vector<std::int64_t> nodes;
+  nodes.reserve(static_cast<std::size_t>(placement.aggregators_in(group)));
   for (std::int64_t number = 0; number < placement.aggregators_in(group); ++number) {
     nodes.push_back(placement.topology().node_of(placement.rank_of(group, number)));
   }
