@@ -279,6 +279,7 @@ Outcome execute(const Description& asked, const Flows& flows) {
                                              "--cfg=contexts/stack-size:32",
                                              "--cfg=contexts/guard-size:0"};
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   int count = static_cast<int>(words.size());

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <utility>
@@ -40,7 +41,7 @@ class Collector {
   void add_to_targets(const plan::FileExtent& extent,
                       std::map<std::int64_t, std::int64_t>& targets) const;
   [[nodiscard]] std::int64_t node_of(const plan::Plan& plan, std::int64_t aggregator) const;
-  void keep(Client client);
+  Status keep(Client client);
 
   const topology::Topology& topology_;
   const FlowRules& rules_;
@@ -70,7 +71,7 @@ Status Collector::add_ranks(const std::shared_ptr<const plan::Plan>& plan) {
       const plan::Piece piece = plan->piece(id);
       if (Status added = add_operation(*plan, piece, {{rank, 0}}, client); !added) return added;
     }
-    keep(std::move(client));
+    if (Status kept = keep(std::move(client)); !kept) return kept;
   }
   return {};
 }
@@ -108,8 +109,7 @@ Status Collector::add_aggregator(const std::shared_ptr<const plan::Plan>& plan,
     if (contributors.empty()) continue;
     if (Status added = add_operation(*plan, piece, contributors, client); !added) return added;
   }
-  keep(std::move(client));
-  return {};
+  return keep(std::move(client));
 }
 
 Status Collector::add_operation(const plan::Plan& plan, const plan::Piece& piece,
@@ -190,8 +190,14 @@ void Collector::add_to_targets(const plan::FileExtent& extent,
   }
 }
 
-void Collector::keep(Client client) {
-  if (client.operations.empty()) return;
+Status Collector::keep(Client client) {
+  if (client.operations.empty()) return {};
+  if (std::ssize(flows_.clients) >= rules_.most_clients) {
+    return invalid_argument(fmt::format(
+        "more than {} clients would move bytes: give a strategy with fewer aggregators, "
+        "or fewer ranks",
+        rules_.most_clients));
+  }
   client.group = topology_.io_group_of_node(client.node);
   for (const Operation& one : client.operations) {
     flows_.calls += one.calls;
@@ -200,6 +206,7 @@ void Collector::keep(Client client) {
     flows_.bytes += one.bytes;
   }
   flows_.clients.push_back(std::move(client));
+  return {};
 }
 
 void take_turns(std::vector<Client>& clients) {

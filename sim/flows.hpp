@@ -76,9 +76,11 @@ struct FlowRules {
   // so many nodes of each I/O group, and follow each other from I/O group to I/O group.
   std::int64_t aggregators_on_first_nodes = 0;
   std::int64_t most_operations = std::int64_t{1} << 22;
+  // Each client is an actor with a stack of 32 KiB in the simulation: 8 GiB.
+  std::int64_t most_clients = std::int64_t{1} << 18;
 };
 
-// Fails if Plan::create does, or if there are more operations or extents than FlowRules allow.
+// Fails if Plan::create does, or if there are more clients, operations or extents than are allowed.
 [[nodiscard]] Result<Flows> flows_of_plan(const plan::Request& request,
                                           const topology::Topology& topology,
                                           plan::Parameters parameters, const FlowRules& rules);

@@ -160,5 +160,14 @@ TEST(Flows, TooManyOperationsAreRefused) {
   EXPECT_THAT(flows.error().message, HasSubstr("more than 3 operations: give a larger buffer"));
 }
 
+TEST(Flows, TooManyClientsAreRefused) {
+  FlowRules rules;
+  rules.most_clients = 7;
+  const auto flows =
+      flows_of_plan(messages(128, 1024), nodes_in_groups(32, 4, 8), two_phase(2, 1 << 20), rules);
+  ASSERT_FALSE(flows);
+  EXPECT_THAT(flows.error().message, HasSubstr("more than 7 clients would move bytes"));
+}
+
 }  // namespace
 }  // namespace weir::sim
