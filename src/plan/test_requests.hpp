@@ -88,7 +88,7 @@ class RandomRequests : public array::Random {
     const auto nodes = chance(50)
                            ? topology::Topology::filled(ranks, between(1, ranks)).value()
                            : topology::Topology::round_robin(ranks, between(1, ranks)).value();
-    const auto grouped = nodes.with_io_groups(between(1, nodes.nodes())).value();
+    auto grouped = nodes.with_io_groups(between(1, nodes.nodes())).value();
     const char* const networks[] = {"32x32", "mesh:2x9x60", "switches:2"};
     if (chance(40)) return grouped;
     const auto network = topology::Network::parse(networks[between(0, 2)]).value();

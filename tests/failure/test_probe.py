@@ -47,7 +47,8 @@ def test_two_probes_leave_two_descriptions_with_their_samples(tmp_path: Path) ->
         status, out, err = probe_of(tmp_path, ".")
         assert status == 0, out + err
     assert "Older description: box.1.toml" in out
-    assert names_in(tmp_path) == ["box.1.probe.json", "box.1.toml", "box.probe.json", "box.toml"]
+    of_both = ["box.1.probe.json", "box.1.toml", "box.probe.json", "box.toml"]
+    assert names_in(tmp_path) == sorted([*of_both, "box.revisions.jsonl"])
     first, second = load_platform(tmp_path / "box.1.toml"), load_platform(tmp_path / "box.toml")
     assert first.measured_utc < second.measured_utc
     for name, platform in (("box.1", first), ("box", second)):
