@@ -28,6 +28,7 @@ from weir.platform.files import (
     probe_path,
     shipped,
 )
+from weir.report.picture_file import SUFFIXES
 from weir.results.platform_file import load_platform, write_platform
 from weir.results.probe import Probe
 from weir.results.revisions import append_revision, changes_of
@@ -35,7 +36,6 @@ from weir.results.revisions import append_revision, changes_of
 platform_app = typer.Typer(invoke_without_command=True, rich_markup_mode=None)
 
 DEFAULT_SECONDS = 50.0
-PICTURES = (".svg", ".html")
 
 
 @platform_app.callback()
@@ -167,7 +167,7 @@ def show_command(
     from weir.platform.drawing import draw_machines, draw_platform  # noqa: PLC0415
 
     named: list[str | None] = [*(platforms or []), *(shipped() if known else [])]
-    if picture is not None and picture.suffix not in PICTURES:
+    if picture is not None and picture.suffix not in SUFFIXES:
         raise BenchError(f"--picture {picture}: give a file that ends in .svg or .html", USAGE)
     if picture is not None and len(named) > 1:
         raise BenchError("--picture draws one platform: give a single FILE or NAME with it", USAGE)

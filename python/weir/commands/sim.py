@@ -11,6 +11,7 @@ import typer
 from weir.bench.errors import USAGE, BenchError
 from weir.bench.platforms import find_platform
 from weir.commands.terminal import message_console, output_console
+from weir.report.picture_file import SUFFIXES
 from weir.sim.job import (
     DESTINATIONS,
     STRATEGIES,
@@ -21,7 +22,7 @@ from weir.sim.job import (
     size_in,
     sweep_levels,
 )
-from weir.sim.picture import SUFFIXES, write_picture
+from weir.sim.picture import write_picture
 from weir.sim.program import simulate
 from weir.sim.table import Simulated, show_one, show_several
 
@@ -117,7 +118,7 @@ def sim_command(
     )
     check(asked)
     if picture is not None and picture.suffix not in SUFFIXES:
-        raise BenchError(f"--picture {picture}: give a file in {' or '.join(SUFFIXES)}", USAGE)
+        raise BenchError(f"--picture {picture}: give a file that ends in .svg or .html", USAGE)
     described = find_platform(platform)
     swept = sweep_levels(sweep or [])
     simulated = []

@@ -17,7 +17,7 @@ from weir.platform.summary import Row, device_texts, fit_of, limits, rows
 from weir.platform.topology import Branch, topology_tree
 from weir.platform.wiring import io_group_texts, sources, wiring_tree
 from weir.report.markup import Markup, element, join
-from weir.results.folder import write_atomically
+from weir.report.picture_file import INK, SOFT, draw, text_at, write_picture_file
 from weir.results.metadata_rates import MetadataRates
 from weir.results.platform import Platform
 from weir.results.quantities import rate_text, seconds_text, significant, size_text
@@ -35,7 +35,7 @@ MOST_CHARACTERS = 140
 UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
 MARKS = [float(10**decade * 1024**power) for power in range(len(UNITS)) for decade in range(3)]
 """Rates at which the axis has marks, in the units of the labels."""
-INK, SOFT, GRID, PAPER = "#1b2733", "#5b6b7a", "#dfe5ea", "#ffffff"
+GRID = "#dfe5ea"
 COLOURS = {
     "rank": "#2a6f97",
     "node": "#2a6f97",
@@ -62,18 +62,7 @@ PLACES = {
 
 def write_picture(path: Path, platform: Platform) -> Path:
     """Writes the picture: as SVG, or as HTML containing it, according to the file's suffix."""
-    drawing = draw_picture(platform)
-    if path.suffix == ".html":
-        text = "<!doctype html>\n" + element(
-            "html",
-            element("meta", charset="utf-8"),
-            element("title", f"Platform {platform.name}"),
-            element("body", drawing, style=f"margin:0;background:{PAPER};text-align:center"),
-            lang="en",
-        )
-    else:
-        text = '<?xml version="1.0" encoding="UTF-8"?>\n' + drawing
-    return write_atomically(path, text + "\n")
+    return write_picture_file(path, f"Platform {platform.name}", draw_picture(platform))
 
 
 def draw_picture(platform: Platform) -> Markup:
@@ -86,24 +75,12 @@ def draw_picture(platform: Platform) -> Markup:
         parts.append(chart)
     for title, lines in _texts(platform):
         y += 16
-        parts.append(_text(MARGIN, y, title, size=15, weight="600"))
+        parts.append(text_at(MARGIN, y, title, size=15, weight="600"))
         for text in (part for line in lines for part in _wrapped(line)):
             y += LINE
-            parts.append(_text(MARGIN, y, text, size=13, fill=SOFT))
+            parts.append(text_at(MARGIN, y, text, size=13, fill=SOFT))
         y += 14
-    height = y + 16
-    return element(
-        "svg",
-        element("rect", width=WIDTH, height=height, fill=PAPER),
-        *parts,
-        xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {WIDTH} {height:.0f}",
-        width=WIDTH,
-        height=height,
-        role="img",
-        font_family="system-ui, 'DejaVu Sans', sans-serif",
-        aria_label=f"The path of a byte on {platform.name}",
-    )
+    return draw(parts, width=WIDTH, height=y + 16, label=f"The path of a byte on {platform.name}")
 
 
 def _heading(platform: Platform) -> Markup:
@@ -113,9 +90,9 @@ def _heading(platform: Platform) -> Markup:
     quiet = platform.conditions.get("quiet")
     second = [quiet] if isinstance(quiet, str) else []
     return join(
-        _text(MARGIN, 46, f"The path of a byte on {platform.name}", size=24, weight="600"),
-        _text(MARGIN, 70, ", ".join(facts), size=13, fill=SOFT),
-        *(_text(MARGIN, 88, text, size=13, fill=SOFT) for text in second),
+        text_at(MARGIN, 46, f"The path of a byte on {platform.name}", size=24, weight="600"),
+        text_at(MARGIN, 70, ", ".join(facts), size=13, fill=SOFT),
+        *(text_at(MARGIN, 88, text, size=13, fill=SOFT) for text in second),
     )
 
 
@@ -139,7 +116,9 @@ def _chart(platform: Platform, all_rows: list[Row], top: float) -> tuple[Markup,
         if row.kind != kind:
             kind = row.kind
             y += 12
-            parts.append(_text(MARGIN, y + 12, PLACES[row.kind], size=12, weight="600", fill=SOFT))
+            parts.append(
+                text_at(MARGIN, y + 12, PLACES[row.kind], size=12, weight="600", fill=SOFT)
+            )
             y += 22
         fit = fit_of(platform, row)
         doubt = ", does not fit" if fit is not None and not fit.fits else ""
@@ -155,7 +134,7 @@ def _grid(low: float, high: float, top: float, bottom: float, x_of: object) -> M
     for mark in (mark for mark in MARKS if low <= mark <= high):
         x = x_of(mark)
         lines.append(element("line", x1=x, x2=x, y1=top, y2=bottom, stroke=GRID))
-        lines.append(_text(x, top - 6, _mark_text(mark), size=11, fill=SOFT, anchor="middle"))
+        lines.append(text_at(x, top - 6, _mark_text(mark), size=11, fill=SOFT, anchor="middle"))
     return join(*lines)
 
 
@@ -184,12 +163,12 @@ def _stage(row: Row, y: float, x_of: object, doubt: str) -> Markup:
         ),
     )
     return join(
-        _text(MARGIN + 12, y + 14, row.name, size=14),
+        text_at(MARGIN + 12, y + 14, row.name, size=14),
         element(
             "rect", x=BAR_LEFT, y=y, width=max(1.0, end - BAR_LEFT), height=20, rx=3, fill=colour
         ),
         whisker if high > low else None,
-        _text(max(end, high) + 8, y + 14, label, size=13),
+        text_at(max(end, high) + 8, y + 14, label, size=13),
         element("title", f"{row.name}: {label} {interval_text(row.rate)}"),
     )
 
@@ -198,12 +177,12 @@ def _unit(row: Row, y: float, x_of: object) -> Markup:
     assert callable(x_of)
     end = x_of(row.total)
     return join(
-        _text(MARGIN + 28, y + 11, row.name, size=12, fill=SOFT),
+        text_at(MARGIN + 28, y + 11, row.name, size=12, fill=SOFT),
         element(
             "rect", x=BAR_LEFT, y=y + 2, width=max(1.0, end - BAR_LEFT), height=10, rx=2,
             fill=COLOURS[row.kind], opacity="0.55",
         ),
-        _text(end + 8, y + 11, rate_text(row.rate.value), size=12, fill=SOFT),
+        text_at(end + 8, y + 11, rate_text(row.rate.value), size=12, fill=SOFT),
     )  # fmt: skip
 
 
@@ -257,12 +236,3 @@ def _flat(branch: Branch, depth: int) -> list[str]:
     for child in branch.children:
         lines += _flat(child, depth + 1)
     return lines
-
-
-def _text(
-    x: float, y: float, text: str, *, size: int, fill: str = INK, weight: str | None = None,
-    anchor: str | None = None,
-) -> Markup:  # fmt: skip
-    return element(
-        "text", text, x=x, y=y, font_size=size, fill=fill, font_weight=weight, text_anchor=anchor
-    )

@@ -9,19 +9,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from weir.report.markup import Markup, element
-from weir.results.folder import write_atomically
+from weir.report.picture_file import SOFT, draw, text_at, write_picture_file
 from weir.results.quantities import percent_text, rate_text, size_text
 from weir.sim.job import level_text
 from weir.sim.table import Simulated
 
-SUFFIXES = (".svg", ".html")
 WIDTH = 960.0
 MARGIN = 32.0
 NAME_WIDTH = 250.0
 LABEL_WIDTH = 300.0
 TOP = 92.0
 ROW = 30.0
-INK, SOFT, PAPER, TRACK = "#1b2733", "#5b6b7a", "#ffffff", "#e8edf1"
+TRACK = "#e8edf1"
 COLOURS = ("#2a6f97", "#c98a1b", "#8e5aa8", "#7a8f2a", "#b5651d", "#468189")
 """Of the limits in a picture of several simulations, in the order in which they appear."""
 
@@ -29,17 +28,7 @@ COLOURS = ("#2a6f97", "#c98a1b", "#8e5aa8", "#7a8f2a", "#b5651d", "#468189")
 def write_picture(path: Path, platform: str, several: Sequence[Simulated]) -> Path:
     """Writes the picture of one simulation or of several."""
     drawing = _one(platform, several[0]) if len(several) == 1 else _several(platform, several)
-    if path.suffix == ".html":
-        text = "<!doctype html>\n" + element(
-            "html",
-            element("meta", charset="utf-8"),
-            element("title", f"Simulation on {platform}"),
-            element("body", drawing, style=f"margin:0;background:{PAPER};text-align:center"),
-            lang="en",
-        )
-    else:
-        text = '<?xml version="1.0" encoding="UTF-8"?>\n' + drawing
-    return write_atomically(path, text + "\n")
+    return write_picture_file(path, f"Simulation on {platform}", drawing)
 
 
 def _one(platform: str, one: Simulated) -> Markup:
@@ -80,29 +69,17 @@ def _chart(title: str, lead: str, rows: Sequence[tuple[str, float, str, str]]) -
     height = TOP + ROW * len(rows) + MARGIN
     left = MARGIN + NAME_WIDTH
     room = WIDTH - left - LABEL_WIDTH - MARGIN
-    parts = [_text(MARGIN, 42, title, 22, INK), _text(MARGIN, 66, lead, 14, SOFT)]
+    parts = [
+        text_at(MARGIN, 42, title, size=22),
+        text_at(MARGIN, 66, lead, size=14, fill=SOFT),
+    ]
     for number, (name, share, label, colour) in enumerate(rows):
         y = TOP + ROW * number
         length = room * min(1.0, share)
         parts += [
-            _text(MARGIN, y + 15, name, 14, INK),
+            text_at(MARGIN, y + 15, name, size=14),
             element("rect", x=left, y=y, width=room, height=20, fill=TRACK),
             element("rect", x=left, y=y, width=length, height=20, fill=colour),
-            _text(left + room + 8, y + 15, label, 12, INK),
+            text_at(left + room + 8, y + 15, label, size=12),
         ]
-    return element(
-        "svg",
-        element("rect", width=WIDTH, height=height, fill=PAPER),
-        *parts,
-        xmlns="http://www.w3.org/2000/svg",
-        viewBox=f"0 0 {WIDTH:.0f} {height:.0f}",
-        width=WIDTH,
-        height=height,
-        role="img",
-        font_family="system-ui, 'DejaVu Sans', sans-serif",
-        aria_label=title,
-    )
-
-
-def _text(x: float, y: float, text: str, size: int, fill: str) -> Markup:
-    return element("text", text, x=x, y=y, font_size=size, fill=fill)
+    return draw(parts, width=WIDTH, height=height, label=title)
