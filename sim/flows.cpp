@@ -83,7 +83,8 @@ std::int64_t Collector::node_of(const plan::Plan& plan, std::int64_t aggregator)
   return topology_.node_in_group(group, place % topology_.nodes_in_group(group));
 }
 
-// Of a group, node after node: to find the ranks of a large group one by one is slower.
+// Collects the contributors node after node: it is slower to find the ranks of a large group one
+// by one.
 std::vector<plan::Contributor> Collector::contributors_of(const plan::Plan& plan,
                                                           const plan::Piece& piece) const {
   if (rules_.aggregators_on_first_nodes > 0) return plan.contributors(piece);

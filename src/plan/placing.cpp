@@ -53,8 +53,8 @@ class Placing {
   // Aggregators placed so far, by position and by way out.
   std::vector<std::int64_t> taken_;
   std::vector<std::int64_t> taken_of_way_;
-  // Of the aggregator that was looked at last: contributions, bytes, bytes × hops if it were at
-  // each position, and positions from the fewest hops to the most.
+  // These describe the aggregator that was looked at last: its contributions and bytes, the
+  // positions from the fewest hops to the most, and the bytes × hops if it were at each position.
   std::int64_t contributions_ = 0;
   double bytes_ = 0;
   std::vector<std::int32_t> order_;

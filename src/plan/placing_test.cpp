@@ -96,7 +96,7 @@ TEST(Placing, NearestHasTheFewestHopsIfDataIsClustered) {
   EXPECT_GT(of_first, 3.5);
 }
 
-// The same within one group: of 8 aggregators on a torus of 4x4x4, each gathers from half a plane.
+// All nodes of a torus of 4x4x4 are one group with 8 aggregators; each gathers from half a plane.
 TEST(Placing, NearestIsNeverWorseThanTheOthersForBlocksInATorus) {
   const auto topology = machine(64, 64, "4x4x4");
   const Request request = blocks_of({32, 32, 32}, {4, 4, 4});

@@ -47,7 +47,8 @@ void sum_along_line(std::vector<double>& values) {
   }
 }
 
-// The same on a ring, of which one half is ahead and the other half behind. With an odd number of
+// Replaces weights at the coordinates of a ring by the sums of weight × distance to each of them.
+// One half of the ring is ahead of a coordinate and the other half behind it. With an odd number of
 // coordinates, one step changes nothing for the weight that is just past the middle.
 void sum_along_ring(std::vector<double>& values) {
   const std::vector<double> weights = values;

@@ -127,7 +127,7 @@ TEST(Network, RoutesTakeTheDimensionsInOrder) {
   torus.route(0, 4, by_parts);
   torus.route(4, 5, by_parts);
   EXPECT_EQ(direct, by_parts);
-  // Of two equal ways around a ring, the ascending one.
+  // A route takes the ascending one of two equal ways around a ring.
   std::vector<std::int64_t> half;
   torus.route(0, 2, half);
   by_parts.clear();

@@ -344,7 +344,7 @@ def test_bench_starts_and_ends_the_monitor(tmp_path: Path, double_answers: Path)
         monitor = load_run(folder).monitor
         assert monitor is not None
         assert monitor.interval_seconds == 0.05
-        # It was there a second before the job and a second after.
+        # The monitor runs from a second before the job to a second after it.
         assert monitor.seconds > 2.0
         about = duckdb.execute(
             "SELECT value FROM parquet_kv_metadata(?)", [str(folder / "monitor.parquet")]
