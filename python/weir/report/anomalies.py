@@ -126,7 +126,10 @@ def render(source: Source) -> Markup | None:
         return None
     if not run.anomalies:
         return element(
-            "p", "Nothing unusual: one mode, no trend, no part that holds the others up."
+            "p",
+            "The tests found no second mode, no change over time and no part that holds the others "
+            "up. That does not show that there is none: small effects, and any in few transfers or "
+            "strong noise, are not found.",
         )
     items = []
     for one in run.anomalies:
