@@ -130,7 +130,12 @@ typedef struct weir_session_options {
   const char* engine;  /* how bytes are moved between buffers and files: "automatic" (the cheapest,
                           for each request), "posix", "io_uring" (many transfers in flight; fails if
                           any rank's kernel lacks it), "direct-io" (whole pages of long transfers
-                          bypass the page cache), "mpi-io". Null: automatic. */
+                          bypass the page cache), "mpi-io", "null". Null: automatic.
+                          The engine "null" measures everything but storage: what collective writes
+                          pass is dropped, and collective reads leave memory with undefined content.
+                          Chunks with a codec and independent regions are stored nevertheless. It is
+                          never chosen automatically, WEIR_ENGINE cannot name it, and stagers refuse
+                          it. */
   const char* staging; /* who writes the steps of files: "none" (the ranks), "node" (a process on
                           the node, the stager, which outlives the program: writes return when it
                           has the data, and it stores them while the program goes on;
@@ -189,7 +194,7 @@ typedef struct weir_figures {
   int64_t bytes_fetched; /* read from files by this rank */
   int64_t bytes_sent;    /* in messages by this rank */
   int64_t storage_calls;
-  int32_t engine; /* 1 posix, 2 io_uring, 3 direct-io, 4 mpi-io */
+  int32_t engine; /* 1 posix, 2 io_uring, 3 direct-io, 4 mpi-io, 5 null */
   int32_t reserved_flags;
   uint64_t reserved[3];
 } weir_figures;

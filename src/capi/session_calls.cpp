@@ -97,6 +97,11 @@ Outcome open_session(MPI_Comm communicator, const weir_session_options* options,
       if (read.ok()) read = read_platform(ranks, platform, session->platform);
       if (!read.ok()) return read;
       aggregation::CollectiveSettings& settings = chosen.settings;
+      if (settings.stages && settings.engine == plan::Engine::null) {
+        return bad_argument(
+            "options.engine is 'null', but a stager stores what it gets: set options.staging to "
+            "'none'");
+      }
       chosen.override(session->platform.targets);
       settings.alignment_bytes = chosen.alignment_bytes;
       settings.rates = session->platform.rates;

@@ -340,7 +340,8 @@ std::span<const Setting> session_settings() {
       {.name = "engine",
        .kind = SettingKind::choice,
        .help = "how bytes are moved between buffers and files",
-       .choices = automatic_or(plan::all_engines)},
+       // A variable that is still set in somebody's job must not drop data: no `null`.
+       .choices = automatic_or(plan::storing_engines)},
       {.name = "staging",
        .kind = SettingKind::choice,
        .help = "who writes the steps of files: the ranks, or a stager on their node behind them",

@@ -165,7 +165,7 @@ TEST(Choice, SettingsOverride) {
 TEST(Choice, TakesTheEngineThatCostsLeast) {
   const auto one_node = topology::Topology::single_node(8).value();
   Overrides any;
-  for (const Engine engine : all_engines) any.engines.add(engine);
+  for (const Engine engine : storing_engines) any.engines.add(engine);
   const auto taken = [&](const PlatformRates& rates, std::int64_t row) {
     return choose(cube(row, 8), one_node, {}, rates, any).value();
   };

@@ -14,6 +14,8 @@ std::string_view name_of(Engine engine) {
       return "direct-io";
     case Engine::mpi_io:
       return "mpi-io";
+    case Engine::null:
+      return "null";
   }
   return "";
 }
@@ -22,8 +24,8 @@ Result<Engine> parse_engine(std::string_view name) {
   for (const Engine engine : all_engines) {
     if (name == name_of(engine)) return engine;
   }
-  return invalid_argument(
-      fmt::format("unknown engine '{}': give one of posix, io_uring, direct-io, mpi-io", name));
+  return invalid_argument(fmt::format(
+      "unknown engine '{}': give one of posix, io_uring, direct-io, mpi-io, null", name));
 }
 
 }  // namespace weir::plan

@@ -16,12 +16,15 @@ enum class Engine : std::uint8_t {
   uring,   // io_uring: many transfers in flight
   direct,  // bypasses the page cache where alignment allows
   mpi_io,
+  null,  // drops what is written and reads nothing: only a program that asks for it gets it
 };
-inline constexpr std::array<Engine, 4> all_engines = {Engine::posix, Engine::uring, Engine::direct,
-                                                      Engine::mpi_io};
+inline constexpr std::array<Engine, 4> storing_engines = {Engine::posix, Engine::uring,
+                                                          Engine::direct, Engine::mpi_io};
+inline constexpr std::array<Engine, 5> all_engines = {Engine::posix, Engine::uring, Engine::direct,
+                                                      Engine::mpi_io, Engine::null};
 inline constexpr std::size_t engine_count = all_engines.size();
 
-// Convert between engines and the names "posix", "io_uring", "direct-io" and "mpi-io".
+// Convert between engines and the names "posix", "io_uring", "direct-io", "mpi-io" and "null".
 // parse_engine() fails on other names and lists these.
 [[nodiscard]] std::string_view name_of(Engine engine);
 Result<Engine> parse_engine(std::string_view name);

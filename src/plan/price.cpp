@@ -198,6 +198,12 @@ FileRates Pricing::file_rates(Engine engine) const {
     case Engine::mpi_io:
       rates.call_seconds += rates_->mpi_io_seconds;
       break;
+    case Engine::null: {
+      constexpr double unlimited = std::numeric_limits<double>::infinity();
+      return {.call_seconds = 0,
+              .core_bytes_per_second = unlimited,
+              .node_bytes_per_second = unlimited};
+    }
   }
   return rates;
 }

@@ -38,7 +38,7 @@ struct Price {
   std::int64_t bytes_per_call = 0;
   std::int64_t bytes_per_run = 0;  // contiguous in both a rank's part and the file: a row
   // Time of the whole request with each engine; negative: not estimated.
-  std::array<double, engine_count> seconds_by_engine = {-1, -1, -1, -1};
+  std::array<double, engine_count> seconds_by_engine = {-1, -1, -1, -1, -1};
 };
 
 // Estimates prices of one request; data common to all prices are determined once. The arguments of

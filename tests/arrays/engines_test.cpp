@@ -90,6 +90,49 @@ TEST_F(Engines, ReadWhatOthersWrote) {
   }
 }
 
+// The engine `null` does everything but storage: the file has its header, and reads as the fill.
+TEST_F(Engines, NullDropsWhatIsWritten) {
+  for (const char* const strategy : {"direct", "node", "two-phase", "server-directed"}) {
+    SCOPED_TRACE(strategy);
+    const std::string name = path("file");
+    {
+      Session session(MPI_COMM_WORLD, by("null", strategy));
+      weir_file_options options{};
+      options.format = "hdf5";
+      File file = session.create_file(name, options);
+      weir_define_options fixed{};
+      Array array = file.define<double>("a", shape_, fixed);
+      const auto blocks = session.distribution(shape_, "BLOCK, BLOCK");
+      auto numbers = numbered_part<double>(blocks, shape_);
+      file.begin_step();
+      array.write(blocks, numbers);
+      weir_figures figures{};
+      ASSERT_EQ(weir_session_figures(session.get(), &figures), WEIR_OK) << weir_last_error();
+      EXPECT_EQ(figures.engine, 5);
+      file.end_step();
+      array.read(blocks, numbers);
+      file.close();
+    }
+    Session session(MPI_COMM_WORLD, by("posix", strategy));
+    File file = session.open_file(name);
+    const auto blocks = session.distribution(shape_, "BLOCK, BLOCK");
+    auto part = numbered_part<double>(blocks, shape_);
+    file.array("a").read(blocks, part);
+    EXPECT_EQ(part, std::vector<double>(part.size(), 0.0));
+    file.close();
+  }
+}
+
+TEST_F(Engines, NullRefusesAStager) {
+  weir_session_options options = by("null", "automatic");
+  options.staging = "node";
+  weir_session* session = nullptr;
+  EXPECT_EQ(weir_session_open(MPI_COMM_WORLD, &options, &session), WEIR_E_ARGUMENT);
+  EXPECT_NE(std::string(weir_last_error()).find("options.engine is 'null', but a stager stores"),
+            std::string::npos)
+      << weir_last_error();
+}
+
 TEST_F(Engines, AreToldByExplanations) {
   Session session(MPI_COMM_WORLD, by("automatic", "automatic"));
   auto array = session.create<double>(path("a"), shape_);

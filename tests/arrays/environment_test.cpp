@@ -196,6 +196,15 @@ TEST_F(Environment, WhatTheProgramPassesIsNotLookedForThere) {
   session.close();
 }
 
+// Data must not be dropped because of a variable that is still set.
+TEST_F(Environment, CannotChooseTheEngineNull) {
+  set("WEIR_ENGINE", "null");
+  weir_session* session = nullptr;
+  EXPECT_EQ(weir_session_open(MPI_COMM_WORLD, nullptr, &session), WEIR_E_ARGUMENT);
+  EXPECT_NE(std::string(weir_last_error()).find("WEIR_ENGINE"), std::string::npos)
+      << weir_last_error();
+}
+
 TEST_F(Environment, HasTheDeadlineOfEveryWait) {
   set("WEIR_DEADLINE", "1.25");
   weir_session* session = nullptr;

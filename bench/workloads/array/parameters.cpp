@@ -431,6 +431,16 @@ Result<std::vector<Variant>> variants_of(const Settings& settings, bool peak) {
 
 Status check_combination(const Geometry& geometry, const Options& options, const CoreSettings& core,
                          const std::vector<Variant>& variants) {
+  if (options.engine == plan::name_of(plan::Engine::null)) {
+    if (core.verify) {
+      return refuse("--engine null: what is dropped cannot be checked: add --no-verify");
+    }
+    if (!options.codec.empty()) {
+      return refuse(
+          "--engine null: chunks with a codec are stored whatever the engine: leave out "
+          "--codec");
+    }
+  }
   if (core.direct)
     return refuse("--direct: this workload always uses the page cache: leave it out");
   if (core.rank_shift != 0) {

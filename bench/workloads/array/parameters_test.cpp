@@ -107,6 +107,10 @@ TEST(ArrayParameters, WhatCannotBeIsRefusedByName) {
       {{"--distribution", "CYCLIC(8)", "--api", "pnetcdf"}, "--distribution: pnetcdf"},
       {{"--distribution", "CYCLIC(8)", "--half-section"}, "--section: mpiio"},
       {{"--api", "posix,posix"}, "is given twice"},
+      {{"--engine", "null", "--api", "weir"}, "what is dropped cannot be checked: add --no-verify"},
+      {{"--engine", "null", "--api", "weir-hdf5", "--no-verify", "--chunk", "64x64", "--codec",
+        "zstd:1"},
+       "--engine null: chunks with a codec are stored"},
       {{"--direct"}, "--direct"},
       {{"--rank-shift", "1"}, "--rank-shift"},
   };
@@ -126,6 +130,7 @@ TEST(ArrayParameters, WhatCanBeIsTaken) {
       {"--directory", "a,b,c", "--api", "weir", "--layout", "per-rank", "--chunk", "64x64",
        "--peak"},
       {"--chunk", "natural", "--api", "hdf5", "--aggregators", "2", "--buffer", "1m"},
+      {"--engine", "null", "--api", "weir,weir-zarr", "--no-verify"},
   };
   for (const auto& arguments : all) EXPECT_EQ(refusal(arguments), "") << arguments[1];
 }

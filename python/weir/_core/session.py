@@ -42,7 +42,7 @@ FILES = {
     "per rank": declarations.FILE_PER_RANK,
 }
 DIRECTIONS = {"write": declarations.WRITE, "read": declarations.READ}
-ENGINES = {1: "posix", 2: "io_uring", 3: "direct-io", 4: "mpi-io"}
+ENGINES = {1: "posix", 2: "io_uring", 3: "direct-io", 4: "mpi-io", 5: "null"}
 STRATEGIES = {1: "direct", 2: "node", 3: "two-phase", 4: "server-directed"}
 
 Order: TypeAlias = Literal["C", "F"]

@@ -113,7 +113,14 @@ def moves_bytes(planned: PlannedJob) -> bool:
 
 def can_be_expected(planned: PlannedJob, platform: Platform | None) -> bool:
     """Returns whether the job can have an expectation, and there is a basis for it."""
+    if drops_bytes(planned):
+        return False
     return moves_bytes(planned) or (platform is not None and acts_on_names(planned))
+
+
+def drops_bytes(planned: PlannedJob) -> bool:
+    """Returns whether the engine ``null`` takes the bytes: no rate of storage applies to them."""
+    return any(one.parameters.get("engine") == "null" for one in planned.configurations)
 
 
 def acts_on_names(planned: PlannedJob) -> bool:
@@ -122,7 +129,9 @@ def acts_on_names(planned: PlannedJob) -> bool:
 
 
 def why_nothing(planned: PlannedJob) -> str:
-    """Returns why a job that moves no bytes has no expectation."""
+    """Returns why a job has no expectation, if ``can_be_expected`` says so."""
+    if drops_bytes(planned):
+        return "the engine null drops the bytes, and expectations are of storage"
     if acts_on_names(planned):
         known = known_here()
         here = f"; {FOLDER}/ has {', '.join(known)}" if known else ""

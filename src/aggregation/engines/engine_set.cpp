@@ -20,6 +20,8 @@ Result<std::unique_ptr<storage::Engine>> engine_of(plan::Engine engine) {
     }
     case plan::Engine::mpi_io:
       return make_mpiio_engine();
+    case plan::Engine::null:
+      return storage::make_null_engine();
     case plan::Engine::posix:
       break;
   }
@@ -50,7 +52,7 @@ Status EngineSet::check(plan::Engine engine) { return make(engine); }
 
 plan::Engines EngineSet::available() {
   plan::Engines available;
-  for (const plan::Engine engine : plan::all_engines) {
+  for (const plan::Engine engine : plan::storing_engines) {
     // Only io_uring may be missing; the other engines are created when they are used.
     if (engine != plan::Engine::uring || check(engine).ok()) available.add(engine);
   }
