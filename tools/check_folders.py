@@ -91,7 +91,7 @@ PURE = ("src/array/", "src/plan/", "src/topology/", "src/stager/stager.", "src/t
 MAY_CALL_FILE_SYSTEM = ("src/system", "src/engines", "src/checksums", "src/sections", "src/formats",
                         "src/stored/extent_map", "src/adapters/calls",
                         "src/ranks/process", "src/stager/server",
-                        "src/stager/weir_stager")  # fmt: skip
+                        "src/stager/spill_file", "src/stager/weir_stager")  # fmt: skip
 """Folders, or prefixes of file names, below ``src/``; code outside ``src/`` has no such rule. The
 functions of ``src/adapters/calls`` interpose libc's functions and call them, and
 ``src/ranks/process`` queries the system about processes through files of /proc."""

@@ -13,10 +13,12 @@
 #include <condition_variable>
 #include <csignal>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -24,6 +26,7 @@
 
 #include "common/clock.hpp"
 #include "stager/session_files.hpp"
+#include "stager/spill_file.hpp"
 #include "stager/stager.hpp"
 #include "system/descriptor_socket.hpp"
 #include "system/frame_socket.hpp"
@@ -142,8 +145,8 @@ class Server {
  public:
   Server(const ServerSettings& settings, storage::FrameListener listener,
          storage::SharedMemory memory, storage::File epoll, storage::File signals,
-         std::unique_ptr<News> news, const transport::SessionId& secret,
-         std::function<void(const std::string&)> say)
+         std::unique_ptr<News> news, std::unique_ptr<SpillFile> spill,
+         const transport::SessionId& secret, std::function<void(const std::string&)> say)
       : settings_(settings),
         blocks_(settings.memory_bytes / settings.block_bytes),
         listener_(std::move(listener)),
@@ -151,10 +154,12 @@ class Server {
         epoll_(std::move(epoll)),
         signals_(std::move(signals)),
         news_(std::move(news)),
+        spill_(std::move(spill)),
         say_(std::move(say)),
         secret_(reinterpret_cast<const char*>(secret.data()), secret.size()),
         stager_({.blocks = blocks_,
                  .block_bytes = settings.block_bytes,
+                 .spill_slots = spill_ == nullptr ? 0 : spill_->slots(),
                  .name = fmt::format("{} {}", storage::process_name(), monotonic_ns()),
                  .host = storage::host_name(),
                  .secret = secret_}),
@@ -462,6 +467,12 @@ class Server {
                  Error(ErrorCode::io, "it has no address"));
   }
   void carry_out(Write& action) { execute(std::move(action)); }
+  void carry_out(Spill& action) {
+    execute_beside(action.job, [blocks = std::move(action.blocks), this] { return spill(blocks); });
+  }
+  void carry_out(EmptySpill& action) {
+    execute_beside(action.job, [this] { return spill_->empty(); });
+  }
   void carry_out(Commit& action) { execute(std::move(action)); }
   void carry_out(KeepLock& action) {
     if (!passed_) return;  // the file system of the file has no locks
@@ -488,7 +499,7 @@ class Server {
     if (files == nullptr) {
       const std::span<std::byte> memory(memory_.data(),
                                         static_cast<std::size_t>(blocks_ * settings_.block_bytes));
-      files = std::make_shared<SessionFiles>(memory, settings_.block_bytes);
+      files = std::make_shared<SessionFiles>(memory, settings_.block_bytes, spill_.get());
     }
     return *files;
   }
@@ -496,12 +507,28 @@ class Server {
   template <typename Job>
   void execute(Job job) {
     (void)files_of(job.session);
+    const JobId number = job.job;
     std::shared_ptr<SessionFiles> files = files_.at(job.session);
-    workers_.add([files = std::move(files), given = std::move(job), this] {
-      Status done = files->execute(given);
-      if (!done.ok()) say_(done.error().text());
-      news_->add(JobEnded{given.job, std::move(done)});
+    execute_beside(number, [files = std::move(files), given = std::move(job)] {
+      return files->execute(given);
     });
+  }
+
+  void execute_beside(JobId number, std::function<Status()> job) {
+    workers_.add([number, job = std::move(job), this] {
+      Status done = job();
+      if (!done.ok()) say_(done.error().text());
+      news_->add(JobEnded{number, std::move(done)});
+    });
+  }
+
+  [[nodiscard]] Status spill(std::span<const SpilledBlock> blocks) const {
+    for (const SpilledBlock& one : blocks) {
+      const std::span<std::byte> bytes(memory_.data() + one.block * settings_.block_bytes,
+                                       static_cast<std::size_t>(one.bytes));
+      if (Status put = spill_->put(one.slot, one.stamp, bytes); !put.ok()) return put;
+    }
+    return {};
   }
 
   void watch_rest(ClientId client) {
@@ -527,6 +554,7 @@ class Server {
   storage::File epoll_;
   storage::File signals_;
   std::unique_ptr<News> news_;
+  std::unique_ptr<SpillFile> spill_;  // null: nothing is spilled
   std::function<void(const std::string&)> say_;
   std::string secret_;
   Stager stager_;
@@ -576,11 +604,18 @@ Status serve(const ServerSettings& settings, const std::function<void()>& ready,
   if (!signal) return signal.error();
   auto event = owned(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK), "eventfd");
   if (!event) return event.error();
+  std::unique_ptr<SpillFile> spill;
+  if (!settings.spill.empty()) {
+    auto made = SpillFile::create(settings.spill, settings.spill_quota, settings.block_bytes);
+    if (!made) return made.error();
+    spill = std::move(made).value();
+  }
   const auto secret = storage::new_secret();
   if (!secret) return secret.error();
   Server server(settings, std::move(listener).value(), std::move(memory).value(),
                 std::move(epoll).value(), std::move(signal).value(),
-                std::make_unique<News>(std::move(event).value()), secret.value(), say);
+                std::make_unique<News>(std::move(event).value()), std::move(spill), secret.value(),
+                say);
   ready();
   return server.run();
 }

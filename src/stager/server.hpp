@@ -18,6 +18,8 @@ struct ServerSettings {
   // addresses of this node.
   std::string listen;
   std::int64_t memory_bytes = 0;  // of all blocks; at least 16 blocks
+  std::string spill;              // folder for data that the memory cannot hold; "": none
+  std::int64_t spill_quota = 0;   // bytes of it; 0: half of what is free there
   std::int64_t block_bytes = std::int64_t{1} << 20;
   int threads = 4;          // that execute jobs (003_…, section 5.2.1: four are best)
   double idle_seconds = 0;  // the stager ends after so long without work; 0: it stays

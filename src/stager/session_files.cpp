@@ -23,10 +23,43 @@ bool overlap(std::span<const BlockExtent> sorted) {
 
 }  // namespace
 
-SessionFiles::SessionFiles(std::span<std::byte> memory, std::int64_t block_bytes)
-    : memory_(memory), block_bytes_(block_bytes), files_(storage::make_background_engine()) {}
+SessionFiles::SessionFiles(std::span<std::byte> memory, std::int64_t block_bytes,
+                           const SpillFile* spill)
+    : memory_(memory),
+      block_bytes_(block_bytes),
+      spill_(spill),
+      files_(storage::make_background_engine()) {}
 
 Status SessionFiles::execute(const Write& job) {
+  Status done = read_back(job.spilled);
+  if (done.ok()) done = write(job);
+  read_back_ = {};  // until the next job, its memory is for others
+  return done;
+}
+
+Status SessionFiles::read_back(std::span<const SpilledBlock> spilled) {
+  read_to_.clear();
+  std::size_t bytes = 0;
+  for (const SpilledBlock& one : spilled) {
+    read_to_.push_back(bytes);
+    bytes += static_cast<std::size_t>(one.bytes);
+  }
+  read_back_.resize(bytes);
+  for (std::size_t i = 0; i < spilled.size(); ++i) {
+    const std::span<std::byte> to =
+        std::span(read_back_).subspan(read_to_[i], static_cast<std::size_t>(spilled[i].bytes));
+    if (Status got = spill_->get(spilled[i].slot, spilled[i].stamp, to); !got.ok()) return got;
+  }
+  return {};
+}
+
+std::byte* SessionFiles::data_of(const BlockExtent& extent) {
+  if (!extent.is_spilled) return memory_.data() + extent.block * block_bytes_ + extent.at;
+  const std::size_t begin = read_to_[static_cast<std::size_t>(extent.block)];
+  return read_back_.data() + begin + static_cast<std::size_t>(extent.at);
+}
+
+Status SessionFiles::write(const Write& job) {
   // Each rank names a file itself. What several ranks wrote into one keeps its order, too.
   std::map<std::string_view, std::size_t> first_of_path;
   std::vector<std::size_t> same(job.files.size());
@@ -93,9 +126,7 @@ Status SessionFiles::write_ranges(storage::EngineFile& file, std::span<const Blo
         end_range();
         ranges.push_back({&file, one.offset, {}});
       }
-      std::byte* const data =
-          memory_.data() + static_cast<std::ptrdiff_t>(one.block * block_bytes_ + one.at);
-      slices.push_back({data, one.bytes});
+      slices.push_back({data_of(one), one.bytes});
       end = one.offset + one.bytes;
       bytes += one.bytes;
     }

@@ -13,6 +13,7 @@
 #include "common/status.hpp"
 #include "engines/open_files.hpp"
 #include "formats/writer_lock.hpp"
+#include "stager/spill_file.hpp"
 #include "stager/stager.hpp"
 #include "system/known_file.hpp"
 
@@ -20,8 +21,9 @@ namespace weir::stager {
 
 class SessionFiles {
  public:
-  // `memory`: all blocks of the stager, each of `block_bytes`.
-  SessionFiles(std::span<std::byte> memory, std::int64_t block_bytes);
+  // `memory`: all blocks of the stager, each of `block_bytes`. `spill` may be null if nothing is
+  // spilled.
+  SessionFiles(std::span<std::byte> memory, std::int64_t block_bytes, const SpillFile* spill);
 
   // Write the bytes; end the stager's share of a step: make durable what was written; and end a
   // step: the same, and change the header of the file. One thread at a time calls these functions.
@@ -34,7 +36,11 @@ class SessionFiles {
   void release_lock(const std::string& path);
 
  private:
+  // Reads spilled bytes into read_back_.
+  [[nodiscard]] Status read_back(std::span<const SpilledBlock> spilled);
+  [[nodiscard]] std::byte* data_of(const BlockExtent& extent);
   [[nodiscard]] Status settle(storage::StepDurability durability);
+  [[nodiscard]] Status write(const Write& job);
   Status write_file(const transport::NameFile& named, std::span<const BlockExtent> extents);
   // Closes the file that was written under this path if it is no longer the one that is there. A
   // step that was given up leaves such a file: ranks have removed it, and make another one.
@@ -43,6 +49,9 @@ class SessionFiles {
 
   std::span<std::byte> memory_;
   std::int64_t block_bytes_;
+  const SpillFile* spill_;
+  std::vector<std::byte> read_back_;  // for the job under way
+  std::vector<std::size_t> read_to_;  // where in it each spilled block begins
   storage::OpenFiles files_;
   // By path, what was written since the last commit; nothing where the identity is unknown.
   std::map<std::string, std::optional<storage::FileIdentity>> written_;

@@ -21,11 +21,15 @@ constexpr int most_ticks_of_a_stranger = 10;
 
 }  // namespace
 
-Stager::Stager(const StagerSettings& settings) : settings_(settings) {}
+Stager::Stager(const StagerSettings& settings) : settings_(settings) {
+  for (std::int64_t slot = settings.spill_slots; slot > 0; --slot) free_slots_.push_back(slot - 1);
+}
 
 std::vector<Action> Stager::handle(const Event& event) {
   actions_.clear();
   std::visit([&](const auto& one) { take(one); }, event);
+  if (is_short_of_blocks()) make_room();
+  empty_spill();
   if (is_stopping_ && sessions_.empty() && !has_ended_) {
     has_ended_ = true;
     actions_.emplace_back(End{});
@@ -50,13 +54,9 @@ void Stager::take(const BlocksReady& event) {
   free_.insert(free_.begin(), all.begin(), all.end());
   ready_ += event.blocks;
   grant();
-  if (is_short_of_blocks()) advance_all();
 }
 
-void Stager::take(const NoMoreBlocks& /*event*/) {
-  settings_.blocks = ready_;
-  if (is_short_of_blocks()) advance_all();
-}
+void Stager::take(const NoMoreBlocks& /*event*/) { settings_.blocks = ready_; }
 
 void Stager::take(const Stopping& /*event*/) { is_stopping_ = true; }
 
@@ -96,7 +96,7 @@ void Stager::drop_unfinished(Session& session) {
   while (session.queue.size() > session.in_job) {
     Item& last = session.queue.back();
     if (const auto* const parcel = std::get_if<ParcelItem>(&last)) {
-      free_block(parcel->block);
+      free_parcel(*parcel);
     } else if (std::holds_alternative<DrainItem>(last)) {
       --session.urgent;
     } else {
@@ -197,7 +197,6 @@ void Stager::take(ClientId number, const transport::Reserve& message) {
   client.wanted = message.blocks;
   wanting_.push_back(number);
   grant();
-  if (is_short_of_blocks()) advance_all();
 }
 
 // Gives blocks to the ranks that wait for them, the longest waiting first. A rank gets what there
@@ -258,7 +257,6 @@ void Stager::take_parcel(const Received& event, const transport::Parcel& parcel)
     return;
   }
   session.queue.emplace_back(std::move(item));
-  if (is_short_of_blocks()) advance(client.session, session);
 }
 
 void Stager::take(ClientId number, const transport::Flush& /*message*/) {
@@ -379,22 +377,12 @@ void Stager::take(ClientId client, const transport::Stop& /*message*/) {
 
 // ---- Jobs ---------------------------------------------------------------------------------------
 
-void Stager::advance_all() {
-  std::vector<SessionId> numbers;
-  numbers.reserve(sessions_.size());
-  for (auto& [number, session] : sessions_) {
-    advance(number, session);
-    numbers.push_back(number);
-  }
-  for (const SessionId number : numbers) end_if_over(number);
-}
-
 void Stager::advance(SessionId number, Session& session) {
   if (session.job != 0 || !session.failure.ok()) return;
-  while (!session.queue.empty() && (session.urgent > 0 || is_short_of_blocks())) {
+  while (!session.queue.empty() && (session.urgent > 0 || writes_for_room_)) {
     Item& first = session.queue.front();
-    if (std::holds_alternative<ParcelItem>(first)) {
-      write_parcels(number, session);
+    if (const auto* const parcel = std::get_if<ParcelItem>(&first)) {
+      if (!parcel->is_moving) write_parcels(number, session);
       return;
     }
     if (const auto* const seal = std::get_if<SealItem>(&first)) {
@@ -437,16 +425,29 @@ void Stager::write_parcels(SessionId number, Session& session) {
   Write write{.job = session.job, .session = number, .files = {}, .extents = {}};
   std::unordered_map<const transport::NameFile*, std::size_t> indices;
   std::int64_t bytes = 0;
+  std::int64_t read_back = 0;
   for (const Item& item : session.queue) {
     const auto* const parcel = std::get_if<ParcelItem>(&item);
-    if (parcel == nullptr || (bytes > 0 && bytes + parcel->bytes > settings_.most_written_together))
-      break;
+    if (parcel == nullptr || parcel->is_moving) break;
+    if (bytes > 0 && bytes + parcel->bytes > settings_.most_written_together) break;
+    std::int64_t block = parcel->block;
+    if (parcel->spilled) {
+      if (read_back > 0 && read_back + parcel->bytes > settings_.most_read_back_together) break;
+      read_back += parcel->bytes;
+      block = std::ssize(write.spilled);
+      write.spilled.push_back(*parcel->spilled);
+    }
     std::int64_t at = 0;
     for (const transport::ParcelExtent& extent : parcel->extents) {
       const transport::NameFile* const named = parcel->files[extent.file].get();
       const auto [index, is_new] = indices.try_emplace(named, write.files.size());
       if (is_new) write.files.push_back(*named);
-      write.extents.push_back({parcel->block, at, extent.bytes, index->second, extent.offset});
+      write.extents.push_back({.block = block,
+                               .at = at,
+                               .bytes = extent.bytes,
+                               .file = index->second,
+                               .offset = extent.offset,
+                               .is_spilled = parcel->spilled.has_value()});
       at += extent.bytes;
     }
     bytes += parcel->bytes;
@@ -456,6 +457,10 @@ void Stager::write_parcels(SessionId number, Session& session) {
 }
 
 void Stager::take(const JobEnded& event) {
+  if (event.job == spilling_.job) {
+    end_spill(event.status);
+    return;
+  }
   const auto found = std::find_if(sessions_.begin(), sessions_.end(),
                                   [&](const auto& one) { return one.second.job == event.job; });
   if (found == sessions_.end()) return;
@@ -477,7 +482,7 @@ void Stager::take(const JobEnded& event) {
       const Item& first = session.queue.front();
       if (const auto* const parcel = std::get_if<ParcelItem>(&first)) {
         session.written += parcel->bytes;
-        free_block(parcel->block);
+        free_parcel(*parcel);
       } else if (const auto* const seal = std::get_if<SealItem>(&first)) {
         end_ticket(session, seal->ticket);
         --session.urgent;
@@ -513,6 +518,7 @@ void Stager::take(const RetryDue& event) {
 }
 
 void Stager::take(const Tick& /*event*/) {
+  spill_pauses_ = false;
   std::vector<ClientId> strangers;
   for (auto& [number, client] : clients_) {
     if (client.is_remote && client.session == 0 && ++client.ticks > most_ticks_of_a_stranger) {
@@ -532,8 +538,16 @@ void Stager::take(const Tick& /*event*/) {
   for (const ClientId stranger : strangers) refuse(stranger, "it did not say who it is");
 }
 
-std::string Stager::reason_to_wait(const Session& session) {
+std::string Stager::reason_to_wait(const Session& session) const {
   if (session.waits_for_space) return "the file system has no space left, or a quota is used up";
+  if (is_short_of_blocks() && std::any_of(wanting_.begin(), wanting_.end(), [&](ClientId client) {
+        return session.clients.contains(client);
+      })) {
+    if (settings_.spill_slots == 0) return "the stager's memory is full";
+    const bool moves = !spilling_.blocks.empty() || is_spill_usable();
+    return moves ? "the stager's memory is full, and its data move to the spill file"
+                 : "the stager's memory is full, and the spill file takes no more";
+  }
   if (session.queue.empty()) return "";
   const auto* const commit = std::get_if<CommitItem>(&session.queue.front());
   if (commit == nullptr || session.job != 0) return "";
@@ -567,7 +581,7 @@ void Stager::drop_behind(Session& session, std::size_t items) {
   while (session.queue.size() > items) {
     const Item& last = session.queue.back();
     if (const auto* const parcel = std::get_if<ParcelItem>(&last)) {
-      free_block(parcel->block);
+      free_parcel(*parcel);
     } else {
       --session.urgent;
     }
@@ -582,6 +596,111 @@ void Stager::drop_behind(Session& session, std::size_t items) {
   }
 }
 
+// ---- Spilling -----------------------------------------------------------------------------------
+
+void Stager::free_parcel(const ParcelItem& parcel) {
+  if (parcel.is_moving) {
+    spilling_.dropped.insert(parcel.block);
+  } else if (parcel.spilled) {
+    free_slots_.push_back(parcel.spilled->slot);
+  } else {
+    free_block(parcel.block);
+  }
+}
+
+void Stager::make_room() {
+  if (!spilling_.blocks.empty()) return;
+  // Where no parcel can move now, all blocks are those of ranks and jobs, which will free them.
+  if (is_spill_usable()) {
+    begin_spill();
+    return;
+  }
+  writes_for_room_ = true;
+  std::vector<SessionId> numbers;
+  numbers.reserve(sessions_.size());
+  for (auto& [number, session] : sessions_) {
+    advance(number, session);
+    numbers.push_back(number);
+  }
+  writes_for_room_ = false;
+  for (const SessionId number : numbers) end_if_over(number);
+}
+
+std::vector<Stager::ParcelItem*> Stager::movable_parcels(Session& session) {
+  std::vector<ParcelItem*> found;
+  for (std::size_t i = session.queue.size(); i > session.in_job; --i) {
+    auto* const parcel = std::get_if<ParcelItem>(&session.queue[i - 1]);
+    if (parcel != nullptr && !parcel->spilled) found.push_back(parcel);
+  }
+  return found;
+}
+
+// The session that has most in memory is asked first.
+void Stager::begin_spill() {
+  if (spilling_.job != 0) return;
+  SessionId chosen = 0;
+  std::vector<ParcelItem*> parcels;
+  for (auto& [number, session] : sessions_) {
+    std::vector<ParcelItem*> found = movable_parcels(session);
+    if (found.size() <= parcels.size()) continue;
+    parcels = std::move(found);
+    chosen = number;
+  }
+  if (parcels.empty()) return;
+  spilling_ = {.job = ++last_job_, .session = chosen, .blocks = {}, .dropped = {}};
+  std::int64_t bytes = 0;
+  for (ParcelItem* const parcel : parcels) {
+    if (free_slots_.empty()) break;
+    if (bytes > 0 && bytes + parcel->bytes > settings_.most_written_together) break;
+    bytes += parcel->bytes;
+    parcel->is_moving = true;
+    spilling_.blocks.push_back({.block = parcel->block,
+                                .slot = free_slots_.back(),
+                                .bytes = parcel->bytes,
+                                .stamp = ++last_stamp_});
+    free_slots_.pop_back();
+  }
+  spill_is_used_ = true;
+  actions_.emplace_back(Spill{spilling_.job, spilling_.blocks});
+}
+
+// Bytes that could not move are still in memory, so nothing is lost.
+void Stager::end_spill(const Status& status) {
+  const Spilling ended = std::exchange(spilling_, {});
+  if (ended.blocks.empty()) return;  // its space was given back
+  if (is_want_of_space(status)) {
+    spill_pauses_ = true;
+  } else if (!status.ok()) {
+    spill_failure_ = status;
+  }
+  std::map<std::int64_t, SpilledBlock> moved;  // by block
+  for (SpilledBlock one : ended.blocks) {
+    const std::int64_t block = std::exchange(one.block, -1);
+    const bool is_dropped = ended.dropped.contains(block);
+    if (is_dropped || status.ok()) free_block(block);
+    if (is_dropped || !status.ok()) free_slots_.push_back(one.slot);
+    if (!is_dropped) moved.emplace(block, one);
+  }
+  const auto found = sessions_.find(ended.session);
+  if (found != sessions_.end()) {
+    for (Item& item : found->second.queue) {
+      auto* const parcel = std::get_if<ParcelItem>(&item);
+      if (parcel == nullptr || !std::exchange(parcel->is_moving, false)) continue;
+      if (status.ok()) parcel->spilled = moved.at(std::exchange(parcel->block, -1));
+    }
+    advance(ended.session, found->second);
+    end_if_over(ended.session);
+  }
+  grant();
+}
+
+void Stager::empty_spill() {
+  if (!spill_is_used_ || spilling_.job != 0 || free_slots() < settings_.spill_slots) return;
+  spill_is_used_ = false;
+  spilling_ = {.job = ++last_job_, .session = 0, .blocks = {}, .dropped = {}};
+  actions_.emplace_back(EmptySpill{spilling_.job});
+}
+
 // ---- For people ---------------------------------------------------------------------------------
 
 std::string Stager::report() const {
@@ -590,6 +709,9 @@ std::string Stager::report() const {
   all["memory_bytes"] = settings_.blocks * settings_.block_bytes;
   all["ready_bytes"] = ready_ * settings_.block_bytes;
   all["free_bytes"] = free_blocks() * settings_.block_bytes;
+  all["spill_bytes"] = settings_.spill_slots * settings_.block_bytes;
+  all["spilled_bytes"] = (settings_.spill_slots - free_slots()) * settings_.block_bytes;
+  all["spill_failure"] = spill_failure_.ok() ? "" : spill_failure_.error().text();
   all["stopping"] = is_stopping_;
   all["sessions"] = nlohmann::ordered_json::array();
   for (const auto& [number, session] : sessions_) {

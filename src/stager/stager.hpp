@@ -12,6 +12,15 @@
 // finds no free block. At most one job of a session is under way. Overlapping extents are written
 // in the order of their arrival.
 //
+// Where the stager may spill, a rank that finds no free block makes parcels move to slots of a file
+// on the node, those first that were handed over last, since they are needed last. Such a parcel
+// keeps its place in the queue, and is read back when it is written. Only when all slots are in
+// use, or the file cannot take more, are parcels written to make room.
+//
+// clang-format off
+//     Parcel: in memory ─► moves ─► in a slot, its block is free ─► written ─► the slot is free
+// clang-format on
+//
 // A job that fails for want of space is repeated until there is some: what was accepted is not
 // given up. Any other failure ends the session: nothing that is behind it is carried out, and
 // everyone who asks gets the reason. Once all ranks of a session are gone, parcels behind its last
@@ -108,17 +117,37 @@ struct Disconnect {
 };
 // The bytes of an extent lie in a block, `at` bytes behind its beginning.
 struct BlockExtent {
-  std::int64_t block = 0;
+  std::int64_t block = 0;  // or index in Write::spilled
   std::int64_t at = 0;
   std::int64_t bytes = 0;
   std::size_t file = 0;  // index in Write::files
   std::int64_t offset = 0;
+  bool is_spilled = false;
+};
+// The first bytes of a block, and the slot of the spill file to which they move. No two have the
+// same stamp, by which bytes that were in the slot before are not taken for them.
+struct SpilledBlock {
+  std::int64_t block = -1;  // -1: free, since the bytes have moved
+  std::int64_t slot = 0;
+  std::int64_t bytes = 0;
+  std::uint64_t stamp = 0;
 };
 struct Write {
   JobId job = 0;
   SessionId session = 0;
   std::vector<transport::NameFile> files;
   std::vector<BlockExtent> extents;  // in the order of their arrival
+  std::vector<SpilledBlock> spilled =
+      {};  // NOLINT(readability-redundant-member-init): may be left out
+};
+// Moves bytes to the spill file. It is of no session, and runs beside the jobs of all of them.
+struct Spill {
+  JobId job = 0;
+  std::vector<SpilledBlock> blocks;
+};
+// Gives back the space of the spill file, in which nothing is left.
+struct EmptySpill {
+  JobId job = 0;
 };
 struct Commit {
   JobId job = 0;
@@ -158,14 +187,16 @@ struct Forget {
 };
 // The stager was told to stop, and everything is stored.
 struct End {};
-using Action = std::variant<Send, Disconnect, Write, Commit, Seal, OpenNetwork, Connect, KeepLock,
-                            Unlock, RetryLater, Forget, End>;
+using Action = std::variant<Send, Disconnect, Write, Spill, EmptySpill, Commit, Seal, OpenNetwork,
+                            Connect, KeepLock, Unlock, RetryLater, Forget, End>;
 
 struct StagerSettings {
   std::int64_t blocks = 0;  // in all; BlocksReady gives them for use
   std::int64_t block_bytes = 0;
   std::int64_t most_written_together = std::int64_t{64} << 20;  // bytes of one Write, about
-  std::string name;                                             // Welcome::stager
+  std::int64_t spill_slots = 0;  // blocks that the spill file takes; 0: there is none
+  std::int64_t most_read_back_together = std::int64_t{16} << 20;  // spilled bytes of one Write
+  std::string name;                                               // Welcome::stager
   // NOLINTBEGIN(readability-redundant-member-init): may be left out
   std::string host = {};    // of this stager, for people
   std::string secret = {};  // that other stagers know which may join
@@ -180,6 +211,9 @@ class Stager {
   [[nodiscard]] std::vector<Action> handle(const Event& event);
 
   [[nodiscard]] std::int64_t free_blocks() const { return static_cast<std::int64_t>(free_.size()); }
+  [[nodiscard]] std::int64_t free_slots() const {
+    return static_cast<std::int64_t>(free_slots_.size());
+  }
   // Returns whether a rank waits for blocks, or will soon, and more could become ready.
   [[nodiscard]] bool needs_more_blocks(std::int64_t enough) const {
     return ready_ < settings_.blocks && (!wanting_.empty() || free_blocks() < enough);
@@ -200,6 +234,8 @@ class Stager {
   struct ParcelItem {
     std::int64_t block = 0;
     std::int64_t bytes = 0;
+    std::optional<SpilledBlock> spilled = std::nullopt;  // its block is free then
+    bool is_moving = false;                              // to the spill file
     std::vector<NamedFile> files;
     std::vector<transport::ParcelExtent> extents;  // `file` is an index in `files`
   };
@@ -251,6 +287,13 @@ class Stager {
     std::int64_t written = 0;                                 // bytes, so far
     Status failure;                                           // why nothing more is carried out
     std::vector<std::pair<ClientId, std::uint64_t>> waiting;  // for tickets
+  };
+  // What is moving to the spill file: parcels of one session.
+  struct Spilling {
+    JobId job = 0;  // 0: nothing
+    SessionId session = 0;
+    std::vector<SpilledBlock> blocks;
+    std::set<std::int64_t> dropped;  // blocks whose parcels nobody needs any more
   };
   struct Client {
     SessionId session = 0;  // 0: has not said Hello, or Peer
@@ -311,9 +354,21 @@ class Stager {
   void remove(ClientId client);
   void grant();
   void free_block(std::int64_t block);
+  // Frees what a parcel occupies, or lets the end of its move do so.
+  void free_parcel(const ParcelItem& parcel);
+  // Called where ranks wait for memory: lets parcels move, or else be written.
+  void make_room();
+  void begin_spill();
+  void end_spill(const Status& status);
+  // Gives back the space of the spill file once nothing is in it.
+  void empty_spill();
+  [[nodiscard]] bool is_spill_usable() const {
+    return !free_slots_.empty() && spill_failure_.ok() && !spill_pauses_;
+  }
+  // Returns the parcels that can move, the one first that was handed over last.
+  [[nodiscard]] static std::vector<ParcelItem*> movable_parcels(Session& session);
   // Begins the next job of a session, if there is one and it is needed now.
   void advance(SessionId number, Session& session);
-  void advance_all();
   void write_parcels(SessionId number, Session& session);
   void end_ticket(Session& session, std::uint64_t ticket);
   void fail(Session& session, const Status& why);
@@ -327,12 +382,19 @@ class Stager {
     return !wanting_.empty() && ready_ == settings_.blocks;
   }
   // Returns why it takes long, for people; "": for no unusual reason.
-  [[nodiscard]] static std::string reason_to_wait(const Session& session);
+  [[nodiscard]] std::string reason_to_wait(const Session& session) const;
   [[nodiscard]] static Status result_of(const Session& session, std::uint64_t ticket);
 
   StagerSettings settings_;
   std::int64_t ready_ = 0;  // blocks, so far
   std::vector<std::int64_t> free_;
+  std::vector<std::int64_t> free_slots_;
+  Spilling spilling_;
+  std::uint64_t last_stamp_ = 0;
+  bool spill_is_used_ = false;    // since its space was given back
+  bool spill_pauses_ = false;     // it had no space left; it is tried again a second later
+  Status spill_failure_;          // why it takes no more
+  bool writes_for_room_ = false;  // parcels are written although no commit needs it
   std::map<ClientId, Client> clients_;
   std::map<SessionId, Session> sessions_;
   std::map<transport::SessionId, SessionId> by_name_;

@@ -1,11 +1,13 @@
 // Replays random orders of events on the state machine of a stager, and checks after each what must
-// always hold: no block is lost or given twice, one job of a session at a time, every commit after
-// everything before it, an answer to every question.
+// always hold: no block or slot is lost or given twice, what is written is what was handed over,
+// one job of a session at a time, every commit after everything before it, an answer to every
+// question.
 #include "stager/stager.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <map>
 #include <optional>
@@ -20,6 +22,7 @@ namespace weir::stager {
 namespace {
 
 constexpr std::int64_t block_bytes = 1000;
+constexpr std::int64_t bytes_of_a_parcel = 10;
 
 transport::SessionId name_of_session(int number) {
   transport::SessionId name{};
@@ -30,12 +33,15 @@ transport::SessionId name_of_session(int number) {
 // The world around a stager: ranks, storage, and what was promised to them.
 class World {
  public:
-  explicit World(unsigned seed, std::int64_t blocks = 6)
+  explicit World(unsigned seed, std::int64_t blocks = 6, std::int64_t slots = 0)
       : random_(seed),
         blocks_(blocks),
+        slots_(slots),
         stager_({.blocks = blocks,
                  .block_bytes = block_bytes,
-                 .most_written_together = 2 * block_bytes,
+                 .most_written_together = 2 * bytes_of_a_parcel,
+                 .spill_slots = slots,
+                 .most_read_back_together = bytes_of_a_parcel,
                  .name = "test"}) {
     handle(BlocksReady{blocks});
   }
@@ -65,9 +71,10 @@ class World {
     std::vector<std::uint64_t> tickets;  // for which it may wait
   };
   struct Job {
-    SessionId session = 0;
+    SessionId session = 0;  // 0: it spills
     bool is_commit = false;
-    std::size_t parcels = 0;
+    std::vector<SpilledBlock> moves = {};  // to the spill file
+    Write write = {};
   };
   // What a session handed over, in order: parcels (their tag) and commits.
   struct Story {
@@ -104,7 +111,9 @@ class World {
     rank.granted.erase(rank.granted.begin());
     const std::int64_t tag = ++last_tag_;
     story_of(rank.session).handed.push_back(tag);
-    receive(client, transport::Parcel{block, 1}, {{.file = 1, .offset = tag, .bytes = 10}});
+    memory_[block] = tag;
+    receive(client, transport::Parcel{block, 1},
+            {{.file = 1, .offset = tag, .bytes = bytes_of_a_parcel}});
   }
   void commit(ClientId client) {
     committing_ = true;
@@ -113,6 +122,16 @@ class World {
   }
   void end_job(JobId job, Status status) {
     const Job ended = jobs_.at(job);
+    if (ended.session == 0) {
+      for (const SpilledBlock& one : ended.moves) {
+        EXPECT_NE(memory_.at(one.block), 0) << "a block was granted while it moved";
+        if (status.ok()) disk_[one.slot] = {one.stamp, memory_.at(one.block)};
+      }
+      jobs_.erase(job);
+      handle(JobEnded{job, std::move(status)});
+      return;
+    }
+    check_bytes(ended.write);
     Story& story = stories_.at(names_.at(ended.session));
     if (status.ok()) {
       for (const std::int64_t tag : in_job_.at(job)) story.stored.push_back(tag);
@@ -140,6 +159,7 @@ class World {
   [[nodiscard]] Story& story_of(int session) { return stories_[session]; }
   [[nodiscard]] bool has_ended() const { return has_ended_; }
   [[nodiscard]] std::int64_t commits_stored() const { return commits_stored_; }
+  [[nodiscard]] std::int64_t read_back() const { return read_back_; }
 
  private:
   void carry_out(Send& action) {
@@ -152,8 +172,27 @@ class World {
     rank.granted.clear();
     rank.wants = false;
   }
+  void carry_out(Spill& action) {
+    EXPECT_LE(action.blocks.size(), 2U);
+    for (const SpilledBlock& one : action.blocks) {
+      EXPECT_GE(one.slot, 0);
+      EXPECT_LT(one.slot, slots_);
+      EXPECT_EQ(one.bytes, bytes_of_a_parcel);
+    }
+    begin(action.job, 0, false);
+    jobs_.at(action.job).moves = action.blocks;
+  }
+  void carry_out(EmptySpill& action) {
+    EXPECT_EQ(stager_.free_slots(), slots_);
+    begin(action.job, 0, false);
+    disk_.clear();
+  }
   void carry_out(Write& action) {
     begin(action.job, action.session, false);
+    jobs_.at(action.job).write = action;
+    EXPECT_LE(action.spilled.size(), 1U);
+    read_back_ += std::ssize(action.spilled);
+    check_bytes(action);
     std::int64_t before = 0;
     for (const BlockExtent& extent : action.extents) {
       EXPECT_GT(extent.offset, before) << "parcels are written in the order of their arrival";
@@ -210,6 +249,7 @@ class World {
     rank.wants = false;
     EXPECT_FALSE(message.blocks.empty());
     for (const std::int64_t block : message.blocks) {
+      memory_[block] = 0;
       for (const auto& [other, one] : ranks_) {
         EXPECT_FALSE(one.granted.contains(block)) << "a block was given twice";
       }
@@ -245,18 +285,34 @@ class World {
       EXPECT_NE(other.session, session) << "two jobs of one session at a time";
     }
     EXPECT_FALSE(retries_.contains(session));
-    EXPECT_TRUE(jobs_.try_emplace(job, Job{session, is_commit, 0}).second);
+    EXPECT_TRUE(jobs_.try_emplace(job, Job{.session = session, .is_commit = is_commit}).second);
     in_job_[job].clear();
   }
   void check_blocks() {
     std::int64_t granted = 0;
     for (const auto& [client, rank] : ranks_) granted += std::ssize(rank.granted);
     EXPECT_LE(stager_.free_blocks() + granted, blocks_);
+    EXPECT_LE(stager_.free_slots(), slots_);
+  }
+  // What a job writes is what the rank handed over, from its beginning to its end.
+  void check_bytes(const Write& write) const {
+    for (const BlockExtent& extent : write.extents) {
+      if (!extent.is_spilled) {
+        EXPECT_EQ(memory_.at(extent.block), extent.offset);
+        continue;
+      }
+      const SpilledBlock& from = write.spilled.at(static_cast<std::size_t>(extent.block));
+      EXPECT_EQ(disk_.at(from.slot), std::pair(from.stamp, extent.offset));
+    }
   }
 
   std::mt19937 random_;
   std::int64_t blocks_;
+  std::int64_t slots_;
   Stager stager_;
+  std::map<std::int64_t, std::int64_t> memory_;  // by block, the parcel's tag; 0: it is granted
+  // By slot, the stamp and the tag.
+  std::map<std::int64_t, std::pair<std::uint64_t, std::int64_t>> disk_;
   std::map<ClientId, Rank> ranks_;
   std::map<JobId, Job> jobs_;
   std::map<JobId, std::vector<std::int64_t>> in_job_;
@@ -269,6 +325,7 @@ class World {
   ClientId last_client_ = 0;
   std::int64_t last_tag_ = 0;
   std::int64_t commits_stored_ = 0;
+  std::int64_t read_back_ = 0;  // parcels that were spilled
   bool committing_ = false;
   bool has_ended_ = false;
 };
@@ -353,8 +410,11 @@ void settle(World& world) {
   FAIL() << "the stager never comes to rest";
 }
 
-void replay(unsigned seed, bool may_fail) {
-  World world(seed);
+// Adds to `read_back` how many parcels were spilled and read back.
+void replay(unsigned seed, bool may_fail, std::int64_t& read_back) {
+  constexpr std::array<std::int64_t, 3> slots = {0, 2, 7};
+  const std::int64_t spilled = slots.at(seed % slots.size());
+  World world(seed, 6, spilled);
   for (int i = 0; i < 120; ++i) happen(world, may_fail);
   settle(world);
   for (const auto& [client, rank] : world.ranks()) {
@@ -368,6 +428,7 @@ void replay(unsigned seed, bool may_fail) {
   settle(world);
   EXPECT_TRUE(world.stager().is_idle());
   EXPECT_EQ(world.stager().free_blocks(), 6) << "a block was lost";
+  EXPECT_EQ(world.stager().free_slots(), spilled) << "a slot was lost";
   for (const World::Story& story : world.ended()) {
     if (story.has_failed) continue;
     // All commits, and everything before the last of them, are stored; what is behind was dropped.
@@ -379,21 +440,26 @@ void replay(unsigned seed, bool may_fail) {
   }
   world.handle(Stopping{});
   EXPECT_TRUE(world.has_ended());
+  read_back += world.read_back();
 }
 
 // 1.2 million events in each of the two tests.
 TEST(StagerReplay, WorksInEveryOrderOfEvents) {
+  std::int64_t read_back = 0;
   for (unsigned seed = 1; seed <= 10'000 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    replay(seed, false);
+    replay(seed, false, read_back);
   }
+  EXPECT_GT(read_back, 1000) << "hardly anything was spilled";
 }
 
 TEST(StagerReplay, AFailureEndsOneSessionAlone) {
+  std::int64_t read_back = 0;
   for (unsigned seed = 1; seed <= 10'000 && !testing::Test::HasFailure(); ++seed) {
     SCOPED_TRACE(seed);
-    replay(seed, true);
+    replay(seed, true, read_back);
   }
+  EXPECT_GT(read_back, 1000) << "hardly anything was spilled";
 }
 
 TEST(Stager, WritesNothingBeforeAStepEnds) {
@@ -422,6 +488,86 @@ TEST(Stager, WritesForARankThatFindsNoMemory) {
   EXPECT_TRUE(world.ranks().at(client).wants);
   world.end_job(world.jobs().begin()->first, {});
   EXPECT_FALSE(world.ranks().at(client).wants);
+}
+
+TEST(Stager, SpillsForARankThatFindsNoMemory) {
+  World world(1, 3, 2);
+  const ClientId client = world.connect(1);
+  world.reserve(client, 3);
+  for (int i = 0; i < 3; ++i) world.hand_over(client);
+  EXPECT_TRUE(world.jobs().empty());
+  world.reserve(client, 2);
+  ASSERT_EQ(world.jobs().size(), 1U);
+  // What is needed last moves first.
+  EXPECT_EQ(world.jobs().begin()->second.moves.size(), 2U);
+  EXPECT_NE(world.stager().report().find("move to the spill file"), std::string::npos);
+  world.end_job(world.jobs().begin()->first, {});
+  EXPECT_EQ(world.ranks().at(client).granted.size(), 2U);
+  EXPECT_EQ(world.stager().free_slots(), 0);
+  EXPECT_TRUE(world.jobs().empty());
+  // All slots are in use, so the file itself makes room.
+  world.hand_over(client);
+  world.hand_over(client);
+  world.reserve(client, 1);
+  ASSERT_EQ(world.jobs().size(), 1U);
+  EXPECT_NE(world.stager().report().find("the spill file takes no more"), std::string::npos);
+  EXPECT_EQ(world.jobs().begin()->second.write.extents.size(), 2U);
+  world.end_job(world.jobs().begin()->first, {});
+  EXPECT_FALSE(world.ranks().at(client).wants);
+  // The step ends: everything is stored in its order, and the space is given back.
+  world.hand_over(client);
+  world.commit(client);
+  settle(world);
+  EXPECT_EQ(world.stager().free_slots(), 2);
+  world.disconnect(client);
+  EXPECT_EQ(world.ended().front().stored, world.ended().front().handed);
+  EXPECT_EQ(world.ended().front().stored.size(), 7U);
+}
+
+TEST(Stager, WritesWhatTheSpillFileDoesNotTake) {
+  for (const int reason : {ENOSPC, EIO}) {
+    World world(1, 2, 5);
+    const ClientId client = world.connect(1);
+    world.reserve(client, 2);
+    world.hand_over(client);
+    world.hand_over(client);
+    world.reserve(client, 1);
+    ASSERT_EQ(world.jobs().size(), 1U);
+    world.end_job(world.jobs().begin()->first, system_failure("write", "spill", 0, reason));
+    ASSERT_EQ(world.jobs().size(), 2U);  // the second gives space back
+    EXPECT_EQ(world.jobs().begin()->second.write.extents.size(), 2U);
+    settle(world);
+    EXPECT_EQ(world.ranks().at(client).granted.size(), 1U);
+    // A disk that was full is tried again, one that is broken is not.
+    world.handle(Tick{});
+    world.hand_over(client);
+    world.reserve(client, 2);
+    world.hand_over(client);
+    world.reserve(client, 2);
+    ASSERT_EQ(world.jobs().size(), 1U);
+    EXPECT_EQ(world.jobs().begin()->second.moves.empty(), reason == EIO);
+    EXPECT_EQ(world.stager().report().find("\"spill_failure\":\"\"") == std::string::npos,
+              reason == EIO);
+    world.commit(client);
+    settle(world);
+    world.disconnect(client);
+    EXPECT_EQ(world.ended().front().stored, world.ended().front().handed);
+  }
+}
+
+TEST(Stager, DropsAStepWhileItMovesToTheSpillFile) {
+  World world(1, 1, 1);
+  const ClientId client = world.connect(1);
+  world.reserve(client, 1);
+  world.hand_over(client);
+  world.reserve(client, 1);
+  ASSERT_EQ(world.jobs().size(), 1U);
+  world.disconnect(client);
+  EXPECT_EQ(world.stager().free_blocks(), 0) << "the block is still read";
+  settle(world);
+  EXPECT_EQ(world.stager().free_blocks(), 1);
+  EXPECT_EQ(world.stager().free_slots(), 1);
+  EXPECT_TRUE(world.stager().is_idle());
 }
 
 TEST(Stager, WritesForARankOnlyWhenNoMoreMemoryCanBecomeReady) {

@@ -41,6 +41,8 @@ struct Options {
 std::string& socket_of(Options& options) { return options.server.socket; }
 std::string& listen_of(Options& options) { return options.server.listen; }
 std::int64_t& memory_of(Options& options) { return options.server.memory_bytes; }
+std::string& spill_of(Options& options) { return options.server.spill; }
+std::int64_t& spill_quota_of(Options& options) { return options.server.spill_quota; }
 int& threads_of(Options& options) { return options.server.threads; }
 double& idle_of(Options& options) { return options.server.idle_seconds; }
 
@@ -60,6 +62,15 @@ weir::FieldSettings<Options> options_table() {
       {memory_of,
        "stager-memory",
        "memory for data that are not stored yet; 0: a quarter of what is available",
+       {.kind = SettingKind::bytes, .default_value = "0", .metavar = "bytes"}},
+      {spill_of,
+       "stager-spill",
+       "folder on a disk of this node, that only you may enter, for data that the memory cannot "
+       "hold; default: none, and a full memory is written to the files at once",
+       {.metavar = "folder"}},
+      {spill_quota_of,
+       "stager-spill-quota",
+       "most that these data take of the disk; 0: half of what is free in the folder",
        {.kind = SettingKind::bytes, .default_value = "0", .metavar = "bytes"}},
       {threads_of,
        "stager-threads",

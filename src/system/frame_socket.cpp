@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <sys/file.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 
 #include "system/incomplete.hpp"
 #include "system/network_address.hpp"
+#include "system/own_folder.hpp"
 #include "system/uninterrupted.hpp"
 
 namespace weir::storage {
@@ -53,19 +53,6 @@ Result<File> new_socket(const std::string& path) {
   const int descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (descriptor < 0) return system_failure("socket", path, -1, errno);
   return File::passed(descriptor, path, 0);
-}
-
-Status make_own_folder(const std::string& folder) {
-  if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST) {
-    return system_failure("mkdir", folder, -1, errno);
-  }
-  struct stat about {};
-  if (::lstat(folder.c_str(), &about) != 0) return system_failure("lstat", folder, -1, errno);
-  const bool is_own = S_ISDIR(about.st_mode) && about.st_uid == ::geteuid() &&
-                      (about.st_mode & (S_IRWXG | S_IRWXO)) == 0;
-  if (is_own) return {};
-  return invalid_argument(
-      "the folder of a socket must belong to you alone: remove it, or chmod 700 it", folder);
 }
 
 }  // namespace
@@ -266,7 +253,8 @@ void FrameSocket::wait(int milliseconds) const {
 Result<FrameListener> FrameListener::listen(const std::string& path) {
   const auto address = address_of(path);
   if (!address) return address.error();
-  if (Status made = make_own_folder(folder_of(path)); !made.ok()) return made.error();
+  if (Status made = make_own_folder(folder_of(path), "the folder of a socket"); !made.ok())
+    return made.error();
   const std::string lock_name = path + ".lock";
   const int descriptor =
       ::open(lock_name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);

@@ -7,6 +7,7 @@ Each rank holds a block of a 3-D array and a part of a list; both have other val
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
@@ -16,8 +17,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mpi4py import MPI
-from own_stager import choose_stager
-from staged_values import COUNTS, SHAPE, SUFFIXES, counts, density
+from own_stager import choose_stager, given_stagers
+from staged_values import COUNTS, LARGE_SHAPE, SHAPE, SUFFIXES, counts, density, large_value
 
 import weir
 
@@ -186,6 +187,41 @@ def share_is_lost(comm, folder: Path, file_format: str, process: str) -> None:
     if comm.rank == 0:
         sys.stdout.write("lost\n" if late else "stored\n")
     session.abandon()
+
+
+def large(comm, folder: Path, file_format: str, ending: str) -> None:
+    """Two steps that are larger than the stager's memory; "refused": it is killed in the second.
+
+    Prints the stager's report from before the end of a step.
+    """
+    stager = given_stagers()[0]
+    with weir.Session(comm, staging="node") as session:
+        blocks = session.distribution(LARGE_SHAPE, "BLOCK,*,*")
+        file = session.create_file(str(path_of(folder, file_format)), format=file_format)
+        array = file.define("a", LARGE_SHAPE, "float64", steps=True)
+        told = {}
+        for step in range(2):
+            file.begin_step()
+            array.write(blocks, np.full(blocks.shape, large_value(step, comm.rank)))
+            comm.Barrier()
+            if comm.rank == 0 and step == 1:
+                told = stager.report()
+                sys.stdout.write(json.dumps(told) + "\n")
+                if ending == "refused":
+                    os.kill(int(told["stager"].split()[1]), signal.SIGKILL)
+            comm.Barrier()
+            if ending == "refused" and step == 1:
+                break
+            file.end_step()
+        if ending == "refused":
+            with pytest.raises(weir.Error, match="stager"):
+                file.end_step()
+            session.abandon()
+        else:
+            file.wait_for_step(60)
+            file.close()
+        if comm.rank == 0:
+            sys.stdout.write(ending + "\n")
 
 
 def many(comm, folder: Path, file_format: str, steps: str, name: str = "out") -> None:

@@ -6,6 +6,9 @@ import numpy as np
 
 SHAPE = (24, 16, 20)
 COUNTS = 37
+LARGE_SHAPE = (96, 256, 256)
+"""48 MiB of float64, of which each of three ranks has LARGE_ROWS rows of one value."""
+LARGE_ROWS = LARGE_SHAPE[0] // 3
 SUFFIXES = {"hdf5": "h5", "cdf5": "nc", "zarr": "zarr", "raw": "raw"}
 
 
@@ -15,3 +18,7 @@ def density(step: int) -> np.ndarray:
 
 def counts(step: int) -> np.ndarray:
     return np.arange(COUNTS, dtype="int32") - 1000 * step
+
+
+def large_value(step: int, rank: int) -> float:
+    return 10.0 * step + rank

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import resource
@@ -15,12 +16,13 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 from failing_runs import environment, launcher
 from own_stager import STAGER, STORED_SECONDS, Stager, start, start_for_nodes
-from staged_values import SUFFIXES, counts, density
+from staged_values import LARGE_ROWS, SUFFIXES, counts, density, large_value
 
 import weir
 from weir.check import check
@@ -266,38 +268,89 @@ def test_a_full_file_system_delays_what_was_accepted(small_file_system: Path) ->
         one.kill()
 
 
-def test_a_step_larger_than_the_memory_is_written(tmp_path: Path) -> None:
-    one = start("--stager-memory", "16m")
+def report_of_large_step(stager: Stager, folder: Path, ending: str) -> dict[str, Any]:
+    """Writes a step of 48 MiB; returns the report of the stager from before the step's end."""
+    ended = run(stager, "large", folder, "cdf5", ending)
+    assert ending in ended.stdout, ended.stdout + ended.stderr
+    told: dict[str, Any] = json.loads(ended.stdout.splitlines()[0])
+    assert told["memory_bytes"] == 16 << 20
+    return told
+
+
+def large_steps_in(path: Path) -> int:
+    with weir.open(path) as file:
+        for step in range(file.steps):
+            for rank in range(3):
+                part = file["a"][step, LARGE_ROWS * rank : LARGE_ROWS * (rank + 1)]
+                assert np.all(part == large_value(step, rank))
+        return file.steps
+
+
+@pytest.mark.parametrize("quota", ["none", "20m", "128m"])
+def test_a_step_larger_than_the_memory_is_written(tmp_path: Path, quota: str) -> None:
+    """What the memory cannot hold is spilled, and what is beyond the quota goes to the file."""
+    spill = tmp_path / "spill"
+    words = ["--stager-spill", str(spill), "--stager-spill-quota", quota] if quota != "none" else []
+    one = start("--stager-memory", "16m", *words)
     try:
-        program = (
-            "import sys, numpy as np, weir\n"
-            "from mpi4py import MPI\n"
-            "comm = MPI.COMM_WORLD\n"
-            "with weir.Session(comm, staging='node') as session:\n"
-            "    blocks = session.distribution((96, 256, 256), 'BLOCK,*,*')\n"
-            "    file = session.create_file(sys.argv[1])\n"
-            "    array = file.define('a', (96, 256, 256), 'float64', steps=True)\n"
-            "    for step in range(2):\n"
-            "        with file.step():\n"
-            "            array.write(blocks, np.full(blocks.shape, 10.0 * step + comm.rank))\n"
-            "    file.close()\n"
-        )
-        ended = subprocess.run(
-            [*launcher(deadline_seconds=RUN_SECONDS), "-n", "3", sys.executable, "-m", "mpi4py",
-             "-c", program, tmp_path / "large.nc"],
-            env=environment(one.variables()), capture_output=True, text=True,
-            timeout=RUN_SECONDS + 15, check=False,
-        )  # fmt: skip
-        assert ended.returncode == 0, ended.stdout + ended.stderr
+        told = report_of_large_step(one, tmp_path, "stored")
+        first_step, memory = 48 << 20, 16 << 20
+        written = told["sessions"][0]["written_bytes"] - first_step
+        spilled = told["spilled_bytes"]
+        if quota == "128m":
+            assert written == 0, "the step had not ended, and all of it had room"
+            assert spilled >= first_step - memory
+        else:
+            assert written >= first_step - memory - (20 << 20)
+            assert spilled <= told["spill_bytes"] <= (20 << 20 if quota == "20m" else 0)
+            assert (spilled > 0) == (quota == "20m")
+        left = one.report()
+        assert left["spilled_bytes"] == 0
+        assert left["spill_failure"] == ""
         one.wait_until_stored()
-        with weir.open(tmp_path / "large.nc") as file:
-            assert file.steps == 2
-            for step in range(2):
-                for rank in range(3):
-                    part = file["a"][step, 32 * rank : 32 * (rank + 1)]
-                    assert np.all(part == 10.0 * step + rank)
+        assert large_steps_in(tmp_path / "out.nc") == 2
+        assert not spill.exists() or not list(spill.iterdir())
     finally:
         one.kill()
+
+
+def test_a_stager_killed_with_spilled_data_leaves_whole_steps_and_no_file(tmp_path: Path) -> None:
+    spill = tmp_path / "spill"
+    one = start("--stager-memory", "16m", "--stager-spill", str(spill),
+                "--stager-spill-quota", "128m")  # fmt: skip
+    try:
+        assert report_of_large_step(one, tmp_path, "refused")["spilled_bytes"] > 0
+        assert large_steps_in(tmp_path / "out.nc") == 1
+        assert not list(spill.iterdir())
+    finally:
+        one.kill()
+
+
+def test_a_full_disk_for_spilled_data_fails_no_step(
+    tmp_path: Path, small_file_system: Path
+) -> None:
+    one = start("--stager-memory", "16m", "--stager-spill", str(small_file_system / "spill"),
+                "--stager-spill-quota", "128m")  # fmt: skip
+    try:
+        told = report_of_large_step(one, tmp_path, "stored")
+        assert told["spilled_bytes"] <= 4 << 20
+        assert told["spill_failure"] == ""  # it is tried again
+        one.wait_until_stored()
+        assert large_steps_in(tmp_path / "out.nc") == 2
+    finally:
+        one.kill()
+
+
+def test_a_folder_for_spilled_data_that_others_may_enter_is_refused(tmp_path: Path) -> None:
+    spill = tmp_path / "spill"
+    spill.mkdir()
+    spill.chmod(0o755)
+    place = Path(tempfile.mkdtemp(prefix="weir-test-")) / "stager"
+    refused = subprocess.run([STAGER, "--stager-socket", place, "--stager-spill", spill],
+                             capture_output=True, text=True, timeout=30, check=False)  # fmt: skip
+    assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1
+    assert "the folder for spilled data must belong to you alone" in refused.stderr
 
 
 def test_two_programs_and_one_file_name(tmp_path: Path, stager: Stager) -> None:
@@ -353,6 +406,7 @@ def test_the_command_shows_and_stops_a_stager(stager: Stager) -> None:
     shown = stage("status")
     assert shown.returncode == 0, shown.stderr
     assert "of 64.0 MiB in use" in shown.stdout
+    assert "spilled" not in shown.stdout
     assert "no program" in shown.stdout
     assert stage("stop").returncode == 0
     stager.wait_for_its_end()
@@ -360,3 +414,21 @@ def test_the_command_shows_and_stops_a_stager(stager: Stager) -> None:
     assert gone.returncode == 2
     assert gone.stderr.count("\n") == 1
     assert "no stager listens there" in gone.stderr
+
+
+def test_the_command_starts_a_stager_that_spills(tmp_path: Path) -> None:
+    place = Path(tempfile.mkdtemp(prefix="weir-test-")) / "stager"
+    absent = Stager(place)
+
+    def stage(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, "-m", "weir.cli", "stage", *words],
+                              env=os.environ | absent.variables(), capture_output=True, text=True,
+                              timeout=STORED_SECONDS, check=False)  # fmt: skip
+
+    started = stage("start", "--memory", "32m", "--spill", str(tmp_path / "spill"),
+                    "--spill-quota", "64m")  # fmt: skip
+    assert started.returncode == 0, started.stderr
+    try:
+        assert ", 0 bytes of 63.0 MiB spilled" in stage("status").stdout  # blocks have heads
+    finally:
+        assert stage("stop").returncode == 0

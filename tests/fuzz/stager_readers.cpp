@@ -30,6 +30,7 @@ constexpr std::size_t connections = 4;
 constexpr std::size_t remote = connections - 1;  // comes over a network
 constexpr std::int64_t blocks = 8;
 constexpr std::int64_t block_bytes = 4096;
+constexpr std::int64_t slots = 3;
 
 // What a byte of a conversation makes happen, below it a message of that connection.
 enum class Happening : std::uint8_t {
@@ -52,6 +53,7 @@ class Conversation {
       : stager_({.blocks = blocks,
                  .block_bytes = block_bytes,
                  .most_written_together = 2 * block_bytes,
+                 .spill_slots = slots,
                  .name = "fuzz",
                  .secret = "secret"}) {
     for (std::size_t i = 0; i < connections; ++i) connect(i);
@@ -86,6 +88,9 @@ class Conversation {
     if (!stager_.is_idle()) return "sessions are left when all ranks have left";
     if (stager_.free_blocks() != ready_) {
       return fmt::format("{} of {} blocks are free at the end", stager_.free_blocks(), ready_);
+    }
+    if (stager_.free_slots() != slots) {
+      return fmt::format("{} of {} slots are free at the end", stager_.free_slots(), slots);
     }
     return std::nullopt;
   }
@@ -158,6 +163,10 @@ class Conversation {
     for (const stager::Action& action : stager_.handle(event)) {
       if (const auto* const write = std::get_if<stager::Write>(&action)) {
         jobs_.push_back(write->job);
+      } else if (const auto* const spill = std::get_if<stager::Spill>(&action)) {
+        jobs_.push_back(spill->job);
+      } else if (const auto* const empty = std::get_if<stager::EmptySpill>(&action)) {
+        jobs_.push_back(empty->job);
       } else if (const auto* const commit = std::get_if<stager::Commit>(&action)) {
         jobs_.push_back(commit->job);
       } else if (const auto* const seal = std::get_if<stager::Seal>(&action)) {

@@ -58,6 +58,22 @@ def start(
             show_default=False,
         ),
     ] = None,
+    spill: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Folder on a disk of this node, that only you may enter, for data that the memory "
+            "cannot hold [none: a full memory is written to the files at once]",
+            show_default=False,
+        ),
+    ] = None,
+    spill_quota: Annotated[
+        str | None,
+        typer.Option(
+            help="Most that these data take of the disk, such as 64g [half of what is free there]",
+            show_default=False,
+        ),
+    ] = None,
     threads: Annotated[
         int, typer.Option(min=1, max=64, help="Threads that write, each for another program.")
     ] = 4,
@@ -73,6 +89,10 @@ def start(
     words = ["--detach", "--stager-threads", str(threads)]
     if memory:
         words += ["--stager-memory", memory]
+    if spill:
+        words += ["--stager-spill", spill]
+    if spill_quota:
+        words += ["--stager-spill-quota", spill_quota]
     if listen:
         words += ["--stager-listen", listen]
     _stager(words, socket)
@@ -98,7 +118,7 @@ def _show(report: dict[str, Any]) -> None:
     process = report["stager"].rpartition(" ")[0]
     console.print(
         f"stager, {process}: {size_text(used)} of {size_text(report['memory_bytes'])} "
-        f"in use{', stopping' if report['stopping'] else ''}"
+        f"in use{_spilled(report)}{', stopping' if report['stopping'] else ''}"
     )
     if not report["sessions"]:
         console.print("no program")
@@ -118,6 +138,14 @@ def _show(report: dict[str, Any]) -> None:
             state,
         )
     console.print(table)
+
+
+def _spilled(report: dict[str, Any]) -> str:
+    if not report["spill_bytes"]:
+        return ""
+    spilled = f"{size_text(report['spilled_bytes'])} of {size_text(report['spill_bytes'])} spilled"
+    failure = report["spill_failure"]
+    return f", {spilled}" + (f" (takes no more: {failure})" if failure else "")
 
 
 @stage_app.command("stop")

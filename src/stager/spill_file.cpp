@@ -1,0 +1,121 @@
+#include "stager/spill_file.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkostemp is of the system
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <string_view>
+
+#include "codecs/crc32c.hpp"
+#include "common/numbers_in_bytes.hpp"
+#include "common/page.hpp"
+#include "system/incomplete.hpp"
+#include "system/own_folder.hpp"
+#include "system/slices.hpp"
+
+namespace weir::stager {
+namespace {
+
+constexpr std::string_view magic = "WEIRSPIL";
+constexpr std::uint32_t version = 1;
+constexpr std::size_t summed_bytes = 32;  // of the head
+
+using Head = std::array<std::byte, spill_head_bytes>;
+
+// The file's name exists for a moment only.
+Result<storage::File> unnamed_file(const std::string& folder) {
+  std::string name = folder + "/weir-spill-XXXXXX";
+  const int descriptor = ::mkostemp(name.data(), O_CLOEXEC);
+  if (descriptor < 0) return system_failure("open", name, -1, errno);
+  storage::File file = storage::File::passed(descriptor, name, 0);
+  if (::unlink(name.c_str()) != 0) return system_failure("unlink", name, -1, errno);
+  file.renamed(folder);
+  return file;
+}
+
+Result<std::int64_t> free_bytes(const std::string& folder) {
+  struct statvfs about {};
+  if (::statvfs(folder.c_str(), &about) != 0) return system_failure("statvfs", folder, -1, errno);
+  return static_cast<std::int64_t>(about.f_bavail) * static_cast<std::int64_t>(about.f_frsize);
+}
+
+}  // namespace
+
+Head spill_head(std::uint64_t stamp, std::span<const std::byte> bytes) {
+  Head head{};
+  std::transform(magic.begin(), magic.end(), head.begin(),
+                 [](char one) { return static_cast<std::byte>(one); });
+  storage::put_number(head, 8, version);
+  storage::put_number(head, 12, storage::crc32c(bytes));
+  storage::put_number(head, 16, stamp);
+  storage::put_number(head, 24, std::uint64_t{bytes.size()});
+  storage::put_number(head, summed_bytes, storage::crc32c(std::span(head).first(summed_bytes)));
+  return head;
+}
+
+// A record has one possible head, so comparing all of it finds whatever is damaged.
+Status check_spilled(std::span<const std::byte> head, std::uint64_t stamp,
+                     std::span<const std::byte> bytes) {
+  const Head expected = spill_head(stamp, bytes);
+  if (std::equal(head.begin(), head.end(), expected.begin(), expected.end())) return {};
+  return Error(ErrorCode::corrupt,
+               "data that the stager spilled to the node's disk came back damaged: replace the "
+               "disk, or give --stager-spill another folder");
+}
+
+Result<std::unique_ptr<SpillFile>> SpillFile::create(const std::string& folder, std::int64_t quota,
+                                                     std::int64_t block_bytes) {
+  const std::string place = storage::absolute_path(folder);
+  Status own = storage::make_own_folder(place, "the folder for spilled data");
+  if (!own.ok()) return own.error();
+  if (quota == 0) {
+    const auto free = free_bytes(place);
+    if (!free) return free.error();
+    quota = free.value() / 2;
+  }
+  const std::int64_t record_bytes = block_bytes + static_cast<std::int64_t>(spill_head_bytes);
+  const std::int64_t slot_bytes = (record_bytes + page_bytes - 1) / page_bytes * page_bytes;
+  if (quota < slot_bytes) {
+    return invalid_argument(
+        fmt::format("{} bytes for spilled data hold no block of {}: give --stager-spill-quota at "
+                    "least {}",
+                    quota, block_bytes, slot_bytes),
+        place);
+  }
+  auto file = unnamed_file(place);
+  if (!file) return file.error();
+  return std::unique_ptr<SpillFile>(
+      new SpillFile(std::move(file).value(), slot_bytes, quota / slot_bytes));
+}
+
+Status SpillFile::put(std::int64_t slot, std::uint64_t stamp, std::span<std::byte> bytes) const {
+  Head head = spill_head(stamp, bytes);
+  const std::array slices = {storage::Slice{head.data(), std::ssize(head)},
+                             storage::Slice{bytes.data(), static_cast<std::int64_t>(bytes.size())}};
+  std::int64_t calls = 0;
+  return storage::write_slices(file_, slices, slot * slot_bytes_, calls);
+}
+
+Status SpillFile::get(std::int64_t slot, std::uint64_t stamp, std::span<std::byte> bytes) const {
+  Head head{};
+  const std::array slices = {storage::Slice{head.data(), std::ssize(head)},
+                             storage::Slice{bytes.data(), static_cast<std::int64_t>(bytes.size())}};
+  std::int64_t calls = 0;
+  std::int64_t read = 0;
+  const std::int64_t offset = slot * slot_bytes_;
+  if (Status got = storage::read_slices(file_, slices, offset, read, calls); !got.ok()) return got;
+  // Where the file ends too early, the head is one of more bytes than there are.
+  const auto whole = static_cast<std::size_t>(std::max<std::int64_t>(read - std::ssize(head), 0));
+  Status same = check_spilled(head, stamp, bytes.first(whole));
+  if (!same.ok()) {
+    same.error().file = file_.path();
+    same.error().offset = offset;
+  }
+  return same;
+}
+
+}  // namespace weir::stager
