@@ -13,6 +13,7 @@ from weir.analysis.imported import imported_listing
 from weir.analysis.listing import names_by_text
 from weir.analysis.opening import opening_listing
 from weir.analysis.outputs import outputs_listing
+from weir.analysis.yardstick import a_priori_text
 from weir.bench.messages import Progress
 from weir.bench.program import PlannedJob
 from weir.bench.progress import State
@@ -102,6 +103,8 @@ def _show_rate(console: Console, rate: ExpectedRate, labels: Sequence[str]) -> N
         f"[bold]{escape(rate.limiting_stage)}[/bold]",
         highlight=False,
     )
+    if rate.a_priori is not None:
+        console.print(f"  components: {escape(a_priori_text(rate.a_priori))}", highlight=False)
     console.print(f"  for {escape(', '.join(labels))}", highlight=False)
     stages = Table(box=None, show_header=False, padding=(0, 2), pad_edge=True)
     for stage in rate.stages:

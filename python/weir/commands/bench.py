@@ -11,7 +11,6 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 
 from weir.bench import display
 from weir.bench.again import enter, kept_variables, record_start, start_again
@@ -31,10 +30,10 @@ from weir.bench.job import (
     utc_now,
     why_nothing,
 )
-from weir.bench.other_yardsticks import contradictions
 from weir.bench.platforms import find_platform, places_of, with_operations_rate
 from weir.bench.program import PlannedJob, find_program, help_text, plan_job
 from weir.bench.progress import progress_display
+from weir.bench.second_opinion import with_a_priori
 from weir.campaign.lock import holder_of_machine
 from weir.commands.completion import PassingCommand
 from weir.commands.job_options import (
@@ -195,7 +194,9 @@ def bench_command(
     planned = plan_job(job.program, arguments, job.launcher.ranks)
     arguments = with_operations_rate(arguments, platform, planned)
     with preparation_folder(target) as preparation:
-        prepared = prepare(console, job, planned, arguments, preparation, platform)
+        prepared = prepare(
+            console, job, planned, arguments, preparation, platform, results=target.parent
+        )
         console.print()
         failure: BenchError | None = None
         try:
@@ -287,7 +288,15 @@ def predict_command(
     job = find_job(ranks, launcher)
     planned = plan_job(job.program, arguments, job.launcher.ranks)
     with preparation_folder(output or Path("prediction")) as preparation:
-        prepared = prepare(output_console(), job, planned, arguments, preparation, platform)
+        prepared = prepare(
+            output_console(),
+            job,
+            planned,
+            arguments,
+            preparation,
+            platform,
+            results=default_output(arguments[0], utc_now()).parent,
+        )
     if output is not None:
         made = {slug: one.model_dump(mode="json") for slug, one in prepared.expected.items()}
         write_json(output, made)
@@ -300,8 +309,12 @@ def prepare(
     arguments: list[str],
     preparation: Path,
     platform: str | None = None,
+    results: Path | None = None,
 ) -> Prepared:
-    """Shows the plan, calibrates or reads a platform description, and shows the expectations."""
+    """Shows the plan, calibrates or reads a platform description, and shows the expectations.
+
+    ``results`` is the folder in which earlier results lie side by side.
+    """
     described = None if platform is None else find_platform(platform)
     places = {} if described is None else places_of(described, planned)
     display.show_plan(console, planned, job.command(arguments))
@@ -310,10 +323,8 @@ def prepare(
         return Prepared(job, planned, {})
     source = described or calibrate(job, planned, preparation, warn)
     expected = expectations(planned, source, places)
+    expected = with_a_priori(planned, source, expected, results)
     display.show_expectations(console, planned, source, expected)
-    if described is None:
-        for line in contradictions(planned, expected):
-            console.print(f"Note: {escape(line)}", highlight=False)
     return Prepared(job, planned, expected)
 
 
