@@ -265,6 +265,17 @@ def write_calibration(cli: Cli, folder: str, record: dict[str, Any]) -> None:
     (cli.folder / folder / "calibration.json").write_text(json.dumps(record))
 
 
+def test_more_ranks_than_were_probed_are_marked_as_an_extrapolation(cli: Cli) -> None:
+    write_description(cli, ranks_per_host=2, measured_utc="2025-01-22T10:15:00Z")
+    status, out, _ = cli.run("predict", *WORDS, "--platform", "here")
+    said = " ".join(out.split())
+    assert status == 0
+    assert "limited by storage write, extrapolated from 2 ranks" in said
+    assert a_priori(cli)["write"]["source"] == (
+        "the probe here of 2025-01-22 10:15 UTC, extrapolated from 2 ranks"
+    )
+
+
 def test_where_nothing_is_known_of_the_components_it_says_how_to_give_it(cli: Cli) -> None:
     write_description(cli, ranks=9)
     status, out, _ = cli.run("predict", *WORDS)
@@ -287,7 +298,6 @@ def test_a_run_by_a_platform_description_is_judged_and_reported(cli: Cli) -> Non
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"ranks_per_host": 2}, "the run has 4: weir platform probe -n 4 measures"),
         ({"ranks": 9}, "holds for 9 ranks, but the run has 4"),
         (
             {

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from weir.results.expectations import APriori, Expectation
+from weir.results.expectations import APriori, Expectation, ExpectedRate
 from weir.results.quantities import range_text, rate_text
+from weir.results.series import Expected
 
 CALIBRATED = "as calibrated just before"
 
@@ -16,6 +17,12 @@ def yardstick_text(expectation: Expectation) -> str:
     name, measured = platform.get("name", "unknown"), platform.get("measured_utc")
     when = f" was measured on {measured[:10]}" if measured else " says"
     return f"as platform {name}{when}"
+
+
+def extrapolation_text(expected: Expected) -> str:
+    """Returns a clause if the run has more ranks than its platform describes, or nothing."""
+    ranks = expected.extrapolated_from_ranks if isinstance(expected, ExpectedRate) else None
+    return "" if ranks is None else f", extrapolated from {ranks} ranks"
 
 
 def a_priori_text(bound: APriori) -> str:

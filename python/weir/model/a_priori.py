@@ -165,6 +165,8 @@ def bound(made: Sequence[ExpectedRate], basis: Basis, source: str) -> APriori:
     if basis in LEAST_SHARE:
         low = LEAST_SHARE[basis] * value
     nearest = min(made, key=lambda one: abs(one.value - value))
+    if nearest.extrapolated_from_ranks is not None:
+        source += f", extrapolated from {nearest.extrapolated_from_ranks} ranks"
     limiting = next((one.how for one in nearest.stages if one.limiting), "")
     return APriori(
         value=value,

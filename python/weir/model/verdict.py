@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from weir.analysis.yardstick import share_text, yardstick_text
+from weir.analysis.yardstick import extrapolation_text, share_text, yardstick_text
 from weir.model.causes import why_above, why_below
 from weir.model.software_share import software_share
 from weir.results.expectations import (
@@ -137,6 +137,7 @@ def _as_expected(run: Run, expectation: Expectation, figure: Figure, interval: s
     text = f"as expected: within {interval}, {yardstick_text(expectation)}"
     if figure.expected is not None:
         text += f", limited by {figure.expected.limiting_stage}"
+        text += extrapolation_text(figure.expected)
     if figure.direction is not None and served_by(run, figure.direction) in ("unknown", None):
         text += "; whether storage was reached is unknown"
     return text

@@ -78,7 +78,8 @@ def lead(source: Source) -> Markup:
         )
     if _judged_by_itself(run):
         sentences.append(element("p", SAME_STORAGE, class_="remark"))
-    sentences += [_second_opinion(run, direction) for direction in directions(run)]
+    opinions = (_second_opinion(run, direction) for direction in directions(run))
+    sentences += [one for one in opinions if one is not None]
     return element("div", *sentences, class_="lead")
 
 

@@ -79,6 +79,10 @@ class ExpectedRate(Expected):
         description="a stage, with its unit if units differ (target /mnt/t2), or its fixed cost"
     )
     stages: list[Stage]
+    extrapolated_from_ranks: int | None = Field(
+        default=None,
+        description="largest number of ranks that the platform describes, if the run has more",
+    )
     a_priori: APriori | None = Field(
         default=None, description="null: made by a Weir that had no a-priori bounds"
     )

@@ -80,6 +80,7 @@ _COLUMNS: dict[str, str] = {
         expected_high DOUBLE figure.expected.quantity.high,
         limiting_stage VARCHAR figure.expected.limiting_stage, ratio DOUBLE figure.verdict.ratio,
         verdict VARCHAR figure.verdict.verdict,
+        extrapolated_from_ranks INTEGER figure.expected.extrapolated_from_ranks,
         a_priori DOUBLE figure.expected.a_priori.value,
         a_priori_low DOUBLE figure.expected.a_priori.low,
         a_priori_high DOUBLE figure.expected.a_priori.high,
@@ -127,7 +128,8 @@ VIEWS = {
             served_by, expected AS expected_bytes_per_second,
             expected_low AS expected_low_bytes_per_second,
             expected_high AS expected_high_bytes_per_second, limiting_stage, ratio, verdict,
-            a_priori AS a_priori_bytes_per_second, a_priori_low AS a_priori_low_bytes_per_second,
+            extrapolated_from_ranks, a_priori AS a_priori_bytes_per_second,
+            a_priori_low AS a_priori_low_bytes_per_second,
             a_priori_high AS a_priori_high_bytes_per_second, a_priori_limit, a_priori_basis,
             a_priori_source, a_priori_ratio
         FROM series WHERE unit = 'bytes/s' AND function = 'all'
