@@ -36,11 +36,8 @@ MOST_EARLIER = 20
 """Number of earlier calibrations, the latest, of which the median is taken."""
 MOST_FOLDERS = 200
 """Number of folders of results, the last by name, in which calibrations are looked for."""
-HOW_TO_GIVE = (
-    "weir platform probe measures the path for later runs, and peak_bytes_per_second of an edge in "
-    "platforms/NAME.toml states a data sheet"
-)
-NONE_KNOWN = APriori(value=None, basis="none known", source=HOW_TO_GIVE)
+STATE_A_PEAK = "peak_bytes_per_second of an edge in {} states a data sheet"
+PROBE = "weir platform probe measures the path for later runs, and "
 
 
 @dataclass(frozen=True)
@@ -63,12 +60,20 @@ def with_a_priori(
 
     ``results`` is the folder in which earlier results lie side by side.
     """
+    where = STATE_A_PEAK.format(
+        f"platform {source.name}" if isinstance(source, Platform) else "platforms/NAME.toml"
+    )
+    nothing = APriori(
+        value=None,
+        basis="none known",
+        source=where if isinstance(source, Platform) else PROBE + where,
+    )
     sources = list(_sources(planned, source, results))
     added = {}
     for one in planned.configurations:
         known = _known(one, planned.directory, sources, made[one.slug])
         rates = [
-            rate.model_copy(update={"a_priori": known.get(rate.key, NONE_KNOWN)})
+            rate.model_copy(update={"a_priori": known.get(rate.key, nothing)})
             for rate in made[one.slug].rates
         ]
         added[one.slug] = made[one.slug].model_copy(update={"rates": rates})
