@@ -6,6 +6,7 @@ import json
 import signal
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -194,25 +195,93 @@ def test_a_platform_description_takes_the_calibrations_place(cli: Cli) -> None:
     assert (stage["limiting"], stage["fixed_seconds"]) == (True, 0)
 
 
-def test_a_description_that_contradicts_the_calibration_is_told(cli: Cli) -> None:
-    write_description(cli, read=2e9, measured_utc="2025-01-23T10:15:00Z")
+def a_priori(cli: Cli) -> dict[str, dict[str, Any]]:
+    """Returns the a-priori bounds that weir predict writes, by direction."""
+    status, _, err = cli.run("predict", *WORDS, "--output", "made.json")
+    assert (status, err) == (0, "")
+    made = json.loads((cli.folder / "made.json").read_text())["posix-unique-sync"]
+    return {rate["direction"]: rate["a_priori"] for rate in made["rates"]}
+
+
+def test_a_calibration_is_shown_beside_the_probe_of_another_day(cli: Cli) -> None:
+    write_description(cli, write=14e9, read=2e9, measured_utc="2025-01-22T10:15:00Z")
+    status, out, _ = cli.run("bench", *WORDS, "--output", "results")
+    said = " ".join(out.split())
+    assert status == 0
+    assert "components: 13.0 GiB/s (11.1 GiB/s to 15.0 GiB/s), limited by storage write" in said
+    assert "the probe here of 2025-01-22 10:15 UTC" in said
+    run = json.loads((cli.folder / "results/posix-unique-sync/run.json").read_text())
+    judged = {one["direction"]: one for one in run["verdict"]["rates"]}
+    measured = judged["write"]["measured_bytes_per_second"]
+    assert judged["write"]["a_priori_ratio"] == pytest.approx(measured / 14e9)
+    assert judged["write"]["verdict"] == run["verdict"]["overall"] == "as calibrated"
+    assert judged["read"]["verdict"] == "as expected"
+
+
+def test_a_data_sheet_comes_before_the_probe_that_has_it(cli: Cli) -> None:
+    edge = {
+        "from": "host",
+        "to": "disk",
+        "stages": ["storage write"],
+        "peak_bytes_per_second": 4e9,
+        "origin": "data sheet",
+        "source": "the maker's page 2",
+    }
+    write_description(cli, measured_utc="2025-01-22T10:15:00Z", edges=[edge])
+    bounds = a_priori(cli)
+    assert bounds["write"]["basis"] == "data sheet"
+    assert bounds["write"]["expected_bytes_per_second"] == pytest.approx(4e9)
+    assert bounds["write"]["low_bytes_per_second"] == pytest.approx(2e9)
+    assert bounds["read"]["basis"] == "probe"
+
+
+def test_earlier_calibrations_of_the_directory_tell_what_it_gave_then(cli: Cli) -> None:
+    answers = Path(cli.environment["DOUBLE_ANSWERS"])
+    now = json.loads((answers / "calibration.json").read_text())
+    for day, factor in ((20, 1.5), (21, 2), (22, 2.5)):
+        rates = {
+            name: {key: scaled(value, factor) for key, value in now[name].items()}
+            for name in now
+            if name.endswith("storage_bytes_per_second")
+        }
+        then = now | rates | {"measured_utc": f"2025-01-{day}T10:00:00Z"}
+        write_calibration(cli, f"weir-results/{day}", then)
+    write_calibration(cli, "weir-results/other", now | {"ranks": 2, "measured_utc": "2025-01-01"})
+    write_calibration(cli, "weir-results/broken", {})
+    bound = a_priori(cli)["write"]
+    assert bound["basis"] == "earlier calibration"
+    assert bound["source"] == (
+        "the median of 3 calibrations from 2025-01-20 10:00 UTC to 2025-01-22 10:00 UTC"
+    )
+    assert bound["expected_bytes_per_second"] == pytest.approx(2 * 1.43e9, rel=0.02)
+
+
+def scaled(value: Any, factor: float) -> Any:
+    return [factor * one for one in value] if isinstance(value, list) else factor * value
+
+
+def write_calibration(cli: Cli, folder: str, record: dict[str, Any]) -> None:
+    (cli.folder / folder).mkdir(parents=True)
+    (cli.folder / folder / "calibration.json").write_text(json.dumps(record))
+
+
+def test_more_ranks_than_were_probed_are_marked_as_an_extrapolation(cli: Cli) -> None:
+    write_description(cli, ranks_per_host=2, measured_utc="2025-01-22T10:15:00Z")
+    status, out, _ = cli.run("predict", *WORDS, "--platform", "here")
+    said = " ".join(out.split())
+    assert status == 0
+    assert "limited by storage write, extrapolated from 2 ranks" in said
+    assert a_priori(cli)["write"]["source"] == (
+        "the probe here of 2025-01-22 10:15 UTC, extrapolated from 2 ranks"
+    )
+
+
+def test_where_nothing_is_known_of_the_components_it_says_how_to_give_it(cli: Cli) -> None:
+    write_description(cli, ranks=9)
     status, out, _ = cli.run("predict", *WORDS)
     said = " ".join(out.split())
     assert status == 0
-    assert said.count("Note: by platform here") == 1
-    assert "Note: by platform here of 2025-01-23, 1.86 GiB/s (1.58 GiB/s to 2.14 GiB/s)" in said
-    assert "would be expected to write: the calibration is slower, and --platform here" in said
-
-
-def test_a_description_that_agrees_with_the_calibration_is_not_told(cli: Cli) -> None:
-    write_description(cli, write=1.4e9, read=2e9)
-    assert "Note: by platform" not in cli.run("predict", *WORDS)[1]
-
-
-def test_a_description_of_fewer_ranks_is_passed_over(cli: Cli) -> None:
-    write_description(cli, ranks_per_host=2)
-    status, out, _ = cli.run("predict", *WORDS)
-    assert (status, "Note: by platform" in out) == (0, False)
+    assert "components: not known; weir platform probe measures the path for later runs" in said
 
 
 def test_a_run_by_a_platform_description_is_judged_and_reported(cli: Cli) -> None:
@@ -229,7 +298,6 @@ def test_a_run_by_a_platform_description_is_judged_and_reported(cli: Cli) -> Non
 @pytest.mark.parametrize(
     ("changes", "told"),
     [
-        ({"ranks_per_host": 2}, "the run has 4: weir platform probe -n 4 measures"),
         ({"ranks": 9}, "holds for 9 ranks, but the run has 4"),
         (
             {

@@ -140,9 +140,15 @@ def test_collective_writes_over_hosts_pass_their_links() -> None:
     assert together.stages[0].transfer_seconds == pytest.approx(moved_by_host3 / 10e6)
 
 
-def test_more_ranks_than_the_platform_has_are_refused() -> None:
-    with pytest.raises(ValueError, match="1 host of up to 8 ranks, the run has 9"):
-        expected_write(storage(), write_plan(ranks=9))
+def test_more_ranks_than_the_platform_has_are_a_marked_extrapolation() -> None:
+    within, beyond = (expected_write(storage(), write_plan(ranks=n)) for n in (8, 32))
+    assert within.extrapolated_from_ranks is None
+    assert beyond.extrapolated_from_ranks == 8
+    assert "describes up to 8 ranks, the run has 32" in beyond.how
+    assert beyond.value == pytest.approx(within.value)
+    # Twice as many ranks, twice.
+    assert beyond.low == pytest.approx(within.low * 0.85**2)
+    assert beyond.high == pytest.approx(within.high * 1.15**2)
 
 
 def test_a_route_without_a_stage_is_refused() -> None:

@@ -71,13 +71,29 @@ def test_rates_carry_expectation_and_verdict(root: Path) -> None:
     ]
 
 
+def with_a_priori(run: Run) -> Run:
+    record = run.model_dump(mode="json")
+    for rate in record["expectation"]["rates"]:
+        rate["extrapolated_from_ranks"] = 2
+        rate["a_priori"] = {
+            "expected_bytes_per_second": 4e9,
+            "low_bytes_per_second": 2e9,
+            "high_bytes_per_second": 4e9,
+            "limiting_stage": "disk",
+            "basis": "data sheet",
+            "source": "test data",
+        }
+    known = Run.model_validate(record)
+    return known.model_copy(update={"verdict": verdict(known)})
+
+
 @pytest.fixture(scope="module")
 def of_all_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that moves bytes behind computation, of operations on names, of steps, of IOR."""
     root = tmp_path_factory.mktemp("kinds")
     fields: dict[str, Any] = {"label": "MPI SHARED ASYNC", "has_sibling": True, "finalized": True}
     odd = Anomaly(function="S", direction="write", kind="tail", text="a tail", reasons=["b", "c"])
-    moves = make_run(**fields).model_copy(update={"anomalies": [odd]})
+    moves = with_a_priori(make_run(**fields)).model_copy(update={"anomalies": [odd]})
     write_run_folder(root / "bytes", moves, make_events())
     named = json.loads(metadata_run(1.5).model_dump_json())
     node = {"host": "node00", "operations": 4, "busy_seconds_max": 1.5, "median_per_second": 2.5}

@@ -80,6 +80,27 @@ def test_one_target_of_four(targets: MakeTargets, tmp_path: Path) -> None:
         assert f"look at target {directories[2]}" in without_it.judged(direction).text
 
 
+def test_a_target_that_is_slow_as_a_whole_is_only_as_calibrated(
+    targets: MakeTargets, tmp_path: Path
+) -> None:
+    """The calibration is as slow as the run; that of the run before tells what the target gave."""
+    (made,) = targets("60MB/s", size="256MiB")
+    call("targets", "set", made.name, "--rate", "60MB/s")
+    run = ["-F", "-e", "-t", "1m", "-b", "24m", "-i", "2", "--drop-cache", "-n", "2"]
+    run += ["--directory", str(made.directory), "--go-on", "0"]
+    before = bench(tmp_path / "before", *run)
+    call("targets", "set", made.name, "--rate", "20MB/s")
+    after = bench(tmp_path / "after", *run)
+    for direction in ("write", "read"):
+        assert before.judged(direction).verdict in NOT_OFF
+        judged, bound = after.judged(direction), after.expected(direction).a_priori
+        assert bound is not None
+        assert bound.basis == "earlier calibration"
+        assert judged.verdict == "as calibrated"
+        assert judged.a_priori_ratio is not None
+        assert 0.25 < judged.a_priori_ratio < 0.42
+
+
 def test_one_link_of_four(hosts: MakeHosts, tmp_path: Path) -> None:
     made = hosts(4, "1gbit,1gbit,1gbit,100mbit")
     names = [host.name for host in made]

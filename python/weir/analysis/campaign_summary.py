@@ -25,6 +25,7 @@ from weir.results.quantities import percent_text, size_text, value_text
 from weir.results.record import WORST_FIRST, Quantity
 from weir.results.schema import Run
 from weir.results.series import Judged, Unit
+from weir.results.served_by import served_by
 from weir.results.statistics import median_interval
 
 RANKS = "ranks"
@@ -49,6 +50,8 @@ class Cell:
     name: str = ""
     """A direction, an action or a step."""
     unit: Unit = "bytes/s"
+    served_by: str = ""
+    """Storage or memory, for rates of bytes; ``mixed`` if the runs differ."""
 
     @property
     def shown_name(self) -> str:
@@ -141,7 +144,15 @@ def _cell(combination: int, label: str, found: Found) -> Cell:
         verdict=_verdict([figure.verdict for _, figure in found]),
         name=first.name,
         unit=first.unit,
+        served_by=_served_by([run for run, _ in found], first.direction),
     )
+
+
+def _served_by(runs: Sequence[Run], direction: Direction | None) -> str:
+    if direction is None:
+        return ""
+    words = {served_by(run, direction) or "unknown" for run in runs}
+    return words.pop() if len(words) == 1 else "mixed"
 
 
 def _verdict(judged: Sequence[Judged | None]) -> str:
@@ -165,6 +176,7 @@ def combinations_listing(campaign: Campaign, cells: Sequence[Cell]) -> Listing:
     # If each combination has one configuration, its factors' levels identify it.
     places = {(cell.combination, cell.label) for cell in cells}
     labelled = not names or len(places) > len({combination for combination, _ in places})
+    has_bytes = any(cell.served_by for cell in cells)
     rows = []
     for cell in cells:
         combination, made = campaign.combinations[cell.combination], cell.expected
@@ -173,6 +185,7 @@ def combinations_listing(campaign: Campaign, cells: Sequence[Cell]) -> Listing:
         row: list[Listed] = [level_text(name, combination[name]) for name in names]
         row += [cell.label] if labelled else []
         row += [cell.shown_name, Value(cell.runs, "count"), Value(cell.median, cell.unit)]
+        row += [cell.served_by] if has_bytes else []
         row.append(Range(cell.low, cell.high, cell.unit, covered))
         row += (
             [Value(made.value, cell.unit), f"{cell.median / made.value:.2f}"]
@@ -181,7 +194,8 @@ def combinations_listing(campaign: Campaign, cells: Sequence[Cell]) -> Listing:
         )
         rows.append([*row, Word(word, f" in {remark}" if remark else "")])
     head = [*names, *(["configuration"] if labelled else []), ""]
-    figures = ["runs", "median", "interval (coverage)", "expected", "ratio", "verdict"]
+    figures = ["runs", "median", *(["served by"] if has_bytes else []), "interval (coverage)"]
+    figures += ["expected", "ratio", "verdict"]
     return Listing("Every combination", [*head, *figures], rows, len(head))
 
 

@@ -1,8 +1,10 @@
-"""Says which measurement a run's expectation is based on, as one clause for its verdict."""
+"""Says which measurement a run's expectation is based on, and what the components allow."""
 
 from __future__ import annotations
 
-from weir.results.expectations import Expectation
+from weir.results.expectations import APriori, Expectation, ExpectedRate
+from weir.results.quantities import range_text, rate_text
+from weir.results.series import Expected
 
 CALIBRATED = "as calibrated just before"
 
@@ -15,3 +17,34 @@ def yardstick_text(expectation: Expectation) -> str:
     name, measured = platform.get("name", "unknown"), platform.get("measured_utc")
     when = f" was measured on {measured[:10]}" if measured else " says"
     return f"as platform {name}{when}"
+
+
+def extrapolation_text(expected: Expected) -> str:
+    """Returns a clause if the run has more ranks than its platform describes, or nothing."""
+    ranks = expected.extrapolated_from_ranks if isinstance(expected, ExpectedRate) else None
+    return "" if ranks is None else f", extrapolated from {ranks} ranks"
+
+
+def a_priori_text(bound: APriori) -> str:
+    """Returns the rate that the components allow, its interval, what limits it, and the source."""
+    if bound.value is None or bound.low is None or bound.high is None:
+        return f"not known; {bound.source}"
+    interval = (
+        f"at most {rate_text(bound.high)}"
+        if bound.low == 0
+        else (range_text(bound.low, bound.high))
+    )
+    return (
+        f"{rate_text(bound.value)} ({interval}), limited by {bound.limiting_stage}, "
+        f"by {bound.source}"
+    )
+
+
+def share_text(measured: float, bound: APriori | None) -> str:
+    """Returns such as ``at 0.31 of what the components allow (57.2 MiB/s by ...)``."""
+    if bound is None or not bound.value:
+        return "what the components allow is not known"
+    return (
+        f"at {measured / bound.value:.2f} of what the components allow "
+        f"({rate_text(bound.value)} by {bound.source}; the limit is {bound.limiting_stage})"
+    )

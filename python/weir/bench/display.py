@@ -13,6 +13,7 @@ from weir.analysis.imported import imported_listing
 from weir.analysis.listing import names_by_text
 from weir.analysis.opening import opening_listing
 from weir.analysis.outputs import outputs_listing
+from weir.analysis.yardstick import a_priori_text, extrapolation_text
 from weir.bench.messages import Progress
 from weir.bench.program import PlannedJob
 from weir.bench.progress import State
@@ -99,9 +100,11 @@ def _show_rate(console: Console, rate: ExpectedRate, labels: Sequence[str]) -> N
     console.print(
         f"\n[bold]Expected {rate.direction} {value_text(rate.value)}[/bold] "
         f"({range_text(rate.low, rate.high)}, {METRIC_NAMES[rate.metric]}), limited by "
-        f"[bold]{escape(rate.limiting_stage)}[/bold]",
+        f"[bold]{escape(rate.limiting_stage)}[/bold]{extrapolation_text(rate)}",
         highlight=False,
     )
+    if rate.a_priori is not None:
+        console.print(f"  components: {escape(a_priori_text(rate.a_priori))}", highlight=False)
     console.print(f"  for {escape(', '.join(labels))}", highlight=False)
     stages = Table(box=None, show_header=False, padding=(0, 2), pad_edge=True)
     for stage in rate.stages:

@@ -10,6 +10,7 @@ from weir.analysis.listing import Cell, Listing, Word, cell_text
 
 COLOURS: dict[str, str] = {
     "as expected": "green",
+    "as calibrated": "yellow",
     "not decided": "cyan",
     "below": "yellow",
     "above": "red",

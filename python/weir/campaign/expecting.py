@@ -13,6 +13,7 @@ from pathlib import Path
 from weir.bench.job import Job, calibrate, expectations
 from weir.bench.platforms import places_of
 from weir.bench.program import PlannedJob
+from weir.bench.second_opinion import with_a_priori
 from weir.results.calibration import Calibration
 from weir.results.expectations import Expectation
 from weir.results.folder import CALIBRATION_FILE, write_atomically
@@ -34,7 +35,8 @@ class Expecting:
     ) -> dict[str, Expectation]:
         """Returns expectations by slug; leaves a calibration that it uses in ``folder``."""
         if self.platform is not None:
-            return expectations(planned, self.platform, places_of(self.platform, planned))
+            made = expectations(planned, self.platform, places_of(self.platform, planned))
+            return with_a_priori(planned, self.platform, made)
         key = (
             block,
             planned.directory,
@@ -46,7 +48,7 @@ class Expecting:
             self.calibrated[key] = calibrate(job, planned, folder, self.tell)
         calibration = self.calibrated[key]
         write_atomically(folder / CALIBRATION_FILE, calibration.model_dump_json(indent=1) + "\n")
-        return expectations(planned, calibration)
+        return with_a_priori(planned, calibration, expectations(planned, calibration))
 
     def work_per_second(self) -> float | None:
         """Returns a rank's busy-work operations per second, by the platform or last calibration."""

@@ -5,17 +5,18 @@ from __future__ import annotations
 import os
 import shlex
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 
 from weir.bench import display
 from weir.bench.again import enter, kept_variables, record_start, start_again
 from weir.bench.errors import FAILED, USAGE, BenchError
+from weir.bench.going_on import DEFAULT_SECONDS, more_of
 from weir.bench.job import (
     Job,
     calibrate,
@@ -31,10 +32,10 @@ from weir.bench.job import (
     utc_now,
     why_nothing,
 )
-from weir.bench.other_yardsticks import contradictions
 from weir.bench.platforms import find_platform, places_of, with_operations_rate
 from weir.bench.program import PlannedJob, find_program, help_text, plan_job
 from weir.bench.progress import progress_display
+from weir.bench.second_opinion import with_a_priori
 from weir.campaign.lock import holder_of_machine
 from weir.commands.completion import PassingCommand
 from weir.commands.job_options import (
@@ -53,7 +54,8 @@ from weir.results.errors import ResultError
 from weir.results.expectations import Expectation
 from weir.results.finalize import finalize
 from weir.results.folder import write_json
-from weir.results.schema import Start
+from weir.results.purpose import Purpose
+from weir.results.schema import Run, Start
 
 PASSING = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 """Passes everything that is not an option of weir unchanged to weir-bench."""
@@ -96,6 +98,9 @@ MORE = {
     "bench": """\
   --no-report          finalize the results but write no report.html
   --timeout SECONDS    end the job after this time [3600, or 4 times --time-limit if more]
+  --go-on SECONDS      if a wide scatter leaves a verdict undecided, run the job once more with 2 to
+                       4 times the repetitions, if they fit into this time; the results go to the
+                       folder OUTPUT-more; 0: never [60]
   --sweep NAME=LEVELS  a run per level, in random order, and a chart over them; may be repeated:
                        alpha=1.0:1.5:0.05, ranks=1,4,9,16, transfer=64k:16m:*2
   --monitor [INTERVAL] watch targets, servers and links beside the job, every 100ms or as given; the
@@ -128,6 +133,7 @@ def bench_command(
     no_report: Annotated[bool, typer.Option("--no-report")] = False,
     timeout: Annotated[float | None, typer.Option("--timeout", min=1)] = None,
     sweep: Annotated[list[str] | None, typer.Option("--sweep")] = None,
+    go_on: Annotated[float, typer.Option("--go-on", min=0)] = DEFAULT_SECONDS,
     resume: Annotated[bool, typer.Option("--resume")] = False,
     again: Annotated[str | None, typer.Option("--again")] = None,
     monitor: MonitorText = None,
@@ -141,8 +147,8 @@ def bench_command(
         others = ("ranks", "launcher", "platform", "sweep", "resume")
         if arguments or any(_is_typed(context, name) for name in others):
             raise BenchError(
-                "--again repeats a run as it was started: give only --output, --no-report and "
-                "--timeout with it",
+                "--again repeats a run as it was started: give only --output, --no-report, --go-on "
+                "and --timeout with it",
                 USAGE,
             )
         output = None if output is None else output.absolute()
@@ -195,34 +201,93 @@ def bench_command(
     planned = plan_job(job.program, arguments, job.launcher.ranks)
     arguments = with_operations_rate(arguments, platform, planned)
     with preparation_folder(target) as preparation:
-        prepared = prepare(console, job, planned, arguments, preparation, platform)
+        prepared = prepare(
+            console, job, planned, arguments, preparation, platform, results=target.parent
+        )
         console.print()
-        failure: BenchError | None = None
+        work = _Work(console, prepared, start, timeout, interval, with_report=not no_report)
+        runs = work.carry_out(arguments, target, preparation)
+        if go_on > 0:
+            work.go_on(runs, arguments, target, go_on)
+
+
+@dataclass(frozen=True)
+class _Work:
+    """Steps 4 and 5 of a job, which may be done a second time with more repetitions."""
+
+    console: Console
+    prepared: Prepared
+    start: Start
+    timeout: float | None
+    interval_seconds: float | None
+    with_report: bool
+
+    def carry_out(
+        self,
+        arguments: list[str],
+        target: Path,
+        preparation: Path,
+        purpose: Purpose | None = None,
+    ) -> list[Run]:
+        """Runs the job, shows its results and returns its runs."""
+        failure = self._failure_of(arguments, target, preparation)
+        try:
+            record_start(target, self.start.model_copy(update={"arguments": arguments}))
+        except ResultError as error:
+            warn(f"the results do not record how the job was started: {error}")
+        order = [one.slug for one in self.prepared.planned.configurations]
+        runs = _show_results(
+            self.console, target, order, purpose, with_report=self.with_report, failure=failure
+        )
+        if failure is not None:
+            raise failure
+        return runs
+
+    def _failure_of(
+        self, arguments: list[str], target: Path, preparation: Path
+    ) -> BenchError | None:
+        """Runs the job; returns its failure if it has left results, and raises it otherwise."""
+        planned, interval = self.prepared.planned, self.interval_seconds
         try:
             with progress_display(message_console(), display.state_of) as on_progress:
                 run_job(
-                    job,
+                    self.prepared.job,
                     arguments,
                     target,
                     preparation,
-                    prepared.expected,
-                    timeout_of(planned, timeout),
+                    self.prepared.expected,
+                    timeout_of(planned, self.timeout),
                     on_progress=on_progress,
                     tell=warn,
                     monitor=None if interval is None else monitor_of(planned, interval, warn),
                 )
         except BenchError as error:
-            failure = error
-    if failure is not None and not target.exists():
-        raise failure
-    try:
-        record_start(target, start)
-    except ResultError as error:
-        warn(f"the results do not record how the job was started: {error}")
-    order = [one.slug for one in planned.configurations]
-    _show_results(console, target, order, with_report=not no_report, failure=failure)
-    if failure is not None:
-        raise failure
+            if not target.exists():
+                raise
+            return error
+        return None
+
+    def go_on(
+        self, runs: Sequence[Run], arguments: list[str], target: Path, most_seconds: float
+    ) -> None:
+        """Runs the job once more if a wide scatter left it undecided and there is time."""
+        more = more_of(runs, most_seconds)
+        if more is None:
+            return
+        if isinstance(more, str):
+            self.console.print(f"\n{more}", highlight=False, markup=False)
+            return
+        further = target.with_name(f"{target.name}-more")
+        check_output(further)
+        self.console.print(
+            f"\nGoing on, {more.purpose.motivation}: {more.repetitions} repetitions with the same "
+            f"expectation, about {more.seconds:.0f} s",
+            highlight=False,
+            markup=False,
+        )
+        words = more.arguments(arguments, most_seconds)
+        with preparation_folder(further) as preparation:
+            self.carry_out(words, further, preparation, more.purpose)
 
 
 def _is_typed(context: typer.Context, name: str) -> bool:
@@ -242,23 +307,25 @@ def _show_results(
     console: Console,
     target: Path,
     order: list[str],
+    purpose: Purpose | None,
     *,
     with_report: bool,
     failure: BenchError | None,
-) -> None:
-    """Finalizes and shows the runs; after a failure only what exists, so that its line comes last.
+) -> list[Run]:
+    """Finalizes, shows and returns the runs; after a failure only what exists, and before its line.
 
     ``order`` is the order of the run folders' names in which the runs were planned.
     """
     try:
         finalized = sorted(
-            finalize(target, verdict, examine), key=lambda one: order.index(one.folder.name)
+            finalize(target, verdict, examine, purpose),
+            key=lambda one: order.index(one.folder.name),
         )
     except ResultError as error:
         if failure is None:
             raise
         warn(f"no results: {error}")
-        return
+        return []
     display.show_verdicts(console, [one.run for one in finalized])
     display.show_others(console, [one.run for one in finalized])
     console.print(f"\nResults: {target}", soft_wrap=True, highlight=False, markup=False)
@@ -268,6 +335,7 @@ def _show_results(
     unfinished = [one.run.label for one in finalized if one.run.status != "complete"]
     if unfinished and failure is None:
         raise BenchError(f"{len(unfinished)} of {len(finalized)} runs did not complete", FAILED)
+    return [one.run for one in finalized]
 
 
 def predict_command(
@@ -287,7 +355,15 @@ def predict_command(
     job = find_job(ranks, launcher)
     planned = plan_job(job.program, arguments, job.launcher.ranks)
     with preparation_folder(output or Path("prediction")) as preparation:
-        prepared = prepare(output_console(), job, planned, arguments, preparation, platform)
+        prepared = prepare(
+            output_console(),
+            job,
+            planned,
+            arguments,
+            preparation,
+            platform,
+            results=default_output(arguments[0], utc_now()).parent,
+        )
     if output is not None:
         made = {slug: one.model_dump(mode="json") for slug, one in prepared.expected.items()}
         write_json(output, made)
@@ -300,8 +376,12 @@ def prepare(
     arguments: list[str],
     preparation: Path,
     platform: str | None = None,
+    results: Path | None = None,
 ) -> Prepared:
-    """Shows the plan, calibrates or reads a platform description, and shows the expectations."""
+    """Shows the plan, calibrates or reads a platform description, and shows the expectations.
+
+    ``results`` is the folder in which earlier results lie side by side.
+    """
     described = None if platform is None else find_platform(platform)
     places = {} if described is None else places_of(described, planned)
     display.show_plan(console, planned, job.command(arguments))
@@ -310,10 +390,8 @@ def prepare(
         return Prepared(job, planned, {})
     source = described or calibrate(job, planned, preparation, warn)
     expected = expectations(planned, source, places)
+    expected = with_a_priori(planned, source, expected, results)
     display.show_expectations(console, planned, source, expected)
-    if described is None:
-        for line in contradictions(planned, expected):
-            console.print(f"Note: {escape(line)}", highlight=False)
     return Prepared(job, planned, expected)
 
 

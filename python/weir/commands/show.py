@@ -14,6 +14,7 @@ from weir.bench.display import show_others, show_verdicts
 from weir.bench.tables import plain_table
 from weir.report import anomalies
 from weir.report.quantities import plural
+from weir.results.expectations import Direction
 from weir.results.figures import headlines_of
 from weir.results.imported_records import Imported
 from weir.results.monitor_records import Monitor
@@ -27,7 +28,8 @@ from weir.results.quantities import (
     value_text,
 )
 from weir.results.recomputed import contradictions
-from weir.results.schema import Phase, Run
+from weir.results.schema import Phase, Rate, Run
+from weir.results.served_by import served_by
 
 
 def show_run(console: Console, run: Run, changed: Sequence[str]) -> None:
@@ -148,7 +150,7 @@ def _purpose_texts(run: Run) -> Iterator[str]:
 
 
 def show_list(console: Console, runs: Sequence[tuple[str, Run]]) -> None:
-    """Prints one line per run: when, where, what, how it ended, and its headline rates."""
+    """Prints one line per run: when, where, what, its headline rates with what served them, end."""
     table = plain_table("started", "=folder", ">ranks", ">write", ">read", "=verdict")
     for folder, run in runs:
         headline = {rate.direction: rate for rate in run.rates if rate.headline}
@@ -157,10 +159,14 @@ def show_list(console: Console, runs: Sequence[tuple[str, Run]]) -> None:
             run.started_utc.replace("T", " ").removesuffix("Z"),
             escape(folder),
             str(run.plan.ranks),
-            *("" if rate is None else rate_text(rate.median) for rate in rates),
+            *("" if rate is None else _served_rate(run, rate) for rate in rates),
             _outcome(run),
         )
     console.print(table, highlight=False)
+
+
+def _served_rate(run: Run, rate: Rate) -> str:
+    return f"{rate_text(rate.median)} {served_by(run, rate.direction) or 'unknown'}"
 
 
 def _outcome(run: Run) -> str:
@@ -239,13 +245,23 @@ def _median(values: list[float | None]) -> float | None:
     return statistics.median(known) if known else None
 
 
+def _served_text(comparison: Comparison, direction: Direction | None) -> str:
+    """Returns what served both runs' bytes, once if the same; nothing for operations."""
+    if direction is None:
+        return ""
+    both = (served_by(run, direction) for run in (comparison.first, comparison.second))
+    return ", ".join(dict.fromkeys(word or "unknown" for word in both))
+
+
 def show_comparison(console: Console, comparison: Comparison) -> None:
     """Prints medians side by side; a difference counts if the intervals do not overlap."""
     first, second = comparison.first, comparison.second
     for name, run in (("A", first), ("B", second)):
         text = f"[bold]{name}: {escape(run.label)}[/bold]  {run.id}, started {run.started_utc}"
         console.print(text, highlight=False)
-    table = plain_table("function", "", "metric", ">A", ">B", ">B / A", "=intervals", "=spreads")
+    table = plain_table(
+        "function", "", "metric", ">A", ">B", ">B / A", "served by", "=intervals", "=spreads"
+    )
     for one in comparison.figures:
         figure = one.figure
         ratio = "" if one.ratio is None else f"{one.ratio:.2f}"
@@ -260,6 +276,7 @@ def show_comparison(console: Console, comparison: Comparison) -> None:
             value_text(one.first.median, figure.unit),
             value_text(one.second.median, figure.unit),
             ratio,
+            _served_text(comparison, figure.direction),
             shown,
             one.spreads.text if one.spreads else "too few repetitions",
         )

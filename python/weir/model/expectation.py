@@ -10,18 +10,23 @@ fast ends. The interval is never narrower than the 90th percentile of the held-o
 limiting stage's fit, nor than ``FLOOR``, because a platform contains nothing of the drift between
 its measurement and the run.
 
+More ranks than the platform describes are an extrapolation, which is marked: its stages' laws were
+not tested there, and for each doubling of the ranks the interval is wider by ``FLOOR``, which is a
+choice.
+
 With RMOD or WMOD above 1, only one in so many ranks moves data at a time: the flow of one turn is
 repeated.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from weir.model.flow_of_plan import Planned, Surroundings, planned_flow
+from weir.model.flow_of_plan import Planned, Surroundings, described_ranks, planned_flow
 from weir.model.interval import FLOOR
 from weir.model.metadata_expectation import expect_actions
 from weir.model.overlap import (
@@ -43,7 +48,7 @@ from weir.results.expectations import (
     Stage,
 )
 from weir.results.platform import Fit, Platform, PlatformStage
-from weir.results.quantities import rate_text, seconds_text
+from weir.results.quantities import percent_text, rate_text, seconds_text
 from weir.results.schema import Parameter, Plan
 
 
@@ -75,7 +80,7 @@ def expect(
     ]
     directions: list[Direction] = ["read", "write"]
     rates = [
-        _Expected(direction, flows, asynchronous, platform).rate()
+        _Expected(direction, flows, asynchronous, platform, plan.ranks).rate()
         for direction in directions
         if any(planned.phase.direction == direction for planned in flows)
     ]
@@ -103,6 +108,7 @@ class _Expected:
     flows: list[Planned]
     asynchronous: bool
     platform: Platform
+    ranks: int
 
     def rate(self) -> ExpectedRate:
         expected = self._rate_at("expected")
@@ -110,6 +116,9 @@ class _Expected:
         low = min(self._rate_at("slow"), expected * (1 - FLOOR), expected / (1 + error))
         low *= self._least_share_kept()
         high = max(self._rate_at("fast", all_hidden=True), expected * (1 + error))
+        doublings = math.log2(self.ranks / self._described) if self._described else 0
+        low *= (1 - FLOOR) ** doublings
+        high *= (1 + FLOOR) ** doublings
         metric: Metric = "foreground" if self.asynchronous else "span"
         return ExpectedRate(
             direction=self.direction,
@@ -120,7 +129,14 @@ class _Expected:
             limiting_stage=self._limit.limit_name,
             stages=self._stages(),
             how=self._how(),
+            extrapolated_from_ranks=self._described,
         )
+
+    @cached_property
+    def _described(self) -> int | None:
+        """The largest number of ranks that the platform describes, if the run has more."""
+        described = described_ranks(self.platform)
+        return described if self.ranks > described else None
 
     @cached_property
     def _own(self) -> list[Planned]:
@@ -275,6 +291,12 @@ class _Expected:
         if self._own[0].flow.route == "direct" and set(limit.routes) != {"direct"}:
             parts.append("O_DIRECT was not measured: its rate is taken from buffered transfers")
         parts.append(f"interval of {limit.name}: {limit.interval_how or 'as described'}")
+        if self._described:
+            parts.append(
+                f"extrapolated: {self.platform.name} describes up to {self._described} ranks, the "
+                f"run has {self.ranks}; the interval is {percent_text(FLOOR)} wider either way for "
+                "each doubling"
+            )
         if self._least_share_kept() < 1:
             parts.append("at its lower end all bytes leave a host, as where it has no aggregator")
         unfitted = [fit for fit in self._fits_of(limit.name) if not fit.fits]

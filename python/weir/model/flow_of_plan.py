@@ -63,10 +63,9 @@ def planned_flow(
     """Returns one phase of a plan as a flow.
 
     An absent parameter has the value that costs most: a sync after every operation, and for reads
-    dropped pages. Raises ``ValueError`` for a switch that is neither on nor off, and for more ranks
-    than the platform has.
+    dropped pages. Raises ``ValueError`` for a switch that is neither on nor off.
     """
-    hosts = ranks_by_host(where.platform, plan.ranks)
+    hosts = ranks_by_host(where.platform, plan.ranks, beyond=True)
     route, reason = _route(phase.direction, plan, parameters, where.platform, len(hosts))
     modulus = _modulus(phase.direction, parameters)
     turns = min(modulus, plan.ranks)
@@ -91,11 +90,22 @@ def planned_flow(
     return Planned(phase, flow, turns, reason)
 
 
-def ranks_by_host(platform: Platform, ranks: int) -> dict[str, int]:
-    """Fills hosts one after the other, as launchers do, with the names in the platform."""
+def described_ranks(platform: Platform) -> int:
+    """Returns the largest number of ranks that a platform describes."""
+    return platform.ranks_per_host * platform.hosts
+
+
+def ranks_by_host(platform: Platform, ranks: int, *, beyond: bool = False) -> dict[str, int]:
+    """Fills hosts one after the other, as launchers do, with the names in the platform.
+
+    More ranks than the platform describes raise ``ValueError``, or with ``beyond`` are distributed
+    over its hosts.
+    """
     known = platform.topology.get("ranks_by_host")
     names = list(known) if isinstance(known, Mapping) else []
     most = platform.ranks_per_host
+    if beyond:
+        most = max(most, -(-ranks // platform.hosts))
     needed = min(platform.hosts, -(-ranks // most))
     names += [f"host{place}" for place in range(len(names), needed)]
     if ranks > most * platform.hosts:

@@ -7,8 +7,11 @@ that no measurement could have missed it (``WIDEST``). *below: look at ...*: the
 interval lies below the expected one, and the clause names the limiting stage or what the run's own
 evidence suggests. *above: the model or the measurement is wrong*: the measured interval lies above;
 no component can be faster than itself, so such a rate is not good news until it is explained
-(Uselton, section 1). A good verdict names what it is based on, because a calibration is made on the
-run's own storage.
+(Uselton, section 1).
+
+A good verdict names what it is based on, because a calibration is made on the run's own storage.
+The second opinion is what the components allow (``weir.bench.second_opinion``): *as calibrated* is
+a median within the expectation whose whole measured interval lies below what they sustain.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from weir.analysis.yardstick import yardstick_text
+from weir.analysis.yardstick import extrapolation_text, share_text, yardstick_text
 from weir.model.causes import why_above, why_below
 from weir.model.software_share import software_share
 from weir.results.expectations import (
@@ -51,6 +54,8 @@ def verdict(run: Run, siblings: Sequence[Run] = ()) -> Verdict:
         expected, measured = figure.expected, figure.series
         if isinstance(expected, ExpectedRate):
             judged = _judged(run, figure, siblings)
+            allowed = expected.a_priori.value if expected.a_priori is not None else None
+            judged["a_priori_ratio"] = measured.median / allowed if allowed else None
             rates.append(
                 RateVerdict(direction=expected.direction, metric=expected.metric, **judged)
             )
@@ -73,7 +78,7 @@ def verdict(run: Run, siblings: Sequence[Run] = ()) -> Verdict:
 
 def _judged(run: Run, figure: Figure, siblings: Sequence[Run]) -> dict[str, Any]:
     """Returns the fields that all verdicts have."""
-    word, text = _compared(run, figure, siblings)
+    word, text = _with_second_opinion(figure, *_compared(run, figure, siblings))
     value = figure.expected.value if figure.expected else None
     return {
         "measured": figure.series.median,
@@ -82,6 +87,21 @@ def _judged(run: Run, figure: Figure, siblings: Sequence[Run]) -> dict[str, Any]
         "verdict": word,
         "text": text,
     }
+
+
+def _with_second_opinion(figure: Figure, word: VerdictWord, text: str) -> tuple[VerdictWord, str]:
+    """Adds what the components allow, and takes back a good verdict far below that."""
+    expected, measured = figure.expected, figure.series
+    bound = expected.a_priori if isinstance(expected, ExpectedRate) else None
+    if bound is None:
+        return word, text
+    share = share_text(measured.median, bound)
+    if word == "as expected" and bound.low is not None and measured.high < bound.low:
+        found = text.removeprefix("as expected: ")
+        return "as calibrated", f"as calibrated, but {share}: {found}"
+    if bound.high is not None and measured.low > bound.high:
+        share += ", which is more than they can: memory served it, or that source is wrong"
+    return word, f"{text}; {share}"
 
 
 def _compared(run: Run, figure: Figure, siblings: Sequence[Run]) -> tuple[VerdictWord, str]:
@@ -117,6 +137,7 @@ def _as_expected(run: Run, expectation: Expectation, figure: Figure, interval: s
     text = f"as expected: within {interval}, {yardstick_text(expectation)}"
     if figure.expected is not None:
         text += f", limited by {figure.expected.limiting_stage}"
+        text += extrapolation_text(figure.expected)
     if figure.direction is not None and served_by(run, figure.direction) in ("unknown", None):
         text += "; whether storage was reached is unknown"
     return text

@@ -31,6 +31,7 @@ ONE_BY_ONE = (
 )
 ORDER = (
     "as expected",
+    "as calibrated",
     "not decided",
     "below",
     "above",

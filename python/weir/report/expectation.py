@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from weir.analysis.listing import names_by_text
+from weir.analysis.yardstick import a_priori_text, extrapolation_text
 from weir.report.chart import (
     HALF_WIDTH,
     LinearScale,
@@ -162,7 +163,8 @@ def _panel(source: Source, expected: ExpectedRate) -> Markup:
         rate(expected.value),
         " expected, limited by ",
         element("strong", element("bdi", expected.limiting_stage)),
-        ".",
+        f"{extrapolation_text(expected)}.",
+        f" Components: {a_priori_text(expected.a_priori)}." if expected.a_priori else None,
     )
     return figure(
         f"expectation-{expected.direction}-{expected.metric}",

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from weir.analysis.yardstick import yardstick_text
+from weir.analysis.yardstick import share_text, yardstick_text
 from weir.report.bullet import bullet, bullet_legend, scale_end
 from weir.report.markup import Markup, element, join
 from weir.report.quantities import grouped, percent_text, plural, rate, rate_range_text, size
 from weir.report.sources import Source, directions, headline_rate, measured
 from weir.report.wording import (
+    DIRECTION_NOUN,
     METRIC_TEXT,
     badge,
     cache_sentence,
@@ -77,7 +78,19 @@ def lead(source: Source) -> Markup:
         )
     if _judged_by_itself(run):
         sentences.append(element("p", SAME_STORAGE, class_="remark"))
+    opinions = (_second_opinion(run, direction) for direction in directions(run))
+    sentences += [one for one in opinions if one is not None]
     return element("div", *sentences, class_="lead")
+
+
+def _second_opinion(run: Run, direction: Direction) -> Markup | None:
+    """Returns how much of what the components allow was reached, and by which source."""
+    headline, expected = headline_rate(run, direction), expected_rate(run, direction)
+    bound = expected.a_priori if expected is not None else None
+    if headline is None or bound is None or not bound.value:
+        return None
+    said = f"{DIRECTION_NOUN[direction]}: {share_text(headline.median, bound)}."
+    return element("p", said, class_="remark", data_second_opinion=direction)
 
 
 def _actions(judged: Sequence[ActionVerdict]) -> Markup:
@@ -105,7 +118,9 @@ def _actions(judged: Sequence[ActionVerdict]) -> Markup:
 def _judged_by_itself(run: Run) -> bool:
     """Returns whether a good verdict is based only on a calibration."""
     good = run.verdict is not None and run.verdict.overall == "as expected"
-    return good and run.expectation is not None and bool(run.expectation.calibration)
+    if not good or run.expectation is None or not run.expectation.calibration:
+        return False
+    return not any(one.a_priori and one.a_priori.value for one in run.expectation.rates)
 
 
 def _tile(source: Source, direction: Direction) -> Markup:

@@ -54,6 +54,7 @@ FUNCTION_TEXT = {
 }
 VERDICT_ICON = {
     "as expected": "\u2713",
+    "as calibrated": "\u2248",
     "not decided": "?",
     "below": "\u25bc",
     "above": "\u25b2",

@@ -40,6 +40,31 @@ class ActionLimit(Limit):
     model_config = stored_in("1/s")
 
 
+Basis = Literal["data sheet", "description", "probe", "earlier calibration", "device", "none known"]
+"""What an a-priori bound comes from: what a maker states, a platform described by hand, a probe of
+the path at another time, calibrations of earlier runs, or what the machine's kernel tells."""
+
+
+class APriori(Record):
+    """What the components allow, which does not come from the calibration of the run.
+
+    A path that is slow as a whole reaches what was calibrated on it, but not what its components
+    allow.
+    """
+
+    model_config = stored_in("bytes/s")
+    value: NonNegative | None = Field(description="null: no component's rate is known")
+    low: NonNegative | None = Field(
+        default=None,
+        description="a rate below it is less than the components sustain; 0: only a ceiling",
+    )
+    high: NonNegative | None = None
+    limiting_stage: str = ""
+    basis: Basis
+    source: str = Field(description="what it is from, with its date; or how to give one")
+    how: str = ""
+
+
 class ExpectedRate(Expected):
     """What one direction should reach, made before the run."""
 
@@ -54,6 +79,13 @@ class ExpectedRate(Expected):
         description="a stage, with its unit if units differ (target /mnt/t2), or its fixed cost"
     )
     stages: list[Stage]
+    extrapolated_from_ranks: int | None = Field(
+        default=None,
+        description="largest number of ranks that the platform describes, if the run has more",
+    )
+    a_priori: APriori | None = Field(
+        default=None, description="null: made by a Weir that had no a-priori bounds"
+    )
 
     @property
     def key(self) -> Key:
@@ -114,6 +146,10 @@ class RateVerdict(Judged):
     model_config = stored_in("bytes/s")
     direction: Direction
     metric: Metric
+    a_priori_ratio: NonNegative | None = Field(
+        default=None,
+        description="measured value divided by what the components allow; null: not known",
+    )
 
     @property
     def key(self) -> Key:

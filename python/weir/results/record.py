@@ -12,10 +12,14 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 NonNegative = Annotated[float, Field(ge=0)]
 Count = Annotated[int, Field(ge=0)]
 
-VerdictWord = Literal["as expected", "not decided", "below", "above", "no expectation"]
+VerdictWord = Literal[
+    "as expected", "as calibrated", "not decided", "below", "above", "no expectation"
+]
+"""``as calibrated``: what the path gave just before the run, but less than its components allow."""
 WORST_FIRST: tuple[VerdictWord, ...] = (
     "above",
     "below",
+    "as calibrated",
     "not decided",
     "no expectation",
     "as expected",

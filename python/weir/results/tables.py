@@ -79,7 +79,15 @@ _COLUMNS: dict[str, str] = {
         expected_low DOUBLE figure.expected.quantity.low,
         expected_high DOUBLE figure.expected.quantity.high,
         limiting_stage VARCHAR figure.expected.limiting_stage, ratio DOUBLE figure.verdict.ratio,
-        verdict VARCHAR figure.verdict.verdict
+        verdict VARCHAR figure.verdict.verdict,
+        extrapolated_from_ranks INTEGER figure.expected.extrapolated_from_ranks,
+        a_priori DOUBLE figure.expected.a_priori.value,
+        a_priori_low DOUBLE figure.expected.a_priori.low,
+        a_priori_high DOUBLE figure.expected.a_priori.high,
+        a_priori_limit VARCHAR figure.expected.a_priori.limiting_stage,
+        a_priori_basis VARCHAR figure.expected.a_priori.basis,
+        a_priori_source VARCHAR figure.expected.a_priori.source,
+        a_priori_ratio DOUBLE figure.verdict.a_priori_ratio
     """,
     "points": """
         run_id VARCHAR run.id, repetition INTEGER repetition.index,
@@ -119,7 +127,11 @@ VIEWS = {
             low AS low_bytes_per_second, high AS high_bytes_per_second, confidence, converged,
             served_by, expected AS expected_bytes_per_second,
             expected_low AS expected_low_bytes_per_second,
-            expected_high AS expected_high_bytes_per_second, limiting_stage, ratio, verdict
+            expected_high AS expected_high_bytes_per_second, limiting_stage, ratio, verdict,
+            extrapolated_from_ranks, a_priori AS a_priori_bytes_per_second,
+            a_priori_low AS a_priori_low_bytes_per_second,
+            a_priori_high AS a_priori_high_bytes_per_second, a_priori_limit, a_priori_basis,
+            a_priori_source, a_priori_ratio
         FROM series WHERE unit = 'bytes/s' AND function = 'all'
     """,
 }

@@ -1,0 +1,172 @@
+"""Finds what the components allow, beside what was calibrated on the run's own storage.
+
+A calibration is made seconds before the run. If the whole storage has become slow, both are slow,
+and the run is as calibrated; only what was known before can show it. The first of these that says
+something about a rate is its a-priori bound:
+
+    1. rates of data sheets in a description of the run's directories below ``platforms/``
+    2. that description itself: a probe of another time, or written by hand
+    3. calibrations of the same ranks and directory beside the run's results
+    4. what the kernel tells of the device, and the rate of memory where memory serves
+
+With ``--platform`` the description is what the run is judged by, so only its data sheets are left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from weir.bench.errors import BenchError
+from weir.bench.platforms import find_platform, places_of
+from weir.bench.program import PlannedConfiguration, PlannedJob
+from weir.model.a_priori import bound, bounds, of_device, stated_by_makers
+from weir.model.calibration_platform import platform_of_calibration
+from weir.platform.device import way_to
+from weir.platform.files import known_here
+from weir.results.calibration import Calibration
+from weir.results.errors import ResultError
+from weir.results.expectations import APriori, Basis, Expectation
+from weir.results.folder import CALIBRATION_FILE, load_calibration
+from weir.results.platform import Platform
+from weir.results.series import Key
+
+MOST_EARLIER = 20
+"""Number of earlier calibrations, the latest, of which the median is taken."""
+MOST_FOLDERS = 200
+"""Number of folders of results, the last by name, in which calibrations are looked for."""
+STATE_A_PEAK = "peak_bytes_per_second of an edge in {} states a data sheet"
+PROBE = "weir platform probe measures the path for later runs, and "
+
+
+@dataclass(frozen=True)
+class _Source:
+    """One source: platforms that say what its components allow, of which medians are taken."""
+
+    basis: Basis
+    text: str
+    platforms: list[Platform]
+    places: Mapping[str, str]
+
+
+def with_a_priori(
+    planned: PlannedJob,
+    source: Calibration | Platform,
+    made: Mapping[str, Expectation],
+    results: Path | None = None,
+) -> dict[str, Expectation]:
+    """Returns the expectations with the a-priori bound of each rate.
+
+    ``results`` is the folder in which earlier results lie side by side.
+    """
+    where = STATE_A_PEAK.format(
+        f"platform {source.name}" if isinstance(source, Platform) else "platforms/NAME.toml"
+    )
+    nothing = APriori(
+        value=None,
+        basis="none known",
+        source=where if isinstance(source, Platform) else PROBE + where,
+    )
+    sources = list(_sources(planned, source, results))
+    added = {}
+    for one in planned.configurations:
+        known = _known(one, planned.directory, sources, made[one.slug])
+        rates = [
+            rate.model_copy(update={"a_priori": known.get(rate.key, nothing)})
+            for rate in made[one.slug].rates
+        ]
+        added[one.slug] = made[one.slug].model_copy(update={"rates": rates})
+    return added
+
+
+def _known(
+    one: PlannedConfiguration, directory: str, sources: list[_Source], made: Expectation
+) -> dict[Key, APriori]:
+    """Returns the bound of each rate by the first source that has one."""
+    known: dict[Key, APriori] = {}
+    for source in sources:
+        missing = [rate.key for rate in made.rates if rate.key not in known]
+        if not missing:
+            break
+        allowed = [
+            bounds(one.plan, one.asynchronous, one.parameters, platform, directory, source.places)
+            for platform in source.platforms
+        ]
+        for key in missing:
+            of_key = [rates[key] for rates in allowed if key in rates]
+            if of_key:
+                known[key] = bound(of_key, source.basis, source.text)
+    return known
+
+
+def _sources(
+    planned: PlannedJob, source: Calibration | Platform, results: Path | None
+) -> Iterator[_Source]:
+    """Yields what is known, the most independent first."""
+    if isinstance(source, Platform):
+        stated = stated_by_makers(source)
+        if stated is not None:
+            text = f"data sheets in platform {source.name}"
+            yield _Source("data sheet", text, [stated], places_of(source, planned))
+        return
+    described = list(_described(planned))
+    for name, platform, places in described:
+        stated = stated_by_makers(platform)
+        if stated is not None:
+            yield _Source("data sheet", f"data sheets in platform {name}", [stated], places)
+    for name, platform, places in described:
+        when = platform.measured_utc
+        text = f"the probe {name} of {_moment(when)}" if when else f"the description {name}"
+        yield _Source("probe" if when else "description", text, [platform], places)
+    earlier = _earlier(source, results)
+    if earlier:
+        first, last = _moment(earlier[0].measured_utc), _moment(earlier[-1].measured_utc)
+        text = f"the calibration of {first}"
+        if len(earlier) > 1:
+            text = f"the median of {len(earlier)} calibrations from {first} to {last}"
+        made = [platform_of_calibration(one) for one in earlier]
+        yield _Source("earlier calibration", text, made, {})
+    way = way_to(Path(planned.directory), source.file_system)
+    # Devices of this host are not those of others; each host has a network card.
+    ceilings = [one for one in way.ceilings if source.hosts == 1 or one.kind == "node link"]
+    told = of_device(source, ceilings, way.in_memory)
+    yield _Source("device", "what the kernel and a copy in memory tell", [told], {})
+
+
+def _described(planned: PlannedJob) -> Iterator[tuple[str, Platform, dict[str, str]]]:
+    """Yields the descriptions below ``platforms/`` of the run's directories, the latest first."""
+    found = []
+    for name in known_here():
+        try:
+            platform = find_platform(name)
+            found.append((name, platform, places_of(platform, planned)))
+        except BenchError:
+            continue  # The description is damaged, or is about other storage.
+    yield from sorted(found, key=lambda one: one[1].measured_utc or "", reverse=True)
+
+
+def _earlier(now: Calibration, results: Path | None) -> list[Calibration]:
+    """Returns the latest calibrations that are about the same path, in the order of time."""
+    if results is None:
+        return []
+    files = sorted(results.glob(f"[!.]*/{CALIBRATION_FILE}"))[-MOST_FOLDERS:]
+    found = []
+    for file in files:
+        try:
+            one = load_calibration(file)
+        except ResultError:
+            continue  # It is damaged, or was written by another version.
+        if _path_of(one) == _path_of(now) and one.measured_utc < now.measured_utc:
+            found.append(one)
+    return sorted(found, key=lambda one: one.measured_utc)[-MOST_EARLIER:]
+
+
+def _path_of(one: Calibration) -> tuple[object, ...]:
+    directory = Path(one.directory)
+    return (directory, one.file_system, one.ranks, one.hosts, one.transfer_bytes)
+
+
+def _moment(utc: str | None) -> str:
+    """Returns such as ``2026-11-26 03:48 UTC``."""
+    return f"{(utc or '')[:16].replace('T', ' ')} UTC"
