@@ -88,6 +88,11 @@ def text(
     return element("text", *content, x=x, y=y, class_=class_, text_anchor=position)
 
 
+def shortened(name: str, most: int) -> str:
+    """Returns a name of at most so many characters, with an ellipsis if it was longer."""
+    return name if len(name) <= most else name[: most - 1] + "\u2026"
+
+
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
     return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
 
