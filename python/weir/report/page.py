@@ -29,6 +29,7 @@ from weir.report import (
     nodes,
     opening,
     overlap,
+    rank_map,
     ranks,
     rates,
     spectrum,
@@ -68,7 +69,7 @@ def render_page(sources: list[Source]) -> str:
 def document(title: str, navigation: Markup, main: Markup) -> str:
     """Returns a whole file with its navigation and its main part."""
     style = _resource("style.css")
-    script = _resource("page.js")
+    script = _resource("page.js") + _resource("zoom.js")
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -122,6 +123,11 @@ def _has_transfers(source: Source) -> bool:
     return source.events is not None or bool(source.run.plan.phases)
 
 
+def _over_time(source: Source) -> Markup:
+    store = source.events
+    return join(trace.render_traces(source), rank_map.render(store) if store else None)
+
+
 def _sections(source: Source, with_machine: bool) -> list[Section]:
     """Returns anchor, title and content of each part of a run, without parts that have no data."""
     run = source.run
@@ -131,7 +137,7 @@ def _sections(source: Source, with_machine: bool) -> list[Section]:
         (
             "trace",
             "Trace by rank and time",
-            join(trace.render_traces(source)) if _has_transfers(source) else None,
+            _over_time(source) if _has_transfers(source) else None,
         ),
         ("rates", "Rates and their spread", rates.render(source)),
         (
