@@ -16,12 +16,12 @@ from weir.analysis.flagfile import polled_listing
 from weir.analysis.imported import imported_listing
 from weir.analysis.outputs import outputs_listing
 from weir.report import (
-    anomalies,
     arrays,
     by_time,
     comparison,
     environment,
     expectation,
+    findings,
     headline,
     latency,
     listing,
@@ -134,6 +134,7 @@ def _sections(source: Source, with_machine: bool) -> list[Section]:
     own = run.imported is None
     parts: list[tuple[str, str, Markup | None]] = [
         ("spectrum", "What was computed", spectrum.render(source)),
+        ("findings", "Found, ruled out, and the next test", findings.render(source)),
         (
             "trace",
             "Trace by rank and time",
@@ -145,7 +146,6 @@ def _sections(source: Source, with_machine: bool) -> list[Section]:
             "What the other program states",
             listing.render(imported_listing([run]), skipped=1),
         ),
-        ("anomalies", "What is unusual", anomalies.render(source)),
         ("metadata", "Metadata operations", metadata.render(source)),
         ("opening", "Creating and opening", opening.render(source)),
         ("array", "What the array cost", arrays.render(source)),
@@ -221,6 +221,7 @@ def _main(
                 imported_listing([one.run for one in sources if one.is_within]), titled=True
             ),
             by_time.render(sources),
+            _next(sources),
             aria_label="Comparison",
             id="comparison",
         ),
@@ -230,6 +231,11 @@ def _main(
         id="result",
         tabindex="-1",
     )
+
+
+def _next(sources: list[Source]) -> Markup | None:
+    tests = findings.next_tests([source.run for source in sources])
+    return join(element("h2", "The next test"), tests) if tests is not None else None
 
 
 def _ordered_within(sources: list[Source]) -> list[Source]:
