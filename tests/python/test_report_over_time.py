@@ -74,11 +74,11 @@ def test_colours_are_steps_of_equal_ratio_and_noise_is_one_colour() -> None:
     rates = np.array([[1.0, 2.0, 4.0, 8.0, 16.0, np.nan]]).repeat(60, axis=0)
     classes, low, high = heat_map.classes_of(rates)
     assert (low, high) == (1.0, 16.0)
-    assert classes[0].tolist() == [0, 2, 4, 6, CLASSES - 1, -1]
+    assert classes[0].tolist() == [0, 2, 4, 6, CLASSES - 1, -1]  # 9 steps of 16 ** (1 / 9)
     noisy = np.random.default_rng(1).normal(100, 3, (20, 50))
     classes, low, high = heat_map.classes_of(noisy)
     assert high / low == pytest.approx(LEAST_RATIO)
-    assert len(np.unique(classes)) <= 3
+    assert np.mean(classes == CLASSES // 2) > 0.95
 
 
 def test_every_cell_with_a_rate_is_drawn_once() -> None:
@@ -138,7 +138,7 @@ def test_one_rank_alone_has_no_map(tmp_path: Path) -> None:
 
 
 def test_a_report_of_10000_ranks_and_1000_targets_is_small(tmp_path: Path) -> None:
-    fields = {"ranks": 10_000, "bins": 2, "repetitions": 1, "warmups": 0}
+    fields = {"ranks": 10_000, "bins": 1, "repetitions": 1, "warmups": 0}
     folder = tmp_path / "run"
     folder.mkdir()
     run = with_targets(folder, make_run(finalized=True, **fields), 1000)

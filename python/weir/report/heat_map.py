@@ -19,7 +19,8 @@ from weir.report.markup import Markup, coordinate, element, join
 from weir.report.quantities import rate_text, rate_unit
 
 MOST_ROWS = 48
-CLASSES = 8
+CLASSES = 9
+"""An odd number, so that a rate that varies little around the median has one colour."""
 LEAST_RATIO = 4.0
 """The scale covers at least this ratio, so that noise looks like noise."""
 OUTER = 0.02
@@ -51,10 +52,10 @@ def first_of_rows(units: int) -> list[int]:
 def classes_of(rates: Floats) -> tuple[NDArray[np.int64], float, float]:
     """Returns each cell's step of the scale, -1 where nothing moved, and the ends of the scale."""
     known = rates[np.isfinite(rates)]
-    low, high = (float(one) for one in np.quantile(known, [OUTER, 1 - OUTER]))
+    low, middle, high = (float(one) for one in np.quantile(known, [OUTER, 0.5, 1 - OUTER]))
     if high < LEAST_RATIO * low:
-        middle = (low * high) ** 0.5
-        low, high = middle / LEAST_RATIO**0.5, middle * LEAST_RATIO**0.5
+        half = max(LEAST_RATIO**0.5, high / middle, middle / low)
+        low, high = middle / half, middle * half
     with np.errstate(invalid="ignore", divide="ignore"):
         places = np.log(rates / low) / np.log(high / low) * CLASSES
     found = np.clip(np.nan_to_num(places, nan=-1.0), 0, CLASSES - 1).astype(np.int64)

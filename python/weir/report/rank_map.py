@@ -26,7 +26,7 @@ def render(store: EventStore) -> Markup | None:
     if ranks < 2 or not maps:
         return None
     together = -(-ranks // len(first))
-    rows = f"the slowest of {together} consecutive ranks" if together > 1 else "a rank"
+    rows = f"the slowest of up to {together} consecutive ranks" if together > 1 else "a rank"
     caption = join(
         element("strong", f"{plural(ranks, 'rank')} over the run"),
         f" \u2013 each row is {rows}, warm-ups included: bytes over the time in which it moved "

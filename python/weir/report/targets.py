@@ -439,5 +439,13 @@ def _table(monitor: Monitor, ordered: Sequence[MonitoredCounter]) -> Markup:
         for one in ordered[:TABLE_ROWS]
     ]
     head = ["Name", "Kind", "Source", "Read", "Written", "Most", "Operations", "Busy"]
-    caption = f"What moved while the monitor ran{_of_many(len(ordered))}"
-    return table(head, rows, caption=caption, numeric_from=3, titled=True)
+    caption = "What moved while the monitor ran"
+
+    def listed(some: list[list[Child]], said: str) -> Markup:
+        return table(head, some, caption=f"{caption}{said}", numeric_from=3, titled=True)
+
+    if len(rows) <= MOST_SMALL:
+        return listed(rows, "")
+    summary = element("summary", f"{len(rows)} of {len(ordered)}")
+    more = element("details", summary, listed(rows, ""), class_="data")
+    return join(listed(rows[:MOST_SMALL], f"; {MOST_SMALL} of {len(ordered)}"), more)
