@@ -30,9 +30,9 @@ SMALLER = (
 )
 
 HOW: tuple[Child, ...] = (
-    "By what they teach for their time; ",
+    "Chosen by what they teach for their time. ",
     element("code", "weir next FOLDER"),
-    " writes them as a campaign, from this run or from several.",
+    " writes such tests as a campaign, from one run or from several.",
 )
 
 PhaseKey = tuple[str, str]

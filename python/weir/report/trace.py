@@ -195,9 +195,18 @@ def _function_bands(events: Events, rows: Rows, scale: LinearScale, origin: int)
 
 
 def _function_names(events: Events, scale: LinearScale, origin: int) -> Markup:
-    """Writes each function's name over the middle of its time."""
+    """Writes each function's name over the middle of its time, of which a script shows a part."""
     return join(
-        text(scale((begin + end) / 2), TOP - 11, name, class_="label strong at", anchor="middle")
+        element(
+            "text",
+            name,
+            x=scale((begin + end) / 2),
+            y=TOP - 11,
+            class_="label strong at",
+            text_anchor="middle",
+            data_from=repr(begin),
+            data_to=repr(end),
+        )
         for name, begin, end in _functions(events, origin)
     )
 

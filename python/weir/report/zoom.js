@@ -15,7 +15,7 @@
     const plot = svg.querySelector("svg.plot");
     const [x, y, width, height] = numbers(plot, "x", "y", "width", "height");
     const marks = [...axis.querySelectorAll(".mark")];
-    const names = [...svg.querySelectorAll("text.at")].map((node) => [node, Number(node.getAttribute("x"))]);
+    const names = [...svg.querySelectorAll("text.at")];
     const { from, to, size, marks: many } = axis.dataset;
     const key = `${axis.closest("[data-run]")?.dataset.run ?? ""} ${axis.dataset.clock}`;
     return { svg, plot, x, y, width, height, axis, marks, names, key,
@@ -41,10 +41,10 @@
     const left = one.x + (low - one.from) * scale, shown = (high - low) * scale;
     one.shown = [low, high];
     one.plot.setAttribute("viewBox", `${left} ${one.y} ${shown} ${one.height}`);
-    for (const [node, at] of one.names) {
-      const moved = one.x + ((at - left) / shown) * one.width;
-      node.setAttribute("x", moved);
-      node.setAttribute("visibility", moved < one.x || moved > one.x + one.width ? "hidden" : "visible");
+    for (const node of one.names) {
+      const begin = Math.max(low, Number(node.dataset.from)), end = Math.min(high, Number(node.dataset.to));
+      node.setAttribute("x", one.x + (((begin + end) / 2 - low) / (high - low)) * one.width);
+      node.setAttribute("visibility", begin < end ? "visible" : "hidden");
     }
     relabel(one, low, high);
   };
