@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 
 from weir.analysis import modes, stragglers, trends
-from weir.analysis.anomalies import LEAST_STALLED
+from weir.analysis.anomalies import FEW, LEAST_STALLED, STALL
 from weir.analysis.campaign_summary import level_text
 from weir.report.anomalies import LEAST_TRANSFERS
 from weir.report.markup import Child, Markup, element, join
@@ -133,8 +133,8 @@ def _of_rates(run: Run) -> list[str]:
     clear = _without(run, lambda kind: kind == "modes")
     if clear:
         said.append(
-            f"A second mode: no modes of the rates a factor of {modes.LEAST_RATIO} apart were "
-            f"found ({_listed(clear)})."
+            f"A second mode: no mode with {percent_text(modes.LEAST_SHARE)} of the transfers was "
+            f"found a factor of {modes.LEAST_RATIO} from another ({_listed(clear)})."
         )
     clear = [
         key
@@ -149,8 +149,9 @@ def _of_rates(run: Run) -> list[str]:
     clear = _without(run, lambda kind: kind == "stalls")
     if clear:
         said.append(
-            f"Stalls: no few transfers that take {percent_text(LEAST_STALLED)} of the time were "
-            f"found ({_listed(clear)})."
+            f"Stalls: no {percent_text(FEW)} of the transfers or fewer were found that take "
+            f"{percent_text(LEAST_STALLED)} of the time, each {STALL:g} times as long as the one "
+            f"in the middle ({_listed(clear)})."
         )
     return said
 
