@@ -147,7 +147,7 @@ CLOCK = re.compile(
 PYTHON_MAY_IMPORT = {
     "python/weir/results": {"weir.results", "weir.errors"},
     "python/weir/analysis": {"weir.analysis", "weir.results"},
-    "python/weir/report": {"weir.report", "weir.analysis", "weir.results"},
+    "python/weir/report": {"weir.report", "weir.follow_up", "weir.analysis", "weir.results"},
     "python/weir/importing": {"weir.importing", "weir.results"},
     "python/weir/model": {"weir.model", "weir.analysis", "weir.results"},
     "python/weir/follow_up": {"weir.follow_up", "weir.model", "weir.analysis", "weir.results"},

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from synthetic import make_events, make_run, write_run_folder
+from watched_targets import with_targets
 from weir.report import write_report
 from weir.results.schema import Run
 
@@ -171,11 +172,13 @@ def test_all_is_reached_by_keyboard(open_report: Open, reports: dict[str, Path])
     assert order[0] == "#result"
     links = [link.get_attribute("href") for link in page.locator("nav a").element_handles()]
     assert order[1 : 1 + len(links)] == links
-    assert len(links) == 9
+    assert len(links) == 10
     summaries = page.locator("summary").count()
     assert summaries >= 10
     assert sum(name.startswith("SUMMARY") for name in order) == summaries
-    assert sum(name.startswith("Drawing") for name in order) == 2
+    assert sum(name.startswith("Drawing") for name in order) == 5
+    zooming = page.locator("figure:has(.time-axis)").count()
+    assert order.count("Show all of the time") == zooming == 2
 
 
 def test_skip_link_and_sections_by_keyboard(open_report: Open, reports: dict[str, Path]) -> None:
@@ -230,7 +233,7 @@ def test_print_shows_every_run_on_white(open_report: Open, reports: dict[str, Pa
     assert white == "rgb(255, 255, 255)"
     assert page.locator("nav").is_hidden()
     for anchor in ("posix-unique-sync", "posix-unique-async", "mpi-shared-sync"):
-        figures = page.locator(f"#{anchor} figure > .drawing svg")
+        figures = page.locator(f"#{anchor} figure > .drawing svg[role=img]")
         assert figures.count() >= 8
         boxes = [figures.nth(i).bounding_box() for i in range(figures.count())]
         assert all(box["height"] > 20 and box["x"] + box["width"] <= 701 for box in boxes)
@@ -275,3 +278,80 @@ def test_many_ranks_stay_legible(open_report: Open, tmp_path: Path, ranks: int) 
     assert min(b - a for a, b in itertools.pairwise(tops)) >= 10
     assert page.locator("[data-figure=ranks] text", has_text="slowest: rank 37").is_visible()
     assert page.locator("[data-figure=activity] path").count() == 5
+
+
+TICKS = """() => [...document.querySelectorAll('[data-figure^=trace] .time-axis .mark')]
+                 .map(mark => Number(mark.textContent)).sort((a, b) => a - b)"""
+SHOWN = "svg => svg.getAttribute('viewBox').split(' ').map(Number)"
+
+
+def test_a_part_of_the_time_is_enlarged_and_moved(
+    open_report: Open, reports: dict[str, Path]
+) -> None:
+    opened = open_report(reports[LABELS[0]])
+    page = opened.page
+    figure = page.locator("[data-figure^=trace]").first
+    plot, whole = figure.locator("svg.plot"), page.evaluate(TICKS)
+    x, _, width, _ = plot.evaluate(SHOWN)
+    button = figure.locator(".zoom button")
+    button.first.focus()
+    page.keyboard.press("Enter")
+    assert plot.evaluate(SHOWN)[::2] == pytest.approx([x + width / 4, width / 2])
+    ticks = page.evaluate(TICKS)
+    assert whole[0] < ticks[0]
+    assert ticks[-1] < whole[-1]
+    button.nth(2).click()
+    assert plot.evaluate(SHOWN)[::2] == pytest.approx([x, width / 2])
+    assert page.evaluate(TICKS)[0] == 0
+    names = figure.locator("text.at:visible").all_text_contents()
+    assert names[0] == "S"
+    assert "C" not in names
+    mark = figure.locator("[data-intervals] rect").nth(3)
+    mark.hover()
+    assert page.locator("[role=tooltip]").inner_text() == mark.get_attribute("data-tip")
+    button.last.click()
+    assert page.evaluate(TICKS) == whole
+    assert plot.evaluate(SHOWN)[::2] == pytest.approx([x, width])
+    assert opened.complaints == []
+
+
+def test_dragging_enlarges_all_drawings_of_a_clock(open_report: Open, tmp_path: Path) -> None:
+    run = with_targets(tmp_path, make_run(finalized=True), 20)
+    write_run_folder(tmp_path, run, make_events(), finalized=True)
+    opened = open_report(write_report(tmp_path))
+    page = opened.page
+    heat = page.locator("[data-figure=targets-over-time] svg[role=img]")
+    heat.scroll_into_view_if_needed()
+    box = heat.bounding_box()
+    page.mouse.move(box["x"] + 300, box["y"] + 60)
+    assert "MiB/s" in page.locator("[role=tooltip]").inner_text()
+    page.mouse.down()
+    page.mouse.move(box["x"] + 400, box["y"] + 60)
+    page.mouse.up()
+    for name in ("targets", "targets-over-time", "ranks-over-time"):
+        plot = page.locator(f"[data-figure={name}] svg.plot").first
+        *_, width, _ = plot.evaluate(SHOWN)
+        assert width < 0.3 * float(plot.get_attribute("width"))
+    heat.dblclick(position={"x": 300, "y": 60})
+    *_, width, _ = plot.evaluate(SHOWN)
+    assert width == pytest.approx(float(plot.get_attribute("width")))
+    assert opened.complaints == []
+
+
+def test_the_data_of_a_figure_are_saved(open_report: Open, reports: dict[str, Path]) -> None:
+    opened = open_report(reports[LABELS[0]])
+    page = opened.page
+    saved = {}
+    for name in ("ranks", "ranks-over-time"):
+        data = page.locator(f"[data-figure={name}] > details.data")
+        data.locator("summary").click()
+        with page.expect_download() as download:
+            data.locator("button").click()
+        assert download.value.suggested_filename == f"{name}.csv"
+        saved[name] = Path(download.value.path()).read_text(encoding="utf-8").splitlines()
+    head, *rows = saved["ranks"]
+    assert head.startswith("Rank,Host,I/O,read")
+    shown = page.locator("[data-figure=ranks] tbody tr").first.locator("data").first
+    assert rows[0].split(",")[2] == shown.get_attribute("value")
+    assert saved["ranks-over-time"][0].startswith("write by rank from second,MiB/s,0,")
+    assert opened.complaints == []

@@ -1,14 +1,13 @@
 """Draws a platform description as one picture: the path from the ranks to the targets.
 
 The page is self-contained: SVG without scripts or fonts of its own. The places of a byte's path go
-from left to right. Each stage is a bar, on one logarithmic scale for all, with the rate of all
-units, a mark for each unit that differs, and its interval. Below are the limits, the costs of
-single operations, and the topology.
+from top to bottom (``weir.report.path_chart``, as in a run's report). Each stage is a bar with the
+rate of all units, a mark for each unit that differs, and its interval. Below are the limits, the
+costs of single operations, and the topology.
 """
 
 from __future__ import annotations
 
-import math
 import textwrap
 from pathlib import Path
 
@@ -16,48 +15,20 @@ from weir.platform.drawing import interval_text
 from weir.platform.summary import Row, device_texts, fit_of, limits, rows
 from weir.platform.topology import Branch, topology_tree
 from weir.platform.wiring import io_group_texts, sources, wiring_tree
-from weir.report.markup import Markup, element, join
-from weir.report.picture_file import INK, SOFT, draw, text_at, write_picture_file
+from weir.report.markup import Markup, join
+from weir.report.path_chart import Columns, StageBar, path_chart
+from weir.report.picture_file import SOFT, draw, text_at, write_picture_file
 from weir.results.metadata_rates import MetadataRates
 from weir.results.platform import Platform
 from weir.results.quantities import rate_text, seconds_text, significant, size_text
+from weir.results.record import Quantity
 
 WIDTH = 1080
 MARGIN = 36
-NAME_WIDTH = 250
-BAR_LEFT = MARGIN + NAME_WIDTH
-BAR_RIGHT = WIDTH - MARGIN - 250
-ROW = 30
-UNIT_ROW = 22
+COLUMNS = Columns(MARGIN, MARGIN + 250, WIDTH - MARGIN - 250)
 LINE = 20
 MOST_CHARACTERS = 140
 """Characters per line of text in the picture at most."""
-UNITS = ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB")
-MARKS = [float(10**decade * 1024**power) for power in range(len(UNITS)) for decade in range(3)]
-"""Rates at which the axis has marks, in the units of the labels."""
-GRID = "#dfe5ea"
-COLOURS = {
-    "rank": "#2a6f97",
-    "node": "#2a6f97",
-    "node link": "#8e5aa8",
-    "I/O node": "#8e5aa8",
-    "fabric": "#8e5aa8",
-    "server": "#b5651d",
-    "device link": "#b5651d",
-    "target": "#c98a1b",
-    "device cache": "#7a8f2a",
-}
-PLACES = {
-    "rank": "In a rank",
-    "node": "In a host's memory",
-    "node link": "Between hosts",
-    "I/O node": "Through I/O nodes",
-    "fabric": "In the network of all",
-    "server": "In a server",
-    "device link": "On the way to the device",
-    "target": "On the targets",
-    "device cache": "In the device's cache",
-}
 
 
 def write_picture(path: Path, platform: Platform) -> Path:
@@ -71,8 +42,9 @@ def draw_picture(platform: Platform) -> Markup:
     y = 108.0
     all_rows = [row for row in rows(platform) if row.total > 0]
     if all_rows:
-        chart, y = _chart(platform, all_rows, y)
-        parts.append(chart)
+        chart = path_chart([_bar(platform, row) for row in all_rows], COLUMNS, y)
+        parts.append(chart.drawn)
+        y = chart.bottom + 8
     for title, lines in _texts(platform):
         y += 16
         parts.append(text_at(MARGIN, y, title, size=15, weight="600"))
@@ -96,94 +68,26 @@ def _heading(platform: Platform) -> Markup:
     )
 
 
-def _chart(platform: Platform, all_rows: list[Row], top: float) -> tuple[Markup, float]:
-    fastest = max(row.total for row in all_rows)
-    # An infinite upper end of an interval would leave no room for the bars.
-    widest = max(min(row.rate.high * row.units, 10 * fastest) for row in all_rows)
-    slowest = min(row.total for row in all_rows)
-    low = max((mark for mark in MARKS[:-1] if mark <= slowest), default=MARKS[0])
-    above = (mark for mark in MARKS if mark >= max(widest, fastest) and mark > low)
-    high = min(above, default=MARKS[-1])
-
-    def x_of(rate: float) -> float:
-        share = math.log(max(rate, low) / low) / math.log(high / low)
-        return BAR_LEFT + (BAR_RIGHT - BAR_LEFT) * min(1.0, share)
-
-    parts: list[Markup] = []
-    y = top + 24
-    kind = None
-    for row in all_rows:
-        if row.kind != kind:
-            kind = row.kind
-            y += 12
-            parts.append(
-                text_at(MARGIN, y + 12, PLACES[row.kind], size=12, weight="600", fill=SOFT)
-            )
-            y += 22
-        fit = fit_of(platform, row)
-        doubt = ", does not fit" if fit is not None and not fit.fits else ""
-        parts.append(_unit(row, y, x_of) if row.is_unit else _stage(row, y, x_of, doubt))
-        y += UNIT_ROW if row.is_unit else ROW
-    grid = _grid(low, high, top + 18, y, x_of)
-    return join(grid, *parts), y + 8
-
-
-def _grid(low: float, high: float, top: float, bottom: float, x_of: object) -> Markup:
-    assert callable(x_of)
-    lines: list[Markup] = []
-    for mark in (mark for mark in MARKS if low <= mark <= high):
-        x = x_of(mark)
-        lines.append(element("line", x1=x, x2=x, y1=top, y2=bottom, stroke=GRID))
-        lines.append(text_at(x, top - 6, _mark_text(mark), size=11, fill=SOFT, anchor="middle"))
-    return join(*lines)
-
-
-def _mark_text(mark: float) -> str:
-    power = int(math.log2(mark) // 10)
-    return f"{mark / 1024**power:.0f} {UNITS[power]}/s"
-
-
-def _stage(row: Row, y: float, x_of: object, doubt: str) -> Markup:
-    assert callable(x_of)
-    colour = COLOURS[row.kind]
-    end = x_of(row.total)
-    low, high = x_of(row.rate.low * row.units), x_of(row.rate.high * row.units)
-    middle = y + 10
+def _bar(platform: Platform, row: Row) -> StageBar:
+    """Returns a stage with the rate of all its units, or a unit by itself."""
     label = rate_text(row.total)
-    if row.units > 1:
-        label += f" ({row.units} x {rate_text(row.rate.value)})"
-    if row.fixed.value:
-        label += f", {seconds_text(row.fixed.value)} each"
-    label += doubt
-    whisker = join(
-        element("line", x1=low, x2=high, y1=middle, y2=middle, stroke=INK, stroke_width=1.5),
-        *(
-            element("line", x1=x, x2=x, y1=middle - 4, y2=middle + 4, stroke=INK, stroke_width=1.5)
-            for x in (low, high)
+    if not row.is_unit:
+        if row.units > 1:
+            label += f" ({row.units} x {rate_text(row.rate.value)})"
+        if row.fixed.value:
+            label += f", {seconds_text(row.fixed.value)} each"
+        fit = fit_of(platform, row)
+        label += ", does not fit" if fit is not None and not fit.fits else ""
+    return StageBar(
+        name=row.name,
+        kind=row.kind,
+        total=Quantity(
+            value=row.total, low=row.rate.low * row.units, high=row.rate.high * row.units
         ),
+        label=label,
+        said=f"{row.name}: {label} {interval_text(row.rate)}",
+        is_unit=row.is_unit,
     )
-    return join(
-        text_at(MARGIN + 12, y + 14, row.name, size=14),
-        element(
-            "rect", x=BAR_LEFT, y=y, width=max(1.0, end - BAR_LEFT), height=20, rx=3, fill=colour
-        ),
-        whisker if high > low else None,
-        text_at(max(end, high) + 8, y + 14, label, size=13),
-        element("title", f"{row.name}: {label} {interval_text(row.rate)}"),
-    )
-
-
-def _unit(row: Row, y: float, x_of: object) -> Markup:
-    assert callable(x_of)
-    end = x_of(row.total)
-    return join(
-        text_at(MARGIN + 28, y + 11, row.name, size=12, fill=SOFT),
-        element(
-            "rect", x=BAR_LEFT, y=y + 2, width=max(1.0, end - BAR_LEFT), height=10, rx=2,
-            fill=COLOURS[row.kind], opacity="0.55",
-        ),
-        text_at(end + 8, y + 11, rate_text(row.rate.value), size=12, fill=SOFT),
-    )  # fmt: skip
 
 
 def _texts(platform: Platform) -> list[tuple[str, list[str]]]:

@@ -2,8 +2,8 @@
 
 A report reads only results. Other packages use only ``write_report``. The modules follow the page:
 ``sources`` reads the runs, ``page`` puts the parts in order, and one module forms each part
-(``headline``, ``comparison``, ``trace``, ``rates``, ``latency``, ``ranks``, ``overlap``,
-``expectation``, ``trust``, ``environment``).
+(``headline``, ``findings``, ``comparison``, ``trace``, ``rank_map``, ``rates``, ``latency``,
+``ranks``, ``overlap``, ``targets``, ``expectation``, ``trust``, ``environment``).
 """
 
 from __future__ import annotations

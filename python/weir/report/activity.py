@@ -7,16 +7,18 @@ import numpy as np
 from weir.report.chart import (
     FULL_WIDTH,
     LinearScale,
-    bottom_axis,
+    csv,
     drawing,
     figure,
     line,
+    plot,
     table,
     text,
+    time_axis,
 )
 from weir.report.event_store import Events
 from weir.report.markup import Markup, coordinate, element, join
-from weir.report.quantities import percent_text, plural, time_unit
+from weir.report.quantities import percent_text, plural
 from weir.report.trace_layout import KINDS, Floats, Intervals, coverage
 
 LEFT, RIGHT = 100.0, 96.0
@@ -41,15 +43,16 @@ def shares(events: Events, intervals: Intervals) -> tuple[Floats, dict[int, Floa
     return edges, found
 
 
-def render(events: Events, intervals: Intervals) -> Markup:
+def render(events: Events, intervals: Intervals, repetition: int) -> Markup:
     edges, found = shares(events, intervals)
     scale = LinearScale(0.0, float(edges[-1]), LEFT, FULL_WIDTH - RIGHT)
     highest = max(1.0, *(float(share.max()) for share in found.values()))
     strips: list[Markup] = []
+    areas: list[Markup] = []
     rows = []
     for place, (kind, share) in enumerate(found.items()):
         base = TOP + place * (STRIP + GAP) + STRIP
-        strips.append(_area(edges, share / highest, base, scale, CSS[kind]))
+        areas.append(_area(edges, share / highest, base, scale, CSS[kind]))
         strips.append(line(scale.start, base, scale.end, base, "axis"))
         strips.append(
             text(LEFT - 8, base - STRIP / 2 + 4, KINDS[kind], class_="tick", anchor="end")
@@ -60,15 +63,14 @@ def render(events: Events, intervals: Intervals) -> Markup:
         )
         rows.append([KINDS[kind], mean, peak])
     bottom = TOP + len(found) * (STRIP + GAP)
-    unit = time_unit(float(edges[-1]))
-    labels = scale.ticks_in(unit, 8)
     ranks = len(np.unique(events.rank))
     image = drawing(
         FULL_WIDTH,
         bottom + 40,
         f"Share of all {plural(ranks, 'rank')} in each kind of activity over the repetition; "
         + ", ".join(f"{name} {mean} on average" for name, mean, _ in rows),
-        bottom_axis(scale, bottom, labels, f"time since the repetition began, {unit.name}"),
+        time_axis(scale, bottom, "time since the repetition began", f"repetition-{repetition}"),
+        plot(scale, 0.0, bottom, areas),
         strips,
     )
     caption = join(
@@ -81,7 +83,15 @@ def render(events: Events, intervals: Intervals) -> Markup:
         rows,
         caption="Share of ranks by activity",
     )
-    return figure("activity", caption, image, table=data)
+    return figure("activity", caption, image, table=join(data, csv(_csv(edges, found))))
+
+
+def _csv(edges: Floats, found: dict[int, Floats]) -> str:
+    lines = [",".join(["second", *(KINDS[kind] for kind in found)])]
+    columns = [share.tolist() for share in found.values()]
+    for second, *own in zip(edges[:-1].tolist(), *columns, strict=True):
+        lines.append(",".join([f"{second:.6g}", *(f"{share:.3g}" for share in own)]))
+    return "\n".join(lines) + "\n"
 
 
 def _area(edges: Floats, share: Floats, base: float, scale: LinearScale, css: str) -> Markup:

@@ -1,22 +1,17 @@
-"""Examines the events of a run for what is unusual, and shows what was found."""
+"""Examines the events of a run for what is unusual."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from weir.analysis.anomalies import find_anomalies
 from weir.analysis.stragglers import Level, Transfers
-from weir.report.markup import Markup, element
 from weir.results.events import OPERATION_NAMES
 from weir.results.quantities import phase_name
 from weir.results.schema import Anomaly, Phase, Run
-
-if TYPE_CHECKING:
-    from weir.report.sources import Source
 
 MOST_TRANSFERS = 200_000
 """Of more transfers of a function, syncs included, every second, third, ... bin is examined."""
@@ -117,31 +112,3 @@ def sentences(run: Run) -> list[str]:
         f"{phase_name(one.function, one.direction)}: {'; '.join([one.text, *one.reasons])}"
         for one in run.anomalies or []
     ]
-
-
-def render(source: Source) -> Markup | None:
-    """Returns what was found, or that nothing was; None if no events were examined."""
-    run = source.run
-    if run.anomalies is None:
-        return None
-    if not run.anomalies:
-        return element(
-            "p",
-            "The tests found no second mode, no change over time and no part that holds the others "
-            "up. That does not show that there is none: small effects, and any in few transfers or "
-            "strong noise, are not found.",
-        )
-    items = []
-    for one in run.anomalies:
-        where = phase_name(one.function, one.direction)
-        reasons = [element("li", reason) for reason in one.reasons]
-        items.append(
-            element(
-                "li",
-                element("strong", where),
-                f": {one.text}",
-                element("ul", *reasons) if reasons else None,
-                data_anomaly=one.kind,
-            )
-        )
-    return element("ul", *items, class_="anomalies")

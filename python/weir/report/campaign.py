@@ -13,7 +13,7 @@ from weir.analysis.campaign_summary import (
     effective_of,
     level_text,
 )
-from weir.report import factor_charts, hiding, listing, targets
+from weir.report import factor_charts, findings, hiding, listing, targets
 from weir.report.chart import table
 from weir.report.comparison import ORDER
 from weir.report.markup import Markup, element, join
@@ -126,6 +126,9 @@ def _sections(
     watched = targets.render_jobs([runs for _, runs in sorted(finished.items()) if runs])
     if watched is not None:
         sections.append(("targets", "Targets over all runs", watched))
+    tests = findings.next_tests([run for runs in finished.values() for _, run in runs])
+    if tests is not None:
+        sections.append(("next", "The next test", tests))
     sections.append(("runs", "Every run, in its order", _runs(path, campaign, finished)))
     return sections
 

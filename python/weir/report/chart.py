@@ -11,8 +11,8 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from weir.report.markup import Child, Markup, element, join
-from weir.report.quantities import Unit
+from weir.report.markup import Child, Markup, coordinate, element, join
+from weir.report.quantities import Unit, time_unit
 
 FULL_WIDTH = 880.0
 HALF_WIDTH = 428.0
@@ -88,6 +88,11 @@ def text(
     return element("text", *content, x=x, y=y, class_=class_, text_anchor=position)
 
 
+def shortened(name: str, most: int) -> str:
+    """Returns a name of at most so many characters, with an ellipsis if it was longer."""
+    return name if len(name) <= most else name[: most - 1] + "\u2026"
+
+
 def line(x1: float, y1: float, x2: float, y2: float, class_: str) -> Markup:
     return element("line", x1=x1, y1=y1, x2=x2, y2=y2, class_=class_)
 
@@ -122,10 +127,60 @@ def bottom_axis(
         x = scale(value)
         if top is not None:
             marks.append(line(x, top, x, y, "grid"))
-        marks.append(text(x, y + 15, label, class_="tick", anchor="middle"))
+        marks.append(text(x, y + 15, label, class_="tick mark", anchor="middle"))
     marks.append(line(scale.start, y, scale.end, y, "axis"))
     marks.append(text(scale.end, y + 31, title, class_="tick", anchor="end"))
     return join(marks)
+
+
+def time_axis(
+    scale: LinearScale,
+    y: float,
+    title: str,
+    clock: str,
+    *,
+    marks: int = 8,
+    top: float | None = None,
+) -> Markup:
+    """Draws the axis of times in seconds of a ``plot``, which a script redraws for a part of them.
+
+    Drawings of one run with the same ``clock`` always show the same part.
+    """
+    unit = time_unit(max(abs(scale.low), abs(scale.high)))
+    axis = bottom_axis(scale, y, scale.ticks_in(unit, marks), f"{title}, {unit.name}", top=top)
+    return element(
+        "g",
+        axis,
+        class_="time-axis",
+        data_clock=clock,
+        data_from=repr(scale.low),
+        data_to=repr(scale.high),
+        data_size=repr(float(unit.size)),
+        data_marks=str(marks),
+    )
+
+
+def plot(scale: LinearScale, top: float, bottom: float, *content: Child, **more: float) -> Markup:
+    """Returns the area of a drawing over time: a script may show a part of it, and cuts it off."""
+    width, height = scale.end - scale.start, bottom - top
+    return element(
+        "svg",
+        *content,
+        x=scale.start,
+        y=top,
+        width=width,
+        height=height,
+        viewBox=f"{coordinate(scale.start)} {coordinate(top)} {coordinate(width)} "
+        f"{coordinate(height)}",
+        preserveAspectRatio="none",
+        class_="plot",
+        **{f"data_{name}": str(value) for name, value in more.items()},
+    )
+
+
+def csv(text: str) -> Markup:
+    """Returns values as lines with commas, to be read or saved."""
+    return element("pre", text, class_="csv", tabindex="0", role="group", aria_label="Values")
 
 
 def drawing(width: float, height: float, description: str, *content: Child) -> Markup:

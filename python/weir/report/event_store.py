@@ -118,7 +118,9 @@ class EventStore:
         )
         return store if store.repetitions() else None
 
-    def _run(self, query: str, parameters: list[Any] | None = None) -> duckdb.DuckDBPyConnection:
+    def _run(
+        self, query: str, parameters: list[Any] | dict[str, Any] | None = None
+    ) -> duckdb.DuckDBPyConnection:
         try:
             return self._connection.execute(query, parameters)
         except duckdb.Error as error:
@@ -183,6 +185,61 @@ class EventStore:
             PhaseSpan(OPERATION_NAMES[code], start * 1e-9, end * 1e-9, int(moved))
             for code, start, end, moved in rows
         ]
+
+    def rank_count(self) -> int:
+        """Returns one more than the highest rank."""
+        row = self._run("SELECT max(rank) FROM events").fetchone()
+        return int(row[0]) + 1 if row and row[0] is not None else 0
+
+    def rank_rates(
+        self, direction: str, first: list[int], columns: int
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+        """Returns edges in seconds, and the slowest rank's rate by row and column.
+
+        A row has the ranks from its entry in ``first`` to the next. A rate is bytes over the time
+        in which the rank moved them, which includes the sync after a write; NaN if it moved none.
+        """
+        move, sync = OPERATION_NAMES.index(direction), OPERATION_NAMES.index("sync")
+        span = self._run(
+            "SELECT min(start_ns), max(end_ns), count(*) FILTER (operation_code = ?) FROM events",
+            [move],
+        ).fetchone()
+        if span is None or not span[2] or span[0] == span[1]:
+            return None
+        start, end = span[:2]
+        found = self._run(
+            """WITH moves AS (SELECT rank, operation_code, bytes, start_ns,
+            CASE WHEN lead(operation_code) OVER following = $sync AND lead(bin) OVER following = bin
+            THEN greatest(end_ns, lead(end_ns) OVER following) ELSE end_ns END AS until_ns
+            FROM events WHERE operation_code IN ($move, $sync)
+            WINDOW following AS (PARTITION BY rank, repetition ORDER BY start_ns, end_ns)),
+            placed AS (SELECT *, unnest(range(
+            ((start_ns - $start) * $columns // ($end - $start))::BIGINT,
+            ((until_ns - 1 - $start) * $columns // ($end - $start))::BIGINT + 1)) AS place
+            FROM moves WHERE operation_code = $move AND until_ns > start_ns AND bytes > 0),
+            cells AS (SELECT rank, place, sum(bytes * part / (until_ns - start_ns)) / sum(part)
+            * 1e9 AS rate FROM (SELECT *,
+            least(until_ns, $start + (place + 1) * ($end - $start) / $columns)
+            - greatest(start_ns, $start + place * ($end - $start) / $columns) AS part FROM placed)
+            WHERE part > 0 GROUP BY rank, place),
+            rows AS (SELECT unnest($first::BIGINT[]) AS low,
+            unnest(range(len($first::BIGINT[]))) AS row)
+            SELECT row, place, min(rate) AS rate FROM cells ASOF JOIN rows ON cells.rank >= rows.low
+            GROUP BY row, place""",
+            {
+                "sync": sync,
+                "move": move,
+                "start": start,
+                "end": end,
+                "columns": columns,
+                "first": first,
+            },
+        ).fetchnumpy()
+        rates = np.full((len(first), columns), np.nan)
+        inside = np.asarray(found["place"]) < columns
+        at = (np.asarray(found["row"])[inside], np.asarray(found["place"])[inside])
+        rates[at] = np.asarray(found["rate"])[inside]
+        return np.linspace(start * 1e-9, end * 1e-9, columns + 1), rates
 
     def rank_times(self, repetitions: list[int]) -> RankTimes:
         """Returns each rank's time by kind: summed over a repetition, then the median over them."""

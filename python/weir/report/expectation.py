@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from weir.analysis.listing import names_by_text
 from weir.analysis.yardstick import a_priori_text, extrapolation_text
-from weir.report.chart import (
-    HALF_WIDTH,
-    LinearScale,
-    bar,
-    bottom_axis,
-    drawing,
-    figure,
-    line,
-    table,
-    text,
-)
+from weir.report.chart import FULL_WIDTH, drawing, figure, line, shortened, table, text
 from weir.report.keyed import key_value_table
 from weir.report.markup import Child, Markup, element, join
+from weir.report.path_chart import PLACES, Columns, PathChart, StageBar, path_chart, within
 from weir.report.quantities import (
     NO_VALUE,
     figure_range_text,
@@ -27,13 +18,21 @@ from weir.report.quantities import (
     rate,
     rate_range_text,
     rate_text,
-    rate_unit,
     seconds,
+    seconds_text,
     shown,
 )
 from weir.report.sources import Source, headline_rate
 from weir.report.wording import METRIC_NAME, badge, moment
-from weir.results.expectations import ActionVerdict, ExpectedAction, ExpectedRate
+from weir.results.expectations import (
+    ActionVerdict,
+    Direction,
+    ExpectedAction,
+    ExpectedRate,
+    Stage,
+)
+from weir.results.platform import StageKind
+from weir.results.record import Quantity
 from weir.results.schema import Rate, Run
 from weir.results.series import Expected, Limit
 
@@ -42,8 +41,13 @@ EXPLANATION = (
     "with all. Software: of the time of one operation, what is left when the device has done one "
     "of its own of 4 KiB for it."
 )
-LEFT, RIGHT, TOP, ROW = 138.0, 84.0, 6.0, 26.0
-NAME_LENGTH = 22
+MARKS = (
+    " Bars: what each stage allows, with its interval, on a logarithmic scale. Upright line: "
+    "expected; \u25b2: measured. Share in use: the measured rate over what the stage allows."
+)
+COLUMNS = Columns(16.0, 214.0, 560.0)
+NAME_LENGTH = 26
+GAUGE_LEFT, GAUGE = 756.0, 76.0
 
 
 def render(source: Source) -> Markup:
@@ -58,12 +62,13 @@ def render(source: Source) -> Markup:
             class_="none",
         )
     ordered = sorted(expectation.rates, key=lambda expected: expected.direction != "write")
-    panels = [_panel(source, expected) for expected in ordered]
-    marks = " Upright line: expected; \u25b2: measured." if panels else None
+    kinds = _kinds(expectation.platform)
+    panels = [_panel(source, expected, kinds) for expected in ordered]
+    marks = MARKS if panels else None
     made = ["Made before the run, ", moment(expectation.made_utc), ".", marks]
     return join(
         element("p", *made, class_="note"),
-        element("div", *panels, class_="pair") if panels else None,
+        panels,
         _actions(source.run, expectation.metadata) if expectation.metadata else None,
         _source(expectation.calibration, "Calibration"),
         None if expectation.calibration else _source(expectation.platform, "Platform"),
@@ -144,7 +149,7 @@ def _how_to_expect(source: Source) -> str:
     return " to have the path measured and a rate expected beforehand."
 
 
-def _panel(source: Source, expected: ExpectedRate) -> Markup:
+def _panel(source: Source, expected: ExpectedRate, kinds: Mapping[str, StageKind]) -> Markup:
     headline = headline_rate(source.run, expected.direction)
     measured = headline if headline and headline.metric == expected.metric else None
     name = f"{expected.direction}, {METRIC_NAME[expected.metric]}"
@@ -158,7 +163,7 @@ def _panel(source: Source, expected: ExpectedRate) -> Markup:
         for stage in expected.stages
     ]
     caption = join(
-        element("strong", expected.direction.capitalize()),
+        element("strong", f"The path of a {expected.direction}"),
         " \u2013 ",
         rate(expected.value),
         " expected, limited by ",
@@ -169,14 +174,13 @@ def _panel(source: Source, expected: ExpectedRate) -> Markup:
     return figure(
         f"expectation-{expected.direction}-{expected.metric}",
         caption,
-        _drawing(expected, measured, name) if expected.stages else None,
+        _drawing(expected, measured, kinds, name) if expected.stages else None,
         _how(expected.how),
         table=table(
             ["Stage", "rate", "interval", "transfer", "fixed", "how"],
             rows,
             caption=f"Stages of {name}",
         ),
-        width=HALF_WIDTH,
     )
 
 
@@ -195,69 +199,84 @@ def _how(how: str) -> Markup:
     return element("ul", *(element("li", clause) for clause in clauses), class_="how")
 
 
-def _drawing(expected: ExpectedRate, measured: Rate | None, name: str) -> Markup:
-    ends = [stage.high for stage in expected.stages]
-    ends.append(expected.value)
+def _drawing(
+    expected: ExpectedRate, measured: Rate | None, kinds: Mapping[str, StageKind], name: str
+) -> Markup:
+    """Draws the path from the program down to storage, with the share of each stage in use."""
+    reached = expected.value if measured is None else measured.median
+    bars = [_bar(stage, expected, kinds) for stage in expected.stages]
+    chart = path_chart(bars, COLUMNS, 8.0, [expected.value, reached])
+    parts = [chart.drawn, _way(chart, expected.direction)]
+    x = within(chart.scale, expected.value)
+    parts.append(line(x, chart.top, x, chart.bottom, "target"))
     if measured is not None:
-        ends.append(measured.median)
-    unit = rate_unit(max(ends))
-    scale = LinearScale(0, max(ends) * 1.02 or 1.0, LEFT, HALF_WIDTH - RIGHT)
-    parts: list[Markup] = []
-    for place, stage in enumerate(expected.stages):
-        y = TOP + place * ROW
-        limit = _limits(stage, expected)
-        value = stage.rate
-        short = stage.name
-        if len(short) > NAME_LENGTH:
-            short = short[: NAME_LENGTH - 1] + "\u2026"
-        interval = rate_range_text(stage.low, stage.high)
-        middle = y + ROW / 2
-        parts += [
-            text(
-                LEFT - 8,
-                middle + 4,
-                short,
-                class_="label strong" if limit else "label",
-                anchor="end",
-            ),
-            bar(
-                LEFT,
-                y + 5,
-                scale(value) - LEFT,
-                ROW - 10,
-                expected.direction if limit else "stage",
-                tip=f"{stage.name}: {rate_text(value)}, {interval}",
-                value=value,
-            ),
-            line(
-                scale(stage.low),
-                middle,
-                scale(stage.high),
-                middle,
-                "whisker",
-            ),
-            text(
-                HALF_WIDTH - RIGHT + 8,
-                middle + 4,
-                unit.text(value),
-                class_="label strong" if limit else "label",
-            ),
-        ]
-    bottom = TOP + len(expected.stages) * ROW + 2
-    x = scale(expected.value)
-    parts.append(line(x, TOP - 4, x, bottom, "target"))
-    if measured is not None:
-        x = scale(measured.median)
-        parts.append(element("path", d=f"M{x:.2f} {bottom:.2f}l-5 8h10z", class_="pointer"))
-    labels = scale.ticks_in(unit, 4)
-    said = "; ".join(f"{s.name} {rate_text(s.rate)}" for s in expected.stages)
-    return drawing(
-        HALF_WIDTH,
-        bottom + 44,
-        f"Stages of the path, {name}: {said}",
-        bottom_axis(scale, bottom + 8, labels, unit.name),
-        parts,
+        x = within(chart.scale, reached)
+        parts.append(element("path", d=f"M{x:.2f} {chart.bottom:.2f}l-5 8h10z", class_="pointer"))
+    parts.append(text(GAUGE_LEFT, 20, "share in use", class_="tick"))
+    for stage, y in zip(expected.stages, chart.middles, strict=True):
+        css = expected.direction if _limits(stage, expected) else "stage"
+        parts.append(_gauge(reached / stage.rate, y, css, stage.name) if stage.rate else join())
+    said = "; ".join(
+        f"{s.name} {rate_text(s.rate)}" + (", the limit" if _limits(s, expected) else "")
+        for s in expected.stages
     )
+    label = f"Stages of the path, {name}: {said}"
+    return drawing(FULL_WIDTH, chart.bottom + 12, label, parts)
+
+
+def _bar(stage: Stage, expected: ExpectedRate, kinds: Mapping[str, StageKind]) -> StageBar:
+    is_limit = _limits(stage, expected)
+    said = f"{stage.name}: {rate_text(stage.rate)}, {rate_range_text(stage.low, stage.high)}"
+    times = {"for the bytes": stage.transfer_seconds, "fixed": stage.fixed_seconds}
+    took = [f"{seconds_text(taken)} {what}" for what, taken in times.items() if taken]
+    return StageBar(
+        name=shortened(stage.name, NAME_LENGTH),
+        kind=kinds.get(stage.name),
+        total=Quantity(value=stage.rate, low=stage.low, high=stage.high),
+        label=rate_text(stage.rate) + (" \u25c2 the limit" if is_limit else ""),
+        said=said + (f"; {', '.join(took)} in a repetition" if took else ""),
+        css=expected.direction if is_limit else "stage",
+        is_strong=is_limit,
+    )
+
+
+def _way(chart: PathChart, direction: Direction) -> Markup:
+    """Draws the way of the bytes beside the names: down when writing, up when reading."""
+    x, top, bottom = 5.0, chart.middles[0] - 6, chart.middles[-1] + 6
+    head = (
+        f"M{x:.2f} {bottom + 2:.2f}l-4 -8h8z"
+        if direction == "write"
+        else (f"M{x:.2f} {top - 2:.2f}l-4 8h8z")
+    )
+    return join(
+        line(x, top, x, bottom, f"way {direction}-line"),
+        element("path", d=head, class_=direction),
+        [element("circle", cx=x, cy=y, r=2.5, class_=direction) for y in chart.middles],
+    )
+
+
+def _gauge(share: float, y: float, css: str, name: str) -> Markup:
+    width = min(1.0, share) * GAUGE
+    return join(
+        element("rect", x=GAUGE_LEFT, y=y - 4, width=GAUGE, height=8.0, class_="band-fill"),
+        element(
+            "rect",
+            x=GAUGE_LEFT,
+            y=y - 4,
+            width=width,
+            height=8.0,
+            class_=css,
+            data_share=repr(share),
+            data_tip=f"{name}: {percent_text(share)} in use",
+        ),
+        text(GAUGE_LEFT + GAUGE + 8, y + 4, percent_text(share), class_="tick"),
+    )
+
+
+def _kinds(platform: Mapping[str, Any]) -> dict[str, StageKind]:
+    """Returns the place of each stage of the platform that the expectation was made from."""
+    stages = platform.get("stages", [])
+    return {one["name"]: one["kind"] for one in stages if one.get("kind") in PLACES}
 
 
 def _source(record: dict[str, Any], name: str) -> Markup | None:

@@ -1,5 +1,5 @@
-// The report is whole without this script. It opens what a link or a printer needs, and shows the
-// text of a mark beside the pointer.
+// The report is whole without this script. It opens what a link or a printer needs, shows the text
+// of a mark beside the pointer, and saves the data of a figure.
 "use strict";
 (() => {
   const openTo = (target) => {
@@ -29,6 +29,29 @@
     for (const run of closed) run.open = false;
     closed = [];
   });
+
+  const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  const cellText = (cell) => (cell.querySelector("data[value]")?.getAttribute("value") ?? cell.textContent).trim();
+  const asCsv = (data) => {
+    const values = [...data.querySelectorAll("pre.csv")].map((block) => block.textContent);
+    if (values.length) return values.join("\n");
+    return [...data.querySelectorAll("tr")]
+      .map((row) => [...row.cells].map((cell) => quoted(cellText(cell))).join(",") + "\n").join("");
+  };
+  for (const data of document.querySelectorAll("figure > details.data")) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "save";
+    button.textContent = "Save as CSV";
+    button.addEventListener("click", () => {
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([asCsv(data)], { type: "text/csv" }));
+      link.download = `${data.parentElement.dataset.figure}.csv`;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+    });
+    data.querySelector("summary").after(button);
+  }
 
   const tip = document.createElement("div");
   tip.className = "tip";

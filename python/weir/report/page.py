@@ -16,12 +16,12 @@ from weir.analysis.flagfile import polled_listing
 from weir.analysis.imported import imported_listing
 from weir.analysis.outputs import outputs_listing
 from weir.report import (
-    anomalies,
     arrays,
     by_time,
     comparison,
     environment,
     expectation,
+    findings,
     headline,
     latency,
     listing,
@@ -29,6 +29,7 @@ from weir.report import (
     nodes,
     opening,
     overlap,
+    rank_map,
     ranks,
     rates,
     spectrum,
@@ -68,7 +69,7 @@ def render_page(sources: list[Source]) -> str:
 def document(title: str, navigation: Markup, main: Markup) -> str:
     """Returns a whole file with its navigation and its main part."""
     style = _resource("style.css")
-    script = _resource("page.js")
+    script = _resource("page.js") + _resource("zoom.js")
     policy = (
         f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
         "base-uri 'none'; form-action 'none'"
@@ -122,16 +123,22 @@ def _has_transfers(source: Source) -> bool:
     return source.events is not None or bool(source.run.plan.phases)
 
 
+def _over_time(source: Source) -> Markup:
+    store = source.events
+    return join(trace.render_traces(source), rank_map.render(store) if store else None)
+
+
 def _sections(source: Source, with_machine: bool) -> list[Section]:
     """Returns anchor, title and content of each part of a run, without parts that have no data."""
     run = source.run
     own = run.imported is None
     parts: list[tuple[str, str, Markup | None]] = [
         ("spectrum", "What was computed", spectrum.render(source)),
+        ("findings", "Found, ruled out, and the next test", findings.render(source)),
         (
             "trace",
             "Trace by rank and time",
-            join(trace.render_traces(source)) if _has_transfers(source) else None,
+            _over_time(source) if _has_transfers(source) else None,
         ),
         ("rates", "Rates and their spread", rates.render(source)),
         (
@@ -139,7 +146,6 @@ def _sections(source: Source, with_machine: bool) -> list[Section]:
             "What the other program states",
             listing.render(imported_listing([run]), skipped=1),
         ),
-        ("anomalies", "What is unusual", anomalies.render(source)),
         ("metadata", "Metadata operations", metadata.render(source)),
         ("opening", "Creating and opening", opening.render(source)),
         ("array", "What the array cost", arrays.render(source)),
@@ -215,6 +221,7 @@ def _main(
                 imported_listing([one.run for one in sources if one.is_within]), titled=True
             ),
             by_time.render(sources),
+            _next(sources),
             aria_label="Comparison",
             id="comparison",
         ),
@@ -224,6 +231,11 @@ def _main(
         id="result",
         tabindex="-1",
     )
+
+
+def _next(sources: list[Source]) -> Markup | None:
+    tests = findings.next_tests([source.run for source in sources])
+    return join(element("h2", "The next test"), tests) if tests is not None else None
 
 
 def _ordered_within(sources: list[Source]) -> list[Source]:

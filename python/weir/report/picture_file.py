@@ -31,12 +31,13 @@ def draw(parts: Sequence[Markup], *, width: float, height: float, label: str) ->
 
 def text_at(
     x: float, y: float, text: str, *, size: int, fill: str = INK, weight: str | None = None,
-    anchor: str | None = None,
+    anchor: str | None = None, class_: str | None = None,
 ) -> Markup:  # fmt: skip
     """Returns a line of text whose baseline begins, or with ``anchor`` ends, at a point."""
     return element(
-        "text", text, x=x, y=y, font_size=size, fill=fill, font_weight=weight, text_anchor=anchor
-    )
+        "text", text, x=x, y=y, font_size=size, fill=fill, font_weight=weight, text_anchor=anchor,
+        class_=class_,
+    )  # fmt: skip
 
 
 def write_picture_file(path: Path, title: str, drawing: Markup) -> Path:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from weir.report.chart import FULL_WIDTH, LinearScale, bar, drawing, line, text
+from weir.report.chart import FULL_WIDTH, LinearScale, bar, drawing, line, shortened, text
 from weir.report.markup import Markup, coordinate, element
 from weir.report.quantities import Unit, seconds_text, time_unit
 
@@ -69,10 +69,6 @@ def render(
     return _columns(ranks, panels, slowest, description)
 
 
-def _shortened(name: str) -> str:
-    return name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "\u2026"
-
-
 def _sideways(
     ranks: NDArray[np.int32],
     panels: list[Panel],
@@ -100,7 +96,7 @@ def _sideways(
         parts.append(line(begin, TOP, begin, bottom, "axis"))
         begin += width
     for place, rank in enumerate(ranks):
-        name = f"rank {rank} {_shortened(hosts.get(int(rank), ''))}".rstrip()
+        name = f"rank {rank} {shortened(hosts.get(int(rank), ''), NAME_LENGTH)}".rstrip()
         strong = int(rank) == slowest
         name = f"\u25b8 {name}" if strong else name
         parts.append(

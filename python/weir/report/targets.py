@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
+from weir.report import heat_map
 from weir.report.chart import (
     FULL_WIDTH,
     HALF_WIDTH,
     Legend,
     LinearScale,
     bottom_axis,
+    csv,
     drawing,
     figure,
     line,
+    plot,
+    shortened,
     table,
     text,
+    time_axis,
 )
 from weir.report.event_store import PhaseSpan
+from weir.report.heat_map import HeatMap
 from weir.report.line_chart import marker
 from weir.report.markup import Child, Markup, coordinate, element, join
 from weir.report.quantities import (
@@ -42,10 +48,14 @@ from weir.results.schema import Run
 
 COLUMNS = 300
 MOST_SMALL = 16
-"""Number of counters that have a drawing of their own; the table has all."""
+"""Number of counters that have a drawing of their own."""
 LEFT, RIGHT, TOP = 66.0, 14.0, 20.0
 HEIGHT, SMALL_HEIGHT = 240.0, 96.0
 DIRECTIONS = ("read", "write")
+MAPPED = ("write", "read")
+MOST_TIPS = 128
+TABLE_ROWS = 64
+NAME_LENGTH = 17
 DONE = 0.99
 """A target is done when it has moved this share of its bytes: a journal may go on for long."""
 
@@ -56,17 +66,23 @@ def render(source: Source) -> Markup | None:
     if monitor is None:
         return None
     parts: list[Child] = [element("p", _about(monitor), class_="note")]
-    if samples is not None and monitor.counters:
+    ordered = sorted(
+        monitor.counters,
+        key=lambda one: (not one.holds_files, -(one.bytes_read + one.bytes_written)),
+    )
+    if samples is not None and ordered:
         edges = _edges(samples, monitor.interval_seconds)
-        holding = [one for one in monitor.counters if one.holds_files]
+        moved = list(zip(ordered, samples.rates(ordered, edges), strict=True))
+        holding = [(one, rates) for one, rates in moved if one.holds_files]
         if holding:
             spans = source.events.phase_spans() if source.events else []
-            parts.append(_sum(samples, holding, edges, spans))
+            parts.append(_sum(holding, spans))
         if len(holding) > 1:
-            parts.append(_completion(samples, holding, edges))
-        parts.append(_each(samples, monitor, edges))
-    if monitor.counters:
-        parts.append(_table(monitor))
+            parts.append(_map(holding, edges))
+            parts.append(_completion(holding))
+        parts.append(_each(moved, edges))
+    if ordered:
+        parts.append(_table(monitor, ordered))
     return join(*parts)
 
 
@@ -92,6 +108,45 @@ def _edges(samples: SampleStore, interval_seconds: float) -> Floats:
     return np.linspace(low, high, max(1, min(COLUMNS, most)) + 1)
 
 
+Watched = tuple[MonitoredCounter, Rates]
+
+
+def _map(holding: Sequence[Watched], edges: Floats) -> Markup | None:
+    """Draws the rate of every target over time; of many targets a row is the slowest of several."""
+    ordered = sorted(holding, key=lambda pair: (pair[0].source, pair[0].name))
+    first = heat_map.first_of_rows(len(ordered))
+    names = [shortened(one.name, NAME_LENGTH) for one, _ in ordered]
+    together = -(-len(ordered) // len(first))
+    images, data = [], []
+    for direction in MAPPED:
+        rates = np.stack([getattr(own, direction) for _, own in ordered])
+        if not rates.any():
+            continue
+        slowest = np.fmin.reduceat(np.where(rates > 0, rates, np.nan), first, axis=0)
+        heat = HeatMap([names[place] for place in first], edges, slowest)
+        images.append(
+            heat_map.draw(
+                heat,
+                direction.capitalize(),
+                "time since the run began",
+                "run",
+                f"Rate of {plural(len(ordered), 'target')} over the run, {direction}; dark is slow",
+            )
+        )
+        data.append(csv(heat_map.csv_of(heat, f"{direction} by target")))
+    if not images:
+        return None
+    rows = "a target"
+    if together > 1:
+        rows = f"the slowest of up to {together} targets, named by the first,"
+    caption = join(
+        element("strong", "Each target over time"),
+        f" \u2013 each row is {rows} and what it moved in each "
+        f"{seconds_text(float(edges[1] - edges[0]))}. Blank: nothing.",
+    )
+    return figure("targets-over-time", caption, *images, table=join(data))
+
+
 @dataclass(frozen=True)
 class Axes:
     """Scales of a drawing over time."""
@@ -104,8 +159,11 @@ class Axes:
         x = LinearScale(float(edges[0]), float(edges[-1]), LEFT, width - RIGHT)
         return cls(x, LinearScale(0.0, largest * 1.06 or 1.0, TOP + height, TOP))
 
-    def frame(self, title: str, ticks: int, marks: int) -> Markup:
-        """Draws both axes; the unit is at the top of the vertical one."""
+    def frame(self, title: str, ticks: int, marks: int, clock: str | None = None) -> Markup:
+        """Draws both axes; the unit is at the top of the vertical one.
+
+        ``clock``: see ``time_axis``; None if the horizontal axis is not the time of a plot.
+        """
         parts: list[Markup] = []
         unit = rate_unit(self.y.high)
         for value, label in self.y.ticks_in(unit, ticks):
@@ -113,11 +171,16 @@ class Axes:
             parts.append(line(self.x.start, y, self.x.end, y, "grid"))
             parts.append(text(LEFT - 8, y + 4, label, class_="tick", anchor="end"))
         parts.append(text(LEFT - 8, 11, unit.name, class_="tick", anchor="end"))
-        longest = max(abs(self.x.low), abs(self.x.high))
-        time = time_unit(longest)
-        labels = self.x.ticks_in(time, marks)
-        parts.append(bottom_axis(self.x, self.y.start, labels, f"{title}, {time.name}"))
+        if clock is not None:
+            parts.append(time_axis(self.x, self.y.start, title, clock, marks=marks))
+        else:
+            time = time_unit(max(abs(self.x.low), abs(self.x.high)))
+            labels = self.x.ticks_in(time, marks)
+            parts.append(bottom_axis(self.x, self.y.start, labels, f"{title}, {time.name}"))
         return join(*parts)
+
+    def plot(self, *content: Child) -> Markup:
+        return plot(self.x, TOP - 4, self.y.start + 1, *content)
 
     def steps(self, edges: Floats, values: Floats, css: str) -> Markup:
         """Draws a line with a step at each edge; adjacent columns of equal height are joined."""
@@ -131,14 +194,9 @@ class Axes:
         return element("path", d="".join(parts), class_=css)
 
 
-def _sum(
-    samples: SampleStore,
-    holding: Sequence[MonitoredCounter],
-    edges: Floats,
-    spans: Sequence[PhaseSpan],
-) -> Markup:
-    total = _total([samples.rates(one, edges) for one in holding])
-    names = named([one.name for one in holding])
+def _sum(holding: Sequence[Watched], spans: Sequence[PhaseSpan]) -> Markup:
+    total = _total([rates for _, rates in holding])
+    names = named([one.name for one, _ in holding])
     caption = join(
         element("strong", f"All targets of the files together ({names})"),
         " \u2013 thin lines: what the targets moved; thick lines: the rate of each phase of the "
@@ -165,12 +223,31 @@ def _over_time(
         FULL_WIDTH,
         TOP + HEIGHT + 40,
         f"Bytes per second of {where}, up to {rate_text(total.largest)}, and {said}",
-        axes.frame(f"time since {since}", 5, 10),
-        lines,
-        [_phases(axes, spans, direction) for direction in DIRECTIONS if direction in seen],
+        axes.frame(f"time since {since}", 5, 10, "run"),
+        axes.plot(
+            lines,
+            [_phases(axes, spans, direction) for direction in DIRECTIONS if direction in seen],
+        ),
     )
     entries = [(direction, direction) for direction in DIRECTIONS]
-    return figure("targets", caption, image, legend=Legend(entries))
+    data = csv(_csv({"all targets": total}))
+    return figure("targets", caption, image, legend=Legend(entries), table=data)
+
+
+def _csv(rates: Mapping[str, Rates]) -> str:
+    """Returns a line for each column of the drawing, with bytes per second."""
+    columns = {
+        f"{name}, {direction}, bytes/s": getattr(one, direction)
+        for name, one in rates.items()
+        for direction in DIRECTIONS
+    }
+    edges = next(iter(rates.values())).edges
+    head = ["from second", *(name.replace('"', "'") for name in columns)]
+    lines = [",".join(f'"{name}"' for name in head)]
+    values = np.column_stack(list(columns.values())).tolist()
+    for second, row in zip(edges[:-1].tolist(), values, strict=True):
+        lines.append(",".join([f"{second:.6g}", *(f"{value:.4g}" for value in row)]))
+    return "\n".join(lines) + "\n"
 
 
 def render_jobs(jobs: Sequence[Sequence[tuple[Path, Run]]]) -> Markup | None:
@@ -198,9 +275,10 @@ def render_jobs(jobs: Sequence[Sequence[tuple[Path, Run]]]) -> Markup | None:
     rates = []
     for monitor, samples, runs in watched:
         shift = samples.wall_seconds - start
-        for counter in (one for one in monitor.counters if one.holds_files):
-            own = samples.rates(counter, edges - shift)
-            parts.append(Rates(edges, own.read, own.write))
+        holding = [one for one in monitor.counters if one.holds_files]
+        parts += [
+            Rates(edges, own.read, own.write) for own in samples.rates(holding, edges - shift)
+        ]
         rates += [span for _, run in runs for span in _rates_of(run, shift)]
     caption = join(
         element("strong", f"All targets of the files over {plural(len(watched), 'job')}"),
@@ -242,34 +320,31 @@ def _phases(axes: Axes, spans: Sequence[PhaseSpan], direction: str) -> Markup:
     return element("path", d=path, class_=f"phase-rate {direction}-line")
 
 
-def _each(samples: SampleStore, monitor: Monitor, edges: Floats) -> Markup:
+def _each(watched: Sequence[Watched], edges: Floats) -> Markup:
     """Draws the counters that moved most bytes, those of the job's files first."""
-    ordered = sorted(
-        (one for one in monitor.counters if one.bytes_read + one.bytes_written),
-        key=lambda one: (not one.holds_files, -(one.bytes_read + one.bytes_written)),
-    )
-    drawn = [_small(samples, one, edges) for one in ordered[:MOST_SMALL]]
+    moved = [(one, rates) for one, rates in watched if one.bytes_read + one.bytes_written]
+    drawn = [_small(one, rates, edges) for one, rates in moved[:MOST_SMALL]]
     caption: list[Child] = [element("strong", "Each by itself"), ", on a scale of its own"]
-    if len(ordered) > MOST_SMALL:
-        caption.append(f"; the {MOST_SMALL} of {len(ordered)} that moved most")
+    if len(moved) > MOST_SMALL:
+        caption.append(f"; the {MOST_SMALL} of {len(moved)} that moved most")
     grid = element("div", *drawn, class_="small-multiples")
-    return figure("each-target", join(*caption), grid)
+    values = {f"{one.kind} {one.name} ({one.source})": own for one, own in moved[:MOST_SMALL]}
+    return figure("each-target", join(*caption), grid, table=csv(_csv(values)) if moved else None)
 
 
-def _small(samples: SampleStore, counter: MonitoredCounter, edges: Floats) -> Markup:
-    rates = samples.rates(counter, edges)
+def _small(counter: MonitoredCounter, rates: Rates, edges: Floats) -> Markup:
     axes = Axes.of(edges, rates.largest, HALF_WIDTH, SMALL_HEIGHT)
     return drawing(
         HALF_WIDTH,
         TOP + SMALL_HEIGHT + 36,
         f"Bytes per second of {counter.kind} {counter.name}, up to {rate_text(rates.largest)}",
         text(LEFT, 12, f"{counter.kind} {counter.name} ({counter.source})", class_="label strong"),
-        axes.frame("time", 3, 5),
-        [
+        axes.frame("time", 3, 5, "run"),
+        axes.plot(
             axes.steps(edges, getattr(rates, direction), f"monitored {direction}-line")
             for direction in DIRECTIONS
             if getattr(rates, direction).any()
-        ],
+        ),
     )
 
 
@@ -298,11 +373,9 @@ def completions(counters: Sequence[MonitoredCounter], rates: Sequence[Rates]) ->
     return [Completion(name, end - start, total / (end - start)) for name, end, total in found]
 
 
-def _completion(
-    samples: SampleStore, holding: Sequence[MonitoredCounter], edges: Floats
-) -> Markup | None:
+def _completion(holding: Sequence[Watched]) -> Markup | None:
     """Draws rate against completion time: targets on a line through them moved equal bytes."""
-    done = completions(holding, [samples.rates(one, edges) for one in holding])
+    done = completions([one for one, _ in holding], [rates for _, rates in holding])
     if len(done) < 2:
         return None
     last = max(one.seconds for one in done)
@@ -321,7 +394,9 @@ def _completion(
                 axes.y(one.rate),
                 0,
                 "write",
-                tip=f"{one.name}: {rate_text(one.rate)}, {seconds_text(one.seconds)}",
+                tip=f"{one.name}: {rate_text(one.rate)}, {seconds_text(one.seconds)}"
+                if len(done) <= MOST_TIPS
+                else None,
                 value=one.rate,
             )
             for one in done
@@ -332,16 +407,22 @@ def _completion(
         f" \u2013 a point for each target. Between the first that was done and the last, {tail} of "
         "the time, some targets were idle.",
     )
-    rows = [[one.name, seconds(one.seconds), rate(one.rate)] for one in done]
-    data = table(["Target", "Done after", "Mean rate"], rows, caption="Completion of each target")
+    latest = sorted(done, key=lambda one: -one.seconds)[:TABLE_ROWS]
+    rows = [[one.name, seconds(one.seconds), rate(one.rate)] for one in latest]
+    data = table(
+        ["Target", "Done after", "Mean rate"],
+        rows,
+        caption=f"Completion of each target, the last first{_of_many(len(done))}",
+        titled=True,
+    )
     return figure("completion", caption, image, table=data)
 
 
-def _table(monitor: Monitor) -> Markup:
-    ordered = sorted(
-        monitor.counters,
-        key=lambda one: (not one.holds_files, -(one.bytes_read + one.bytes_written)),
-    )
+def _of_many(number: int) -> str:
+    return f"; {TABLE_ROWS} of {number}" if number > TABLE_ROWS else ""
+
+
+def _table(monitor: Monitor, ordered: Sequence[MonitoredCounter]) -> Markup:
     rows: list[list[Child]] = [
         [
             element("bdi", one.name),
@@ -355,9 +436,16 @@ def _table(monitor: Monitor) -> Markup:
             if one.busy_seconds and monitor.seconds
             else "",
         ]
-        for one in ordered
+        for one in ordered[:TABLE_ROWS]
     ]
     head = ["Name", "Kind", "Source", "Read", "Written", "Most", "Operations", "Busy"]
-    return table(
-        head, rows, caption="What moved while the monitor ran", numeric_from=3, titled=True
-    )
+    caption = "What moved while the monitor ran"
+
+    def listed(some: list[list[Child]], said: str) -> Markup:
+        return table(head, some, caption=f"{caption}{said}", numeric_from=3, titled=True)
+
+    if len(rows) <= MOST_SMALL:
+        return listed(rows, "")
+    summary = element("summary", f"{len(rows)} of {len(ordered)}")
+    more = element("details", summary, listed(rows, ""), class_="data")
+    return join(listed(rows[:MOST_SMALL], f"; {MOST_SMALL} of {len(ordered)}"), more)

@@ -11,12 +11,13 @@ from weir.report.chart import (
     FULL_WIDTH,
     Legend,
     LinearScale,
-    bottom_axis,
     drawing,
     figure,
     line,
+    plot,
     table,
     text,
+    time_axis,
 )
 from weir.report.event_store import Events
 from weir.report.markup import Markup, coordinate, element, join
@@ -26,7 +27,6 @@ from weir.report.quantities import (
     seconds,
     seconds_text,
     size_text,
-    time_unit,
 )
 from weir.report.sources import Source, hosts_by_rank, is_asynchronous
 from weir.report.trace_layout import (
@@ -107,7 +107,7 @@ def render_traces(source: Source) -> list[Markup]:
         events = source.events.load(choice.repetition)
         drawn.append(_trace(source, choice, events))
         if place == 0 and len(np.unique(events.rank)) >= ACTIVITY_FROM_RANKS:
-            drawn.append(activity.render(events, intervals_of(events)))
+            drawn.append(activity.render(events, intervals_of(events), choice.repetition))
     return drawn
 
 
@@ -135,19 +135,20 @@ def _trace(source: Source, choice: Choice, events: Events) -> Markup:
         f"Trace of {plural(len(ranks), 'rank')} over {seconds_text(duration)}, {choice.reason}. "
         f"Rank {slowest} on {host} spent most time in I/O: {seconds_text(took)}."
     )
-    unit = time_unit(duration)
-    labels = scale.ticks_in(unit, 8)
     height = rows.bottom + 40
     image = drawing(
         FULL_WIDTH,
         height,
         description,
-        _function_bands(events, rows, scale, origin),
-        bottom_axis(
-            scale, rows.bottom + 2, labels, f"time since the repetition began, {unit.name}"
+        plot(scale, 0.0, rows.bottom + 2, _function_bands(events, rows, scale, origin), marks),
+        _function_names(events, scale, origin),
+        time_axis(
+            scale,
+            rows.bottom + 2,
+            "time since the repetition began",
+            f"repetition-{choice.repetition}",
         ),
         _row_labels(rows, slowest),
-        marks,
     )
     used = {CSS[int(kind)] for kind in np.unique(intervals.kind)}
     legend = Legend([(css, name) for css, name in LEGEND_NAMES.items() if css in used])
@@ -187,17 +188,38 @@ def _how_drawn(rows: Rows, ranks: int, exact: bool, untimed: float) -> str:
 
 def _function_bands(events: Events, rows: Rows, scale: LinearScale, origin: int) -> Markup:
     bands: list[Markup] = []
+    for _, begin, end in _functions(events, origin):
+        bands.append(line(scale(begin), 8, scale(begin), rows.bottom, "band"))
+        bands.append(line(scale(begin), TOP - 6, scale(end), TOP - 6, "axis"))
+    return join(bands)
+
+
+def _function_names(events: Events, scale: LinearScale, origin: int) -> Markup:
+    """Writes each function's name over the middle of its time, of which a script shows a part."""
+    return join(
+        element(
+            "text",
+            name,
+            x=scale((begin + end) / 2),
+            y=TOP - 11,
+            class_="label strong at",
+            text_anchor="middle",
+            data_from=repr(begin),
+            data_to=repr(end),
+        )
+        for name, begin, end in _functions(events, origin)
+    )
+
+
+def _functions(events: Events, origin: int) -> list[tuple[str, float, float]]:
+    """Returns each function with its first start and last end in seconds, in order of time."""
+    found = []
     for code in sorted(set(events.function.tolist()), key=lambda c: _first(events, c)):
         own = events.function == code
-        begin = scale(float(events.start_ns[own].min() - origin) * 1e-9)
-        end = scale(float(events.end_ns[own].max() - origin) * 1e-9)
-        name = FUNCTION_NAMES[code]
-        bands.append(line(begin, 8, begin, rows.bottom, "band"))
-        bands.append(line(begin, TOP - 6, end, TOP - 6, "axis"))
-        bands.append(
-            text((begin + end) / 2, TOP - 11, name, class_="label strong", anchor="middle")
-        )
-    return join(bands)
+        begin = float(events.start_ns[own].min() - origin) * 1e-9
+        end = float(events.end_ns[own].max() - origin) * 1e-9
+        found.append((FUNCTION_NAMES[code], begin, end))
+    return found
 
 
 def _first(events: Events, function: int) -> int:

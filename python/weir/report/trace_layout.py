@@ -9,6 +9,7 @@ states both.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from statistics import median
 
@@ -186,15 +187,16 @@ def blocked_start(events: Events) -> Integers:
     at_end = events.end_ns - events.foreground_ns
     place = at_end.copy()
     computing = ~np.isin(events.operation, TRANSFER_CODES)
-    for rank in np.unique(events.rank):
-        own = events.rank == rank
-        worked = own & computing
-        if not worked.any():
+    begins = np.flatnonzero(np.diff(events.rank, prepend=-1))  # Events are sorted by rank.
+    for low, high in itertools.pairwise([*begins.tolist(), len(events)]):
+        worked = low + np.flatnonzero(computing[low:high])
+        if not len(worked):
             continue
         knots = np.column_stack([events.start_ns[worked], events.end_ns[worked]]).ravel()
         done = np.repeat(np.cumsum(events.end_ns[worked] - events.start_ns[worked]), 2)
         done[0::2] -= events.end_ns[worked] - events.start_ns[worked]
 
+        own = slice(low, high)
         lasting = events.foreground_ns[own]
         early, late = (
             np.interp(begin + lasting, knots, done) - np.interp(begin, knots, done)
