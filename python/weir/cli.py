@@ -42,7 +42,10 @@ _LISTS_COMMANDS = {"manual"}
 
 
 def application(words: Sequence[str] = ()) -> typer.Typer:
-    """Returns the command line with the command that the first word names, or with all."""
+    """Returns the command line with the command that the first word names, or with all.
+
+    With nothing but --version it has none: the version is told at once.
+    """
     app = typer.Typer(
         invoke_without_command=True,
         add_completion=True,
@@ -52,7 +55,8 @@ def application(words: Sequence[str] = ()) -> typer.Typer:
     app.callback()(weir)
     first = words[0] if words else ""
     alone = first in _MODULES and first not in _LISTS_COMMANDS
-    for module in [_MODULES[first]] if alone else dict.fromkeys(_MODULES.values()):
+    every = () if list(words) == ["--version"] else dict.fromkeys(_MODULES.values())
+    for module in [_MODULES[first]] if alone else every:
         import_module(f"weir.commands.{module}").add_to(app)
     return app
 

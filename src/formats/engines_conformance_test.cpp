@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <deque>
 #include <filesystem>
 #include <random>
 #include <string>
@@ -69,14 +70,16 @@ TEST_P(FormatsByEngines, HoldWhatWasWritten) {
   auto made = make_file(*format, file, path);
   ASSERT_TRUE(made.ok()) << made.error().text();
   const auto open = std::make_shared<OpenFiles>(engine, 5);
-  std::int64_t seed = 0;
+  std::deque<Image> images;
+  std::vector<std::vector<std::byte>> expected;
   for (StoredArray& one : made.value().arrays) {
     if (!in_file_system && one.map.files.bytes_when_made() == 0) {
       // What is laid out in the file system is not there for this engine, which makes its own.
       one.map.files.set_bytes_when_made(
           static_cast<std::int64_t>(std::filesystem::file_size(one.map.files.path(0))));
     }
-    Image image(one.map, ++seed);
+    Image& image = images.emplace_back(one.map, std::ssize(images) + 1);
+    expected.push_back(image.memory);
     StoredFiles files(one.map.files, true, open);
     FileTraffic traffic;
     const Status written = files.write(image.ranges, traffic);
@@ -84,23 +87,22 @@ TEST_P(FormatsByEngines, HoldWhatWasWritten) {
     EXPECT_EQ(traffic.written, one.map.shape.elements() * one.map.type.bytes());
     ASSERT_TRUE(files.sync().ok());
   }
-  seed = 0;
-  for (const StoredArray& one : made.value().arrays) {
+  for (std::size_t i = 0; i < images.size(); ++i) {
+    const StoredArray& one = made.value().arrays[i];
     const std::string& name = one.description.name;
-    Image image(one.map, ++seed);
-    const auto expected = image.memory;
+    Image& image = images[i];
     std::ranges::fill(image.memory, std::byte{0});
     StoredFiles files(one.map.files, false, open);
     FileTraffic traffic;
     const Status read = files.read(image.ranges, traffic);
     ASSERT_TRUE(read.ok()) << name << ": " << read.error().text();
-    EXPECT_EQ(image.memory, expected) << name;
+    EXPECT_EQ(image.memory, expected[i]) << name;
     ASSERT_TRUE(files.close().ok());
   }
   if (!in_file_system) return;
   const auto opened = format->open(path);
   ASSERT_TRUE(opened.ok()) << opened.error().text();
-  seed = 0;
+  std::int64_t seed = 0;
   for (const ArrayDescription& one : file.arrays) {
     ++seed;
     if (one.order != array::Order::row_major) continue;  // opened with its extents reversed

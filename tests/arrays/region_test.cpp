@@ -305,7 +305,7 @@ TEST_F(Regions, ThatChangeInEachCallTakeNoMoreMemory) {
     Session session(MPI_COMM_WORLD, options);
     const std::int64_t ranks = size_of_world();
     const std::int64_t me = rank_of_world();
-    constexpr int calls = 200;
+    constexpr int calls = 80;
     auto array = session.create<std::int32_t>(path("a"), {ranks, calls});
     const std::int64_t before = shared_mappings();
     std::int64_t after_some = 0;

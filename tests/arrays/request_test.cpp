@@ -222,7 +222,7 @@ TEST_F(Requests, AWriteLeftByAnExceptionOnOneRankIsCarriedOut) {
 }
 
 TEST_F(Requests, MayBeDetachedAtAnyPoint) {
-  const Extents shape = {30, 2000};
+  const Extents shape = {30, 500};
   for (const char* strategy : {"direct", "node", "two-phase", "server-directed"}) {
     SCOPED_TRACE(strategy);
     weir_session_options options = {};

@@ -153,10 +153,9 @@ Described random_array(array::Random& random, const array::Shape& shape) {
   return described;
 }
 
-std::int64_t element_in_files(const Described& described,
-                              const std::vector<std::vector<char>>& files,
+std::int64_t element_in_files(const array::ChunkGrid& grid, const array::Declustering& spread,
+                              array::Order order, const std::vector<std::vector<char>>& files,
                               const array::Indices& index) {
-  const auto grid = described.grid();
   const auto count = static_cast<std::int64_t>(files.size());
   const std::int64_t chunk = grid.chunk_of(index);
   const array::Box box = grid.box(chunk);
@@ -166,9 +165,7 @@ std::int64_t element_in_files(const Described& described,
   for (int d = 0; d < inside.size(); ++d) inside[d] -= box.lower[d];
   const auto extents = array::Shape::create(box.extent).value();
   const std::int64_t at =
-      chunk / count * slot +
-      element_bytes * array::linear_number(extents, described.array.order, inside);
-  const auto spread = array::Declustering::for_grid(grid, 1, count);
+      chunk / count * slot + element_bytes * array::linear_number(extents, order, inside);
   const std::vector<char>& file =
       files[count == 1 ? 0 : static_cast<std::size_t>(spread.holder(chunk))];
   std::int64_t value = -1;
@@ -270,9 +267,12 @@ void compare_files(Tested& tested) {
   for (std::int64_t number = 0; number < paths.files(); ++number) {
     files.push_back(content_of<char>(paths.path(number)));
   }
+  const auto grid = described.grid();
+  const auto spread = array::Declustering::for_grid(grid, 1, paths.files());
+  const array::Order order = described.array.order;
   std::int64_t wrong = 0;
   for (const array::Indices& index : array::all_elements(tested.shape())) {
-    wrong += element_in_files(described, files, index) == tested.at(index) ? 0 : 1;
+    wrong += element_in_files(grid, spread, order, files, index) == tested.at(index) ? 0 : 1;
   }
   EXPECT_EQ(wrong, 0) << "elements of the files of " << tested.path();
 }

@@ -115,6 +115,7 @@ def test_a_command_alone_is_the_one_among_all() -> None:
         shown = [one.get_help(typer.Context(one)) for one in (command, alone.commands[name])]
         assert shown[0] == shown[1]
     assert "numpy" not in loaded_by("check", "--help")
+    assert not {name for name in loaded_by("--version") if name.startswith("weir.results")}
 
 
 def loaded_by(*words: str) -> set[str]:

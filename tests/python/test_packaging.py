@@ -15,11 +15,15 @@ DEADLINE_SECONDS = 600
 
 
 def run(*command: str | Path, path: str = os.defpath) -> str:
-    """Run a program with only `path` as PATH and return what it prints."""
+    """Run a program with only `path` as PATH and return what it prints.
+
+    Bytecode of the new environment stays in it: its next one has other files at the same paths.
+    """
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONPYCACHEPREFIX"}
     done = subprocess.run(
         command,
         cwd=CLONE,
-        env=os.environ | {"PATH": path},
+        env=kept | {"PATH": path},
         capture_output=True,
         text=True,
         timeout=DEADLINE_SECONDS,
