@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from weir.analysis.saturation import Saturation, fit_saturation
+from weir.analysis.saturation import Saturation, fit_saturation, saturated_from
 
 CLIENTS = (1, 2, 4, 8, 16, 32, 64)
 
@@ -84,3 +84,31 @@ def test_rates_that_scatter_have_no_curve() -> None:
 def test_two_levels_say_nothing() -> None:
     assert fit_saturation((1, 2, 2), (100, 150, 160)) is None
     assert fit_saturation((1, 2, 4), (100, 0, 0)) is None
+
+
+@pytest.mark.parametrize(
+    ("clients", "rates", "at"),
+    [
+        ((16, 64, 256, 1024), (2.0, 9.5, 10.0, 9.1), 64),
+        ((16, 64, 256, 1024), (1.6, 1.55, 1.5, 1.2), 16),
+        ((64, 256, 1024), (0.35, 1.4, 5.6), None),
+        ((1, 4, 9, 16), (1.0, 4.0, 8.9, 9.0), 9),
+        ((1, 4, 9, 12), (1.0, 4.0, 8.9, 9.0), None),
+    ],
+)
+def test_where_transfers_saturate(
+    clients: tuple[int, ...], rates: tuple[float, ...], at: int | None
+) -> None:
+    """A sharp bend counts, whether a smooth curve fits or not; the last levels decide nothing."""
+    assert saturated_from(clients, rates) == at
+    found = fit_saturation(clients, [rate * 1e9 for rate in rates])
+    assert found is not None
+    said = found.text("bytes/s")
+    most = max(clients)
+    assert said.startswith(
+        f"does not saturate up to {most} ranks; "
+        if at is None
+        else f"saturates at {at} ranks, which reach 90 % of the most up to {most}, or more; "
+    )
+    assert "GiB/s" in said or "each rank" in said or "no curve fits" in said
+    assert "saturate" not in found.text("1/s")
