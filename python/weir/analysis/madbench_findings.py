@@ -63,6 +63,11 @@ class Settings:
     others: tuple[tuple[str, str], ...]
     """Settings that no finding is about, and which must be alike in what is compared."""
 
+    @property
+    def computes(self) -> bool:
+        """Whether the run belongs to a sweep over exponents, beside asynchronous ones."""
+        return self.exponent is not None and self.exponent >= BLAS2
+
     def modulus(self, direction: Direction) -> int:
         return self.read_modulus if direction == "read" else self.write_modulus
 
@@ -121,7 +126,7 @@ def _settings_of(run: Run) -> Settings | None:
 
 def judge(runs: Runs) -> list[Judgement]:
     """Returns a judgement of every finding; those without results cannot be decided."""
-    foreground = [one for one in runs if one.settings.mode == "SYNC" and not _computes(one)]
+    foreground = [one for one in runs if one.settings.mode == "SYNC" and not one.settings.computes]
     return [
         *_interfaces(foreground),
         *_files(foreground),
@@ -132,11 +137,6 @@ def judge(runs: Runs) -> list[Judgement]:
         *_stripes(foreground),
         *_exponents([one for one in runs if one.settings.mode == "ASYNC"]),
     ]
-
-
-def _computes(one: Observed) -> bool:
-    """Returns whether a run belongs to a sweep over exponents, beside asynchronous ones."""
-    return one.settings.exponent is not None and one.settings.exponent >= BLAS2
 
 
 # ---- Pairs of settings -------------------------------------------------------------------------
