@@ -96,15 +96,16 @@ class Saturation:
     def text(self, unit: Unit = "1/s") -> str:
         """Describes the curve, and how well it fits; of transfers also where they saturate."""
         fit = self._fit_text(unit)
-        return f"{self._saturated_text()}; {fit}" if unit == "bytes/s" else fit
+        return f"{self._saturated_text()}; fitted: {fit}" if unit == "bytes/s" else fit
 
     def _saturated_text(self) -> str:
         most = f"{self.most_clients:g}"
         if self.saturated_from is None:
             return f"does not saturate up to {most} ranks"
-        one = self.saturated_from <= 1
-        where = "one rank, which reaches" if one else f"{self.saturated_from:g} ranks, which reach"
-        return f"saturates at {where} {percent_text(REACHED)} of the most up to {most}, or more"
+        where = "one rank" if self.saturated_from <= 1 else f"{self.saturated_from:g} ranks"
+        return (
+            f"saturates at {where}, the first to reach {percent_text(REACHED)} of the largest rate"
+        )
 
     def _fit_text(self, unit: Unit) -> str:
         if not self.holds:
