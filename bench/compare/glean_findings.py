@@ -16,7 +16,6 @@ import argparse
 import sys
 
 from glean_judgements import (
-    Judgement,
     Simulate,
     aggregators,
     end_to_end,
@@ -25,6 +24,7 @@ from glean_judgements import (
     stager_nodes,
 )
 
+from weir.analysis.findings import Judgement
 from weir.bench.errors import BenchError
 from weir.bench.platforms import find_platform
 from weir.sim.job import Asked

@@ -8,8 +8,8 @@ of the platform was fitted: they show that the simulation does what it was told,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from weir.analysis.findings import Judgement
 from weir.sim.job import Asked
 from weir.sim.program import Outcome
 
@@ -37,25 +37,6 @@ TABLE_1 = {
     131_072: (96, 52.4),
 }
 """Stager nodes and measured GiB/s by cores."""
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """One finding of the paper and its judgement."""
-
-    where: str
-    finding: str
-    holds: bool | None
-    figures: str
-    fitted: bool = False
-
-    @property
-    def word(self) -> str:
-        return {True: "found", False: "not found", None: "cannot be decided"}[self.holds]
-
-    def row(self) -> str:
-        word = f"{self.word}, fitted" if self.fitted else self.word
-        return f"| {self.where} | {self.finding} | {word} | {self.figures} |"
 
 
 def is_near(value: float, paper: float) -> bool:
@@ -110,7 +91,7 @@ def mechanisms(run: Simulate) -> list[Judgement]:
                     f"{strategy}, {cores} cores, {kib} KiB: {percent(told)} of the peak",
                     is_near(found, told),
                     f"{percent(found)} ({percent(told)})",
-                    (strategy, cores) in fitted and (strategy == "posix" or kib == 4),
+                    fitted=(strategy, cores) in fitted and (strategy == "posix" or kib == 4),
                 )
             )
     behind = [

@@ -6,8 +6,8 @@ usage: panda_findings.py --directory A,B,C,D [--extent N] [--replication N] [--r
 Y. Chen, J. Nieplocha, I. Foster, M. Winslett, "Optimizing Collective I/O Performance on Parallel
 Computers: A Multisystem Study" (1997). This runs the three campaigns cases/collective-*.toml over
 arrays of extent N x N with a file per aggregator, distributed to the directories, which represent
-the paper's I/O nodes. It prints a table: each finding with `found`, `not found` or `not decidable
-here`, and the figures on which the judgement is based. --judge only prints the table of earlier
+the paper's I/O nodes. It prints a table: each finding with `found`, `not found` or `cannot be
+decided`, and the figures on which the judgement is based. --judge only prints the table of earlier
 campaigns.
 """
 
@@ -21,9 +21,11 @@ import sys
 import time
 from pathlib import Path
 
-from panda_judgements import Judgement, buffers, chunks, io_nodes, sections
+from panda_judgements import buffers, chunks, io_nodes, sections
 from panda_results import load_results
 from programs import AS_ROOT, CLONE
+
+from weir.analysis.findings import Judgement
 
 CAMPAIGNS = ("collective-io-nodes", "collective-chunks", "collective-buffers")
 FULL_EXTENT = 5120

@@ -1,15 +1,15 @@
 """Judges the findings of the Panda and DRA study by the results of three campaigns.
 
-Each finding is `found`, `not found`, or `not decidable here`. The last applies if the machine lacks
+Each finding is `found`, `not found`, or `cannot be decided`. The last applies if the machine lacks
 the subject of the finding, such as separate storage for each I/O node, or if the values to be
 compared overlap.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from panda_results import Figure, Results, Values, balance, gathering, rate, share_of_peak
+
+from weir.analysis.findings import Judgement
 
 BUFFER = 512 << 10
 MEGABYTE = 1e-6
@@ -22,24 +22,6 @@ UNEVEN, EVEN = 1.2, 1.1
 """The busiest aggregator's bytes over the mean."""
 PAPER_WHOLE, PAPER_SECTION = 0.90, 0.80
 """Shares of the peak on the paper's local disks."""
-
-
-@dataclass(frozen=True)
-class Judgement:
-    """One finding of the paper and its judgement."""
-
-    section: str
-    finding: str
-    word: str
-    figures: str
-
-    def row(self) -> str:
-        return f"| {self.section} | {self.finding} | {self.word} | {self.figures} |"
-
-
-def judged(section: str, finding: str, holds: bool | None, figures: str) -> Judgement:
-    words = {True: "found", False: "not found", None: "not decidable here"}
-    return Judgement(section, finding, words[holds], figures)
 
 
 def ratio(one: Values, other: Values) -> float:
@@ -66,7 +48,7 @@ def io_nodes(results: Results, apart: bool) -> list[Judgement]:
         each = ", ".join(f"{n}: {v.text('.1f', MEGABYTE)} MB/s" for n, v in found.items())
         efficiency = ratio(found[most], found[1]) / most
         judgements.append(
-            judged(
+            Judgement(
                 "3.3.1",
                 f"the rate of all I/O nodes follows their number, {direction}",
                 efficiency >= SCALES if apart else None,
@@ -74,7 +56,7 @@ def io_nodes(results: Results, apart: bool) -> list[Judgement]:
             )
         )
         judgements.append(
-            judged(
+            Judgement(
                 "3.3.1",
                 f"each reaches a little less as there are more (up to a fifth), {direction}",
                 1 - SLOWER < 1 - efficiency <= 1 - SCALES if apart else None,
@@ -85,7 +67,7 @@ def io_nodes(results: Results, apart: bool) -> list[Judgement]:
         if 1 in shares and most in shares:
             told = ", ".join(f"{n}: {v.text('.2f')}" for n, v in shares.items())
             judgements.append(
-                judged(
+                Judgement(
                     "3.3.1",
                     f"few I/O nodes cannot keep the storage busy, {direction}",
                     is_slower(shares[1], shares[most]),
@@ -116,7 +98,7 @@ def chunks(results: Results) -> list[Judgement]:
         natural = rates["4x4"]
         slowest_other = min((v for k, v in rates.items() if k != "4x4"), key=lambda v: v.median)
         judgements.append(
-            judged(
+            Judgement(
                 "3.3.2",
                 f"natural chunks (4x4) are the slowest; section: {name}",
                 is_slower(natural, slowest_other),
@@ -125,7 +107,7 @@ def chunks(results: Results) -> list[Judgement]:
         )
         told = ", ".join(f"{k}: {v.text('.2f')}" for k, v in loads.items())
         judgements.append(
-            judged(
+            Judgement(
                 "3.3.2",
                 f"natural chunks load the I/O nodes unevenly; section: {name}",
                 loads["4x4"].median >= UNEVEN if "4x4" in loads else None,
@@ -133,7 +115,7 @@ def chunks(results: Results) -> list[Judgement]:
             )
         )
         judgements.append(
-            judged(
+            Judgement(
                 "3.3.2",
                 f"fine chunks (50x50) load them evenly; section: {name}",
                 loads["50x50"].median <= EVEN if "50x50" in loads else None,
@@ -143,7 +125,7 @@ def chunks(results: Results) -> list[Judgement]:
         if "50x50" in copies and "4x4" in copies:
             times = ratio(copies["50x50"], copies["4x4"])
             judgements.append(
-                judged(
+                Judgement(
                     "3.3.2",
                     f"fine chunks cost more rearranging than natural ones; section: {name}",
                     is_slower(copies["4x4"], copies["50x50"]),
@@ -177,13 +159,13 @@ def buffers(results: Results, apart: bool) -> list[Judgement]:
     told = ", ".join(f"{k >> 10} KiB: {v.text('.1f', MEGABYTE)} MB/s" for k, v in found.items())
     fastest = max(values.median for values in found.values())
     return [
-        judged(
+        Judgement(
             "3.3.3",
             "buffers of 512 KB are enough where each I/O node has its own storage",
             small.median >= SLOWER * fastest if apart else None,
             told,
         ),
-        judged(
+        Judgement(
             "3.3.3",
             "buffers of 2 MB and more are faster than 512 KB on shared storage",
             is_slower(small, large) if not apart else None,
@@ -200,7 +182,7 @@ def sections(whole: Results, half: Results) -> list[Judgement]:
         if entire is None:
             continue
         judgements.append(
-            judged(
+            Judgement(
                 "3.2",
                 f"the whole array reaches {PAPER_WHOLE:.2f} of the peak, {direction}",
                 entire.median >= PAPER_WHOLE,
@@ -214,7 +196,7 @@ def sections(whole: Results, half: Results) -> list[Judgement]:
             name = "middle columns" if is_columns(section) else "the middle"
             told = f"{part.text('.2f')}, {ratio(part, entire):.2f} of the whole array's"
             judgements.append(
-                judged(
+                Judgement(
                     "3.2",
                     f"a nonaligned half reaches {PAPER_SECTION:.2f} of the peak, {direction}; "
                     f"section: {name}",
@@ -223,7 +205,7 @@ def sections(whole: Results, half: Results) -> list[Judgement]:
                 )
             )
             judgements.append(
-                judged(
+                Judgement(
                     "3.2",
                     f"a nonaligned half reaches less than the whole, {direction}; section: {name}",
                     is_slower(part, entire),

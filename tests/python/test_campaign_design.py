@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -246,6 +247,12 @@ def test_what_differs_between_two_files_is_named(changed: str, told: str | None)
         ("uselton-franklin", 88, 0.001, 16, {"block": 4 * 2**20, "transfer": "4m"}),
         ("uselton-laptop-size", 12, 0.0625, 12, {"sync": "none", "ranks": 1}),
         ("uselton-laptop-transfer", 10, 0.004, 10, {"block": 8 * 2**20}),
+        ("madbench-table1", 4, 0.004, 1, {"ranks": 16, "pixels": 1568}),
+        ("madbench-figure3", 1, 0.004, 1, {"ranks": 16, "pixels": 1568}),
+        ("madbench-figure5", 10, 0.004, 4, {"ranks": 16, "pixels": 1568}),
+        ("madbench-figure7", 22, 0.001, 11, {"busy-work-exponent": 1.5, "pixels": 800}),
+        ("madbench-memory", 6, 0.004, 2, {"ranks": 16, "pixels": 2208}),
+        ("madbench-moduli", 12, 0.004, 4, {"read-modulus": 16, "write-modulus": 16}),
     ],
 )
 def test_case_files_are_scaled_by_one_number(
@@ -258,3 +265,24 @@ def test_case_files_are_scaled_by_one_number(
     assert len(combinations) == small
     settings = settings_of(file, combinations[-1], scale)
     assert fixed.items() <= settings.items()
+
+
+def test_table_1_of_madbench2_is_the_papers() -> None:
+    """Ranks, pixels, and the memory and the disk that the file states for each row."""
+    text = (CASES / "madbench-table1.toml").read_text(encoding="utf-8")
+    stated = [
+        tuple(int(number) for number in row)
+        for row in re.findall(
+            r"\[(\d+), (\d+)\], +# needs +(\d+) GB of memory, +(\d+) GB on disk", text
+        )
+    ]
+    reference = CASES.parent / "tests" / "reference" / "madbench2_configurations.csv"
+    lines = reference.read_text(encoding="utf-8").splitlines()[2:]
+    paper = [[int(value) for value in line.split(",")] for line in lines]
+    assert stated == [(cpus, pixels, memory, disk) for cpus, pixels, _, memory, disk in paper]
+    rows = factors_of(load_campaign_file(CASES / "madbench-table1.toml"), 1.0)[0].levels
+    assert rows == [[cpus, pixels] for cpus, pixels, *_ in paper]
+    assert {(pixels**2 // cpus) for cpus, pixels in rows} == {25000**2 // 16}
+    for _, pixels, bins, memory, disk in paper:
+        assert round(5 * 8 * pixels**2 / 2**30) == pytest.approx(memory, abs=1)
+        assert round(bins * 8 * pixels**2 / 2**30) == pytest.approx(disk, abs=4)

@@ -16,6 +16,8 @@ import panda_findings  # noqa: E402
 import panda_judgements  # noqa: E402
 from panda_results import Results, balance, load_results, rate  # noqa: E402
 
+from weir.analysis.findings import Judgement  # noqa: E402
+
 MIDDLE, COLUMNS = panda_findings.sections_of(panda_findings.FULL_EXTENT)
 
 
@@ -49,7 +51,7 @@ def run_of(rates: list[float], *, share: float = 0.9, load: float = 1.0) -> dict
     }
 
 
-def words(judgements: list[panda_judgements.Judgement], part: str) -> set[str]:
+def words(judgements: list[Judgement], part: str) -> set[str]:
     found = {one.word for one in judgements if part in one.finding}
     assert found, f"nothing is judged of {part!r}"
     return found
@@ -72,7 +74,7 @@ def over_nodes(rates: dict[int, float]) -> Results:
         ({1: 25, 2: 48, 4: 90}, True, "found", "found"),
         ({1: 25, 2: 50, 4: 100}, True, "found", "not found"),
         ({1: 25, 2: 30, 4: 40}, True, "not found", "not found"),
-        ({1: 25, 2: 48, 4: 90}, False, "not decidable here", "not decidable here"),
+        ({1: 25, 2: 48, 4: 90}, False, "cannot be decided", "cannot be decided"),
     ],
 )
 def test_rates_over_io_nodes(rates: dict[int, float], apart: bool, follows: str, less: str) -> None:
@@ -113,7 +115,7 @@ def test_what_overlaps_is_not_decided() -> None:
     wide = {"rates": [50.0, 90.0, 130.0]}
     narrow = {"rates": [60.0, 100.0, 101.0]}
     judgements = panda_judgements.chunks(over_chunks(wide, narrow))
-    assert words(judgements, "slowest") == {"not decidable here"}
+    assert words(judgements, "slowest") == {"cannot be decided"}
 
 
 def test_buffers_and_sections() -> None:
@@ -122,10 +124,10 @@ def test_buffers_and_sections() -> None:
     )
     assert [one.word for one in panda_judgements.buffers(sizes, True)] == [
         "found",
-        "not decidable here",
+        "cannot be decided",
     ]
     assert [one.word for one in panda_judgements.buffers(sizes, False)] == [
-        "not decidable here",
+        "cannot be decided",
         "not found",
     ]
     whole = over_nodes({4: 95})

@@ -6,7 +6,9 @@ import math
 
 import pytest
 
-from weir.analysis.saturation import Saturation, fit_saturation
+from weir.analysis.campaign_summary import Cell, growth_texts
+from weir.analysis.saturation import Saturation, fit_saturation, saturated_from
+from weir.results.campaign import Campaign, CampaignFactor
 
 CLIENTS = (1, 2, 4, 8, 16, 32, 64)
 
@@ -84,3 +86,60 @@ def test_rates_that_scatter_have_no_curve() -> None:
 def test_two_levels_say_nothing() -> None:
     assert fit_saturation((1, 2, 2), (100, 150, 160)) is None
     assert fit_saturation((1, 2, 4), (100, 0, 0)) is None
+
+
+@pytest.mark.parametrize(
+    ("clients", "rates", "at"),
+    [
+        ((16, 64, 256, 1024), (2.0, 9.5, 10.0, 9.1), 64),
+        ((16, 64, 256, 1024), (1.6, 1.55, 1.5, 1.2), 16),
+        ((64, 256, 1024), (0.35, 1.4, 5.6), None),
+        ((1, 4, 9, 16), (1.0, 4.0, 8.9, 9.0), 9),
+        ((1, 4, 9, 12), (1.0, 4.0, 8.9, 9.0), None),
+    ],
+)
+def test_where_transfers_saturate(
+    clients: tuple[int, ...], rates: tuple[float, ...], at: int | None
+) -> None:
+    """A sharp bend counts, whether a smooth curve fits or not; the last levels decide nothing."""
+    assert saturated_from(clients, rates) == at
+    found = fit_saturation(clients, [rate * 1e9 for rate in rates])
+    assert found is not None
+    said = found.text("bytes/s")
+    assert said.startswith(
+        f"does not saturate up to {max(clients)} ranks; fitted: "
+        if at is None
+        else f"saturates at {at} ranks, the first to reach 90 % of the largest rate; fitted: "
+    )
+    assert "GiB/s" in said or "each rank" in said or "no curve fits" in said
+    assert "saturate" not in found.text("1/s")
+
+
+def test_a_sweep_over_ranks_says_where_each_direction_saturates() -> None:
+    """Ranks and pixels change together, as in weak scaling; the levels come in any order."""
+    levels = [[64, 50000], [16, 25000], [256, 100000]]
+    campaign = Campaign(
+        format="weir-campaign",
+        format_version=1,
+        name="x",
+        workload="madbench",
+        created_utc="2026-11-26T00:00:00Z",
+        seed=1,
+        scale=1,
+        replication=1,
+        given={},
+        factors=[CampaignFactor(names=["ranks", "pixels"], levels=levels)],
+        combinations=[{"ranks": ranks, "pixels": pixels} for ranks, pixels in levels],
+        runs=[],
+    )
+    rates = {"write": (4.0, 1.0, 4.1), "read": (4.0, 1.0, 16.0)}
+    cells = [
+        Cell(place, "POSIX", direction, "span", rate * 2**30, 0, 0, 0.95, 6, None, "none")
+        for direction, of_levels in rates.items()
+        for place, rate in enumerate(of_levels)
+    ]
+    said = sorted(growth_texts(campaign, cells))
+    assert len(said) == 2
+    points = "1.00 GiB/s with 16, 4.00 GiB/s with 64, 16.0 GiB/s with 256"
+    assert said[0].startswith(f"read over ranks: {points}; does not saturate up to 256 ranks; ")
+    assert "; saturates at 64 ranks, the first to reach 90 % of the largest rate; " in said[1]

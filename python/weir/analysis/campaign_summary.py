@@ -12,6 +12,7 @@ import statistics
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 
 from weir.analysis.listing import Cell as Listed
@@ -255,28 +256,30 @@ def level_text(name: str, level: Level) -> str:
 
 
 def growth_over_ranks(line: Line) -> Saturation | None:
-    """Fits how the rate of an action grows with the ranks, if there are enough levels."""
+    """Fits how a rate grows with the ranks, if there are enough levels."""
     points = [
         (float(level), cell.median)
         for level, cell in zip(line.levels, line.cells, strict=True)
         if isinstance(level, int)
     ]
-    if not points or line.cells[0].unit != "1/s":
+    if not points or line.cells[0].unit == "s":
         return None
     return fit_saturation(*zip(*points, strict=True))
 
 
 def growth_texts(campaign: Campaign, cells: Sequence[Cell]) -> Iterator[str]:
-    """Yields a line for each action: its rates over the ranks, and how they grow."""
+    """Yields a line for each action or direction: its rates over the ranks, and how they grow."""
     factor = next((one for one in campaign.factors if one.names[0] == RANKS), None)
-    counted = [cell for cell in cells if cell.unit == "1/s"]
+    counted = [cell for cell in cells if cell.unit != "s"]
     for line in lines_over(campaign, factor, counted) if factor else []:
         if len(line.levels) > 1:
-            growth = growth_over_ranks(line)
-            said = f"; {growth.text()}" if growth is not None else ""
+            growth, unit = growth_over_ranks(line), line.cells[0].unit
+            said = f"; {growth.text(unit)}" if growth is not None else ""
             points = ", ".join(
-                f"{value_text(cell.median, '1/s')} with {level}"
-                for level, cell in sorted(zip(line.levels, line.cells, strict=True))
+                f"{value_text(cell.median, unit)} with {level}"
+                for level, cell in sorted(
+                    zip(line.levels, line.cells, strict=True), key=itemgetter(0)
+                )
             )
             others = f", {line.others}" if line.others else ""
             yield f"{line.name} over ranks{others}: {points}{said}"

@@ -1,4 +1,6 @@
-"""Fits how the rate of operations grows with the number of clients: to a plateau or to a wall.
+"""Fits how a rate grows with the number of clients: to a plateau or to a wall.
+
+The rate is that of operations, or of the bytes that all clients move together.
 
 The form is Gunther's universal scalability law. With one client's rate ``r``, n clients reach
 
@@ -21,7 +23,8 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from weir.results.quantities import percent_text, significant
+from weir.results.quantities import percent_text, rate_text, significant
+from weir.results.series import Unit
 
 Values = NDArray[np.float64]
 
@@ -37,10 +40,16 @@ MOST_WEIGHT = 20.0
 NOTABLE_FALL = 0.05
 """A wall is reported only if the rate falls by this share within the measured levels."""
 
+REACHED = 0.9
+"""Share of the largest measured rate from which on a rate is saturated."""
+BEYOND = 1.5
+"""So many times the clients must have been measured too, before a rate is said to be saturated:
+a rate that grows in proportion is then no more than two thirds of the larger one."""
+
 
 @dataclass(frozen=True)
 class Saturation:
-    """A fitted curve. Rates are operations per second of all clients together."""
+    """A fitted curve. Rates are operations or bytes per second of all clients together."""
 
     one_client: float
     contention: float
@@ -49,6 +58,8 @@ class Saturation:
     """Largest error at a level, relative to the measured rate."""
     most_clients: float
     """Largest number of clients that was measured."""
+    saturated_from: float | None = None
+    """Measured number of clients at which the rate is saturated, whatever the curve's form."""
 
     def rate(self, clients: float) -> float:
         others = clients - 1
@@ -82,10 +93,27 @@ class Saturation:
             return False
         return self.rate(self.most_clients) < (1 - NOTABLE_FALL) * self.plateau
 
-    def text(self) -> str:
-        """Describes the curve, and how well it fits."""
+    def text(self, unit: Unit = "1/s") -> str:
+        """Describes the curve, and how well it fits; of transfers also where they saturate."""
+        fit = self._fit_text(unit)
+        return f"{self._saturated_text()}; fitted: {fit}" if unit == "bytes/s" else fit
+
+    def _saturated_text(self) -> str:
+        most = f"{self.most_clients:g}"
+        if self.saturated_from is None:
+            return f"does not saturate up to {most} ranks"
+        where = "one rank" if self.saturated_from <= 1 else f"{self.saturated_from:g} ranks"
+        return (
+            f"saturates at {where}, the first to reach {percent_text(REACHED)} of the largest rate"
+        )
+
+    def _fit_text(self, unit: Unit) -> str:
         if not self.holds:
             return f"no curve fits: the best is off by up to {percent_text(self.largest_error)}"
+        transfers = unit == "bytes/s"
+        plateau = (
+            rate_text(self.plateau) if transfers else f"{significant(self.plateau)} per second"
+        )
         off = f"the curve is off by up to {percent_text(self.largest_error)}"
         if self.largest_error < EXACT:
             off = "the curve goes through all points, as many as it has figures"
@@ -95,15 +123,15 @@ class Saturation:
             peak = f"{significant(self.peak_clients)} ranks"
             with_peak = "one rank" if self.peak_clients <= 1 else peak
             said = (
-                f"largest, {significant(self.plateau)} per second, with {with_peak}, "
-                f"and falls to {reached} of that with {most}: a metadata wall"
+                f"largest, {plateau}, with {with_peak}, and falls to {reached} of that with "
+                f"{most}: {'a wall' if transfers else 'a metadata wall'}"
             )
         elif math.isinf(self.plateau):
             said = f"each rank up to {most} adds its own rate"
         else:
             said = (
-                f"rises towards {significant(self.plateau)} per second, of which {most} ranks "
-                f"reach {reached}; no wall within what was measured"
+                f"rises towards {plateau}, of which {most} ranks reach {reached}; no wall within "
+                "what was measured"
             )
         return f"{said} ({off})"
 
@@ -140,7 +168,20 @@ def fit_saturation(clients: Sequence[float], rates: Sequence[float]) -> Saturati
         exchange=paired / first,
         largest_error=float(np.max(np.abs(predicted / rate - 1))),
         most_clients=float(n.max()),
+        saturated_from=saturated_from(*zip(*measured, strict=True)),
     )
+
+
+def saturated_from(clients: Sequence[float], rates: Sequence[float]) -> float | None:
+    """Returns the smallest level that reaches the share ``REACHED`` of the largest rate.
+
+    None if no level with ``BEYOND`` times as many clients was measured: the rate may still grow.
+    No curve is assumed, because a rate that is limited by one shared part grows in proportion and
+    then not at all, which no smooth curve follows.
+    """
+    most = max(rates)
+    first = min(n for n, rate in zip(clients, rates, strict=True) if rate >= REACHED * most)
+    return first if max(clients) >= BEYOND * first else None
 
 
 def _fitted(relative: Values, used: list[int]) -> Values:

@@ -17,7 +17,7 @@ def settings_of(file: CampaignFile, combination: Combination, scale: float) -> d
     for given, value in file.fixed.items():
         name = setting_name(file.workload, given)
         if name in grains:
-            settings[name] = scaled(given, value, grains[name], scale)
+            settings[name] = scaled(name, value, grains[name], scale)
         else:
             settings[name] = value
     return {**settings, **combination}

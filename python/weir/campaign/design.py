@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 import random
 import re
@@ -38,6 +39,9 @@ ALIASES: dict[str, dict[str, str]] = {
     },
 }
 """Aliases of settings, as papers call them, by workload."""
+
+EDGES = {"pixels"}
+"""Edges of square matrices: scaled are the bytes, which are as the square of the edge."""
 
 _COMPARED = re.compile(r"\s*(<=|>=|!=|<|>|=)\s*(.+)")
 _OPERATORS: dict[str, Callable[[float, float], bool]] = {
@@ -83,13 +87,17 @@ def factors_of(file: CampaignFile, scale: float) -> list[CampaignFactor]:
 
 
 def scaled(name: str, value: Value, grain: int, scale: float) -> Value:
-    """Returns a size times ``scale``, in whole multiples of ``grain`` and at least one of them."""
+    """Returns a size times ``scale``, in whole multiples of ``grain`` and at least one of them.
+
+    The edge of a square matrix is scaled so that the matrix becomes ``scale`` times as large.
+    """
     number = read_number(value)
     if scale == 1:
         return number
     if isinstance(number, bool) or not isinstance(number, int | float):
         raise BenchError(f"[scaled] names {name}, whose value {value!r} is not a number", USAGE)
-    return max(1, round(number * scale / grain)) * grain
+    factor = math.sqrt(scale) if name in EDGES else scale
+    return max(1, round(number * factor / grain)) * grain
 
 
 def _scaled_rows(

@@ -297,7 +297,7 @@ def _is_typed(context: typer.Context, name: str) -> bool:
 
 def _start_of(text: str) -> Start:
     # Imported here because making a run does not need the modules that list and compare runs.
-    from weir.commands.results import find_runs  # noqa: PLC0415
+    from weir.commands.find_runs import find_runs  # noqa: PLC0415
 
     _, run = find_runs(text, None)[0]
     return start_again(run)

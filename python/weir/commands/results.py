@@ -6,7 +6,6 @@ import csv
 import json
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,22 +15,21 @@ from rich.table import Table
 from typer.core import TyperGroup
 
 from weir.analysis.compare import compare, pair_by_label
+from weir.commands.find_runs import DEFAULT_ROOT, LAST, Root, find_runs, root_of, runs_below
+from weir.commands.findings import findings_command
+from weir.commands.machines import machines_command
 from weir.commands.show import show_comparison, show_list, show_run
 from weir.commands.terminal import natural_width, output_console, warn
 from weir.results import store as stores
 from weir.results.checksums import changed_files
 from weir.results.errors import ResultError
-from weir.results.folder import RUN_FILE, load_run
+from weir.results.folder import load_run
 from weir.results.index import ALL_FIGURES, Answer, export, query
-from weir.results.schema import Run
 from weir.results.store import place_at, run_folders_at
 from weir.results.tables import LONG_COLUMNS
 
-DEFAULT_ROOT = Path("weir-results")
 DEFAULT_STORE = DEFAULT_ROOT / ".store"
 MOST_LISTED = 20
-LAST = "last"
-"""Stands for a run's id: the job that was started last."""
 
 
 class ResultsGroup(TyperGroup):
@@ -48,16 +46,6 @@ class ResultsGroup(TyperGroup):
 
 
 results_app = typer.Typer(cls=ResultsGroup, invoke_without_command=True, rich_markup_mode=None)
-
-Root = Annotated[
-    Path | None,
-    typer.Option(
-        "--root",
-        envvar="WEIR_RESULTS",
-        help="Folder with run folders at any depth [weir-results if it exists, else .]",
-        show_default=False,
-    ),
-]
 
 
 Store = Annotated[
@@ -101,7 +89,7 @@ def query_command(
     """
     if as_json and as_csv:
         raise typer.BadParameter("--json and --csv are both given: give one of them")
-    answer = query(_root(root), sql, warn)
+    answer = query(root_of(root), sql, warn)
     if as_json:
         _print_json(answer)
     elif as_csv:
@@ -121,7 +109,7 @@ def export_command(
     root: Root = None,
 ) -> None:
     """Write figures of all runs, or the answer of a SELECT, as CSV, JSON or Parquet."""
-    rows = export(_root(root), sql or ALL_FIGURES, file, warn)
+    rows = export(root_of(root), sql or ALL_FIGURES, file, warn)
     warn(f"{file}: {rows} row{'' if rows == 1 else 's'}")
 
 
@@ -133,8 +121,8 @@ def list_command(
     ] = False,
 ) -> None:
     """List runs, the newest last: when, what, verdict, rates, the folder to show."""
-    below = _root(root)
-    runs = list(_runs_below(below))
+    below = root_of(root)
+    runs = list(runs_below(below))
     shown = runs if everything else runs[-MOST_LISTED:]
     show_list(output_console(), [(place_at(below, folder), run) for folder, run in shown])
     more = f", the newest {len(shown)} shown (--all)" if len(shown) < len(runs) else ""
@@ -255,64 +243,6 @@ def compare_command(
         warn(f"not compared, because only one side has them: {', '.join(alone)}")
 
 
-def _root(root: Path | None) -> Path:
-    if root is not None:
-        return root
-    return DEFAULT_ROOT if DEFAULT_ROOT.is_dir() else Path()
-
-
-def find_runs(text: str, root: Path | None) -> list[tuple[Path, Run]]:
-    """Returns the runs that a user's word names, with their folders.
-
-    They are those of a folder, or that with this id.
-    """
-    path = Path(text)
-    if path.is_file() and path.name == RUN_FILE:
-        return [(path.parent, load_run(path))]
-    if path.is_dir():
-        folders = run_folders_at(path)
-        if not folders:
-            raise ResultError(f"{path} has no run.json")
-        return [(folder, load_run(folder)) for folder in folders]
-    below = _root(root)
-    if text == LAST:
-        return _newest_job(below)
-    runs = [(folder, load_run(folder)) for folder in run_folders_at(below)]
-    found = [one for one in runs if one[1].id == text] or [
-        one for one in runs if one[1].id.startswith(text)
-    ]
-    if len(found) != 1:
-        what = (
-            f"{len(found)} runs have an id with this beginning" if found else "no run has that id"
-        )
-        raise ResultError(f"{text} is not a folder, and below {below} {what}")
-    return found
-
-
-def _runs_below(root: Path) -> Iterator[tuple[Path, Run]]:
-    """Yields readable run folders, the newest last, and reports the others."""
-    readable = []
-    for folder in run_folders_at(root):
-        try:
-            readable.append((folder, load_run(folder)))
-        except ResultError as error:
-            warn(f"left out: {error}")
-    yield from sorted(readable, key=lambda one: (one[1].started_utc, str(one[0])))
-
-
-def _newest_job(root: Path) -> list[tuple[Path, Run]]:
-    """Returns the runs of the job that was started last."""
-    runs = list(_runs_below(root))
-    if not runs:
-        raise ResultError(f"no run below {root} can be read: give another --root")
-    newest, last = runs[-1]
-    return [(at, run) for at, run in runs if at == newest or _is_of_one_job(at, run, newest, last)]
-
-
-def _is_of_one_job(folder: Path, run: Run, other_folder: Path, other: Run) -> bool:
-    return folder.parent == other_folder.parent and run.started_utc == other.started_utc
-
-
 def _without_long_columns(answer: Answer, sql: str) -> Answer:
     """Removes from the result of ``*`` the columns with pages of text; named columns remain."""
     if not re.search(r"(?i)(select|,|\.)\s*\*", sql):
@@ -366,6 +296,10 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.6g}" if abs(value) < 1e6 else f"{value:.0f}"
     return str(value)
+
+
+results_app.command("findings")(findings_command)
+results_app.command("machines")(machines_command)
 
 
 def add_to(app: typer.Typer) -> None:

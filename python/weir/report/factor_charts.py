@@ -140,8 +140,9 @@ def _figure(panel: Panel) -> Markup:
     for one, line in zip(series, panel.lines, strict=True) if name == RANKS else []:
         growth = growth_over_ranks(line)
         if growth is not None:
-            sentences.append(f" {one.name}: {growth.text()}.")
-            if growth.holds:
+            sentences.append(f" {one.name}: {growth.text(panel.unit)}.")
+            # Lines of transfers carry their expectations, beside which a curve would be too much.
+            if growth.holds and panel.unit != "bytes/s":
                 drawn = _drawn(growth, one.points)
                 rules.append(Rule(f"{one.name}, fitted", one.colour, drawn, "solid"))
     labelled = len(series) > 1

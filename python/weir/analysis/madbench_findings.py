@@ -1,0 +1,542 @@
+"""Judges the findings of MADbench2's study by the results of any runs of the workload madbench.
+
+J. Borrill, L. Oliker, J. Shalf, H. Shan, A. Uselton, "HPC Global File System Performance Analysis
+Using A Scientific-Application Derived Benchmark". ``cases/madbench-*.toml`` make results for all
+findings. Every finding is judged for each number of ranks, kind of file and direction that has
+results. Findings about the file system are not decided by bytes that came from memory.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TypeVar, get_args
+
+from weir.analysis.findings import Judgement, Ratio, ratio_of
+from weir.analysis.hiding import ENOUGH, AtExponent, Hides, hidden_share, where_it_hides
+from weir.analysis.saturation import BEYOND, LEAST_LEVELS, saturated_from
+from weir.results.expectations import Direction
+from weir.results.quantities import percent_text, rate_text
+from weir.results.schema import EffectiveRate, Run
+from weir.results.series import Series
+from weir.results.served_by import served_by
+from weir.results.statistics import median_interval
+
+INTERFACES_ALIKE = 0.10
+"""Relative difference up to which interfaces show "virtually no difference" (section 6)."""
+ALIKE = 0.20
+"""The difference that the paper still takes for none (section 3)."""
+NOT_LESS = 0.95
+"""From this ratio on one is not slower than the other; nearer to 1 no machine repeats itself."""
+STILL_GROWS = 0.25
+"""Of what further ranks would add in proportion; with less the rate is saturated."""
+LITTLE_LOST = 0.80
+"""Share of the rate at saturation that counts as little degradation beyond it."""
+SPARSE_BELOW, DENSE_FROM = 0.5, 0.5
+"""Shares of memory: the paper's are 0.36 and 0.71."""
+CRITICAL = (1.3, 1.4)
+"""Exponents between which I/O begins to hide (section 5)."""
+BLAS2, BLAS3 = 1.0, 1.5
+ALIKE_SETTINGS = (
+    *("bins", "gangs", "file-block", "directory", "direct", "sync", "rank-shift", "memory-hog"),
+    *("compressible", "full", "stripe-size", "first-target", "pool"),
+)
+NEEDED = {"pixels", "iomethod", "filetype", "iomode", "read-modulus", "write-modulus"}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What distinguishes runs of the workload; one setting is varied by each finding."""
+
+    ranks: int
+    pixels: int
+    interface: str
+    files: str
+    mode: str
+    read_modulus: int
+    write_modulus: int
+    exponent: float | None
+    stripes: str
+    keeps_cache: bool
+    others: tuple[tuple[str, str], ...]
+    """Settings that no finding is about, and which must be alike in what is compared."""
+
+    @property
+    def computes(self) -> bool:
+        """Whether the run belongs to a sweep over exponents, beside asynchronous ones."""
+        return self.exponent is not None and self.exponent >= BLAS2
+
+    def modulus(self, direction: Direction) -> int:
+        return self.read_modulus if direction == "read" else self.write_modulus
+
+
+@dataclass(frozen=True)
+class Observed:
+    """One complete run, and the job in which it was measured."""
+
+    job: str
+    settings: Settings
+    run: Run
+
+    def values(self, direction: Direction) -> list[float]:
+        """Returns the rate of each counted repetition, by the headline's metric."""
+        series = self.series(direction)
+        return list(series.values) if series is not None else []
+
+    def series(self, direction: Direction) -> Series | None:
+        return next((r for r in self.run.rates if r.direction == direction and r.headline), None)
+
+
+Runs = Sequence[Observed]
+Level = TypeVar("Level")
+
+
+def observed(found: Iterable[tuple[str, Run]]) -> list[Observed]:
+    """Returns the runs of the workload madbench that are complete; ``found``: (job, run)."""
+    return [
+        Observed(job, settings, run)
+        for job, run in found
+        if run.workload == "madbench" and run.status == "complete" and run.imported is None
+        if (settings := _settings_of(run)) is not None
+    ]
+
+
+def _settings_of(run: Run) -> Settings | None:
+    """Returns the settings, or None for results of a version that named them otherwise."""
+    given = {name: one.value for name, one in run.parameters.items()}
+    if NEEDED - given.keys():
+        return None
+    exponent = given.get("busy-work-exponent")
+    return Settings(
+        ranks=run.plan.ranks,
+        pixels=int(given["pixels"]),
+        interface=str(given["iomethod"]),
+        files=str(given["filetype"]),
+        mode=str(given["iomode"]),
+        read_modulus=int(given["read-modulus"]),
+        write_modulus=int(given["write-modulus"]),
+        exponent=None if exponent is None else float(exponent),
+        stripes=str(given.get("stripe-count", "")),
+        keeps_cache=not (given.get("drop-cache") or given.get("direct")),
+        others=tuple((name, str(given[name])) for name in ALIKE_SETTINGS if name in given),
+    )
+
+
+def judge(runs: Runs) -> list[Judgement]:
+    """Returns a judgement of every finding; those without results cannot be decided."""
+    foreground = [one for one in runs if one.settings.mode == "SYNC" and not one.settings.computes]
+    return [
+        *_interfaces(foreground),
+        *_files(foreground),
+        *_directions(foreground),
+        *_saturation(foreground),
+        *_memory(foreground),
+        *_moduli(foreground),
+        *_stripes(foreground),
+        *_exponents([one for one in runs if one.settings.mode == "ASYNC"]),
+    ]
+
+
+# ---- Pairs of settings -------------------------------------------------------------------------
+
+
+def _of_rounds(one: Runs, other: Runs, direction: Direction) -> list[tuple[float, float]]:
+    """Returns pairs of the same repetition of the same job, whose configurations take turns."""
+    jobs = {run.job: run.values(direction) for run in other}
+    return [
+        pair
+        for run in one
+        for pair in zip(run.values(direction), jobs.get(run.job, []), strict=False)
+    ]
+
+
+def _of_runs(one: Runs, other: Runs, direction: Direction) -> list[tuple[float, float]]:
+    """Returns pairs of runs, those closest in time first, so that drifts affect both alike.
+
+    A run counts once, by its median: its repetitions share a moment.
+    """
+    medians = [
+        [
+            (datetime.fromisoformat(run.run.started_utc), statistics.median(values))
+            for run in runs
+            if (values := run.values(direction))
+        ]
+        for runs in (one, other)
+    ]
+    apart = sorted(
+        (abs(first[0] - second[0]), place, match)
+        for place, first in enumerate(medians[0])
+        for match, second in enumerate(medians[1])
+    )
+    used: tuple[set[int], set[int]] = (set(), set())
+    pairs = []
+    for _, place, match in apart:
+        if place not in used[0] and match not in used[1]:
+            used[0].add(place)
+            used[1].add(match)
+            pairs.append((medians[0][place][1], medians[1][match][1]))
+    return pairs
+
+
+def _groups(runs: Runs, key: Callable[[Settings], Settings]) -> dict[Settings, list[Observed]]:
+    """Returns the runs whose settings are alike but for those that ``key`` makes equal."""
+    groups: dict[Settings, list[Observed]] = {}
+    for run in runs:
+        groups.setdefault(key(run.settings), []).append(run)
+    ordered = sorted(groups.items(), key=lambda one: (one[0].ranks, str(one[0])))
+    return {settings: of_one for settings, of_one in ordered if len(of_one) > 1}
+
+
+def _by(runs: Runs, level: Callable[[Settings], Level]) -> dict[Level, list[Observed]]:
+    found: dict[Level, list[Observed]] = {}
+    for run in runs:
+        found.setdefault(level(run.settings), []).append(run)
+    return found
+
+
+def _place(settings: Settings, direction: Direction | None) -> str:
+    """Returns which results a judgement is about: ``16 ranks, UNIQUE, write``."""
+    known = [settings.interface, settings.files]
+    if settings.stripes:
+        known.append(f"stripe count {settings.stripes}")
+    if settings.keeps_cache:
+        known.append("cache not dropped")
+    ranks = f"{settings.ranks} rank{'' if settings.ranks == 1 else 's'}"
+    return ", ".join([ranks, *filter(None, [*known, direction])])
+
+
+def _from_memory(runs: Runs, direction: Direction) -> str:
+    """Returns a remark if memory served bytes of any of the runs."""
+    if direction == "write":
+        return ""
+    words = {served_by(one.run, direction) for one in runs}
+    return "; memory served reads" if words & {"memory", "mixed"} else ""
+
+
+def _judged(
+    where: str, finding: str, rule: str, ratio: Ratio | None, holds: bool | None, remark: str = ""
+) -> Judgement:
+    said = ratio.text() if ratio is not None else "there are no pairs to compare"
+    return Judgement(where, finding, None if remark else holds, f"{said}{remark}", rule)
+
+
+def _or_without(
+    judgements: Iterable[Judgement], where: str, finding: str, needs: str
+) -> list[Judgement]:
+    """Returns the judgements, or one that says what results are missing."""
+    return list(judgements) or [Judgement(where, finding, None, f"there are no results of {needs}")]
+
+
+# ---- The findings ------------------------------------------------------------------------------
+
+
+def _interfaces(runs: Runs) -> list[Judgement]:
+    finding = "POSIX and MPI-IO are alike"
+    rule = f"MPI-IO's rate over POSIX's is within {percent_text(INTERFACES_ALIKE)} of 1"
+
+    def judgements() -> Iterator[Judgement]:
+        for settings, group in _groups(runs, lambda s: replace(s, interface="")).items():
+            of = _by(group, lambda s: s.interface)
+            for direction in get_args(Direction) if {"POSIX", "MPI"} <= of.keys() else ():
+                ratio = ratio_of(_of_rounds(of["MPI"], of["POSIX"], direction))
+                holds = _alike(ratio, INTERFACES_ALIKE)
+                place = f"{finding}: {_place(settings, direction)}"
+                remark = _from_memory(group, direction)
+                yield _judged("sections 4 and 6", place, rule, ratio, holds, remark)
+
+    return _or_without(judgements(), "sections 4 and 6", finding, "both interfaces in one job")
+
+
+def _files(runs: Runs) -> list[Judgement]:
+    finding = "a shared file is as fast as unique files"
+    rule = f"the shared file's rate over that of unique files is at least {1 - ALIKE:.2f}"
+
+    def judgements() -> Iterator[Judgement]:
+        for settings, group in _groups(runs, lambda s: replace(s, files="")).items():
+            of = _by(group, lambda s: s.files)
+            for direction in get_args(Direction) if {"SHARED", "UNIQUE"} <= of.keys() else ():
+                ratio = ratio_of(_of_rounds(of["SHARED"], of["UNIQUE"], direction))
+                holds = None if ratio is None else ratio.is_at_least(1 - ALIKE)
+                place = f"{finding}: {_place(settings, direction)}{_varied(settings)}"
+                remark = _from_memory(group, direction)
+                yield _judged("section 6", place, rule, ratio, holds, remark)
+
+    return _or_without(judgements(), "section 6", finding, "both kinds of files in one job")
+
+
+def _directions(runs: Runs) -> list[Judgement]:
+    finding = "writes are not slower than reads, unless the file system reads ahead"
+    rule = f"the write rate over the read rate is at least {NOT_LESS:.2f}"
+
+    def judgements() -> Iterator[Judgement]:
+        groups = _by(runs, lambda s: s).items()
+        for settings, group in sorted(groups, key=lambda one: (one[0].ranks, str(one[0]))):
+            pairs = [
+                pair
+                for run in group
+                for pair in zip(run.values("write"), run.values("read"), strict=False)
+            ]
+            ratio = ratio_of(pairs)
+            holds = None if ratio is None else ratio.is_at_least(NOT_LESS)
+            place = f"{finding}: {_place(settings, None)}{_varied(settings)}"
+            yield _judged(
+                "sections 4.1 and 4.4", place, rule, ratio, holds, _from_memory(group, "read")
+            )
+
+    return _or_without(judgements(), "sections 4.1 and 4.4", finding, "synchronous runs")
+
+
+def _varied(settings: Settings) -> str:
+    """Returns the settings that most cases leave alone, where they differ from the usual."""
+    moduli = (settings.read_modulus, settings.write_modulus)
+    return f", RMOD and WMOD {moduli[0]} and {moduli[1]}" if moduli != (1, 1) else ""
+
+
+def _saturation(runs: Runs) -> list[Judgement]:
+    finding = "the rate saturates within the measured ranks"
+    rule = (
+        f"from at most 1/{BEYOND:g} of the ranks to all, the rate grows by less than "
+        f"{percent_text(STILL_GROWS)} of what ranks in proportion would add"
+    )
+    lost = "beyond saturation little is lost"
+    lost_rule = (
+        f"the rate with the most ranks over that at saturation is at least {LITTLE_LOST:.2f}"
+    )
+
+    def judgements() -> Iterator[Judgement]:
+        usual = [one for one in runs if not _varied(one.settings)]
+        for settings, group in _groups(usual, lambda s: replace(s, ranks=0, pixels=0)).items():
+            of = _weak_scaling(group)
+            for direction in get_args(Direction) if len(of) >= LEAST_LEVELS else ():
+                place = f"{settings.files}, {settings.interface}, {direction}"
+                medians = _medians(of, direction)
+                most = max(of)
+                before = max((n for n in of if n <= most / BEYOND), default=None)
+                if before is None:
+                    continue
+                ratio = ratio_of(_of_runs(of[most], of[before], direction))
+                limit = 1 + STILL_GROWS * (most / before - 1)
+                grows = None if ratio is None else ratio.is_at_least(limit)
+                holds = None if grows is None else not grows
+                remark = _from_memory(group, direction)
+                at = saturated_from([*medians], [*medians.values()])
+                where = "" if at is None else f"; 90 % of the most from {at:g} ranks on"
+                told = ", ".join(f"{n}: {rate_text(rate)}" for n, rate in medians.items())
+                one = _judged("section 6", f"{finding}: {place}", rule, ratio, holds, remark)
+                said = f"{most} over {before} ranks {one.figures}{where}; {told}"
+                yield replace(one, figures=said)
+                if at is not None and holds and int(at) != most:
+                    kept = ratio_of(_of_runs(of[most], of[int(at)], direction))
+                    stays = None if kept is None else kept.is_at_least(LITTLE_LOST)
+                    yield _judged("section 6", f"{lost}: {place}", lost_rule, kept, stays, remark)
+
+    return _or_without(judgements(), "section 6", finding, "three numbers of ranks or more")
+
+
+def _weak_scaling(group: Runs) -> dict[int, list[Observed]]:
+    """Returns the runs by ranks, of each number only those with the most usual bytes per rank."""
+    shares = statistics.multimode(_share_of_rank(one) for one in group)
+    kept = [one for one in group if abs(_share_of_rank(one) / shares[0] - 1) <= ALIKE]
+    return dict(sorted(_by(kept, lambda s: s.ranks).items()))
+
+
+def _share_of_rank(one: Observed) -> float:
+    return one.settings.pixels**2 / one.settings.ranks
+
+
+def _medians(of: dict[int, list[Observed]], direction: Direction) -> dict[int, float]:
+    return {
+        ranks: statistics.median(value for run in group for value in run.values(direction))
+        for ranks, group in of.items()
+    }
+
+
+def _memory(runs: Runs) -> list[Judgement]:
+    finding = "sparse and dense data are alike"
+    rule = (
+        f"dense data's rate over sparse data's is within {percent_text(ALIKE)} of 1; dense data "
+        f"fill {percent_text(DENSE_FROM)} of the memory or more, sparse data less"
+    )
+
+    def judgements() -> Iterator[Judgement]:
+        for settings, group in _groups(runs, lambda s: replace(s, pixels=0)).items():
+            of = _by(group, lambda s: s.pixels)
+            for direction in get_args(Direction) if len(of) > 1 else ():
+                sparse, dense = of[min(of)], of[max(of)]
+                shares = [memory_share(one[0].run) for one in (sparse, dense)]
+                ratio = ratio_of(_of_runs(dense, sparse, direction))
+                told, remark = "memory unknown", "; how much memory the hosts have is not recorded"
+                if shares[0] is not None and shares[1] is not None:
+                    told = (
+                        f"{percent_text(shares[0], 1)} and {percent_text(shares[1], 1)} of memory"
+                    )
+                    apart = shares[0] < SPARSE_BELOW and shares[1] >= DENSE_FROM
+                    remark = "" if apart else "; these are not the shares of sparse and dense data"
+                place = f"{finding}: {_place(settings, direction)}, {told}"
+                yield _judged("section 3", place, rule, ratio, _alike(ratio, ALIKE), remark)
+
+    return _or_without(judgements(), "section 3", finding, "two sizes of matrices on as many ranks")
+
+
+def memory_share(run: Run) -> float | None:
+    """Returns which share of its hosts' memory the matrices fill, if the run says it."""
+    if run.environment is None or not run.nodes:
+        return None
+    memory = run.environment.hardware.get("memory")
+    each = memory.get("bytes") if isinstance(memory, dict) else None
+    return run.plan.memory_bytes_total / (each * len(run.nodes)) if each else None
+
+
+def _moduli(runs: Runs) -> list[Judgement]:
+    finding = "it is best that all ranks move data at the same time"
+    rule = f"the rate with a modulus of 1 over that with another is at least {NOT_LESS:.2f}"
+
+    def judgements() -> Iterator[Judgement]:
+        groups = _groups(runs, lambda s: replace(s, read_modulus=0, write_modulus=0))
+        for settings, group in groups.items():
+            for direction in get_args(Direction):
+                of = _by(group, lambda s, d=direction: s.modulus(d))  # type: ignore[misc]
+                for modulus in sorted(of.keys() - {1}) if 1 in of else ():
+                    ratio = ratio_of(_of_runs(of[1], of[modulus], direction))
+                    holds = None if ratio is None else ratio.is_at_least(NOT_LESS)
+                    name = "RMOD" if direction == "read" else "WMOD"
+                    place = f"{finding}: {_place(settings, direction)}, {name} 1 against {modulus}"
+                    remark = _from_memory(group, direction)
+                    yield _judged("footnote 1", place, rule, ratio, holds, remark)
+
+    return _or_without(judgements(), "footnote 1", finding, "several values of RMOD and WMOD")
+
+
+def _stripes(runs: Runs) -> list[Judgement]:
+    finding = "striping over more targets makes a shared file faster"
+    rule = f"the rate with the most stripes over that with the fewest is at least {1 + ALIKE:.2f}"
+
+    def judgements() -> Iterator[Judgement]:
+        shared = [one for one in runs if one.settings.files == "SHARED" and one.settings.stripes]
+        for settings, group in _groups(shared, lambda s: replace(s, stripes="")).items():
+            of = _by(group, lambda s: s.stripes)
+            ordered = sorted(of, key=lambda n: float("inf") if n == "all" else float(n))
+            for direction in get_args(Direction) if len(ordered) > 1 else ():
+                few, many = ordered[0], ordered[-1]
+                ratio = ratio_of(_of_runs(of[many], of[few], direction))
+                holds = None if ratio is None else ratio.is_at_least(1 + ALIKE)
+                place = f"{finding}: {_place(settings, direction)}, {many} against {few}"
+                remark = _from_memory(group, direction)
+                yield _judged("sections 4.1 and 4.2", place, rule, ratio, holds, remark)
+
+    return _or_without(judgements(), "sections 4.1 and 4.2", finding, "several stripe counts")
+
+
+def _alike(ratio: Ratio | None, difference: float) -> bool | None:
+    return None if ratio is None else ratio.is_within(1 - difference, 1 / (1 - difference))
+
+
+# ---- Transfers behind computation --------------------------------------------------------------
+
+NEAR_BLAS3 = "I/O hides only near BLAS 3"
+HIDES = "with BLAS 3 all but one of NBIN transfers are hidden"
+LIKE_SYNC = "with BLAS 2 the effective rate is that of synchronous runs"
+
+
+def _exponents(runs: Runs) -> list[Judgement]:
+    def judgements() -> Iterator[Judgement]:
+        usual = [one for one in runs if one.settings.exponent is not None]
+        for settings, group in _groups(usual, lambda s: replace(s, exponent=None)).items():
+            for direction in get_args(Direction):
+                points = _points(group, direction)
+                if len(points) > 1:
+                    yield from _of_points(_place(settings, direction), points)
+
+    needs = "asynchronous runs over the busy-work exponent, beside synchronous ones"
+    return _or_without(judgements(), "section 5, figure 7", NEAR_BLAS3, needs)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One exponent, and how far its interval can be relied on."""
+
+    at: AtExponent
+    confidence: float
+
+
+def _points(group: Runs, direction: Direction) -> list[Point]:
+    points = []
+    for exponent, found in sorted(_by(group, lambda s: s.exponent or 0.0).items()):
+        values = [value for one in found for value in one.values(direction)]
+        bounds = [e for one in found for e in one.run.effective if _is_bounded(e, direction)]
+        if values and bounds:
+            median, low, high, confidence = median_interval(values)
+            plain, ceiling = (
+                statistics.median(getattr(e, name) for e in bounds)
+                for name in ("synchronous_bytes_per_second", "nbin_multiple_bytes_per_second")
+            )
+            points.append(
+                Point(AtExponent(exponent, median, low, high, plain, ceiling), confidence)
+            )
+    return points
+
+
+def _is_bounded(entry: EffectiveRate, direction: Direction) -> bool:
+    return entry.direction == direction and entry.synchronous_bytes_per_second is not None
+
+
+def _of_points(place: str, points: Sequence[Point]) -> Iterator[Judgement]:
+    where = "section 5, figure 7"
+    few = min(one.confidence for one in points) < 0.95
+    remark = "; too few repetitions for intervals of 95 %" if few else ""
+    hides = where_it_hides([one.at for one in points])
+    low, high = CRITICAL
+    told = f"{hides.text()}{remark}"
+    holds = None if few else _begins_from(hides, low)
+    enough = f"{percent_text(ENOUGH)} of what can be hidden is hidden"
+    rule = f"{enough} from an exponent of {low:g} or more"
+    yield Judgement(where, f"{NEAR_BLAS3}: {place}", holds, told, rule)
+    holds = None if few else _begins_between(hides, low, high)
+    rule = f"the interval of that exponent is within {low:g} to {high:g}"
+    finding = f"I/O hides from an exponent of {low:g} to {high:g} on"
+    yield Judgement(where, f"{finding}: {place}", holds, told, rule)
+    first, last = points[0].at, points[-1].at
+    shares = [hidden_share(rate, last.synchronous, last.ceiling) for rate in (last.low, last.high)]
+    hidden = True if shares[0] >= ENOUGH else False if shares[1] < ENOUGH else None
+    told = f"{percent_text(shares[0])} to {percent_text(shares[1])} at {last.exponent:g}{remark}"
+    decides = not few and (hidden or last.exponent >= BLAS3)
+    rule = f"{enough} at {BLAS3:g}"
+    yield Judgement(where, f"{HIDES}: {place}", hidden if decides else None, told, rule)
+    if first.exponent <= BLAS2:
+        ratios = [rate / first.synchronous for rate in (first.low, first.high)]
+        alike = _interval_within(ratios[0], ratios[1])
+        told = f"{ratios[0]:.2f} to {ratios[1]:.2f} times at {first.exponent:g}{remark}"
+        rule = f"the effective rate over the synchronous one is within {percent_text(ALIKE)} of 1"
+        yield Judgement(where, f"{LIKE_SYNC}: {place}", None if few else alike, told, rule)
+
+
+def _interval_within(low: float, high: float) -> bool | None:
+    least, most = 1 - ALIKE, 1 / (1 - ALIKE)
+    if least <= low and high <= most:
+        return True
+    return False if high < least or low > most else None
+
+
+def _begins_from(hides: Hides, least: float) -> bool | None:
+    """Returns whether I/O begins to hide at ``least`` or later, or at no exponent that was run."""
+    if hides.last < least:
+        return False if hides.high is not None else None
+    early = hides.low
+    if early is None or early >= least:
+        return True
+    return False if hides.high is not None and hides.high < least else None
+
+
+def _begins_between(hides: Hides, least: float, most: float) -> bool | None:
+    low, high = hides.low, hides.high
+    if low is None:  # Even the upper ends of the intervals do not reach the share.
+        return False if hides.last >= most else None
+    if low > most:
+        return False
+    if high is None:
+        return None
+    if low >= least and high <= most:
+        return True
+    return False if high < least else None
