@@ -52,7 +52,9 @@ double weight_at(const std::map<std::int64_t, double>& weights, std::int64_t key
 }
 
 // Numbers of a dragonfly's links are 3 × index + kind.
-enum DragonflyLink : std::int64_t { of_node = 0, in_group = 1, between_groups = 2 };
+constexpr std::int64_t of_node = 0;
+constexpr std::int64_t in_group = 1;
+constexpr std::int64_t between_groups = 2;
 
 // Replaces weights at the coordinates of a line by the sums of weight × distance to each of them.
 // One step along the line takes the weight behind it one further and the weight before it one
