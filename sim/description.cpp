@@ -31,7 +31,24 @@ Result<Users> users_named(const std::string& name) {
   return refuse(fmt::format("users '{}': give node, group, client or stripe", name));
 }
 
+bool is_share(double share) { return share > 0 && share <= 1; }
+
 bool is_time(double seconds) { return std::isfinite(seconds) && seconds >= 0; }
+
+Status check(const std::string& name, const SlowUnits& slow, std::int64_t units) {
+  for (const auto& [unit, share] : slow) {
+    if (unit < 0 || unit >= units) {
+      return refuse(fmt::format("{}: unit {} is to be slow: give 0 to {}", name, unit, units - 1));
+    }
+    if (!is_share(share)) {
+      return refuse(
+          fmt::format("{}: unit {} has a share of its speed of {}: give a number above 0 "
+                      "and at most 1",
+                      name, unit, share));
+    }
+  }
+  return {};
+}
 
 Status check(const Part& part) {
   if (part.name.empty()) return refuse("a part has no name");
@@ -46,11 +63,20 @@ Status check(const Part& part) {
   if (!is_time(part.operation_seconds) || part.operations_at_once < 0) {
     return refuse(fmt::format("part {}: its costs must be 0 or more", part.name));
   }
-  if (part.in_turn() && part.users != Users::group) {
-    return refuse(
-        fmt::format("part {}: only an I/O group's part does operations in turn", part.name));
+  if (part.in_turn() && part.users != Users::group && part.users != Users::node) {
+    return refuse(fmt::format("part {}: only a part of nodes or I/O groups does operations in turn",
+                              part.name));
   }
-  return {};
+  return check("part " + part.name, part.slow, part.units);
+}
+
+SlowUnits slow_units_in(const json& given) {
+  SlowUnits slow;
+  if (!given.contains("slow")) return slow;
+  for (const json& one : given.at("slow")) {
+    slow[one.at("unit").get<std::int64_t>()] = one.at("share").get<double>();
+  }
+  return slow;
 }
 
 Result<Part> part_in(const json& given) {
@@ -64,8 +90,36 @@ Result<Part> part_in(const json& given) {
   part.operation_seconds = given.value("operation_seconds", 0.0);
   part.copy_bytes_per_second = given.value("copy_bytes_per_second", 0.0);
   part.operations_at_once = given.value("operations_at_once", std::int64_t{0});
+  part.slow = slow_units_in(given);
   if (Status fit = check(part); !fit) return fit.error();
   return part;
+}
+
+Status check(const NetworkLinks& network, const Description& asked) {
+  if (!std::isfinite(network.bytes_per_second) || network.bytes_per_second <= 0) {
+    return refuse("the rate of the network's links must be above 0");
+  }
+  if (asked.messages.bytes_per_second <= 0) {
+    return refuse("the network needs the rate of messages into a node");
+  }
+  if (asked.exchange.aggregators_on_first_nodes > 0) {
+    return refuse("a global exchange is not simulated on a network: leave one of them out");
+  }
+  if (network.first_end < asked.nodes) {
+    return refuse(
+        fmt::format("the first server or stager is at node {} of the network, among the "
+                    "{} nodes of the job: give a number from there on",
+                    network.first_end, asked.nodes));
+  }
+  for (const auto& [link, share] : network.slow) {
+    if (!is_share(share)) {
+      return refuse(
+          fmt::format("link {} has a share of its speed of {}: give a number above 0 and "
+                      "at most 1",
+                      link, share));
+    }
+  }
+  return network.shape.check_nodes(network.first_end + asked.ends());
 }
 
 Status check(const Description& asked) {
@@ -93,6 +147,44 @@ Status check(const Description& asked) {
       !is_time(asked.exchange.seconds)) {
     return refuse("rates and times must be finite, and 0 or more");
   }
+  if (asked.exchange.aggregators_on_first_nodes > 0 &&
+      std::any_of(asked.parts.begin(), asked.parts.end(),
+                  [](const Part& part) { return part.in_turn() && part.users == Users::node; })) {
+    return refuse(
+        "a global exchange passes parts of I/O groups: no part of nodes does operations "
+        "in turn beside it");
+  }
+  if (Status fit = check("nodes", asked.messages.slow, asked.nodes); !fit) return fit;
+  return asked.network ? check(*asked.network, asked) : Status();
+}
+
+Status read_network(const json& given, std::optional<NetworkLinks>& network) {
+  if (!given.contains("network")) return {};
+  const json& words = given.at("network");
+  auto shape = topology::Network::parse(words.at("shape").get<std::string>());
+  if (!shape) return refuse("the network's shape: " + shape.error().message);
+  network = NetworkLinks{std::move(shape).value(),
+                         words.at("bytes_per_second").get<double>(),
+                         words.at("first_end").get<std::int64_t>(),
+                         {}};
+  if (!words.contains("slow")) return {};
+  for (const json& one : words.at("slow")) {
+    network->slow[one.at("link").get<std::string>()] = one.at("share").get<double>();
+  }
+  return {};
+}
+
+// Reads how the bytes are moved.
+Status read_way(const json& given, Description& asked) {
+  const auto strategy = given.value("strategy", std::string("automatic"));
+  if (strategy != "automatic") {
+    const auto named = plan::parse_strategy(strategy);
+    if (!named) return named.error();
+    asked.strategy = named.value();
+  }
+  const auto placement = topology::parse_placement_rule(given.value("placement", "spread"));
+  if (!placement) return placement.error();
+  asked.placement = placement.value();
   return {};
 }
 
@@ -115,18 +207,14 @@ Result<Description> description_in(const json& given) {
   }
   const json& messages = given.at("messages");
   asked.messages = {messages.at("bytes_per_second").get<double>(),
-                    messages.at("seconds_each").get<double>()};
+                    messages.at("seconds_each").get<double>(), slow_units_in(messages)};
+  if (Status read = read_network(given, asked.network); !read) return read.error();
   read_exchange(given, asked.exchange);
   const json& array = given.at("array");
   asked.array = {array.at("shape").get<std::string>(), array.at("type").get<std::string>(),
                  array.at("distribution").get<std::string>(), array.value("grid", std::string())};
   asked.read = given.value("read", false);
-  const auto strategy = given.value("strategy", std::string("automatic"));
-  if (strategy != "automatic") {
-    const auto named = plan::parse_strategy(strategy);
-    if (!named) return named.error();
-    asked.strategy = named.value();
-  }
+  if (Status read = read_way(given, asked); !read) return read.error();
   asked.aggregators = given.value("aggregators", std::int64_t{0});
   asked.buffer_bytes = given.value("buffer_bytes", std::int64_t{0});
   asked.ahead = given.value("ahead", true);
@@ -139,6 +227,18 @@ Result<Description> description_in(const json& given) {
 }
 
 }  // namespace
+
+double speed_of(const SlowUnits& slow, std::int64_t unit) {
+  const auto found = slow.find(unit);
+  return found == slow.end() ? 1 : found->second;
+}
+
+std::int64_t Description::ends() const {
+  for (const Part& part : parts) {
+    if (part.users == Users::client || part.users == Users::stripe) return part.units;
+  }
+  return 0;
+}
 
 std::int64_t Description::targets() const {
   std::int64_t most = 0;

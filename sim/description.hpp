@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include "common/status.hpp"
 #include "plan/parameters.hpp"
+#include "topology/network.hpp"
 
 namespace weir::sim {
 
@@ -21,17 +23,24 @@ enum class Users {
   stripe,  // whoever moves bytes of a stripe that is on the unit
 };
 
+// Units that are slower than the others, each with its share of their speed.
+using SlowUnits = std::map<std::int64_t, double>;
+
+// Returns the share of the usual speed that a unit has.
+[[nodiscard]] double speed_of(const SlowUnits& slow, std::int64_t unit);
+
 // A part of the way of an operation. Units carry bytes at a rate that its users share equally.
 struct Part {
   std::string name;
   Users users = Users::group;
   std::int64_t units = 1;
   double bytes_per_second = 0;
-  // Above 0: a unit does one operation at a time, which takes at least this time for each call and
-  // that of its bytes at `copy_bytes_per_second` (0: none).
+  // Above 0: a unit of a node or an I/O group does one operation at a time, which takes at least
+  // this time for each call and that of its bytes at `copy_bytes_per_second` (0: none).
   double operation_seconds = 0;
   double copy_bytes_per_second = 0;
-  std::int64_t operations_at_once = 0;  // that an I/O group may have on the rest of the way; 0: any
+  std::int64_t operations_at_once = 0;  // of a unit's users on the rest of the way; 0: any
+  SlowUnits slow;
 
   [[nodiscard]] bool in_turn() const { return operation_seconds > 0; }
 };
@@ -40,6 +49,16 @@ struct Part {
 struct Messages {
   double bytes_per_second = 0;  // 0: they take no time
   double seconds_each = 0;
+  SlowUnits slow;  // by nodes
+};
+
+// The links between the switches of the nodes, which messages and the operations' bytes pass.
+struct NetworkLinks {
+  topology::Network shape;
+  double bytes_per_second = 0;
+  // The network's node at which the first server or stager is; the others follow.
+  std::int64_t first_end = 0;
+  std::map<std::string, double> slow;  // by names of links
 };
 
 // An exchange between all I/O groups, as in MPI-IO on Blue Gene/P.
@@ -61,12 +80,14 @@ struct Description {
   std::int64_t nodes_per_group = 0;  // 0: one group
   std::vector<Part> parts;           // in the order of a write
   Messages messages;
+  std::optional<NetworkLinks> network;  // nothing: only the parts have limits
   Exchange exchange;
   ArrayWords array;
   bool read = false;
   std::optional<plan::Strategy> strategy;  // nothing: as the prices decide
   std::int64_t aggregators = 0;            // of each group; 0: as the prices decide
-  std::int64_t buffer_bytes = 0;           // 0: a client's whole share
+  topology::PlacementRule placement = topology::PlacementRule::spread;
+  std::int64_t buffer_bytes = 0;  // 0: a client's whole share
   bool ahead = true;  // the next piece is received while one is written; false: one after the other
   bool meeting = false;  // all clients begin each step together
   std::int64_t steps = 1;
@@ -76,6 +97,9 @@ struct Description {
   [[nodiscard]] std::int64_t ranks() const { return nodes * ranks_per_node; }
   // Number of places that a file's stripes are dealt to; 0 if no part has users by stripe.
   [[nodiscard]] std::int64_t targets() const;
+  // Number of servers or stagers that are nodes of the network: the units of the first part that
+  // clients use in turn or by stripes; 0 if there is none.
+  [[nodiscard]] std::int64_t ends() const;
 };
 
 // Fails with one line that names the field.

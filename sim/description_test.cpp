@@ -46,6 +46,47 @@ TEST(Description, HasPartsInTheirOrderAndDefaults) {
   EXPECT_TRUE(asked.value().ahead);
 }
 
+TEST(Description, HasANetworkAndSlowUnits) {
+  auto given = usual();
+  given["parts"][2]["slow"] = {{{"unit", 3}, {"share", 0.25}}};
+  given["messages"]["slow"] = {{{"unit", 7}, {"share", 0.5}}};
+  given["network"] = {{"shape", "fat-tree:16x8"},
+                      {"bytes_per_second", 2e9},
+                      {"first_end", 128},
+                      {"slow", {{{"link", "switch 3 up 2"}, {"share", 0.1}}}}};
+  const auto asked = parse_description(given.dump());
+  ASSERT_TRUE(asked) << asked.error().message;
+  EXPECT_EQ(speed_of(asked.value().parts[2].slow, 3), 0.25);
+  EXPECT_EQ(speed_of(asked.value().parts[2].slow, 2), 1);
+  EXPECT_EQ(speed_of(asked.value().messages.slow, 7), 0.5);
+  ASSERT_TRUE(asked.value().network);
+  EXPECT_EQ(asked.value().network->shape.text(), "fat-tree:16x8");
+  EXPECT_EQ(asked.value().network->slow.at("switch 3 up 2"), 0.1);
+  EXPECT_EQ(asked.value().ends(), 8);
+}
+
+TEST(Description, NamesWhatIsWrongWithANetworkOrSlowUnits) {
+  auto given = usual();
+  given["parts"][2]["slow"] = {{{"unit", 4}, {"share", 0.25}}};
+  EXPECT_THAT(refusal(given), HasSubstr("part target: unit 4 is to be slow: give 0 to 3"));
+  given = usual();
+  given["messages"]["slow"] = {{{"unit", 7}, {"share", 0}}};
+  EXPECT_THAT(refusal(given), HasSubstr("nodes: unit 7 has a share of its speed of 0"));
+  const nlohmann::json network = {
+      {"shape", "dragonfly:8x4x2x4"}, {"bytes_per_second", 2e9}, {"first_end", 128}};
+  given = usual();
+  given["network"] = network;
+  EXPECT_THAT(refusal(given), HasSubstr("has 128 places, but the ranks are on 136 nodes"));
+  given["network"]["shape"] = "dragonfly:8x4";
+  EXPECT_THAT(refusal(given), HasSubstr("the network's shape: a dragonfly is not"));
+  given["network"] = network;
+  given["network"]["first_end"] = 64;
+  EXPECT_THAT(refusal(given), HasSubstr("is at node 64 of the network, among the 128 nodes"));
+  given["network"] = network;
+  given["messages"]["bytes_per_second"] = 0;
+  EXPECT_THAT(refusal(given), HasSubstr("the network needs the rate of messages"));
+}
+
 TEST(Description, AutomaticLeavesTheStrategyOpen) {
   auto given = usual();
   given["strategy"] = "automatic";
@@ -61,7 +102,7 @@ TEST(Description, NamesWhatIsWrong) {
   EXPECT_THAT(refusal(given), HasSubstr("part server: its rates must be above 0"));
   given = usual();
   given["parts"][1]["operation_seconds"] = 1e-3;
-  EXPECT_THAT(refusal(given), HasSubstr("part server: only an I/O group's part"));
+  EXPECT_THAT(refusal(given), HasSubstr("part server: only a part of nodes or I/O groups"));
   given = usual();
   given["parts"].push_back(given["parts"][0]);
   EXPECT_THAT(refusal(given), HasSubstr("several parts do operations in turn"));

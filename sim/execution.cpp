@@ -26,14 +26,18 @@ struct UnitLoads {
     busy_seconds[unit] += more_seconds;
   }
   [[nodiscard]] PartLoad summary(const std::string& name) const {
-    PartLoad load{name, static_cast<std::int64_t>(bytes.size()), 0, 0, 0};
+    PartLoad load{name, static_cast<std::int64_t>(bytes.size()), 0, 0, 0, ""};
+    std::int64_t busiest = -1;
     for (const auto& [unit, count] : bytes) {
       load.bytes += count;
       load.most_bytes = std::max(load.most_bytes, count);
     }
     for (const auto& [unit, seconds] : busy_seconds) {
-      load.busy_seconds = std::max(load.busy_seconds, seconds);
+      if (busiest >= 0 && seconds <= load.busy_seconds) continue;
+      load.busy_seconds = seconds;
+      busiest = unit;
     }
+    if (busiest >= 0) load.busiest = std::to_string(busiest);
     return load;
   }
 };
@@ -72,12 +76,14 @@ class Execution {
   Outcome run(sg4::Engine& engine);
 
  private:
-  struct Group {
+  struct Turns {
     sg4::SemaphorePtr turn;
     sg4::SemaphorePtr places;  // of operations under way on the rest of the way; may be null
   };
 
   void act(const Client& client);
+  [[nodiscard]] PartLoad summary_of_network() const;
+  void count_network_links(const Way& way, double bytes);
   Comms start_messages(const Client& client, const Operation& operation);
   Comms start_exchange(const Client& client, const Operation& operation);
   Comms start_rest(const Client& client, const Operation& operation);
@@ -91,9 +97,10 @@ class Execution {
   const Description& asked_;
   const Flows& flows_;
   Machine machine_;
-  std::vector<UnitLoads> loads_;  // of the description's parts
-  UnitLoads message_loads_;       // by nodes
-  std::map<std::int64_t, Group> groups_;
+  std::vector<UnitLoads> loads_;         // of the description's parts
+  UnitLoads message_loads_;              // by nodes
+  UnitLoads network_loads_;              // by links between switches
+  std::map<std::int64_t, Turns> turns_;  // by units of the part in turn
   sg4::BarrierPtr meeting_;
   double message_seconds_ = 0;
   double turn_seconds_ = 0;
@@ -108,9 +115,11 @@ Comms Execution::start_exchange(const Client& client, const Operation& operation
   for (const Share& share : client.sources(operation)) {
     const auto bytes = static_cast<double>(share.bytes);
     comms.push_back(start(machine_.way_between(share.place, client.group), bytes));
-    load.add(share.place % part->units, bytes, bytes / part->bytes_per_second);
-    if (share.place == client.group) continue;
-    load.add(client.group % part->units, bytes, bytes / part->bytes_per_second);
+    const auto add = [&](std::int64_t unit) {
+      load.add(unit, bytes, bytes / (part->bytes_per_second * speed_of(part->slow, unit)));
+    };
+    add(share.place % part->units);
+    if (share.place != client.group) add(client.group % part->units);
   }
   return comms;
 }
@@ -118,14 +127,38 @@ Comms Execution::start_exchange(const Client& client, const Operation& operation
 Comms Execution::start_messages(const Client& client, const Operation& operation) {
   Comms comms;
   if (asked_.exchange.aggregators_on_first_nodes > 0) comms = start_exchange(client, operation);
-  const double rate = asked_.messages.bytes_per_second;
+  const double rate =
+      asked_.messages.bytes_per_second * speed_of(asked_.messages.slow, client.node);
   if (operation.messages == 0 || rate <= 0) return comms;
   // What each message costs besides its bytes passes as bytes that take as long.
   const auto bytes = static_cast<double>(operation.message_bytes);
   const double more = static_cast<double>(operation.messages) * asked_.messages.seconds_each * rate;
-  comms.push_back(start(machine_.way_of_messages(client.node), bytes + more));
+  if (asked_.network) {
+    for (const Share& share : client.sources(operation)) {
+      const auto part = static_cast<double>(share.bytes);
+      const Way way = machine_.way_of_messages(client.node, share.place);
+      comms.push_back(start(way, part * (1 + more / bytes)));
+      count_network_links(way, part);
+    }
+  } else {
+    comms.push_back(start(machine_.way_of_messages(client.node, 0), bytes + more));
+  }
   message_loads_.add(client.node, bytes, (bytes + more) / rate);
   return comms;
+}
+
+void Execution::count_network_links(const Way& way, double bytes) {
+  for (const std::int64_t link : way.network_links) {
+    network_loads_.add(link, bytes, bytes / machine_.rate_between_switches(link));
+  }
+}
+
+PartLoad Execution::summary_of_network() const {
+  PartLoad load = network_loads_.summary("links between switches");
+  if (!load.busiest.empty()) {
+    load.busiest = asked_.network->shape.name_of(std::stoll(load.busiest));
+  }
+  return load;
 }
 
 Comms Execution::start_rest(const Client& client, const Operation& operation) {
@@ -136,12 +169,14 @@ Comms Execution::start_rest(const Client& client, const Operation& operation) {
       operation.targets > 0 ? client.targets(operation) : std::span<const Share>(&whole, 1);
   for (const Share& share : shares) {
     const auto bytes = static_cast<double>(share.bytes);
-    comms.push_back(start(machine_.way_of_rest(client, share.place), bytes));
+    const Way way = machine_.way_of_rest(client, share.place);
+    comms.push_back(start(way, bytes));
+    count_network_links(way, bytes);
     for (std::size_t i = 0; i < asked_.parts.size(); ++i) {
       const Part& part = asked_.parts[i];
       if (part.in_turn()) continue;
-      loads_[i].add(Machine::unit_of(part, client, share.place), bytes,
-                    bytes / part.bytes_per_second);
+      const std::int64_t unit = Machine::unit_of(part, client, share.place);
+      loads_[i].add(unit, bytes, bytes / (part.bytes_per_second * speed_of(part.slow, unit)));
     }
   }
   return comms;
@@ -149,32 +184,34 @@ Comms Execution::start_rest(const Client& client, const Operation& operation) {
 
 void Execution::take_turn(const Part& part, const Client& client, const Operation& operation) {
   const auto bytes = static_cast<double>(operation.bytes);
+  const std::int64_t unit = machine_.turn_of(client) % part.units;
   const double began = sg4::Engine::get_clock();
-  const sg4::CommPtr flow = start(machine_.way_in_turn(client.group), bytes);
+  const sg4::CommPtr flow = start(machine_.way_in_turn(machine_.turn_of(client)), bytes);
   double seconds = static_cast<double>(operation.calls) * part.operation_seconds;
   if (part.copy_bytes_per_second > 0) seconds += bytes / part.copy_bytes_per_second;
-  sg4::this_actor::sleep_for(seconds);
+  sg4::this_actor::sleep_for(seconds / speed_of(part.slow, unit));
   flow->wait();
-  loads_[static_cast<std::size_t>(machine_.number_in_turn())].add(client.group % part.units, bytes,
+  loads_[static_cast<std::size_t>(machine_.number_in_turn())].add(unit, bytes,
                                                                   sg4::Engine::get_clock() - began);
 }
 
 void Execution::transfer(const Client& client, const Operation& operation) {
   const double asked_at = sg4::Engine::get_clock();
   const Part* part = machine_.part_in_turn();
-  const Group* group = part == nullptr ? nullptr : &groups_.at(client.group % part->units);
-  if (group != nullptr) {
-    if (group->places) group->places->acquire();
-    group->turn->acquire();
+  const Turns* turns =
+      part == nullptr ? nullptr : &turns_.at(machine_.turn_of(client) % part->units);
+  if (turns != nullptr) {
+    if (turns->places) turns->places->acquire();
+    turns->turn->acquire();
   }
   const double began = sg4::Engine::get_clock();
   Comms rest = start_rest(client, operation);
-  if (group != nullptr) {
+  if (turns != nullptr) {
     take_turn(*part, client, operation);
-    group->turn->release();
+    turns->turn->release();
   }
   wait_all(rest);
-  if (group != nullptr && group->places) group->places->release();
+  if (turns != nullptr && turns->places) turns->places->release();
   turn_seconds_ += began - asked_at;
   operation_seconds_ += sg4::Engine::get_clock() - began;
 }
@@ -236,11 +273,11 @@ Outcome Execution::run(sg4::Engine& engine) {
   const Part* part = machine_.part_in_turn();
   for (const Client& client : flows_.clients) {
     if (part == nullptr) break;
-    Group& group = groups_[client.group % part->units];
-    if (group.turn) continue;
-    group.turn = sg4::Semaphore::create(1);
+    Turns& turns = turns_[machine_.turn_of(client) % part->units];
+    if (turns.turn) continue;
+    turns.turn = sg4::Semaphore::create(1);
     const auto at_once = static_cast<unsigned int>(part->operations_at_once);
-    if (at_once > 0) group.places = sg4::Semaphore::create(at_once);
+    if (at_once > 0) turns.places = sg4::Semaphore::create(at_once);
   }
   if (asked_.meeting) {
     meeting_ = sg4::Barrier::create(static_cast<unsigned int>(flows_.clients.size()));
@@ -255,9 +292,11 @@ Outcome Execution::run(sg4::Engine& engine) {
     outcome.parts.push_back(loads_[i].summary(asked_.parts[i].name));
   }
   outcome.parts.push_back(message_loads_.summary("messages"));
+  if (asked_.network) outcome.parts.push_back(summary_of_network());
+  outcome.unused_slow = machine_.unused_slow();
   if (asked_.exchange.seconds > 0) {
     outcome.parts.push_back(
-        {"exchange", 1, 0, 0, asked_.exchange.seconds * static_cast<double>(asked_.steps)});
+        {"exchange", 1, 0, 0, asked_.exchange.seconds * static_cast<double>(asked_.steps), "0"});
   }
   const auto clients = static_cast<double>(flows_.clients.size());
   outcome.message_seconds = message_seconds_ / clients;

@@ -21,11 +21,15 @@ struct PartLoad {
   double bytes = 0;
   double most_bytes = 0;    // of the unit with the most
   double busy_seconds = 0;  // of the unit that is busy for longest
+  std::string busiest;      // that unit: its number, or the name of a link
 };
 
 struct Outcome {
   double seconds = 0;
-  std::vector<PartLoad> parts;  // those of the description, then "messages" and "exchange"
+  // Those of the description, then "messages", "links between switches" and "exchange".
+  std::vector<PartLoad> parts;
+  // What the description has as slow although no bytes may pass it.
+  std::vector<std::string> unused_slow;
   // Mean times of a client.
   double message_seconds = 0;    // waiting for messages, or until its own are taken
   double turn_seconds = 0;       // waiting for its turn

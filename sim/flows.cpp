@@ -12,6 +12,7 @@
 #include "plan/piece_extents.hpp"
 #include "plan/plan.hpp"
 #include "plan/rank_pieces.hpp"
+#include "topology/network.hpp"
 
 namespace weir::sim {
 namespace {
@@ -151,7 +152,8 @@ void Collector::add_messages(const plan::Plan& plan, const plan::Piece& piece,
   const auto add = [&](std::int64_t node, std::int64_t bytes) {
     ++operation.messages;
     operation.message_bytes += bytes;
-    sources[topology_.io_group_of_node(node)] += bytes;
+    sources[rules_.by_switch ? topology_.network()->switch_of(node)
+                             : topology_.io_group_of_node(node)] += bytes;
   };
   if (rules_.aggregators_on_first_nodes > 0) {
     // The aggregator is not where the plan has it, and every rank sends a message of its own.
@@ -159,13 +161,14 @@ void Collector::add_messages(const plan::Plan& plan, const plan::Piece& piece,
       const std::int64_t node = topology_.node_of(one.rank);
       if (node != client.node) add(node, one.bytes);
     }
-    append(sources, client.shares);
-    operation.sources = static_cast<std::uint32_t>(sources.size());
-    return;
+  } else {
+    for (const plan::NodeMessage& one : plan::node_messages(plan, piece.id, contributors)) {
+      add(one.node, one.bytes);
+    }
+    if (!rules_.by_switch) return;
   }
-  for (const plan::NodeMessage& one : plan::node_messages(plan, piece.id, contributors)) {
-    add(one.node, one.bytes);
-  }
+  append(sources, client.shares);
+  operation.sources = static_cast<std::uint32_t>(sources.size());
 }
 
 void Collector::add_to_targets(const plan::FileExtent& extent,

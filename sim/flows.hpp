@@ -33,8 +33,8 @@ struct Operation {
   std::int64_t calls = 0;          // extents of the file, each of which is a call
   std::int64_t messages = 0;       // between the client's node and other nodes
   std::int64_t message_bytes = 0;  // of those
-  // The client's shares of this operation begin here: first `sources`, by I/O group, then
-  // `targets`, by target of the file.
+  // The client's shares of this operation begin here: first `sources`, by I/O group or by switch,
+  // then `targets`, by target of the file.
   std::size_t first_share = 0;
   std::uint32_t sources = 0;
   std::uint32_t targets = 0;
@@ -75,6 +75,9 @@ struct FlowRules {
   // Above 0: all ranks are one group, as in MPI-IO on Blue Gene/P. The aggregators are on the first
   // so many nodes of each I/O group, and follow each other from I/O group to I/O group.
   std::int64_t aggregators_on_first_nodes = 0;
+  // Whether sources of messages are asked for by switches of the topology's network. They include
+  // the client's own switch.
+  bool by_switch = false;
   std::int64_t most_operations = std::int64_t{1} << 22;
   // Each client is an actor with a stack of 32 KiB in the simulation: 8 GiB.
   std::int64_t most_clients = std::int64_t{1} << 18;

@@ -10,6 +10,7 @@
 
 #include "array/regular_distribution.hpp"
 #include "plan/file_image.hpp"
+#include "topology/network.hpp"
 
 namespace weir::sim {
 namespace {
@@ -134,6 +135,25 @@ TEST(Flows, AggregatorsOfAllGroupsGatherFromAnyGroup) {
     }
   }
   EXPECT_GT(from_others, 0);
+}
+
+TEST(Flows, SourcesBySwitchesHaveTheBytesOfTheirNodes) {
+  // 8 nodes of 4 ranks, 2 on each switch; one aggregator gathers from all of them.
+  const auto network = topology::Network::parse("switches:2").value();
+  const auto topology = nodes_in_groups(8, 4, 8).with_network(network).value();
+  FlowRules rules;
+  rules.by_switch = true;
+  const auto flows =
+      flows_of_plan(messages(32, 1024), topology, two_phase(1, 1 << 20), rules).value();
+  ASSERT_EQ(flows.clients.size(), 1U);
+  const Client& client = flows.clients[0];
+  ASSERT_EQ(client.operations.size(), 1U);
+  ASSERT_EQ(client.node, 0);
+  const auto sources = client.sources(client.operations[0]);
+  // Of its own switch only the other node sends.
+  EXPECT_THAT(std::vector<Share>(sources.begin(), sources.end()),
+              ElementsAre(Share{0, 4096}, Share{1, 8192}, Share{2, 8192}, Share{3, 8192}));
+  EXPECT_EQ(client.operations[0].message_bytes, 7 * 4096);
 }
 
 TEST(Flows, TurnsGoToTheFirstClientOfEveryGroupFirst) {

@@ -20,17 +20,16 @@ Machine::Machine(const Description& asked, const Flows& flows)
     if (part.users == Users::client) clients_in_turn_ = std::max(clients_in_turn_, part.units);
   }
   for (const Client& client : flows.clients) {
-    make_group(client.group);
+    if (in_turn_ >= 0) make_turn(turn_of(client));
     for (const Share& share : client.shares) {
-      if (asked.exchange.aggregators_on_first_nodes > 0) make_group(share.place);
+      if (asked.exchange.aggregators_on_first_nodes > 0) make_turn(share.place);
     }
-    make_rest(client);
-    if (asked.messages.bytes_per_second > 0 && message_hosts_.count(client.node) == 0) {
-      const std::string name = fmt::format("messages {}", client.node);
-      sg4::Link* link = zone_->create_link(name, asked.messages.bytes_per_second);
-      link->seal();
-      message_hosts_[client.node] = host(name, {sg4::LinkInRoute(link)}, {});
+    if (asked.network) {
+      make_rest_on_network(client);
+    } else {
+      make_rest(client);
     }
+    if (asked.messages.bytes_per_second > 0) make_messages(client);
   }
   zone_->seal();
 }
@@ -52,11 +51,110 @@ std::int64_t Machine::unit_of(const Part& part, const Client& client, std::int64
 sg4::Link* Machine::link_of(std::size_t part, std::int64_t unit) {
   sg4::Link*& link = links_[{part, unit}];
   if (link == nullptr) {
-    link =
-        zone_->create_link(fmt::format("{} {}", part, unit), asked_.parts[part].bytes_per_second);
+    const Part& of = asked_.parts[part];
+    link = zone_->create_link(fmt::format("{} {}", part, unit),
+                              of.bytes_per_second * speed_of(of.slow, unit));
     link->seal();
   }
   return link;
+}
+
+sg4::Link* Machine::link_into(std::int64_t node) {
+  sg4::Link*& link = links_into_nodes_[node];
+  if (link == nullptr) {
+    link =
+        zone_->create_link(fmt::format("messages {}", node),
+                           asked_.messages.bytes_per_second * speed_of(asked_.messages.slow, node));
+    link->seal();
+  }
+  return link;
+}
+
+double Machine::rate_between_switches(std::int64_t link) const {
+  const NetworkLinks& network = *asked_.network;
+  if (network.slow.empty()) return network.bytes_per_second;
+  const auto slow = network.slow.find(network.shape.name_of(link));
+  return network.bytes_per_second * (slow == network.slow.end() ? 1 : slow->second);
+}
+
+// Makes the way from one node of the network to another, with links before and behind those
+// between switches.
+void Machine::add_network_way(NetworkWays& ways, std::int64_t from, std::int64_t to,
+                              const Links& before, std::int64_t from_node, std::int64_t to_node,
+                              const Links& behind) {
+  NetworkWay& way = ways[{from, to}];
+  if (way.host != nullptr) return;
+  const topology::Network& shape = asked_.network->shape;
+  std::vector<std::int64_t> route;
+  shape.route(from_node, to_node, route);
+  Links links = before;
+  for (const std::int64_t number : route) {
+    if (shape.is_node_link(number)) continue;
+    sg4::Link*& link = links_between_switches_[number];
+    if (link == nullptr) {
+      link = zone_->create_link(fmt::format("switches {}", number), rate_between_switches(number));
+      link->seal();
+    }
+    links.emplace_back(link);
+    way.links.push_back(number);
+  }
+  links.insert(links.end(), behind.begin(), behind.end());
+  const char* what = &ways == &ways_of_rest_ ? "way" : "messages";
+  way.host = host(fmt::format("{} {} {}", what, from, to), links, {});
+}
+
+void Machine::make_messages(const Client& client) {
+  if (!asked_.network) {
+    if (message_hosts_.count(client.node) > 0) return;
+    message_hosts_[client.node] = host(fmt::format("messages {}", client.node),
+                                       {sg4::LinkInRoute(link_into(client.node))}, {});
+    return;
+  }
+  const Links behind = {sg4::LinkInRoute(link_into(client.node))};
+  for (const Operation& one : client.operations) {
+    for (const Share& share : client.sources(one)) {
+      add_network_way(ways_of_messages_, share.place, client.node, {},
+                      asked_.network->shape.first_node_on(share.place), client.node, behind);
+    }
+  }
+}
+
+void Machine::make_rest_on_network(const Client& client) {
+  const std::int64_t ends = asked_.ends();
+  const auto add = [&](std::int64_t place) {
+    const std::int64_t end = end_of(client, place);
+    // Without servers or stagers the way does not pass the network.
+    const std::int64_t to_node = ends == 0 ? client.node : asked_.network->first_end + end % ends;
+    add_network_way(ways_of_rest_, client.node, end, links_of_rest(client, true, place),
+                    client.node, to_node, links_of_rest(client, false, place));
+  };
+  if (!has_rest()) return;
+  for (const Operation& one : client.operations) {
+    if (one.targets == 0) add(0);
+    for (const Share& share : client.targets(one)) add(share.place);
+  }
+}
+
+std::vector<std::string> Machine::unused_slow() const {
+  std::vector<std::string> unused;
+  for (std::size_t number = 0; number < asked_.parts.size(); ++number) {
+    for (const auto& [unit, share] : asked_.parts[number].slow) {
+      if (links_.count({number, unit}) > 0) continue;
+      unused.push_back(fmt::format("{} {}", asked_.parts[number].name, unit));
+    }
+  }
+  for (const auto& [node, share] : asked_.messages.slow) {
+    if (links_into_nodes_.count(node) == 0) unused.push_back(fmt::format("node {}", node));
+  }
+  if (!asked_.network) return unused;
+  for (const auto& [name, share] : asked_.network->slow) {
+    const bool used = std::any_of(links_between_switches_.begin(), links_between_switches_.end(),
+                                  [&, &slow = name](const auto& one) {
+                                    return asked_.network->shape.name_of(one.first) == slow;
+                                  });
+    if (!used) unused.push_back("link " + name);
+  }
+  return unused;
 }
 
 sg4::Host* Machine::host(const std::string& name, const Links& up, const Links& down) {
@@ -67,11 +165,15 @@ sg4::Host* Machine::host(const std::string& name, const Links& up, const Links& 
   return made;
 }
 
-void Machine::make_group(std::int64_t group) {
-  if (in_turn_ < 0 || group_hosts_.count(group) > 0) return;
+std::int64_t Machine::turn_of(const Client& client) const {
+  return part_in_turn()->users == Users::node ? client.node : client.group;
+}
+
+void Machine::make_turn(std::int64_t of) {
+  if (in_turn_ < 0 || turn_hosts_.count(of) > 0) return;
   const auto part = static_cast<std::size_t>(in_turn_);
-  const sg4::LinkInRoute link(link_of(part, group % asked_.parts[part].units));
-  group_hosts_[group] = host(fmt::format("group {}", group), {link}, {link});
+  const sg4::LinkInRoute link(link_of(part, of % asked_.parts[part].units));
+  turn_hosts_[of] = host(fmt::format("turn {}", of), {link}, {link});
 }
 
 std::int64_t Machine::start_of(const Client& client) const {
@@ -82,39 +184,48 @@ std::int64_t Machine::end_of(const Client& client, std::int64_t place) const {
   return clients_in_turn_ > 0 ? client.turn % clients_in_turn_ : place;
 }
 
+Machine::Links Machine::links_of_rest(const Client& client, bool at_start, std::int64_t place) {
+  Links links;
+  for (std::size_t i = 0; i < asked_.parts.size(); ++i) {
+    const Part& part = asked_.parts[i];
+    const bool starts = part.users == Users::node || part.users == Users::group;
+    if (part.in_turn() || starts != at_start) continue;
+    links.emplace_back(link_of(i, unit_of(part, client, place)));
+  }
+  return links;
+}
+
 void Machine::make_rest(const Client& client) {
-  const auto links_of = [&](bool at_start, std::int64_t place) {
-    Links links;
-    for (std::size_t i = 0; i < asked_.parts.size(); ++i) {
-      const Part& part = asked_.parts[i];
-      const bool starts = part.users == Users::node || part.users == Users::group;
-      if (part.in_turn() || starts != at_start) continue;
-      links.emplace_back(link_of(i, unit_of(part, client, place)));
-    }
-    return links;
-  };
   if (const std::int64_t start = start_of(client); starts_.count(start) == 0) {
-    starts_[start] = host(fmt::format("start {}", start), links_of(true, 0), {});
+    starts_[start] = host(fmt::format("start {}", start), links_of_rest(client, true, 0), {});
   }
   const std::int64_t places = std::max<std::int64_t>(1, asked_.targets());
   for (std::int64_t place = 0; place < (clients_in_turn_ > 0 ? 1 : places); ++place) {
     const std::int64_t end = end_of(client, place);
     if (ends_.count(end) > 0) continue;
-    ends_[end] = host(fmt::format("end {}", end), {}, links_of(false, place));
+    ends_[end] = host(fmt::format("end {}", end), {}, links_of_rest(client, false, place));
   }
 }
 
-Way Machine::way_in_turn(std::int64_t group) const { return {group_hosts_.at(group), home_}; }
+Way Machine::way_in_turn(std::int64_t of) const { return {turn_hosts_.at(of), home_}; }
 
 Way Machine::way_of_rest(const Client& client, std::int64_t place) const {
+  if (asked_.network) {
+    const NetworkWay& way = ways_of_rest_.at({client.node, end_of(client, place)});
+    return {way.host, home_, way.links};
+  }
   return {starts_.at(start_of(client)), ends_.at(end_of(client, place))};
 }
 
-Way Machine::way_of_messages(std::int64_t node) const { return {message_hosts_.at(node), home_}; }
+Way Machine::way_of_messages(std::int64_t node, std::int64_t from_switch) const {
+  if (!asked_.network) return {message_hosts_.at(node), home_};
+  const NetworkWay& way = ways_of_messages_.at({from_switch, node});
+  return {way.host, home_, way.links};
+}
 
 Way Machine::way_between(std::int64_t from_group, std::int64_t to_group) const {
   if (from_group == to_group) return way_in_turn(from_group);
-  return {group_hosts_.at(from_group), group_hosts_.at(to_group)};
+  return {turn_hosts_.at(from_group), turn_hosts_.at(to_group)};
 }
 
 }  // namespace weir::sim

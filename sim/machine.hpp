@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <simgrid/s4u.hpp>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@ namespace weir::sim {
 struct Way {
   simgrid::s4u::Host* from = nullptr;
   simgrid::s4u::Host* to = nullptr;
+  std::span<const std::int64_t> network_links = {};  // of these, those between switches
 };
 
 class Machine {
@@ -43,19 +45,39 @@ class Machine {
 
   // Where actors live; it has no link.
   [[nodiscard]] simgrid::s4u::Host* home() const { return home_; }
-  [[nodiscard]] Way way_in_turn(std::int64_t group) const;
+  // Returns whose turn it is for a client at the part in turn: its node's or its I/O group's.
+  [[nodiscard]] std::int64_t turn_of(const Client& client) const;
+  [[nodiscard]] Way way_in_turn(std::int64_t of) const;
   // The way of a client's bytes at `place` through all other parts.
   [[nodiscard]] Way way_of_rest(const Client& client, std::int64_t place) const;
-  [[nodiscard]] Way way_of_messages(std::int64_t node) const;
+  // The way of messages into a node, with a network from nodes on `from_switch`.
+  [[nodiscard]] Way way_of_messages(std::int64_t node, std::int64_t from_switch) const;
+  // Returns the rate of a link between switches.
+  [[nodiscard]] double rate_between_switches(std::int64_t link) const;
+  // Returns what the description has as slow although no flow may cross it.
+  [[nodiscard]] std::vector<std::string> unused_slow() const;
   [[nodiscard]] Way way_between(std::int64_t from_group, std::int64_t to_group) const;
 
  private:
   using Links = std::vector<simgrid::s4u::LinkInRoute>;
 
+  // A host by which a flow crosses a node's own links and links between switches.
+  struct NetworkWay {
+    simgrid::s4u::Host* host = nullptr;
+    std::vector<std::int64_t> links;
+  };
+  using NetworkWays = std::map<std::pair<std::int64_t, std::int64_t>, NetworkWay>;
+
   simgrid::s4u::Link* link_of(std::size_t part, std::int64_t unit);
+  simgrid::s4u::Link* link_into(std::int64_t node);
+  void add_network_way(NetworkWays& ways, std::int64_t from, std::int64_t to, const Links& before,
+                       std::int64_t from_node, std::int64_t to_node, const Links& behind);
+  void make_messages(const Client& client);
+  void make_rest_on_network(const Client& client);
   simgrid::s4u::Host* host(const std::string& name, const Links& up, const Links& down);
-  void make_group(std::int64_t group);
+  void make_turn(std::int64_t of);
   void make_rest(const Client& client);
+  [[nodiscard]] Links links_of_rest(const Client& client, bool at_start, std::int64_t place);
   [[nodiscard]] std::int64_t start_of(const Client& client) const;
   [[nodiscard]] std::int64_t end_of(const Client& client, std::int64_t place) const;
 
@@ -66,10 +88,14 @@ class Machine {
   simgrid::s4u::NetZone* zone_;
   simgrid::s4u::Host* home_;
   std::map<std::pair<std::size_t, std::int64_t>, simgrid::s4u::Link*> links_;
-  std::map<std::int64_t, simgrid::s4u::Host*> group_hosts_;    // by the links of parts in turn
+  std::map<std::int64_t, simgrid::s4u::Host*> turn_hosts_;     // by turn_of()
   std::map<std::int64_t, simgrid::s4u::Host*> starts_;         // of the rest of the way
   std::map<std::int64_t, simgrid::s4u::Host*> ends_;           // of the rest of the way
   std::map<std::int64_t, simgrid::s4u::Host*> message_hosts_;  // by nodes
+  std::map<std::int64_t, simgrid::s4u::Link*> links_into_nodes_;
+  std::map<std::int64_t, simgrid::s4u::Link*> links_between_switches_;
+  NetworkWays ways_of_messages_;  // by the senders' switch and the receiving node
+  NetworkWays ways_of_rest_;      // by node and end
 };
 
 }  // namespace weir::sim

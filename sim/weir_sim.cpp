@@ -16,6 +16,7 @@
 #include "flows.hpp"
 #include "plan/choice.hpp"
 #include "topology/io_groups.hpp"
+#include "topology/network.hpp"
 #include "workloads/array/geometry.hpp"
 
 namespace weir::sim {
@@ -40,7 +41,9 @@ struct Planned {
 Result<topology::Topology> topology_of(const Description& asked) {
   const auto filled = topology::Topology::filled(asked.ranks(), asked.ranks_per_node);
   if (!filled) return filled.error();
-  return topology::IoGroups(asked.nodes_per_group).divide(filled.value());
+  auto divided = topology::IoGroups(asked.nodes_per_group).divide(filled.value());
+  if (!divided || !asked.network) return divided;
+  return divided.value().with_network(asked.network->shape);
 }
 
 Result<plan::Request> request_of(const Description& asked) {
@@ -73,6 +76,7 @@ Result<plan::Choice> choice_of(const Description& asked, const plan::Request& re
   rates.cores_per_node = asked.ranks_per_node;
   plan::Overrides overrides;
   overrides.strategy = asked.strategy;
+  overrides.placement = asked.placement;
   if (asked.buffer_bytes > 0) {
     overrides.buffer_bytes = asked.buffer_bytes;
   } else {
@@ -97,6 +101,7 @@ Result<Planned> plan_of(const Description& asked) {
   FlowRules rules;
   rules.targets = asked.targets();
   rules.stripe_bytes = asked.stripe_bytes;
+  rules.by_switch = asked.network.has_value();
   rules.aggregators_on_first_nodes = asked.exchange.aggregators_on_first_nodes;
   auto flows = flows_of_plan(request.value(), topology.value(), planned.parameters, rules);
   if (!flows) return flows.error();
@@ -114,7 +119,8 @@ ordered_json json_of(const PartLoad& load, double seconds) {
           {"units_used", load.units_used},
           {"bytes", load.bytes},
           {"most_bytes_of_a_unit", load.most_bytes},
-          {"busy_share", share_of(load, seconds)}};
+          {"busy_share", share_of(load, seconds)},
+          {"busiest", load.busiest}};
 }
 
 ordered_json json_of(const Description& asked, const Planned& planned, const Outcome& outcome) {
@@ -142,7 +148,9 @@ ordered_json json_of(const Description& asked, const Planned& planned, const Out
     json["parts"].push_back(json_of(load, outcome.seconds));
     if (busiest == nullptr || load.busy_seconds > busiest->busy_seconds) busiest = &load;
   }
-  json["limit"] = {{"name", busiest->name}, {"busy_share", share_of(*busiest, outcome.seconds)}};
+  json["limit"] = {{"name", busiest->name},
+                   {"busy_share", share_of(*busiest, outcome.seconds)},
+                   {"busiest", busiest->busiest}};
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   json["cost"] = {{"peak_memory_bytes", static_cast<double>(usage.ru_maxrss) * 1024},
@@ -168,6 +176,11 @@ int run() {
   const auto planned = plan_of(asked.value());
   if (!planned) return complain(planned.error());
   const Outcome outcome = execute(asked.value(), planned.value().flows);
+  if (!outcome.unused_slow.empty()) {
+    return complain(invalid_argument(
+        fmt::format("{} is to be slow, but no bytes of this job pass it: name another one",
+                    outcome.unused_slow.front())));
+  }
   fmt::print("{}\n", json_of(asked.value(), planned.value(), outcome).dump(2));
   return 0;
 }

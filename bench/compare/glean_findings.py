@@ -3,7 +3,7 @@
 usage: glean_findings.py [--quick]
 
 V. Vishwanath, M. Hereld, V. Morozov, M. Papka, "Topology-aware data movement and staging for I/O
-acceleration on Blue Gene/P supercomputing systems" (SC11), figures 3 and 6 to 10, table 1. Prints a
+acceleration on Blue Gene/P supercomputing systems" (SC11), figures 3 and 6 to 13, table 1. Prints a
 table: each finding with `found`, `not found` or `cannot be decided`, and the figures on which the
 judgement is based. A figure of the paper is found within 10 %. --quick leaves out 65,536 cores and
 more. It needs weir-sim. docs/simulation.md says which constants were fitted to which of these
@@ -18,6 +18,7 @@ import sys
 from glean_judgements import (
     Simulate,
     aggregators,
+    applications,
     end_to_end,
     mechanisms,
     scaling,
@@ -54,6 +55,7 @@ def judge(run: Simulate, most_cores: int) -> list[Judgement]:
         *scaling(run, most_cores),
         *stager_nodes(run),
         *end_to_end(run, most_cores),
+        *applications(run, most_cores),
     ]
 
 

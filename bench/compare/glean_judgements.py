@@ -8,6 +8,7 @@ of the platform was fitted: they show that the simulation does what it was told,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from weir.analysis.findings import Judgement
 from weir.sim.job import Asked
@@ -37,6 +38,34 @@ TABLE_1 = {
     131_072: (96, 52.4),
 }
 """Stager nodes and measured GiB/s by cores."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """What an application writes at once, as section 6 has it."""
+
+    where: str
+    name: str
+    cores: int
+    total: int  # bytes of all processes
+    paper: float | None  # GiB/s to the stager nodes; none: not in print
+
+
+STAGERS_OF_APPLICATIONS = {4096: 12, 8192: 24, 16_384: 36, 32_768: 72}
+"""Stager nodes by cores, sections 6.1 and 6.2."""
+S3D_BLOCK = 22 * 36 * 22 * (11 + 1 + 1 + 3) * 8
+"""Bytes of a process in figure 13 (a): species, pressure, temperature, velocity."""
+OUTPUTS = (
+    Output("figure 11", "FLASH checkpoint of 12 GiB", 4096, 12 * GIB, None),
+    Output("figure 11", "FLASH checkpoint of 96 GiB", 32_768, 96 * GIB, 31.3),
+    Output("figure 11", "FLASH plot file of 16 GiB", 32_768, 16 * GIB, 27.2),
+    Output("figure 12", "FLASH plot file of 3.4 GiB", 32_768, int(3.4 * GIB), 26.0),
+    Output("figure 12", "FLASH checkpoint of 24 GiB", 32_768, 24 * GIB, 31.0),
+    Output("figure 13", "S3D, a block of 22 x 36 x 22", 4096, 4096 * S3D_BLOCK, 5.1),
+    Output("figure 13", "S3D, a block of 22 x 36 x 22", 32_768, 32_768 * S3D_BLOCK, 26.2),
+    Output("figure 13", "S3D, a domain of 512^3", 4096, 16 * GIB, 4.8),
+    Output("figure 13", "S3D, a domain of 512^3", 32_768, 16 * GIB, 25.7),
+)
 
 
 def is_near(value: float, paper: float) -> bool:
@@ -257,6 +286,89 @@ def end_to_end(run: Simulate, most_cores: int) -> list[Judgement]:
             "how many steps there were, and whether they met, is not in the paper",
             None,
             "four steps without a meeting: " + ", ".join(repeated) + " GiB/s",
+        )
+    )
+    return judgements
+
+
+def applications(run: Simulate, most_cores: int) -> list[Judgement]:
+    """Judges figures 11 to 13: FLASH and S3D through stager nodes, from a common start."""
+    rates = {
+        output: run(_of_output(output)).bytes_per_second / GIB
+        for output in OUTPUTS
+        if output.cores <= most_cores
+    }
+    judgements = [
+        Judgement(
+            output.where,
+            f"{output.name}, {output.cores} cores, {STAGERS_OF_APPLICATIONS[output.cores]} stager "
+            f"nodes: {output.paper} GiB/s",
+            is_near(rate, output.paper),
+            f"{rate:.1f} ({output.paper}), {100 * (rate / output.paper - 1):+.0f} %; limit: "
+            f"{run(_of_output(output)).limit.name}",
+        )
+        for output, rate in rates.items()
+        if output.paper is not None
+    ]
+    checkpoints = [rates[one] for one in OUTPUTS[:2] if one in rates]
+    if len(checkpoints) == 2:
+        judgements.append(
+            Judgement(
+                "figure 11",
+                "the throughput of checkpoints grows with the cores, as more I/O nodes take part",
+                checkpoints[1] > (1 + WITHIN) * checkpoints[0],
+                " and ".join(f"{one:.1f}" for one in checkpoints) + " GiB/s",
+            )
+        )
+    judgements += _baselines(run, most_cores)
+    judgements.append(
+        Judgement(
+            "section 6.1",
+            "16.3 GiB/s from 32,768 cores through 72 stager nodes to the file system",
+            None,
+            "what is behind stagers is not simulated",
+        )
+    )
+    return judgements
+
+
+def _of_output(output: Output) -> Asked:
+    each = output.total // output.cores
+    return Asked(
+        "messages",
+        output.cores,
+        "glean",
+        "stagers",
+        each,
+        stagers=STAGERS_OF_APPLICATIONS[output.cores],
+    )
+
+
+def _baselines(run: Simulate, most_cores: int) -> list[Judgement]:
+    """Returns what cannot be decided: the simulation has no cost of GPFS's locks and metadata."""
+    judgements = []
+    for output, factor in ((OUTPUTS[5], 2.5), (OUTPUTS[6], 4.5)):
+        if output.cores > most_cores:
+            continue
+        each = output.total // output.cores
+        stored = run(Asked("messages", output.cores, "mpi-io", "storage", each))
+        staged = run(_of_output(output))
+        found = staged.bytes_per_second / stored.bytes_per_second
+        judgements.append(
+            Judgement(
+                output.where,
+                f"{output.name}, {output.cores} cores: {factor} times MPI's collective I/O",
+                None,
+                f"{found:.1f} times ({factor}) without locks and metadata of GPFS, which are not "
+                "simulated",
+            )
+        )
+    judgements.append(
+        Judgement(
+            "figures 11 to 13",
+            "factors over parallel netCDF and HDF5",
+            None,
+            "their own calls and metadata are not simulated",
         )
     )
     return judgements

@@ -80,9 +80,8 @@ FieldSettings<Questions> table() {
       {&Questions::io_groups, "io-groups", io_groups_help, io_groups_setting()},
       {&Questions::network,
        "network",
-       "network between the nodes: a torus such as 8x8x16, mesh:8x8, or switches:16 for 16 nodes "
-       "on "
-       "each switch [each node one hop from every other]",
+       "network between the nodes: a torus such as 8x8x16, mesh:8x8, switches:16 for 16 nodes on "
+       "each switch, fat-tree:16x8 or dragonfly:4x8x2x9 [each node one hop from every other]",
        {.metavar = "SHAPE", .complaint = complaint_about_network}},
       {&Questions::cores,
        "cores",

@@ -361,9 +361,10 @@ std::span<const Setting> session_settings() {
        .choices = topology::placement_rule_names()},
       {.name = "network",
        .kind = SettingKind::text,
-       .metavar = "`8x8x16`, `mesh:8x8`, `switches:16`",
-       .help = "network between the nodes, by which aggregators are placed: a torus, a mesh, or a "
-               "tree of switches; unset: as the platform is described"}};
+       .metavar = "`8x8x16`, `mesh:8x8`, `switches:16`, `fat-tree:16x8`, `dragonfly:4x8x2x9`",
+       .help =
+           "network between the nodes, by which aggregators are placed: a torus, a mesh, a tree "
+           "of switches or a dragonfly; unset: as the platform is described"}};
   return settings;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
 
 #include "topology/topology.hpp"
 #include "topology/whole_number.hpp"
@@ -13,8 +14,9 @@ namespace weir::topology {
 namespace {
 
 constexpr const char* network_forms =
-    "give the extents of a torus, such as 8x8x16, of a mesh, such as mesh:8x8x16, or the number of "
-    "nodes of each switch, such as switches:16";
+    "give the extents of a torus, such as 8x8x16, of a mesh, such as mesh:8x8x16, the number of "
+    "nodes of each switch, such as switches:16, a tree with several switches above, such as "
+    "fat-tree:16x8, or a dragonfly, such as dragonfly:4x8x2x9";
 
 // Calls visit(part) for each part of a text between separators, until one fails.
 template <typename Visit>
@@ -26,6 +28,33 @@ Status for_each_part(std::string_view text, char separator, Visit visit) {
   }
   return {};
 }
+
+// Returns whole numbers from 1 to Network::most_places between crosses; empty if there are not
+// `count` of them, or if their product is larger than that.
+std::vector<std::int64_t> numbers_between_crosses(std::string_view text, std::size_t count) {
+  std::vector<std::int64_t> numbers;
+  std::int64_t product = 1;
+  bool fits = true;
+  const Status read = for_each_part(text, 'x', [&](std::string_view part) -> Status {
+    const auto number = whole_number(part, 1, Network::most_places / product);
+    fits = fits && number.has_value() && numbers.size() < count;
+    if (fits) numbers.push_back(*number);
+    if (fits) product *= *number;
+    return {};
+  });
+  if (!read || !fits || numbers.size() != count) numbers.clear();
+  return numbers;
+}
+
+double weight_at(const std::map<std::int64_t, double>& weights, std::int64_t key) {
+  const auto at = weights.find(key);
+  return at == weights.end() ? 0.0 : at->second;
+}
+
+// Numbers of a dragonfly's links are 3 × index + kind.
+constexpr std::int64_t of_node = 0;
+constexpr std::int64_t in_group = 1;
+constexpr std::int64_t between_groups = 2;
 
 // Replaces weights at the coordinates of a line by the sums of weight × distance to each of them.
 // One step along the line takes the weight behind it one further and the weight before it one
@@ -79,15 +108,11 @@ Result<Network> Network::parse(std::string_view text) {
   const std::size_t colon = text.find(':');
   const std::string_view kind = colon == std::string_view::npos ? "torus" : text.substr(0, colon);
   std::string_view rest = colon == std::string_view::npos ? text : text.substr(colon + 1);
-  if (kind == "switches") {
-    const auto nodes = whole_number(rest, 1, most_places);
-    if (!nodes) {
-      return invalid_argument(
-          fmt::format("the nodes of a switch are not a whole number from 1 to {}: {}", most_places,
-                      network_forms));
-    }
-    network.kind_ = Kind::switches;
-    network.per_switch_ = *nodes;
+  if (kind == "switches" || kind == "fat-tree" || kind == "dragonfly") {
+    const Status read = kind == "switches"   ? network.read_switches(rest)
+                        : kind == "fat-tree" ? network.read_fat_tree(rest)
+                                             : network.read_dragonfly(rest);
+    if (!read) return read.error();
     return network;
   }
   if (kind != "torus" && kind != "mesh") {
@@ -101,6 +126,55 @@ Result<Network> Network::parse(std::string_view text) {
     return status.error();
   }
   return network;
+}
+
+Status Network::read_switches(std::string_view text) {
+  const auto nodes = whole_number(text, 1, most_places);
+  if (!nodes) {
+    return invalid_argument(
+        fmt::format("the nodes of a switch are not a whole number from 1 to {}: {}", most_places,
+                    network_forms));
+  }
+  kind_ = Kind::switches;
+  per_switch_ = *nodes;
+  return {};
+}
+
+Status Network::read_fat_tree(std::string_view text) {
+  const auto numbers = numbers_between_crosses(text, 2);
+  if (numbers.empty()) {
+    return invalid_argument(
+        fmt::format("a fat tree is not the nodes of each switch and the number of switches above "
+                    "them, with a product of at most {}: {}",
+                    most_places, network_forms));
+  }
+  kind_ = Kind::switches;
+  per_switch_ = numbers[0];
+  above_ = numbers[1];
+  return {};
+}
+
+Status Network::read_dragonfly(std::string_view text) {
+  const auto numbers = numbers_between_crosses(text, 4);
+  if (numbers.empty()) {
+    return invalid_argument(
+        fmt::format("a dragonfly is not the nodes of each switch, the switches of each group, the "
+                    "links of each switch to other groups, and the groups, with a product of at "
+                    "most {}: {}",
+                    most_places, network_forms));
+  }
+  kind_ = Kind::dragonfly;
+  per_switch_ = numbers[0];
+  switches_per_group_ = numbers[1];
+  links_per_switch_ = numbers[2];
+  groups_ = numbers[3];
+  if (switches_per_group_ * links_per_switch_ < groups_ - 1) {
+    return invalid_argument(
+        fmt::format("a group of the dragonfly has {} links, and there are {} other groups: give "
+                    "more links or fewer groups",
+                    switches_per_group_ * links_per_switch_, groups_ - 1));
+  }
+  return {};
 }
 
 Status Network::read_extents(std::string_view text) {
@@ -163,7 +237,12 @@ Status Network::read_coordinates(std::string_view text) {
 }
 
 std::string Network::text() const {
-  if (kind_ == Kind::switches) return fmt::format("switches:{}", per_switch_);
+  if (kind_ == Kind::switches && above_ == 1) return fmt::format("switches:{}", per_switch_);
+  if (kind_ == Kind::switches) return fmt::format("fat-tree:{}x{}", per_switch_, above_);
+  if (kind_ == Kind::dragonfly) {
+    return fmt::format("dragonfly:{}x{}x{}x{}", per_switch_, switches_per_group_, links_per_switch_,
+                       groups_);
+  }
   std::string text =
       fmt::format("{}{}", kind_ == Kind::mesh ? "mesh:" : "", fmt::join(extents_, "x"));
   if (listed_ == nullptr) return text;
@@ -181,10 +260,26 @@ bool operator==(const Network& a, const Network& b) {
   const bool same_list = a.listed_ == b.listed_ ||
                          (a.listed_ != nullptr && b.listed_ != nullptr && *a.listed_ == *b.listed_);
   return same_list && a.kind_ == b.kind_ && a.extents_ == b.extents_ &&
-         a.per_switch_ == b.per_switch_;
+         a.per_switch_ == b.per_switch_ && a.above_ == b.above_ &&
+         a.switches_per_group_ == b.switches_per_group_ &&
+         a.links_per_switch_ == b.links_per_switch_ && a.groups_ == b.groups_;
 }
 
-std::int64_t Network::places() const { return strides_.front() * extents_.front(); }
+std::int64_t Network::places() const {
+  if (kind_ == Kind::dragonfly) return per_switch_ * switches_per_group_ * groups_;
+  return strides_.front() * extents_.front();
+}
+
+std::int64_t Network::links_between_groups() const {
+  return switches_per_group_ * links_per_switch_ / std::max<std::int64_t>(1, groups_ - 1);
+}
+
+// The links of a group go to the other groups in turn, and are dealt to its switches in turn.
+std::int64_t Network::gateway(std::int64_t from, std::int64_t to, std::int64_t node) const {
+  const std::int64_t other = to < from ? to : to - 1;
+  const std::int64_t link = other + (groups_ - 1) * (node % links_between_groups());
+  return from * switches_per_group_ + link % switches_per_group_;
+}
 
 Status Network::check_nodes(std::int64_t nodes) const {
   if (kind_ == Kind::switches) return {};
@@ -222,6 +317,11 @@ std::int64_t Network::hops(std::int64_t from, std::int64_t to) const {
     if (from == to) return 0;
     return switch_of(from) == switch_of(to) ? 2 : 4;
   }
+  if (kind_ == Kind::dragonfly) {
+    std::vector<std::int64_t> links;
+    route_in_dragonfly(from, to, links);
+    return std::ssize(links);
+  }
   std::int64_t hops = 0;
   for (std::size_t d = 0; d < extents_.size(); ++d) {
     hops += std::abs(steps(coordinate(from, d), coordinate(to, d), d));
@@ -229,19 +329,78 @@ std::int64_t Network::hops(std::int64_t from, std::int64_t to) const {
   return hops;
 }
 
+// Each node has a link upwards and one down to it, and so does each switch for each one above.
+void Network::route_in_tree(std::int64_t from, std::int64_t to,
+                            std::vector<std::int64_t>& links) const {
+  if (from == to) return;
+  links.push_back(from * 4);
+  if (switch_of(from) != switch_of(to)) {
+    links.push_back((switch_of(from) * above_ + to % above_) * 4 + 2);
+    links.push_back((switch_of(to) * above_ + to % above_) * 4 + 3);
+  }
+  links.push_back(to * 4 + 1);
+}
+
+void Network::route_in_dragonfly(std::int64_t from, std::int64_t to,
+                                 std::vector<std::int64_t>& links) const {
+  if (from == to) return;
+  const auto add_in_group = [&](std::int64_t one, std::int64_t other) {
+    if (one == other) return;
+    links.push_back((one * switches_per_group_ + other % switches_per_group_) * 3 + in_group);
+  };
+  const std::int64_t from_group = group_of(switch_of(from));
+  const std::int64_t to_group = group_of(switch_of(to));
+  links.push_back(from * 2 * 3 + of_node);
+  if (from_group == to_group) {
+    add_in_group(switch_of(from), switch_of(to));
+  } else {
+    const std::int64_t parallel = links_between_groups();
+    add_in_group(switch_of(from), gateway(from_group, to_group, to));
+    links.push_back(((from_group * groups_ + to_group) * parallel + to % parallel) * 3 +
+                    between_groups);
+    add_in_group(gateway(to_group, from_group, to), switch_of(to));
+  }
+  links.push_back((to * 2 + 1) * 3 + of_node);
+}
+
+bool Network::is_node_link(std::int64_t link) const {
+  if (kind_ == Kind::switches) return link % 4 < 2;
+  return kind_ == Kind::dragonfly && link % 3 == of_node;
+}
+
+std::string Network::name_of(std::int64_t link) const {
+  if (kind_ == Kind::switches) {
+    const char* direction = link % 2 == 0 ? "up" : "down";
+    const std::int64_t index = link / 4;
+    if (is_node_link(link)) return fmt::format("node {} {}", index, direction);
+    return fmt::format("switch {} {} {}", index / above_, direction, index % above_);
+  }
+  if (kind_ == Kind::dragonfly) {
+    const std::int64_t index = link / 3;
+    if (is_node_link(link)) {
+      return fmt::format("node {} {}", index / 2, index % 2 == 0 ? "up" : "down");
+    }
+    if (link % 3 == in_group) {
+      const std::int64_t from = index / switches_per_group_;
+      const std::int64_t first = from / switches_per_group_ * switches_per_group_;
+      return fmt::format("switch {} to {}", from, first + index % switches_per_group_);
+    }
+    const std::int64_t pair = index / links_between_groups();
+    return fmt::format("group {} to {} link {}", pair / groups_, pair % groups_,
+                       index % links_between_groups());
+  }
+  const auto dimensions = static_cast<std::int64_t>(extents_.size());
+  return fmt::format("place {} dimension {} {}", link / 2 / dimensions, link / 2 % dimensions,
+                     link % 2 == 0 ? "ascending" : "descending");
+}
+
 void Network::route(std::int64_t from, std::int64_t to, std::vector<std::int64_t>& links) const {
   if (kind_ == Kind::switches) {
-    // Each node and each switch has a link upwards and one down to it.
-    if (from == to) return;
-    const auto link = [](std::int64_t of, bool is_switch, bool down) {
-      return of * 4 + (is_switch ? 2 : 0) + (down ? 1 : 0);
-    };
-    links.push_back(link(from, false, false));
-    if (switch_of(from) != switch_of(to)) {
-      links.push_back(link(switch_of(from), true, false));
-      links.push_back(link(switch_of(to), true, true));
-    }
-    links.push_back(link(to, false, true));
+    route_in_tree(from, to, links);
+    return;
+  }
+  if (kind_ == Kind::dragonfly) {
+    route_in_dragonfly(from, to, links);
     return;
   }
   // Each place has two links along each dimension.
@@ -282,14 +441,18 @@ WeightedHops::WeightedHops(const Topology& topology) : network_(topology.network
 }
 
 bool WeightedHops::by_coordinates() const {
-  return network_ != nullptr && network_->kind() != Network::Kind::switches;
+  return network_ != nullptr && !network_->extents().empty();
 }
 
 void WeightedHops::add(std::int64_t node, double weight) {
   weight_ += weight;
   if (!by_coordinates()) {
     at_node_[node] += weight;
-    if (network_ != nullptr) at_switch_[network_->switch_of(node)] += weight;
+    if (network_ == nullptr) return;
+    at_switch_[network_->switch_of(node)] += weight;
+    if (network_->kind() == Network::Kind::dragonfly) {
+      at_group_[network_->group_of(network_->switch_of(node))] += weight;
+    }
     return;
   }
   for (std::size_t d = 0; d < along_.size(); ++d) {
@@ -307,15 +470,29 @@ void WeightedHops::finish() {
   }
 }
 
+// A way within a switch has 2 links, one within a group 3, and one between groups 3 to 5.
+double WeightedHops::to_in_dragonfly(std::int64_t node) const {
+  const std::int64_t at = network_->switch_of(node);
+  const std::int64_t group = network_->group_of(at);
+  double sum = -weight_at(at_switch_, at) - 2 * weight_at(at_node_, node);
+  for (const auto& [other, weight] : at_group_) {
+    if (other == group) {
+      sum += 3 * weight;
+      continue;
+    }
+    const bool ends_here = network_->gateway(group, other, node) == at;
+    sum += (ends_here ? 4 : 5) * weight;
+    sum -= weight_at(at_switch_, network_->gateway(other, group, node));
+  }
+  return sum;
+}
+
 double WeightedHops::to(std::int64_t node) const {
   if (!by_coordinates()) {
-    const auto found = [](const std::map<std::int64_t, double>& weights, std::int64_t key) {
-      const auto at = weights.find(key);
-      return at == weights.end() ? 0.0 : at->second;
-    };
-    const double here = found(at_node_, node);
+    const double here = weight_at(at_node_, node);
     if (network_ == nullptr) return weight_ - here;
-    return 4 * weight_ - 2 * found(at_switch_, network_->switch_of(node)) - 2 * here;
+    if (network_->kind() == Network::Kind::dragonfly) return to_in_dragonfly(node);
+    return 4 * weight_ - 2 * weight_at(at_switch_, network_->switch_of(node)) - 2 * here;
   }
   double sum = 0;
   for (std::size_t d = 0; d < along_.size(); ++d) {

@@ -132,7 +132,9 @@ def test_the_drawing_names_io_groups(tmp_path: Path, nodes: int, drawn: str) -> 
     assert "I/O groups" not in stream.getvalue()
 
 
-@pytest.mark.parametrize("shape", ["8x8x16", "mesh:4x4@0.0,3.3", "switches:16"])
+@pytest.mark.parametrize(
+    "shape", ["8x8x16", "mesh:4x4@0.0,3.3", "switches:16", "fat-tree:16x8", "dragonfly:4x8x2x9"]
+)
 def test_the_drawing_names_the_network(tmp_path: Path, shape: str) -> None:
     connected = platform().model_copy(update={"network_shape": shape})
     file = tmp_path / "connected.toml"
@@ -144,7 +146,7 @@ def test_the_drawing_names_the_network(tmp_path: Path, shape: str) -> None:
 
 def test_a_network_has_a_shape() -> None:
     record = platform().model_dump()
-    for shape in ("", "8x", "x8", "ring:8", "8x8@", 8):
+    for shape in ("", "8x", "x8", "ring:8", "8x8@", "fat-tree:16", "dragonfly:4x8", 8):
         with pytest.raises(ValueError, match="network_shape"):
             Platform.model_validate({**record, "network_shape": shape})
 

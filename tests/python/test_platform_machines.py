@@ -38,6 +38,7 @@ NAMES = [
     "intrepid-2008",
     "jacquard",
     "jaguar",
+    "made-up",
     "surveyor",
     "thunder",
 ]

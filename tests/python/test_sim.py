@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,10 @@ from weir.bench.platforms import find_platform
 from weir.bench.program import SIMULATOR, find_program
 from weir.results.platform import Platform
 from weir.sim.description import describe
-from weir.sim.job import Asked, check, points, size_in, sweep_levels
+from weir.sim.job import Asked, Slow, check, points, size_in, slow_in, sweep_levels
 from weir.sim.picture import write_picture
 from weir.sim.program import Outcome, simulate
-from weir.sim.table import Simulated, enough_text, limit_text
+from weir.sim.table import Simulated, enough_text, limit_text, slow_text
 
 TESTS = Path(__file__).parents[1]
 sys.path.insert(0, str(TESTS / "sim"))
@@ -75,9 +76,10 @@ def outcome(rate: float, limit: str = "stagers", busy: float = 0.9) -> Outcome:
                     "bytes": rate,
                     "most_bytes_of_a_unit": rate,
                     "busy_share": busy,
+                    "busiest": "0",
                 }
             ],
-            "limit": {"name": limit, "busy_share": busy},
+            "limit": {"name": limit, "busy_share": busy, "busiest": "0"},
             "cost": {"peak_memory_bytes": 1, "processor_seconds": 1},
         }
     )
@@ -146,8 +148,66 @@ def test_jobs_that_the_machine_has_no_room_for_are_refused(asked: Asked, said: s
 
 
 def test_a_platform_without_simulation_is_refused_by_name() -> None:
-    with pytest.raises(BenchError, match="franklin has no table"):
-        describe(find_platform("franklin"), glean())
+    with pytest.raises(BenchError, match="columbia has no table"):
+        describe(find_platform("columbia"), glean())
+
+
+def made_up(cores: int = 256, **more: Any) -> Asked:
+    return Asked("messages", cores, **{"strategy": "direct", **more})
+
+
+def test_a_network_lies_between_the_nodes_and_the_servers_behind_them() -> None:
+    machine = find_platform("made-up")
+    made = describe(machine, made_up())
+    assert made["network"] == {"shape": "fat-tree:16x8", "bytes_per_second": 25e9, "first_end": 128}
+    assert describe(machine, made_up(network="8x8x3"))["network"]["shape"] == "8x8x3"
+    assert "network" not in describe(intrepid(), glean())
+    with pytest.raises(BenchError, match="intrepid has no rate for links between switches"):
+        describe(intrepid(), glean(network="8x8x16"))
+    shapeless = machine.model_dump(mode="json", by_alias=True)
+    shapeless["network_shape"] = None
+    with pytest.raises(ValidationError, match="there is no network_shape"):
+        Platform.model_validate(shapeless)
+
+
+def test_slow_units_are_those_of_their_parts() -> None:
+    slow = ["target=7:0.25", "server=1:0.5", "node=1:0.1", "link=switch 0 up 1:0.2"]
+    made = describe(find_platform("made-up"), made_up(slow=tuple(slow_in(one) for one in slow)))
+    parts = {part["name"]: part.get("slow") for part in made["parts"]}
+    assert parts == {
+        "node link": [{"unit": 1, "share": 0.1}],
+        "OSS": [{"unit": 1, "share": 0.5}],
+        "OST": [{"unit": 7, "share": 0.25}],
+    }
+    assert made["messages"]["slow"] == [{"unit": 1, "share": 0.1}]
+    assert made["network"]["slow"] == [{"link": "switch 0 up 1", "share": 0.2}]
+    stagers = describe(intrepid(), glean(slow=(slow_in("stager=3:0.5"),)))["parts"][-1]
+    assert stagers["slow"] == [{"unit": 3, "share": 0.5}]
+    named = describe(intrepid(), glean(slow=(slow_in("collective network=0:0.5"),)))["parts"][0]
+    assert named["slow"] == [{"unit": 0, "share": 0.5}]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("target=7:0.5", "there is no target on the way; give node, target"),
+        ("link=switch 0 up 1:0.5", "intrepid has no network between nodes"),
+        ("stager=last:0.5", "give the number of a unit"),
+    ],
+)
+def test_slow_units_that_are_not_on_the_way_are_refused(text: str, said: str) -> None:
+    with pytest.raises(BenchError, match=said):
+        describe(intrepid(), glean(slow=(slow_in(text),)))
+
+
+@pytest.mark.parametrize("text", ["target", "target=7", "target=7:0", "target=7:1.5", "=7:0.5"])
+def test_slow_units_that_cannot_be_read_are_refused(text: str) -> None:
+    with pytest.raises(BenchError, match="write PART=UNIT:SHARE"):
+        slow_in(text)
+
+
+def test_names_of_slow_links_may_have_any_words() -> None:
+    assert slow_in("link=group 0 to 1 link 2:0.1") == Slow("link", "group 0 to 1 link 2", 0.1)
 
 
 def test_a_route_over_an_unknown_edge_is_no_platform() -> None:
@@ -211,6 +271,14 @@ def test_the_level_from_which_more_brings_little_is_named() -> None:
     assert enough_text([Simulated({}, glean(), outcome(1e9))]) == ""
 
 
+def test_the_cost_of_slow_units_is_told() -> None:
+    slow = (slow_in("stager=3:0.5"),)
+    without = outcome(1e9).model_copy(update={"seconds": 0.25})
+    told = slow_text(Simulated({}, glean(slow=slow), outcome(1e9), without))
+    assert told.startswith("stager 3 at 50 % costs 750 ms: 4.00 times as long as without (")
+    assert told.endswith("in 250 ms)")
+
+
 def test_a_part_that_is_mostly_idle_is_no_limit() -> None:
     assert limit_text(outcome(1e9, busy=0.9)) == "stagers"
     assert limit_text(outcome(1e9, busy=0.4)).startswith("none")
@@ -253,6 +321,53 @@ def test_shared_stagers_are_shared_fairly() -> None:
     found = simulate(intrepid(), glean(1024, stagers=1, strategy="posix", bytes=1 << 20))
     assert found.limit.name == "analysis node"
     assert found.bytes_per_second == pytest.approx(702.5e6, rel=0.02)
+
+
+@needs_simulator
+@pytest.mark.parametrize("tasks", [20, 80, 128, 1024])
+def test_a_file_for_each_task_is_as_fast_as_the_targets_with_most_files(tasks: int) -> None:
+    """Equation 4 without crowding, and with whole files: franklin's 80 targets of 192 MB/s."""
+    each = 32 << 20
+    asked = Asked("messages", tasks, "posix", bytes=each, stripe=each)
+    found = simulate(find_platform("franklin"), asked)
+    most = -(-tasks // 80)
+    assert found.bytes_per_second == pytest.approx(tasks / most * 192e6, rel=1e-3)
+    assert found.limit.name in ("LUN", "DDN 9500 couplet")
+
+
+@needs_simulator
+def test_the_links_above_a_switch_limit_its_nodes() -> None:
+    """32 nodes on two switches write to 16 servers on another one: 25 GB/s a link upwards."""
+    machine = find_platform("made-up")
+    # Five stripes of a node, so that no two nodes begin at the same target.
+    asked = made_up(32 * 128, strategy="node", bytes=160 << 10)
+    narrow, wide = (
+        simulate(machine, replace(asked, network=f"fat-tree:16x{links}")) for links in (1, 8)
+    )
+    assert narrow.limit.name == "links between switches"
+    assert narrow.limit.busiest == "switch 8 down 0"
+    assert narrow.bytes_per_second == pytest.approx(25e9, rel=0.05)
+    assert wide.bytes_per_second > 2.5 * narrow.bytes_per_second
+
+
+@needs_simulator
+def test_a_slow_target_is_waited_for() -> None:
+    """Each target takes as many bytes, so that one at a tenth of its speed takes ten times."""
+    asked = made_up(128 * 16, bytes=4 << 20)
+    machine = find_platform("made-up")
+    usual = simulate(machine, asked)
+    slow = simulate(machine, replace(asked, slow=(slow_in("target=7:0.1"),)))
+    bytes_of_a_target = 128 * 16 * (4 << 20) / 64
+    assert slow.seconds == pytest.approx(10 * bytes_of_a_target / 2.5e9, rel=0.05)
+    assert slow.limit.name == "OST"
+    assert slow.limit.busiest == "7"
+    assert usual.seconds < 0.3 * slow.seconds
+
+
+@needs_simulator
+def test_a_slow_unit_that_no_bytes_pass_is_refused() -> None:
+    with pytest.raises(BenchError, match="link switch 5 up 0 is to be slow, but no bytes"):
+        simulate(find_platform("made-up"), made_up(slow=(slow_in("link=switch 5 up 0:0.5"),)))
 
 
 @needs_simulator
@@ -307,3 +422,16 @@ def test_rates_that_do_not_scale_are_not_found() -> None:
 def test_a_flat_curve_of_stager_nodes_has_its_plateau_too_early() -> None:
     made = glean_judgements.stager_nodes(lambda _: outcome(22.1 * 2**30))
     assert [one.word for one in made] == ["not found", "found"]
+
+
+def test_applications_are_judged_by_their_figures() -> None:
+    def words(rate: float) -> dict[str, str]:
+        made = glean_judgements.applications(lambda _: outcome(rate * 2**30), 32_768)
+        return {one.finding: one.word for one in made}
+
+    flash = "FLASH checkpoint of 96 GiB, 32768 cores, 72 stager nodes: 31.3 GiB/s"
+    assert words(31.3 * 1.09)[flash] == "found"
+    assert words(31.3 * 1.11)[flash] == "not found"
+    grows = "the throughput of checkpoints grows with the cores, as more I/O nodes take part"
+    assert words(31.3)[grows] == "not found"
+    assert words(31.3)["factors over parallel netCDF and HDF5"] == "cannot be decided"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,6 +21,7 @@ from weir.sim.job import (
     check,
     points,
     size_in,
+    slow_in,
     sweep_levels,
 )
 from weir.sim.picture import write_picture
@@ -79,6 +81,25 @@ def sim_command(
     meeting: Annotated[
         bool, typer.Option("--meeting", help="All clients begin every step together.")
     ] = False,
+    network: Annotated[
+        str,
+        typer.Option(
+            "--network",
+            help="Network between the nodes instead of the platform's: fat-tree:16x8, "
+            "dragonfly:4x8x2x9, 8x8x16, ...",
+        ),
+    ] = "",
+    placement: Annotated[
+        str, typer.Option("--placement", help="Aggregators: spread, nearest, first or priced.")
+    ] = "spread",
+    slow: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--slow",
+            help="A unit slower than the others, and what it costs: target=7:0.25, stager=3:0.5, "
+            "node=5:0.1, 'link=switch 3 up 2:0.1', ...",
+        ),
+    ] = None,
     sweep: Annotated[
         list[str] | None,
         typer.Option(
@@ -115,6 +136,9 @@ def sim_command(
         stagers=stagers,
         steps=steps,
         meeting=meeting,
+        network=network,
+        placement=placement,
+        slow=tuple(slow_in(text) for text in slow or []),
     )
     check(asked)
     if picture is not None and picture.suffix not in SUFFIXES:
@@ -124,7 +148,8 @@ def sim_command(
     simulated = []
     for one in list(points(asked, swept)):
         levels = {name: getattr(one, name) for name in swept}
-        simulated.append(Simulated(levels, one, simulate(described, one)))
+        without = simulate(described, replace(one, slow=())) if one.slow else None
+        simulated.append(Simulated(levels, one, simulate(described, one), without))
     if as_json:
         typer.echo(json.dumps([_record(one) for one in simulated], indent=2))
     elif swept:
@@ -142,7 +167,16 @@ def _record(one: Simulated) -> dict[str, Any]:
         "ranks": one.asked.ranks,
         "asked_strategy": one.asked.strategy,
         "levels": one.levels,
+        **({"slow": _slow_record(one)} if one.without_slow is not None else {}),
         **one.outcome.model_dump(mode="json"),
+    }
+
+
+def _slow_record(one: Simulated) -> dict[str, Any]:
+    return {
+        "units": [asdict(slow) for slow in one.asked.slow],
+        "cost_seconds": one.cost_seconds,
+        "without": one.without_slow.model_dump(mode="json") if one.without_slow else None,
     }
 
 

@@ -30,10 +30,11 @@ StageKind = Literal[
 ]
 """Place of a stage on the byte's path, in the order from the application to the device."""
 
-Origin = Literal["data sheet", "probe", "fit", "paper", "discovered"]
+Origin = Literal["data sheet", "probe", "fit", "paper", "discovered", "assumed"]
 """Where an edge's rate is from: ``data sheet`` is what a maker states, ``probe`` was measured by
 Weir, ``fit`` was derived by Weir from results, ``paper`` was published by others, ``discovered`` is
-what the system or its administrator says."""
+what the system or its administrator says, ``assumed`` is nobody's figure, as of a machine that does
+not exist."""
 
 Route = Literal["memory", "cached", "durable", "dropped", "direct", "network"]
 """Transfers that pass a stage: ``cached`` ends in (or comes from) the page cache, ``durable`` are
@@ -259,6 +260,13 @@ class Simulation(Record):
     )
     message_seconds: NonNegative = Field(default=0, description="of one message besides its bytes")
     message_how: str = ""
+    network_links: str | None = Field(
+        default=None,
+        description=(
+            "name of the edge with the rate of a link between switches; network_shape says which "
+            "links there are. Servers and stagers are nodes of that network, after the hosts"
+        ),
+    )
     routes: list[SimulatedRoute] = Field(min_length=1)
     global_exchange: GlobalExchange | None = None
 
@@ -325,11 +333,13 @@ class Platform(Record):
         default=None,
         pattern=(
             r"^((torus:|mesh:)?[0-9]+(x[0-9]+){0,5}(@[0-9]+(\.[0-9]+)*(,[0-9]+(\.[0-9]+)*)*)?"
-            r"|switches:[0-9]+)$"
+            r"|switches:[0-9]+|fat-tree:[0-9]+x[0-9]+|dragonfly:[0-9]+(x[0-9]+){3})$"
         ),
         description=(
-            "network between the nodes: a torus such as 8x8x16, mesh:8x8, or switches:16 for 16 "
-            "nodes on each switch; a user adds it"
+            "network between the nodes: a torus such as 8x8x16, mesh:8x8, switches:16 for 16 "
+            "nodes on each switch, fat-tree:16x8 with 8 switches above these, or "
+            "dragonfly:4x8x2x9 (nodes of a switch, switches of a group, links of a switch to "
+            "other groups, groups); a user adds it"
         ),
     )
     targets: list[Target] = Field(
@@ -386,8 +396,12 @@ class Platform(Record):
             return
         known = {edge.name for edge in self.edges}
         asked = [name for route in self.simulation.routes for name in route.edges]
-        if self.simulation.messages is not None:
-            asked.append(self.simulation.messages)
+        links = (self.simulation.messages, self.simulation.network_links)
+        asked += [one for one in links if one is not None]
+        if self.simulation.network_links is not None and self.network_shape is None:
+            raise ValueError(
+                "simulation has network_links, but there is no network_shape: give both or none"
+            )
         for name in asked:
             if name not in known:
                 raise ValueError(

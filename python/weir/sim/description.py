@@ -16,7 +16,7 @@ from weir.results.platform import (
     SimulatedRoute,
     Simulation,
 )
-from weir.sim.job import DEFAULT_BUFFER, Asked
+from weir.sim.job import DEFAULT_BUFFER, Asked, Slow
 
 USERS = {
     "node": "node",
@@ -47,6 +47,10 @@ def describe(platform: Platform, asked: Asked) -> dict[str, Any]:
             parts.append(part)
             groups |= {nodes_each} if nodes_each else set()
     _limit_by_fabrics(parts, fabrics)
+    messages = _messages(simulation, edges, stages)
+    network = _network(platform, simulation, edges, stages, asked)
+    for slow in asked.slow:
+        _make_slow(slow, platform, parts, messages, network.get("network"))
     if len(groups) > 1:
         raise BenchError(
             f"platform {platform.name}: parts of the way to {route.to} serve {sorted(groups)} "
@@ -58,11 +62,13 @@ def describe(platform: Platform, asked: Asked) -> dict[str, Any]:
         "ranks_per_node": platform.ranks_per_host,
         "nodes_per_group": groups.pop() if groups else platform.nodes_per_io_group or 0,
         "parts": parts,
-        "messages": _messages(simulation, edges),
+        "messages": messages,
+        **network,
         **_exchange(platform, simulation, asked),
         "array": _array(asked),
         "read": asked.read,
         "strategy": asked.way.planned_as,
+        "placement": asked.placement,
         "aggregators": _aggregators(simulation, asked),
         "buffer_bytes": asked.buffer or (0 if asked.way.whole_share else DEFAULT_BUFFER),
         "ahead": asked.way.ahead,
@@ -190,14 +196,85 @@ def _limit_by_fabrics(parts: list[dict[str, Any]], fabrics: list[float]) -> None
             part["bytes_per_second"] = min(part["bytes_per_second"], rate / part["units"])
 
 
-def _messages(simulation: Simulation, edges: dict[str, Edge]) -> dict[str, float]:
+def _rate(edge: Edge, stages: dict[str, PlatformStage]) -> float:
+    """Returns the rate of an edge, which stands there or with its first stage; 0: not known."""
+    if edge.stages:
+        return stages[edge.stages[0]].rate_bytes_per_second.value
+    return edge.rate_bytes_per_second.value if edge.rate_bytes_per_second is not None else 0.0
+
+
+def _messages(
+    simulation: Simulation, edges: dict[str, Edge], stages: dict[str, PlatformStage]
+) -> dict[str, Any]:
     if simulation.messages is None:
         return {"bytes_per_second": 0.0, "seconds_each": 0.0}
-    rate = edges[simulation.messages].rate_bytes_per_second
     return {
-        "bytes_per_second": rate.value if rate is not None else 0.0,
+        "bytes_per_second": _rate(edges[simulation.messages], stages),
         "seconds_each": simulation.message_seconds,
     }
+
+
+def _network(
+    platform: Platform,
+    simulation: Simulation,
+    edges: dict[str, Edge],
+    stages: dict[str, PlatformStage],
+    asked: Asked,
+) -> dict[str, Any]:
+    if simulation.network_links is None:
+        if asked.network:
+            raise BenchError(
+                f"--network {asked.network}: platform {platform.name} has no rate for links "
+                "between switches, which is network_links in [simulation]",
+                USAGE,
+            )
+        return {}
+    return {
+        "network": {
+            "shape": asked.network or platform.network_shape,
+            "bytes_per_second": _rate(edges[simulation.network_links], stages),
+            "first_end": platform.hosts,
+        }
+    }
+
+
+def _make_slow(
+    slow: Slow,
+    platform: Platform,
+    parts: list[dict[str, Any]],
+    messages: dict[str, Any],
+    network: dict[str, Any] | None,
+) -> None:
+    """Adds a slow unit to what the description says of its part; raises ``BenchError``."""
+    if slow.part == "link":
+        if network is None:
+            raise BenchError(
+                f"--slow link={slow.unit}: platform {platform.name} has no network between nodes, "
+                "which is network_links in [simulation]",
+                USAGE,
+            )
+        network.setdefault("slow", []).append({"link": slow.unit, "share": slow.share})
+        return
+    striped = [part for part in parts if part["users"] == "stripe"]
+    meant = {
+        "target": striped[-1:],
+        "server": striped[:1] if len(striped) > 1 else [],
+        "stager": [part for part in parts if part["users"] == "client"],
+        "node": [*(part for part in parts if part["users"] == "node"), messages],
+    }.get(slow.part, [part for part in parts if part["name"] == slow.part])
+    if not meant:
+        names = ", ".join(part["name"] for part in parts)
+        raise BenchError(
+            f"--slow {slow.part}={slow.unit}: there is no {slow.part} on the way; give node, "
+            f"target, server, stager, link, or one of: {names}",
+            USAGE,
+        )
+    if not slow.unit.isdecimal():
+        raise BenchError(
+            f"--slow {slow.part}={slow.unit}: give the number of a unit, from 0", USAGE
+        )
+    for part in meant:
+        part.setdefault("slow", []).append({"unit": int(slow.unit), "share": slow.share})
 
 
 def _exchange(platform: Platform, simulation: Simulation, asked: Asked) -> dict[str, Any]:

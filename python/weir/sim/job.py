@@ -10,7 +10,7 @@ from typing import Literal
 from weir.bench.errors import USAGE, BenchError
 from weir.campaign.levels import LevelError, number_in, read_levels
 from weir.results.campaign import Value
-from weir.results.quantities import size_text
+from weir.results.quantities import percent_text, size_text
 
 Destination = Literal["io-nodes", "stagers", "storage"]
 DESTINATIONS: tuple[Destination, ...] = ("io-nodes", "stagers", "storage")
@@ -50,8 +50,37 @@ DEFAULT_BUFFER = 2 << 20
 DEFAULT_STRIPE = 4 << 20
 SIZES = ("bytes", "buffer", "stripe")
 NUMBERS = ("ranks", "stagers", "aggregators", "steps", *SIZES)
+SWEPT = (*NUMBERS, "strategy", "placement", "network")
 """Fields that --sweep can vary."""
+PLACEMENTS = ("spread", "nearest", "first", "priced")
 MOST_POINTS = 1000
+
+
+@dataclass(frozen=True)
+class Slow:
+    """A unit that is slower than the others of its part."""
+
+    part: str  # target, server, stager, node, link, or the name of a part
+    unit: str  # its number; of a link, its name
+    share: float  # of the usual speed
+
+    @property
+    def text(self) -> str:
+        return f"{self.part} {self.unit} at {percent_text(self.share)}"
+
+
+def slow_in(text: str) -> Slow:
+    """Returns what ``--slow PART=UNIT:SHARE`` says."""
+    part, _, rest = text.partition("=")
+    unit, _, share = rest.rpartition(":")
+    number = number_in(share)
+    if not part.strip() or not unit.strip() or number is None or not 0 < number <= 1:
+        raise BenchError(
+            f"--slow {text!r}: write PART=UNIT:SHARE with a share of the speed above 0 and at most "
+            "1, such as target=7:0.25, stager=3:0.5 or 'link=switch 3 up 2:0.1'",
+            USAGE,
+        )
+    return Slow(part.strip(), unit.strip(), float(number))
 
 
 @dataclass(frozen=True)
@@ -74,6 +103,9 @@ class Asked:
     stagers: int = 0
     steps: int = 1
     meeting: bool = False
+    network: str = ""  # instead of the platform's network_shape
+    placement: str = "spread"
+    slow: tuple[Slow, ...] = ()
 
     @property
     def way(self) -> Way:
@@ -94,6 +126,10 @@ def check(asked: Asked) -> None:
         )
     if asked.strategy not in STRATEGIES:
         raise BenchError(f"--strategy {asked.strategy}: give one of {', '.join(STRATEGIES)}", USAGE)
+    if asked.placement not in PLACEMENTS:
+        raise BenchError(
+            f"--placement {asked.placement}: give one of {', '.join(PLACEMENTS)}", USAGE
+        )
     if asked.workload == "array" and not asked.shape:
         raise BenchError("weir sim array needs --array-shape, such as 4kx4kx4k", USAGE)
     if asked.workload == "messages" and asked.shape:
@@ -119,10 +155,10 @@ def sweep_levels(texts: Sequence[str]) -> dict[str, list[Value]]:
     for text in texts:
         name, _, levels = text.partition("=")
         name = name.strip()
-        if name not in (*NUMBERS, "strategy") or name not in known:
+        if name not in SWEPT or name not in known:
             raise BenchError(
                 f"--sweep {text!r}: write NAME=LEVELS with one of "
-                f"{', '.join((*NUMBERS, 'strategy'))}, such as stagers=4:96:*2",
+                f"{', '.join(SWEPT)}, such as stagers=4:96:*2",
                 USAGE,
             )
         if name in swept:

@@ -30,6 +30,8 @@ class PartLoad(Record):
     most_bytes_of_a_unit: NonNegative
     busy_share: NonNegative
     """Of the time, that of the unit that is busy for longest."""
+    busiest: str
+    """That unit: its number, or the name of a link."""
 
 
 class Limit(Record):
@@ -37,6 +39,7 @@ class Limit(Record):
 
     name: str
     busy_share: NonNegative
+    busiest: str
 
 
 class ClientSeconds(Record):

@@ -20,7 +20,7 @@ from weir.results.quantities import (
     size_text,
 )
 from weir.sim.job import Asked, level_text
-from weir.sim.program import Outcome
+from weir.sim.program import Outcome, PartLoad
 
 ENOUGH = 0.95
 """Share of the best rate from which on more of the swept units is not worth much."""
@@ -37,6 +37,13 @@ class Simulated:
     levels: dict[str, Value]
     asked: Asked
     outcome: Outcome
+    without_slow: Outcome | None = None
+    """The same without its slow units; none: it has none."""
+
+    @property
+    def cost_seconds(self) -> float:
+        """Returns how much longer it takes because of its slow units."""
+        return self.outcome.seconds - (self.without_slow or self.outcome).seconds
 
     @property
     def limit(self) -> str:
@@ -67,6 +74,8 @@ def show_one(console: Console, platform: Platform, one: Simulated) -> None:
         f"{percent_text(outcome.limit.busy_share)} of the time",
         highlight=False,
     )
+    if one.without_slow is not None:
+        console.print(slow_text(one), highlight=False, markup=False)
     console.print(_counts(outcome), highlight=False, markup=False)
     console.print()
     console.print(_parts(outcome))
@@ -83,7 +92,9 @@ def show_one(console: Console, platform: Platform, one: Simulated) -> None:
 def show_several(console: Console, several: Sequence[Simulated]) -> None:
     """Prints a row for each simulation, and from which level on little is gained."""
     names = list(several[0].levels)
-    table = plain_table(*(f">{name}" for name in names), ">rate", ">time", "limit", ">busy")
+    slow = any(one.without_slow is not None for one in several)
+    columns = ("limit", ">busy", *((">slow costs", ">of the time") if slow else ()))
+    table = plain_table(*(f">{name}" for name in names), ">rate", ">time", *columns)
     for one in several:
         table.add_row(
             *(level_text(name, value) for name, value in one.levels.items()),
@@ -91,11 +102,30 @@ def show_several(console: Console, several: Sequence[Simulated]) -> None:
             seconds_text(one.outcome.seconds),
             escape(one.limit),
             percent_text(one.outcome.limit.busy_share),
+            *(
+                (
+                    seconds_text(one.cost_seconds),
+                    percent_text(one.cost_seconds / one.outcome.seconds),
+                )
+                if slow
+                else ()
+            ),
         )
     console.print(table)
     told = enough_text(several)
     if told:
         console.print(told, highlight=False, markup=False)
+
+
+def slow_text(one: Simulated) -> str:
+    """Returns what slow units cost."""
+    without = one.without_slow or one.outcome
+    names = ", ".join(slow.text for slow in one.asked.slow)
+    factor = one.outcome.seconds / without.seconds if without.seconds else 1.0
+    return (
+        f"{names} costs {seconds_text(one.cost_seconds)}: {factor:.2f} times as long as without "
+        f"({rate_text(without.bytes_per_second)} in {seconds_text(without.seconds)})"
+    )
 
 
 def enough_text(several: Sequence[Simulated]) -> str:
@@ -122,13 +152,18 @@ def _counts(outcome: Outcome) -> str:
     )
 
 
+def _part_name(part: PartLoad) -> str:
+    """Returns a part's name; of links between switches also that of the busiest."""
+    return part.name if part.busiest.isdecimal() else f"{part.name}: {part.busiest}"
+
+
 def _parts(outcome: Outcome) -> Table:
     table = plain_table("part", ">units used", ">bytes", ">busiest unit", ">busy", "")
     for part in outcome.parts:
         if not part.units_used:
             continue
         table.add_row(
-            escape(part.name),
+            escape(_part_name(part)),
             str(part.units_used),
             size_text(part.bytes) if part.bytes else "",
             size_text(part.most_bytes_of_a_unit) if part.most_bytes_of_a_unit else "",
