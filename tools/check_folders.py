@@ -52,7 +52,9 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "src/aggregation": VALUES | FILES | {"src/ranks", "src/transport"},
     "src/capi": VALUES | FILES | {"src/aggregation", "src/ranks"},
     "src/fortran": {"src/capi"},
-    "src/adapters/calls": set(),
+    "src/adapters/preloaded": set(),
+    "src/adapters/calls": {"src/adapters/preloaded"},
+    "src/adapters/mpiio": {"src/adapters/preloaded"},
     "bench/measurement": {"src/ranks", "src/system"},
     "bench/interfaces": {
         "bench/measurement",
@@ -89,11 +91,12 @@ PURE = ("src/array/", "src/plan/", "src/topology/", "src/stager/stager.", "src/t
 """These folders, or files whose names begin so, use no MPI, no files and no clock."""
 
 MAY_CALL_FILE_SYSTEM = ("src/system", "src/engines", "src/checksums", "src/sections", "src/formats",
-                        "src/stored/extent_map", "src/adapters/calls",
+                        "src/stored/extent_map", "src/adapters/calls", "src/adapters/preloaded",
                         "src/ranks/process", "src/stager/server",
                         "src/stager/spill_file", "src/stager/weir_stager")  # fmt: skip
 """Folders, or prefixes of file names, below ``src/``; code outside ``src/`` has no such rule. The
-functions of ``src/adapters/calls`` interpose libc's functions and call them, and
+functions of ``src/adapters/calls`` interpose libc's functions and call them,
+``src/adapters/preloaded`` writes records where libc's functions may be counted, and
 ``src/ranks/process`` queries the system about processes through files of /proc."""
 MAY_READ_ONE_FILE = "src/common/settings.cpp"
 

@@ -20,7 +20,7 @@ from interleaved import compare
 from programs import arguments
 
 from weir._core.shared_library import find
-from weir.advise.observe import FOLDER_VARIABLE, LIBRARY, PATH_VARIABLE
+from weir.advise.observe import LIBC_CALLS
 
 CALLS = 200_000
 MOST_NS = 1000
@@ -44,7 +44,10 @@ def main() -> None:
         program = asked.weir_bench.with_name("counted_calls")
         records = folder / "records"
         records.mkdir()
-        counted = {"LD_PRELOAD": str(find(LIBRARY, PATH_VARIABLE)), FOLDER_VARIABLE: str(records)}
+        counted = {
+            "LD_PRELOAD": find(LIBC_CALLS.library, LIBC_CALLS.path_variable),
+            LIBC_CALLS.folder_variable: str(records),
+        }
         results = compare(
             "ns",
             partial(nanoseconds, program, folder, counted),

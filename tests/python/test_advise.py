@@ -209,7 +209,7 @@ def weir_run(folder: Path, *words: str) -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (["--", "true"], "needs --advise"),
+        (["--", "true"], "needs --advise, --mpi-io or both"),
         (["--advise", "--threshold", "looks", "--", "true"], "--threshold looks: give NAME=N"),
         (["--advise", "--", "/no/such/program"], "/no/such/program cannot be run: No such file"),
         (["--advise", "--records", "here", "--", "true"], "here has records of another run"),

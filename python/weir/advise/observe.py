@@ -1,4 +1,4 @@
-"""Runs a command so that its processes record which operations they request of file systems."""
+"""Runs a command so that its processes record what they request of file systems and of MPI-IO."""
 
 from __future__ import annotations
 
@@ -6,25 +6,36 @@ import os
 import signal
 import subprocess
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from weir._core.shared_library import find
 
-LIBRARY = "libweir_calls.so.0"
-PATH_VARIABLE = "WEIR_CALLS_LIBRARY"
-FOLDER_VARIABLE = "WEIR_CALLS_FOLDER"
+
+@dataclass(frozen=True)
+class Observer:
+    """A library that is loaded into programs, and leaves a record of each process in a folder."""
+
+    library: str
+    path_variable: str
+    folder_variable: str
 
 
-def observe(command: Sequence[str], folder: Path) -> int:
+LIBC_CALLS = Observer("libweir_calls.so.0", "WEIR_CALLS_LIBRARY", "WEIR_CALLS_FOLDER")
+MPI_IO_CALLS = Observer("libweir_mpiio.so.0", "WEIR_MPIIO_LIBRARY", "WEIR_MPIIO_FOLDER")
+
+
+def observe(command: Sequence[str], observers: Sequence[Observer], folder: Path) -> int:
     """Runs the command with records written to `folder`; returns its exit status as a shell does.
 
     Raises LibraryError, and OSError when the command cannot be started.
     """
-    library = find(LIBRARY, PATH_VARIABLE)
-    already = os.environ.get("LD_PRELOAD")
+    preloaded = [find(one.library, one.path_variable) for one in observers]
+    if already := os.environ.get("LD_PRELOAD"):
+        preloaded.append(already)
     environment = os.environ | {
-        "LD_PRELOAD": f"{library}:{already}" if already else str(library),
-        FOLDER_VARIABLE: str(folder.resolve()),
+        "LD_PRELOAD": ":".join(preloaded),
+        **{one.folder_variable: str(folder.resolve()) for one in observers},
     }
     # In a batch script this is the number of the node's first task; srun sets it for each task
     # anew.

@@ -79,7 +79,7 @@ def parse(text: str, path: Path) -> ProcessRecord:
             rank=int(words[2]) if int(words[2]) >= 0 else None,
             ranks=int(words[3]) if int(words[3]) > 0 else None,
             host=words[4],
-            program=_path(words[6]),
+            program=unescaped(words[6]),
         )
         for line in lines[2:]:
             number += 1
@@ -98,7 +98,7 @@ def _take_line(record: ProcessRecord, words: list[str]) -> None:
         case "file":
             record.files.append(
                 FileRecord(
-                    path=_path(words[8]),
+                    path=unescaped(words[8]),
                     made=words[1] == "1",
                     wrote=words[2] == "1",
                     bytes_read=int(words[3]),
@@ -112,7 +112,7 @@ def _take_line(record: ProcessRecord, words: list[str]) -> None:
                 )
             )
         case "folder":
-            record.folders[_path(words[2])] = int(words[1])
+            record.folders[unescaped(words[2])] = int(words[1])
         case "left-out":
             record.left_out = int(words[1])
         case "end":
@@ -122,5 +122,6 @@ def _take_line(record: ProcessRecord, words: list[str]) -> None:
 _ESCAPED = re.compile(r"\\(.)")
 
 
-def _path(text: str) -> str:
+def unescaped(text: str) -> str:
+    """Returns the path that the last word of a line stands for."""
     return _ESCAPED.sub(lambda found: {"t": "\t", "n": "\n"}.get(found[1], found[1]), text)

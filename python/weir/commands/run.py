@@ -25,6 +25,9 @@ def run_command(
     advise: Annotated[
         bool, typer.Option("--advise", help="count metadata operations, and print advice")
     ] = False,
+    mpi_io: Annotated[
+        bool, typer.Option("--mpi-io", help="count calls of MPI-IO, and print a table")
+    ] = False,
     threshold: Annotated[
         list[str] | None,
         typer.Option(
@@ -39,45 +42,67 @@ def run_command(
         ),
     ] = None,
 ) -> int:
-    """Run an unchanged program, and say what an expert would of its metadata operations.
+    """Run an unchanged program, and say what it asks of file systems or of MPI-IO.
 
-    The program is loaded with a library that counts its calls of libc, per file and rank; programs
-    that are linked statically and io_uring are not seen. What is wrong goes to standard error when
-    the program has ended; the exit status is the program's.
+    The program is loaded with libraries that count its calls. With --advise these are its calls of
+    libc, per file and rank, and what is wrong is told, as an expert would; programs that are linked
+    statically and io_uring are not seen. With --mpi-io these are its calls of MPI_File functions,
+    in C and Fortran, of any MPI library: how often per file and kind of call, how many bytes, the
+    time blocked. All goes to standard error when the program has ended; the exit status is the
+    program's.
     """
     # Imported here so that the command line starts without them.
-    from weir.advise.observe import observe  # noqa: PLC0415
-    from weir.advise.records import read_records  # noqa: PLC0415
-    from weir.advise.rules import advice_on  # noqa: PLC0415
-    from weir.advise.text import advice_text  # noqa: PLC0415
-    from weir.advise.use import merge  # noqa: PLC0415
+    from weir.advise.observe import LIBC_CALLS, MPI_IO_CALLS, observe  # noqa: PLC0415
 
-    if not advise:
-        message = "weir run needs --advise, which is its only function in this version"
+    observers = [LIBC_CALLS] * advise + [MPI_IO_CALLS] * mpi_io
+    if not observers:
+        message = "weir run needs --advise, --mpi-io or both: what is it to tell of the program?"
         raise BenchError(message, USAGE)
     limits = _thresholds(threshold or [])
     folder = Path(tempfile.mkdtemp(prefix="weir-calls-")) if records is None else records
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if any(folder.glob("*.calls")):
+        if any(path.suffix in {".calls", ".mpiio"} for path in folder.iterdir()):
             message = f"{folder} has records of another run: give --records an empty folder"
             raise BenchError(message, USAGE)
         try:
-            status = observe(command, folder)
+            status = observe(command, observers, folder)
         except OSError as error:
             message = f"{command[0]} cannot be run: {error.strerror}"
             raise BenchError(message) from error
-        use = merge(read_records(folder))
+        lines = _mpi_io_lines(command[0], folder) if mpi_io else []
+        if advise:
+            lines += _advice_lines(command[0], folder, limits, status)
     finally:
         if records is None:
             shutil.rmtree(folder, ignore_errors=True)
     console = message_console()
-    if use.ranks + use.killed == 0:
-        message = f"{command[0]} left no record: it may be linked statically"
-        raise BenchError(message, status or 1)
-    for line in advice_text(use, advice_on(use, limits)):
+    for line in lines:
         console.print(f"weir: {line}", markup=False, highlight=False, soft_wrap=True)
     return status
+
+
+def _mpi_io_lines(program: str, folder: Path) -> list[str]:
+    from weir.mpiio.records import sum_up  # noqa: PLC0415
+    from weir.mpiio.table import table  # noqa: PLC0415
+
+    sums = sum_up(sorted(folder.glob("*.mpiio")))
+    if sums.processes + sums.incomplete > 0:
+        return list(table(sums))
+    return [f"{program} ended no MPI: it uses none, or it is linked statically, or it was killed"]
+
+
+def _advice_lines(program: str, folder: Path, limits: dict[str, int], status: int) -> list[str]:
+    from weir.advise.records import read_records  # noqa: PLC0415
+    from weir.advise.rules import advice_on  # noqa: PLC0415
+    from weir.advise.text import advice_text  # noqa: PLC0415
+    from weir.advise.use import merge  # noqa: PLC0415
+
+    use = merge(read_records(folder))
+    if use.ranks + use.killed == 0:
+        message = f"{program} left no record: it may be linked statically"
+        raise BenchError(message, status or 1)
+    return list(advice_text(use, advice_on(use, limits)))
 
 
 def _thresholds(given: list[str]) -> dict[str, int]:

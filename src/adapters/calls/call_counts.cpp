@@ -4,28 +4,13 @@
 #include <cstring>
 
 #include "adapters/calls/counted_path.hpp"
+#include "adapters/preloaded/path_hash.hpp"
 
 namespace weir::calls {
-namespace {
-
-// The hash is FNV-1a, finished by a multiplication, since the low bits select the slot.
-std::uint64_t hash_of(std::string_view path) {
-  std::uint64_t hash = 0xcbf29ce484222325U;
-  for (const char letter : path) {
-    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
-  }
-  hash ^= hash >> 32U;
-  hash *= 0x9e3779b97f4a7c15U;
-  hash ^= hash >> 29U;
-  return hash == 0 ? 1 : hash;
-}
-
-}  // namespace
-
 bool CallCounts::counts(std::string_view absolute_path) { return is_counted_path(absolute_path); }
 
 FileCounts* CallCounts::file(std::string_view absolute_path) {
-  const std::uint64_t hash = hash_of(absolute_path);
+  const std::uint64_t hash = preloaded::path_hash(absolute_path);
   for (std::size_t step = 0; step < slots; ++step) {
     FileCounts& one = files_[(hash + step) % slots];
     std::uint64_t there = one.hash.load(std::memory_order_acquire);

@@ -3,7 +3,6 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <time.h>
 
 #include <atomic>
 #include <cerrno>
@@ -13,6 +12,7 @@
 
 #include "adapters/calls/absolute_path.hpp"
 #include "adapters/calls/call_counts.hpp"
+#include "adapters/preloaded/record_file.hpp"
 
 // Looks up, once, libc's own function of that name behind any wrapper.
 #define WEIR_REAL(name) \
@@ -31,11 +31,7 @@ inline void set_descriptor(int descriptor, FileCounts* file) {
   if (is_own_process()) call_counts().set_descriptor(descriptor, file);
 }
 
-inline std::int64_t now_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_MONOTONIC, &now);
-  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
-}
+using preloaded::now_ns;
 
 // Counts a call and then runs `finish(file, result)` on the file's counts; errno is preserved.
 template <typename Call, typename Finish>

@@ -1,153 +1,34 @@
 #include "adapters/calls/record.hpp"
 
 #include <pthread.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <climits>
-#include <cstdio>
 #include <cstdlib>
-#include <cstring>
-#include <initializer_list>
-#include <string_view>
-#include <type_traits>
 
 #include "adapters/calls/counted.hpp"
+#include "adapters/preloaded/record_file.hpp"
 
 namespace weir::calls {
+
+using preloaded::own_process;
+
 namespace {
 
-// State of this process's record. The file is opened and written by direct system calls, since
-// libc's functions are counted.
+// State of this process's record.
 struct Record {
   std::atomic<int> process{0};  // the recorded process; a vforked child has another number
   std::atomic<bool> ended{false};
   std::int64_t begin_ns = 0;
-  std::array<char, PATH_MAX> path{};  // empty: no record is wanted
 };
 constinit Record record;
+constinit preloaded::RecordFile file_of_record;  // does not exist: no record is wanted
 
-int own_process() { return static_cast<int>(::syscall(SYS_getpid)); }
-
-// Buffers a record's text on its way to the file. It uses static memory, since _exit and exec may
-// be called where nothing may be allocated: in a signal handler, or in a child of a program with
-// threads.
-class Writer {
- public:
-  void begin(int descriptor) {
-    descriptor_ = descriptor;
-    size_ = 0;
-  }
-  void add(std::string_view text) {
-    for (const char letter : text) add(letter);
-  }
-  void add(char letter) {
-    if (size_ == bytes_.size()) flush();
-    bytes_[size_++] = letter;
-  }
-  template <typename Number>
-  void add_number(Number number) {
-    std::array<char, 24> digits{};
-    const auto end = std::to_chars(digits.begin(), digits.end(), number).ptr;
-    add({digits.data(), static_cast<std::size_t>(end - digits.begin())});
-  }
-  void add_path(std::string_view path) {
-    for (const char letter : path) {
-      if (letter == '\\' || letter == '\t' || letter == '\n') add('\\');
-      add(letter == '\t' ? 't' : letter == '\n' ? 'n' : letter);
-    }
-  }
-  // Adds a line of words separated by tabs.
-  template <typename... Words>
-  void add_words(const Words&... words) {
-    const auto one = [&](const auto& word) {
-      if constexpr (std::is_arithmetic_v<std::decay_t<decltype(word)>>) {
-        add_number(word);
-      } else {
-        add(word);
-      }
-    };
-    bool first = true;
-    ((first ? void(first = false) : add('\t'), one(words)), ...);
-  }
-  void flush() {
-    std::string_view text(bytes_.data(), size_);
-    while (!text.empty()) {
-      const long written = ::syscall(SYS_write, descriptor_, text.data(), text.size());
-      if (written <= 0) break;  // a record without its last line is recognized as truncated
-      text.remove_prefix(static_cast<std::size_t>(written));
-    }
-    size_ = 0;
-  }
-
- private:
-  std::array<char, 65536> bytes_{};
-  std::size_t size_ = 0;
-  int descriptor_ = -1;
-};
-constinit Writer writer;
-
-int open_record(int flags) {
-  return static_cast<int>(
-      ::syscall(SYS_openat, AT_FDCWD, record.path.data(), flags | O_WRONLY | O_CLOEXEC, 0600));
-}
-
-void close_record(int descriptor) { ::syscall(SYS_close, descriptor); }
-
-// Returns the number in the first of these variables that contains one.
-long number_of(std::initializer_list<const char*> names) {
-  for (const char* const name : names) {
-    const char* const text = ::getenv(name);
-    if (text == nullptr) continue;
-    const std::string_view digits(text);
-    long number = -1;
-    const auto [end, error] = std::from_chars(digits.begin(), digits.end(), number);
-    if (error == std::errc() && end == digits.end()) return number;
-  }
-  return -1;
-}
-
-void write_beginning() {
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  std::array<char, PATH_MAX> program{};
-  if (::syscall(SYS_readlink, "/proc/self/exe", program.data(), program.size() - 1) < 0) {
-    program[0] = '?';
-  }
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  writer.add("weir-calls 1\n");
-  writer.add_words("process", own_process(),
-                   number_of({"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}),
-                   number_of({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_NTASKS"}),
-                   std::string_view(host.data()), now.tv_sec);
-  writer.add('\t');
-  writer.add_path(program.data());
-  writer.add('\n');
-}
-
-// The record's name contains the process number and the time, since exec keeps the process number.
 void begin(const char* folder) {
-  timespec now{};
-  ::clock_gettime(CLOCK_REALTIME, &now);
-  std::array<char, 64> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  const int size =
-      std::snprintf(record.path.data(), record.path.size(), "%s/%s-%d-%lld.%09ld.calls", folder,
-                    host.data(), own_process(), static_cast<long long>(now.tv_sec), now.tv_nsec);
-  const bool fits = size > 0 && static_cast<std::size_t>(size) < record.path.size();
-  const int descriptor = fits ? open_record(O_CREAT | O_EXCL) : -1;
-  if (descriptor < 0) {
-    record.path[0] = '\0';
-    return;
-  }
-  writer.begin(descriptor);
-  write_beginning();
-  writer.flush();
-  close_record(descriptor);
+  if (!file_of_record.make(folder, "calls")) return;
+  file_of_record.add_beginning("weir-calls 1");
+  file_of_record.close();
   record.begin_ns = now_ns();
   record.process.store(own_process(), relaxed);
   record.ended.store(false, relaxed);
@@ -160,24 +41,25 @@ std::uint64_t operations_of(const FileCounts& file) {
 }
 
 void write_file(const FileCounts& file, const char* path) {
-  writer.add_words("file", file.created.load(relaxed) ? 1 : 0, file.written.load(relaxed) ? 1 : 0,
-                   file.bytes_read.load(relaxed), file.bytes_written.load(relaxed),
-                   std::max<std::int64_t>(0, file.first_ns.load(relaxed) - record.begin_ns),
-                   std::max<std::int64_t>(0, file.last_ns.load(relaxed) - record.begin_ns));
-  writer.add('\t');
+  file_of_record.add_words("file", file.created.load(relaxed) ? 1 : 0,
+                           file.written.load(relaxed) ? 1 : 0, file.bytes_read.load(relaxed),
+                           file.bytes_written.load(relaxed),
+                           std::max<std::int64_t>(0, file.first_ns.load(relaxed) - record.begin_ns),
+                           std::max<std::int64_t>(0, file.last_ns.load(relaxed) - record.begin_ns));
+  file_of_record.add('\t');
   bool first = true;
   for (std::size_t i = 0; i < operations; ++i) {
     const std::uint32_t count = file.count[i].load(relaxed);
     if (count == 0) continue;
-    if (!first) writer.add(',');
+    if (!first) file_of_record.add(',');
     first = false;
-    writer.add(operation_names[i]);
-    writer.add('=');
-    writer.add_number(count);
+    file_of_record.add(operation_names[i]);
+    file_of_record.add('=');
+    file_of_record.add_number(count);
   }
-  writer.add('\t');
-  writer.add_path(path);
-  writer.add('\n');
+  file_of_record.add('\t');
+  file_of_record.add_path(path);
+  file_of_record.add('\n');
 }
 
 // Selects the files with the most operations; the others are summed up.
@@ -220,9 +102,9 @@ void write_counts() {
   const Totals& totals = call_counts().totals();
   for (std::size_t i = 0; i < operations; ++i) {
     if (totals.count[i].load(relaxed) == 0) continue;
-    writer.add_words("total", operation_names[i], totals.count[i].load(relaxed),
-                     totals.ns[i].load(relaxed));
-    writer.add('\n');
+    file_of_record.add_words("total", operation_names[i], totals.count[i].load(relaxed),
+                             totals.ns[i].load(relaxed));
+    file_of_record.add('\n');
   }
   choose_files();
   for (std::size_t i = 0; i < chosen.count; ++i) {
@@ -230,36 +112,33 @@ void write_counts() {
     const char* const path = one.path.load(std::memory_order_acquire);
     const std::uint64_t inside = one.made_inside.load(relaxed);
     if (inside > 0) {
-      writer.add_words("folder", inside);
-      writer.add('\t');
-      writer.add_path(path);
-      writer.add('\n');
+      file_of_record.add_words("folder", inside);
+      file_of_record.add('\t');
+      file_of_record.add_path(path);
+      file_of_record.add('\n');
     }
     if (operations_of(one) > inside) write_file(one, path);
   }
   if (chosen.operations_left_out > 0) {
-    writer.add_words("left-out", chosen.operations_left_out, chosen.files_left_out);
-    writer.add('\n');
+    file_of_record.add_words("left-out", chosen.operations_left_out, chosen.files_left_out);
+    file_of_record.add('\n');
   }
-  writer.add_words("end", now_ns() - record.begin_ns);
-  writer.add('\n');
+  file_of_record.add_words("end", now_ns() - record.begin_ns);
+  file_of_record.add('\n');
 }
 
 // Ends the record, only once, and not in a child that shares the memory.
 void end() {
-  if (record.path[0] == '\0' || !is_own_process() || record.ended.exchange(true)) {
+  if (!file_of_record.exists() || !is_own_process() || record.ended.exchange(true)) {
     return;
   }
-  const int descriptor = open_record(O_APPEND);
-  if (descriptor < 0) return;
-  writer.begin(descriptor);
+  if (!file_of_record.open_again()) return;
   write_counts();
-  writer.flush();
-  close_record(descriptor);
+  file_of_record.close();
 }
 
 void in_forked_child() {
-  if (record.path[0] == '\0') return;
+  if (!file_of_record.exists()) return;
   call_counts().clear_counts();
   if (const char* const folder = ::getenv("WEIR_CALLS_FOLDER")) begin(folder);
 }

@@ -1,0 +1,101 @@
+"""Formats what `weir run --mpi-io` prints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from weir.mpiio.records import CallSums, Sums
+from weir.results.quantities import seconds_text, size_text
+
+MOST_FILES = 20
+"""Files that have lines of their own: those with the most time."""
+HEADINGS = ("", "ranks", "calls", "failed", "bytes", "blocked", "longest")
+EXPLANATION = (
+    "bytes are those that calls asked to move; blocked is the mean time in these calls of the "
+    "{who} that made them, longest that of the {one} with most"
+)
+
+
+def table(sums: Sums) -> Iterator[str]:
+    """Yields lines: a summary, what the records lack, and for each file its calls."""
+    yield _summary(sums)
+    yield from _missing(sums)
+    files = sorted(sums.files.items(), key=lambda item: (-_seconds(item[1]), item[0]))
+    if not files:
+        return
+    one, many = ("rank", "ranks") if sums.has_ranks else ("process", "processes")
+    rows: list[tuple[str, ...]] = [HEADINGS]
+    for path, by_function in files[:MOST_FILES]:
+        rows.append((path,))
+        busiest = sorted(by_function.items(), key=lambda item: (-item[1].seconds, item[0]))
+        rows.extend(_row(function, calls, one) for function, calls in busiest)
+    yield from _aligned(rows)
+    if len(files) > MOST_FILES:
+        left_out = [one for _, by_function in files[MOST_FILES:] for one in by_function.values()]
+        yield (
+            f"{len(files) - MOST_FILES} more files: {sum(one.calls for one in left_out)} calls, "
+            f"{size_text(sum(one.size for one in left_out))}, "
+            f"{seconds_text(sum(one.seconds for one in left_out))} of all {many} together"
+        )
+    yield EXPLANATION.format(who=many, one=one)
+
+
+def _seconds(by_function: dict[str, CallSums]) -> float:
+    return sum(one.seconds for one in by_function.values())
+
+
+def _moved(sums: Sums, *marks: str) -> int:
+    return sum(
+        one.size
+        for by_function in sums.files.values()
+        for function, one in by_function.items()
+        if function.startswith(marks)
+    )
+
+
+def _summary(sums: Sums) -> str:
+    one, many = ("rank", "ranks") if sums.has_ranks else ("process", "processes")
+    calls = sum(one.calls for by_function in sums.files.values() for one in by_function.values())
+    return (
+        f"{sums.processes} {one if sums.processes == 1 else many}, {sums.seconds:.1f} s: {calls} "
+        f"calls of MPI-IO on {len(sums.files)} {'file' if len(sums.files) == 1 else 'files'}, "
+        f"{size_text(_moved(sums, 'write', 'iwrite'))} written, "
+        f"{size_text(_moved(sums, 'read', 'iread'))} read; all were passed on to the MPI library"
+    )
+
+
+def _missing(sums: Sums) -> Iterator[str]:
+    if sums.ranks_told and sums.processes < sums.ranks_told:
+        yield (
+            f"of {sums.ranks_told} ranks only {sums.processes} left a record: others were killed, "
+            "or ended without MPI_Finalize, or run without the library: give --records a folder "
+            "that all nodes can access, and let the launcher pass on two variables (mpirun -x "
+            "LD_PRELOAD -x WEIR_MPIIO_FOLDER)"
+        )
+    elif sums.incomplete:
+        yield f"{sums.incomplete} processes left half a record: these figures do not include them"
+
+
+def _row(function: str, calls: CallSums, who: str) -> tuple[str, ...]:
+    longest = seconds_text(calls.longest)
+    return (
+        f"  {function}",
+        str(calls.ranks),
+        str(calls.calls),
+        str(calls.failed) if calls.failed else "",
+        size_text(calls.size) if calls.size else "",
+        seconds_text(calls.seconds / calls.ranks),
+        f"{longest} on {who} {calls.longest_rank}" if calls.ranks > 1 else longest,
+    )
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    cells = [row for row in rows if len(row) > 1]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(HEADINGS))]
+    for row in rows:
+        if len(row) == 1:
+            yield f"  {row[0]}"
+            continue
+        first, *middle, last = row
+        words = [f"{word:>{width}}" for word, width in zip(middle, widths[1:-1], strict=True)]
+        yield "  " + "  ".join([f"{first:{widths[0]}}", *words, last]).rstrip()

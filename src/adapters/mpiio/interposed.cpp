@@ -1,0 +1,156 @@
+// The functions of the MPI library that are interposed. Each exists by its name and by that of the
+// profiling interface, which the Fortran bindings of Open MPI call; those of MPICH call the former.
+// Each passes the call on to the next function of the same name.
+#include "adapters/mpiio/passed_on.hpp"
+#include "adapters/mpiio/record.hpp"
+
+using weir::mpiio::Count;
+using weir::mpiio::counted;
+using weir::mpiio::counted_closing;
+using weir::mpiio::counted_deleting;
+using weir::mpiio::counted_moving;
+using weir::mpiio::counted_opening;
+using weir::mpiio::File;
+using weir::mpiio::Function;
+using weir::mpiio::Handle;
+using weir::mpiio::Offset;
+using weir::mpiio::Real;
+
+// Defines a function that returns `result`, in which `real` is the function behind it.
+#define WEIR_DEFINE(name, parameters, result)             \
+  int name parameters;                                    \
+  int name parameters {                                   \
+    static constinit Real<decltype(&(name))> real{#name}; \
+    return result;                                        \
+  }
+
+#define WEIR_INTERPOSED(name, parameters, result)  \
+  WEIR_DEFINE(MPI_File_##name, parameters, result) \
+  WEIR_DEFINE(PMPI_File_##name, parameters, result)
+
+// A function whose parameter `file` is an open file.
+#define WEIR_PASSED(name, parameters, arguments) \
+  WEIR_INTERPOSED(name, parameters,              \
+                  counted(Function::file_##name, file, [&] { return real.get() arguments; }))
+
+// A function that moves elements, and that of MPI-4 whose count has 64 bits. `memory` is const for
+// those that write, and `last` is a status or a request.
+#define WEIR_MOVING(name, shape)                                         \
+  WEIR_MOVING_BY(name, name, shape##_PARAMETERS(int), shape##_ARGUMENTS) \
+  WEIR_MOVING_BY(name##_c, name, shape##_PARAMETERS(Count), shape##_ARGUMENTS)
+#define WEIR_MOVING_BY(symbol, name, parameters, arguments)                    \
+  WEIR_INTERPOSED(symbol, parameters,                                          \
+                  counted_moving(Function::file_##name, file, count, datatype, \
+                                 [&] { return real.get() arguments; }))
+#define WEIR_HERE_PARAMETERS(number) \
+  (File file, void* memory, number count, Handle datatype, void* last)
+#define WEIR_HERE_ARGUMENTS (file, memory, count, datatype, last)
+#define WEIR_AT_PARAMETERS(number) \
+  (File file, Offset offset, void* memory, number count, Handle datatype, void* last)
+#define WEIR_AT_ARGUMENTS (file, offset, memory, count, datatype, last)
+#define WEIR_BEGIN_HERE_PARAMETERS(number) (File file, void* memory, number count, Handle datatype)
+#define WEIR_BEGIN_HERE_ARGUMENTS (file, memory, count, datatype)
+#define WEIR_BEGIN_AT_PARAMETERS(number) \
+  (File file, Offset offset, void* memory, number count, Handle datatype)
+#define WEIR_BEGIN_AT_ARGUMENTS (file, offset, memory, count, datatype)
+
+extern "C" {
+
+WEIR_INTERPOSED(open, (Handle communicator, const char* path, int mode, Handle info, File* file),
+                counted_opening(path, file,
+                                [&] { return real.get()(communicator, path, mode, info, file); }))
+WEIR_INTERPOSED(close, (File * file), counted_closing(file, [&] { return real.get()(file); }))
+WEIR_INTERPOSED(delete, (const char* path, Handle info),
+                counted_deleting(path, [&] { return real.get()(path, info); }))
+
+WEIR_PASSED(set_size, (File file, Offset size), (file, size))
+WEIR_PASSED(preallocate, (File file, Offset size), (file, size))
+WEIR_PASSED(get_size, (File file, Offset* size), (file, size))
+WEIR_PASSED(get_group, (File file, void* group), (file, group))
+WEIR_PASSED(get_amode, (File file, int* mode), (file, mode))
+WEIR_PASSED(set_info, (File file, Handle info), (file, info))
+WEIR_PASSED(get_info, (File file, void* info), (file, info))
+WEIR_PASSED(set_view,
+            (File file, Offset displacement, Handle element, Handle view,
+             const char* representation, Handle info),
+            (file, displacement, element, view, representation, info))
+WEIR_PASSED(get_view,
+            (File file, Offset* displacement, void* element, void* view, char* representation),
+            (file, displacement, element, view, representation))
+
+WEIR_MOVING(read_at, WEIR_AT)
+WEIR_MOVING(read_at_all, WEIR_AT)
+WEIR_MOVING(write_at, WEIR_AT)
+WEIR_MOVING(write_at_all, WEIR_AT)
+WEIR_MOVING(iread_at, WEIR_AT)
+WEIR_MOVING(iwrite_at, WEIR_AT)
+WEIR_MOVING(iread_at_all, WEIR_AT)
+WEIR_MOVING(iwrite_at_all, WEIR_AT)
+
+WEIR_MOVING(read, WEIR_HERE)
+WEIR_MOVING(read_all, WEIR_HERE)
+WEIR_MOVING(write, WEIR_HERE)
+WEIR_MOVING(write_all, WEIR_HERE)
+WEIR_MOVING(iread, WEIR_HERE)
+WEIR_MOVING(iwrite, WEIR_HERE)
+WEIR_MOVING(iread_all, WEIR_HERE)
+WEIR_MOVING(iwrite_all, WEIR_HERE)
+WEIR_MOVING(read_shared, WEIR_HERE)
+WEIR_MOVING(write_shared, WEIR_HERE)
+WEIR_MOVING(iread_shared, WEIR_HERE)
+WEIR_MOVING(iwrite_shared, WEIR_HERE)
+WEIR_MOVING(read_ordered, WEIR_HERE)
+WEIR_MOVING(write_ordered, WEIR_HERE)
+
+WEIR_PASSED(seek, (File file, Offset offset, int from), (file, offset, from))
+WEIR_PASSED(get_position, (File file, Offset* offset), (file, offset))
+WEIR_PASSED(get_byte_offset, (File file, Offset offset, Offset* displacement),
+            (file, offset, displacement))
+WEIR_PASSED(seek_shared, (File file, Offset offset, int from), (file, offset, from))
+WEIR_PASSED(get_position_shared, (File file, Offset* offset), (file, offset))
+
+WEIR_MOVING(read_at_all_begin, WEIR_BEGIN_AT)
+WEIR_MOVING(write_at_all_begin, WEIR_BEGIN_AT)
+WEIR_MOVING(read_all_begin, WEIR_BEGIN_HERE)
+WEIR_MOVING(write_all_begin, WEIR_BEGIN_HERE)
+WEIR_MOVING(read_ordered_begin, WEIR_BEGIN_HERE)
+WEIR_MOVING(write_ordered_begin, WEIR_BEGIN_HERE)
+WEIR_PASSED(read_at_all_end, (File file, void* memory, void* status), (file, memory, status))
+WEIR_PASSED(write_at_all_end, (File file, void* memory, void* status), (file, memory, status))
+WEIR_PASSED(read_all_end, (File file, void* memory, void* status), (file, memory, status))
+WEIR_PASSED(write_all_end, (File file, void* memory, void* status), (file, memory, status))
+WEIR_PASSED(read_ordered_end, (File file, void* memory, void* status), (file, memory, status))
+WEIR_PASSED(write_ordered_end, (File file, void* memory, void* status), (file, memory, status))
+
+WEIR_PASSED(get_type_extent, (File file, Handle datatype, void* extent), (file, datatype, extent))
+WEIR_PASSED(set_atomicity, (File file, int on), (file, on))
+WEIR_PASSED(get_atomicity, (File file, int* on), (file, on))
+WEIR_PASSED(sync, (File file), (file))
+WEIR_PASSED(set_errhandler, (File file, Handle handler), (file, handler))
+WEIR_PASSED(get_errhandler, (File file, void* handler), (file, handler))
+WEIR_PASSED(call_errhandler, (File file, int code), (file, code))
+
+}  // extern "C"
+
+namespace {
+
+// Writes the record before a call that may not return. A program without files leaves one, too.
+template <typename Call>
+int recorded(const Call& call) {
+  weir::mpiio::take_record();
+  weir::mpiio::end_record();
+  return call();
+}
+
+}  // namespace
+
+extern "C" {
+
+WEIR_DEFINE(MPI_Finalize, (), recorded([&] { return real.get()(); }))
+WEIR_DEFINE(PMPI_Finalize, (), recorded([&] { return real.get()(); }))
+WEIR_DEFINE(MPI_Abort, (Handle communicator, int code),
+            recorded([&] { return real.get()(communicator, code); }))
+WEIR_DEFINE(PMPI_Abort, (Handle communicator, int code),
+            recorded([&] { return real.get()(communicator, code); }))
+
+}  // extern "C"

@@ -1,0 +1,137 @@
+// Passes a call on to the MPI library and counts it.
+//
+// The library is built without <mpi.h> and serves every MPI library of a 64-bit system in which
+// arguments of up to 64 bits are passed in whole registers: a handle, which is a pointer in Open
+// MPI and an int in MPICH and its relatives, is passed on as the 64 bits that came. MPI_File is a
+// pointer in both.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "adapters/mpiio/file_counts.hpp"
+#include "adapters/preloaded/record_file.hpp"
+
+namespace weir::mpiio {
+
+using Handle = std::uintptr_t;  // MPI_Comm, MPI_Datatype, MPI_Info, MPI_Errhandler
+using File = std::uintptr_t;    // MPI_File
+using Offset = std::int64_t;    // MPI_Offset
+using Count = std::int64_t;     // MPI_Count
+static_assert(sizeof(void*) == 8, "handles are passed on as 64 bits");
+
+inline constexpr int success = 0;  // MPI_SUCCESS
+
+// Returns the function of that name behind this library: that of the MPI library, or of another
+// tool that is loaded in between. Ends the process, as ld.so would, if there is none.
+void* find_real(const char* name);
+
+// A function behind this library, looked up at its first call. `Signature` is a pointer to it.
+template <typename Signature>
+class Real {
+ public:
+  explicit constexpr Real(const char* name) : name_(name) {}
+  Signature get() {
+    void* found = found_.load(relaxed);
+    if (found == nullptr) {
+      found = find_real(name_);
+      found_.store(found, relaxed);
+    }
+    return reinterpret_cast<Signature>(found);
+  }
+
+ private:
+  const char* name_;
+  std::atomic<void*> found_{nullptr};
+};
+
+// True if WEIR_MPIIO_FOLDER requests a record.
+inline constinit std::atomic<bool> counting{false};
+
+// Calls that an MPI library or a tool makes inside a call are not counted: MPI_File_open of a
+// program that calls PMPI_File_open.
+inline constinit thread_local bool inside = false;
+
+// Makes this process the one whose record is written, unless one is: a forked child that goes on
+// with the counts of its parent writes no record.
+void take_record();
+
+[[nodiscard]] inline bool is_counted() { return counting.load(relaxed) && !inside; }
+
+// What a call returned, and how long it took.
+struct Passed {
+  int result;
+  std::int64_t ns;
+};
+
+template <typename Call>
+Passed passed(const Call& call) {
+  inside = true;
+  const std::int64_t start = preloaded::now_ns();
+  const int result = call();
+  const std::int64_t end = preloaded::now_ns();
+  inside = false;
+  return {result, end - start};
+}
+
+// Returns the size of a datatype; 0 if the MPI library does not tell it.
+std::uint64_t bytes_of(Handle datatype);
+
+// Counts a call on an open file.
+template <typename Call>
+int counted(Function function, File file, const Call& call) {
+  if (!is_counted()) return call();
+  const Passed done = passed(call);
+  counts().of_handle(file).add(function, done.result != success, 0, done.ns);
+  return done.result;
+}
+
+// Counts a call that moves, or begins to move, `count` elements. The size of the datatype is asked
+// for after the call, which has checked it: an invalid one might end the program.
+template <typename Call>
+int counted_moving(Function function, File file, Count count, Handle datatype, const Call& call) {
+  if (!is_counted()) return call();
+  const Passed done = passed(call);
+  const bool failed = done.result != success;
+  const std::uint64_t bytes =
+      failed || count <= 0 ? 0 : static_cast<std::uint64_t>(count) * bytes_of(datatype);
+  counts().of_handle(file).add(function, failed, bytes, done.ns);
+  return done.result;
+}
+
+template <typename Call>
+int counted_opening(const char* path, File* file, const Call& call) {
+  if (!is_counted()) return call();
+  take_record();
+  FileCounts& opened = counts().file(path);
+  const Passed done = passed(call);
+  opened.add(Function::file_open, done.result != success, 0, done.ns);
+  if (done.result == success) counts().set_handle(*file, opened);
+  return done.result;
+}
+
+// The handle is forgotten before the call, since another thread may then get the same value.
+template <typename Call>
+int counted_closing(File* file, const Call& call) {
+  if (!is_counted() || file == nullptr) return call();
+  const File handle = *file;
+  FileCounts& closed = counts().of_handle(handle);
+  counts().forget_handle(handle);
+  const Passed done = passed(call);
+  closed.add(Function::file_close, done.result != success, 0, done.ns);
+  if (done.result != success) counts().set_handle(handle, closed);
+  return done.result;
+}
+
+template <typename Call>
+int counted_deleting(const char* path, const Call& call) {
+  if (!is_counted()) return call();
+  take_record();
+  FileCounts& deleted = counts().file(path);
+  const Passed done = passed(call);
+  deleted.add(Function::file_delete, done.result != success, 0, done.ns);
+  return done.result;
+}
+
+}  // namespace weir::mpiio
