@@ -108,6 +108,8 @@ class Execution:
     """The sampling interval of a monitor beside each job; None: no monitor."""
 
     def __post_init__(self) -> None:
+        self._in_a_row = 0
+        self._failed: set[int] = set()
         self.done = done_runs(self.entries)
         self.learn()
 
@@ -116,6 +118,14 @@ class Execution:
         for run in self.setup.campaign.runs:
             if run.number in self.done:
                 self.estimator.learn(run.combination, self.done[run.number].seconds)
+
+    def grow(self, setup: Setup, planned: list[float]) -> None:
+        """Takes over a campaign that begins as this one and has further combinations or runs.
+
+        ``planned`` has the estimated seconds of all its combinations.
+        """
+        self.estimator.planned.extend(planned[len(self.estimator.planned) :])
+        self.setup = setup
 
     def waiting(self) -> list[CampaignRun]:
         """Returns the runs that this session must make, in order."""
@@ -154,8 +164,9 @@ class Execution:
     def run(self) -> Result:
         """Makes every run that is not done."""
         result = Result("complete", len(self.done))
-        in_a_row = 0
         for run in self.waiting():
+            if run.number in self._failed:
+                continue
             quiet = self._quiet_left(run)
             needed = quiet + self.estimator.cautious_seconds(run.combination)
             if self.deadline is not None and time.monotonic() + needed > self.deadline:
@@ -174,19 +185,20 @@ class Execution:
                 if error.exit_status == INTERRUPTED:
                     result.outcome, result.reason = "interrupted", str(error)
                     break
-                in_a_row += 1
+                self._in_a_row += 1
+                self._failed.add(run.number)
                 result.failed[run.number] = str(error)
-                if self._ends_all(run, error, in_a_row):
+                if self._ends_all(run, error):
                     result.outcome, result.reason = "failures", str(error)
                     break
                 continue
-            in_a_row = 0
+            self._in_a_row = 0
         result.done = len(self.done)
         return result
 
-    def _ends_all(self, run: CampaignRun, error: BenchError, in_a_row: int) -> bool:
+    def _ends_all(self, run: CampaignRun, error: BenchError) -> bool:
         self.watch.tell(f"run {run.number} ({self._name(run)}) failed: {error}")
-        return in_a_row >= MOST_FAILURES or any(word in str(error) for word in NO_SPACE)
+        return self._in_a_row >= MOST_FAILURES or any(word in str(error) for word in NO_SPACE)
 
     def _name(self, run: CampaignRun) -> str:
         return name_of(self.setup.campaign.combinations[run.combination])
