@@ -16,6 +16,7 @@ from cli_with_doubles import DEADLINE_SECONDS, Cli
 from simulated_exploration import (
     FACTORS,
     HELD_OUT,
+    Machine,
     begun,
     errors,
     explored,
@@ -34,6 +35,7 @@ from weir.follow_up.exploration import (
     next_step,
     predictions,
 )
+from weir.follow_up.line import Place
 from weir.results.campaign import CampaignFactor, load_campaign
 from weir.results.exploration import load_steps
 from weir.results.purpose import Purpose
@@ -82,6 +84,27 @@ def test_a_step_is_one_of_the_levels_and_says_what_it_expects() -> None:
     )
     assert next_step(measured, math.inf, runs=1, refuses=lambda _: "no") is None
     assert next_step(measured, 5.0, runs=1, refuses=lambda _: None) is None, "10 s each"
+
+
+def test_a_rate_with_few_points_gets_others_before_repetitions() -> None:
+    machine = Machine(0)
+    places = [place for place in all_places(FACTORS) if place["ranks"] == 1][:4]
+    for place in (places[0], places[3], places[3]):
+        machine.run(place)
+    measured = machine.measured()
+    only = [places[0], places[3]]
+
+    def refuses(place: Place) -> str | None:
+        return None if dict(place) in allowed else "not allowed"
+
+    allowed = places
+    step = next_step(measured, math.inf, runs=1, refuses=refuses)
+    assert step is not None
+    assert dict(step.settings) in places[1:3]
+    allowed = only
+    step = next_step(measured, math.inf, runs=1, refuses=refuses)
+    assert step is not None, "nothing is left but to repeat"
+    assert dict(step.settings) in only
 
 
 def test_what_is_known_names_the_widest_interval_and_can_be_enough() -> None:

@@ -257,7 +257,7 @@ def explore_command(
         typer.Option(
             "--until",
             metavar="SHARE",
-            help="End when every rate is known to this share, such as 10%.",
+            help="End when every rate is known to this share, such as '10 %'.",
         ),
     ] = None,
     most: Annotated[
@@ -487,7 +487,7 @@ def _key(place: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
 def _share(text: str) -> float:
     found = _SHARE.fullmatch(text.strip())
     if found is None or not 0 < float(found.group(1)) <= 1000:
-        raise BenchError(f"--until {text}: give a share above 0, such as 10%", USAGE)
+        raise BenchError(f"--until {text}: give a share above 0, such as '10 %'", USAGE)
     return float(found.group(1)) / 100
 
 

@@ -125,7 +125,8 @@ def next_step(
 ) -> Proposal | None:
     """Returns the test at the factors' own levels that teaches most for each second.
 
-    It is the choice of ``propose``, without a first test for each goal.
+    It is the choice of ``propose``, without a first test for each goal. A rate with too few points
+    to hold one out gets another point before a repetition, if there is one left.
     """
     levels = [(one.names, {tuple(row) for row in one.levels}) for one in measured.factors]
 
@@ -134,8 +135,23 @@ def next_step(
             return refuses(place)
         return "it is not one of the levels"
 
-    found = propose(measured, seconds, runs=runs, refuses=outside, most=1, each_goal=False)
-    return found[0] if found else None
+    few = [
+        words
+        for (_, words), line in lines_of(measured, runs).items()
+        if line.surface.held_out_median is None
+    ]
+    tested = [dict(one.settings) for one in measured.points]
+
+    def again(place: Mapping[str, Value]) -> str | None:
+        if dict(place) in tested and any(set(words) <= set(place.items()) for words in few):
+            return "other points come first"
+        return outside(place)
+
+    for refuse in (again, outside) if few else (outside,):
+        found = propose(measured, seconds, runs=runs, refuses=refuse, most=1, each_goal=False)
+        if found:
+            return found[0]
+    return None
 
 
 def place_text(place: Place) -> str:
