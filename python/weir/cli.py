@@ -25,6 +25,7 @@ _MODULES = {
     "sim": "sim",
     "campaign": "campaign",
     "next": "next_test",
+    "explore": "explore",
     "report": "report",
     "check": "check",
     "ls": "list_arrays",

@@ -168,20 +168,20 @@ def test_times(text: object, seconds: float) -> None:
 
 
 def test_each_block_holds_every_combination_once_in_an_order_of_its_own() -> None:
-    runs = runs_of(8, 3, "replicate", seed=42)
+    runs = runs_of([3] * 8, "replicate", seed=42)
     assert [run.number for run in runs] == list(range(1, 25))
     orders = [[run.combination for run in runs if run.block == block] for block in (1, 2, 3)]
     assert all(sorted(order) == list(range(8)) for order in orders)
     assert len({tuple(order) for order in orders}) == 3
-    together = runs_of(8, 3, "none", seed=42)
+    together = runs_of([3] * 8, "none", seed=42)
     assert {run.block for run in together} == {1}
     assert set(Counter(run.combination for run in together).values()) == {3}
 
 
 def test_a_seed_gives_the_same_order_in_every_version() -> None:
-    runs = runs_of(6, 2, "replicate", seed=7)
+    runs = runs_of([2] * 6, "replicate", seed=7)
     assert [run.combination for run in runs] == GOLDEN
-    assert runs_of(6, 2, "replicate", seed=8) != runs
+    assert runs_of([2] * 6, "replicate", seed=8) != runs
 
 
 GOLDEN = [3, 5, 4, 2, 0, 1, 1, 3, 4, 5, 0, 2]

@@ -210,7 +210,8 @@ def test_the_campaign_is_accepted_and_tells_each_run_its_purpose() -> None:
     campaign, _ = design_campaign(file, scale=None, platform=None, given={}, seed=1)
     assert len(campaign.runs) == 2 * len(found)
     for place, one in enumerate(found):
-        purpose = campaign.purpose_of(place)
+        run = next(run for run in campaign.runs if run.combination == place)
+        purpose = campaign.purpose_of(run)
         assert campaign.combinations[place] == one.settings
         assert purpose is not None
         assert (purpose.goal, purpose.motivation) == (one.goal, one.motivation)

@@ -2,9 +2,10 @@
 
 1. Every factor's levels are expanded and scaled.
 2. The combinations are the Cartesian product of all levels, in the order of the file, without those
-   that an ``[[exclude]]`` describes.
+   that an ``[[exclude]]`` describes; or some of them, as a Latin hypercube.
 3. A block contains every combination once, in its own order; there are as many blocks as
-   replications. Slow drifts of a machine thus affect all combinations equally.
+   replications. Slow drifts of a machine thus affect all combinations equally. A combination that
+   is run less often than others is in the first blocks only. Phases come one after the other.
 """
 
 from __future__ import annotations
@@ -12,13 +13,14 @@ from __future__ import annotations
 import itertools
 import math
 import operator
-import random
 import re
 from collections.abc import Callable, Mapping, Sequence
 
 from weir.bench.errors import USAGE, BenchError
 from weir.campaign.file import CampaignFile, read_number
+from weir.campaign.latin_hypercube import latin_hypercube
 from weir.campaign.levels import LevelError
+from weir.campaign.shuffle import Shuffle
 from weir.results.campaign import CampaignFactor, CampaignRun, Value
 from weir.results.purpose import Purpose
 
@@ -135,14 +137,23 @@ def _fewer_ranks(
 
 
 def combinations_of(
-    file: CampaignFile, factors: Sequence[CampaignFactor]
+    file: CampaignFile, factors: Sequence[CampaignFactor], seed: int = 0
 ) -> tuple[list[Combination], int]:
-    """Returns the combinations to run, and the number of excluded ones."""
+    """Returns the combinations to run, and the number of excluded ones.
+
+    ``seed`` is that of a Latin hypercube.
+    """
     exclusions = []
     for table in file.exclude:
         if not table:
             raise BenchError("[[exclude]] has no condition: add one", USAGE)
         exclusions.append(_condition("[[exclude]]", file.workload, table, factors))
+    if file.tests is not None:
+
+        def leaves_out(combination: Combination) -> bool:
+            return any(_matches(combination, condition) for condition in exclusions)
+
+        return latin_hypercube(factors, file.tests, seed, leaves_out), 0
     kept, excluded = [], 0
     for chosen in itertools.product(*(factor.levels for factor in factors)):
         combination: Combination = {}
@@ -207,30 +218,72 @@ def _holds(level: Value, wanted: Condition) -> bool:
     if sign in ("=", "!="):
         return (level == other) == (sign == "=")
     if isinstance(level, str) or isinstance(other, str):
-        raise BenchError(f"[[exclude]]: {wanted!r} compares values that are not numbers", USAGE)
+        raise BenchError(f"the condition {wanted!r} compares values that are not numbers", USAGE)
     return _OPERATORS[sign](level, other)
 
 
-def runs_of(count: int, replication: int, blocks: str, seed: int) -> list[CampaignRun]:
-    """Returns the runs of ``count`` combinations in order; the same seed gives the same order."""
-    generator = random.Random(seed)
-    order: list[tuple[int, int]] = []
-    for block in range(1, replication + 1):
-        part = [(block, combination) for combination in range(count)]
-        order += _shuffled(part, generator) if blocks == "replicate" else part
-    if blocks == "none":
-        order = [(1, combination) for _, combination in _shuffled(order, generator)]
+def repetitions_of(
+    file: CampaignFile, factors: Sequence[CampaignFactor], combinations: Sequence[Combination]
+) -> list[int]:
+    """Returns how often each combination is run: by the first ``[[repeat]]`` that it satisfies."""
+    given = [
+        (_condition("[[repeat]] when", file.workload, table.when, factors), table.times)
+        for table in file.repeat
+    ]
     return [
-        CampaignRun(number=number, block=block, combination=combination)
-        for number, (block, combination) in enumerate(order, start=1)
+        next((times for when, times in given if _matches(one, when)), file.replication)
+        for one in combinations
     ]
 
 
-def _shuffled(items: list[tuple[int, int]], generator: random.Random) -> list[tuple[int, int]]:
-    # Fisher-Yates shuffle with random(), whose sequence for a seed Python guarantees; the result of
-    # shuffle() may change between versions.
-    items = list(items)
-    for last in range(len(items) - 1, 0, -1):
-        chosen = int(generator.random() * (last + 1))
-        items[last], items[chosen] = items[chosen], items[last]
-    return items
+def phases_of(
+    file: CampaignFile, factors: Sequence[CampaignFactor], combinations: Sequence[Combination]
+) -> list[int]:
+    """Returns the phase of each combination, which is the first that it satisfies."""
+    if not file.phase:
+        return [0] * len(combinations)
+    names = [table.name for table in file.phase]
+    if len(set(names)) < len(names):
+        raise BenchError("[[phase]]: two phases have the same name", USAGE)
+    given = [
+        _condition(f"[[phase]] {table.name}: when", file.workload, table.when, factors)
+        for table in file.phase
+    ]
+    found = []
+    for one in combinations:
+        place = next((at for at, when in enumerate(given) if _matches(one, when)), None)
+        if place is None:
+            said = ", ".join(f"{name}={value}" for name, value in one.items())
+            raise BenchError(
+                f"[[phase]]: {said} belongs to no phase: add one without when for the others",
+                USAGE,
+            )
+        found.append(place)
+    return found
+
+
+def runs_of(
+    repetitions: Sequence[int], blocks: str, seed: int, phases: Sequence[int] | None = None
+) -> list[CampaignRun]:
+    """Returns the runs in order; the same seed gives the same order.
+
+    ``repetitions`` and ``phases`` have the number of runs and the phase of each combination. One
+    phase comes after the other, and blocks are within phases.
+    """
+    shuffle = Shuffle(seed)
+    of = phases or [0] * len(repetitions)
+    order: list[tuple[int, int]] = []
+    for phase in sorted(set(of)):
+        inside = [one for one, its in enumerate(of) if its == phase]
+        first = order[-1][0] if order else 0
+        found: list[tuple[int, int]] = []
+        for block in range(1, max(repetitions[one] for one in inside) + 1):
+            part = [(first + block, one) for one in inside if repetitions[one] >= block]
+            found += shuffle.shuffled(part) if blocks == "replicate" else part
+        if blocks == "none":
+            found = [(first + 1, one) for _, one in shuffle.shuffled(found)]
+        order += found
+    return [
+        CampaignRun(number=number, block=block, combination=combination, phase=of[combination])
+        for number, (block, combination) in enumerate(order, start=1)
+    ]

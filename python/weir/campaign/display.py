@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from rich.console import Console
@@ -12,7 +14,7 @@ from weir.bench.tables import plain_table
 from weir.campaign.arguments import name_of
 from weir.campaign.execution import Step
 from weir.campaign.setup import Setup
-from weir.results.campaign import CampaignFactor
+from weir.results.campaign import Campaign, CampaignFactor
 from weir.results.quantities import size_text
 
 MOST_LEVELS_SHOWN = 12
@@ -35,14 +37,29 @@ def show_design(console: Console, setup: Setup, moved: Mapping[str, int], done: 
     blocks = len({run.block for run in campaign.runs})
     left_out = f" ({setup.excluded} excluded)" if setup.excluded else ""
     shape = f"{blocks} blocks" if blocks > 1 else "one block"
+    if campaign.design == "latin-hypercube":
+        every = math.prod(len(factor.levels) for factor in campaign.factors)
+        left_out = f" of {every} (a Latin hypercube)"
     console.print(
         f"Campaign {escape(campaign.name)}: {campaign.workload}, {count} combinations{left_out}, "
-        f"{campaign.replication} time{'s' if campaign.replication > 1 else ''} each, "
+        f"{_repetition_text(campaign)} each, "
         f"{len(campaign.runs)} runs in {shape}, order by seed {campaign.seed}",
         highlight=False,
     )
     for factor in campaign.factors:
         console.print(f"  {escape(_factor_text(factor))}", highlight=False)
+    for number, phase in enumerate(campaign.phases):
+        pause = f", {duration_text(phase.pause_seconds)} of quiet before it"
+        console.print(
+            f"  phase {escape(phase.name)}: "
+            f"{sum(run.phase == number for run in campaign.runs)} runs"
+            f"{pause if number and phase.pause_seconds else ''}",
+            highlight=False,
+        )
+    if campaign.pause_seconds:
+        console.print(
+            f"  {duration_text(campaign.pause_seconds)} of quiet between runs", highlight=False
+        )
     if campaign.scale != 1:
         console.print(f"  scaled by {campaign.scale:g}", highlight=False)
     if any(moved.values()):
@@ -53,6 +70,14 @@ def show_design(console: Console, setup: Setup, moved: Mapping[str, int], done: 
         )
     if done:
         console.print(f"{done} runs have already ended", highlight=False)
+
+
+def _repetition_text(campaign: Campaign) -> str:
+    counts = Counter(run.combination for run in campaign.runs)
+    least, most = min(counts.values()), max(counts.values())
+    if least == most:
+        return f"{most} time{'s' if most > 1 else ''}"
+    return f"{least} to {most} times"
 
 
 def _factor_text(factor: CampaignFactor) -> str:

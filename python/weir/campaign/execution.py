@@ -3,7 +3,8 @@
 These steps are done for each run, in the design's order:
 
 1. If the journal says that the run is done, skip it.
-2. If it is not expected to end before the time limit, end the campaign, unfinished.
+2. If it is not expected to end before the time limit, end the campaign, unfinished. Else wait
+   until the pause before it has passed since the run before.
 3. Write ``begin`` to the journal, and clear what an interrupted earlier attempt left.
 4. Calibrate (unless there is a platform description) once per block, directory, striping, ranks
    and transfer; then expect, run, finalize and report, by the functions of ``weir.bench.job``.
@@ -15,9 +16,11 @@ A crash, a signal or the end of a job between any two instructions thus loses at
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
@@ -105,6 +108,8 @@ class Execution:
     """The sampling interval of a monitor beside each job; None: no monitor."""
 
     def __post_init__(self) -> None:
+        self._in_a_row = 0
+        self._failed: set[int] = set()
         self.done = done_runs(self.entries)
         self.learn()
 
@@ -113,6 +118,14 @@ class Execution:
         for run in self.setup.campaign.runs:
             if run.number in self.done:
                 self.estimator.learn(run.combination, self.done[run.number].seconds)
+
+    def grow(self, setup: Setup, planned: list[float]) -> None:
+        """Takes over a campaign that begins as this one and has further combinations or runs.
+
+        ``planned`` has the estimated seconds of all its combinations.
+        """
+        self.estimator.planned.extend(planned[len(self.estimator.planned) :])
+        self.setup = setup
 
     def waiting(self) -> list[CampaignRun]:
         """Returns the runs that this session must make, in order."""
@@ -124,19 +137,46 @@ class Execution:
 
     def seconds_left(self) -> float:
         """Returns the estimated time of all remaining runs of this session."""
-        return sum(self.estimator.seconds(run.combination) for run in self.waiting())
+        waiting = self.waiting()
+        quiet = sum(
+            self.setup.campaign.pause_before(run, last)
+            for last, run in itertools.pairwise([self._last(), *waiting])
+            if run is not None
+        )
+        return quiet + sum(self.estimator.seconds(run.combination) for run in waiting)
+
+    def _last(self) -> CampaignRun | None:
+        """Returns the run that ended last, in this session or an earlier one."""
+        if not self.done:
+            return None
+        number = max(self.done, key=lambda one: self.done[one].at)
+        return next((run for run in self.setup.campaign.runs if run.number == number), None)
+
+    def _quiet_left(self, run: CampaignRun) -> float:
+        """Returns the part of the pause before a run that has not passed yet."""
+        last = self._last()
+        pause = self.setup.campaign.pause_before(run, last)
+        if last is None or pause == 0:
+            return 0.0
+        ended = datetime.fromisoformat(self.done[last.number].at)
+        return min(pause, max(0.0, pause - (utc_now() - ended).total_seconds()))
 
     def run(self) -> Result:
         """Makes every run that is not done."""
         result = Result("complete", len(self.done))
-        in_a_row = 0
         for run in self.waiting():
-            needed = self.estimator.cautious_seconds(run.combination)
+            if run.number in self._failed:
+                continue
+            quiet = self._quiet_left(run)
+            needed = quiet + self.estimator.cautious_seconds(run.combination)
             if self.deadline is not None and time.monotonic() + needed > self.deadline:
                 result.outcome = "time limit"
                 result.reason = f"the next run is expected to take {needed:.0f} s"
                 break
             try:
+                if quiet > 0:
+                    self.watch.on_step(self._step(run, f"quiet for {quiet:.0f} s"))
+                    time.sleep(quiet)
                 self._make(run)
             except KeyboardInterrupt:
                 result.outcome, result.reason = "interrupted", "it was stopped between two runs"
@@ -145,19 +185,20 @@ class Execution:
                 if error.exit_status == INTERRUPTED:
                     result.outcome, result.reason = "interrupted", str(error)
                     break
-                in_a_row += 1
+                self._in_a_row += 1
+                self._failed.add(run.number)
                 result.failed[run.number] = str(error)
-                if self._ends_all(run, error, in_a_row):
+                if self._ends_all(run, error):
                     result.outcome, result.reason = "failures", str(error)
                     break
                 continue
-            in_a_row = 0
+            self._in_a_row = 0
         result.done = len(self.done)
         return result
 
-    def _ends_all(self, run: CampaignRun, error: BenchError, in_a_row: int) -> bool:
+    def _ends_all(self, run: CampaignRun, error: BenchError) -> bool:
         self.watch.tell(f"run {run.number} ({self._name(run)}) failed: {error}")
-        return in_a_row >= MOST_FAILURES or any(word in str(error) for word in NO_SPACE)
+        return self._in_a_row >= MOST_FAILURES or any(word in str(error) for word in NO_SPACE)
 
     def _name(self, run: CampaignRun) -> str:
         return name_of(self.setup.campaign.combinations[run.combination])
@@ -241,7 +282,7 @@ class Execution:
                 # weir-bench's own lines were withheld here, so they go into the journal.
                 reason = str(error) or "; ".join(said)
                 raise BenchError(reason, error.exit_status) from None
-        purpose = self.setup.campaign.purpose_of(run.combination)
+        purpose = self.setup.campaign.purpose_of(run)
         finalized = finalize(output, verdict, examine, purpose)
         unfinished = [one.run for one in finalized if one.run.status != "complete"]
         if unfinished:

@@ -13,9 +13,13 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from weir.bench.errors import USAGE, BenchError
 from weir.campaign.levels import LevelError, number_in, read_levels, read_value
-from weir.results.campaign import CurveKind, Value
+from weir.results.campaign import CampaignDesign, CurveKind, Value
 from weir.results.folder import describe_validation
 from weir.results.purpose import Purpose
+
+MOST_TESTS = 2000
+"""Tests of a Latin hypercube: more of them are no small part of a parameter space."""
+LONGEST_PAUSE = 7 * 86400.0
 
 _UNITS = {"": 1.0, "ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|m|h|d)?")
@@ -47,6 +51,7 @@ def read_size(text: object) -> object:
 
 
 Seconds = Annotated[float, BeforeValidator(read_duration), Field(gt=0)]
+Quiet = Annotated[float, BeforeValidator(read_duration), Field(ge=0, le=LONGEST_PAUSE)]
 Bytes = Annotated[int, BeforeValidator(read_size), Field(gt=0)]
 
 
@@ -99,6 +104,21 @@ class PurposeTable(Purpose):
     when: dict[str, Value | list[Value]] = Field(default_factory=dict)
 
 
+class RepeatTable(Part):
+    """``[[repeat]]``: how often the combinations that satisfy all conditions are run."""
+
+    times: int = Field(ge=1)
+    when: dict[str, Value | list[Value]] = Field(default_factory=dict)
+
+
+class PhaseTable(Part):
+    """``[[phase]]``: the combinations that are run together, and the quiet before them."""
+
+    name: str
+    when: dict[str, Value | list[Value]] = Field(default_factory=dict)
+    pause: Quiet = 0.0
+
+
 class CampaignFile(Part):
     """The whole file."""
 
@@ -110,6 +130,11 @@ class CampaignFile(Part):
     factor: list[FactorTable] = Field(default_factory=list)
     exclude: list[dict[str, Value | list[Value]]] = Field(default_factory=list)
     purpose: list[PurposeTable] = Field(default_factory=list)
+    repeat: list[RepeatTable] = Field(default_factory=list)
+    phase: list[PhaseTable] = Field(default_factory=list)
+    pause: Quiet = 0.0
+    design: CampaignDesign = "full"
+    tests: int | None = Field(default=None, ge=1, le=MOST_TESTS)
     replication: int = Field(default=1, ge=1)
     blocks: Literal["replicate", "none"] = "replicate"
     seed: int | None = Field(default=None, ge=0, lt=2**63)
@@ -153,6 +178,12 @@ def parse_campaign_file(text: str, where: str, stem: str) -> CampaignFile:
         raise BenchError(f"{where}: name may contain only letters, digits, '.', '_' and '-'", USAGE)
     if not math.isfinite(read.scale):
         raise BenchError(f"{where}: scale must be a finite number", USAGE)
+    if (read.design == "latin-hypercube") != (read.tests is not None):
+        raise BenchError(
+            f'{where}: design = "latin-hypercube" and tests, its number of combinations, need each '
+            "other",
+            USAGE,
+        )
     for place, factor in enumerate(read.factor, start=1):
         if (factor.name is None) == (not factor.names):
             raise BenchError(

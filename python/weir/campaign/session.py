@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import signal
 import time
 from collections.abc import Callable, Iterator
@@ -30,7 +31,7 @@ from weir.campaign.expecting import Expecting
 from weir.campaign.folder import clear_preparations
 from weir.campaign.journal import JOURNAL_FILE, Journal, read_journals
 from weir.campaign.lock import machine_lock
-from weir.campaign.setup import JobOf, Setup
+from weir.campaign.setup import JobOf, Prepared, Setup
 from weir.results.campaign import RUNS_FOLDER
 from weir.results.figures import NOTICE, headlines_of
 from weir.results.finalize import FinalizedRun
@@ -75,13 +76,19 @@ def first_estimator(setup: Setup, rates: Rates, *, calibrates: bool) -> Estimato
         for one in setup.combinations
     }
     share = CALIBRATION_SECONDS * len(keys) / len(setup.combinations) if calibrates else 0.0
-    return Estimator(
-        [share + planned_seconds(one.planned, one.ranks, rates) for one in setup.combinations]
-    )
+    return Estimator([share + _planned(one, rates) for one in setup.combinations])
 
 
-def run_session(setup: Setup, session: Session) -> Result:
-    """Makes the remaining runs and returns how it ended; the campaign's folder exists."""
+Follow = Callable[[Result, float], Setup | None]
+"""Returns a campaign with further runs, given how those before ended and the seconds that are left;
+None if it is at its end."""
+
+
+def run_session(setup: Setup, session: Session, follow: Follow | None = None) -> Result:
+    """Makes the remaining runs and returns how it ended; the campaign's folder exists.
+
+    With ``follow`` the campaign grows: it is asked for further runs when all are done.
+    """
     started = time.monotonic()
     with ExitStack() as held:
         held.enter_context(_ended_by_signals())
@@ -121,7 +128,24 @@ def run_session(setup: Setup, session: Session) -> Result:
             _say_estimate(session, execution, rates)
         on_step = held.enter_context(progress_display(session.messages, display.state_of))
         execution.watch = _watch(session, on_step)
-        return execution.run()
+        result = execution.run()
+        while follow is not None and result.outcome == "complete":
+            left = math.inf if execution.deadline is None else execution.deadline - time.monotonic()
+            try:
+                grown = follow(result, left)
+            except KeyboardInterrupt:
+                result.outcome, result.reason = "interrupted", "it was stopped between two runs"
+                break
+            if grown is None:
+                break
+            execution.grow(grown, [_planned(one, rates) for one in grown.combinations])
+            before, result = result, execution.run()
+            result.failed = {**before.failed, **result.failed}
+        return result
+
+
+def _planned(one: Prepared, rates: Rates) -> float:
+    return planned_seconds(one.planned, one.ranks, rates)
 
 
 def _first_rates(setup: Setup, execution: Execution, session: Session, assumed: Rates) -> Rates:

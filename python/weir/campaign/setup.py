@@ -14,9 +14,16 @@ from weir.bench.errors import USAGE, BenchError
 from weir.bench.job import Job, check_arguments, utc_now, utc_text
 from weir.bench.program import PlannedJob, plan_job
 from weir.campaign.arguments import arguments_of, name_of, ranks_of, settings_of
-from weir.campaign.design import combinations_of, factors_of, purposes_of, runs_of
+from weir.campaign.design import (
+    combinations_of,
+    factors_of,
+    phases_of,
+    purposes_of,
+    repetitions_of,
+    runs_of,
+)
 from weir.campaign.file import CampaignFile
-from weir.results.campaign import Campaign, Value
+from weir.results.campaign import Campaign, CampaignPhase, Value
 
 JobOf = Callable[[int], Job]
 """Function that returns weir-bench under its launcher, for a number of ranks."""
@@ -55,8 +62,9 @@ def design_campaign(
     """
     chosen = scale if scale is not None else file.scale
     factors = factors_of(file, chosen)
-    combinations, excluded = combinations_of(file, factors)
     drawn = next(s for s in (seed, file.seed, secrets.randbits(32)) if s is not None)
+    combinations, excluded = combinations_of(file, factors, drawn)
+    phases = phases_of(file, factors, combinations)
     used = platform or (file.platform.file if file.platform else None)
     campaign = Campaign(
         format="weir-campaign",
@@ -68,13 +76,16 @@ def design_campaign(
         seed=drawn,
         scale=chosen,
         replication=file.replication,
+        design=file.design,
+        pause_seconds=file.pause,
+        phases=[CampaignPhase(name=one.name, pause_seconds=one.pause) for one in file.phase],
         given=dict(given),
         platform=used,
         curve=file.curve,
         factors=factors,
         combinations=combinations,
         purposes=purposes_of(file, factors, combinations),
-        runs=runs_of(len(combinations), file.replication, file.blocks, drawn),
+        runs=runs_of(repetitions_of(file, factors, combinations), file.blocks, drawn, phases),
     )
     return campaign, excluded
 

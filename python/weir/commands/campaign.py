@@ -174,6 +174,12 @@ def run_campaign(file: CampaignFile, text: str, asked: Asked) -> None:
     setup = prepare_campaign(file, campaign, excluded, job_of, asked.ranks)
     described = find_platform(campaign.platform) if campaign.platform else None
     _check_only(asked.only, setup)
+    if asked.slurm and (campaign.phases or campaign.pause_seconds):
+        raise BenchError(
+            "--slurm cannot keep phases and pauses, because Slurm decides when a task begins: "
+            "leave [[phase]] and pause out of the file",
+            USAGE,
+        )
     done = len(done_runs(read_journals(output, warn))) if begun else 0
     display.show_design(console, setup, planned_bytes(setup), done)
     if asked.dry_run or asked.slurm:

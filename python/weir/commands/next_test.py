@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
@@ -119,12 +119,12 @@ def next_command(
         raise BenchError(
             "give a campaign's folder, a folder with runs, or --components NAME", USAGE
         )
-    budget = _seconds(time)
+    budget = read_seconds("--time", time)
     limits = _limits(within or [])
     base = _base(paths)
     _check_names(limits, base.measured)
     refused: list[str] = []
-    refuses = _refusals(base, limits, refused)
+    refuses = refusals(base, limits, refused)
     try:
         proposals = propose(base.measured, budget, runs=runs, refuses=refuses, most=most)
     except ValueError as error:
@@ -233,14 +233,15 @@ def _component_text(platform: Platform, one: Component, target: Path) -> str:
     )
 
 
-def _seconds(text: str) -> float:
+def read_seconds(option: str, text: str) -> float:
+    """Returns the seconds of an option; raises ``BenchError`` for no time above 0."""
     try:
         seconds = read_duration(text)
     except ValueError as error:
-        raise BenchError(f"--time: {error}", USAGE) from None
+        raise BenchError(f"{option}: {error}", USAGE) from None
     assert isinstance(seconds, float)
     if seconds <= 0:
-        raise BenchError(f"--time {text}: give a time above 0", USAGE)
+        raise BenchError(f"{option} {text}: give a time above 0", USAGE)
     return seconds
 
 
@@ -274,7 +275,7 @@ def _base(paths: Sequence[Path]) -> Base:
     if len(paths) == 1:
         campaign = campaign_of(paths[0])
         if campaign is not None:
-            return _of_campaign(paths[0], campaign)
+            return base_of_campaign(paths[0], campaign)
     loaded = []
     for folder in (folder for path in paths for folder in find_run_folders(path)):
         try:
@@ -297,7 +298,8 @@ def _listed(paths: Sequence[Path]) -> str:
     return ", ".join(str(path) for path in paths)
 
 
-def _of_campaign(path: Path, campaign: Campaign) -> Base:
+def base_of_campaign(path: Path, campaign: Campaign, only: Collection[int] | None = None) -> Base:
+    """Returns what a campaign measured, in all runs that are done or in some of them."""
     read = load_campaign_file(path / COPY)
     fixed = settings_of(read, {}, campaign.scale)
     ranks = campaign.given.get(RANKS)
@@ -305,7 +307,12 @@ def _of_campaign(path: Path, campaign: Campaign) -> Base:
     if ranks is not None and RANKS not in names:
         fixed.setdefault(RANKS, ranks)
     took = {number: one.seconds for number, one in done_runs(read_journals(path, warn)).items()}
-    measured = points_of_campaign(campaign, finished_runs(path, campaign), fixed, took)
+    finished = {
+        number: runs
+        for number, runs in finished_runs(path, campaign).items()
+        if only is None or number in only
+    }
+    measured = points_of_campaign(campaign, finished, fixed, took)
     more: dict[str, Any] = {"assumed_rate": read.assumed_rate}
     if read.arguments:
         more["arguments"] = read.arguments
@@ -322,7 +329,7 @@ def _file_name(path: Path) -> str:
     return "".join(one if one.isalnum() or one in "._-" else "-" for one in name) or "results"
 
 
-def _refusals(
+def refusals(
     base: Base, limits: Mapping[str, tuple[float, float]], told: list[str]
 ) -> Callable[[Mapping[str, Value]], str | None]:
     """Returns a function that says why a test cannot be run here: its limits, or its plan.

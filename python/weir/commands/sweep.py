@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from weir.bench.errors import USAGE, BenchError
@@ -37,7 +37,7 @@ def run_sweep(
         raise BenchError("--sweep is given twice for one setting", USAGE)
     if ranks is not None and RANKS in swept:
         raise BenchError("--ranks is given and also in --sweep: leave one of them out", USAGE)
-    words = _without_swept(arguments, swept, ranks)
+    words = words_without_swept(arguments, swept, ranks)
     text = sweep_file(words, sweeps, ranks)
     name = f"{workload}-sweep-{'-'.join(swept)}"
     target = output or default_output(name, utc_now())
@@ -61,7 +61,9 @@ def run_sweep(
     run_campaign(file, text, asked)
 
 
-def _without_swept(arguments: Sequence[str], swept: dict[str, str], ranks: int | None) -> list[str]:
+def words_without_swept(
+    arguments: Sequence[str], swept: Mapping[str, str], ranks: int | None
+) -> list[str]:
     """Returns the words without swept settings; unchanged if they cannot be planned yet."""
     first = read_levels(swept[RANKS])[0] if RANKS in swept else ranks
     if not isinstance(first, int) or set(swept) == {RANKS}:

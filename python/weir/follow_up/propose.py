@@ -20,20 +20,19 @@ from __future__ import annotations
 import itertools
 import math
 import statistics
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import get_args
 
 import numpy as np
 
 from weir.analysis.campaign_summary import level_text
-from weir.follow_up.levels import Row, between, beyond, coordinates, is_numeric, ordered
-from weir.follow_up.points import LEAST_DEVIATION, Measured, Point
-from weir.follow_up.proposal import INTERVAL, Proposal, information_bits, undecided_bits
+from weir.follow_up.levels import Row, between, beyond, is_numeric, ordered
+from weir.follow_up.line import Line, Place, lines_of, word_names
+from weir.follow_up.points import Measured
+from weir.follow_up.proposal import Proposal, information_bits, undecided_bits
 from weir.follow_up.surface import Predicted, Surface
-from weir.model.curves import CURVES, Curve
-from weir.model.laws import Values
+from weir.model.curves import Curve
 from weir.results.campaign import CampaignFactor, Value
 from weir.results.purpose import ExpectedResult, Goal
 from weir.results.quantities import percent_text, range_text, rate_text
@@ -43,17 +42,12 @@ MOST_POINTS = 600
 MOST_PROPOSALS = 40
 MOST_COMBINATIONS = 2000
 """Combinations of levels among which those that were left out are looked for."""
-LAWS: Mapping[str, str] = {"ranks": "tasks", "transfer": "transfer", "block": "buffer"}
-"""Settings over which the model has a law, and that law."""
-ENOUGH_FOR_A_LAW = 5
-MOST_LAWS = 8
 FITS = 0.20
 """Held-out median error up to which a model counts as fitting (``weir.model.choice``)."""
 WORTH_DECIDING = 0.15
 """Bits below which two models agree."""
 COST_NOISE = 0.2
 
-Place = Mapping[str, Value]
 Refuses = Callable[[Place], str | None]
 """Says why a test cannot be run, or None."""
 
@@ -76,9 +70,11 @@ def propose(
     runs: int = 3,
     refuses: Refuses = lambda _: None,
     most: int = MOST_PROPOSALS,
+    each_goal: bool = True,
 ) -> list[Proposal]:
-    """Returns the tests for ``budget`` seconds, of each goal one first; ``runs`` runs of each test.
+    """Returns the tests for ``budget`` seconds; ``runs`` runs of each test.
 
+    With ``each_goal`` each goal gets one test first, else what a test teaches decides alone.
     Raises ``ValueError`` if there is nothing to propose from.
     """
     if not measured.points:
@@ -87,82 +83,15 @@ def propose(
         raise ValueError(
             f"{len(measured.points)} points are more than {MOST_POINTS}: give fewer runs"
         )
-    return _Search(measured, runs).choose(budget, refuses, most)
-
-
-class _Line:
-    """One line's models. ``place`` gives the levels of factors that are not numbers."""
-
-    def __init__(self, measured: Measured, points: Sequence[Point], runs: int) -> None:
-        self.points = points
-        self.name = points[0].line
-        self.direction = points[0].direction
-        self.factors = [one for one in measured.factors if is_numeric(one)]
-        self.noise = max(LEAST_DEVIATION, measured.noise / math.sqrt(runs))
-        self._spread = measured.noise
-        at = np.array([self.coordinates(one.settings) for one in points]).reshape(len(points), -1)
-        logs = np.array([math.log(one.median) for one in points])
-        self.surface = Surface(at, logs, np.array([self.variance(one) for one in points]))
-
-    def variance(self, point: Point) -> float:
-        """Returns the variance of a point's logarithmic median: from its own values, or from all.
-
-        Few values say little about their own spread, so that of all points is the least.
-        """
-        spread = max(point.spread or 0.0, self._spread)
-        return max(LEAST_DEVIATION, spread / math.sqrt(len(point.values))) ** 2
-
-    def coordinates(self, settings: Place) -> Values:
-        """Returns a point's place in units of the measured spans; 0 if no factor is a number."""
-        if not self.factors:
-            return np.zeros(1)
-        return np.concatenate(
-            [coordinates(factor, [settings[factor.names[0]]]) for factor in self.factors]
-        )
-
-    def predicted(self, place: Place) -> Predicted:
-        return self.surface.at(self.coordinates(place))
-
-    def learn(self, place: Place) -> None:
-        self.surface = self.surface.with_point(self.coordinates(place), self.noise**2)
-
-    @cached_property
-    def laws(self) -> list[tuple[Place, str, Curve]]:
-        """Returns the laws that fit, over one factor each, with the levels of the others."""
-        found: list[tuple[Place, str, Curve]] = []
-        for factor in self.factors:
-            name = factor.names[0]
-            if name not in LAWS:
-                continue
-            slices: dict[tuple[tuple[str, Value], ...], list[Point]] = {}
-            for point in self.points:
-                others = {k: v for k, v in point.settings.items() if k not in factor.names}
-                slices.setdefault(tuple(others.items()), []).append(point)
-            for key, members in slices.items():
-                if len(members) < ENOUGH_FOR_A_LAW or len(found) >= MOST_LAWS:
-                    continue
-                levels = [float(one.settings[name]) for one in members]
-                law = CURVES[LAWS[name]](levels, [one.median for one in members])
-                if law.fit.fits:
-                    found.append((dict(key), name, law))
-        return found
-
-    def law_at(self, place: Place) -> tuple[float, Curve] | None:
-        """Returns the logarithmic rate by a law at a place, and the law; None without one."""
-        for others, name, law in self.laws:
-            if all(place[key] == value for key, value in others.items()):
-                return float(np.log(law.rate([float(place[name])])[0])), law
-        return None
-
-    def at(self, place: Place) -> Point | None:
-        return next((one for one in self.points if one.settings == place), None)
+    return _Search(measured, runs).choose(budget, refuses, most, each_goal=each_goal)
 
 
 @dataclass(frozen=True)
 class _Valued:
     """A candidate with what its result would teach about one line, and in which way."""
 
-    line: _Line
+    line: Line
+    place: Place
     predicted: Predicted
     bits: float
     deciding: float
@@ -180,18 +109,17 @@ class _Search:
     def __init__(self, measured: Measured, runs: int) -> None:
         self.measured = measured
         self.runs = runs
-        self.words = {name for one in measured.factors if not is_numeric(one) for name in one.names}
-        lines: dict[tuple[str, tuple[tuple[str, Value], ...]], list[Point]] = {}
-        for point in measured.points:
-            lines.setdefault((point.line, self._words(point.settings)), []).append(point)
-        self.lines = {key: _Line(measured, points, runs) for key, points in lines.items()}
+        self.words = word_names(measured)
+        self.lines = lines_of(measured, runs)
         self.costs = self._cost_model()
 
-    def choose(self, budget: float, refuses: Refuses, most: int) -> list[Proposal]:
+    def choose(
+        self, budget: float, refuses: Refuses, most: int, *, each_goal: bool
+    ) -> list[Proposal]:
         candidates = list(self._candidates())
         chosen: list[Proposal] = []
         left = budget
-        wanted: list[Goal | None] = [*get_args(Goal)]
+        wanted: list[Goal | None] = [*get_args(Goal)] if each_goal else []
         while len(chosen) < most:
             goal = wanted.pop(0) if wanted else None
             ranked = sorted(
@@ -221,9 +149,9 @@ class _Search:
         return None
 
     def _words(self, place: Place) -> tuple[tuple[str, Value], ...]:
-        return tuple((name, place[name]) for name in sorted(self.words))
+        return tuple((name, place[name]) for name in self.words)
 
-    def _lines_at(self, place: Place) -> list[_Line]:
+    def _lines_at(self, place: Place) -> list[Line]:
         words = self._words(place)
         return [line for (_, of), line in self.lines.items() if of == words]
 
@@ -265,8 +193,12 @@ class _Search:
             place: dict[str, Value] = {}
             for factor, row in zip(factors, rows, strict=True):
                 place.update(zip(factor.names, row, strict=True))
-            if self._words(place) in words:
+            if self._words(place) not in words:
+                continue
+            if all(line.spans(place) for line in self._lines_at(place)):
                 yield Candidate(place, "left out", f"at {_place_text(place)}, which was left out")
+            else:
+                yield Candidate(place, "beyond", f"at {_place_text(place)}, outside of all tests,")
 
     def _new(self, places: Sequence[tuple[tuple[str, Value], ...]]) -> Iterator[Candidate]:
         for factor in self.measured.factors:
@@ -325,7 +257,7 @@ class _Search:
             follows=tuple(follows),
         )
 
-    def _valued(self, line: _Line, candidate: Candidate) -> _Valued:
+    def _valued(self, line: Line, candidate: Candidate) -> _Valued:
         predicted = line.predicted(candidate.place)
         bits = information_bits(predicted.deviation, line.noise)
         doubt = deciding = 0.0
@@ -349,7 +281,7 @@ class _Search:
                 deciding = information_bits(half, math.hypot(line.noise, predicted.deviation))
             else:
                 law = None
-        return _Valued(line, predicted, bits, deciding, law, doubt)
+        return _Valued(line, candidate.place, predicted, bits, deciding, law, doubt)
 
 
 def _half(value: Value) -> Value:
@@ -375,14 +307,12 @@ def _one_by_direction(valued: Sequence[_Valued]) -> list[_Valued]:
 
 
 def _interval(one: _Valued) -> Quantity:
-    """Returns the expected rate: the model's interval and the noise of the test, both at 95 %."""
-    wide = INTERVAL * math.hypot(one.predicted.deviation, one.line.noise)
-    low, high = one.predicted.mean - wide, one.predicted.mean + wide
-    if one.law is not None:
-        low, high = min(low, one.law[0]), max(high, one.law[0])
-    return Quantity(
-        value=math.exp(one.predicted.mean), low=math.exp(low), high=math.exp(min(high, 690.0))
-    )
+    """Returns the expected rate, with an interval that includes what a second model says."""
+    made = one.line.expected(one.place)
+    if one.law is None:
+        return made
+    rate = math.exp(one.law[0])
+    return Quantity(value=made.value, low=min(made.low, rate), high=max(made.high, rate))
 
 
 def _as_result(one: _Valued) -> ExpectedResult:
@@ -426,7 +356,7 @@ def _motivation(candidate: Candidate, most: _Valued, goal: Goal) -> str:
     )
 
 
-def _doubt_text(line: _Line, candidate: Candidate, most: _Valued) -> str:
+def _doubt_text(line: Line, candidate: Candidate, most: _Valued) -> str:
     point = line.at(candidate.place)
     if point is None:
         return f"{candidate.words}: {line.name} was not measured there"

@@ -25,6 +25,8 @@ CurveKind = Literal["buffer", "transfer", "tasks"]
 """What a curve is a function of; the fits are Uselton's equations 1 and 2 (buffer), 3 (transfer)
 and 4 (tasks)."""
 RUNS_FOLDER = "runs"
+CampaignDesign = Literal["full", "latin-hypercube"]
+"""All combinations of the levels, or some that lie evenly among them."""
 
 Value = StrictBool | StrictInt | StrictFloat | StrictStr
 """The level of a factor or the value of a setting; sizes are integers in bytes."""
@@ -45,6 +47,17 @@ class CampaignRun(Record):
     )
     block: int = Field(ge=1)
     combination: int = Field(ge=0, description="index into the combinations of levels")
+    phase: int = Field(default=0, ge=0, description="index into the phases, if there are any")
+    purpose: Purpose | None = Field(
+        default=None, description="why this run is made, if not for its combination's purpose"
+    )
+
+
+class CampaignPhase(Record):
+    """A part of a campaign whose runs are made together, after a time of quiet."""
+
+    name: str
+    pause_seconds: float = Field(ge=0, description="between the end of the phase before and this")
 
 
 class Campaign(Record):
@@ -59,6 +72,11 @@ class Campaign(Record):
     seed: int = Field(description="seed of the order of the runs")
     scale: float
     replication: int
+    design: CampaignDesign = Field(
+        default="full", description="which combinations of the levels are run"
+    )
+    pause_seconds: float = Field(default=0.0, ge=0, description="quiet before every run")
+    phases: list[CampaignPhase] = Field(default_factory=list)
     given: dict[str, Value] = Field(description="arguments that the command line added to the file")
     platform: str | None = Field(
         default=None, description="the platform description that the campaign uses"
@@ -75,8 +93,19 @@ class Campaign(Record):
     )
     runs: list[CampaignRun]
 
-    def purpose_of(self, combination: int) -> Purpose | None:
-        return self.purposes[combination] if self.purposes else None
+    def purpose_of(self, run: CampaignRun) -> Purpose | None:
+        """Returns why a run is made: its own purpose, or that of its combination."""
+        if run.purpose is not None or not self.purposes:
+            return run.purpose
+        return self.purposes[run.combination]
+
+    def pause_before(self, run: CampaignRun, last: CampaignRun | None) -> float:
+        """Returns the seconds of quiet between the end of one run and the next; 0 for the first."""
+        if last is None:
+            return 0.0
+        if last.phase != run.phase:
+            return max(self.pause_seconds, self.phases[run.phase].pause_seconds)
+        return self.pause_seconds
 
 
 class Curve(Record):
