@@ -31,6 +31,7 @@ from weir.bench.process import Ending, run_child
 from weir.bench.program import PlannedJob
 from weir.model.calibration_platform import platform_of_calibration
 from weir.model.expectation import expect
+from weir.model.flow_of_plan import setting
 from weir.monitor.beside import Beside, deliver
 from weir.platform.files import FOLDER, known_here
 from weir.results.calibration import Calibration
@@ -120,7 +121,7 @@ def can_be_expected(planned: PlannedJob, platform: Platform | None) -> bool:
 
 def drops_bytes(planned: PlannedJob) -> bool:
     """Returns whether the engine ``null`` takes the bytes: no rate of storage applies to them."""
-    return any(one.parameters.get("engine") == "null" for one in planned.configurations)
+    return any(setting(one.parameters, "engine", "") == "null" for one in planned.configurations)
 
 
 def acts_on_names(planned: PlannedJob) -> bool:
