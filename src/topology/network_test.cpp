@@ -158,6 +158,7 @@ std::vector<std::string> names_on_route(const Network& network, std::int64_t fro
   std::vector<std::int64_t> links;
   network.route(from, to, links);
   std::vector<std::string> names;
+  names.reserve(links.size());
   for (const std::int64_t link : links) {
     names.push_back((network.is_node_link(link) ? "" : "* ") + network.name_of(link));
   }
