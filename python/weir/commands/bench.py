@@ -100,7 +100,7 @@ MORE = {
   --timeout SECONDS    end the job after this time [3600, or 4 times --time-limit if more]
   --go-on SECONDS      if a wide scatter leaves a verdict undecided, run the job once more with 2 to
                        4 times the repetitions, if they fit into this time; the results go to the
-                       folder OUTPUT-more; 0: never [60]
+                       folder OUTPUT-more; 0: never; also WEIR_GO_ON [60]
   --sweep NAME=LEVELS  a run per level, in random order, and a chart over them; may be repeated:
                        alpha=1.0:1.5:0.05, ranks=1,4,9,16, transfer=64k:16m:*2
   --monitor [INTERVAL] watch targets, servers and links beside the job, every 100ms or as given; the
@@ -133,7 +133,7 @@ def bench_command(
     no_report: Annotated[bool, typer.Option("--no-report")] = False,
     timeout: Annotated[float | None, typer.Option("--timeout", min=1)] = None,
     sweep: Annotated[list[str] | None, typer.Option("--sweep")] = None,
-    go_on: Annotated[float, typer.Option("--go-on", min=0)] = DEFAULT_SECONDS,
+    go_on: Annotated[float, typer.Option("--go-on", min=0, envvar="WEIR_GO_ON")] = DEFAULT_SECONDS,
     resume: Annotated[bool, typer.Option("--resume")] = False,
     again: Annotated[str | None, typer.Option("--again")] = None,
     monitor: MonitorText = None,
