@@ -68,6 +68,19 @@ if(HAS_ARRAYS)
   set(shown "written by rows, read by columns")
   in_language(C weir::weir 01_write_and_read.c weir "${MPICC}" "${shown}")
   in_language(CXX weir::weir 02_write_and_read.cpp weir "${MPICXX} -std=c++20" "960000 bytes")
+  foreach(other IN ITEMS openmpi mpich)
+    find_program(wrapper_${other} mpicc.${other})
+    if(wrapper_${other} AND NOT other STREQUAL MPI_FAMILY AND MPI_FAMILY MATCHES "openmpi|mpich")
+      message("-- weir::weir with ${other}")
+      execute_process(
+        COMMAND ${CMAKE_COMMAND} -S ${CONSUMER}/user -B ${FOLDER}/consumer/other_mpi -G Ninja
+                -D LANGUAGE=C -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_C_COMPILER=${CC}
+                -D MPI_C_COMPILER=${wrapper_${other}} -D ARRAYS_TARGET=weir::weir
+                -D EXAMPLE=${EXAMPLES}/01_write_and_read.c
+        RESULT_VARIABLE status ERROR_VARIABLE output OUTPUT_QUIET TIMEOUT 60)
+      expect_output("Weir[ \n]+was[ \n]+built[ \n]+with[ \n]+${MPI_FAMILY}")
+    endif()
+  endforeach()
   message("-- weir.hpp before C++20")
   file(WRITE ${FOLDER}/consumer/old.cpp "#include <weir/weir.hpp>\n")
   execute_process(COMMAND ${CXX} -std=c++17 -fsyntax-only -I${prefix}/include
