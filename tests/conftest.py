@@ -36,10 +36,6 @@ WITH_TESTS_ALONE = ("testbed", "measurement")
 # Commands that write into a pipe wrap their text at this width, so that no line looked for is cut.
 os.environ["COLUMNS"] = "160"
 
-# Whether a small job's verdict is undecided depends on the machine's load: no job of a test goes on
-# for that reason, unless the test is about it.
-os.environ["WEIR_GO_ON"] = "0"
-
 if _preload := preload():
     os.environ["LD_PRELOAD"] = _preload
 

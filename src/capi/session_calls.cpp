@@ -36,9 +36,18 @@ std::int32_t number_of(plan::Strategy strategy) {
   return 0;
 }
 
-// Returns, for example, "Open MPI v4.1.4". May be called at any time.
+// The MPI whose mpi.h this library was compiled with.
+#ifdef OPEN_MPI
+constexpr bool built_for_open_mpi = true;
+#else
+constexpr bool built_for_open_mpi = false;
+#endif
+
+// Returns, for example, "Open MPI v4.1.4". May be called at any time. The loader may have bound the
+// call to another MPI than this library was compiled with, whose text may be longer.
 std::string name_of_mpi() {
-  std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+  constexpr std::size_t longest_of_all = 8192;  // of MPICH
+  std::array<char, std::max<std::size_t>(MPI_MAX_LIBRARY_VERSION_STRING, longest_of_all)> text{};
   int length = 0;
   if (MPI_Get_library_version(text.data(), &length) != MPI_SUCCESS) return "this MPI";
   const std::string_view all(text.data());
@@ -50,8 +59,22 @@ std::string name_of_mpi() {
   return name;
 }
 
+// Checks that the process has the MPI that this library was compiled with: handles of another one
+// mean nothing here. Relatives of MPICH share its handles.
+Outcome check_mpi() {
+  const std::string name = name_of_mpi();
+  const bool is_open_mpi = name.starts_with("Open MPI");
+  const bool is_mpich = name.find("MPICH") != std::string::npos || name.starts_with("Intel");
+  if (built_for_open_mpi ? !is_mpich : !is_open_mpi) return {};
+  return bad_argument(fmt::format(
+      "weir_session_open: libweir was built for {}, but this process runs {}: use the MPI of the "
+      "same kind, in Python by MPI4PY_MPIABI={}",
+      built_for_open_mpi ? "Open MPI" : "MPICH", name, built_for_open_mpi ? "openmpi" : "mpich"));
+}
+
 // Checks that MPI can be called, and that the communicator can be used for a session.
 Outcome check_communicator(MPI_Comm communicator) {
+  if (auto same = check_mpi(); !same.ok()) return same;
   int initialized = 0;
   int finalized = 0;
   MPI_Initialized(&initialized);

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from failing_runs import BRIEF, assert_ended_cleanly, run
+from mpi_launcher import needs_pnetcdf
 
 # A rank has two or three blocks of 64 numbers.
 FLASH = ("flash", "--blocks", "2.5", "--nxb", "4", "--nyb", "4", "--nzb", "4", *BRIEF)
@@ -17,7 +18,7 @@ FLASH = ("flash", "--blocks", "2.5", "--nxb", "4", "--nyb", "4", "--nzb", "4", *
         ("weir-hdf5", "rank=1,call=pwrite,nth=1"),
         ("weir-cdf5", "rank=1,call=pwrite,nth=1"),
         ("hdf5", "rank=0,call=pwrite,nth=2"),
-        ("pnetcdf", "rank=0,call=pwrite,nth=2"),
+        pytest.param("pnetcdf", "rank=0,call=pwrite,nth=2", marks=needs_pnetcdf),
     ],
 )
 def test_a_write_that_is_lost_is_found(tmp_path: Path, api: str, lost: str) -> None:

@@ -171,9 +171,10 @@ def test_a_share_that_is_lost_with_its_stager_is_told(tmp_path: Path) -> None:
     one = start_for_nodes(2, "--stager-memory", "64m")
     try:
         ended = run(one, "share_is_lost", tmp_path, "zarr", str(one.others[0].pid))
-        told = {"stored\n": 2, "lost\n": 1}  # it may have been quicker
-        assert ended.stdout in told, ended.stdout + ended.stderr
-        assert steps_in(tmp_path / "out.zarr", with_remains=True) == told[ended.stdout]
+        told = {"stored": 2, "lost": 1}  # it may have been quicker
+        said = ended.stdout.partition("\n")[0]  # UCX may warn there of messages that were lost too
+        assert said in told, ended.stdout + ended.stderr
+        assert steps_in(tmp_path / "out.zarr", with_remains=True) == told[said]
     finally:
         one.kill()
 

@@ -15,6 +15,7 @@ from failing_runs import (
     ranks_under_way,
     run,
 )
+from mpi_launcher import is_open_mpi
 
 FAULTS = [
     ("pwrite", "EIO", "Input/output error", "write"),
@@ -151,6 +152,8 @@ def test_the_limit_of_a_file_size(tmp_path: Path, method: str, mode: str, file_t
 
     The limit comes when the ranks are under way: MPI maps files of its own when it starts.
     """
+    if (method, mode) == ("MPI", "ASYNC") and not is_open_mpi():
+        pytest.skip("in MPICH a nonblocking write that fails never completes (its aio_poll_fn)")
     limit_bytes = 400 * 1024  # of 512 KiB that a file per rank has; the run's record stays below
 
     def limit(_: subprocess.Popen[str]) -> None:
@@ -166,7 +169,7 @@ def test_the_limit_of_a_file_size(tmp_path: Path, method: str, mode: str, file_t
     if method == "POSIX":
         assert (failure.operation, failure.cause) == ("write", "EFBIG")
     else:
-        # MPI-IO has no class of errors for it.
+        # MPI-IO has no class of errors for it; MPICH's text names an error of input and output.
         assert failure.operation.startswith("MPI_File_")
         assert "write" in failure.operation
-        assert failure.cause in {"io", "short_transfer"}
+        assert failure.cause in {"io", "short_transfer", "EIO"}

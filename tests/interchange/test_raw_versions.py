@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from mpi_launcher import environment
 
 import weir
 from weir._core.library import PATH_VARIABLE
@@ -76,7 +77,7 @@ def test_an_array_alone_is_written_in_place(samples: Path) -> None:
     before = {name: Path(f"{samples / name}.json").read_bytes() for name in ALONE}
     done = subprocess.run(
         [sys.executable, "-c", WRITER, *(str(samples / name) for name in ALONE)],
-        env={**os.environ, **library}, capture_output=True, text=True, check=False, timeout=120,
+        env=environment(library), capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     for name, document in before.items():

@@ -31,7 +31,9 @@ def environment() -> dict[str, str]:
     """Without the variables that MADbench2 and Weir read; with this interpreter's programs."""
     names = ("IOMETHOD", "IOMODE", "FILETYPE", "REMAP", "BWEXP")
     kept = {k: v for k, v in os.environ.items() if k not in names and not k.startswith("WEIR_")}
-    return {**kept, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    # Whether a small job is undecided, and would go on, depends on the machine's load.
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return {**kept, "PATH": path, "WEIR_GO_ON": "0"}
 
 
 def started(folder: Path, *words: str) -> WeirProcess:
@@ -207,8 +209,9 @@ def ranks_of(child: WeirProcess, count: int) -> list[int]:
     """The processes of the workload's ranks, once the run's test files exist."""
     deadline = time.monotonic() + DEADLINE_SECONDS
     while time.monotonic() < deadline:
-        for launcher in children_of(child.pid):
-            ranks = children_of(launcher)
+        starters = children_of(child.pid)  # the launcher, or with MPICH its proxy
+        for starter in [*starters, *(one for each in starters for one in children_of(each))]:
+            ranks = children_of(starter)
             lines = [command_line_of(rank) for rank in ranks]
             if sum(b"--progress" in line for line in lines) == count:
                 return ranks

@@ -13,7 +13,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from mpi_launcher import BUILD, environment, launcher
+from mpi_launcher import BUILD, environment, launcher, needs_pnetcdf
 from numpy.typing import NDArray
 
 from report_reader import read_report
@@ -143,7 +143,7 @@ def assert_tree_is_right(file: h5py.File) -> None:
     assert sorted(counts) == [2, 2, 3, 3]
 
 
-@pytest.mark.parametrize("api", ["pnetcdf", "weir-cdf5"])
+@pytest.mark.parametrize("api", [pytest.param("pnetcdf", marks=needs_pnetcdf), "weir-cdf5"])
 def test_netcdf_has_the_arrays_of_flash(api: str, tmp_path: Path) -> None:
     import weir as weir_library  # noqa: PLC0415
 
@@ -220,6 +220,7 @@ def test_the_plan_has_the_sizes_of_the_paper(tmp_path: Path) -> None:
     assert plot / 6 / 2**30 == pytest.approx(1.8, rel=0.02)
 
 
+@needs_pnetcdf
 def test_an_interface_without_staging_takes_part_without(tmp_path: Path) -> None:
     words = ("--api", "weir-hdf5,pnetcdf", "--staging", "none,node")
     labels = [one["label"] for one in planned(tmp_path, *words, ranks=4)]
