@@ -262,12 +262,12 @@ static void cost(void) {
   for (int time = 0; time < 50; ++time) {
     double start = seconds();
     get_positions((void*)&file);
-    const double position = (seconds() - start) / calls_of_a_thread;
+    const double position = (seconds() - start) / (double)calls_of_a_thread;
     start = seconds();
     for (int i = 0; i < calls_of_a_thread; ++i) {
       MPI_File_read_at(file, 0, &byte, 1, MPI_BYTE, MPI_STATUS_IGNORE);
     }
-    const double read = (seconds() - start) / calls_of_a_thread;
+    const double read = (seconds() - start) / (double)calls_of_a_thread;
     if (position < best[0]) best[0] = position;
     if (read < best[1]) best[1] = read;
   }

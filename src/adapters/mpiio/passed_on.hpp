@@ -101,7 +101,7 @@ int counted_moving(Function function, File file, Count count, Handle datatype, c
 }
 
 template <typename Call>
-int counted_opening(const char* path, File* file, const Call& call) {
+int counted_opening(const char* path, const File* file, const Call& call) {
   if (!is_counted()) return call();
   take_record();
   FileCounts& opened = counts().file(path);
@@ -113,7 +113,7 @@ int counted_opening(const char* path, File* file, const Call& call) {
 
 // The handle is forgotten before the call, since another thread may then get the same value.
 template <typename Call>
-int counted_closing(File* file, const Call& call) {
+int counted_closing(const File* file, const Call& call) {
   if (!is_counted() || file == nullptr) return call();
   const File handle = *file;
   FileCounts& closed = counts().of_handle(handle);
