@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from mpi_launcher import environment, launcher
 
 from testbed.ceph import Ceph, require
 from testbed_calls import WEIR_BENCH, MakeTargets, call, call_json, kill_up, skip_without
@@ -50,10 +51,9 @@ def test_files_come_back_in_the_layout_asked_for() -> None:
 def test_library_and_workloads_make_files_of_the_layout_asked_for(tmp_path: Path) -> None:
     made = ceph_up("--osds", "3")
     program = [str(ARRAYS_TEST), made.directory, "--gtest_filter=Striping.Of*"]
-    allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
     done = subprocess.run(
-        ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", "3", *program],
-        env={**os.environ, **allowed, "WEIR_TEST_STRIPED_FOLDER": made.directory},
+        [*launcher(), "-n", "3", *program],
+        env=environment({"WEIR_TEST_STRIPED_FOLDER": made.directory}),
         capture_output=True,
         text=True,
         timeout=120,
@@ -62,8 +62,8 @@ def test_library_and_workloads_make_files_of_the_layout_asked_for(tmp_path: Path
     bench = [str(WEIR_BENCH), "stream", "-t", "64k", "-b", "1m", "-i", "1", "--directory"]
     layout = ["--stripe-count", "2", "--stripe-size", "1m", "--output", str(tmp_path / "results")]
     measured = subprocess.run(
-        ["mpirun", "--oversubscribe", "-n", "2", *bench, made.directory, *layout],
-        env={**os.environ, **allowed},
+        [*launcher(), "-n", "2", *bench, made.directory, *layout],
+        env=environment({}),
         capture_output=True,
         text=True,
         timeout=120,

@@ -7,13 +7,14 @@ the page cache's copy and reading ahead besides (docs/platform.md).
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from testbed_calls import WEIR_BENCH, MakeHosts, MakeTargets, call
+from testbed_calls import WEIR_BENCH, MakeHosts, MakeTargets, launcher
 from testbed_transfers import expect_limits
 from weir.results.platform import Platform, PlatformStage
 from weir.results.platform_file import load_platform
@@ -65,8 +66,8 @@ def test_each_of_four_targets_has_its_rate(targets: MakeTargets, tmp_path: Path)
 
 def test_one_slow_link_of_four_is_seen(hosts: MakeHosts, tmp_path: Path) -> None:
     made = hosts(4, "1gbit,1gbit,100mbit,1gbit")
-    launcher = call("hosts", "launcher", "-n", "4").stdout.strip()
-    words = ("--directory", str(tmp_path), "--launcher", launcher, "--seconds", "20")
+    words = ("--directory", str(tmp_path), "--launcher", shlex.join(launcher(4)))
+    words += ("--seconds", "20")
     bits = {host.name: 1e9 for host in made} | {made[2].name: 1e8}
 
     def link_rates() -> list[float]:

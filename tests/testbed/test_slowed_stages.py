@@ -3,11 +3,14 @@ it, by the verdict where the description is older."""
 
 from __future__ import annotations
 
+import shlex
 import socket
 from collections.abc import Mapping
 from pathlib import Path
 
-from testbed_calls import PROGRAM, MakeHosts, MakeTargets, call
+import mpi_launcher
+
+from testbed_calls import PROGRAM, MakeHosts, MakeTargets, call, launcher
 from weir.model.calibration_platform import platform_of_calibration
 from weir.results.folder import load_calibration
 from weir.results.platform import PlatformStage
@@ -16,7 +19,7 @@ from weir_bench_calls import Bench, bench, described, units, write_description
 
 MB = 1e6
 GB = 1e9
-MPIRUN = "mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 -n"
+MPIRUN = shlex.join([*mpi_launcher.launcher(), "-n"])
 IN_MEMORY = ("page cache write", "page cache read", "memory copy")
 NOT_OFF = ("as expected", "not decided")
 """What a right expectation may lead to on a machine that others use, too."""
@@ -104,7 +107,7 @@ def test_a_target_that_is_slow_as_a_whole_is_only_as_calibrated(
 def test_one_link_of_four(hosts: MakeHosts, tmp_path: Path) -> None:
     made = hosts(4, "1gbit,1gbit,1gbit,100mbit")
     names = [host.name for host in made]
-    launcher = call("hosts", "launcher", "-n", "4").stdout.strip()
+    over_links = shlex.join(launcher(4))
     payload = 1448 / 1514
     fast, slow = payload * 1e9 / 8, payload * 1e8 / 8
     known = dict(zip(names, [fast, fast, fast, slow], strict=True))
@@ -114,7 +117,7 @@ def test_one_link_of_four(hosts: MakeHosts, tmp_path: Path) -> None:
     def measure(name: str, rates: Mapping[str, float]) -> Bench:
         stages = [memory_stage(), cached_stage(), link_stage(rates)]
         file = write_description(tmp_path / f"{name}.toml", stages, dict.fromkeys(names, 1))
-        return bench(tmp_path / name, "--platform", str(file), "--launcher", launcher, *run)
+        return bench(tmp_path / name, "--platform", str(file), "--launcher", over_links, *run)
 
     with_it, without_it = measure("known", known), measure("older", older)
     with_it.check_printed()

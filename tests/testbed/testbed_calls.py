@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mpi_launcher import BUILD
+from mpi_launcher import BUILD, is_open_mpi
 
 from testbed.errors import TestbedError
 from testbed.hosts import Host
@@ -57,7 +57,9 @@ def skip_without(require: Callable[[], object]) -> None:
 
 
 def launcher(ranks: int) -> list[str]:
-    """What starts so many ranks on the hosts that are up."""
+    """What starts so many ranks on the hosts that are up; skips where that is of another MPI."""
+    if not is_open_mpi():
+        pytest.skip("the ranks of the test bed's hosts are started by Open MPI's launcher")
     return shlex.split(call("hosts", "launcher", "-n", str(ranks)).stdout)
 
 
