@@ -81,7 +81,7 @@ TEST(NodeMessages, HoldTheSharesOfANodesRanksSideBySide) {
       }
     }
   }
-  EXPECT_GT(shared, rounds * 5 / 3);
+  EXPECT_GT(shared, rounds / 3);  // enough of them have several shares
 }
 
 // 6 ranks on 2 nodes, each of which reads all of 4 numbers; the aggregator is rank 0.
