@@ -46,8 +46,8 @@ constexpr bool built_for_open_mpi = false;
 // Returns, for example, "Open MPI v4.1.4". May be called at any time. The loader may have bound the
 // call to another MPI than this library was compiled with, whose text may be longer.
 std::string name_of_mpi() {
-  constexpr std::size_t longest_of_all = 8192;  // of MPICH
-  std::array<char, std::max<std::size_t>(MPI_MAX_LIBRARY_VERSION_STRING, longest_of_all)> text{};
+  constexpr std::size_t mpich_bytes = 8192;
+  std::array<char, std::max<std::size_t>(MPI_MAX_LIBRARY_VERSION_STRING, mpich_bytes)> text{};
   int length = 0;
   if (MPI_Get_library_version(text.data(), &length) != MPI_SUCCESS) return "this MPI";
   const std::string_view all(text.data());
