@@ -150,7 +150,7 @@ TEST(Flows, SourcesBySwitchesHaveTheBytesOfTheirNodes) {
   ASSERT_EQ(client.operations.size(), 1U);
   ASSERT_EQ(client.node, 0);
   const auto sources = client.sources(client.operations[0]);
-  // Of its own switch only the other node sends.
+  // On the aggregator's own switch only the other node sends.
   EXPECT_THAT(std::vector<Share>(sources.begin(), sources.end()),
               ElementsAre(Share{0, 4096}, Share{1, 8192}, Share{2, 8192}, Share{3, 8192}));
   EXPECT_EQ(client.operations[0].message_bytes, 7 * 4096);

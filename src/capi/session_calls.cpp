@@ -67,8 +67,8 @@ Outcome check_mpi() {
   const bool is_mpich = name.find("MPICH") != std::string::npos || name.starts_with("Intel");
   if (built_for_open_mpi ? !is_mpich : !is_open_mpi) return {};
   return bad_argument(fmt::format(
-      "weir_session_open: libweir was built for {}, but this process runs {}: use the MPI of the "
-      "same kind, in Python by MPI4PY_MPIABI={}",
+      "weir_session_open: libweir was built for {}, but this process runs {}: run the program with "
+      "the MPI of libweir; mpi4py takes it with MPI4PY_MPIABI={}",
       built_for_open_mpi ? "Open MPI" : "MPICH", name, built_for_open_mpi ? "openmpi" : "mpich"));
 }
 

@@ -64,7 +64,7 @@ Status check_spilled(std::span<const std::byte> head, std::uint64_t stamp,
   if (std::equal(head.begin(), head.end(), expected.begin(), expected.end())) return {};
   return Error(ErrorCode::corrupt,
                "data that the stager spilled to the node's disk came back damaged: replace the "
-               "disk, or give --stager-spill another folder");
+               "disk, or start the stager with another folder (weir stage start --spill)");
 }
 
 Result<std::unique_ptr<SpillFile>> SpillFile::create(const std::string& folder, std::int64_t quota,
@@ -81,9 +81,10 @@ Result<std::unique_ptr<SpillFile>> SpillFile::create(const std::string& folder, 
   const std::int64_t slot_bytes = (record_bytes + page_bytes - 1) / page_bytes * page_bytes;
   if (quota < slot_bytes) {
     return invalid_argument(
-        fmt::format("{} bytes for spilled data hold no block of {}: give --stager-spill-quota at "
-                    "least {}",
-                    quota, block_bytes, slot_bytes),
+        fmt::format(
+            "{} bytes for spilled data hold no block of {}: start the stager with a quota of "
+            "at least {} (weir stage start --spill-quota)",
+            quota, block_bytes, slot_bytes),
         place);
   }
   auto file = unnamed_file(place);

@@ -274,7 +274,7 @@ std::int64_t Network::links_between_groups() const {
   return switches_per_group_ * links_per_switch_ / std::max<std::int64_t>(1, groups_ - 1);
 }
 
-// The links of a group go to the other groups in turn, and are dealt to its switches in turn.
+// The links of a group go round-robin to the other groups, and belong round-robin to its switches.
 std::int64_t Network::gateway(std::int64_t from, std::int64_t to, std::int64_t node) const {
   const std::int64_t other = to < from ? to : to - 1;
   const std::int64_t link = other + (groups_ - 1) * (node % links_between_groups());

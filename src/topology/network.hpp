@@ -67,8 +67,9 @@ class Network {
   [[nodiscard]] std::int64_t hops(std::int64_t from, std::int64_t to) const;
   // Adds the links that a message passes to `links`. In a torus or mesh it takes the dimensions in
   // order, and the shorter way around each ring; of two equal ways, that of ascending coordinates.
-  // Of several links between two switches or groups it takes that of the receiving node's number,
-  // modulo their count. Links have directions, and numbers without a meaning of their own.
+  // Where several links join two switches or groups, a route takes the link whose number is the
+  // receiving node's number modulo their count. Links have directions, and numbers without a
+  // meaning of their own.
   void route(std::int64_t from, std::int64_t to, std::vector<std::int64_t>& links) const;
   // Returns whether a link of a route is that of a node to or from its switch. Nodes of a torus or
   // mesh have no switch.

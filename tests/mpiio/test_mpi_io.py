@@ -50,7 +50,8 @@ def mpis() -> dict[str, Mpi]:
 
 
 MPIS = mpis()
-every_mpi = pytest.mark.parametrize("name", MPIS or [pytest.param("", marks=pytest.mark.skip)])
+WITHOUT_MPI = pytest.param("", marks=pytest.mark.skip(reason="no MPI was found on PATH"))
+every_mpi = pytest.mark.parametrize("name", MPIS or [WITHOUT_MPI])
 
 
 @functools.cache
