@@ -36,8 +36,8 @@ MOST_EARLIER = 20
 """Number of earlier calibrations, the latest, of which the median is taken."""
 MOST_FOLDERS = 200
 """Number of folders of results, the last by name, in which calibrations are looked for."""
-STATE_A_PEAK = "peak_bytes_per_second of an edge in {} states a data sheet"
-PROBE = "weir platform probe measures the path for later runs, and "
+STATE_A_PEAK = "give the rate of a data sheet as peak_bytes_per_second of an edge in {}"
+PROBE = "measure the path for later runs with weir platform probe, or "
 
 
 @dataclass(frozen=True)
