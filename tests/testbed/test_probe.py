@@ -60,7 +60,9 @@ def test_each_of_four_targets_has_its_rate(targets: MakeTargets, tmp_path: Path)
             for way in ("write", "read") for place in places
         ]  # fmt: skip
 
-    expect_limits(direct_rates, [50e6, 100e6, 150e6, 200e6] * 2, attempts=2)
+    # A probe's samples are short, and a limit lets what was not used for a moment pass later: rates
+    # up to 14 % above a limit were seen. The limits differ by a quarter at least.
+    expect_limits(direct_rates, [50e6, 100e6, 150e6, 200e6] * 2, within=0.15, attempts=2)
     assert not [left for place in places for left in Path(place).glob("weir-*")]
 
 
