@@ -64,12 +64,20 @@ TEST_F(ColdReadingOfFile, WhatIsInMemoryTakesOneCall) {
   EXPECT_EQ(calls_, 1);
 }
 
+// A kernel that is asked not to wait may begin to read ahead, and answer with the byte if the disk
+// was fast enough. So both the question here and the one in ColdReading may miss it now and then.
 TEST_F(ColdReadingOfFile, WhatIsNotIsSeenAndReadAllTheSame) {
-  drop_pages();
-  const bool seen = is_seen_to_be_cold();
-  drop_pages();
-  expect_read(100, 200 << 10);
-  EXPECT_EQ(reading_.cold(), seen);
+  bool is_seen = false;
+  bool is_noticed = false;
+  for (int attempt = 0; attempt < 30 && !(is_seen && is_noticed); ++attempt) {
+    drop_pages();
+    is_seen = is_seen || is_seen_to_be_cold();
+    drop_pages();
+    reading_ = ColdReading();
+    expect_read(100, 200 << 10);
+    is_noticed = is_noticed || reading_.cold();
+  }
+  EXPECT_EQ(is_noticed, is_seen);
   expect_read(512 << 10, 64 << 10);
   expect_read(700001, 3);
   expect_read(cold_file_bytes - 10, 5000);
