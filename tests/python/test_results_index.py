@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import statistics
 from pathlib import Path
 from typing import Any
@@ -207,6 +208,29 @@ def test_invalid_and_copied_folders_are_left_out_by_name(tmp_path: Path) -> None
     assert len(told) == 2
     assert f"left out: {tmp_path / 'broken/run.json'}" in told[0]
     assert f"left out: {tmp_path / 'copy'} has the id of {tmp_path / 'a'}" in told[1]
+
+
+def test_a_changed_copy_does_not_hide_the_run(tmp_path: Path) -> None:
+    write_run_folder(tmp_path / "run", make_run(), make_events())
+    finalize(tmp_path / "run", verdict)
+    shutil.copytree(tmp_path / "run", tmp_path / "a copy")
+    record = json.loads((tmp_path / "a copy/run.json").read_text())
+    for rate in record["rates"]:
+        rate["median_bytes_per_second"] *= 3
+    (tmp_path / "a copy/run.json").write_text(json.dumps(record))
+    told: list[str] = []
+    assert query(tmp_path, "SELECT folder FROM runs", told.append).rows == [("run",)]
+    assert told[-1] == (
+        f"left out: {tmp_path / 'a copy'} was changed, and {tmp_path / 'run'} has the same id and "
+        "was not"
+    )
+    shutil.rmtree(tmp_path / "run")
+    told.clear()
+    assert query(tmp_path, "SELECT folder FROM runs", told.append).rows == [("a copy",)]
+    assert told
+    assert all(
+        text.startswith(f"{tmp_path / 'a copy'}: run.json was changed: its ") for text in told
+    )
 
 
 @pytest.mark.parametrize("sql", ["SELECT nothing FROM runs", "SELEC 1", "SELECT 1; SELECT x"])

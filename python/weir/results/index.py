@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from weir.results.checksums import changed_files
 from weir.results.errors import ResultError
 from weir.results.events import COLUMN_TYPES, PARQUET_FILE, SAMPLES_FILE, SQL_TYPES
 from weir.results.folder import load_run
 from weir.results.monitor_records import SAMPLE_COLUMNS
+from weir.results.recomputed import contradictions
 from weir.results.store import place_at, run_folders_at
 from weir.results.tables import TABLES, VIEWS, Row, rows_of
 
@@ -49,29 +51,37 @@ def open_index(root: Path, warn: Callable[[str], None]) -> duckdb.DuckDBPyConnec
 
     These are ``events`` and ``monitor``, whose Parquet files only their queries read.
 
-    A folder with an invalid ``run.json``, and any further folder with the same id, are left out;
-    ``warn`` is called with one line for each.
+    A folder with an invalid ``run.json`` is left out. Of several folders with one id, the first is
+    taken whose files have the hashes of ``SHA256SUMS``. ``warn`` is called with one line for each
+    folder that is left out, and for each contradiction within a run.
     """
     import duckdb  # noqa: PLC0415 (a fifth of the start of a command that needs none)
 
-    rows: dict[str, list[Row]] = {name: [] for name in TABLES}
-    files: dict[str, list[tuple[str, str]]] = {PARQUET_FILE: [], SAMPLES_FILE: []}
-    seen: dict[str, Path] = {}
+    taken: dict[str, tuple[Path, dict[str, list[Row]]]] = {}
     for folder in run_folders_at(root):
         try:
             run = load_run(folder)
         except ResultError as error:
             warn(f"left out: {error}")
             continue
-        if run.id in seen:
-            warn(f"left out: {folder} has the id of {seen[run.id]}, it is a copy")
+        copied = taken[run.id][0] if run.id in taken else None
+        if copied is not None and not (changed_files(copied) and not changed_files(folder)):
+            warn(f"left out: {folder} has the id of {copied}, it is a copy")
             continue
-        seen[run.id] = folder
-        for table, added in rows_of(run, place_at(root, folder)).items():
+        if copied is not None:
+            warn(f"left out: {copied} was changed, and {folder} has the same id and was not")
+        for text in contradictions(run):
+            if text not in run.warnings:
+                warn(f"{folder}: {text}")
+        taken[run.id] = folder, rows_of(run, place_at(root, folder))
+    rows: dict[str, list[Row]] = {name: [] for name in TABLES}
+    files: dict[str, list[tuple[str, str]]] = {PARQUET_FILE: [], SAMPLES_FILE: []}
+    for run_id, (folder, of_run) in taken.items():
+        for table, added in of_run.items():
             rows[table].extend(added)
         for name, known in files.items():
             if (folder / name).is_file():
-                known.append((str(folder / name), run.id))
+                known.append((str(folder / name), run_id))
     connection = duckdb.connect()
     connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
     for table, columns in TABLES.items():
