@@ -130,6 +130,14 @@ def test_what_does_not_fit_is_refused(
     assert list(tmp_path.iterdir()) == []
 
 
+def test_what_is_no_mapping_of_arrays_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="arrays is a ndarray: give a dict of arrays by name"):
+        weir.save(tmp_path / "a.h5", np.zeros(3))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"timedelta64\[s\].*give an xarray.Dataset"):
+        weir.save(tmp_path / "a.h5", {"a": np.zeros(3, "m8[s]")})
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_masked_arrays_and_unknown_names_are_refused(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match=r"array 'a' is masked: give value.filled"):
         weir.save(tmp_path / "a.h5", {"a": np.ma.masked_equal([1, 2], 2)})

@@ -77,8 +77,14 @@ def save(
         attributes = {**taken.attributes, **(attributes or {})}
         chunks = {**(taken.chunks if abilities()[name]["chunks"] else {}), **(chunks or {})}
         fill = {**taken.fill, **(fill or {})}
-    else:
+    elif isinstance(arrays, Mapping):
         given = arrays  # type: ignore[assignment]
+    else:
+        message = (
+            f"arrays is a {type(arrays).__name__}: give a dict of arrays by name, or an "
+            "xarray.Dataset"
+        )
+        raise TypeError(message)
     values = {key.strip("/"): _elements(key, value) for key, value in given.items()}
     forms = {key: stored_form(value.dtype, name) for key, value in values.items()}
     named = {"dimensions": dimensions or {}, "chunks": chunks or {}, "fill": fill or {}}
@@ -141,6 +147,11 @@ def _elements(key: str, value: Any) -> np.ndarray[Any, Any]:
             f"array {key!r} has elements of type {elements.dtype}: files can contain integers, "
             "real and complex numbers, bool and texts"
         )
+        if elements.dtype.kind in "Mm":
+            message += (
+                "; give an xarray.Dataset, whose times are stored as numbers by the CF rules, or "
+                "numbers and an attribute `units`"
+            )
         raise TypeError(message)
     if elements.dtype.kind in "SU" and not elements.dtype.itemsize:
         elements = elements.astype(f"{elements.dtype.kind}1")
