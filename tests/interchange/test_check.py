@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -121,6 +122,38 @@ def test_damaged_arrays_are_findings(tmp_path: Path) -> None:
                 file["x"][100:, 100:]
             with pytest.raises(ConversionError, match="4 of 16 chunks"):
                 convert(file, tmp_path / "copy.h5")
+
+
+@pytest.mark.parametrize(
+    ("signature", "version", "maximum", "chunks"),
+    [
+        (b"EAHD", "latest", (None, 8), (1, 8)),
+        (b"EAIB", "latest", (None, 8), (1, 8)),
+        (b"FAHD", "latest", (64, 8), (1, 8)),
+        (b"FADB", "latest", (64, 8), (1, 8)),
+        (b"BTHD", "latest", (None, None), (1, 4)),
+        (b"BTLF", "latest", (None, None), (1, 4)),
+        (b"TREE", "earliest", (None, 8), (1, 8)),
+    ],
+)
+def test_a_damaged_index_of_chunks_is_a_finding(
+    signature: bytes,
+    version: str,
+    maximum: tuple[int | None, ...],
+    chunks: tuple[int, int],
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.h5"
+    with h5py.File(path, "w", libver=version) as file:
+        made = file.create_dataset("x", (64, 8), "f8", maxshape=maximum, chunks=chunks)
+        made[...] = np.arange(512.0).reshape(64, 8)
+    assert check(path).findings == []
+    places = [at.start() for at in re.finditer(signature, path.read_bytes())]
+    assert places
+    flip(path, places[-1])  # Version 1's first tree is that of the group's names.
+    report = check(path)
+    assert len(report.findings) == 1
+    assert "index of its chunks" in report.findings[0]
 
 
 def test_steps_that_a_cut_file_has_lost_are_counted(tmp_path: Path) -> None:
