@@ -68,6 +68,24 @@ def test_a_platform_says_what_actions_should_reach(tmp_path: Path) -> None:
     assert "0 of 2 actions as expected" in page.text
 
 
+def test_the_probe_of_the_directory_is_found_below_platforms(tmp_path: Path) -> None:
+    """Without --platform; and one of other storage is not taken."""
+    words = ("bench", "metadata", "--actions", "stat", "--items", "200", *TWICE, "-n", "2")
+    folder = tmp_path / "platforms"
+    folder.mkdir()
+    target = '[[targets]]\ndirectory = "{}"\nfile_system = "ext4"\nmount = "{}"\ndevice = "x"\n'
+    (folder / "other.toml").write_text(PLATFORM + target.format("/proc", "/proc"))
+    status, out, err = weir(tmp_path, *words, "--output", "first")
+    assert status == 0, out + err
+    assert "platforms/ has other, of other storage" in out.replace("\n", " ")
+    (folder / "box.toml").write_text(PLATFORM + target.format(tmp_path, tmp_path))
+    status, out, err = weir(tmp_path, *words, "--output", "second")
+    assert status == 0, out + err
+    run = load_run(tmp_path / "second" / "posix-shared")
+    assert run.verdict is not None
+    assert [one.verdict for one in run.verdict.metadata] == ["below"]
+
+
 def test_nothing_is_expected_of_files_with_content(tmp_path: Path) -> None:
     """As weir-bench names its settings; nothing runs."""
     (tmp_path / "box.toml").write_text(PLATFORM + "open_close = {all_clients = 2.0}\n")

@@ -135,10 +135,10 @@ def why_nothing(planned: PlannedJob) -> str:
         return "the engine null drops the bytes, and expectations are of storage"
     if acts_on_names(planned):
         known = known_here()
-        here = f"; {FOLDER}/ has {', '.join(known)}" if known else ""
+        here = f"; {FOLDER}/ has {', '.join(known)}, of other storage" if known else ""
         return (
-            "rates of operations on names come only from --platform: weir platform probe "
-            f"measures them{here}"
+            "operations on names are not calibrated, and no probe knows them in these directories: "
+            f"weir platform probe measures them{here}"
         )
     return "no transfers are planned"
 

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from weir.bench.errors import USAGE, BenchError
+from weir.bench.job import acts_on_names
 from weir.bench.program import PlannedJob
-from weir.platform.files import find_description
+from weir.platform.files import find_description, known_here
 from weir.results.errors import ResultError
 from weir.results.metadata_rates import rates_in
 from weir.results.platform import Platform
@@ -45,6 +46,34 @@ def places_of(platform: Platform, planned: PlannedJob) -> dict[str, str]:
         directory: target_of(platform.targets, directory, platform.name)
         for directory in dict.fromkeys(directories)
     }
+
+
+def described_here(planned: PlannedJob) -> list[tuple[str, Platform, dict[str, str]]]:
+    """Returns the descriptions below ``platforms/`` of the job's directories, the latest first.
+
+    Each comes with its name and its places. Damaged ones, and ones of other storage, are left out.
+    """
+    found = []
+    for name in known_here():
+        try:
+            platform = find_platform(name)
+            found.append((name, platform, places_of(platform, planned)))
+        except BenchError:
+            continue
+    return sorted(found, key=lambda one: one[1].measured_utc or "", reverse=True)
+
+
+def probe_of_names(planned: PlannedJob) -> str | None:
+    """Returns the name of the latest description that has the operations of a job of names.
+
+    Rates of operations on names are not calibrated, so that a probe is their only source. None if
+    the job has no such operations, or none was probed on its file systems.
+    """
+    if not acts_on_names(planned):
+        return None
+    return next(
+        (name for name, one, _ in described_here(planned) if one.targets and one.metadata), None
+    )
 
 
 def with_operations_rate(

@@ -18,13 +18,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from weir.bench.errors import BenchError
-from weir.bench.platforms import find_platform, places_of
+from weir.bench.platforms import described_here, places_of
 from weir.bench.program import PlannedConfiguration, PlannedJob
 from weir.model.a_priori import bound, bounds, of_device, stated_by_makers
 from weir.model.calibration_platform import platform_of_calibration
 from weir.platform.device import way_to
-from weir.platform.files import known_here
 from weir.results.calibration import Calibration
 from weir.results.errors import ResultError
 from weir.results.expectations import APriori, Basis, Expectation
@@ -110,7 +108,7 @@ def _sources(
             text = f"data sheets in platform {source.name}"
             yield _Source("data sheet", text, [stated], places_of(source, planned))
         return
-    described = list(_described(planned))
+    described = list(described_here(planned))
     for name, platform, places in described:
         stated = stated_by_makers(platform)
         if stated is not None:
@@ -132,18 +130,6 @@ def _sources(
     ceilings = [one for one in way.ceilings if source.hosts == 1 or one.kind == "node link"]
     told = of_device(source, ceilings, way.in_memory)
     yield _Source("device", "what the kernel and a copy in memory tell", [told], {})
-
-
-def _described(planned: PlannedJob) -> Iterator[tuple[str, Platform, dict[str, str]]]:
-    """Yields the descriptions below ``platforms/`` of the run's directories, the latest first."""
-    found = []
-    for name in known_here():
-        try:
-            platform = find_platform(name)
-            found.append((name, platform, places_of(platform, planned)))
-        except BenchError:
-            continue  # The description is damaged, or is about other storage.
-    yield from sorted(found, key=lambda one: one[1].measured_utc or "", reverse=True)
 
 
 def _earlier(now: Calibration, results: Path | None) -> list[Calibration]:

@@ -32,7 +32,12 @@ from weir.bench.job import (
     utc_now,
     why_nothing,
 )
-from weir.bench.platforms import find_platform, places_of, with_operations_rate
+from weir.bench.platforms import (
+    find_platform,
+    places_of,
+    probe_of_names,
+    with_operations_rate,
+)
 from weir.bench.program import PlannedJob, find_program, help_text, plan_job
 from weir.bench.progress import progress_display
 from weir.bench.second_opinion import with_a_priori
@@ -382,14 +387,22 @@ def prepare(
 
     ``results`` is the folder in which earlier results lie side by side.
     """
-    described = None if platform is None else find_platform(platform)
+    probed = probe_of_names(planned) if platform is None else None
+    named = platform or probed
+    described = None if named is None else find_platform(named)
     places = {} if described is None else places_of(described, planned)
     display.show_plan(console, planned, job.command(arguments))
     if not can_be_expected(planned, described):
         console.print(f"There is no expectation, because {why_nothing(planned)}")
         return Prepared(job, planned, {})
     source = described or calibrate(job, planned, preparation, warn)
-    expected = expectations(planned, source, places)
+    try:
+        expected = expectations(planned, source, places)
+    except BenchError as error:
+        if probed is None:
+            raise
+        console.print(f"There is no expectation: {error}", markup=False)
+        return Prepared(job, planned, {})
     expected = with_a_priori(planned, source, expected, results)
     display.show_expectations(console, planned, source, expected)
     return Prepared(job, planned, expected)
