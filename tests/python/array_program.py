@@ -342,7 +342,7 @@ def wrong_arguments(folder: Path) -> None:
             ("create", {"chunks": (2, 2, 2)}, "dimensions is 0"),
             ("create", {"order": "c"}, "order is 'c': give 'C' or 'F'"),
             ("create", {"files": "many"}, "files is 'many': give 'shared'"),
-            ("create", {"element_type": "no\ntype (of 'mine"}, "no\ntype (of 'mine"),
+            ("create", {"element_type": "type(of 'mine"}, "type(of 'mine"),
             ("create", {"element_type": "x" * 5000}, "x" * 900),
             ("create", {"natural_chunks": 7}, "AttributeError: 'int' object"),
             ("create", {"directories": 7}, "'int' object"),

@@ -89,7 +89,8 @@ def arguments_of(call: str, session: c_void_p) -> Iterator[None]:
         is_wrong_type = isinstance(error, TypeError)
         is_told = isinstance(error, (TypeError, ValueError))
         text = f"{call}: {error}" if is_told else f"{call}: {type(error).__name__}: {error}"
-        problem = problem_name([text[:LONGEST_PROBLEM]], is_wrong_type=is_wrong_type)
+        line = " ".join(text[:LONGEST_PROBLEM].split())
+        problem = problem_name([line], is_wrong_type=is_wrong_type)
         refused = c.library().weir_distribution_create(
             session, 1, numbers([1]), REFUSED_FORMATS.encode() + problem, None, byref(c_void_p())
         )
