@@ -545,6 +545,31 @@ def refusals(folder: Path) -> None:
     refused(weir.ArgumentError, "sync: the array is None, or was closed", array.sync)
 
 
+def layouts(folder: Path) -> None:
+    """A layout that the file system cannot give is refused by name, and nothing is left."""
+    given: list[dict[str, object]] = [
+        {"stripe_count": 2}, {"stripe_count": -1}, {"stripe_bytes": 1 << 20}, {"first_target": 0},
+        {"pool": "flash"},
+    ]  # fmt: skip
+    text = "programs cannot choose how a file is striped"
+    with weir.Session(COMM, deadline_seconds=60) as session:
+        for layout in given:
+            created = partial(session.create, str(folder / "a"), (6, 4), "int8", **layout)
+            line = refused(weir.UnsupportedError, text, created)
+            assert line.startswith("create: "), line
+            for ending in ("h5", "nc", "zarr", "raw"):
+                path = folder / f"a.{ending}"
+                file = session.create_file(str(path), **layout)
+                file.define("field", (6, 4), "int8", steps=True)
+                refused(weir.UnsupportedError, text, file.begin_step)
+        for wrong in ({"stripe_count": -2}, {"stripe_bytes": -1}, {"first_target": -2}):
+            (name,) = wrong
+            created = partial(session.create, str(folder / "a"), (6, 4), "int8", **wrong)
+            refused(weir.ArgumentError, name, created)
+    COMM.barrier()
+    assert list(folder.glob("a*")) == []
+
+
 def files(folder: Path) -> None:
     """Steps and attributes of each format, and a file that is opened again."""
     cube = (4, 5, 6)
