@@ -302,6 +302,109 @@ def wrong_data(folder: Path) -> None:
         assert (array.read(distributed) == 4).all()
 
 
+def wrong_arguments(folder: Path) -> None:
+    """What one rank alone passes wrong to any collective call is refused on all; then all go on."""
+    path, shape = str(folder / "a"), (2 * COMM.size, 4)
+    at = ((0, 0), (1, 4))
+    with weir.Session(COMM, deadline_seconds=60) as session:
+        natural = session.distribution(shape, "BLOCK, *")
+        file = session.create_file(str(folder / "b.h5"))
+        file.define("field", shape, "float64", steps=True)
+        for _ in range(2):
+            file.begin_step()
+            file.end_step()
+        calls: list[tuple[str, Callable[..., object], dict[str, object]]] = [
+            ("distribution", session.distribution, {"shape": shape, "formats": "BLOCK, *"}),
+            ("distribution_from_boxes", session.distribution_from_boxes,
+             {"shape": shape, "boxes": []}),
+            ("create", session.create, {"path": path, "shape": shape, "element_type": "int8"}),
+            ("open", session.open, {"path": path}),
+            ("open_file", session.open_file, {"path": path}),
+            ("drop_steps", file.drop_steps, {"steps": 1}),
+        ]  # fmt: skip
+        wrong: list[tuple[str, dict[str, object], str]] = [
+            ("distribution", {"shape": (8.0, 4)}, "shape is (8.0, 4): give a whole number"),
+            ("distribution", {"shape": None}, "shape is None: give a whole number"),
+            ("distribution", {"grid": (1.5, 1)}, "grid is (1.5, 1): give a whole number"),
+            ("distribution", {"grid": (1,)}, "dimensions is 0"),
+            ("distribution", {"grid_order": "f"}, "grid_order is 'f': give 'C' or 'F'"),
+            ("distribution", {"formats": 7}, "formats is 7: give a text"),
+            ("distribution", {"formats": b"BLOCK"}, "formats is b'BLOCK': give a text"),
+            ("distribution_from_boxes", {"shape": "ab"}, "shape is 'ab': give a whole number"),
+            ("distribution_from_boxes", {"boxes": 7}, "boxes is 7: give a list"),
+            ("distribution_from_boxes", {"boxes": [at, 5]}, "boxes[1] is 5: give its lower"),
+            ("distribution_from_boxes", {"boxes": [(*at, 1)]}, "boxes[0] is ((0, 0), (1, 4), 1)"),
+            ("distribution_from_boxes", {"boxes": [((0.5, 0), at[1])]}, "boxes[0] is ((0.5, 0)"),
+            ("distribution_from_boxes", {"boxes": [((0,), (1, 4))]}, "has 2 dimensions: give a"),
+            ("create", {"shape": (8, "4")}, "shape is (8, '4'): give a whole number"),
+            ("create", {"chunks": (2, 2.0)}, "chunks is (2, 2.0): give a whole number"),
+            ("create", {"typical_request": "no"}, "typical_request is 'no': give a whole"),
+            ("create", {"chunks": (2, 2, 2)}, "dimensions is 0"),
+            ("create", {"order": "c"}, "order is 'c': give 'C' or 'F'"),
+            ("create", {"files": "many"}, "files is 'many': give 'shared'"),
+            ("create", {"element_type": "type(of 'mine"}, "type(of 'mine"),
+            ("create", {"element_type": "x" * 5000}, "x" * 900),
+            ("create", {"natural_chunks": 7}, "AttributeError: 'int' object"),
+            ("create", {"directories": 7}, "'int' object"),
+            ("create", {"pool": 7}, "AttributeError: 'int' object"),
+            ("create", {"first_target": "1"}, "str"),
+            ("create", {"stripe_count": 1.0}, "float"),
+            ("open", {"read_only": "yes"}, "'yes'"),
+            ("open_file", {"durability": 7}, "AttributeError: 'int' object"),
+            ("drop_steps", {"steps": 0.5}, "steps is 0.5: give a whole number"),
+            ("drop_steps", {"steps": (1, 2)}, "steps is (1, 2): give one number"),
+        ]
+        for name, arguments, text in wrong:
+            call, good = next((call, good) for known, call, good in calls if known == name)
+            for odd in {0, LAST}:
+                given = good | arguments if COMM.rank == odd else good
+                line = refused(weir.ArgumentError, text, partial(call, **given))
+                assert line.startswith(f"rank {odd}: {name}: "), line
+                assert "wrong " not in line
+        refused(weir.ArgumentTypeError, "shape", session.distribution, "8", "BLOCK")
+        file.drop_steps(1)
+        file.close()
+        held = session.distribution_from_boxes(shape, np.array([at]) if COMM.rank == 0 else [])
+        assert held.elements == (4 if COMM.rank == 0 else 0)
+        session.create(path, shape, "int8", natural_chunks=natural).close()
+        session.open(path).close()
+    with pytest.raises(weir.ArgumentError, match="the session is None, or was closed"):
+        session.distribution(shape, "BLOCK, *")
+    with pytest.raises(TypeError, match="shape is 'ab'"):
+        session.distribution("ab", "BLOCK, *")
+
+
+def wrong_definitions(folder: Path) -> None:
+    """Definitions are local, as in C: who is refused leaves, and the others are told why."""
+    wrong: list[Callable[[weir.File], object]] = [
+        lambda file: file.define("a", (4.0,), "int8"),
+        lambda file: file.define("a", (4,), "int8", order="c"),
+        lambda file: file.define("a", (4,), "int8", chunks=(2.0,)),
+        lambda file: file.define("a", (4,), "int8", dimension_names="x"),
+        lambda file: file.set_attribute("a", np.ma.masked_array([1, 2], mask=[False, True])),
+    ]
+    odd = COMM.rank == LAST
+
+    def defined(number: int, define: Callable[[weir.File], object]) -> None:
+        with (
+            weir.Session(COMM, deadline_seconds=60) as session,
+            session.create_file(str(folder / f"{number}.h5")) as file,
+        ):
+            file.define("there", (4,), "int8", steps=True)
+            if odd:
+                define(file)
+            file.begin_step()
+
+    for number, define in enumerate(wrong):
+        with pytest.raises((TypeError, ValueError) if odd else weir.BrokenError) as told:
+            defined(number, define)
+        text = str(told.value)
+        told_by_odd = COMM.bcast(text, LAST)
+        assert odd or f"rank {LAST}: gave the session up" in text, text
+        assert told_by_odd in text
+        COMM.barrier()
+
+
 def regions(folder: Path) -> None:
     """Random regions of each rank, together and alone, against NumPy."""
     random = np.random.default_rng(13)  # the same draws on every rank
@@ -402,8 +505,8 @@ def wrong_regions(folder: Path) -> None:
 
 def refused(
     kind: type[weir.Error], text: str, call: Callable[..., object], *arguments: object
-) -> None:
-    """Every rank gets the same exception with this in its text."""
+) -> str:
+    """Every rank gets the same exception with this in its text, which is returned."""
     line = ""
     try:
         call(*arguments)
@@ -411,6 +514,7 @@ def refused(
         line = str(error)
     assert text in line, line or f"not refused: {text}"
     assert set(COMM.allgather(line)) == {line}
+    return line
 
 
 def refusals(folder: Path) -> None:
@@ -439,6 +543,31 @@ def refusals(folder: Path) -> None:
         assert issubclass(weir.MissingFileError, FileNotFoundError)
         array.write(distributed, good)
     refused(weir.ArgumentError, "sync: the array is None, or was closed", array.sync)
+
+
+def layouts(folder: Path) -> None:
+    """A layout that the file system cannot give is refused by name, and nothing is left."""
+    given: list[dict[str, object]] = [
+        {"stripe_count": 2}, {"stripe_count": -1}, {"stripe_bytes": 1 << 20}, {"first_target": 0},
+        {"pool": "flash"},
+    ]  # fmt: skip
+    text = "programs cannot choose how a file is striped"
+    with weir.Session(COMM, deadline_seconds=60) as session:
+        for layout in given:
+            created = partial(session.create, str(folder / "a"), (6, 4), "int8", **layout)
+            line = refused(weir.UnsupportedError, text, created)
+            assert line.startswith("create: "), line
+            for ending in ("h5", "nc", "zarr", "raw"):
+                path = folder / f"a.{ending}"
+                file = session.create_file(str(path), **layout)
+                file.define("field", (6, 4), "int8", steps=True)
+                refused(weir.UnsupportedError, text, file.begin_step)
+        for wrong in ({"stripe_count": -2}, {"stripe_bytes": -1}, {"first_target": -2}):
+            (name,) = wrong
+            created = partial(session.create, str(folder / "a"), (6, 4), "int8", **wrong)
+            refused(weir.ArgumentError, name, created)
+    COMM.barrier()
+    assert list(folder.glob("a*")) == []
 
 
 def files(folder: Path) -> None:

@@ -39,6 +39,7 @@ def run_on_ranks(ranks: int, command: list[str], folder: Path) -> str:
         (1, ["memory", "sections", "directories", "regions"]),
         (3, ["element_types", "sections", "boxes", "refusals", "files", "left_steps"]),
         (3, ["dropped_requests", "wrong_data", "wrong_regions", "left_by_exception"]),
+        (3, ["wrong_arguments", "wrong_definitions", "layouts"]),
         (4, ["memory", "records", "requests", "regions"]),
         (2, ["threads"]),
     ],

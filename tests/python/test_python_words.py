@@ -6,11 +6,13 @@ import errno
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import weir
 from test_arrays import FILES_LIBRARY
 from weir._core.arguments import choice, extents
+from weir._core.attribute_values import plain
 from weir._core.failures import CALLS, failure, in_python_words, line_of_exception
 from weir._core.step_file import dimension_texts
 
@@ -104,6 +106,12 @@ def test_arguments_that_are_no_data_are_named() -> None:
     for names in ("yx", (1, 2)):
         with pytest.raises(TypeError, match="dimension_names is "):
             dimension_texts(names, 2)
+
+
+def test_masked_values_of_an_attribute_are_refused() -> None:
+    for value in (np.ma.masked_array([1, 2], mask=[False, True]), np.ma.masked):
+        with pytest.raises(TypeError, match="attribute 'range' is a masked array, whose mask"):
+            plain("range", value)
 
 
 def test_an_exception_is_told_in_one_line_with_its_place_in_the_program() -> None:

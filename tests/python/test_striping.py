@@ -18,6 +18,7 @@ WORKLOADS = {
     "flagfile": [],
     "flash": [],
     "madbench": SIZE[1:],
+    "madcap": SIZE[1:],
     "metadata": ["--items", "4"],
     "open": [],
     "stream": ["-t", "64k", "-b", "1m"],

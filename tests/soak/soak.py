@@ -325,7 +325,6 @@ def main() -> int:
     parser.add_argument("seconds", type=float, nargs="?", default=60)
     parser.add_argument("--seed", type=int, help="of the first case; the next has the next number")
     parser.add_argument("--cases", type=int, help="so many cases in place of a time")
-    parser.add_argument("--mpi-faults", action="store_true", help="also make calls of MPI fail")
     parser.add_argument("--verbose", action="store_true", help="what injected faults came to")
     asked = parser.parse_args()
     for needed in (LIBRARY, FAULTY_IO, FAULTY_MPI):
@@ -336,7 +335,6 @@ def main() -> int:
     kept.mkdir(parents=True, exist_ok=True)
     started, first = time.monotonic(), seed
     with tempfile.TemporaryDirectory(prefix="run-", dir=kept, ignore_cleanup_errors=True) as folder:
-        os.environ["SOAK_MPI_FAULTS"] = "1" if asked.mpi_faults else ""
         soak = Soak(Path(folder), kept, loud=asked.verbose)
         try:
             while not soak.is_over():

@@ -32,11 +32,24 @@ CODECS = {
 }
 STRATEGIES = ["automatic", "direct", "node", "two-phase", "server-directed"]
 ENGINES = ["automatic", "posix", "io_uring", "direct-io", "mpi-io"]
+MPI_CALLS_OF_SESSIONS = ["MPI_Comm_idup", "MPI_Comm_split", "MPI_Comm_split_type"]
+MPI_CALLS = [
+    "MPI_Isend", "MPI_Issend", "MPI_Irecv", "completion", "MPI_Test", "MPI_Iallreduce",
+    "MPI_Ibcast", "MPI_Iallgather", "MPI_Iallgatherv", "MPI_Igather", "MPI_Igatherv",
+    "MPI_Ibarrier", *MPI_CALLS_OF_SESSIONS,
+]  # fmt: skip
+"""Those that faulty_mpi.so makes fail."""
 SHORT_OF_MEMORY = "call=fallocate,nth={nth},error=ENOSPC,tree=/memfd:"
 OPENING_THE_FILE, OPENING_THE_SESSION = -1, -2
-HALF_WAY = ("its first commit failed after a part of it", "readers may see the change")
-"""In the error of a first step whose file got its name before something else failed, or of a step
-whose changes could not be taken back."""
+BROKEN = ("BrokenError", "DeadlineError")
+"""What the calls of a session raise whose messages failed."""
+HALF_WAY = (
+    "its first commit failed after a part of it",
+    "readers may see the change",
+    *(f"ending a step: {name}" for name in BROKEN),
+)
+"""In the error of a first step whose file got its name before something else failed, of a step
+whose changes could not be taken back, or of one whose last messages failed."""
 MOST_RANKS = 6
 SESSION_DEADLINE_SECONDS = 30
 
@@ -227,8 +240,9 @@ def drawn_fault(draw: random.Random, ranks: int) -> str:
 
 
 def drawn_mpi_fault(draw: random.Random, ranks: int) -> str:
-    call = draw.choice(["MPI_Isend", "MPI_Irecv", "MPI_Iallreduce", "MPI_Ibcast", "completion"])
-    return f"rank={draw.randrange(ranks)},call={call},nth={draw.randint(1, 6)}"
+    call = draw.choice(MPI_CALLS)
+    effect = ",effect=short" if call == "completion" and draw.random() < 0.5 else ""
+    return f"rank={draw.randrange(ranks)},call={call},nth={draw.randint(1, 6)}{effect}"
 
 
 def drawn_kill(draw: random.Random, ranks: int) -> str:
@@ -326,6 +340,8 @@ def drawn_case(seed: int) -> Case:
         elif ranks > 1 and draw.random() < 0.1:
             phase.mpi_fault = drawn_mpi_fault(draw, ranks)
             phase.fault_step = draw.randint(OPENING_THE_FILE, max(0, phase.steps - 1))
+            if any(f"call={call}," in phase.mpi_fault for call in MPI_CALLS_OF_SESSIONS):
+                phase.fault_step = OPENING_THE_SESSION
             phase.after_fault = "reopen"  # a session whose messages failed is broken
         phases.append(phase)
     case = Case(seed, launch, file_format, options, arrays, phases, 0, None)

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import ctypes
 import operator
-from collections.abc import Mapping, Sequence
-from ctypes import c_int64, c_void_p
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from ctypes import byref, c_int64, c_void_p
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from weir._core import declarations
-from weir._core.failures import WRONG_DATA, WRONG_TYPE
+from weir._core import library as c
+from weir._core.failures import REFUSED_FORMATS, WRONG_DATA, WRONG_TYPE, checked
 
 if TYPE_CHECKING:
     from weir._core.array_handle import Array
@@ -29,6 +31,9 @@ SIZED = {"record": "V", "text": "S", "utf32": "U"}
 
 TEXT_OF_ANY_LENGTH = "text[]"
 """Element type of arrays of variable-length texts, which only `weir.open` reads."""
+
+LONGEST_PROBLEM = 1000
+"""Letters of a problem that is passed on; the library's error lines have room for 2000 bytes."""
 
 HOST_DEVICES = {1, 3, 11}
 """DLPack devices whose memory the CPU can access: CPU, and host memory pinned by CUDA or ROCm."""
@@ -69,6 +74,30 @@ def problem_name(problems: Sequence[str], *, is_wrong_type: bool) -> bytes:
     return (kind + ", ".join(problems)).encode(errors="replace")
 
 
+@contextmanager
+def arguments_of(call: str, session: c_void_p) -> Iterator[None]:
+    """Lets all ranks refuse what a collective call's arguments raise on this rank alone.
+
+    While the other ranks make the call, this one makes one that the library refuses on all ranks
+    alike, and whose error line quotes the problem.
+    """
+    try:
+        yield
+    except Exception as error:
+        if not session:
+            raise  # No rank waits in a session that is closed.
+        is_wrong_type = isinstance(error, TypeError)
+        is_told = isinstance(error, (TypeError, ValueError))
+        text = f"{call}: {error}" if is_told else f"{call}: {type(error).__name__}: {error}"
+        line = " ".join(text[:LONGEST_PROBLEM].split())
+        problem = problem_name([line], is_wrong_type=is_wrong_type)
+        refused = c.library().weir_distribution_create(
+            session, 1, numbers([1]), REFUSED_FORMATS.encode() + problem, None, byref(c_void_p())
+        )
+        checked(refused)
+        raise
+
+
 def extents(name: str, values: Any) -> tuple[int, ...]:
     """Returns the argument `name` as integers; a single number stands for one dimension.
 
@@ -79,6 +108,37 @@ def extents(name: str, values: Any) -> tuple[int, ...]:
     except TypeError:
         message = f"{name} is {values!r}: give a whole number for each dimension"
         raise TypeError(message) from None
+
+
+def numbers_of(name: str, values: Any) -> Any:
+    """Returns the argument `name`, which may be None, as a C array. Raises as `extents` does."""
+    return None if values is None else numbers(extents(name, values))
+
+
+def corners_of(boxes: Any, dimensions: int) -> tuple[list[int], list[int]]:
+    """Returns the lower corners of the boxes, one after the other, and their extents.
+
+    Raises TypeError or ValueError if they are not boxes of an array with so many dimensions.
+    """
+    lowers: list[int] = []
+    sizes: list[int] = []
+    try:
+        given = list(boxes)
+    except TypeError:
+        message = f"boxes is {boxes!r}: give a list of boxes"
+        raise TypeError(message) from None
+    for number, box in enumerate(given):
+        try:
+            lower, size = (list(map(operator.index, side)) for side in box)
+        except (TypeError, ValueError):
+            message = f"boxes[{number}] is {box!r}: give its lower corner and its extents, in "
+            raise TypeError(message + "whole numbers") from None
+        if {len(lower), len(size)} != {dimensions}:
+            message = f"boxes[{number}] is {box!r}, the array has {dimensions} dimensions: give "
+            raise ValueError(message + "a number of the corner and an extent for each")
+        lowers += lower
+        sizes += size
+    return lowers, sizes
 
 
 def choice(name: str, value: Any, numbers_of: Mapping[str, int]) -> int:

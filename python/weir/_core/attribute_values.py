@@ -22,11 +22,14 @@ REALS = (np.dtype(np.float32), np.dtype(np.float64))
 def plain(name: str, value: GivenValue) -> PlainValue:
     """Returns the value of the attribute `name` in a form that files can store.
 
-    Raises TypeError for a type that attributes cannot have, and ValueError for more than one
-    dimension.
+    Raises TypeError for masked arrays and for types that attributes cannot have, and ValueError for
+    more than one dimension.
     """
     if isinstance(value, str):
         return str(value)
+    if isinstance(value, np.ma.MaskedArray):
+        message = f"attribute {name!r} is a masked array, whose mask would be lost: give its "
+        raise TypeError(message + ".filled(VALUE) or its .data")
     values = np.asarray(value)
     if values.ndim > 1:
         message = f"attribute {name!r} has {values.ndim} dimensions: give one list, or an array"

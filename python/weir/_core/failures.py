@@ -30,6 +30,15 @@ line quotes it."""
 WRONG_DATA = "wrong data: "
 """Prefix that it gives to any other problem with data."""
 
+REFUSED_FORMATS = ", "
+"""Beginning of the formats of a distribution of one dimension, which the library refuses: there are
+at least two. The problem of an argument follows."""
+SAID_OF_ARGUMENT = re.compile(
+    rf"weir_distribution_create: formats is '{REFUSED_FORMATS}(?:{WRONG_TYPE}|{WRONG_DATA})"
+    r"(?P<problem>.*)', which has \d+ words for 1 dimensions: .*",
+    re.DOTALL,
+)
+
 CALLS = {
     "session_open": "Session",
     "session_close": "Session.close",
@@ -141,6 +150,9 @@ def line_of_exception(error: BaseException) -> str:
 
 def in_python_words(line: str) -> str:
     """Returns a line of the library with the names of weir.h replaced by those of this package."""
+    argument = SAID_OF_ARGUMENT.search(line)
+    if argument:
+        return line[: argument.start()] + argument["problem"]
     said = SAID_OF_DATA.search(line)
     if said:
         line = f"{line[: said.start()]}data is {said['problem']}: {said['array']}"

@@ -22,9 +22,12 @@ from weir._core.arguments import (
     Data,
     SectionLike,
     TransferArguments,
+    arguments_of,
     choice,
+    corners_of,
     extents,
     numbers,
+    numbers_of,
     transfer_structs,
     type_name,
 )
@@ -279,20 +282,22 @@ class Session:
         rank numbers run fastest: the last (``"C"``) or the first (``"F"``). All arguments are the
         same on every rank.
         """
-        shape = extents("shape", shape)
-        formats = formats if isinstance(formats, str) else texts("formats", formats)
-        options = declarations.DistributionOptions(
-            grid=numbers(grid), grid_order=choice("grid_order", grid_order, ORDERS)
-        )
-        # If the grid has a wrong number of dimensions, 0 makes the library refuse it on all ranks.
-        dimensions = len(shape) if grid is None or len(grid) == len(shape) else 0
+        with arguments_of("distribution", self.handle):
+            shape = extents("shape", shape)
+            formats = formats if isinstance(formats, str) else texts("formats", formats)
+            named = formats.encode()
+            options = declarations.DistributionOptions(
+                grid=numbers_of("grid", grid), grid_order=choice("grid_order", grid_order, ORDERS)
+            )
+            # If the grid has a wrong number of dimensions, 0 makes the library refuse it.
+            dimensions = len(shape) if grid is None or np.size(grid) == len(shape) else 0
         handle = c_void_p()
         checked(
             c.library().weir_distribution_create(
                 self.handle,
                 dimensions,
                 numbers(shape),
-                formats.encode(),
+                named,
                 byref(options),
                 byref(handle),
             )
@@ -308,16 +313,18 @@ class Session:
         between ranks. `shape` is the same on every rank. If two boxes overlap, the distribution can
         be used to read and not to write.
         """
-        fits = all(len(lower) == len(extent) == len(shape) for lower, extent in boxes)
+        with arguments_of("distribution_from_boxes", self.handle):
+            shape = extents("shape", shape)
+            lowers, sizes = corners_of(boxes, len(shape))
         handle = c_void_p()
         checked(
             c.library().weir_distribution_from_boxes(
                 self.handle,
-                len(shape) if fits else 0,
+                len(shape),
                 numbers(shape),
-                len(boxes),
-                numbers([number for lower, _ in boxes for number in lower]),
-                numbers([number for _, extent in boxes for number in extent]),
+                len(lowers) // max(1, len(shape)),
+                numbers(lowers),
+                numbers(sizes),
                 byref(handle),
             )
         )
@@ -354,38 +361,38 @@ class Session:
         all), in stripes of `stripe_bytes`, beginning at the target with index `first_target`, in a
         `pool`. By default each is as the folder has it.
         """
-        shape = extents("shape", shape)
-        names = [str(directory).encode() for directory in directories]
-        options = declarations.ArrayOptions(
-            order=choice("order", order, ORDERS),
-            files=choice("files", files, FILES),
-            chunks=numbers(chunks),
-            typical_request=numbers(typical_request),
-            chunk_buffer_bytes=chunk_buffer_bytes,
-            chunk_block_bytes=chunk_block_bytes,
-            directories=(ctypes.c_char_p * len(names))(*names) if names else None,
-            directory_count=len(names),
-            stripe_count=stripe_count,
-            stripe_bytes=stripe_bytes,
-            first_target=0 if first_target is None else first_target + 1,
-            pool=None if pool is None else pool.encode(),
-        )
-        if natural_chunks is not None:
-            options.natural_chunks = natural_chunks.handle
-        if isinstance(element_type, str) and element_type.startswith("record["):
-            name = element_type
-        else:
-            name = type_name(np.dtype(element_type))
-        # If the extents differ in length, 0 dimensions make the library refuse them on all ranks.
-        sizes = {
-            len(extents) for extents in (shape, chunks, typical_request) if extents is not None
-        }
-        dimensions = len(shape) if len(sizes) == 1 else 0
+        with arguments_of("create", self.handle):
+            place = str(path).encode()
+            shape = extents("shape", shape)
+            names = [str(directory).encode() for directory in directories]
+            options = declarations.ArrayOptions(
+                order=choice("order", order, ORDERS),
+                files=choice("files", files, FILES),
+                chunks=numbers_of("chunks", chunks),
+                typical_request=numbers_of("typical_request", typical_request),
+                chunk_buffer_bytes=chunk_buffer_bytes,
+                chunk_block_bytes=chunk_block_bytes,
+                directories=(ctypes.c_char_p * len(names))(*names) if names else None,
+                directory_count=len(names),
+                stripe_count=stripe_count,
+                stripe_bytes=stripe_bytes,
+                first_target=0 if first_target is None else first_target + 1,
+                pool=None if pool is None else pool.encode(),
+            )
+            if natural_chunks is not None:
+                options.natural_chunks = natural_chunks.handle
+            if isinstance(element_type, str) and element_type.startswith("record["):
+                name = element_type
+            else:
+                name = type_name(np.dtype(element_type))
+            # If the extents differ in length, 0 dimensions make the library refuse them.
+            given = [one for one in (chunks, typical_request) if one is not None]
+            dimensions = len(shape) if all(np.size(one) == len(shape) for one in given) else 0
         handle = c_void_p()
         checked(
             c.library().weir_array_create(
                 self.handle,
-                str(path).encode(),
+                place,
                 dimensions,
                 numbers(shape),
                 name.encode(),
@@ -400,13 +407,11 @@ class Session:
 
         The arguments are the same on every rank.
         """
-        options = declarations.OpenOptions(read_only=int(read_only))
+        with arguments_of("open", self.handle):
+            place = str(path).encode()
+            options = declarations.OpenOptions(read_only=int(read_only))
         handle = c_void_p()
-        checked(
-            c.library().weir_array_open(
-                self.handle, str(path).encode(), byref(options), byref(handle)
-            )
-        )
+        checked(c.library().weir_array_open(self.handle, place, byref(options), byref(handle)))
         return Array(self, handle)
 
     def create_file(

@@ -19,7 +19,15 @@ import numpy as np
 
 from weir._core import declarations
 from weir._core import library as c
-from weir._core.arguments import ORDERS, choice, extents, numbers, type_name
+from weir._core.arguments import (
+    ORDERS,
+    arguments_of,
+    choice,
+    extents,
+    numbers,
+    numbers_of,
+    type_name,
+)
 from weir._core.array_handle import Array
 from weir._core.attribute_values import GivenValue, PlainValue, plain
 from weir._core.failures import checked
@@ -127,9 +135,9 @@ class File:
         options = declarations.DefineOptions(
             order=choice("order", order, ORDERS),
             steps=int(steps),
-            chunks=numbers(chunks),
-            typical_request=numbers(typical_request),
-            shards=numbers(shards),
+            chunks=numbers_of("chunks", chunks),
+            typical_request=numbers_of("typical_request", typical_request),
+            shards=numbers_of("shards", shards),
         )
         if natural_chunks is not None:
             options.natural_chunks = natural_chunks.handle
@@ -142,8 +150,8 @@ class File:
             element = np.array(fill, np.dtype(named))
             options.fill = element.ctypes.data
         # If extents have a wrong length, -1 makes the library refuse them on all ranks.
-        given = [extents for extents in (chunks, typical_request, shards) if extents is not None]
-        dimensions = len(shape) if all(len(one) == len(shape) for one in given) else -1
+        given = [one for one in (chunks, typical_request, shards) if one is not None]
+        dimensions = len(shape) if all(np.size(one) == len(shape) for one in given) else -1
         handle = c_void_p()
         checked(
             c.library().weir_file_define(
@@ -285,7 +293,12 @@ class File:
         Readers see either all old steps or the remaining ones, even if the run is killed. Readers
         that have the file open should open it again.
         """
-        checked(c.library().weir_file_drop_steps(self.handle, steps))
+        with arguments_of("drop_steps", self.session.handle):
+            kept = extents("steps", steps)
+            if len(kept) != 1:
+                message = f"steps is {steps!r}: give one number"
+                raise TypeError(message)
+        checked(c.library().weir_file_drop_steps(self.handle, kept[0]))
 
     def _give_up_step(self, raised: BaseException) -> None:
         """Gives up the step that the exception `raised` left; a failure to do so becomes a note."""
@@ -413,17 +426,15 @@ def open_existing(
     unwritten: Unwritten | None,
 ) -> File:
     """Implements `Session.open_file`."""
-    options = declarations.FileOpenOptions(
-        read_only=int(read_only),
-        rewrite=int(rewrite),
-        durability=None if durability is None else durability.encode(),
-        checksum=None if checksum is None else checksum.encode(),
-        unwritten=None if unwritten is None else unwritten.encode(),
-    )
-    handle = c_void_p()
-    checked(
-        c.library().weir_file_open(
-            session.handle, str(path).encode(), byref(options), byref(handle)
+    with arguments_of("open_file", session.handle):
+        place = str(path).encode()
+        options = declarations.FileOpenOptions(
+            read_only=int(read_only),
+            rewrite=int(rewrite),
+            durability=None if durability is None else durability.encode(),
+            checksum=None if checksum is None else checksum.encode(),
+            unwritten=None if unwritten is None else unwritten.encode(),
         )
-    )
+    handle = c_void_p()
+    checked(c.library().weir_file_open(session.handle, place, byref(options), byref(handle)))
     return File(session, handle)
