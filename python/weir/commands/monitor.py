@@ -29,6 +29,7 @@ from weir.monitor.sampler import Sample
 from weir.monitor.samples import Summary, write_samples
 from weir.monitor.watching import watch
 from weir.results.quantities import percent_text, rate_text, seconds_text, size_text
+from weir.results.request_sizes import KIND, sizes_of
 
 GRACE_SECONDS = 20.0
 RECORDING = ".recording"
@@ -190,11 +191,15 @@ def _show(console: Console, summary: Summary, target: Path) -> None:
     )
     moved = sorted(summary.totals, key=lambda key: (KINDS.index(key.kind), key.source, key.name))
     for key in moved:
-        table.add_row(*_cells(summary, key))
+        if key.kind != KIND:
+            table.add_row(*_cells(summary, key))
     if table.row_count:
         console.print(table, highlight=False)
     else:
         console.print("Nothing has moved.")
+    for one in sizes_of((key.source, key.name, summary.totals[key].operations) for key in moved):
+        of = f"{one.total:,} {one.what} ({one.source}, {len(one.targets)} targets)"
+        console.print(f"{of}: {one.text}", highlight=False, markup=False)
     sources = ", ".join(summary.header["sources"])
     interval = summary.header["interval_ns"] * 1e-9
     lost = "" if summary.is_whole else "; the monitor was killed, up to a second is lost"

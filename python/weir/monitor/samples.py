@@ -3,10 +3,11 @@
 ====================  ========  ==================================================================
 column                type      meaning
 ====================  ========  ==================================================================
-since_ns, time_ns     BIGINT    between these two samples the counter has grown; the clock is that
+since_ns, time_ns     BIGINT    between these two readings the counter has grown; the clock is that
                                 of the run's events in a run folder, else CLOCK_MONOTONIC
 host                  VARCHAR   where the counter was read
-kind                  VARCHAR   ``target server link client`` (``weir.monitor.counters``)
+kind                  VARCHAR   ``target server link client host requests``, as in
+                                ``weir.monitor.counters``
 source, name          VARCHAR   what counted, such as ``diskstats``, and what was counted
 bytes_read            BIGINT    by how much it has grown
 bytes_written         BIGINT
@@ -40,7 +41,7 @@ LARGEST_IN_MEMORY = 4 << 20
 """Bytes of a recording up to which its rows, some 16 times as large, need no file of their own."""
 
 Row = tuple[int, int, Key, Values]
-"""Time of the sample before, time of the sample, counter, growth."""
+"""Between which two moments a counter has grown, the counter, its growth."""
 
 
 @dataclass
@@ -117,9 +118,11 @@ def rows_of(reader: Reader, summary: Summary) -> Iterator[Row]:
 
 def _rows_of(block: Block, summary: Summary) -> Iterator[Row]:
     before = summary.last_ns or block.times_ns[0]
-    for sample, key, values in block.rows:
-        time_ns = block.times_ns[sample]
-        since_ns = block.times_ns[sample - 1] if sample else before
+    for sample, key, span, values in block.rows:
+        since_ns, time_ns = span
+        if not time_ns:
+            since_ns = block.times_ns[sample - 1] if sample else before
+            time_ns = block.times_ns[sample]
         summary.totals.setdefault(key, Total()).add(since_ns, time_ns, values)
         yield since_ns, time_ns, key, values
 

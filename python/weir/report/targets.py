@@ -44,6 +44,7 @@ from weir.report.quantities import (
 from weir.report.sample_store import Floats, Rates, SampleStore
 from weir.report.sources import Source, directions, headline_rate
 from weir.results.monitor_records import Monitor, MonitoredCounter, named
+from weir.results.request_sizes import KIND, sizes_of
 from weir.results.schema import Run
 
 COLUMNS = 300
@@ -81,6 +82,8 @@ def render(source: Source) -> Markup | None:
             parts.append(_map(holding, edges))
             parts.append(_completion(holding))
         parts.append(_each(moved, edges))
+    parts.append(_sizes(monitor.counters))
+    ordered = [one for one in ordered if one.kind != KIND]
     if ordered:
         parts.append(_table(monitor, ordered))
     return join(*parts)
@@ -420,6 +423,19 @@ def _completion(holding: Sequence[Watched]) -> Markup | None:
 
 def _of_many(number: int) -> str:
     return f"; {TABLE_ROWS} of {number}" if number > TABLE_ROWS else ""
+
+
+def _sizes(counters: Sequence[MonitoredCounter]) -> Markup | None:
+    """Tells the sizes of the requests, of all targets together."""
+    counted = [(one.source, one.name, one.operations) for one in counters if one.kind == KIND]
+    rows: list[list[Child]] = [
+        [one.what, one.source, plural(len(one.targets), "target"), count(one.total), one.text]
+        for one in sizes_of(counted)
+    ]
+    if not rows:
+        return None
+    head = ["Requests", "Source", "Of", "Number", "Share of each size, at most so large"]
+    return table(head, rows, caption="Sizes of requests", numeric_from=3)
 
 
 def _table(monitor: Monitor, ordered: Sequence[MonitoredCounter]) -> Markup:

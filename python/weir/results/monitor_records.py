@@ -45,7 +45,7 @@ def named(targets: Sequence[str]) -> str:
 class MonitoredCounter(Record):
     """What one target, server, link or client moved while the monitor ran."""
 
-    kind: Literal["target", "server", "link", "client"]
+    kind: Literal["target", "server", "link", "client", "host", "requests"]
     source: str = Field(description="what counted, such as diskstats")
     name: str
     holds_files: bool = Field(description="true for targets on which the job's files lie")
