@@ -27,6 +27,7 @@ from weir.monitor.counters import KINDS, Key
 from weir.monitor.live import LiveLine
 from weir.monitor.sampler import Sample
 from weir.monitor.samples import Summary, write_samples
+from weir.monitor.serving import serve
 from weir.monitor.watching import watch
 from weir.results.quantities import percent_text, rate_text, seconds_text, size_text
 from weir.results.request_sizes import KIND, sizes_of
@@ -55,6 +56,9 @@ def monitor_command(
         Path | None,
         typer.Option("--finish", help="Make the Parquet file of a recording left by a kill."),
     ] = None,
+    serves: Annotated[
+        bool, typer.Option("--serve", hidden=True, help="Record for weir on another host.")
+    ] = False,
 ) -> int:
     """Watch what targets, servers, links and clients move, and record it.
 
@@ -62,6 +66,9 @@ def monitor_command(
     command, a table sums it up. docs/monitor.md has the sources and the columns of the file.
     """
     seconds = read_interval(interval)
+    if serves:
+        serve(seconds)
+        return 0
     if finish is not None:
         return _finish(finish, output, command or [])
     longest = _longest(duration)

@@ -6,6 +6,7 @@ job moves nothing, and late writes of the page cache are seen at all.
 
 from __future__ import annotations
 
+import os
 import resource
 import select
 import shutil
@@ -25,16 +26,22 @@ from weir.bench.messages import Progress
 from weir.errors import Error
 from weir.monitor.__main__ import READY
 from weir.monitor.counters import Key
+from weir.monitor.elsewhere import Elsewhere, Recorded, hosts_of
 from weir.monitor.holding import counters_holding
 from weir.monitor.origin import Line, Origin, origin_of
 from weir.monitor.recording import Reader
 from weir.monitor.sampler import SECOND
-from weir.monitor.samples import Summary, rows_of, write_samples
+from weir.monitor.samples import Part, Summary, rows_of, write_together
 from weir.results.errors import ResultError
 from weir.results.events import OPERATION_NAMES, SAMPLES_FILE, map_event_columns
 from weir.results.expectations import Direction
 from weir.results.folder import find_run_folders, load_run, write_run
-from weir.results.monitor_records import Monitor, MonitorClock, MonitoredCounter
+from weir.results.monitor_records import (
+    Monitor,
+    MonitorClock,
+    MonitoredCounter,
+    MonitoredHost,
+)
 from weir.results.schema import CacheVerdict, Run
 from weir.results.served_by import served_by
 
@@ -58,6 +65,8 @@ class Beside:
     holding: list[Key] = field(default_factory=list)
     accounted: dict[Direction, int] = field(default_factory=dict)
     """What the kernel moved between storage and the processes below the launcher."""
+    elsewhere: list[Recorded] = field(default_factory=list)
+    """What monitors of other hosts have recorded."""
 
     @property
     def around_seconds(self) -> float:
@@ -83,7 +92,9 @@ class Beside:
             errors="replace",
             start_new_session=True,
         )
+        others: list[Elsewhere] = []
         try:
+            others = self._begun_elsewhere()
             self._wait_for_first_sample(child)
             time.sleep(self.around_seconds)
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -97,6 +108,36 @@ class Beside:
             time.sleep(self.around_seconds)
         finally:
             self._end(child)
+            self._end_elsewhere(others, folder)
+
+    def _begun_elsewhere(self) -> list[Elsewhere]:
+        """Starts the monitors of other hosts all at once, and returns those that answer."""
+        started = []
+        for host in hosts_of(os.environ):
+            try:
+                started.append(Elsewhere(host, self.interval_seconds, os.environ))
+            except Error as error:
+                self.tell(f"the monitor of {host} did not start: {error}")
+        begun = []
+        for one in started:
+            try:
+                one.begin()
+                begun.append(one)
+            except Error as error:
+                said = one.close()
+                self.tell(f"the monitor of {one.host} did not start: {said or error}")
+        return begun
+
+    def _end_elsewhere(self, others: Sequence[Elsewhere], folder: Path) -> None:
+        for one in others:
+            reason = ""
+            try:
+                self.elsewhere.append(one.finish(folder))
+            except (Error, OSError) as error:
+                reason = str(error)
+            said = one.close()
+            if reason:
+                self.tell(f"the monitor of {one.host} failed: {said or reason}")
 
     def _wait_for_first_sample(self, child: subprocess.Popen[str]) -> None:
         assert child.stdout is not None
@@ -131,13 +172,18 @@ def deliver(beside: Beside, output: Path) -> None:
             return
         origin = _origin(beside, list(runs.values()))
         first = folders[0] / SAMPLES_FILE
-        summary = write_samples(recording, first, origin.at_ns)
+        parts = [Part(recording, origin.at_ns)]
+        for one in beside.elsewhere:
+            began_ns = origin.at_ns + one.apart.middle_ns
+            parts.append(Part(output / one.file, began_ns, one.host))
+        summaries = write_together(parts, first)
         for folder in folders[1:]:
             shutil.copyfile(first, folder / SAMPLES_FILE)
-        monitor = _record(beside, recording, summary, runs, origin)
+        monitor = _record(beside, recording, summaries, runs, origin)
         for folder, run in runs.items():
             write_run(folder, run.model_copy(update={"monitor": monitor}))
-        recording.unlink()
+        for part in parts:
+            part.recording.unlink()
     except (Error, OSError) as error:
         beside.tell(f"the samples of the monitor stay in {recording}: {error}")
 
@@ -167,10 +213,11 @@ def _stated_start(runs: Sequence[Run]) -> int | None:
 def _record(
     beside: Beside,
     recording: Path,
-    summary: Summary,
+    summaries: Sequence[Summary],
     runs: Mapping[Path, Run],
     origin: Origin,
 ) -> Monitor:
+    summary = summaries[0]
     holding = [key for key in beside.holding if key in summary.totals]
     watched = _watched(beside, recording, set(holding))
     served = {one: _served(list(runs.values()), one) for one in DIRECTIONS}
@@ -196,22 +243,60 @@ def _record(
             error_bound_ns=origin.error_bound_ns,
             likely_error_ns=origin.likely_error_ns,
         ),
+        hosts=[
+            _host_of(one, own, origin)
+            for one, own in zip(beside.elsewhere, summaries[1:], strict=True)
+        ],
         counters=[
-            MonitoredCounter(
-                kind=key.kind,
-                source=key.source,
-                name=key.name,
-                holds_files=key in holding,
-                bytes_read=total.bytes_read,
-                bytes_written=total.bytes_written,
-                operations=total.operations,
-                busy_seconds=total.busy_ns / SECOND,
-                largest_bytes_per_second=total.largest_rate,
-            )
-            for key, total in sorted(summary.totals.items())
+            *_counters_of(summary, None, holding),
+            *(
+                counter
+                for one, own in zip(beside.elsewhere, summaries[1:], strict=True)
+                for counter in _counters_of(own, one.host, ())
+            ),
         ],
         others=others,
     )
+
+
+def _host_of(one: Recorded, summary: Summary, origin: Origin) -> MonitoredHost:
+    """Returns what is known of the monitor of another host; errors of two clocks add up."""
+    apart = one.apart.error_bound_ns
+    bound = None if origin.error_bound_ns is None else origin.error_bound_ns + apart
+    likely = None if origin.likely_error_ns is None else origin.likely_error_ns + apart
+    return MonitoredHost(
+        host=one.host,
+        sources=summary.header["sources"],
+        samples=summary.samples,
+        missed=summary.missed,
+        longest_reading_seconds=summary.longest_reading_ns / SECOND,
+        processor_seconds=summary.cost_ns / SECOND,
+        clock=MonitorClock(
+            how="the host was asked for its clock before the job and after it; " + origin.how,
+            error_bound_ns=bound,
+            likely_error_ns=likely,
+        ),
+    )
+
+
+def _counters_of(
+    summary: Summary, host: str | None, holding: Sequence[Key]
+) -> list[MonitoredCounter]:
+    return [
+        MonitoredCounter(
+            host=host,
+            kind=key.kind,
+            source=key.source,
+            name=key.name,
+            holds_files=key in holding,
+            bytes_read=total.bytes_read,
+            bytes_written=total.bytes_written,
+            operations=total.operations,
+            busy_seconds=total.busy_ns / SECOND,
+            largest_bytes_per_second=total.largest_rate,
+        )
+        for key, total in sorted(summary.totals.items())
+    ]
 
 
 def _watched(beside: Beside, recording: Path, holding: set[Key]) -> Watched:
