@@ -32,6 +32,7 @@ from weir.monitor.origin import Line, Origin, origin_of
 from weir.monitor.recording import Reader
 from weir.monitor.sampler import SECOND
 from weir.monitor.samples import Part, Summary, rows_of, write_together
+from weir.placement.following import Following
 from weir.results.errors import ResultError
 from weir.results.events import OPERATION_NAMES, SAMPLES_FILE, map_event_columns
 from weir.results.expectations import Direction
@@ -42,6 +43,7 @@ from weir.results.monitor_records import (
     MonitoredCounter,
     MonitoredHost,
 )
+from weir.results.placements import write_placements
 from weir.results.schema import CacheVerdict, Run
 from weir.results.served_by import served_by
 
@@ -65,6 +67,8 @@ class Beside:
     holding: list[Key] = field(default_factory=list)
     accounted: dict[Direction, int] = field(default_factory=dict)
     """What the kernel moved between storage and the processes below the launcher."""
+    following: Following | None = None
+    """Follows the job's files, to know on which targets they lie."""
     elsewhere: list[Recorded] = field(default_factory=list)
     """What monitors of other hosts have recorded."""
 
@@ -77,6 +81,8 @@ class Beside:
         """Notes when a line of progress arrived."""
         now = time.monotonic_ns()
         self.lines.append(Line(now, step.label, step.repetition, step.ended))
+        if self.following is not None and not step.ended:
+            self.following.begins(step.label, step.repetition)
 
     @contextmanager
     def running(self, folder: Path) -> Iterator[None]:
@@ -99,6 +105,8 @@ class Beside:
             time.sleep(self.around_seconds)
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             self.launched_ns = time.monotonic_ns()
+            if self.following is not None:
+                self.following.start()
             yield
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             self.accounted = {
@@ -107,6 +115,8 @@ class Beside:
             }
             time.sleep(self.around_seconds)
         finally:
+            if self.following is not None:
+                self.following.end()
             self._end(child)
             self._end_elsewhere(others, folder)
 
@@ -182,6 +192,8 @@ def deliver(beside: Beside, output: Path) -> None:
         monitor = _record(beside, recording, summaries, runs, origin)
         for folder, run in runs.items():
             write_run(folder, run.model_copy(update={"monitor": monitor}))
+            if beside.following and (rows := beside.following.placements(run.label)):
+                write_placements(folder, rows)
         for part in parts:
             part.recording.unlink()
     except (Error, OSError) as error:

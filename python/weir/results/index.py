@@ -16,9 +16,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from weir.results.errors import ResultError
-from weir.results.events import COLUMN_TYPES, PARQUET_FILE, SAMPLES_FILE, SQL_TYPES
+from weir.results.events import (
+    COLUMN_TYPES,
+    PARQUET_FILE,
+    PLACEMENTS_FILE,
+    SAMPLES_FILE,
+    SQL_TYPES,
+)
 from weir.results.folder import load_run
 from weir.results.monitor_records import SAMPLE_COLUMNS
+from weir.results.placements import PLACEMENT_COLUMNS
 from weir.results.store import place_at, run_folders_at
 from weir.results.tables import TABLES, VIEWS, Row, rows_of
 
@@ -47,7 +54,7 @@ class Answer:
 def open_index(root: Path, warn: Callable[[str], None]) -> duckdb.DuckDBPyConnection:
     """Returns a connection to the database: ``TABLES``, ``VIEWS``, and the views over files.
 
-    These are ``events`` and ``monitor``, whose Parquet files only their queries read.
+    These are ``events``, ``monitor`` and ``files``, whose Parquet files only their queries read.
 
     A folder with an invalid ``run.json``, and any further folder with the same id, are left out;
     ``warn`` is called with one line for each.
@@ -55,7 +62,8 @@ def open_index(root: Path, warn: Callable[[str], None]) -> duckdb.DuckDBPyConnec
     import duckdb  # noqa: PLC0415 (a fifth of the start of a command that needs none)
 
     rows: dict[str, list[Row]] = {name: [] for name in TABLES}
-    files: dict[str, list[tuple[str, str]]] = {PARQUET_FILE: [], SAMPLES_FILE: []}
+    names = (PARQUET_FILE, SAMPLES_FILE, PLACEMENTS_FILE)
+    files: dict[str, list[tuple[str, str]]] = {name: [] for name in names}
     seen: dict[str, Path] = {}
     for folder in run_folders_at(root):
         try:
@@ -81,6 +89,7 @@ def open_index(root: Path, warn: Callable[[str], None]) -> duckdb.DuckDBPyConnec
     events = {name: SQL_TYPES[kind] for name, kind in COLUMN_TYPES.items()}
     _create_file_view(connection, "events", events, files[PARQUET_FILE])
     _create_file_view(connection, "monitor", SAMPLE_COLUMNS, files[SAMPLES_FILE])
+    _create_file_view(connection, "files", PLACEMENT_COLUMNS, files[PLACEMENTS_FILE])
     return connection
 
 
