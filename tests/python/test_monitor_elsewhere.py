@@ -8,20 +8,26 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from report_reader import parse
+from synthetic import make_events
+from synthetic_events import WRITE
 from test_monitor_beside import DISK, MIB, MS, START, monitored_folder
 from weir.errors import Error
 from weir.monitor import beside
-from weir.monitor.counters import Values
+from weir.monitor.counters import Key, Values
 from weir.monitor.elsewhere import Apart, Elsewhere, Recorded, command_for, hosts_of
 from weir.monitor.recording import Reader, Writer
 from weir.monitor.sampler import SECOND, Sample
+from weir.report import write_report
 from weir.report.sample_store import SampleStore
 from weir.results.folder import load_run
 from weir.results.index import query
+from weir.results.placements import Placement
 
 AHEAD_SECONDS = 5000
 """By how much the clock of the other host is ahead, where the kernel can make such a one."""
@@ -119,3 +125,77 @@ def test_samples_of_another_host_lie_on_the_runs_clock(
     moved = [float(one.write[0]) * 200 / MIB for one in samples.rates(monitor.counters, edges)]
     assert moved == pytest.approx([500, 9])
     assert not list(output.glob("*.recording"))
+
+
+class Followed:
+    """The files of ranks lie on two targets of Lustre, or on three."""
+
+    def __init__(self, targets: int) -> None:
+        self.sources = {Path("/lustre"): "lustre"}
+        self._targets = targets
+
+    def placements(self, _label: str) -> list[Placement]:
+        return [
+            Placement(0, f"/lustre/{n}", n, 0, -1, MIB, 0, f"fs-OST000{n}", None, 1)
+            for n in range(self._targets)
+        ]
+
+
+def watched_servers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, targets: int, others: int
+) -> tuple[Path, int]:
+    """A run whose writes go to targets on two servers, with so many bytes of others."""
+    output = tmp_path / "job"
+    output.mkdir()
+    events = make_events()
+    own = int(events["bytes"][events["operation"] == WRITE].sum())
+    recorded = []
+    for number, host in enumerate(("oss1", "oss2")):
+        key = Key("target", "obdfilter", f"fs-OST000{number}")
+        header = {"host": host, "interval_ns": 100 * MS, "sources": ["obdfilter"]}
+        writer = Writer(output / f"monitor-{host}.recording", header)
+        for sample in range(-20, 11):
+            moved = (own + others) // 20 if sample > 0 else 0
+            grown = {key: Values(0, moved, 1)} if moved else {}
+            writer.add(Sample(START + sample * 100 * MS, MS, grown, 0))
+        writer.close({})
+        recorded.append(Recorded(host, f"monitor-{host}.recording", Apart(0, 0)))
+    made = beside.Beside
+
+    def with_servers(*words: Any, **fields: Any) -> beside.Beside:
+        fields |= {"holding": [], "elsewhere": recorded, "following": Followed(targets)}
+        return made(*words, **fields)
+
+    monkeypatch.setattr("test_monitor_beside.Beside", with_servers)
+    return monitored_folder(tmp_path), own
+
+
+def test_others_are_what_servers_moved_minus_the_jobs_transfers(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, own = watched_servers(tmp_path, monkeypatch, 2, 2000 * MIB)
+    monitor = load_run(place).monitor
+    assert monitor is not None
+    assert [one.name for one in monitor.counters if one.holds_files] == [
+        "fs-OST0000",
+        "fs-OST0001",
+    ]
+    assert (monitor.others.verdict, monitor.others.own_from) == ("not quiet", "transfers")
+    written = monitor.others.directions[0]
+    assert written.own_high_bytes == own
+    assert written.others_low_bytes == pytest.approx(2000 * MIB, abs=MIB)
+    page = parse(write_report(place).read_text())
+    drawn = page.one("figure", data_figure="each-server")
+    assert "oss1: 1 target" in drawn.text
+    assert "oss2: 1 target" in drawn.text
+
+
+def test_a_target_that_is_not_watched_leaves_others_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Bytes on the third target would seem to be missing on the others."""
+    place, _ = watched_servers(tmp_path, monkeypatch, 3, 0)
+    monitor = load_run(place).monitor
+    assert monitor is not None
+    assert (monitor.others.verdict, monitor.others.directions) == ("not known", [])
+    assert "no counters were found of fs-OST0002" in monitor.others.text

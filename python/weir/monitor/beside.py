@@ -14,7 +14,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -231,14 +231,25 @@ def _record(
 ) -> Monitor:
     summary = summaries[0]
     holding = [key for key in beside.holding if key in summary.totals]
-    watched = _watched(beside, recording, set(holding))
+    recorded = [recording, *(recording.with_name(one.file) for one in beside.elsewhere)]
+    shifts = [0, *(one.apart.middle_ns for one in beside.elsewhere)]
+    held: list[set[Key]] = [set(holding), *(set[Key]() for _ in beside.elsewhere)]
     served = {one: _served(list(runs.values()), one) for one in DIRECTIONS}
-    own = Own(
-        accounted=beside.accounted,
-        transferred=_transferred(runs),
-        verified=sum(run.verification.bytes_verified for run in runs.values()),
-    )
-    others = judge_others([key.name for key in holding], watched, own, served)
+    verified = sum(run.verification.bytes_verified for run in runs.values())
+    places = _places(beside, runs)
+    if holding or not places.targets:
+        own = Own(beside.accounted, _transferred(runs), verified)
+        missing: list[str] = []
+    else:
+        # The kernel accounts for block devices alone: what servers moved has all ranks' events.
+        moved = _transferred(runs, all_hosts=True)
+        own = Own({}, moved if places.copies == 1 else None, verified)
+        held = [{key for key in one.totals if places.has(key)} for one in summaries]
+        known = {key.name for keys in held for key in keys}
+        missing = sorted(places.targets - known)
+    names = sorted({key.name for keys in held for key in keys})
+    watched = _watched(beside, list(zip(recorded, shifts, held, strict=True)))
+    others = judge_others(names, watched, own, served, missing)
     return Monitor(
         file=SAMPLES_FILE,
         host=summary.header["host"],
@@ -256,16 +267,15 @@ def _record(
             likely_error_ns=origin.likely_error_ns,
         ),
         hosts=[
-            _host_of(one, own, origin)
-            for one, own in zip(beside.elsewhere, summaries[1:], strict=True)
+            _host_of(one, its, origin)
+            for one, its in zip(beside.elsewhere, summaries[1:], strict=True)
         ],
         counters=[
-            *_counters_of(summary, None, holding),
-            *(
-                counter
-                for one, own in zip(beside.elsewhere, summaries[1:], strict=True)
-                for counter in _counters_of(own, one.host, ())
-            ),
+            counter
+            for one, host, keys in zip(
+                summaries, [None, *(one.host for one in beside.elsewhere)], held, strict=True
+            )
+            for counter in _counters_of(one, host, keys)
         ],
         others=others,
     )
@@ -292,7 +302,7 @@ def _host_of(one: Recorded, summary: Summary, origin: Origin) -> MonitoredHost:
 
 
 def _counters_of(
-    summary: Summary, host: str | None, holding: Sequence[Key]
+    summary: Summary, host: str | None, holding: Collection[Key]
 ) -> list[MonitoredCounter]:
     return [
         MonitoredCounter(
@@ -311,25 +321,65 @@ def _counters_of(
     ]
 
 
-def _watched(beside: Beside, recording: Path, holding: set[Key]) -> Watched:
-    """Sums up the targets before the launcher's start and after it."""
+COUNTED_BY = {"lustre": "obdfilter", "ceph": "ceph", "gluster": "gluster", "beegfs": "beegfs"}
+"""Which source counts the targets of a file system."""
+
+
+@dataclass(frozen=True)
+class _Places:
+    """The targets on which the job's files lay, as counters call them, and by which sources."""
+
+    targets: frozenset[str]
+    sources: frozenset[str]
+    copies: int
+    """Most copies of a byte; of several, only one has its target named."""
+
+    def has(self, key: Key) -> bool:
+        return key.kind == "target" and key.source in self.sources and key.name in self.targets
+
+
+def _places(beside: Beside, runs: Mapping[Path, Run]) -> _Places:
+    following = beside.following
+    if following is None:
+        return _Places(frozenset(), frozenset(), 1)
+    rows = [row for run in runs.values() for row in following.placements(run.label)]
+    kinds = {COUNTED_BY[one] for one in following.sources.values() if one in COUNTED_BY}
+    if kinds == {"beegfs"}:  # It counts servers, not their targets.
+        names = frozenset(row.server for row in rows if row.server)
+    else:
+        names = frozenset(row.target for row in rows) if kinds else frozenset()
+    return _Places(names, frozenset(kinds), max((row.copies for row in rows), default=1))
+
+
+def _watched(beside: Beside, parts: Sequence[tuple[Path, int, set[Key]]]) -> Watched:
+    """Sums up the targets before the launcher's start and after it.
+
+    Each part is a recording, by how much its clock is ahead, and the counters of the targets. The
+    times are those of the first.
+    """
     sums: list[dict[Direction, int]] = [dict.fromkeys(DIRECTIONS, 0) for _ in range(2)]
-    with Reader(recording) as reader:
-        summary = Summary(reader.header)
-        for _, time_ns, key, values in rows_of(reader, summary):
-            if key in holding:
-                part = sums[time_ns > beside.launched_ns]
-                part["read"] += values.bytes_read
-                part["write"] += values.bytes_written
+    spans = []
+    for recording, ahead_ns, holding in parts:
+        with Reader(recording) as reader:
+            summary = Summary(reader.header)
+            for _, time_ns, key, values in rows_of(reader, summary):
+                if key in holding:
+                    part = sums[time_ns - ahead_ns > beside.launched_ns]
+                    part["read"] += values.bytes_read
+                    part["write"] += values.bytes_written
+        spans.append((summary.first_ns, summary.last_ns))
+    first_ns, last_ns = spans[0]
     return Watched(
-        before_seconds=max(0.0, (beside.launched_ns - summary.first_ns) / SECOND),
+        before_seconds=max(0.0, (beside.launched_ns - first_ns) / SECOND),
         before=sums[0],
-        during_seconds=max(0.0, (summary.last_ns - beside.launched_ns) / SECOND),
+        during_seconds=max(0.0, (last_ns - beside.launched_ns) / SECOND),
         during=sums[1],
     )
 
 
-def _transferred(runs: Mapping[Path, Run]) -> dict[Direction, int] | None:
+def _transferred(
+    runs: Mapping[Path, Run], *, all_hosts: bool = False
+) -> dict[Direction, int] | None:
     """Returns the bytes of all transfers of the ranks on this host, warm-ups included.
 
     None if the events of a run are not complete.
@@ -345,7 +395,8 @@ def _transferred(runs: Mapping[Path, Run]) -> dict[Direction, int] | None:
             columns = map_event_columns(folder)
         except ResultError:
             return None
-        of_here = np.isin(columns["rank"], ranks) if hosts - {here} else True
+        elsewhere = bool(hosts - {here}) and not all_hosts
+        of_here = np.isin(columns["rank"], ranks) if elsewhere else True
         for direction in DIRECTIONS:
             chosen = (columns["operation"] == OPERATION_NAMES.index(direction)) & of_here
             own[direction] += int(columns["bytes"][chosen].sum())
