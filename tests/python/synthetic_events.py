@@ -34,6 +34,7 @@ class Configuration:
     compute_seconds: float = 0.015
     straggler_rank: int = 2
     straggler_factor: float = 1.12
+    further_stragglers: tuple[int, ...] = ()
     noise: float = 0.04
     failed: bool = False
     has_sibling: bool = False
@@ -67,6 +68,7 @@ class _Recorder:
         self.repetition = 0
         factors = np.ones(configuration.ranks)
         factors[configuration.straggler_rank % configuration.ranks] = configuration.straggler_factor
+        factors[list(configuration.further_stragglers)] = configuration.straggler_factor
         self.factors = factors
 
     def duration(self, operation: int) -> NDArray[np.float64]:

@@ -23,6 +23,7 @@ from weir.monitor.recording import Reader, Writer
 from weir.monitor.sampler import SECOND, Sample
 from weir.monitor.samples import summarize, write_samples
 from weir.results.errors import ResultError
+from weir.results.request_sizes import sizes_of
 
 DISK = Key("target", "diskstats", "vda")
 CARD = Key("link", "network", "eth0")
@@ -45,6 +46,23 @@ def recorded(path: Path, *, ended: bool = True) -> Path:
         writer.flush()
         writer._stream.close()
     return path
+
+
+def test_sizes_of_requests_are_put_together_over_targets() -> None:
+    found = sizes_of(
+        [
+            ("brw_stats", "fs-OST0000 write RPCs of 1K pages", 8),
+            ("brw_stats", "fs-OST0001 write RPCs of 32 pages", 1),
+            ("brw_stats", "fs-OST0001 write RPCs of 1K pages", 1),
+            ("brw_stats", "fs-OST0001 read disk I/Os of 1M", 3),
+            ("brw_stats", "fs-OST0001 read disk I/Os of 4K", 0),
+        ]
+    )
+    told = [(one.what, len(one.targets), one.total, one.text) for one in found]
+    assert told == [
+        ("read disk I/Os", 1, 3, "100 % of 1M"),
+        ("write RPCs", 2, 10, "10 % of 32 pages, 90 % of 1K pages"),
+    ]
 
 
 @pytest.mark.parametrize("in_memory", [0, 1 << 20])

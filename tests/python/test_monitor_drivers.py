@@ -1,30 +1,48 @@
 """What the monitor reads out of the texts of counters.
 
 No file system but block devices is on the machine of these tests. The texts have the form that the
-named sources give, cut to the lines that matter, with figures of this file's own.
+named sources give, cut to the lines that matter, with figures of this file's own, or are recorded
+where that is said.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import socket
 import struct
 import threading
+import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from weir.monitor import beegfs, ceph, diskstats, gluster, gpfs, lustre, network, nfs
+from weir.monitor import (
+    beegfs,
+    ceph,
+    diskstats,
+    gluster,
+    gpfs,
+    lustre,
+    network,
+    nfs,
+    processors,
+)
 from weir.monitor.counters import Key, Values, grown
 from weir.monitor.drivers import (
     DaemonDriver,
     LinesDriver,
     ManyDriver,
+    SeldomDriver,
     SlowDriver,
+    StreamDriver,
     TextDriver,
+    lustre_drivers,
     whole_devices,
 )
 
+SECOND_NS = 10**9
 # iostats.rst of the kernel; this line was recorded on Linux 6, which has 17 columns.
 DISK = (
     b" 254       0 vda 1848790 131777 204177122 3999062 3172077 710128 399320576 2222428 0 850516"
@@ -86,6 +104,57 @@ job_stats:
   setattr:         { samples:        7, unit:  reqs }
 - job_id:          ior.500
   read_bytes:      { samples:        3, unit: bytes, min:       1, max:       9, sum:        12 }
+"""
+MDT_JOBS = """\
+job_stats:
+- job_id:          touch.0
+  snapshot_time:   1322494602
+  open:            { samples:        2, unit:  reqs }
+  close:           { samples:        1, unit:  reqs }
+"""
+# Recorded by lctl get_param on a server (its snapshot_time is 2018-08-24), among the test data of
+# whamcloud/lustre-collector (oss_parser.rs, MIT licence); some histograms are left out.
+BRW = """\
+snapshot_time:         1535148988.364041639 (secs.nsecs)
+
+                           read      |     write
+pages per bulk r/w     rpcs  % cum % |  rpcs        % cum %
+32:\t\t         0   0   0   |    1  11  11
+64:\t\t         0   0   0   |    0   0  11
+1K:\t\t         0   0   0   |    8  88 100
+
+                           read      |     write
+disk I/Os in flight    ios   % cum % |  ios         % cum %
+1:\t\t         0   0   0   |    2   6   6
+20:\t\t         0   0   0   |    1   3 100
+
+                           read      |     write
+I/O time (1/1000s)     ios   % cum % |  ios         % cum %
+4:\t\t         0   0   0   |    1  11  11
+
+                           read      |     write
+disk I/O size          ios   % cum % |  ios         % cum %
+128K:\t\t         0   0   0   |    1   3   3
+1M:\t\t         0   0   0   |   32  96 100
+"""
+# Recorded on a client of Lustre, among the test data of whamcloud/lustrefs-exporter (MIT licence).
+RPCS = """\
+snapshot_time:            1789952232.703630742 secs.nsecs
+read RPCs in flight:  0
+pending write pages:  0
+
+\t\t\tread\t\t\twrite
+pages per rpc         rpcs   % cum % |       rpcs   % cum %
+1:\t\t         0   0   0   |    52489  50  50
+4:\t\t         1   0   0   |    14030  13  99
+
+\t\t\tread\t\t\twrite
+rpcs in flight        rpcs   % cum % |       rpcs   % cum %
+1:\t\t       512 100 100   |   103843 100 100
+
+\t\t\tread\t\t\twrite
+RPC latency (us)       count   % cum % |       count   % cum %
+512:\t\t         3   0   0   |      567   0   0
 """
 # GlusterFS Administrator Guide, "Displaying the I/O Information".
 PROFILE = """\
@@ -188,10 +257,67 @@ def test_lustre_is_counted_at_the_target_and_at_the_client() -> None:
     assert lustre.parse_stats("mdt", "scratch-MDT0000", MDT) == {
         Key("server", "mdt", "scratch-MDT0000"): Values(0, 0, 40, 600_000)
     }
-    assert lustre.parse_job_stats("scratch-OST0001", JOBS) == {
+    assert lustre.parse_job_stats("job_stats", "scratch-OST0001", JOBS) == {
         Key("client", "job_stats", "dd.0@scratch-OST0001"): Values(0, 8192, 2),
         Key("client", "job_stats", "ior.500@scratch-OST0001"): Values(12, 0, 3),
     }
+
+
+def test_jobs_at_a_metadata_target_have_operations() -> None:
+    assert lustre.parse_job_stats("mdt_job_stats", "scratch-MDT0000", MDT_JOBS) == {
+        Key("client", "mdt_job_stats", "touch.0@scratch-MDT0000"): Values(0, 0, 3)
+    }
+
+
+def test_lustre_counts_requests_by_their_size() -> None:
+    """Histograms of other things, such as of times, are passed over."""
+
+    def counts(source: str, text: str) -> dict[str, int]:
+        found = lustre.parse_sizes(source, "fs-OST0000", text)
+        assert {(key.kind, key.source) for key in found} == {("requests", source)}
+        assert all(values == Values(operations=values.operations) for values in found.values())
+        return {key.name: values.operations for key, values in found.items()}
+
+    assert counts("brw_stats", BRW) == {
+        "fs-OST0000 write RPCs of 32 pages": 1,
+        "fs-OST0000 write RPCs of 1K pages": 8,
+        "fs-OST0000 write disk I/Os of 128K": 1,
+        "fs-OST0000 write disk I/Os of 1M": 32,
+    }
+    assert counts("rpc_stats", RPCS) == {
+        "fs-OST0000 write RPCs of 1 pages": 52489,
+        "fs-OST0000 read RPCs of 4 pages": 1,
+        "fs-OST0000 write RPCs of 4 pages": 14030,
+    }
+
+
+def test_a_server_of_lustre_has_a_driver_for_each_file(tmp_path: Path) -> None:
+    for place, text in (
+        ("obdfilter/scratch-OST0001/stats", OST),
+        ("obdfilter/scratch-OST0001/job_stats", JOBS),
+        ("osd-ldiskfs/scratch-OST0001/brw_stats", BRW),
+        ("mdt/scratch-MDT0000/md_stats", MDT),
+        ("mdt/scratch-MDT0000/job_stats", MDT_JOBS),
+    ):
+        file = tmp_path / place
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    found = {driver.source: driver for driver in lustre_drivers([str(tmp_path)])}
+    assert set(found) == {"obdfilter", "brw_stats", "job_stats", "mdt", "mdt_job_stats"}
+    assert {key.name for key in found["obdfilter"].now()} == {"scratch-OST0001"}
+    assert len(found["brw_stats"].now()) == 4
+    for driver in found.values():
+        driver.close()
+
+
+def test_processors_are_busy_unless_idle_waiting_or_stolen() -> None:
+    line = b"cpu  100 20 3000 500000 6000 70 8 9 0 0"
+    found = processors.parse_line(line)
+    tick = 10**9 // os.sysconf("SC_CLK_TCK")
+    busy = Values(busy_ns=(100 + 20 + 3000 + 70 + 8) * tick)
+    assert found == (Key("host", "processors", "processors"), busy)
+    assert processors.parse_line(b"cpu0 1 2 3 4 5 6 7 8 0 0") is None
+    assert processors.parse_line(b"intr 1 2 3") is None
 
 
 @pytest.mark.parametrize(
@@ -238,9 +364,10 @@ def test_gpfs_has_the_bytes_and_calls_of_this_node() -> None:
 
 def test_beegfs_is_summed_and_no_second_counts_twice() -> None:
     summed = beegfs.ServerTotals()
+    begun = []
     for second in (100, 100, 101, 99):
-        for line in SECOND.format(second=second).splitlines():
-            summed.add(line)
+        begun += [summed.add(line) for line in SECOND.format(second=second).splitlines()]
+    assert sum(begun) == 2
     assert summed.totals == {
         Key("target", "beegfs", "store01"): Values(0, 2 << 20, 24),
         Key("target", "beegfs", "store02"): Values(1 << 20, 0, 10),
@@ -310,15 +437,47 @@ def test_a_slow_source_is_asked_beside_the_samples() -> None:
             assert asked.wait(10)
             return super().now()
 
+    began_ns = time.monotonic_ns()
     driver = SlowDriver(Slow(), 1.0)
     assert driver.now() == {}
     asked.set()
-    deadline = threading.Event()
-    for _ in range(200):
-        if driver.now():
-            break
-        deadline.wait(0.02)
-    assert driver.now() == Known().now()
+    assert answered(driver) == Known().now()
+    # The same answer is not given twice: what grows next has grown since this one.
+    since, at = driver.span_ns
+    assert (since, driver.now()) == (0, {})
+    assert began_ns < at <= time.monotonic_ns()
+    assert answered(driver) == Known().now()
+    assert driver.span_ns[0] == at
+    driver.close()
+
+
+def answered(driver: SlowDriver | StreamDriver) -> Mapping[Key, Values]:
+    """Waits until a driver has an answer."""
+    wait = threading.Event()
+    for _ in range(500):
+        if found := driver.now():
+            return found
+        wait.wait(0.02)
+    raise AssertionError("no answer in 10 s")
+
+
+def test_long_texts_are_read_once_a_second() -> None:
+    times = iter((10 * SECOND_NS, 10 * SECOND_NS + 1, 12 * SECOND_NS))
+    driver = SeldomDriver(Known(), lambda: next(times))
+    assert (driver.now(), driver.span_ns) == (Known().now(), (0, 10 * SECOND_NS))
+    assert driver.now() == {}
+    assert (driver.now(), driver.span_ns) == (Known().now(), (10 * SECOND_NS, 12 * SECOND_NS))
+
+
+def test_a_program_that_prints_each_second_has_complete_seconds(tmp_path: Path) -> None:
+    script = tmp_path / "prints"
+    texts = "".join(SECOND.format(second=second) for second in (7, 8))
+    script.write_text(f"cat <<'END'\n{texts}END\nexec sleep 60\n")
+    summed = beegfs.ServerTotals()
+    driver = StreamDriver("beegfs", ["sh", str(script)], summed.add, summed.totals)
+    found = answered(driver)
+    # The second with number 8 goes on: its rows may be incomplete.
+    assert found[Key("target", "beegfs", "store01")] == Values(0, 1 << 20, 12)
     driver.close()
 
 

@@ -13,9 +13,11 @@ from weir.errors import Error
 from weir.monitor.counters import Key, Values
 from weir.monitor.recording import MOST_ROWS, Block, Reader, Writer
 from weir.monitor.sampler import SECOND, Sample, Sampler, resolution_text
+from weir.monitor.samples import Summary, rows_of
 
 DISK = Key("target", "diskstats", "vda")
 IDLE = Key("target", "diskstats", "vdb")
+OSD = Key("target", "ceph", "osd.0")
 MS = 1_000_000
 
 
@@ -92,6 +94,43 @@ def test_only_growth_is_passed_on_and_the_first_sample_has_none() -> None:
     ]
 
 
+class Delayed:
+    """Was read 30 ms before each second sample, and has nothing at the others."""
+
+    source = "ceph"
+
+    def __init__(self, clock: FakeClock) -> None:
+        self.span_ns = (0, 0)
+        self._clock = clock
+        self._asked = 0
+
+    def now(self) -> dict[Key, Values]:
+        self._asked += 1
+        if self._asked % 2:
+            return {}
+        self.span_ns = (self.span_ns[1], self._clock.time - 30 * MS)
+        return {OSD: Values(self._asked * 10)}
+
+    def close(self) -> None:
+        pass
+
+
+def test_growth_of_a_delayed_driver_is_between_its_readings(tmp_path: Path) -> None:
+    """Not between two samples, in which all of it would seem to have been moved."""
+    clock = FakeClock()
+    path = tmp_path / "recording"
+    writer = Writer(path, {"host": "here", "interval_ns": 50 * MS})
+    Sampler([Delayed(clock), Counting()], 50 * MS, clock, writer.add).run(200 * MS)
+    writer.close({})
+    with Reader(path) as reader:
+        rows = list(rows_of(reader, Summary(reader.header)))
+    start = 5 * SECOND
+    of_delayed = [(since - start, time - start) for since, time, key, _ in rows if key == OSD]
+    assert of_delayed == [(20 * MS, 120 * MS)]
+    of_disk = [(since - start, time - start) for since, time, key, _ in rows if key == DISK]
+    assert of_disk == [(n * 50 * MS, (n + 1) * 50 * MS) for n in range(4)]
+
+
 def test_a_sampler_that_is_to_end_samples_once_more() -> None:
     _, samples = sampled(FakeClock(waits=3))
     assert len(samples) == 4
@@ -137,8 +176,8 @@ def test_a_recording_has_what_was_added(tmp_path: Path) -> None:
         n * 100 * MS for n in range(25)
     ]
     rows = [row for block in blocks for row in block.rows]
-    assert [values.bytes_read for _, key, values in rows if key == DISK] == list(range(25))
-    assert rows[-1] == (len(blocks[-1].times_ns) - 1, IDLE, Values(1 << 40))
+    assert [values.bytes_read for _, key, _, values in rows if key == DISK] == list(range(25))
+    assert rows[-1] == (len(blocks[-1].times_ns) - 1, IDLE, (0, 0), Values(1 << 40))
 
 
 def test_a_killed_monitor_leaves_all_but_its_last_second(tmp_path: Path) -> None:

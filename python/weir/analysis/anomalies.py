@@ -48,11 +48,16 @@ COARSER_THAN_TIME = ("server", "target", "host", "file")
 
 @dataclass(frozen=True)
 class Finding:
-    """One label with its sentence; ``reasons`` are further sentences: causes and alternatives."""
+    """One label with its sentence; ``reasons`` are further sentences: causes and alternatives.
+
+    ``level`` and ``units`` are what is slow, if anything is.
+    """
 
     kind: str
     text: str
     reasons: tuple[str, ...] = ()
+    level: str = ""
+    units: tuple[str, ...] = ()
 
 
 def find_anomalies(
@@ -112,7 +117,15 @@ def _of_units(
         is_slow = straggler is not None and straggler.level == name
         found.append(Finding("uneven allocation", allocation.text, () if is_slow else (reason,)))
     if straggler:
-        found.append(Finding(f"slow {straggler.level}", straggler.text, straggler.alternatives))
+        found.append(
+            Finding(
+                f"slow {straggler.level}",
+                straggler.text,
+                straggler.alternatives,
+                straggler.level,
+                straggler.units,
+            )
+        )
     return found
 
 

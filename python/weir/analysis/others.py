@@ -68,10 +68,14 @@ def judge_others(
     watched: Watched,
     own: Own,
     served: Mapping[Direction, CacheVerdict | None],
+    missing: Sequence[str] = (),
 ) -> Others:
-    """Returns what others moved, and whether that is little beside the job's bytes."""
+    """Returns what others moved, and whether that is little beside the job's bytes.
+
+    ``missing`` are further targets of the job's files, which were not watched.
+    """
     before = sum(watched.before.values())
-    source = own.source if targets else None
+    source = own.source if targets and not missing else None
 
     def others(verdict: Quietness, text: str, found: Sequence[OthersBytes] = ()) -> Others:
         return Others(
@@ -84,6 +88,9 @@ def judge_others(
             directions=list(found),
         )
 
+    if missing:
+        text = f"no counters were found of {named(missing)}, on which files of the job lie"
+        return others("not known", f"{text}: watch their servers too")
     if not targets:
         text = "no counters were found of the targets that hold the job's files"
         return others("not known", text)

@@ -33,6 +33,7 @@ from weir.model.calibration_platform import platform_of_calibration
 from weir.model.expectation import expect
 from weir.model.flow_of_plan import setting
 from weir.monitor.beside import Beside, deliver
+from weir.placement.following import Expected, Following
 from weir.platform.files import FOLDER, known_here
 from weir.results.calibration import Calibration
 from weir.results.errors import ResultError
@@ -219,10 +220,18 @@ def timeout_of(planned: PlannedJob, asked: float | None) -> float:
     return max([DEFAULT_TIMEOUT_SECONDS, *(4 * limit for limit in limits)])
 
 
-def monitor_of(planned: PlannedJob, interval_seconds: float, tell: Callable[[str], None]) -> Beside:
+def monitor_of(
+    planned: PlannedJob, interval_seconds: float, output: Path, tell: Callable[[str], None]
+) -> Beside:
     """Returns a monitor for a planned job, which watches where its files will lie."""
     several = [target.directory for one in planned.configurations for target in one.plan.targets]
-    return Beside(interval_seconds, list(dict.fromkeys(several or [planned.directory])), tell)
+    folders = list(dict.fromkeys(several))
+    expected = {
+        one.label: Expected(one.plan.files, one.plan.disk_bytes_total // max(1, one.plan.files))
+        for one in planned.configurations
+    }
+    following = Following(output, folders, expected)
+    return Beside(interval_seconds, folders or [planned.directory], tell, following=following)
 
 
 def run_job(

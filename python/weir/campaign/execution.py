@@ -276,7 +276,7 @@ class Execution:
                     limit,
                     on_progress=on_progress,
                     tell=tell,
-                    monitor=self._monitor(prepared),
+                    monitor=self._monitor(prepared, output),
                 )
             except BenchError as error:
                 # weir-bench's own lines were withheld here, so they go into the journal.
@@ -292,10 +292,10 @@ class Execution:
         flush_tree(output)
         return finalized
 
-    def _monitor(self, prepared: Prepared) -> Beside | None:
+    def _monitor(self, prepared: Prepared, output: Path) -> Beside | None:
         if self.monitor_seconds is None:
             return None
-        return monitor_of(prepared.planned, self.monitor_seconds, self.watch.tell)
+        return monitor_of(prepared.planned, self.monitor_seconds, output, self.watch.tell)
 
     def _job(self, ranks: int) -> Job:
         return dataclasses.replace(self.job_of(ranks), inherited=self.inherited)

@@ -264,7 +264,9 @@ class _Work:
                     timeout_of(planned, self.timeout),
                     on_progress=on_progress,
                     tell=warn,
-                    monitor=None if interval is None else monitor_of(planned, interval, warn),
+                    monitor=(
+                        None if interval is None else monitor_of(planned, interval, target, warn)
+                    ),
                 )
         except BenchError as error:
             if not target.exists():

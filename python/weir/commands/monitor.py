@@ -27,8 +27,10 @@ from weir.monitor.counters import KINDS, Key
 from weir.monitor.live import LiveLine
 from weir.monitor.sampler import Sample
 from weir.monitor.samples import Summary, write_samples
+from weir.monitor.serving import serve
 from weir.monitor.watching import watch
 from weir.results.quantities import percent_text, rate_text, seconds_text, size_text
+from weir.results.request_sizes import KIND, sizes_of
 
 GRACE_SECONDS = 20.0
 RECORDING = ".recording"
@@ -54,6 +56,9 @@ def monitor_command(
         Path | None,
         typer.Option("--finish", help="Make the Parquet file of a recording left by a kill."),
     ] = None,
+    serves: Annotated[
+        bool, typer.Option("--serve", hidden=True, help="Record for weir on another host.")
+    ] = False,
 ) -> int:
     """Watch what targets, servers, links and clients move, and record it.
 
@@ -61,6 +66,9 @@ def monitor_command(
     command, a table sums it up. docs/monitor.md has the sources and the columns of the file.
     """
     seconds = read_interval(interval)
+    if serves:
+        serve(seconds)
+        return 0
     if finish is not None:
         return _finish(finish, output, command or [])
     longest = _longest(duration)
@@ -190,11 +198,15 @@ def _show(console: Console, summary: Summary, target: Path) -> None:
     )
     moved = sorted(summary.totals, key=lambda key: (KINDS.index(key.kind), key.source, key.name))
     for key in moved:
-        table.add_row(*_cells(summary, key))
+        if key.kind != KIND:
+            table.add_row(*_cells(summary, key))
     if table.row_count:
         console.print(table, highlight=False)
     else:
         console.print("Nothing has moved.")
+    for one in sizes_of((key.source, key.name, summary.totals[key].operations) for key in moved):
+        of = f"{one.total:,} {one.what} ({one.source}, {len(one.targets)} targets)"
+        console.print(f"{of}: {one.text}", highlight=False, markup=False)
     sources = ", ".join(summary.header["sources"])
     interval = summary.header["interval_ns"] * 1e-9
     lost = "" if summary.is_whole else "; the monitor was killed, up to a second is lost"

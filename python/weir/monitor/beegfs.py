@@ -36,16 +36,16 @@ class ServerTotals:
     counts: bool = False
     """Whether the rows belong to a second that was not summed before."""
 
-    def add(self, line: str) -> None:
-        """Processes one line."""
+    def add(self, line: str) -> bool:
+        """Processes one line; returns whether it begins a second."""
         if heading := _HEADING.match(line.strip()):
             second = int(heading.group(1))
             self.counts = second > self.second
             self.second = max(self.second, second)
-            return
+            return self.counts
         words = line.split(None, COLUMNS - 1)
         if not self.counts or len(words) < COLUMNS or not words[1].isdigit():
-            return
+            return False
         key = Key("target", SOURCE, words[6].strip())
         old = self.totals.get(key, Values())
         self.totals[key] = old._replace(
@@ -53,3 +53,4 @@ class ServerTotals:
             bytes_written=old.bytes_written + int(words[1]) * KIB,
             operations=old.operations + int(words[3]),
         )
+        return False

@@ -6,6 +6,7 @@ job moves nothing, and late writes of the page cache are seen at all.
 
 from __future__ import annotations
 
+import os
 import resource
 import select
 import shutil
@@ -13,7 +14,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,16 +26,24 @@ from weir.bench.messages import Progress
 from weir.errors import Error
 from weir.monitor.__main__ import READY
 from weir.monitor.counters import Key
+from weir.monitor.elsewhere import Elsewhere, Recorded, hosts_of
 from weir.monitor.holding import counters_holding
 from weir.monitor.origin import Line, Origin, origin_of
 from weir.monitor.recording import Reader
 from weir.monitor.sampler import SECOND
-from weir.monitor.samples import Summary, rows_of, write_samples
+from weir.monitor.samples import Part, Summary, rows_of, write_together
+from weir.placement.following import Following
 from weir.results.errors import ResultError
 from weir.results.events import OPERATION_NAMES, SAMPLES_FILE, map_event_columns
 from weir.results.expectations import Direction
 from weir.results.folder import find_run_folders, load_run, write_run
-from weir.results.monitor_records import Monitor, MonitorClock, MonitoredCounter
+from weir.results.monitor_records import (
+    Monitor,
+    MonitorClock,
+    MonitoredCounter,
+    MonitoredHost,
+)
+from weir.results.placements import write_placements
 from weir.results.schema import CacheVerdict, Run
 from weir.results.served_by import served_by
 
@@ -58,6 +67,10 @@ class Beside:
     holding: list[Key] = field(default_factory=list)
     accounted: dict[Direction, int] = field(default_factory=dict)
     """What the kernel moved between storage and the processes below the launcher."""
+    following: Following | None = None
+    """Follows the job's files, to know on which targets they lie."""
+    elsewhere: list[Recorded] = field(default_factory=list)
+    """What monitors of other hosts have recorded."""
 
     @property
     def around_seconds(self) -> float:
@@ -68,6 +81,8 @@ class Beside:
         """Notes when a line of progress arrived."""
         now = time.monotonic_ns()
         self.lines.append(Line(now, step.label, step.repetition, step.ended))
+        if self.following is not None and not step.ended:
+            self.following.begins(step.label, step.repetition)
 
     @contextmanager
     def running(self, folder: Path) -> Iterator[None]:
@@ -83,11 +98,15 @@ class Beside:
             errors="replace",
             start_new_session=True,
         )
+        others: list[Elsewhere] = []
         try:
+            others = self._begun_elsewhere()
             self._wait_for_first_sample(child)
             time.sleep(self.around_seconds)
             before = resource.getrusage(resource.RUSAGE_CHILDREN)
             self.launched_ns = time.monotonic_ns()
+            if self.following is not None:
+                self.following.start()
             yield
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             self.accounted = {
@@ -96,7 +115,39 @@ class Beside:
             }
             time.sleep(self.around_seconds)
         finally:
+            if self.following is not None:
+                self.following.end()
             self._end(child)
+            self._end_elsewhere(others, folder)
+
+    def _begun_elsewhere(self) -> list[Elsewhere]:
+        """Starts the monitors of other hosts all at once, and returns those that answer."""
+        started = []
+        for host in hosts_of(os.environ):
+            try:
+                started.append(Elsewhere(host, self.interval_seconds, os.environ))
+            except Error as error:
+                self.tell(f"the monitor of {host} did not start: {error}")
+        begun = []
+        for one in started:
+            try:
+                one.begin()
+                begun.append(one)
+            except Error as error:
+                said = one.close()
+                self.tell(f"the monitor of {one.host} did not start: {said or error}")
+        return begun
+
+    def _end_elsewhere(self, others: Sequence[Elsewhere], folder: Path) -> None:
+        for one in others:
+            reason = ""
+            try:
+                self.elsewhere.append(one.finish(folder))
+            except (Error, OSError) as error:
+                reason = str(error)
+            said = one.close()
+            if reason:
+                self.tell(f"the monitor of {one.host} failed: {said or reason}")
 
     def _wait_for_first_sample(self, child: subprocess.Popen[str]) -> None:
         assert child.stdout is not None
@@ -131,13 +182,20 @@ def deliver(beside: Beside, output: Path) -> None:
             return
         origin = _origin(beside, list(runs.values()))
         first = folders[0] / SAMPLES_FILE
-        summary = write_samples(recording, first, origin.at_ns)
+        parts = [Part(recording, origin.at_ns)]
+        for one in beside.elsewhere:
+            began_ns = origin.at_ns + one.apart.middle_ns
+            parts.append(Part(output / one.file, began_ns, one.host))
+        summaries = write_together(parts, first)
         for folder in folders[1:]:
             shutil.copyfile(first, folder / SAMPLES_FILE)
-        monitor = _record(beside, recording, summary, runs, origin)
+        monitor = _record(beside, recording, summaries, runs, origin)
         for folder, run in runs.items():
             write_run(folder, run.model_copy(update={"monitor": monitor}))
-        recording.unlink()
+            if beside.following and (rows := beside.following.placements(run.label)):
+                write_placements(folder, rows)
+        for part in parts:
+            part.recording.unlink()
     except (Error, OSError) as error:
         beside.tell(f"the samples of the monitor stay in {recording}: {error}")
 
@@ -167,19 +225,31 @@ def _stated_start(runs: Sequence[Run]) -> int | None:
 def _record(
     beside: Beside,
     recording: Path,
-    summary: Summary,
+    summaries: Sequence[Summary],
     runs: Mapping[Path, Run],
     origin: Origin,
 ) -> Monitor:
+    summary = summaries[0]
     holding = [key for key in beside.holding if key in summary.totals]
-    watched = _watched(beside, recording, set(holding))
+    recorded = [recording, *(recording.with_name(one.file) for one in beside.elsewhere)]
+    shifts = [0, *(one.apart.middle_ns for one in beside.elsewhere)]
+    held: list[set[Key]] = [set(holding), *(set[Key]() for _ in beside.elsewhere)]
     served = {one: _served(list(runs.values()), one) for one in DIRECTIONS}
-    own = Own(
-        accounted=beside.accounted,
-        transferred=_transferred(runs),
-        verified=sum(run.verification.bytes_verified for run in runs.values()),
-    )
-    others = judge_others([key.name for key in holding], watched, own, served)
+    verified = sum(run.verification.bytes_verified for run in runs.values())
+    places = _places(beside, runs)
+    if holding or not places.targets:
+        own = Own(beside.accounted, _transferred(runs), verified)
+        missing: list[str] = []
+    else:
+        # The kernel accounts for block devices alone: what servers moved has all ranks' events.
+        moved = _transferred(runs, all_hosts=True)
+        own = Own({}, moved if places.copies == 1 else None, verified)
+        held = [{key for key in one.totals if places.has(key)} for one in summaries]
+        known = {key.name for keys in held for key in keys}
+        missing = sorted(places.targets - known)
+    names = sorted({key.name for keys in held for key in keys})
+    watched = _watched(beside, list(zip(recorded, shifts, held, strict=True)))
+    others = judge_others(names, watched, own, served, missing)
     return Monitor(
         file=SAMPLES_FILE,
         host=summary.header["host"],
@@ -196,43 +266,120 @@ def _record(
             error_bound_ns=origin.error_bound_ns,
             likely_error_ns=origin.likely_error_ns,
         ),
+        hosts=[
+            _host_of(one, its, origin)
+            for one, its in zip(beside.elsewhere, summaries[1:], strict=True)
+        ],
         counters=[
-            MonitoredCounter(
-                kind=key.kind,
-                source=key.source,
-                name=key.name,
-                holds_files=key in holding,
-                bytes_read=total.bytes_read,
-                bytes_written=total.bytes_written,
-                operations=total.operations,
-                busy_seconds=total.busy_ns / SECOND,
-                largest_bytes_per_second=total.largest_rate,
+            counter
+            for one, host, keys in zip(
+                summaries, [None, *(one.host for one in beside.elsewhere)], held, strict=True
             )
-            for key, total in sorted(summary.totals.items())
+            for counter in _counters_of(one, host, keys)
         ],
         others=others,
     )
 
 
-def _watched(beside: Beside, recording: Path, holding: set[Key]) -> Watched:
-    """Sums up the targets before the launcher's start and after it."""
+def _host_of(one: Recorded, summary: Summary, origin: Origin) -> MonitoredHost:
+    """Returns what is known of the monitor of another host; errors of two clocks add up."""
+    apart = one.apart.error_bound_ns
+    bound = None if origin.error_bound_ns is None else origin.error_bound_ns + apart
+    likely = None if origin.likely_error_ns is None else origin.likely_error_ns + apart
+    return MonitoredHost(
+        host=one.host,
+        sources=summary.header["sources"],
+        samples=summary.samples,
+        missed=summary.missed,
+        longest_reading_seconds=summary.longest_reading_ns / SECOND,
+        processor_seconds=summary.cost_ns / SECOND,
+        clock=MonitorClock(
+            how="the host was asked for its clock before the job and after it; " + origin.how,
+            error_bound_ns=bound,
+            likely_error_ns=likely,
+        ),
+    )
+
+
+def _counters_of(
+    summary: Summary, host: str | None, holding: Collection[Key]
+) -> list[MonitoredCounter]:
+    return [
+        MonitoredCounter(
+            host=host,
+            kind=key.kind,
+            source=key.source,
+            name=key.name,
+            holds_files=key in holding,
+            bytes_read=total.bytes_read,
+            bytes_written=total.bytes_written,
+            operations=total.operations,
+            busy_seconds=total.busy_ns / SECOND,
+            largest_bytes_per_second=total.largest_rate,
+        )
+        for key, total in sorted(summary.totals.items())
+    ]
+
+
+COUNTED_BY = {"lustre": "obdfilter", "ceph": "ceph", "gluster": "gluster", "beegfs": "beegfs"}
+"""Which source counts the targets of a file system."""
+
+
+@dataclass(frozen=True)
+class _Places:
+    """The targets on which the job's files lay, as counters call them, and by which sources."""
+
+    targets: frozenset[str]
+    sources: frozenset[str]
+    copies: int
+    """Most copies of a byte; of several, only one has its target named."""
+
+    def has(self, key: Key) -> bool:
+        return key.kind == "target" and key.source in self.sources and key.name in self.targets
+
+
+def _places(beside: Beside, runs: Mapping[Path, Run]) -> _Places:
+    following = beside.following
+    if following is None:
+        return _Places(frozenset(), frozenset(), 1)
+    rows = [row for run in runs.values() for row in following.placements(run.label)]
+    kinds = {COUNTED_BY[one] for one in following.sources.values() if one in COUNTED_BY}
+    if kinds == {"beegfs"}:  # It counts servers, not their targets.
+        names = frozenset(row.server for row in rows if row.server)
+    else:
+        names = frozenset(row.target for row in rows) if kinds else frozenset()
+    return _Places(names, frozenset(kinds), max((row.copies for row in rows), default=1))
+
+
+def _watched(beside: Beside, parts: Sequence[tuple[Path, int, set[Key]]]) -> Watched:
+    """Sums up the targets before the launcher's start and after it.
+
+    Each part is a recording, by how much its clock is ahead, and the counters of the targets. The
+    times are those of the first.
+    """
     sums: list[dict[Direction, int]] = [dict.fromkeys(DIRECTIONS, 0) for _ in range(2)]
-    with Reader(recording) as reader:
-        summary = Summary(reader.header)
-        for _, time_ns, key, values in rows_of(reader, summary):
-            if key in holding:
-                part = sums[time_ns > beside.launched_ns]
-                part["read"] += values.bytes_read
-                part["write"] += values.bytes_written
+    spans = []
+    for recording, ahead_ns, holding in parts:
+        with Reader(recording) as reader:
+            summary = Summary(reader.header)
+            for _, time_ns, key, values in rows_of(reader, summary):
+                if key in holding:
+                    part = sums[time_ns - ahead_ns > beside.launched_ns]
+                    part["read"] += values.bytes_read
+                    part["write"] += values.bytes_written
+        spans.append((summary.first_ns, summary.last_ns))
+    first_ns, last_ns = spans[0]
     return Watched(
-        before_seconds=max(0.0, (beside.launched_ns - summary.first_ns) / SECOND),
+        before_seconds=max(0.0, (beside.launched_ns - first_ns) / SECOND),
         before=sums[0],
-        during_seconds=max(0.0, (summary.last_ns - beside.launched_ns) / SECOND),
+        during_seconds=max(0.0, (last_ns - beside.launched_ns) / SECOND),
         during=sums[1],
     )
 
 
-def _transferred(runs: Mapping[Path, Run]) -> dict[Direction, int] | None:
+def _transferred(
+    runs: Mapping[Path, Run], *, all_hosts: bool = False
+) -> dict[Direction, int] | None:
     """Returns the bytes of all transfers of the ranks on this host, warm-ups included.
 
     None if the events of a run are not complete.
@@ -248,7 +395,8 @@ def _transferred(runs: Mapping[Path, Run]) -> dict[Direction, int] | None:
             columns = map_event_columns(folder)
         except ResultError:
             return None
-        of_here = np.isin(columns["rank"], ranks) if hosts - {here} else True
+        elsewhere = bool(hosts - {here}) and not all_hosts
+        of_here = np.isin(columns["rank"], ranks) if elsewhere else True
         for direction in DIRECTIONS:
             chosen = (columns["operation"] == OPERATION_NAMES.index(direction)) & of_here
             own[direction] += int(columns["bytes"][chosen].sum())

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, NamedTuple, Protocol, get_args
+from typing import Literal, NamedTuple, Protocol, get_args, runtime_checkable
 
-Kind = Literal["target", "server", "link", "client"]
+Kind = Literal["target", "server", "link", "client", "host", "requests"]
 """Where something is counted.
 
 ``target``: where the bytes are stored, whoever moved them. ``server``: a server without bytes of
 its own, such as one of metadata. ``link``: a network card. ``client``: what this host, or one job,
-asked of a file system.
+asked of a file system. ``host``: the processors of this host. ``requests``: how many requests of
+one size there were; their bytes are those of a target or a client.
 """
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
@@ -55,6 +56,15 @@ class Driver(Protocol):
 
     def close(self) -> None:
         """Ends what the driver has open."""
+
+
+@runtime_checkable
+class DelayedDriver(Driver, Protocol):
+    """A driver whose counters were read before they are asked for, and not at each sample."""
+
+    @property
+    def span_ns(self) -> tuple[int, int]:
+        """Between these moments of CLOCK_MONOTONIC the counters of the last ``now`` have grown."""
 
 
 def grown(before: Values, after: Values) -> Values:

@@ -13,16 +13,33 @@ import shutil
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import NamedTuple
 
-from weir.monitor import beegfs, ceph, diskstats, gluster, gpfs, lustre, network, nfs
+from weir.monitor import beegfs, ceph, diskstats, gluster, gpfs, lustre, network, nfs, processors
 from weir.monitor.counters import Driver, Key, Values
+from weir.monitor.sampler import SECOND
 
 LONGEST_TEXT = 4 << 20
+FIRST_LINE_BYTES = 512
 ANSWER_SECONDS = 5.0
 LEAST_PROGRAM_SECONDS = 1.0
 LUSTRE_ROOTS = ("/proc/fs/lustre", "/sys/kernel/debug/lustre", "/sys/fs/lustre")
+LUSTRE_FILES: dict[str, tuple[str, ...]] = {
+    "llite": ("llite/*/stats",),
+    "osc": ("osc/*/stats",),
+    "rpc_stats": ("osc/*/rpc_stats",),
+    "obdfilter": ("obdfilter/*/stats",),
+    "brw_stats": ("obdfilter/*/brw_stats", "osd-*/*/brw_stats"),
+    "job_stats": ("obdfilter/*/job_stats",),
+    "mdt": ("mdt/*/md_stats",),
+    "mdt_job_stats": ("mdt/*/job_stats",),
+}
+"""Where the counters of each source are, below one of the roots; the folder has its name."""
+SELDOM = ("brw_stats", "rpc_stats")
+"""These texts are long: they are read once a second at most."""
 CEPH_SOCKETS = ("/var/run/ceph/*.asok", "/var/run/ceph/*/*.asok")
 MOUNTSTATS = "/proc/self/mountstats"
 MMPMON = "/usr/lpp/mmfs/bin/mmpmon"
@@ -98,6 +115,43 @@ class TextDriver:
         self._file.close()
 
 
+class FirstLineDriver:
+    """A counter that the first line of a long text has, such as /proc/stat; no more is read."""
+
+    def __init__(self, source: str, path: str, parse: ParseLine) -> None:
+        self.source = source
+        self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        self._parse = parse
+
+    def now(self) -> Mapping[Key, Values]:
+        line, _, _ = os.pread(self._descriptor, FIRST_LINE_BYTES, 0).partition(b"\n")
+        found = self._parse(line)
+        return dict([found]) if found else {}
+
+    def close(self) -> None:
+        os.close(self._descriptor)
+
+
+class SeldomDriver:
+    """Reads a driver once a second at most; ``now`` has nothing between two readings."""
+
+    def __init__(self, slow: Driver, now_ns: Callable[[], int] = time.monotonic_ns) -> None:
+        self.source = slow.source
+        self.span_ns = (0, 0)
+        self._slow = slow
+        self._now_ns = now_ns
+
+    def now(self) -> Mapping[Key, Values]:
+        since, at = self.span_ns[1], self._now_ns()
+        if at - since < LEAST_PROGRAM_SECONDS * SECOND:
+            return {}
+        self.span_ns = (since, at)
+        return self._slow.now()
+
+    def close(self) -> None:
+        self._slow.close()
+
+
 class ManyDriver:
     """Counters that several drivers have; one that fails, such as of a lost mount, is left out."""
 
@@ -170,14 +224,22 @@ def _received(connection: socket.socket, length: int) -> bytes:
     return bytes(text)
 
 
+class Answer(NamedTuple):
+    """Counters, and the moment for which they hold."""
+
+    at_ns: int
+    counters: Mapping[Key, Values]
+
+
 class SlowDriver:
     """Asks a driver that takes long, in a thread of its own; ``now`` has its last answer."""
 
     def __init__(self, slow: Driver, seconds: float) -> None:
         self.source = slow.source
+        self.span_ns = (0, 0)
         self._slow = slow
         self._seconds = max(seconds, LEAST_PROGRAM_SECONDS)
-        self._last: Mapping[Key, Values] = {}
+        self._last = Answer(0, {})
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._ask, daemon=True)
         self._thread.start()
@@ -185,11 +247,17 @@ class SlowDriver:
     def _ask(self) -> None:
         while not self._ended.is_set():
             with contextlib.suppress(OSError, ValueError, subprocess.SubprocessError):
-                self._last = self._slow.now()
+                began_ns = time.monotonic_ns()
+                found = self._slow.now()
+                self._last = Answer((began_ns + time.monotonic_ns()) // 2, found)
             self._ended.wait(self._seconds)
 
     def now(self) -> Mapping[Key, Values]:
-        return self._last
+        last = self._last
+        if last.at_ns == self.span_ns[1]:
+            return {}
+        self.span_ns = (self.span_ns[1], last.at_ns)
+        return last.counters
 
     def close(self) -> None:
         self._ended.set()
@@ -229,18 +297,25 @@ class ProgramDriver:
 
 
 class StreamDriver:
-    """Runs a program that prints lines until it is ended, and adds each line."""
+    """Runs a program that prints what was moved in each second, until it is ended.
+
+    ``add`` processes a line and returns whether it begins a new second. The second before is
+    complete then, so that the last one is lost.
+    """
 
     def __init__(
         self,
         source: str,
         command: Iterable[str],
-        add: Callable[[str], None],
-        totals: dict[Key, Values],
+        add: Callable[[str], bool],
+        totals: Mapping[Key, Values],
     ) -> None:
         self.source = source
+        self.span_ns = (0, 0)
         self._add = add
         self._totals = totals
+        self._began_ns = 0
+        self._last = Answer(0, {})
         self._child = subprocess.Popen(
             list(command),
             stdin=subprocess.DEVNULL,
@@ -254,12 +329,20 @@ class StreamDriver:
 
     def _follow(self) -> None:
         assert self._child.stdout is not None
-        for line in self._child.stdout:
-            with contextlib.suppress(ValueError):
-                self._add(line)
+        with self._child.stdout as lines:
+            for line in lines:
+                with contextlib.suppress(ValueError):
+                    if self._add(line):
+                        # What has been added was printed when the last second began.
+                        self._last = Answer(self._began_ns, dict(self._totals))
+                        self._began_ns = time.monotonic_ns()
 
     def now(self) -> Mapping[Key, Values]:
-        return dict(self._totals)
+        last = self._last
+        if last.at_ns == self.span_ns[1]:
+            return {}
+        self.span_ns = (self.span_ns[1], last.at_ns)
+        return last.counters
 
     def close(self) -> None:
         self._child.terminate()
@@ -268,6 +351,7 @@ class StreamDriver:
         except subprocess.TimeoutExpired:
             self._child.kill()
             self._child.wait(ANSWER_SECONDS)
+        self._thread.join(ANSWER_SECONDS)
 
 
 def whole_devices(parse: ParseLine, class_folder: str = "/sys/class/block") -> ParseLine:
@@ -305,49 +389,48 @@ def _found(seconds: float) -> Iterator[Driver]:
     with contextlib.suppress(OSError):
         yield LinesDriver(network.SOURCE, "/proc/net/dev", network.parse_line)
     with contextlib.suppress(OSError):
+        yield FirstLineDriver(processors.SOURCE, "/proc/stat", processors.parse_line)
+    with contextlib.suppress(OSError):
         if ports := sorted(matching(INFINIBAND_PORTS)):
             yield ManyDriver(network.INFINIBAND, [PortDriver(port) for port in ports])
     with contextlib.suppress(OSError):
         if nfs.parse_mountstats(Path(MOUNTSTATS).read_bytes()):
             yield TextDriver(nfs.SOURCE, MOUNTSTATS, nfs.parse_mountstats)
-    yield from _lustre()
+    yield from lustre_drivers()
     if sockets := sorted(path for one in CEPH_SOCKETS for path in matching(one)):
         daemons: list[Driver] = [DaemonDriver(path) for path in sockets]
         yield SlowDriver(ManyDriver(ceph.SOURCE, daemons), seconds)
     yield from _programs(seconds)
 
 
-def _lustre() -> Iterator[Driver]:
-    for source, file in (
-        ("llite", "stats"),
-        ("osc", "stats"),
-        ("obdfilter", "stats"),
-        ("mdt", "md_stats"),
-        ("job_stats", "job_stats"),
-    ):
-        folder = "obdfilter" if source == "job_stats" else source
+def lustre_drivers(roots: Iterable[str] = LUSTRE_ROOTS) -> Iterator[Driver]:
+    """Yields a driver for each source of Lustre below the roots."""
+    for source, patterns in LUSTRE_FILES.items():
         paths = {
             Path(path).parent.name: path
-            for root in LUSTRE_ROOTS
-            for path in matching(f"{root}/{folder}/*/{file}")
+            for root in roots
+            for pattern in patterns
+            for path in matching(f"{root}/{pattern}")
         }
         parts: list[Driver] = []
         for name, path in sorted(paths.items()):
             with contextlib.suppress(OSError):
                 parts.append(TextDriver(source, path, _lustre_parser(source, name)))
         if parts:
-            yield ManyDriver(source, parts)
+            all_of_them = ManyDriver(source, parts)
+            yield SeldomDriver(all_of_them) if source in SELDOM else all_of_them
 
 
 def _lustre_parser(source: str, folder: str) -> Callable[[bytes], Mapping[Key, Values]]:
     name = lustre.name_of(folder)
-
-    def parse(text: bytes) -> Mapping[Key, Values]:
-        if source == "job_stats":
-            return lustre.parse_job_stats(name, text.decode(errors="replace"))
-        return lustre.parse_stats(source, name, text.decode(errors="replace"))
-
-    return parse
+    parsers = {
+        "job_stats": lustre.parse_job_stats,
+        "mdt_job_stats": lustre.parse_job_stats,
+        "brw_stats": lustre.parse_sizes,
+        "rpc_stats": lustre.parse_sizes,
+    }
+    parser = parsers.get(source, lustre.parse_stats)
+    return lambda text: parser(source, name, text.decode(errors="replace"))
 
 
 def _programs(seconds: float) -> Iterator[Driver]:

@@ -1,9 +1,11 @@
-"""Lustre: the files ``stats`` of llite, osc and obdfilter, ``md_stats`` of mdt, and ``job_stats``.
+"""Lustre: ``stats`` of llite, osc and obdfilter, ``md_stats`` of mdt, ``job_stats``, ``brw_stats``.
 
 They are described in the Lustre Operations Manual (Monitoring a Lustre File System) and printed by
 lprocfs_status.c. A line of ``stats`` is ``NAME COUNT samples [UNIT] MIN MAX SUM [SUMSQUARES]``;
 lines of events without a unit of their own end after ``[regs]`` or ``[reqs]``. ``job_stats`` is
-YAML with such figures by name, one entry for each job.
+YAML with such figures by name, one entry for each job; at an MDT they are operations. ``brw_stats``
+of targets and ``rpc_stats`` of osc are histograms: each has a heading, and lines ``SIZE: COUNT % %
+| COUNT % %`` for reads and writes. The size is the largest of its line, in pages or bytes.
 
 obdfilter counts at the target, whoever moved the bytes. osc counts, by target, what this client
 moved, and llite what its programs asked for, which the page cache may have served.
@@ -23,11 +25,23 @@ KIND_OF: dict[str, Kind] = {
     "osc": "client",
     "llite": "client",
     "job_stats": "client",
+    "mdt_job_stats": "client",
+    "brw_stats": "requests",
+    "rpc_stats": "requests",
 }
 CALLS = {"osc": ("ost_read", "ost_write"), "obdfilter": ("read", "write")}
 _INSTANCE = re.compile(r"(-osc)?-[0-9a-f]{8,}$|-osc-MDT[0-9a-f]{4}$")
 _JOB = re.compile(r"^- job_id:\s*(\S+)")
-_FIGURE = re.compile(r"^\s+(read_bytes|write_bytes):\s*\{(.*)\}")
+_FIGURE = re.compile(r"^\s+(\w+):\s*\{(.*)\}")
+_BYTES = {"read_bytes": "bytes_read", "write_bytes": "bytes_written"}
+_HISTOGRAM = re.compile(r"^(\S.*?)\s+\w+\s+% cum %")
+_BUCKET = re.compile(r"^(\d+[KMG]?):\s+(\d+)\s+\d+\s+\d+\s+\|\s+(\d+)\s+\d+\s+\d+\s*$")
+_SIZES = {
+    "pages per bulk r/w": "{} RPCs of {} pages",
+    "pages per rpc": "{} RPCs of {} pages",
+    "disk I/O size": "{} disk I/Os of {}",
+}
+"""The histograms of sizes by their headings, and how a line of them is called."""
 
 
 def name_of(folder: str) -> str:
@@ -60,19 +74,38 @@ def _unit_ns(words: list[str]) -> int:
     return MICROSECOND if len(words) > 3 and words[3] in ("[usec]", "[usecs]") else 0
 
 
-def parse_job_stats(name: str, text: str) -> dict[Key, Values]:
-    """Returns what each job moved on one target; the key's name is ``JOB@TARGET``."""
+def parse_job_stats(source: str, name: str, text: str) -> dict[Key, Values]:
+    """Returns what each job did on one target; the key's name is ``JOB@TARGET``."""
     found: dict[Key, Values] = {}
     key: Key | None = None
     for line in text.splitlines():
         if job := _JOB.match(line):
-            key = Key(KIND_OF["job_stats"], "job_stats", f"{job.group(1)}@{name}")
+            key = Key(KIND_OF[source], source, f"{job.group(1)}@{name}")
             found[key] = Values()
         elif key is not None and (figure := _FIGURE.match(line)):
+            what, own = figure.group(1), found[key]
             parts = dict(part.split(":", 1) for part in figure.group(2).split(",") if ":" in part)
-            parts = {what.strip(): value.strip() for what, value in parts.items()}
-            total, count = int(parts.get("sum", 0)), int(parts.get("samples", 0))
-            own = found[key]
-            field = "bytes_read" if figure.group(1) == "read_bytes" else "bytes_written"
-            found[key] = own._replace(**{field: total}, operations=own.operations + count)
+            parts = {word.strip(): value.strip() for word, value in parts.items()}
+            count = int(parts.get("samples", 0))
+            if field := _BYTES.get(what):
+                total = int(parts.get("sum", 0))
+                found[key] = own._replace(**{field: total}, operations=own.operations + count)
+            elif source == "mdt_job_stats":
+                found[key] = own._replace(operations=own.operations + count)
+    return found
+
+
+def parse_sizes(source: str, name: str, text: str) -> dict[Key, Values]:
+    """Returns how many requests of each size a target or client had, of sizes that occurred."""
+    found: dict[Key, Values] = {}
+    called: str | None = None
+    for line in text.splitlines():
+        if heading := _HISTOGRAM.match(line):
+            called = _SIZES.get(heading.group(1))
+        elif called is not None and (bucket := _BUCKET.match(line)):
+            for direction, count in (("read", bucket.group(2)), ("write", bucket.group(3))):
+                if int(count):
+                    words = called.format(direction, bucket.group(1))
+                    key = Key(KIND_OF[source], source, f"{name} {words}")
+                    found[key] = Values(operations=int(count))
     return found

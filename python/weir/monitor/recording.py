@@ -5,7 +5,8 @@ lowest first, and a text or columns, compressed by zlib. The first frame is JSON
 the last one, where the monitor ended well, JSON about its end. Between them are blocks: the number
 of bytes of a JSON text, this text with the counters that the block names first, and columns of
 numbers. ``times`` has a row for each sample; the other columns have a row for each counter that has
-grown in a sample. A counter without a row has not moved, so that idle targets take no room.
+grown in a sample. A counter without a row has not moved, so that idle targets take no room. The
+moments in ``since`` and ``until`` are 0 where the growth is that between two samples.
 
 A block is written at once, at least every second, and the writer holds no other samples.
 """
@@ -41,6 +42,8 @@ COLUMNS = {
     "cost": "q",
     "sample": "I",
     "counter": "I",
+    "since": "q",
+    "until": "q",
     "bytes_read": "q",
     "bytes_written": "q",
     "operations": "q",
@@ -75,6 +78,9 @@ class Writer:
                 self._new.append(key)
             columns["sample"].append(len(columns["times"]))
             columns["counter"].append(number)
+            since_ns, until_ns = sample.spans.get(key, (0, 0))
+            columns["since"].append(since_ns)
+            columns["until"].append(until_ns)
             for name, value in zip(Values._fields, values, strict=True):
                 columns[name].append(value)
         columns["times"].append(sample.at_ns)
@@ -113,12 +119,12 @@ def _lowest_first(column: array[int]) -> array[int]:
 
 @dataclass(frozen=True)
 class Block:
-    """The samples of a second or so; ``rows`` has sample, counter and growth."""
+    """The samples of a second or so; ``rows`` has sample, counter, its span and growth."""
 
     times_ns: list[int]
     took_ns: list[int]
     cost_ns: list[int]
-    rows: list[tuple[int, Key, Values]]
+    rows: list[tuple[int, Key, tuple[int, int], Values]]
 
 
 class Reader:
@@ -185,10 +191,12 @@ class Reader:
             columns[name] = _lowest_first(column)
             place += size
         rows = [
-            (sample, self._keys[counter], Values(*values))
-            for sample, counter, *values in zip(
+            (sample, self._keys[counter], (since, until), Values(*values))
+            for sample, counter, since, until, *values in zip(
                 columns["sample"],
                 columns["counter"],
+                columns["since"],
+                columns["until"],
                 *(columns[name] for name in Values._fields),
                 strict=True,
             )

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from weir.monitor.counters import NOTHING, Driver, Key, Values, grown
+from weir.monitor.counters import NOTHING, DelayedDriver, Driver, Key, Values, grown
 
 SHORTEST_SECONDS = 0.05
 LONGEST_SECONDS = 60.0
@@ -64,6 +64,8 @@ class Sample(NamedTuple):
     grown: Mapping[Key, Values]
     cost_ns: int
     """Processor time since the sampler began."""
+    spans: Mapping[Key, tuple[int, int]] = {}
+    """Between which moments the counters of delayed drivers have grown."""
 
 
 @dataclass
@@ -97,11 +99,15 @@ class Sampler:
         at_ns = self.clock.now_ns()
         last = self._last
         found: dict[Key, Values] = {}
+        delayed: dict[Key, tuple[int, int]] = {}
         for driver in self.drivers:
             try:
-                found.update(driver.now())
+                known = driver.now()
             except (OSError, ValueError):
                 continue  # A source may vanish, as a mount does, and come back.
+            found.update(known)
+            if isinstance(driver, DelayedDriver):
+                delayed.update(dict.fromkeys(known, driver.span_ns))
         took_ns = self.clock.now_ns() - at_ns
         added = {}
         for key, values in found.items():
@@ -114,7 +120,8 @@ class Sampler:
                     added[key] = more
             last[key] = values
         self.samples += 1
-        self.on_sample(Sample(at_ns, took_ns, added, self.clock.cost_ns() - began_cost))
+        spans = {key: delayed[key] for key in added if key in delayed}
+        self.on_sample(Sample(at_ns, took_ns, added, self.clock.cost_ns() - began_cost, spans))
 
 
 def resolution_text(interval_seconds: float) -> str:

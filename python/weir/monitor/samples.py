@@ -3,10 +3,11 @@
 ====================  ========  ==================================================================
 column                type      meaning
 ====================  ========  ==================================================================
-since_ns, time_ns     BIGINT    between these two samples the counter has grown; the clock is that
+since_ns, time_ns     BIGINT    between these two readings the counter has grown; the clock is that
                                 of the run's events in a run folder, else CLOCK_MONOTONIC
 host                  VARCHAR   where the counter was read
-kind                  VARCHAR   ``target server link client`` (``weir.monitor.counters``)
+kind                  VARCHAR   ``target server link client host requests``, as in
+                                ``weir.monitor.counters``
 source, name          VARCHAR   what counted, such as ``diskstats``, and what was counted
 bytes_read            BIGINT    by how much it has grown
 bytes_written         BIGINT
@@ -40,7 +41,7 @@ LARGEST_IN_MEMORY = 4 << 20
 """Bytes of a recording up to which its rows, some 16 times as large, need no file of their own."""
 
 Row = tuple[int, int, Key, Values]
-"""Time of the sample before, time of the sample, counter, growth."""
+"""Between which two moments a counter has grown, the counter, its growth."""
 
 
 @dataclass
@@ -117,9 +118,11 @@ def rows_of(reader: Reader, summary: Summary) -> Iterator[Row]:
 
 def _rows_of(block: Block, summary: Summary) -> Iterator[Row]:
     before = summary.last_ns or block.times_ns[0]
-    for sample, key, values in block.rows:
-        time_ns = block.times_ns[sample]
-        since_ns = block.times_ns[sample - 1] if sample else before
+    for sample, key, span, values in block.rows:
+        since_ns, time_ns = span
+        if not time_ns:
+            since_ns = block.times_ns[sample - 1] if sample else before
+            time_ns = block.times_ns[sample]
         summary.totals.setdefault(key, Total()).add(since_ns, time_ns, values)
         yield since_ns, time_ns, key, values
 
@@ -134,31 +137,41 @@ def summarize(path: Path) -> Summary:
 
 
 def write_samples(recording: Path, target: Path, origin_ns: int = 0) -> Summary:
-    """Writes a recording as Parquet; times are since ``origin_ns`` of the monitor's clock.
+    """Writes a recording as Parquet; times are since ``origin_ns`` of the monitor's clock."""
+    return write_together([Part(recording, origin_ns)], target)[0]
 
-    The file gets its name only when it is complete.
+
+@dataclass(frozen=True)
+class Part:
+    """The recording of one host, and the moment on its clock from which times count.
+
+    ``host`` is how the host is called, if not by itself.
+    """
+
+    recording: Path
+    origin_ns: int
+    host: str | None = None
+
+
+def write_together(parts: Sequence[Part], target: Path) -> list[Summary]:
+    """Writes recordings of several hosts as one Parquet file, and returns what each has.
+
+    The file's metadata are of the first. The file gets its name only when it is complete.
     """
     import duckdb  # noqa: PLC0415 (the monitor beside a job needs none)
 
     unfinished = target.with_name(f".{target.name}.unfinished")
     scratch = target.with_name(f".{target.name}.scratch")
     try:
-        fits = recording.stat().st_size <= LARGEST_IN_MEMORY
-        place = ":memory:" if fits else str(scratch)
-        with Reader(recording) as reader, duckdb.connect(place) as connection:
-            summary = Summary(reader.header)
+        size = sum(part.recording.stat().st_size for part in parts)
+        place = ":memory:" if size <= LARGEST_IN_MEMORY else str(scratch)
+        with duckdb.connect(place) as connection:
             connection.execute(f"SET memory_limit = '{MEMORY_LIMIT}'")
             connection.execute("SET preserve_insertion_order = true")
             declared = ", ".join(f"{name} {kind}" for name, kind in SAMPLE_COLUMNS.items())
             connection.execute(f"CREATE TABLE samples ({declared})")
-            waiting: list[Row] = []
-            for row in rows_of(reader, summary):
-                waiting.append(row)
-                if len(waiting) == ROWS_AT_A_TIME:
-                    _insert(connection, waiting, origin_ns, summary.header["host"])
-                    waiting.clear()
-            _insert(connection, waiting, origin_ns, summary.header["host"])
-            about = json.dumps(metadata_of(summary, origin_ns)).replace("'", "''")
+            summaries = [_insert_part(connection, part) for part in parts]
+            about = json.dumps(metadata_of(summaries[0], parts[0].origin_ns)).replace("'", "''")
             name = str(unfinished).replace("'", "''")
             connection.execute(
                 f"COPY (FROM samples) TO '{name}' (FORMAT parquet, COMPRESSION zstd, "
@@ -170,6 +183,20 @@ def write_samples(recording: Path, target: Path, origin_ns: int = 0) -> Summary:
     finally:
         for leftover in (unfinished, scratch, Path(f"{scratch}.wal")):
             leftover.unlink(missing_ok=True)
+    return summaries
+
+
+def _insert_part(connection: Any, part: Part) -> Summary:
+    with Reader(part.recording) as reader:
+        summary = Summary(reader.header)
+        host = part.host or summary.header["host"]
+        waiting: list[Row] = []
+        for row in rows_of(reader, summary):
+            waiting.append(row)
+            if len(waiting) == ROWS_AT_A_TIME:
+                _insert(connection, waiting, part.origin_ns, host)
+                waiting.clear()
+        _insert(connection, waiting, part.origin_ns, host)
     return summary
 
 

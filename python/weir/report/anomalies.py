@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from weir.analysis.anomalies import find_anomalies
+from weir.analysis.anomalies import Finding, find_anomalies
 from weir.analysis.stragglers import Level, Transfers
 from weir.results.events import OPERATION_NAMES
+from weir.results.monitor_records import named
+from weir.results.placements import Placement, Used, read_placements, used_by
 from weir.results.quantities import phase_name
 from weir.results.schema import Anomaly, Phase, Run
 
 MOST_TRANSFERS = 200_000
 """Of more transfers of a function, syncs included, every second, third, ... bin is examined."""
 LEAST_TRANSFERS = 30
+OTHERS_DATA = ("rank_shift", "reorder")
+"""Parameters by which ranks read the data of others."""
 WAITING_SHARE = 0.5
 """Ranks wait for each other if they do so after at least this share of their transfers."""
 
@@ -27,6 +32,7 @@ def examine(folder: Path, run: Run) -> list[Anomaly] | None:
     store = EventStore.open(folder)
     if store is None:
         return None
+    placed = read_placements(folder)
     stored = store.repetitions()
     repetitions = [one for one in run.repetitions if not one.warmup and one.index in stored]
     phases = {(phase.function, phase.direction): phase for r in repetitions for phase in r.phases}
@@ -35,15 +41,30 @@ def examine(folder: Path, run: Run) -> list[Anomaly] | None:
     for phase in phases.values():
         columns = store.transfers(phase.function, phase.direction, indices, MOST_TRANSFERS)
         if len(columns["rank"]) >= LEAST_TRANSFERS:
-            found += _examine_phase(run, phase, columns, len(phases))
+            rows = placed if _is_own_data(run, phase) else []
+            found += _examine_phase(run, phase, columns, rows, len(phases))
     return found
 
 
+def _is_own_data(run: Run, phase: Phase) -> bool:
+    """Returns whether each rank uses its own file: events do not say which file was used."""
+    shifted = any(
+        name in run.parameters and run.parameters[name].value not in (0, "none", False)
+        for name in OTHERS_DATA
+    )
+    return phase.direction == "write" or not shifted
+
+
 def _examine_phase(
-    run: Run, phase: Phase, columns: dict[str, NDArray[np.int64]], phases: int
+    run: Run,
+    phase: Phase,
+    columns: dict[str, NDArray[np.int64]],
+    placed: Sequence[Placement],
+    phases: int,
 ) -> list[Anomaly]:
     transfers, offsets = _with_syncs(columns)
-    levels = _levels(run, transfers)
+    used = _used(placed, columns, transfers)
+    levels = _levels(run, transfers, used)
     found = find_anomalies(transfers, levels, offsets, tests=phases)
     return [
         Anomaly(
@@ -51,7 +72,7 @@ def _examine_phase(
             direction=phase.direction,
             kind=one.kind,
             text=one.text,
-            reasons=list(one.reasons),
+            reasons=[*one.reasons, *_way(one, run, transfers, used, levels)],
         )
         for one in found
     ]
@@ -85,10 +106,76 @@ def _with_syncs(columns: dict[str, NDArray[np.int64]]) -> tuple[Transfers, NDArr
     return transfers, columns["offset_bytes"][moves]
 
 
-def _levels(run: Run, transfers: Transfers) -> list[Level]:
-    """Returns targets, hosts and ranks, so far as there are several."""
+def _used(
+    placed: Sequence[Placement], columns: dict[str, NDArray[np.int64]], transfers: Transfers
+) -> Used | None:
+    """Returns which file and target each transfer used; None if that is not known of all."""
+    if not placed:
+        return None
+    moves = columns["operation"] != OPERATION_NAMES.index("sync")
+    repetition, offsets = columns["repetition"][moves], columns["offset_bytes"][moves]
+    sizes = transfers.bytes.astype(np.int64)
+    used = used_by(placed, repetition, transfers.rank, offsets, sizes)
+    return used if bool((used.file_of >= 0).all()) else None
+
+
+def _levels_of_placements(used: Used | None) -> list[Level]:
+    """Returns servers and targets, so far as there are several and each transfer uses one."""
+    if used is None or bool((used.target_of < 0).any()):
+        return []
     levels = []
-    directories = {rank: one.directory for one in run.targets for rank in one.ranks}
+    servers = [used.servers[name] for name in used.targets]
+    known = sorted({name for name in servers if name is not None})
+    if None not in servers and 1 < len(known) < len(used.targets):
+        of_target = np.array([known.index(str(name)) for name in servers])
+        levels.append(Level("server", of_target[used.target_of], known))
+    if len(np.unique(used.target_of)) > 1:
+        levels.append(Level("target", used.target_of, used.targets))
+    return levels
+
+
+def _way(
+    finding: Finding,
+    run: Run,
+    transfers: Transfers,
+    used: Used | None,
+    levels: Sequence[Level],
+) -> list[str]:
+    """Returns which ranks, hosts, files, targets and servers the slow transfers used."""
+    level = next((one for one in levels if one.name == finding.level), None)
+    if used is None or level is None:
+        return []
+    slow = np.isin(level.of, [list(level.names).index(name) for name in finding.units])
+    ranks = [int(rank) for rank in np.unique(transfers.rank[slow])]
+    hosts = sorted({node.host for node in run.nodes if set(node.ranks) & set(ranks)})
+    files = [Path(used.files[place]).name for place in np.unique(used.file_of[slow])]
+    places = np.unique(used.target_of[slow])
+    targets = [used.targets[place] for place in places if place >= 0]
+    servers = sorted({name for one in targets if (name := used.servers[one]) is not None})
+    steps = [
+        f"{what} {named(names)}"
+        for what, names in (
+            ("rank", [str(rank) for rank in ranks]),
+            ("node", hosts),
+            ("file", files),
+            ("target", targets),
+            ("server", servers),
+        )
+        if names
+    ]
+    return ["its transfers go from " + " to ".join(steps)]
+
+
+def _levels(run: Run, transfers: Transfers, used: Used | None = None) -> list[Level]:
+    """Returns servers, targets, hosts and ranks, so far as there are several.
+
+    Targets are those on which files lie; where they are not known, the directories.
+    """
+    levels = _levels_of_placements(used)
+    if any(level.name == "target" for level in levels):
+        directories = {}
+    else:
+        directories = {rank: one.directory for one in run.targets for rank in one.ranks}
     for name, names, of_ranks in (
         ("target", directories, False),
         ("host", {rank: node.host for node in run.nodes for rank in node.ranks}, True),

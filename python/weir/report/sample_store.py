@@ -59,25 +59,37 @@ class SampleStore:
     @functools.cached_property
     def wall_seconds(self) -> float:
         """The time of day, in seconds since 1970, at which the run began."""
+        about = self._about
+        if not {"origin_ns", "monotonic_ns", "utc_ns"} <= about.keys():
+            raise ResultError(f"{self._file} does not say when it was recorded")
+        passed = about["origin_ns"] - about["monotonic_ns"]
+        return float(about["utc_ns"] + passed) * 1e-9
+
+    @functools.cached_property
+    def _about(self) -> dict[str, Any]:
+        """What the file says of its monitor; nothing if it does not."""
         sql = "SELECT value FROM parquet_kv_metadata(?) WHERE key = ?"
         try:
             with duckdb.connect() as connection:
                 row = connection.execute(sql, [str(self._file), METADATA]).fetchone()
-            about = json.loads(row[0] if row else "{}")
-            passed = about["origin_ns"] - about["monotonic_ns"]
-            return float(about["utc_ns"] + passed) * 1e-9
-        except (duckdb.Error, ValueError, KeyError):
-            raise ResultError(f"{self._file} does not say when it was recorded") from None
+            about: dict[str, Any] = json.loads(row[0] if row else "{}")
+        except (duckdb.Error, ValueError):
+            return {}
+        return about
 
     def rates(self, counters: Sequence[MonitoredCounter], edges: Floats) -> list[Rates]:
         """Returns the mean rates of counters between edges, by one reading of the file."""
         columns = self._query(
-            "SELECT place, since_ns, time_ns, bytes_read, bytes_written FROM read_parquet(?) JOIN "
-            "(SELECT unnest(range(len(?::VARCHAR[]))) AS place, unnest(?::VARCHAR[]) AS kind, "
-            "unnest(?::VARCHAR[]) AS source, unnest(?::VARCHAR[]) AS name) "
-            "USING (kind, source, name) ORDER BY place, time_ns",
+            "SELECT place, since_ns, time_ns, bytes_read, bytes_written "
+            "FROM read_parquet(?) AS one JOIN "
+            "(SELECT unnest(range(len(?::VARCHAR[]))) AS place, unnest(?::VARCHAR[]) AS host, "
+            "unnest(?::VARCHAR[]) AS kind, unnest(?::VARCHAR[]) AS source, "
+            "unnest(?::VARCHAR[]) AS name) "
+            "AS wanted ON one.host = coalesce(wanted.host, one.host) AND one.kind = wanted.kind "
+            "AND one.source = wanted.source AND one.name = wanted.name ORDER BY place, time_ns",
             [
                 [one.kind for one in counters],
+                [one.host or self._about.get("host") for one in counters],
                 [one.kind for one in counters],
                 [one.source for one in counters],
                 [one.name for one in counters],

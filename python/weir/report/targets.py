@@ -44,6 +44,7 @@ from weir.report.quantities import (
 from weir.report.sample_store import Floats, Rates, SampleStore
 from weir.report.sources import Source, directions, headline_rate
 from weir.results.monitor_records import Monitor, MonitoredCounter, named
+from weir.results.request_sizes import KIND, sizes_of
 from weir.results.schema import Run
 
 COLUMNS = 300
@@ -80,7 +81,10 @@ def render(source: Source) -> Markup | None:
         if len(holding) > 1:
             parts.append(_map(holding, edges))
             parts.append(_completion(holding))
+        parts.append(_servers(monitor, holding, edges))
         parts.append(_each(moved, edges))
+    parts.append(_sizes(monitor.counters))
+    ordered = [one for one in ordered if one.kind != KIND]
     if ordered:
         parts.append(_table(monitor, ordered))
     return join(*parts)
@@ -328,17 +332,52 @@ def _each(watched: Sequence[Watched], edges: Floats) -> Markup:
     if len(moved) > MOST_SMALL:
         caption.append(f"; the {MOST_SMALL} of {len(moved)} that moved most")
     grid = element("div", *drawn, class_="small-multiples")
-    values = {f"{one.kind} {one.name} ({one.source})": own for one, own in moved[:MOST_SMALL]}
+    values = {
+        f"{one.kind} {one.name} ({one.source}){f' on {one.host}' if one.host else ''}": own
+        for one, own in moved[:MOST_SMALL]
+    }
     return figure("each-target", join(*caption), grid, table=csv(_csv(values)) if moved else None)
 
 
+def _servers(monitor: Monitor, holding: Sequence[Watched], edges: Floats) -> Markup | None:
+    """Draws what the targets of each server moved together, all on one scale."""
+    by_host: dict[str, list[Rates]] = {}
+    for one, rates in holding:
+        by_host.setdefault(one.host or monitor.host, []).append(rates)
+    if len(by_host) < 2:
+        return None
+    sums = {host: _total(by_host[host]) for host in sorted(by_host)}
+    most = sorted(sums, key=lambda host: -float((sums[host].read + sums[host].write).sum()))
+    shown = sorted(most[:MOST_SMALL])
+    largest = max(one.largest for one in sums.values())
+    drawn = [
+        _steps(f"{host}: {plural(len(by_host[host]), 'target')}", sums[host], edges, largest)
+        for host in shown
+    ]
+    caption: list[Child] = [
+        element("strong", "Each server"),
+        " \u2013 what its targets of the job's files moved together, all on one scale. The area "
+        "under a line is the bytes that the server had to deliver.",
+    ]
+    if len(sums) > MOST_SMALL:
+        caption.append(f" The {MOST_SMALL} of {len(sums)} that moved most.")
+    grid = element("div", *drawn, class_="small-multiples")
+    return figure("each-server", join(*caption), grid, table=csv(_csv(sums)))
+
+
 def _small(counter: MonitoredCounter, rates: Rates, edges: Floats) -> Markup:
-    axes = Axes.of(edges, rates.largest, HALF_WIDTH, SMALL_HEIGHT)
+    on = f" on {counter.host}" if counter.host else ""
+    title = f"{counter.kind} {counter.name}{on} ({counter.source})"
+    return _steps(title, rates, edges, rates.largest)
+
+
+def _steps(title: str, rates: Rates, edges: Floats, largest: float) -> Markup:
+    axes = Axes.of(edges, largest, HALF_WIDTH, SMALL_HEIGHT)
     return drawing(
         HALF_WIDTH,
         TOP + SMALL_HEIGHT + 36,
-        f"Bytes per second of {counter.kind} {counter.name}, up to {rate_text(rates.largest)}",
-        text(LEFT, 12, f"{counter.kind} {counter.name} ({counter.source})", class_="label strong"),
+        f"Bytes per second of {title}, up to {rate_text(rates.largest)}",
+        text(LEFT, 12, title, class_="label strong"),
         axes.frame("time", 3, 5, "run"),
         axes.plot(
             axes.steps(edges, getattr(rates, direction), f"monitored {direction}-line")
@@ -422,10 +461,23 @@ def _of_many(number: int) -> str:
     return f"; {TABLE_ROWS} of {number}" if number > TABLE_ROWS else ""
 
 
+def _sizes(counters: Sequence[MonitoredCounter]) -> Markup | None:
+    """Tells the sizes of the requests, of all targets together."""
+    counted = [(one.source, one.name, one.operations) for one in counters if one.kind == KIND]
+    rows: list[list[Child]] = [
+        [one.what, one.source, plural(len(one.targets), "target"), count(one.total), one.text]
+        for one in sizes_of(counted)
+    ]
+    if not rows:
+        return None
+    head = ["Requests", "Source", "Of", "Number", "Share of each size, at most so large"]
+    return table(head, rows, caption="Sizes of requests", numeric_from=3)
+
+
 def _table(monitor: Monitor, ordered: Sequence[MonitoredCounter]) -> Markup:
     rows: list[list[Child]] = [
         [
-            element("bdi", one.name),
+            element("bdi", f"{one.name} on {one.host}" if one.host else one.name),
             f"{one.kind}, holds the files" if one.holds_files else one.kind,
             one.source,
             size(one.bytes_read),

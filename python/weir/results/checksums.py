@@ -12,11 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from weir.results.errors import ResultError
-from weir.results.events import PARQUET_FILE, SAMPLES_FILE
+from weir.results.events import PARQUET_FILE, PLACEMENTS_FILE, SAMPLES_FILE
 from weir.results.folder import RUN_FILE, write_atomically
 
 SUMS_FILE = "SHA256SUMS"
-MEASURED = (RUN_FILE, PARQUET_FILE, SAMPLES_FILE)
+MEASURED = (RUN_FILE, PARQUET_FILE, SAMPLES_FILE, PLACEMENTS_FILE)
 """The files with what was measured. Reports are made of them, and may be made again."""
 
 

@@ -62,6 +62,8 @@ COLUMNS_FOLDER = "events"
 PARQUET_FILE = "events.parquet"
 SAMPLES_FILE = "monitor.parquet"
 """What a monitor beside the job has sampled (``weir.monitor.samples``), on the same clock."""
+PLACEMENTS_FILE = "files.parquet"
+"""Where the files lay while the job ran (``weir.results.placements``)."""
 ROWS_AT_A_TIME = 500_000
 MEMORY_LIMIT = "512MB"
 

@@ -17,9 +17,16 @@ import numpy as np
 
 from weir.results.checksums import changed_files
 from weir.results.errors import ResultError
-from weir.results.events import COLUMN_TYPES, PARQUET_FILE, SAMPLES_FILE, SQL_TYPES
+from weir.results.events import (
+    COLUMN_TYPES,
+    PARQUET_FILE,
+    PLACEMENTS_FILE,
+    SAMPLES_FILE,
+    SQL_TYPES,
+)
 from weir.results.folder import load_run
 from weir.results.monitor_records import SAMPLE_COLUMNS
+from weir.results.placements import PLACEMENT_COLUMNS
 from weir.results.recomputed import contradictions
 from weir.results.store import place_at, run_folders_at
 from weir.results.tables import TABLES, VIEWS, Row, rows_of
@@ -49,7 +56,7 @@ class Answer:
 def open_index(root: Path, warn: Callable[[str], None]) -> duckdb.DuckDBPyConnection:
     """Returns a connection to the database: ``TABLES``, ``VIEWS``, and the views over files.
 
-    These are ``events`` and ``monitor``, whose Parquet files only their queries read.
+    These are ``events``, ``monitor`` and ``files``, whose Parquet files only their queries read.
 
     A folder with an invalid ``run.json`` is left out. Of several folders with one id, the first is
     taken whose files have the hashes of ``SHA256SUMS``. ``warn`` is called with one line for each
@@ -75,7 +82,8 @@ def open_index(root: Path, warn: Callable[[str], None]) -> duckdb.DuckDBPyConnec
                 warn(f"{folder}: {text}")
         taken[run.id] = folder, rows_of(run, place_at(root, folder))
     rows: dict[str, list[Row]] = {name: [] for name in TABLES}
-    files: dict[str, list[tuple[str, str]]] = {PARQUET_FILE: [], SAMPLES_FILE: []}
+    names = (PARQUET_FILE, SAMPLES_FILE, PLACEMENTS_FILE)
+    files: dict[str, list[tuple[str, str]]] = {name: [] for name in names}
     for run_id, (folder, of_run) in taken.items():
         for table, added in of_run.items():
             rows[table].extend(added)
@@ -91,6 +99,7 @@ def open_index(root: Path, warn: Callable[[str], None]) -> duckdb.DuckDBPyConnec
     events = {name: SQL_TYPES[kind] for name, kind in COLUMN_TYPES.items()}
     _create_file_view(connection, "events", events, files[PARQUET_FILE])
     _create_file_view(connection, "monitor", SAMPLE_COLUMNS, files[SAMPLES_FILE])
+    _create_file_view(connection, "files", PLACEMENT_COLUMNS, files[PLACEMENTS_FILE])
     return connection
 
 

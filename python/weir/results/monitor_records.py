@@ -45,9 +45,10 @@ def named(targets: Sequence[str]) -> str:
 class MonitoredCounter(Record):
     """What one target, server, link or client moved while the monitor ran."""
 
-    kind: Literal["target", "server", "link", "client"]
+    kind: Literal["target", "server", "link", "client", "host", "requests"]
     source: str = Field(description="what counted, such as diskstats")
     name: str
+    host: str | None = Field(default=None, description="null: the host of the monitor")
     holds_files: bool = Field(description="true for targets on which the job's files lie")
     bytes_read: Count
     bytes_written: Count
@@ -68,6 +69,18 @@ class MonitorClock(Record):
     likely_error_ns: Count | None = Field(
         description="spread of the estimates, if the times are an estimate; null if they are not"
     )
+
+
+class MonitoredHost(Record):
+    """A monitor on another host (``WEIR_MONITOR_ON``); its samples are in the same file."""
+
+    host: str
+    sources: list[str]
+    samples: Count
+    missed: Count
+    longest_reading_seconds: NonNegative
+    processor_seconds: NonNegative
+    clock: MonitorClock
 
 
 class OthersBytes(Record):
@@ -118,5 +131,8 @@ class Monitor(Record):
     )
     processor_seconds: NonNegative = Field(description="what the monitor itself took")
     clock: MonitorClock
+    hosts: list[MonitoredHost] = Field(
+        default_factory=list, description="monitors on further hosts, such as servers"
+    )
     counters: list[MonitoredCounter] = Field(description="those that moved")
     others: Others
