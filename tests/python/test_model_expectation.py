@@ -373,3 +373,18 @@ def test_a_transfer_with_a_sync_faster_than_the_stream_has_no_fixed_cost() -> No
         one for one in platform_of_calibration(measured).stages if one.name == "storage write"
     ]
     assert stage.fixed_seconds.value == 0.0
+
+
+@pytest.mark.parametrize("drop_cache", [True, False])
+def test_a_file_system_in_memory_has_no_storage_and_its_first_read_is_slower(
+    drop_cache: bool,
+) -> None:
+    """What is read was written just before; the calibration reads the same pages again."""
+    memory = calibration(file_system="tmpfs")
+    made = rates(make_plan(), calibration=memory, drop_cache=drop_cache)
+    assert made["write"].limiting_stage == "page cache write"
+    assert made["write"].value == pytest.approx(4e9)
+    assert made["read"].limiting_stage == "page cache read"
+    assert made["read"].value == pytest.approx(0.67 * 6e9, rel=1e-3)
+    assert made["read"].low < 0.45 * 6e9 < 6e9 < made["read"].high
+    assert "the first read, which the run makes, has 50 % to 100 %" in made["read"].stages[-1].how
