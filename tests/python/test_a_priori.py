@@ -201,6 +201,14 @@ def test_as_calibrated_and_as_the_components_allow_is_as_expected() -> None:
     assert "; at 0.95 of what the components allow (" in judged.text
 
 
+def test_a_bound_that_says_too_little_takes_nothing_back() -> None:
+    narrow, wide = of_write(opinion(0.25, low=0.8)), of_write(opinion(0.25, low=0.8, high=3.3))
+    assert narrow.verdict == "as calibrated"
+    assert wide.verdict == "as expected"
+    assert "too wide to judge by: its ends are more than a factor of 4 apart" in wide.text
+    assert "of what the components allow" not in wide.text
+
+
 def test_a_ceiling_never_takes_a_good_verdict_back() -> None:
     judged = of_write(opinion(0.02, low=0))
     assert (judged.verdict, "at 0.02 of what" in judged.text) == ("as expected", True)

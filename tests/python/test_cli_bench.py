@@ -281,7 +281,7 @@ def test_where_nothing_is_known_of_the_components_it_says_how_to_give_it(cli: Cl
     status, out, _ = cli.run("predict", *WORDS)
     said = " ".join(out.split())
     assert status == 0
-    assert "components: not known; measure the path for later runs with weir platform probe" in said
+    assert "Components: not known; measure the path for later runs with weir platform probe" in said
 
 
 def test_a_run_by_a_platform_description_is_judged_and_reported(cli: Cli) -> None:

@@ -40,6 +40,7 @@ def test_runs_become_a_description_with_its_held_out_error(
     )
     told = capsys.readouterr().out
     assert "Held-out error over all 20 phases: median " in told
+    assert "The machine's own repeatability, each of " in told
     assert "job3" in told
     assert "storage write, median ratio of " in told
     platform = load_platform(output)

@@ -9,7 +9,8 @@ import pytest
 
 from platforms import make_platform, make_stage
 from synthetic import make_run
-from weir.model.measured_flows import samples_of_runs
+from weir.model.flow import flow_on_one_host
+from weir.model.measured_flows import Measured, repeatability, samples_of_runs
 from weir.model.results_fit import ResultsFit, fit_results, refined
 from weir.model.stage import stage_time
 from weir.results.schema import Run
@@ -127,3 +128,15 @@ def test_refining_replaces_stages_of_the_same_name_and_keeps_the_others() -> Non
     assert after.stages[1].routes == ["durable"]
     assert after.ranks is None
     assert {fit.stage for fit in after.fits} == {"storage write", "storage read"}
+
+
+def test_repeatability_predicts_each_repetition_by_the_others() -> None:
+    flow = flow_on_one_host("write", "durable", 1, 1, 2**20)
+    times = (1.0, 1.0, 2.0)
+    same = [
+        Measured("job", "run", "S", "a", flow, 1, 1.0, times[:1]),
+        Measured("job", "run", "S", "a", flow, 1, 1.5, times[1:]),
+    ]
+    alone = Measured("job", "run", "S", "b", flow, 1, 1.0, (1.0,))
+    assert repeatability([*same, alone]) == pytest.approx([0.5, 0.5, 0.5])
+    assert repeatability([alone]) == []

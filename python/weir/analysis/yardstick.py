@@ -7,6 +7,15 @@ from weir.results.quantities import range_text, rate_text
 from weir.results.series import Expected
 
 CALIBRATED = "as calibrated just before"
+WIDEST = 4.0
+"""An interval whose upper end is more than this many times its lower end decides nothing."""
+NOT_KNOWN = "what the components allow is not known"
+TOO_WIDE = f"too wide to judge by: its ends are more than a factor of {WIDEST:g} apart"
+
+
+def too_wide(bound: APriori) -> bool:
+    """Returns whether a bound says too little; a ceiling, which has no lower end, is judged by."""
+    return bool(bound.low and bound.high) and (bound.high or 0) > WIDEST * (bound.low or 0)
 
 
 def yardstick_text(expectation: Expectation) -> str:
@@ -36,14 +45,19 @@ def a_priori_text(bound: APriori) -> str:
     )
     return (
         f"{rate_text(bound.value)} ({interval}), limited by {bound.limiting_stage}, "
-        f"by {bound.source}"
+        f"by {bound.source}{f'; {TOO_WIDE}' if too_wide(bound) else ''}"
     )
 
 
 def share_text(measured: float, bound: APriori | None) -> str:
     """Returns such as ``at 0.31 of what the components allow (57.2 MiB/s by ...)``."""
     if bound is None or not bound.value:
-        return "what the components allow is not known"
+        return NOT_KNOWN
+    if too_wide(bound) and bound.low and bound.high:
+        return (
+            f"the components allow {range_text(bound.low, bound.high)} by {bound.source}, "
+            f"{TOO_WIDE}"
+        )
     return (
         f"at {measured / bound.value:.2f} of what the components allow "
         f"({rate_text(bound.value)} by {bound.source}; the limit is {bound.limiting_stage})"

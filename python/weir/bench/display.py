@@ -13,7 +13,7 @@ from weir.analysis.imported import imported_listing
 from weir.analysis.listing import names_by_text
 from weir.analysis.opening import opening_listing
 from weir.analysis.outputs import outputs_listing
-from weir.analysis.yardstick import a_priori_text, extrapolation_text
+from weir.analysis.yardstick import NOT_KNOWN, a_priori_text, extrapolation_text
 from weir.bench.messages import Progress
 from weir.bench.program import PlannedJob
 from weir.bench.progress import State
@@ -81,6 +81,14 @@ def show_expectations(
             _show_rate(console, block[0], labels)
         elif block:
             _show_actions(console, block, labels)
+    unknown = dict.fromkeys(
+        a_priori_text(one.a_priori)
+        for expected in made.values()
+        for one in expected.rates
+        if one.a_priori is not None and one.a_priori.value is None
+    )
+    for text in unknown:
+        console.print(f"\nComponents: {escape(text)}", highlight=False)
 
 
 def _describe_source(source: Calibration | Platform) -> str:
@@ -103,7 +111,7 @@ def _show_rate(console: Console, rate: ExpectedRate, labels: Sequence[str]) -> N
         f"[bold]{escape(rate.limiting_stage)}[/bold]{extrapolation_text(rate)}",
         highlight=False,
     )
-    if rate.a_priori is not None:
+    if rate.a_priori is not None and rate.a_priori.value is not None:
         console.print(f"  components: {escape(a_priori_text(rate.a_priori))}", highlight=False)
     console.print(f"  for {escape(', '.join(labels))}", highlight=False)
     stages = Table(box=None, show_header=False, padding=(0, 2), pad_edge=True)
@@ -189,6 +197,8 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
         if run.environment is not None and not run.environment.quiet.quiet:
             remarks.append((run.environment.quiet.text, run.label))
         remarks += [(f"warning: {warning}", run.label) for warning in run.warnings]
+        if any(_without_bound(figure) for figure in figures):
+            remarks.append((NOT_KNOWN, run.label))
     if table.row_count:
         console.print(table)
     for run in runs:
@@ -238,6 +248,13 @@ def _verdict_rows(run: Run, figures: Sequence[Figure]) -> Iterator[list[str]]:
             if judged.ratio is not None:
                 cells[2:4] = [value_text(judged.expected, figure.unit), f"{judged.ratio:.2f}"]
             yield [*cells, f"[{COLOURS[judged.verdict]}]{escape(judged.text)}[/]"]
+
+
+def _without_bound(figure: Figure) -> bool:
+    """Returns whether a judged figure has no second opinion, for want of a source."""
+    expected = figure.expected if isinstance(figure.expected, ExpectedRate) else None
+    bound = expected.a_priori if expected is not None else None
+    return figure.verdict is not None and bound is not None and bound.value is None
 
 
 def _show_software(console: Console, run: Run) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 from pydantic import ValidationError
 from rich.console import Console
@@ -18,7 +19,7 @@ from weir.bench.platforms import find_platform
 from weir.bench.tables import plain_table
 from weir.commands.terminal import output_console, warn
 from weir.model.calibration_platform import platform_of_calibration
-from weir.model.measured_flows import Samples, samples_of_runs
+from weir.model.measured_flows import Measured, Samples, repeatability, samples_of_runs
 from weir.model.results_fit import Prediction, ResultsFit, fit_results, refined
 from weir.report.quantities import plural
 from weir.results.calibration import Calibration
@@ -70,7 +71,8 @@ def fit_command(
     console.print(
         f"\nHeld-out error over all {len(fit.predictions)} phases: "
         f"median {percent_text(fit.median_error, 1)}, "
-        f"90th percentile {percent_text(fit.p90_error, 1)} ({AIM})",
+        f"90th percentile {percent_text(fit.p90_error, 1)} ({AIM})\n"
+        f"{_repeatability_text(samples.measured)}",
         highlight=False,
     )
     if output is not None:
@@ -89,6 +91,18 @@ def fit_command(
                 highlight=False,
                 markup=False,
             )
+
+
+def _repeatability_text(samples: Sequence[Measured]) -> str:
+    """Returns the machine's own repeatability, which stands beside the held-out error."""
+    errors = repeatability(samples)
+    if not errors:
+        return "The machine's own repeatability is not known: no phase was repeated"
+    return (
+        f"The machine's own repeatability, each of {len(errors)} repetitions predicted by the "
+        f"others of its configuration: median {percent_text(float(np.median(errors)), 1)}, "
+        f"90th percentile {percent_text(float(np.percentile(errors, 90)), 1)}"
+    )
 
 
 def _runs_by_stage(fit: ResultsFit, runs: Sequence[tuple[Path, Run]]) -> dict[str, list[str]]:

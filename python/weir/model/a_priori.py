@@ -35,7 +35,6 @@ CACHED_SHARE = 3.0
 """A copy between large buffers reads, fetches and writes each byte; a copy into a buffer that stays
 in the processor's caches only reads it from memory."""
 TO_STORAGE: tuple[Route, ...] = ("durable", "dropped", "direct")
-IN_MEMORY = ("tmpfs", "ramfs")
 
 
 class Ceiling(NamedTuple):

@@ -6,9 +6,11 @@ every stage of its path comes from the platform (``stage``, ``path_time``). For 
 stages' times are summed over its phases; the slowest stage is the limit and gives the rate.
 
 The ends of the interval are the rates with all quantities of the stages at their slow and at their
-fast ends. The interval is never narrower than the 90th percentile of the held-out error of the
-limiting stage's fit, nor than ``FLOOR``, because a platform contains nothing of the drift between
-its measurement and the run.
+fast ends. For an asynchronous run the transfers, the work that hides them, and whether reads and
+writes slow each other down are uncertain independently of each other; the logarithms of their
+effects are added as squares. The interval is never narrower than the 90th percentile of the
+held-out error of the limiting stage's fit, nor than ``FLOOR``, because a platform contains nothing
+of the drift between its measurement and the run.
 
 More ranks than the platform describes are an extrapolation, which is marked: its stages' laws were
 not tested there, and for each doubling of the ranks the interval is wider by ``FLOOR``, which is a
@@ -22,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -30,11 +32,10 @@ from weir.model.flow_of_plan import Planned, Surroundings, described_ranks, plan
 from weir.model.interval import FLOOR
 from weir.model.metadata_expectation import expect_actions
 from weir.model.overlap import (
+    SHARED,
     WEIGHTS,
     PhaseTime,
-    all_hidden_seconds,
     exposed_seconds,
-    hidden_seconds,
     mean_hidden_seconds,
 )
 from weir.model.path_time import stages_of
@@ -49,6 +50,7 @@ from weir.results.expectations import (
 )
 from weir.results.platform import Fit, Platform, PlatformStage
 from weir.results.quantities import percent_text, rate_text, seconds_text
+from weir.results.record import Quantity
 from weir.results.schema import Parameter, Plan
 
 
@@ -101,6 +103,15 @@ def _computed_with(platform: Platform) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
+class _Behind:
+    """At which ends of their intervals an asynchronous run's transfers and the rest are."""
+
+    transfers: Case = "expected"
+    work: Case = "expected"
+    shared: Case = "expected"
+
+
+@dataclass(frozen=True)
 class _Expected:
     """One direction of one plan, with everything that the steps of the estimate need."""
 
@@ -115,7 +126,7 @@ class _Expected:
         error = max(FLOOR, self._held_out_error())
         low = min(self._rate_at("slow"), expected * (1 - FLOOR), expected / (1 + error))
         low *= self._least_share_kept()
-        high = max(self._rate_at("fast", all_hidden=True), expected * (1 + error))
+        high = max(self._rate_at("fast"), expected * (1 + error))
         doublings = math.log2(self.ranks / self._described) if self._described else 0
         low *= (1 - FLOOR) ** doublings
         high *= (1 + FLOOR) ** doublings
@@ -231,56 +242,69 @@ class _Expected:
             for time, low, high in zip(self._totals("expected"), slow, fast, strict=True)
         ]
 
-    def _rate_at(self, case: Case, *, all_hidden: bool = False) -> float:
-        """Returns the rate by the headline metric.
-
-        With ``all_hidden``, asynchronous transfers block a rank only where they are exposed.
-        """
-        moved = sum(planned.phase.bytes_total for planned in self._own)
+    def _rate_at(self, case: Case) -> float:
+        """Returns the rate by the headline metric, expected or at one end of its interval."""
         if not self.asynchronous:
-            return moved / _slowest(self._totals(case)).seconds
-        if all_hidden:
-            times = [self._phase_time(planned, case) for planned in self._own]
-            return moved / sum(all_hidden_seconds(time) for time in times)
-        blocked = sum(self._blocked_seconds(planned, case) for planned in self._own)
-        return moved / blocked
+            return self._moved / _slowest(self._totals(case)).seconds
+        expected = self._rate_behind(_Behind())
+        if case == "expected":
+            return expected
+        alone = (_Behind(transfers=case), _Behind(work=case), _Behind(shared=case))
+        effects = [math.log(self._rate_behind(one) / expected) for one in alone]
+        effect = math.hypot(*effects)
+        return expected * math.exp(effect if case == "fast" else -effect)
 
-    def _blocked_seconds(self, planned: Planned, case: Case) -> float:
-        """Returns the seconds for which a phase blocks one rank; the expected ones are a mean."""
+    @property
+    def _moved(self) -> int:
+        return sum(planned.phase.bytes_total for planned in self._own)
+
+    def _rate_behind(self, behind: _Behind) -> float:
+        return self._moved / sum(self._blocked_seconds(planned, behind) for planned in self._own)
+
+    def _blocked_seconds(self, planned: Planned, behind: _Behind) -> float:
+        """Returns the seconds for which a phase blocks one rank."""
         others = [
-            other
+            self._cases(other, behind)
             for other in self.flows
             if other is not planned and other.phase.function == planned.phase.function
         ]
-        time = self._phase_time(planned, case)
-        if case == "expected":
-            spread = [self._cases(other) for other in others]
-            return exposed_seconds(time) + mean_hidden_seconds(self._cases(planned), spread)
-        hidden = hidden_seconds(time, [self._phase_time(other, case) for other in others])
-        return exposed_seconds(time) + hidden
+        cases = self._cases(planned, behind)
+        hidden = mean_hidden_seconds(cases, others, SHARED[behind.shared])
+        return exposed_seconds(cases["expected"]) + hidden
 
-    def _cases(self, planned: Planned) -> dict[Case, PhaseTime]:
-        return {case: self._phase_time(planned, case) for case in WEIGHTS}
+    def _cases(self, planned: Planned, behind: _Behind) -> dict[Case, PhaseTime]:
+        """Returns a phase's transfers as they are spread around one end of their interval."""
+        times = {case: self._phase_time(planned, case, behind.work) for case in WEIGHTS}
+        scale = times[behind.transfers].transfer_seconds / times["expected"].transfer_seconds
+        return {
+            case: replace(time, transfer_seconds=time.transfer_seconds * scale)
+            for case, time in times.items()
+        }
 
-    def _phase_time(self, planned: Planned, case: Case) -> PhaseTime:
+    def _phase_time(self, planned: Planned, case: Case, work: Case = "expected") -> PhaseTime:
         slowest = _slowest(self._times(planned, case))
         phase = planned.phase
-        call = self.platform.latencies_seconds.get("call")
+        latencies = self.platform.latencies_seconds
+        call, meeting = latencies.get("call"), latencies.get("barrier")
         return PhaseTime(
             function=phase.function,
+            direction=phase.direction,
             operations=phase.operations_per_rank,
             exposed=phase.exposed_operations_per_rank,
             component="storage" if slowest.stage.kind in OUTSIDE_HOST else "memory",
             transfer_seconds=slowest.seconds / phase.operations_per_rank,
-            compute_seconds=self._compute_seconds(planned),
+            compute_seconds=self._compute_seconds(planned, work),
+            meeting_seconds=_hiding(meeting, work),
             posting_seconds=call.value if call else 0.0,
         )
 
-    def _compute_seconds(self, planned: Planned) -> float:
+    def _compute_seconds(self, planned: Planned, case: Case) -> float:
+        """Returns the time of the work behind a transfer: at the slow end as little as can be."""
         rate = self.platform.busy_work_operations_per_second
-        if rate is None or rate.value <= 0:
+        if rate is None or rate.low <= 0:
             return 0.0
-        return planned.phase.computations_per_operation / rate.value
+        of_rate = {"slow": rate.high, "expected": rate.value, "fast": rate.low}
+        return planned.phase.computations_per_operation / of_rate[case]
 
     def _how(self) -> str:
         reason = self._own[0].reason
@@ -316,18 +340,23 @@ class _Expected:
             told.append(
                 f"{planned.phase.function} {seconds_text(time.transfer_seconds)} "
                 f"({seconds_text(slow.transfer_seconds)} where slow) behind "
-                f"{seconds_text(time.compute_seconds)} of work, "
+                f"{seconds_text(time.compute_seconds)} of work and a meeting of "
+                f"{seconds_text(time.meeting_seconds)}, "
                 f"{time.exposed} of {time.operations} exposed"
             )
-        return (
-            f"EAAR over foreground time, transfers hidden one buffer ahead: {', '.join(told)}; at "
-            "the upper end all but the exposed are hidden, as waiting for other ranks hides too"
-        )
+        return f"EAAR over foreground time, transfers hidden one buffer ahead: {', '.join(told)}"
 
 
 def _slowest(times: list[StageTime]) -> StageTime:
     """Returns the slowest stage; of equal ones the nearest to the device, which contains others."""
     return max(enumerate(times), key=lambda placed: (placed[1].seconds, placed[0]))[1]
+
+
+def _hiding(time: Quantity | None, case: Case) -> float:
+    """Returns a time that hides transfers: at the slow end its least."""
+    if time is None:
+        return 0.0
+    return {"slow": time.low, "expected": time.value, "fast": time.high}[case]
 
 
 def _repeated(time: StageTime, turns: int) -> StageTime:

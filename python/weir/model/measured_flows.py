@@ -51,6 +51,8 @@ class Measured:
     flow: Flow
     turns: int
     seconds: float
+    repeated: tuple[float, ...] = ()
+    """The times of the single repetitions."""
 
     @property
     def total_bytes(self) -> float:
@@ -83,6 +85,24 @@ def samples_of_runs(runs: Sequence[tuple[Path, Run]]) -> Samples:
             else:
                 measured.append(found)
     return Samples(measured, dict(left_out))
+
+
+def repeatability(samples: Sequence[Measured]) -> list[float]:
+    """Returns how far each repetition is from the median of the others of its configuration.
+
+    This is what no model can predict better, in the form of held-out errors: a repetition is
+    predicted by the others, |predicted/measured - 1|. Runs of one configuration count together.
+    """
+    times: dict[tuple[str, str, str], list[float]] = {}
+    for one in samples:
+        key = (one.configuration, one.function, one.flow.direction)
+        times.setdefault(key, []).extend(one.repeated)
+    return [
+        abs(statistics.median(alike[:place] + alike[place + 1 :]) / measured - 1)
+        for alike in times.values()
+        if len(alike) > 1
+        for place, measured in enumerate(alike)
+    ]
 
 
 def _unsuitable(run: Run) -> str | None:
@@ -121,6 +141,7 @@ def _sample(folder: Path, run: Run, phase: PlannedPhase) -> Measured | str:
         planned.flow,
         planned.turns,
         statistics.median(times),
+        tuple(times),
     )
 
 

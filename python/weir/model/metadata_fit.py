@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import get_args
 
+from weir.model.calibration_platform import IN_MEMORY
 from weir.model.interval import quantity_of_trials
 from weir.results.metadata_rates import ItemOperation, MetadataRates, OperationRates
 from weir.results.probe import Operation, Probe, Sample
@@ -17,7 +18,6 @@ from weir.results.record import Quantity
 DEVICE_OPERATION_BYTES = 4096
 LEAST_OPERATIONS = 16
 """Least number of operations per rank in a trial; fewer would only show the first ones' rate."""
-IN_MEMORY = ("tmpfs", "ramfs")
 
 
 def fit_metadata(probe: Probe) -> list[MetadataRates]:

@@ -5,10 +5,15 @@ hidden (Borrill et al., section 5). The effective aggregate asynchronous rate, E
 moved over the foreground I/O time. If all but one of NBIN transfers are hidden, it is NBIN times
 the synchronous rate.
 
-Function W reads one matrix and writes another behind the same computation. If the same component
-limits both, they need the sum of their times, and the hidden time is divided between them in
-proportion to those times. If one moves through memory and the other waits for storage, each can
-hide behind the whole computation.
+A hidden transfer blocks its rank for the time by which it outlasts what runs meanwhile:
+
+    the computation    and the wait for the slowest rank's, after which all ranks meet
+    in function W      one write and one read are in flight, and the write is awaited first. So the
+                       time for which the write blocks, and the meeting after it, hide the read.
+
+Whether a read and a write through the same component slow each other down is unknown: a disk has
+one head, a link has two directions. At the slow end they do, so that the shorter takes twice its
+time and the longer the sum; at the fast end they do not; expected is the mean of both.
 
 Transfers take different times. A rank waits for a slow transfer that outlasts the computation, and
 a fast one does not compensate for it, so the mean blocked time exceeds the blocked time of a mean
@@ -24,8 +29,11 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from weir.model.stage import Case
+from weir.results.expectations import Direction
 
 WEIGHTS: Mapping[Case, float] = {"slow": 1 / 6, "expected": 4 / 6, "fast": 1 / 6}
+SHARED: Mapping[Case, float] = {"slow": 1.0, "expected": 0.5, "fast": 0.0}
+"""The share of the time of a transfer beside another one that is added to that other one."""
 
 Component = Literal["memory", "storage"]
 
@@ -34,16 +42,19 @@ Component = Literal["memory", "storage"]
 class PhaseTime:
     """One function in one direction on one rank; times are of one operation, in seconds.
 
-    ``component`` limits the transfer. ``posting_seconds`` is the least cost of starting a hidden
+    ``component`` limits the transfer. A hidden transfer runs behind ``compute_seconds`` and the
+    meeting of all ranks after it. ``posting_seconds`` is the least cost of starting a hidden
     transfer and finding it complete.
     """
 
     function: str
+    direction: Direction
     operations: int
     exposed: int
     component: Component
     transfer_seconds: float
     compute_seconds: float
+    meeting_seconds: float
     posting_seconds: float
 
 
@@ -52,20 +63,33 @@ def exposed_seconds(phase: PhaseTime) -> float:
     return min(phase.exposed, phase.operations) * phase.transfer_seconds
 
 
-def hidden_seconds(phase: PhaseTime, others: Sequence[PhaseTime]) -> float:
+def hidden_seconds(phase: PhaseTime, others: Sequence[PhaseTime], shared: float) -> float:
     """Returns the seconds for which transfers that run behind computation block one rank.
 
-    Each blocks for max(0, transfer - computation), and at least for the posting. ``others`` are the
-    other phases of the same function.
+    ``others`` are the other phases of the same function. ``shared`` is the share of their time that
+    is added to transfers beside them.
     """
-    together = phase.transfer_seconds + sum(
-        other.transfer_seconds
-        for other in others
-        if other.component == phase.component and other.operations > other.exposed
-    )
-    share = phase.transfer_seconds / together if together > 0 else 1.0
-    blocked = max(phase.posting_seconds, phase.transfer_seconds - share * phase.compute_seconds)
+    beside = [other for other in others if _hidden(other) > 0]
+    covered = phase.compute_seconds + phase.meeting_seconds
+    for other in beside:
+        if (other.direction, phase.direction) == ("write", "read"):
+            end = _end_seconds(other, [phase], shared)
+            covered = max(covered, end) + phase.meeting_seconds
+    blocked = max(phase.posting_seconds, _end_seconds(phase, beside, shared) - covered)
     return _hidden(phase) * blocked
+
+
+def _end_seconds(phase: PhaseTime, beside: Sequence[PhaseTime], shared: float) -> float:
+    """Returns when a transfer ends that begins together with others.
+
+    Those through the same component take turns in small parts, so that each other one has had as
+    much of it by then as this one, if it needs so much.
+    """
+    return phase.transfer_seconds + shared * sum(
+        min(phase.transfer_seconds, other.transfer_seconds)
+        for other in beside
+        if other.component == phase.component
+    )
 
 
 def spread(cases: Mapping[Case, PhaseTime]) -> dict[Case, PhaseTime]:
@@ -80,24 +104,14 @@ def spread(cases: Mapping[Case, PhaseTime]) -> dict[Case, PhaseTime]:
 
 
 def mean_hidden_seconds(
-    phase: Mapping[Case, PhaseTime], others: Sequence[Mapping[Case, PhaseTime]]
+    phase: Mapping[Case, PhaseTime], others: Sequence[Mapping[Case, PhaseTime]], shared: float
 ) -> float:
     """Returns the mean of ``hidden_seconds`` over transfers spread between slow and fast."""
     around = [spread(other) for other in others]
     return sum(
-        WEIGHTS[case] * hidden_seconds(time, [other[case] for other in around])
+        WEIGHTS[case] * hidden_seconds(time, [other[case] for other in around], shared)
         for case, time in spread(phase).items()
     )
-
-
-def all_hidden_seconds(phase: PhaseTime) -> float:
-    """Returns the least time for which one rank is blocked: exposed operations, and posting others.
-
-    It bounds what an asynchronous run can reach. Computation is not all that hides transfers: they
-    also progress while ranks wait for each other, and a computation that has to share its processor
-    with their copies lasts longer and hides more.
-    """
-    return exposed_seconds(phase) + _hidden(phase) * phase.posting_seconds
 
 
 def _hidden(phase: PhaseTime) -> int:

@@ -19,7 +19,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from weir.analysis.yardstick import extrapolation_text, share_text, yardstick_text
+from weir.analysis.yardstick import (
+    WIDEST,
+    extrapolation_text,
+    share_text,
+    too_wide,
+    yardstick_text,
+)
 from weir.model.causes import why_above, why_below
 from weir.model.software_share import software_share
 from weir.results.expectations import (
@@ -37,8 +43,6 @@ from weir.results.schema import Rate, Run
 from weir.results.series import Judged, Unit
 from weir.results.served_by import served_by
 
-WIDEST = 4.0
-"""An expected interval whose upper end is more than this many times its lower end is useless."""
 MEASURED_BY: dict[Unit, str] = {"bytes/s": "calibrated", "1/s": "probed"}
 
 
@@ -93,9 +97,11 @@ def _with_second_opinion(figure: Figure, word: VerdictWord, text: str) -> tuple[
     """Adds what the components allow, and takes back a good verdict far below that."""
     expected, measured = figure.expected, figure.series
     bound = expected.a_priori if isinstance(expected, ExpectedRate) else None
-    if bound is None:
+    if bound is None or bound.value is None:
         return word, text
     share = share_text(measured.median, bound)
+    if too_wide(bound):
+        return word, f"{text}; {share}"
     if word == "as expected" and bound.low is not None and measured.high < bound.low:
         found = text.removeprefix("as expected: ")
         return "as calibrated", f"as calibrated, but {share}: {found}"

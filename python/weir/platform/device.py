@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from weir.model.a_priori import IN_MEMORY, Ceiling
+from weir.model.a_priori import Ceiling
+from weir.model.calibration_platform import IN_MEMORY
 
 SYSTEM = Path("/sys")
 MOUNTS = Path("/proc/self/mountinfo")
