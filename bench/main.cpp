@@ -26,6 +26,7 @@ int run_metadata(const std::vector<std::string>& arguments);
 int run_open(const std::vector<std::string>& arguments);
 int run_plan(const std::vector<std::string>& arguments);
 int run_probe(const std::vector<std::string>& arguments);
+int run_s3d(const std::vector<std::string>& arguments);
 int run_stream(const std::vector<std::string>& arguments);
 
 }  // namespace weir::bench
@@ -58,6 +59,8 @@ constexpr Workload workloads[] = {
     {"flash",
      "FLASH's checkpoints and plot files of an adaptive mesh, by Weir, HDF5, PnetCDF and MPI-IO",
      weir::bench::run_flash},
+    {"s3d", "S3D's restart files, written and read back on other ranks, by the same interfaces",
+     weir::bench::run_s3d},
     {"calibrate", "measures the simplest I/O for a few seconds, for the expectation before a run",
      weir::bench::run_calibrate},
     {"probe", "measures each part of the I/O path in under a minute, for a platform description",

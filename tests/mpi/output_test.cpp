@@ -1,7 +1,8 @@
-// Every interface that writes files of several arrays writes the same files of flash: the run itself
-// reads each of them back and knows every element by its file, variable and global index. Blocks
-// have a few odd cells, so that the elements of a rank end within words. Staging, which needs the
-// stager, is tested in tests/python/test_flash.py.
+// Every interface that writes files of several arrays writes the same files of flash and of s3d:
+// the run itself reads each of them back and knows every element by its file, variable and global
+// index. Blocks and boxes have a few odd cells, so that the elements of a rank end within words;
+// s3d reads on fewer ranks than it wrote. Staging, which needs the stager, is tested in
+// tests/python/test_flash.py and test_s3d.py.
 #include <gtest/gtest.h>
 #include <mpi.h>
 
@@ -16,6 +17,7 @@
 #include "workload.hpp"
 #include "workloads/flash/content.hpp"
 #include "workloads/output/execute.hpp"
+#include "workloads/s3d/content.hpp"
 
 namespace weir::bench::output {
 namespace {
@@ -36,6 +38,31 @@ std::unique_ptr<Content> flash_content(std::int64_t ranks) {
   options.checkpoints = 2;
   options.plots = 3;
   return std::make_unique<flash::FlashContent>(options, ranks);
+}
+
+std::unique_ptr<Content> s3d_content(std::int64_t ranks, const array::Indices& domain,
+                                     const array::Indices& grid) {
+  s3d::Options options;
+  options.nx = domain[0];
+  options.ny = domain[1];
+  options.nz = domain[2];
+  options.strong = true;
+  options.grid = grid;
+  options.species = 3;
+  options.steps = 2;
+  return std::make_unique<s3d::S3dContent>(options,
+                                           s3d::decomposition_of(options, ranks, {}).value());
+}
+
+// No extent can be divided by a number of ranks that is tested.
+std::unique_ptr<Content> s3d_odd(std::int64_t ranks) {
+  return ranks == 4 ? s3d_content(ranks, {7, 11, 3}, {2, 1, 2})
+                    : s3d_content(ranks, {7, 11, 3}, {1, ranks, 1});
+}
+
+// With more than three ranks some have no cells.
+std::unique_ptr<Content> s3d_small(std::int64_t ranks) {
+  return s3d_content(ranks, {3, 1, 2}, {ranks, 1, 1});
 }
 
 class OutputTest
@@ -123,6 +150,8 @@ std::vector<std::tuple<const char*, MakeContent, const char*>> all() {
   std::vector<std::tuple<const char*, MakeContent, const char*>> all;
   for (const char* const api : interfaces) {
     all.emplace_back("flash", flash_content, api);
+    all.emplace_back("s3d_odd", s3d_odd, api);
+    all.emplace_back("s3d_small", s3d_small, api);
   }
   return all;
 }
