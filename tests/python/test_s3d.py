@@ -105,7 +105,7 @@ def test_the_plan_has_the_sizes_of_the_paper(tmp_path: Path) -> None:
     assert weak["disk_bytes_total"] / 20 / 64 * 32768 / 2**30 == pytest.approx(68, rel=0.01)
     strong = plan(tmp_path, 64, "--nx=512", "--ny=512", "--nz=512", "--strong", "--steps=1")
     assert strong["disk_bytes_total"] == 16 * 2**30
-    # A quarter of a rank's domain on each of 64 ranks, half of which read it back.
+    # Half of the ranks read the step back.
     assert strong["memory_bytes_per_rank"] == 16 * 2**30 // 32
 
 
