@@ -26,6 +26,7 @@ int run_metadata(const std::vector<std::string>& arguments);
 int run_open(const std::vector<std::string>& arguments);
 int run_plan(const std::vector<std::string>& arguments);
 int run_probe(const std::vector<std::string>& arguments);
+int run_s3d(const std::vector<std::string>& arguments);
 int run_stream(const std::vector<std::string>& arguments);
 
 }  // namespace weir::bench
@@ -55,8 +56,11 @@ constexpr Workload workloads[] = {
      weir::bench::run_open},
     {"flagfile", "how ranks that poll a file slow down the look-ups of other ranks",
      weir::bench::run_flagfile},
-    {"flash", "FLASH's checkpoints and plot files of an adaptive mesh, by Weir, HDF5 and PnetCDF",
+    {"flash",
+     "FLASH's checkpoints and plot files of an adaptive mesh, by Weir, HDF5, PnetCDF and MPI-IO",
      weir::bench::run_flash},
+    {"s3d", "S3D's restart files, written and read back on other ranks, by the same interfaces",
+     weir::bench::run_s3d},
     {"calibrate", "measures the simplest I/O for a few seconds, for the expectation before a run",
      weir::bench::run_calibrate},
     {"probe", "measures each part of the I/O path in under a minute, for a platform description",

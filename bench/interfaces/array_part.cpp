@@ -62,4 +62,19 @@ std::vector<array::StridedCopy> Part::runs() const {
   return copies;
 }
 
+std::vector<array::StridedCopy> ArrayBox::runs() const {
+  if (box.empty()) return {};
+  array::UniformRegion in_memory;
+  array::UniformRegion in_array;
+  for (int d = 0; d < box.dimensions(); ++d) {
+    in_memory.push_back({.start = 0, .length = box.extent[d], .stride = 1, .count = 1});
+    in_array.push_back({.start = box.lower[d], .length = box.extent[d], .stride = 1, .count = 1});
+  }
+  // Workloads check that the bytes of the whole array fit into 63 bits.
+  constexpr auto order = array::Order::row_major;
+  const auto memory = array::Layout::packed(box.extent, type.bytes(), order);
+  const auto whole = array::Layout::packed(extents, type.bytes(), order);
+  return {array::StridedCopy::between(in_memory, memory.value(), in_array, whole.value())};
+}
+
 }  // namespace weir::bench

@@ -1,11 +1,13 @@
 // One rank's part of an array in a file: the elements that it holds, those of them that are
-// selected, and where they lie. This is arithmetic on the array library's values. Pure.
+// selected, and where they lie; or, of a file with several arrays, the boxes that it holds. This is
+// arithmetic on the array library's values. Pure.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "array/box.hpp"
 #include "array/copy.hpp"
 #include "array/element_type.hpp"
 #include "array/odometer.hpp"
@@ -70,6 +72,26 @@ class Part {
   std::int64_t asked_bytes_ = 0;
 
   void ask_for(const array::Section& section);
+};
+
+// One of the arrays of a file that has several, and this rank's box of it, which lies packed in the
+// rank's memory in row-major order.
+struct ArrayBox {
+  std::string name;
+  array::ElementType type;
+  array::Indices extents;                    // of the whole array
+  std::vector<std::string> dimension_names;  // one per dimension
+  array::Box box;                            // may be empty
+  // How the ranks divide the array. Where extents and division of two arrays are equal, each rank
+  // has the same box of both.
+  int division = 0;
+
+  [[nodiscard]] std::int64_t bytes() const { return box.elements() * type.bytes(); }
+  [[nodiscard]] std::int64_t array_bytes() const {
+    return array::Box{array::Indices(extents.size()), extents}.elements() * type.bytes();
+  }
+  // Returns the box as runs from the rank's memory to the whole array in row-major order.
+  [[nodiscard]] std::vector<array::StridedCopy> runs() const;
 };
 
 // Calls `visit(memory_offset, file_offset, bytes)` for every run, in ascending order of file offset

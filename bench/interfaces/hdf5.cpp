@@ -1,6 +1,6 @@
 // Parallel HDF5: one dataset, contiguous or chunked. Ranges are hyperslabs of a dataset of 64-bit
 // words, parts of arrays hyperslabs of a dataset with the array's shape. A file with several arrays
-// has a contiguous dataset for each, and rows are moved by one call for each.
+// has a contiguous dataset for each, and boxes are moved by one call for each.
 #include <fmt/format.h>
 #include <hdf5.h>
 
@@ -219,14 +219,15 @@ class Hdf5File final : public File {
 // A file with several arrays.
 class Hdf5ArraysFile final : public File {
  public:
-  explicit Hdf5ArraysFile(const FileRequest& request) : path_(request.path), rows_(*request.rows) {}
+  explicit Hdf5ArraysFile(const FileRequest& request)
+      : path_(request.path), arrays_(*request.arrays) {}
 
   Status open(const FileRequest& request, const SessionSettings& settings, MPI_Info hints) {
     const auto file = open_or_create(request, settings, hints);
     if (!file) return file.error();
     file_ = file.value();
     transfer_list_ = transfer_list_of(settings);
-    for (const Rows& one : rows_) {
+    for (const ArrayBox& one : arrays_) {
       types_.push_back(element_type(one.type));
       datasets_.push_back(creates(request) ? create_dataset(one, settings.fill)
                                            : H5Dopen2(file_, one.name.c_str(), H5P_DEFAULT));
@@ -235,8 +236,8 @@ class Hdf5ArraysFile final : public File {
     return {};
   }
 
-  Status move_rows(Direction direction, std::span<std::byte* const> memory) override {
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
+  Status move_boxes(Direction direction, std::span<std::byte* const> memory) override {
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
       if (Status status = move_one(direction, i, memory[i]); !status) return status;
     }
     return {};
@@ -256,12 +257,12 @@ class Hdf5ArraysFile final : public File {
   }
 
  private:
-  [[nodiscard]] hid_t create_dataset(const Rows& rows, bool fill) const {
-    const std::vector<hsize_t> extents = as_sizes(rows.extents);
-    const hid_t space = H5Screate_simple(rows.extents.size(), extents.data(), nullptr);
+  [[nodiscard]] hid_t create_dataset(const ArrayBox& one, bool fill) const {
+    const std::vector<hsize_t> extents = as_sizes(one.extents);
+    const hid_t space = H5Screate_simple(one.extents.size(), extents.data(), nullptr);
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     if (!fill) H5Pset_fill_time(creation, H5D_FILL_TIME_NEVER);
-    const hid_t dataset = H5Dcreate2(file_, rows.name.c_str(), types_.back(), space, H5P_DEFAULT,
+    const hid_t dataset = H5Dcreate2(file_, one.name.c_str(), types_.back(), space, H5P_DEFAULT,
                                      creation, H5P_DEFAULT);
     H5Pclose(creation);
     H5Sclose(space);
@@ -269,15 +270,12 @@ class Hdf5ArraysFile final : public File {
   }
 
   Status move_one(Direction direction, std::size_t number, std::byte* memory) const {
-    const Rows& rows = rows_[number];
-    std::vector<hsize_t> count = as_sizes(rows.extents);
-    std::vector<hsize_t> start(count.size(), 0);
+    const array::Box& box = arrays_[number].box;
+    const std::vector<hsize_t> start = as_sizes(box.lower);
+    const std::vector<hsize_t> count = as_sizes(box.extent);
     const hid_t file_space = H5Dget_space(datasets_[number]);
-    start[0] = static_cast<hsize_t>(rows.first);
-    count[0] = static_cast<hsize_t>(rows.count);
-    const int dimensions = rows.extents.size();
-    const hid_t memory_space = H5Screate_simple(dimensions, count.data(), nullptr);
-    if (rows.count == 0) {
+    const hid_t memory_space = H5Screate_simple(box.dimensions(), count.data(), nullptr);
+    if (box.empty()) {
       H5Sselect_none(file_space);
       H5Sselect_none(memory_space);
     } else {
@@ -296,7 +294,7 @@ class Hdf5ArraysFile final : public File {
   }
 
   std::string path_;
-  const std::vector<Rows>& rows_;
+  const std::vector<ArrayBox>& arrays_;
   hid_t file_ = -1;
   hid_t transfer_list_ = -1;
   std::vector<hid_t> types_;
@@ -311,7 +309,8 @@ class Hdf5Session final : public Session {
   }
 
   Result<std::unique_ptr<File>> open(const FileRequest& request) override {
-    if (request.rows != nullptr) return opened(request, std::make_unique<Hdf5ArraysFile>(request));
+    if (request.arrays != nullptr)
+      return opened(request, std::make_unique<Hdf5ArraysFile>(request));
     return opened(request, std::make_unique<Hdf5File>(request.path));
   }
 

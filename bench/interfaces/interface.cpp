@@ -49,7 +49,8 @@ constexpr Interface registry[] = {
      .library = "liburing", .remedy = "install liburing-dev and"},
     {.name = "mpiio", .title = "MPIIO",
      .can = {.ranges = true, .parts = true, .names = true, .collective = true, .mpi_io = true,
-             .datatypes = true, .preallocates = true, .views = true,
+             .datatypes = true, .preallocates = true, .views = true, .many_arrays = true,
+             .bare = true,
              .name_calls = {NameCall::create, NameCall::open, NameCall::close, NameCall::write,
                             NameCall::read, NameCall::truncate, NameCall::unlink}},
      .open = open_mpiio},
@@ -108,8 +109,8 @@ Status File::move_part(Direction /*direction*/, std::byte* /*memory*/) {
   return cannot("moving a part of an array");
 }
 
-Status File::move_rows(Direction /*direction*/, std::span<std::byte* const> /*memory*/) {
-  return cannot("moving rows of several arrays");
+Status File::move_boxes(Direction /*direction*/, std::span<std::byte* const> /*memory*/) {
+  return cannot("moving boxes of several arrays");
 }
 
 int NameCalls::make(const NameRequest& /*request*/) { return ENOTSUP; }

@@ -54,8 +54,9 @@ struct Capabilities {
   bool codecs = false;   // encodes chunks
   bool plans = false;    // plans with nodes and aggregators: strategy, engine, buffers, explain
   bool layouts = false;  // the array's files: several, their directories, and the elements' order
-  bool many_arrays = false;     // File::move_rows()
+  bool many_arrays = false;     // File::move_boxes()
   bool netcdf = false;          // the files are of NetCDF
+  bool bare = false;            // the files have elements only: neither names nor shapes
   bool stages = false;          // SessionSettings::staging
   NameCallSet name_calls = {};  // what Session::name_calls() can
   bool relative = false;        // name_calls take places relative to an open directory
@@ -104,25 +105,6 @@ struct FileView {
   std::int64_t period_bytes = 0;
 };
 
-// One of the arrays of a file that has several, and this rank's part of it: rows, which are indices
-// along the first dimension. They are whole along the others, and lie packed in memory.
-struct Rows {
-  std::string name;
-  array::ElementType type;
-  array::Indices extents;                    // of the whole array
-  std::vector<std::string> dimension_names;  // one per dimension
-  std::int64_t first = 0;
-  std::int64_t count = 0;
-
-  [[nodiscard]] std::int64_t row_bytes() const {
-    std::int64_t bytes = type.bytes();
-    for (int d = 1; d < extents.size(); ++d) bytes *= extents[d];
-    return bytes;
-  }
-  [[nodiscard]] std::int64_t bytes() const { return count * row_bytes(); }  // of this rank's rows
-  [[nodiscard]] std::int64_t array_bytes() const { return extents[0] * row_bytes(); }
-};
-
 // One file, as it is opened.
 struct FileRequest {
   MPI_Comm communicator = MPI_COMM_SELF;  // of the ranks that share the file
@@ -136,8 +118,8 @@ struct FileRequest {
   // must outlive the file.
   const Part* part = nullptr;
   const std::vector<array::StridedCopy>* runs = nullptr;
-  // For File::move_rows(), instead of `bytes`: the file's arrays. They must outlive the file.
-  const std::vector<Rows>* rows = nullptr;
+  // For File::move_boxes(), instead of `bytes`: the file's arrays. They must outlive the file.
+  const std::vector<ArrayBox>* arrays = nullptr;
   bool explain = false;  // prints, once per direction, how the part will be moved; on one rank
   std::optional<FileView> view = {};
 };
@@ -170,9 +152,9 @@ class File {
   // part in row-major order. Writing does not change the memory. Collective if the session's
   // transfers are.
   virtual Status move_part(Direction direction, std::byte* memory);
-  // Moves this rank's rows of all arrays of the file. `memory` has an address for each array.
+  // Moves this rank's boxes of all arrays of the file. `memory` has an address for each array.
   // Collective.
-  virtual Status move_rows(Direction direction, std::span<std::byte* const> memory);
+  virtual Status move_boxes(Direction direction, std::span<std::byte* const> memory);
   // Makes durable what was written. Collective over the file's ranks if opening is. With staging it
   // hands over what was written, and stored() tells when that is durable.
   virtual Status sync() = 0;

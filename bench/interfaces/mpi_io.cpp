@@ -155,9 +155,32 @@ Result<TransferTypes> TransferTypes::create(const Part& part) {
                                types.element_, &types.memory_);
     }
   }
-  if (code == MPI_SUCCESS) code = MPI_Type_commit(&types.file_);
-  if (code == MPI_SUCCESS) code = MPI_Type_commit(&types.memory_);
-  if (code == MPI_SUCCESS) return types;
+  if (Status status = types.commit(code); !status) return status.error();
+  return types;
+}
+
+Result<TransferTypes> TransferTypes::create(const ArrayBox& array) {
+  TransferTypes types;
+  int code = element_type(array.type, &types.element_);
+  if (code == MPI_SUCCESS) code = MPI_Type_commit(&types.element_);
+  if (code == MPI_SUCCESS && array.box.empty()) {
+    code = MPI_Type_dup(types.element_, &types.file_);
+    if (code == MPI_SUCCESS) code = MPI_Type_dup(types.element_, &types.memory_);
+  } else if (code == MPI_SUCCESS) {
+    code = subarray(array.extents, array.box, types.element_, &types.file_);
+    if (code == MPI_SUCCESS) {
+      code = MPI_Type_contiguous(static_cast<int>(array.box.elements()), types.element_,
+                                 &types.memory_);
+    }
+  }
+  if (Status status = types.commit(code); !status) return status.error();
+  return types;
+}
+
+Status TransferTypes::commit(int code) {
+  if (code == MPI_SUCCESS) code = MPI_Type_commit(&file_);
+  if (code == MPI_SUCCESS) code = MPI_Type_commit(&memory_);
+  if (code == MPI_SUCCESS) return {};
   Error error;
   error.operation = "MPI_Type_create";
   error.message =

@@ -1,5 +1,5 @@
 // What the interfaces share that move data by MPI-IO: the hints of their files, and the datatypes
-// of a rank's part.
+// of a rank's part or box.
 #pragma once
 
 #include <mpi.h>
@@ -22,6 +22,7 @@ class TransferTypes {
   // Creates the types. The part is one region, or has no section; the settings are checked for
   // this. If the rank has no elements, the types are those of one element.
   static Result<TransferTypes> create(const Part& part);
+  static Result<TransferTypes> create(const ArrayBox& array);
   TransferTypes(TransferTypes&& other) noexcept;
   TransferTypes& operator=(TransferTypes&& other) noexcept;
   TransferTypes(const TransferTypes&) = delete;
@@ -34,6 +35,7 @@ class TransferTypes {
 
  private:
   void free();
+  Status commit(int code);
 
   MPI_Datatype element_ = MPI_DATATYPE_NULL;
   MPI_Datatype file_ = MPI_DATATYPE_NULL;

@@ -1,12 +1,14 @@
 // MPI-IO, independent or collective. Ranges are moved by explicit offsets or through a view of
 // equal pieces, parts of arrays through a view: a subarray type if the rank holds one box, a darray
-// type if it holds several.
+// type if it holds several. A file with several arrays has nothing but their elements, one array
+// after the other, each of which is moved through a view of its own.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <utility>
+#include <vector>
 
 #include "interfaces/interface.hpp"
 #include "interfaces/mpi_io.hpp"
@@ -125,6 +127,66 @@ class MpiioFile final : public File {
   int count_ = 0;        // of the part's type in memory
 };
 
+// A file with several arrays. Like MpiioFile, it is left open by the destructor.
+class MpiioArraysFile final : public File {
+ public:
+  MpiioArraysFile(MPI_File file, const FileRequest& request)
+      : file_(file), path_(request.path), arrays_(*request.arrays) {}
+
+  Status prepare(MPI_Info hints) {
+    hints_ = hints;
+    types_.reserve(arrays_.size());
+    for (const ArrayBox& one : arrays_) {
+      auto types = TransferTypes::create(one);
+      if (!types) return types.error();
+      types_.push_back(std::move(types).value());
+    }
+    return {};
+  }
+
+  Status move_boxes(Direction direction, std::span<std::byte* const> memory) override {
+    MPI_Offset start = 0;
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      if (Status status = move_one(direction, i, start, memory[i]); !status) return status;
+      start += arrays_[i].array_bytes();
+    }
+    return {};
+  }
+
+  Status sync() override { return outcome("MPI_File_sync", MPI_File_sync(file_)); }
+  Status close() override { return outcome("MPI_File_close", MPI_File_close(&file_)); }
+
+ private:
+  [[nodiscard]] Status outcome(const char* operation, int code, std::int64_t offset = -1) const {
+    if (code == MPI_SUCCESS) return {};
+    return ranks::mpi_failure(operation, path_, offset, code);
+  }
+
+  Status move_one(Direction direction, std::size_t number, MPI_Offset start, std::byte* memory) {
+    const TransferTypes& types = types_[number];
+    Status viewed = outcome(
+        "MPI_File_set_view",
+        MPI_File_set_view(file_, start, types.element(), types.file(), "native", hints_), start);
+    if (!viewed) return viewed;
+    const int count = arrays_[number].box.empty() ? 0 : 1;
+    // As for parts, the count in the status is not checked.
+    if (direction == Direction::read) {
+      return outcome(
+          "MPI_File_read_at_all",
+          MPI_File_read_at_all(file_, 0, memory, count, types.memory(), MPI_STATUS_IGNORE), start);
+    }
+    return outcome(
+        "MPI_File_write_at_all",
+        MPI_File_write_at_all(file_, 0, memory, count, types.memory(), MPI_STATUS_IGNORE), start);
+  }
+
+  MPI_File file_;
+  std::string path_;
+  const std::vector<ArrayBox>& arrays_;
+  MPI_Info hints_ = MPI_INFO_NULL;
+  std::vector<TransferTypes> types_;
+};
+
 // Returns 0 or the nearest errno value.
 int errno_of(int code) {
   if (code == MPI_SUCCESS) return 0;
@@ -234,6 +296,11 @@ class MpiioSession final : public Session {
     // Errors come back as codes. This is the default for files, and it is set here because the code
     // depends on it.
     MPI_File_set_errhandler(file, MPI_ERRORS_RETURN);
+    if (request.arrays != nullptr) {
+      auto opened = std::make_unique<MpiioArraysFile>(file, request);
+      if (Status prepared = opened->prepare(hints_.info()); !prepared) return prepared.error();
+      return std::unique_ptr<File>(std::move(opened));
+    }
     auto opened = std::make_unique<MpiioFile>(file, collective_, request);
     Status prepared = opened->prepare(request, settings().preallocate, hints_.info());
     if (!prepared) return prepared.error();

@@ -1,7 +1,7 @@
 // PnetCDF: one variable in a CDF-5 file. Ranges are of a variable of unsigned bytes. Parts of
 // arrays are of a variable with the array's shape, moved by put_vara and get_vara, or by put_vars
 // and get_vars if a section has strides. Elements for which NetCDF has no type are bytes along one
-// extra dimension. A file with several arrays has a variable for each, whose rows are moved by one
+// extra dimension. A file with several arrays has a variable for each, whose boxes are moved by one
 // put_vara_all or get_vara_all each.
 #include <fmt/format.h>
 #include <pnetcdf.h>
@@ -198,29 +198,27 @@ class PnetcdfFile final : public File {
 class PnetcdfArraysFile final : public File {
  public:
   explicit PnetcdfArraysFile(const FileRequest& request)
-      : path_(request.path), rows_(*request.rows), variables_(rows_.size(), -1) {}
+      : path_(request.path), arrays_(*request.arrays), variables_(arrays_.size(), -1) {}
 
   Status open(const FileRequest& request, MPI_Info hints) {
     if (Status opened = open_dataset(request, path_, hints, file_); !opened) return opened;
     const bool creates = is_made(request);
     int code = NC_NOERR;
-    for (std::size_t i = 0; i < rows_.size() && code == NC_NOERR; ++i) {
-      code = creates ? define(i) : ncmpi_inq_varid(file_, rows_[i].name.c_str(), &variables_[i]);
+    for (std::size_t i = 0; i < arrays_.size() && code == NC_NOERR; ++i) {
+      code = creates ? define(i) : ncmpi_inq_varid(file_, arrays_[i].name.c_str(), &variables_[i]);
     }
     if (creates && code == NC_NOERR) code = ncmpi_enddef(file_);
     return outcome(creates ? "ncmpi_def_var" : "ncmpi_inq_varid", path_, code);
   }
 
-  Status move_rows(Direction direction, std::span<std::byte* const> memory) override {
+  Status move_boxes(Direction direction, std::span<std::byte* const> memory) override {
     const bool reading = direction == Direction::read;
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
-      const Rows& rows = rows_[i];
-      std::vector<MPI_Offset> count(rows.extents.begin(), rows.extents.end());
-      std::vector<MPI_Offset> start(count.size(), 0);
-      start[0] = rows.first;
-      count[0] = rows.count;
-      const MPI_Offset elements = rows.bytes() / rows.type.bytes();
-      MPI_Datatype type = netcdf_type(rows.type).memory;
+    for (std::size_t i = 0; i < arrays_.size(); ++i) {
+      const array::Box& box = arrays_[i].box;
+      const std::vector<MPI_Offset> start(box.lower.begin(), box.lower.end());
+      const std::vector<MPI_Offset> count(box.extent.begin(), box.extent.end());
+      const MPI_Offset elements = box.elements();
+      MPI_Datatype type = netcdf_type(arrays_[i].type).memory;
       const int code = reading ? ncmpi_get_vara_all(file_, variables_[i], start.data(),
                                                     count.data(), memory[i], elements, type)
                                : ncmpi_put_vara_all(file_, variables_[i], start.data(),
@@ -243,20 +241,20 @@ class PnetcdfArraysFile final : public File {
   }
 
   int define(std::size_t number) {
-    const Rows& rows = rows_[number];
-    std::vector<int> dimensions(rows.dimension_names.size());
+    const ArrayBox& one = arrays_[number];
+    std::vector<int> dimensions(one.dimension_names.size());
     for (std::size_t d = 0; d < dimensions.size(); ++d) {
       const int code =
-          dimension(rows.dimension_names[d], rows.extents[static_cast<int>(d)], &dimensions[d]);
+          dimension(one.dimension_names[d], one.extents[static_cast<int>(d)], &dimensions[d]);
       if (code != NC_NOERR) return code;
     }
-    return ncmpi_def_var(file_, rows.name.c_str(), netcdf_type(rows.type).type,
+    return ncmpi_def_var(file_, one.name.c_str(), netcdf_type(one.type).type,
                          static_cast<int>(dimensions.size()), dimensions.data(),
                          &variables_[number]);
   }
 
   std::string path_;
-  const std::vector<Rows>& rows_;
+  const std::vector<ArrayBox>& arrays_;
   std::vector<int> variables_;
   int file_ = -1;
 };
@@ -267,7 +265,7 @@ class PnetcdfSession final : public Session {
       : Session(settings), hints_(std::move(hints)) {}
 
   Result<std::unique_ptr<File>> open(const FileRequest& request) override {
-    if (request.rows != nullptr) {
+    if (request.arrays != nullptr) {
       return opened(request, std::make_unique<PnetcdfArraysFile>(request));
     }
     return opened(request, std::make_unique<PnetcdfFile>(request, settings().collective));

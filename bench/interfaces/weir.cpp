@@ -177,23 +177,23 @@ class WeirArraysFile final : public File {
   WeirArraysFile(const FileRequest& request, weir_session* session,
                  std::vector<weir_distribution*> distributions)
       : path_(request.path),
-        rows_(*request.rows),
+        boxes_(*request.arrays),
         session_(session),
         distributions_(std::move(distributions)),
-        arrays_(rows_.size(), nullptr) {}
+        arrays_(boxes_.size(), nullptr) {}
 
   Status open(const FileRequest& request, const std::string& format,
               const SessionSettings& settings) {
     return request.create ? create(format, settings) : open_existing();
   }
 
-  Status move_rows(Direction direction, std::span<std::byte* const> memory) override {
-    std::vector<weir_transfer> all(rows_.size());
+  Status move_boxes(Direction direction, std::span<std::byte* const> memory) override {
+    std::vector<weir_transfer> all(boxes_.size());
     for (std::size_t i = 0; i < all.size(); ++i) {
       all[i].array = arrays_[i];
       all[i].distribution = distributions_[i];
       all[i].data = memory[i];
-      all[i].data_bytes = rows_[i].bytes();
+      all[i].data_bytes = boxes_[i].bytes();
     }
     const auto count = static_cast<std::int32_t>(all.size());
     const bool writing = direction == Direction::write;
@@ -233,7 +233,7 @@ class WeirArraysFile final : public File {
     options.durability = settings.durability == storage::Durability::none ? "none" : "step";
     options.unwritten = "error";
     int code = weir_file_create(session_, path_.c_str(), &options, &file_);
-    for (std::size_t i = 0; i < rows_.size() && code >= 0; ++i) code = define(i);
+    for (std::size_t i = 0; i < boxes_.size() && code >= 0; ++i) code = define(i);
     if (code < 0) return outcome("weir_file_define", path_, code);
     code = weir_file_step_begin(file_);
     in_step_ = code >= 0;
@@ -241,28 +241,28 @@ class WeirArraysFile final : public File {
   }
 
   int define(std::size_t number) {
-    const Rows& rows = rows_[number];
+    const ArrayBox& one = boxes_[number];
     std::vector<const char*> names;
-    names.reserve(rows.dimension_names.size());
-    for (const std::string& name : rows.dimension_names) names.push_back(name.c_str());
+    names.reserve(one.dimension_names.size());
+    for (const std::string& name : one.dimension_names) names.push_back(name.c_str());
     weir_define_options options = {};
     options.dimension_names = names.data();
-    return weir_file_define(file_, rows.name.c_str(), rows.extents.size(), rows.extents.begin(),
-                            rows.type.name().c_str(), &options, &arrays_[number]);
+    return weir_file_define(file_, one.name.c_str(), one.extents.size(), one.extents.begin(),
+                            one.type.name().c_str(), &options, &arrays_[number]);
   }
 
   Status open_existing() {
     weir_file_open_options options = {};
     options.read_only = 1;
     int code = weir_file_open(session_, path_.c_str(), &options, &file_);
-    for (std::size_t i = 0; i < rows_.size() && code >= 0; ++i) {
-      code = weir_file_array(file_, rows_[i].name.c_str(), &arrays_[i]);
+    for (std::size_t i = 0; i < boxes_.size() && code >= 0; ++i) {
+      code = weir_file_array(file_, boxes_[i].name.c_str(), &arrays_[i]);
     }
     return outcome("weir_file_open", path_, code);
   }
 
   std::string path_;
-  const std::vector<Rows>& rows_;
+  const std::vector<ArrayBox>& boxes_;
   weir_session* session_;
   std::vector<weir_distribution*> distributions_;
   std::vector<weir_array*> arrays_;
@@ -304,7 +304,7 @@ class WeirSession final : public Session {
   }
 
   Result<std::unique_ptr<File>> open(const FileRequest& request) override {
-    if (request.rows != nullptr) return open_arrays(request);
+    if (request.arrays != nullptr) return open_arrays(request);
     auto distribution = distribution_of(*request.part);
     if (!distribution) return distribution.error();
     auto file = std::make_unique<WeirFile>(request, session_, distribution.value());
@@ -366,17 +366,16 @@ class WeirSession final : public Session {
     return made;
   }
 
-  struct MadeOfRows {
+  struct MadeOfBoxes {
     array::Indices extents;
-    std::int64_t first;
-    std::int64_t count;
+    int division;
     weir_distribution* distribution;
   };
 
   Result<std::unique_ptr<File>> open_arrays(const FileRequest& request) {
     std::vector<weir_distribution*> distributions;
-    for (const Rows& rows : *request.rows) {
-      auto distribution = distribution_of(rows);
+    for (const ArrayBox& one : *request.arrays) {
+      auto distribution = distribution_of(one);
       if (!distribution) return distribution.error();
       distributions.push_back(distribution.value());
     }
@@ -385,38 +384,35 @@ class WeirSession final : public Session {
     return std::unique_ptr<File>(std::move(file));
   }
 
-  // Makes each distribution once. Collective when it is new. Arrays of equal extents must have
-  // equal rows on all ranks or different rows on all ranks.
-  Result<weir_distribution*> distribution_of(const Rows& rows) {
-    for (const MadeOfRows& one : row_distributions_) {
-      if (one.extents == rows.extents && one.first == rows.first && one.count == rows.count) {
+  // Makes each distribution once. Collective when it is new: all ranks find the same ones, whatever
+  // their boxes are.
+  Result<weir_distribution*> distribution_of(const ArrayBox& wanted) {
+    for (const MadeOfBoxes& one : box_distributions_) {
+      if (one.extents == wanted.extents && one.division == wanted.division) {
         return one.distribution;
       }
     }
-    array::Indices lower(rows.extents.size());
-    array::Indices extent = rows.extents;
-    lower[0] = rows.first;
-    extent[0] = rows.count;
+    const array::Box& box = wanted.box;
     weir_distribution* made = nullptr;
-    const int code =
-        weir_distribution_from_boxes(session_, rows.extents.size(), rows.extents.begin(),
-                                     rows.count > 0 ? 1 : 0, lower.begin(), extent.begin(), &made);
+    const int code = weir_distribution_from_boxes(session_, wanted.extents.size(),
+                                                  wanted.extents.begin(), box.empty() ? 0 : 1,
+                                                  box.lower.begin(), box.extent.begin(), &made);
     if (code < 0) return outcome("weir_distribution_from_boxes", no_path, code).error();
-    row_distributions_.push_back({rows.extents, rows.first, rows.count, made});
+    box_distributions_.push_back({wanted.extents, wanted.division, made});
     return made;
   }
 
   void free_distributions() {
     for (Made& one : distributions_) weir_distribution_free(&one.distribution);
-    for (MadeOfRows& one : row_distributions_) weir_distribution_free(&one.distribution);
+    for (MadeOfBoxes& one : box_distributions_) weir_distribution_free(&one.distribution);
     distributions_.clear();
-    row_distributions_.clear();
+    box_distributions_.clear();
   }
 
   std::string format_;  // "": an array file
   weir_session* session_ = nullptr;
   std::vector<Made> distributions_;
-  std::vector<MadeOfRows> row_distributions_;
+  std::vector<MadeOfBoxes> box_distributions_;
   std::array<bool, 2> explained_ = {};  // reading, writing
 };
 

@@ -19,6 +19,7 @@ FLASH = ("flash", "--blocks", "2.5", "--nxb", "4", "--nyb", "4", "--nzb", "4", *
         ("weir-cdf5", "rank=1,call=pwrite,nth=1"),
         ("hdf5", "rank=0,call=pwrite,nth=2"),
         pytest.param("pnetcdf", "rank=0,call=pwrite,nth=2", marks=needs_pnetcdf),
+        ("mpiio", "rank=0,call=pwrite,nth=2"),
     ],
 )
 def test_a_write_that_is_lost_is_found(tmp_path: Path, api: str, lost: str) -> None:

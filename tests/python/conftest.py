@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from mpi_launcher import BUILD
+
+STAGER = BUILD / "src" / "stager" / "weir-stager"
+STORED_SECONDS = 60
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -20,6 +28,19 @@ def double_answers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("double-answers")
     write_answers(folder)
     return folder
+
+
+@pytest.fixture
+def stager() -> Iterator[dict[str, str]]:
+    """The variables with which ranks start a stager of this test."""
+    # The path of a socket is short, and pytest's folders are not.
+    folder = Path(tempfile.mkdtemp(prefix="weir-test-"))
+    socket = folder / "stager"
+    yield {"WEIR_STAGER_SOCKET": str(socket), "WEIR_STAGER": str(STAGER)}
+    if socket.exists():
+        stop = [STAGER, "--stager-socket", socket, "--stop"]
+        subprocess.run(stop, timeout=STORED_SECONDS, check=True)
+    shutil.rmtree(folder)
 
 
 @pytest.fixture(autouse=True)

@@ -3,31 +3,24 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import h5py
 import numpy as np
 import pytest
-from mpi_launcher import BUILD, environment, launcher, needs_pnetcdf
+from mpi_launcher import needs_pnetcdf
 from numpy.typing import NDArray
 
+from output_runs import TWICE, elements, kept, run_workload, same_bits
 from report_reader import read_report
 from test_cli_real import weir
 from test_striping import bench
 from weir.results.folder import find_run_folders, load_run
 from weir.results.schema import Run
 
-STAGER = BUILD / "src" / "stager" / "weir-stager"
-STORED_SECONDS = 60
-RUN_SECONDS = 120
 CELLS = ("--nxb", "4", "--nyb", "3", "--nzb", "2")
-TWICE = ("--warmups", "0", "--repetitions", "2", "--max-repetitions", "2")
-SMALL = ("--blocks", "2.5", *CELLS, "--checkpoints", "2", "--plots", "3", *TWICE)
+SMALL = ("--blocks", "2.5", *CELLS, "--checkpoints", "2", "--plots", "3")
 BLOCKS = 10
 TREE = {
     "refine level": ((BLOCKS,), "int32"),
@@ -42,63 +35,13 @@ PLOTTED = ("dens", "pres", "temp")
 NETCDF_NAMES = {"lrefine", "nodetype", "gid", "coordinates", "blocksize", "bndbox"}
 
 
-@pytest.fixture
-def stager() -> Iterator[dict[str, str]]:
-    """The variables with which ranks start a stager of this test."""
-    # The path of a socket is short, and pytest's folders are not.
-    folder = Path(tempfile.mkdtemp(prefix="weir-test-"))
-    socket = folder / "stager"
-    yield {"WEIR_STAGER_SOCKET": str(socket), "WEIR_STAGER": str(STAGER)}
-    if socket.exists():
-        stop = [STAGER, "--stager-socket", socket, "--stop"]
-        subprocess.run(stop, timeout=STORED_SECONDS, check=True)
-    shutil.rmtree(folder)
-
-
 def flash(folder: Path, *words: str, variables: dict[str, str]) -> dict[str, Run]:
-    """Runs weir-bench on four ranks; returns the runs by their labels."""
-    ended = subprocess.run(
-        [*launcher(deadline_seconds=RUN_SECONDS), "-n", "4", str(BUILD / "bench" / "weir-bench"),
-         "flash", *SMALL, "--output", "results", *words],
-        cwd=folder, env=environment(variables), capture_output=True, text=True,
-        timeout=RUN_SECONDS + 15, check=False,
-    )  # fmt: skip
-    assert ended.returncode == 0, ended.stderr
-    runs = [load_run(one) for one in find_run_folders(folder / "results")]
-    return {run.label: run for run in runs}
-
-
-def kept(folder: Path, slug: str) -> Path:
-    (files,) = folder.glob(f"weir-*/{slug}")
-    return files
-
-
-def mixed(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
-
-
-def payload(seed: int, file: int, generation: int, words: int) -> NDArray[np.uint64]:
-    """The words of a stream, as bench/measurement/payload.hpp defines them."""
-    golden = np.uint64(0x9E3779B97F4A7C15)
-    place = np.array([(file << 32) | generation], dtype=np.uint64)
-    key = mixed(mixed(np.array([seed], dtype=np.uint64) + golden) ^ mixed(place + golden))
-    return mixed(key + np.arange(words, dtype=np.uint64) * golden)
+    return run_workload(folder, "flash", *SMALL, *words, variables=variables)
 
 
 def expected(run: Run, file: int, variable: int, dtype: str) -> NDArray[Any]:
     """A variable of a file of the last repetition, of which there are two."""
-    shape = (BLOCKS, 2, 3, 4)
-    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
-    seed = int(run.verification.seed, 16)
-    words = payload(seed, file * len(VARIABLES) + variable, 2, (size + 7) // 8)
-    return np.frombuffer(words.tobytes()[:size], dtype=dtype).reshape(shape)
-
-
-def same_bits(found: NDArray[Any], wanted: NDArray[Any]) -> bool:
-    """Compares also what is not a number."""
-    return found.dtype == wanted.dtype and found.tobytes() == wanted.tobytes()
+    return elements(run, file * len(VARIABLES) + variable, (BLOCKS, 2, 3, 4), dtype)
 
 
 @pytest.mark.parametrize("api", ["hdf5", "weir-hdf5"])
@@ -186,7 +129,7 @@ def test_staging_hides_storing_and_the_files_are_the_same(
 
 
 def test_weir_bench_shows_both_throughputs_and_leaves_no_files(tmp_path: Path) -> None:
-    words = ("-n", "2", "--api", "weir-hdf5,weir-cdf5", "--work", "0.01", *SMALL)
+    words = ("-n", "2", "--api", "weir-hdf5,weir-cdf5", "--work", "0.01", *SMALL, *TWICE)
     status, out, err = weir(tmp_path, "bench", "flash", *words, "--output", "results")
     assert status == 0, out + err
     assert [entry.name for entry in tmp_path.iterdir()] == ["results"]
@@ -239,7 +182,7 @@ def test_an_interface_without_staging_takes_part_without(tmp_path: Path) -> None
         (("--plot-variables=1,x",), "is not a list of numbers of variables"),
         (("--plot-variables=2,2",), "has 2 twice"),
         (("--checkpoints=0", "--plots=0"), "there is nothing to write"),
-        (("--hints=file",), "--hints applies only to hdf5 and pnetcdf; given: weir-hdf5"),
+        (("--hints=file",), "--hints applies only to hdf5, pnetcdf and mpiio; given: weir-hdf5"),
         (("--direct",), "--direct"),
         (("--drop-cache",), "--drop-cache"),
         (("--rank-shift=1",), "--rank-shift"),

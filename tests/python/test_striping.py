@@ -21,6 +21,7 @@ WORKLOADS = {
     "madcap": SIZE[1:],
     "metadata": ["--items", "4"],
     "open": [],
+    "s3d": [],
     "stream": ["-t", "64k", "-b", "1m"],
 }
 LAYOUT = ["--stripe-count", "2", "--stripe-size", "1m", "--first-target", "0", "--pool", "flash"]

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstring>
 #include <iterator>
+#include <nlohmann/json.hpp>
 #include <numeric>
 #include <utility>
 
@@ -48,17 +49,19 @@ std::vector<std::int64_t> variables_of(Stream stream, const Options& options) {
 }
 
 FileArray of_blocks(std::string name, const array::ElementType& type, const Owner& owner) {
-  return {.rows = {.name = std::move(name),
-                   .type = type,
-                   .extents = {owner.blocks},
-                   .dimension_names = {"dim_tot_blocks"},
-                   .first = owner.share.first,
-                   .count = owner.share.count}};
+  return {.box = {.name = std::move(name),
+                  .type = type,
+                  .extents = {owner.blocks},
+                  .dimension_names = {"dim_tot_blocks"},
+                  .box = {.lower = {owner.share.first}, .extent = {owner.share.count}}}};
 }
 
+// Adds a dimension along which every rank has all elements.
 void add_dimension(FileArray* array, const char* name, std::int64_t extent) {
-  array->rows.extents.push_back(extent);
-  array->rows.dimension_names.emplace_back(name);
+  array->box.extents.push_back(extent);
+  array->box.dimension_names.emplace_back(name);
+  array->box.box.lower.push_back(0);
+  array->box.box.extent.push_back(extent);
 }
 
 FileArray tree_array(const TreeArray& entry, Stream stream, const Owner& owner) {
@@ -67,7 +70,7 @@ FileArray tree_array(const TreeArray& entry, Stream stream, const Owner& owner) 
   FileArray made =
       of_blocks(owner.netcdf ? entry.netcdf_name : entry.name,
                 real ? precision_of(stream) : array::ElementType(array::ElementKind::int32), owner);
-  made.values = entry.values;
+  made.meaning = static_cast<int>(entry.values);
   if (entry.values == Values::relatives) add_dimension(&made, "dim_NGID", relatives_of_block);
   if (real) add_dimension(&made, "dim_NDIM", 3);
   if (entry.values == Values::bounds) add_dimension(&made, "dim_2", 2);
@@ -77,13 +80,12 @@ FileArray tree_array(const TreeArray& entry, Stream stream, const Owner& owner) 
 // Rank 0 writes the names.
 FileArray names_array(std::int64_t variables, const Owner& owner) {
   const bool has_them = owner.rank == 0;
-  return {.rows = {.name = "unknown names",
-                   .type = array::ElementType::text(name_bytes).value(),
-                   .extents = {variables, 1},
-                   .dimension_names = {"dim_variables", "dim_1"},
-                   .first = 0,
-                   .count = has_them ? variables : 0},
-          .values = Values::names};
+  return {.box = {.name = "unknown names",
+                  .type = array::ElementType::text(name_bytes).value(),
+                  .extents = {variables, 1},
+                  .dimension_names = {"dim_variables", "dim_1"},
+                  .box = {.lower = {0, 0}, .extent = {has_them ? variables : 0, 1}}},
+          .meaning = static_cast<int>(Values::names)};
 }
 
 template <typename Number>
@@ -123,7 +125,6 @@ void append_values(std::vector<std::byte>* bytes, Values values, Stream stream, 
       return append(bytes, static_cast<std::int32_t>(rank));
     case Values::which_child:
       return append(bytes, record.which_child);
-    case Values::of_variable:
     case Values::names:
       return;
   }
@@ -133,17 +134,17 @@ void append_values(std::vector<std::byte>* bytes, Values values, Stream stream, 
 
 const char* name_of(Stream stream) { return stream == Stream::checkpoint ? "checkpoint" : "plot"; }
 
-std::int8_t function_of(Stream stream) {
-  return stream == Stream::checkpoint ? function_checkpoint : function_plot;
-}
-
 std::int64_t files_of(Stream stream, const Options& options) {
   return stream == Stream::checkpoint ? options.checkpoints : options.plots;
 }
 
-std::string file_name(Stream stream, std::int64_t number, bool netcdf) {
-  return fmt::format("sedov_{}_{}_{:04}{}", netcdf ? "ncmpi" : "hdf5",
-                     stream == Stream::checkpoint ? "chk" : "plt_cnt", number, netcdf ? ".nc" : "");
+std::string file_name(Stream stream, std::int64_t number, const Capabilities& api) {
+  return fmt::format("sedov_{}_{}_{:04}{}",
+                     api.netcdf ? "ncmpi"
+                     : api.bare ? "bare"
+                                : "hdf5",
+                     stream == Stream::checkpoint ? "chk" : "plt_cnt", number,
+                     api.netcdf ? ".nc" : "");
 }
 
 std::string variable_name(std::int64_t number) {
@@ -161,7 +162,7 @@ std::vector<FileArray> arrays_of(Stream stream, const Options& options, const Ow
   if (!owner.netcdf) all.push_back(names_array(std::ssize(variables), owner));
   for (const std::int64_t variable : variables) {
     FileArray made = of_blocks(variable_name(variable), precision_of(stream), owner);
-    made.variable = variable;
+    made.variable = variable - 1;
     add_dimension(&made, "dim_nzb", options.nzb);
     add_dimension(&made, "dim_nyb", options.nyb);
     add_dimension(&made, "dim_nxb", options.nxb);
@@ -170,19 +171,12 @@ std::vector<FileArray> arrays_of(Stream stream, const Options& options, const Ow
   return all;
 }
 
-std::int64_t bytes_of_file(Stream stream, const Options& options, std::int64_t blocks,
-                           bool netcdf) {
-  std::int64_t bytes = 0;
-  const Owner owner{.blocks = blocks, .netcdf = netcdf};
-  for (const FileArray& one : arrays_of(stream, options, owner)) bytes += one.rows.array_bytes();
-  return bytes;
-}
-
 std::vector<std::byte> tree_elements(const FileArray& array, const Options& options, Stream stream,
                                      const Owner& owner, const std::vector<BlockRecord>& records) {
   std::vector<std::byte> bytes;
-  bytes.reserve(static_cast<std::size_t>(array.rows.bytes()));
-  if (array.values == Values::names && owner.rank == 0) {
+  bytes.reserve(static_cast<std::size_t>(array.box.bytes()));
+  const auto values = static_cast<Values>(array.meaning);
+  if (values == Values::names && owner.rank == 0) {
     for (const std::int64_t variable : variables_of(stream, options)) {
       std::array<char, name_bytes> text{};
       std::memcpy(text.data(), variable_name(variable).data(), name_bytes);
@@ -190,9 +184,76 @@ std::vector<std::byte> tree_elements(const FileArray& array, const Options& opti
     }
   }
   for (const BlockRecord& record : records) {
-    append_values(&bytes, array.values, stream, owner.rank, record);
+    append_values(&bytes, values, stream, owner.rank, record);
   }
   return bytes;
+}
+
+FlashContent::FlashContent(const Options& options, std::int64_t ranks)
+    : options_(options), deal_(options.blocks, ranks, options.block_seed) {
+  for (const Stream stream : all_streams) {
+    if (files_of(stream, options_) > 0) streams_.push_back(stream);
+  }
+}
+
+Owner FlashContent::owner(std::int64_t rank, bool netcdf) const {
+  return {.rank = rank, .share = deal_.share(rank), .blocks = deal_.blocks(), .netcdf = netcdf};
+}
+
+std::vector<output::Kind> FlashContent::kinds() const {
+  std::vector<output::Kind> kinds;
+  kinds.reserve(streams_.size());
+  for (const Stream stream : streams_) {
+    kinds.push_back({.name = name_of(stream),
+                     .function = stream == Stream::checkpoint ? function_checkpoint : function_plot,
+                     .files = files_of(stream, options_)});
+  }
+  return kinds;
+}
+
+std::string FlashContent::file_name(std::size_t kind, std::int64_t number,
+                                    const Interface& api) const {
+  return flash::file_name(streams_[kind], number, api.can);
+}
+
+std::vector<FileArray> FlashContent::arrays(const output::Form& form, std::int64_t rank) const {
+  return arrays_of(streams_[form.kind], options_, owner(rank, form.netcdf));
+}
+
+void FlashContent::prepare(std::int64_t rank) {
+  const BlockShare share = deal_.share(rank);
+  records_ = Tree(deal_.blocks()).records(share.first, share.count);
+}
+
+// Each kind of file has elements about the tree, in HDF5 and in NetCDF.
+std::int64_t FlashContent::memory_bytes() const {
+  return Tree::memory_bytes(deal_.blocks()) +
+         5 * deal_.most() * static_cast<std::int64_t>(sizeof(BlockRecord));
+}
+
+std::vector<std::byte> FlashContent::elements(const output::Form& form, const FileArray& array,
+                                              std::int64_t rank) const {
+  return tree_elements(array, options_, streams_[form.kind], owner(rank, form.netcdf), records_);
+}
+
+nlohmann::ordered_json FlashContent::facts() const {
+  return {{"blocks", deal_.blocks()},
+          {"least_blocks_per_rank", deal_.least()},
+          {"most_blocks_per_rank", deal_.most()}};
+}
+
+std::string FlashContent::headline() const {
+  std::string text =
+      fmt::format("{} blocks of {}x{}x{} cells, {} to {} per rank", deal_.blocks(), options_.nxb,
+                  options_.nyb, options_.nzb, deal_.least(), deal_.most());
+  constexpr double mebibyte = 1048576;
+  for (std::size_t i = 0; i < streams_.size(); ++i) {
+    text +=
+        fmt::format("{} {} {} of {:.4g} MiB", i == 0 ? ";" : ",", files_of(streams_[i], options_),
+                    streams_[i] == Stream::checkpoint ? "checkpoints" : "plot files",
+                    static_cast<double>(bytes_of_file(*this, i, false)) / mebibyte);
+  }
+  return text;
 }
 
 }  // namespace weir::bench::flash

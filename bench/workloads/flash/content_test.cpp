@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <stdexcept>
 
 namespace weir::bench::flash {
 namespace {
@@ -21,7 +22,7 @@ constexpr Owner second{.rank = 1, .share = {.first = 9, .count = 10}, .blocks = 
 
 const FileArray& named(const std::vector<FileArray>& arrays, const std::string& name) {
   for (const FileArray& one : arrays) {
-    if (one.rows.name == name) return one;
+    if (one.box.name == name) return one;
   }
   throw std::out_of_range(name);
 }
@@ -29,22 +30,22 @@ const FileArray& named(const std::vector<FileArray>& arrays, const std::string& 
 TEST(Content, ACheckpointHasAllVariablesInDouble) {
   const auto arrays = arrays_of(Stream::checkpoint, sedov(), second);
   EXPECT_EQ(arrays.size(), 9U + 12U);
-  const Rows& pressure = named(arrays, "pres").rows;
+  const ArrayBox& pressure = named(arrays, "pres").box;
   EXPECT_EQ(pressure.extents, (array::Indices{38, 6, 5, 4}));
   EXPECT_EQ(pressure.type.name(), "float64");
-  EXPECT_EQ(pressure.first, 9);
+  EXPECT_EQ(pressure.box.lower, (array::Indices{9, 0, 0, 0}));
   EXPECT_EQ(pressure.bytes(), 10 * 120 * 8);
-  EXPECT_EQ(named(arrays, "s012").variable, 12);
-  EXPECT_EQ(named(arrays, "bounding box").rows.extents, (array::Indices{38, 3, 2}));
-  EXPECT_EQ(named(arrays, "gid").rows.extents, (array::Indices{38, 15}));
+  EXPECT_EQ(named(arrays, "s012").variable, 11);
+  EXPECT_EQ(named(arrays, "bounding box").box.extents, (array::Indices{38, 3, 2}));
+  EXPECT_EQ(named(arrays, "gid").box.extents, (array::Indices{38, 15}));
 }
 
 TEST(Content, APlotFileHasItsVariablesInSingle) {
   const auto arrays = arrays_of(Stream::plot, sedov(), second);
   EXPECT_EQ(arrays.size(), 9U + 3U);
-  EXPECT_EQ(named(arrays, "dens").rows.type.name(), "float32");
-  EXPECT_EQ(named(arrays, "coordinates").rows.type.name(), "float32");
-  EXPECT_EQ(named(arrays, "unknown names").rows.extents, (array::Indices{3, 1}));
+  EXPECT_EQ(named(arrays, "dens").box.type.name(), "float32");
+  EXPECT_EQ(named(arrays, "coordinates").box.type.name(), "float32");
+  EXPECT_EQ(named(arrays, "unknown names").box.extents, (array::Indices{3, 1}));
 }
 
 TEST(Content, NetcdfHasNamesWithoutSpaces) {
@@ -52,17 +53,17 @@ TEST(Content, NetcdfHasNamesWithoutSpaces) {
   owner.netcdf = true;
   const auto arrays = arrays_of(Stream::checkpoint, sedov(), owner);
   EXPECT_EQ(arrays.size(), 6U + 12U);
-  for (const FileArray& one : arrays) EXPECT_EQ(one.rows.name.find(' '), std::string::npos);
-  EXPECT_EQ(file_name(Stream::plot, 3, true), "sedov_ncmpi_plt_cnt_0003.nc");
+  for (const FileArray& one : arrays) EXPECT_EQ(one.box.name.find(' '), std::string::npos);
+  EXPECT_EQ(file_name(Stream::plot, 3, {.netcdf = true}), "sedov_ncmpi_plt_cnt_0003.nc");
 }
 
 TEST(Content, ElementsOfTheTreeFillTheRows) {
   const std::vector<BlockRecord> records = Tree(38).records(9, 10);
   for (const Stream stream : all_streams) {
     for (const FileArray& one : arrays_of(stream, sedov(), second)) {
-      if (one.values == Values::of_variable) continue;
+      if (one.variable >= 0) continue;
       const auto elements = tree_elements(one, sedov(), stream, second, records);
-      EXPECT_EQ(std::ssize(elements), one.rows.bytes()) << one.rows.name;
+      EXPECT_EQ(std::ssize(elements), one.box.bytes()) << one.box.name;
     }
   }
   Owner first = second;

@@ -1,27 +1,15 @@
-// The settings of the flash workload, and the configurations that follow from --api and --staging.
+// The settings of the flash workload beside those that all such workloads share.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "common/setting_fields.hpp"
 #include "common/settings.hpp"
 #include "common/status.hpp"
-#include "interfaces/interface.hpp"
-#include "measurement/core_settings.hpp"
-#include "workloads/flash/tree.hpp"
+#include "workloads/output/parameters.hpp"
 
 namespace weir::bench::flash {
-
-// One configuration.
-struct Variant {
-  const Interface* api = nullptr;
-  bool staged = false;
-
-  [[nodiscard]] std::string label() const;  // "weir-hdf5 staged"
-  [[nodiscard]] std::string slug() const;   // no two configurations of a job share one
-};
 
 // The options that all configurations of a job share.
 struct Options {
@@ -34,22 +22,14 @@ struct Options {
   std::vector<std::int64_t> plot_variables;
   std::int64_t checkpoints = 0;
   std::int64_t plots = 0;
-  double work_seconds = 0;  // of busy work after each output step
-  bool keep = false;        // the files of the last repetition stay
-  std::string hints_file;
 
   [[nodiscard]] std::int64_t cells() const { return nxb * nyb * nzb; }
 };
 
-[[nodiscard]] FieldSettings<Variant> variant_table();
 [[nodiscard]] std::vector<Setting> declarations();
 [[nodiscard]] Options options_of(const Settings& settings);
-// Returns the combinations of --api and --staging. An interface without staging takes part in those
-// without; it is refused if there are none.
-[[nodiscard]] Result<std::vector<Variant>> variants_of(const Settings& settings);
-// Checks every rule between options, core settings and configurations. The error names the first
-// rule that is broken.
-[[nodiscard]] Status check_combination(const Options& options, const CoreSettings& core,
-                                       const std::vector<Variant>& variants, std::int64_t ranks);
+// Checks every rule between the options. The error names the first rule that is broken.
+[[nodiscard]] Status check_combination(const Options& options, std::int64_t ranks,
+                                       const std::vector<output::Variant>& variants);
 
 }  // namespace weir::bench::flash

@@ -91,6 +91,8 @@ class Deal {
   [[nodiscard]] std::int64_t least() const { return blocks_ / ranks_; }
   [[nodiscard]] std::int64_t most() const { return (blocks_ + ranks_ - 1) / ranks_; }
   [[nodiscard]] BlockShare share(std::int64_t rank) const;
+  // Returns a rank that has most() blocks.
+  [[nodiscard]] std::int64_t fullest_rank() const { return richer_.empty() ? 0 : richer_.front(); }
   // Returns the rank that has the block.
   [[nodiscard]] std::int64_t rank_of(std::int64_t block) const;
 

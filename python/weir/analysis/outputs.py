@@ -1,4 +1,4 @@
-"""What a program observes of its output, and what storage does: runs of the workload flash."""
+"""What a program observes of its output, and what storage does: runs of flash and s3d."""
 
 from __future__ import annotations
 

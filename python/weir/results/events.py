@@ -9,7 +9,7 @@ column                type      meaning
 rank                  INTEGER   MPI rank
 repetition            INTEGER   index as in ``run.json``, warm-ups included
 function              VARCHAR   ``S D W C`` of MADbench, ``write read``, ``checkpoint plot`` of
-                                flash (``events/`` holds 0 to 7)
+                                flash, the first also of s3d (``events/`` holds 0 to 7)
 operation             VARCHAR   ``read write sync compute remap`` (``events/`` holds 0 to 4)
 bin                   INTEGER   number of the matrix, of the transfer among the rank's data, or of
                                 the file

@@ -1,4 +1,4 @@
-"""The part of ``run.json`` about the workload flash: two throughputs of each kind of file."""
+"""The part of ``run.json`` about flash and s3d: two throughputs of each kind of file."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Throughput(Series):
 
 
 class OutputStream(Record):
-    """All files of one kind in a repetition: checkpoints, or plot files."""
+    """All files of one kind in a repetition: checkpoints, or the plot files of flash."""
 
     stream: str
     files: Count
@@ -41,11 +41,20 @@ class OutputStream(Record):
 
 
 class Outputs(Record):
-    """What a run of the workload flash wrote, and what the program observed of it."""
+    """What a run of flash or s3d wrote, and what the program observed of it."""
 
-    blocks: Count = Field(description="blocks of all ranks")
-    least_blocks_per_rank: Count
-    most_blocks_per_rank: Count
+    blocks: Count | None = Field(default=None, description="flash: blocks of all ranks")
+    least_blocks_per_rank: Count | None = Field(default=None, description="flash")
+    most_blocks_per_rank: Count | None = Field(default=None, description="flash")
+    cells: list[Count] | None = Field(
+        default=None, description="s3d: cells of all ranks along x, y and z"
+    )
+    processes: list[Count] | None = Field(
+        default=None, description="s3d: processes along x, y and z among which cells are divided"
+    )
+    restart_processes: list[Count] | None = Field(
+        default=None, description="s3d: the same, of those that read the files back"
+    )
     staged: bool = Field(description="true if a process of the node stored the files")
     work_requested_seconds: NonNegative = Field(
         description="busy work of a rank in a repetition, as requested"

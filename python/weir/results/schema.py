@@ -444,7 +444,7 @@ class Run(Record):
         default_factory=list, description="only for the workload open; empty otherwise"
     )
     flag: Flag | None = Field(default=None, description="only for the workload flagfile")
-    outputs: Outputs | None = Field(default=None, description="only for the workload flash")
+    outputs: Outputs | None = Field(default=None, description="only for flash and s3d")
     histograms: list[Histogram]
     nodes: list[Node]
     targets: list[TargetShare] = Field(

@@ -2,8 +2,8 @@
 // and reads them back.
 //
 // The protocol of one repetition, on every rank:
-//   1. Output steps, in turn. A step writes a checkpoint and a plot file, as long as there are any;
-//      then every rank does busy work. Writing a file:
+//   1. Output steps, in turn. A step writes a file of each kind, as long as there are any; then
+//      every rank does busy work. Writing a file:
 //        fill the payload, meet      untimed
 //        open | transfer and durable sync | close       timed; the ranks meet in between
 //      The rank is blocked during these calls, but not while it waits for others at a meeting.
@@ -13,7 +13,6 @@
 // A rank whose operation failed goes on to the next meeting and reports the failure there.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -31,11 +30,10 @@
 #include "measurement/job.hpp"
 #include "measurement/phase_record.hpp"
 #include "measurement/ring.hpp"
-#include "workloads/flash/content.hpp"
-#include "workloads/flash/parameters.hpp"
-#include "workloads/flash/tree.hpp"
+#include "workloads/output/content.hpp"
+#include "workloads/output/parameters.hpp"
 
-namespace weir::bench::flash {
+namespace weir::bench::output {
 
 // A configuration as all ranks run it.
 struct Configuration {
@@ -44,7 +42,7 @@ struct Configuration {
   std::uint64_t payload_seed = 0;
 };
 
-struct FlashRecord {
+struct OutputRecord {
   // One per file, in the order of writing, from opening until the file is durable. The rank was
   // blocked for foreground_ns of it.
   std::vector<Event> events;
@@ -55,7 +53,8 @@ struct FlashRecord {
 class Executor {
  public:
   // All arguments must outlive the executor.
-  Executor(const Job& job, FailureGuard& guard, const CoreSettings& core, const Options& options);
+  Executor(const Job& job, FailureGuard& guard, const CoreSettings& core, const Options& options,
+           Content& content);
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
   ~Executor();
@@ -64,9 +63,9 @@ class Executor {
   // rank's own error where it happened, on other ranks with ErrorCode::peer. `failed_rank()` is
   // then the failed rank.
 
-  // Makes the tree, allocates the memory, and measures how fast the ranks do busy work.
+  // Prepares the content, allocates the memory, and measures how fast the ranks do busy work.
   Status begin();
-  Result<FlashRecord> run(const Configuration& configuration, std::int32_t repetition);
+  Result<OutputRecord> run(const Configuration& configuration, std::int32_t repetition);
   // Removes the files of the latest repetition.
   Status remove_files(const Configuration& configuration);
   // Ends what interfaces keep between files; call it if all repetitions succeeded.
@@ -74,24 +73,23 @@ class Executor {
 
   [[nodiscard]] int failed_rank() const { return failed_rank_; }
   [[nodiscard]] const std::vector<PayloadFault>& payload_faults() const { return faults_; }
-  [[nodiscard]] const Deal& deal() const { return deal_; }
 
   // Returns the memory that a rank needs at most.
-  [[nodiscard]] static std::int64_t memory_bytes(const Options& options, const Deal& deal);
+  [[nodiscard]] static std::int64_t memory_bytes(const Content& content);
 
  private:
-  // A kind of file, with this rank's part of it in memory.
-  struct Form {
+  // This rank's part of the files of a form, in memory.
+  struct Part {
     std::vector<FileArray> arrays = {};
-    std::vector<Rows> rows = {};
+    std::vector<ArrayBox> boxes = {};
     std::vector<std::vector<std::byte>> elements = {};  // empty for variables
     std::vector<std::byte*> memory = {};
-    std::int64_t bytes = 0;  // of this rank's rows
+    std::int64_t bytes = 0;  // of this rank's boxes
   };
   struct Turn {  // one file of a repetition
     const Configuration& configuration;
     std::int32_t repetition;
-    Stream stream;
+    std::size_t kind;
     std::int64_t number;
   };
   struct Pending {  // a file that was handed over
@@ -102,30 +100,32 @@ class Executor {
 
   Status meet(Status mine, std::int64_t* wait_ns = nullptr);
   Status measure_work();
-  Form make_form(Stream stream, bool netcdf, const std::vector<BlockRecord>& records) const;
-  Form& form_of(const Turn& turn);
-  [[nodiscard]] static std::string path_of(const Turn& turn);
+  Part make_part(const Form& form) const;
+  Part& part_of(const Turn& turn, Direction direction);
+  [[nodiscard]] std::string path_of(const Turn& turn) const;
   [[nodiscard]] ElementPayload payload_of(const Turn& turn, const FileArray& array) const;
   Status make_folder(const Configuration& configuration) const;
   Result<Session*> session_of(const Variant& variant);
-  Result<std::unique_ptr<File>> open(const Turn& turn, const std::string& path, bool write);
+  Result<std::unique_ptr<File>> open(const Turn& turn, const std::string& path,
+                                     Direction direction);
   void fill(const Turn& turn);
-  Status write_file(const Turn& turn, FlashRecord& record);
-  Status work(FlashRecord& record);
+  Status write_file(const Turn& turn, OutputRecord& record);
+  Status work(OutputRecord& record);
   // Closes the files that were handed over and are durable, in their order.
-  Status look(FlashRecord& record);
-  Status finish_first(FlashRecord& record);
-  Status settle(FlashRecord& record);
-  Status read_file(const Turn& turn, FlashRecord& record);
+  Status look(OutputRecord& record);
+  Status finish_first(OutputRecord& record);
+  Status settle(OutputRecord& record);
+  Status read_file(const Turn& turn, OutputRecord& record);
   Status compare(const Turn& turn, const std::vector<std::vector<std::byte>>& written);
 
   const Job& job_;
   FailureGuard& guard_;
   const CoreSettings& core_;
   const Options& options_;
-  Deal deal_;
-  std::array<std::array<Form, 2>, 2> forms_;  // by stream, and whether for NetCDF
-  Ring memory_;                               // a buffer for each variable
+  Content& content_;
+  std::vector<Kind> kinds_;
+  std::map<Form, Part> parts_;
+  Ring memory_;  // one buffer, which the variables of every part share
   std::map<std::pair<const Interface*, bool>, std::unique_ptr<Session>> sessions_;
   std::vector<Pending> pending_;
   std::int64_t work_operations_ = 0;  // after each output step
@@ -134,4 +134,4 @@ class Executor {
   std::vector<PayloadFault> faults_;
 };
 
-}  // namespace weir::bench::flash
+}  // namespace weir::bench::output

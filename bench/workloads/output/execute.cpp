@@ -1,4 +1,4 @@
-#include "workloads/flash/execute.hpp"
+#include "workloads/output/execute.hpp"
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -12,30 +12,26 @@
 #include "common/clock.hpp"
 #include "workloads/madbench/busy_work.hpp"
 
-namespace weir::bench::flash {
+namespace weir::bench::output {
 namespace {
 
 constexpr std::int64_t looks_per_step = 32;  // during busy work, at files that were handed over
 constexpr const char* by_node = "node";      // Weir's names of who stores what is written
 constexpr const char* by_ranks = "none";
 
-// Returns the copy of a rank's rows between its memory and the whole array.
-std::vector<array::StridedCopy> run_of(const Rows& rows) {
-  if (rows.count == 0) return {};
-  return {{.from_offset = 0,
-           .to_offset = rows.first * rows.row_bytes(),
-           .bytes = rows.bytes(),
-           .levels = {}}};
-}
-
-// Compares the elements of a rank's rows. The offset is in the whole array, as of variables.
-std::optional<PayloadMismatch> difference(const Rows& rows, const std::vector<std::byte>& written,
+// Compares the elements of a rank's box. The offset is in the whole array, as of variables.
+std::optional<PayloadMismatch> difference(const ArrayBox& box,
+                                          const std::vector<std::byte>& written,
                                           const std::vector<std::byte>& found) {
   const auto wrong = std::mismatch(written.begin(), written.end(), found.begin()).first;
   if (wrong == written.end()) return std::nullopt;
+  const std::int64_t place = wrong - written.begin();
   PayloadMismatch mismatch;
-  mismatch.first_byte =
-      static_cast<std::uint64_t>(rows.first * rows.row_bytes() + (wrong - written.begin()));
+  for_each_run(box.runs(), [&](std::int64_t in_memory, std::int64_t in_array, std::int64_t bytes) {
+    if (place < in_memory || place >= in_memory + bytes) return true;
+    mismatch.first_byte = static_cast<std::uint64_t>(in_array + place - in_memory);
+    return false;
+  });
   mismatch.bytes_wrong = static_cast<std::uint64_t>(written.end() - wrong);
   mismatch.text = "these bytes were never written there";
   return mismatch;
@@ -44,12 +40,13 @@ std::optional<PayloadMismatch> difference(const Rows& rows, const std::vector<st
 }  // namespace
 
 Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core,
-                   const Options& options)
+                   const Options& options, Content& content)
     : job_(job),
       guard_(guard),
       core_(core),
       options_(options),
-      deal_(options.blocks, job.size, options.block_seed) {}
+      content_(content),
+      kinds_(content.kinds()) {}
 
 Executor::~Executor() = default;
 
@@ -57,25 +54,21 @@ Status Executor::meet(Status mine, std::int64_t* wait_ns) {
   return agree_on(job_, std::move(mine), &failed_rank_, wait_ns);
 }
 
-std::int64_t Executor::memory_bytes(const Options& options, const Deal& deal) {
-  const std::int64_t variable = deal.most() * options.cells() * 8;
-  return Ring::memory_bytes(options.variables, variable) + Tree::memory_bytes(deal.blocks()) +
-         4 * deal.most() * static_cast<std::int64_t>(sizeof(BlockRecord));
+std::int64_t Executor::memory_bytes(const Content& content) {
+  return Ring::memory_bytes(1, buffer_bytes(content, content.fullest_rank())) +
+         content.memory_bytes();
 }
 
 Status Executor::begin() {
-  guard_.entering("making the tree", nullptr, -1);
-  const BlockShare share = deal_.share(job_.rank);
-  auto memory = Ring::create(options_.variables, share.count * options_.cells() * 8);
+  guard_.entering("preparing what is written", nullptr, -1);
+  // A rank without elements has a buffer too.
+  auto memory = Ring::create(1, std::max<std::int64_t>(1, buffer_bytes(content_, job_.rank)));
   Status status = memory ? Status() : memory.error();
   if (memory) {
     memory_ = std::move(memory).value();
-    const std::vector<BlockRecord> records = Tree(deal_.blocks()).records(share.first, share.count);
-    for (const Stream stream : all_streams) {
-      for (const bool netcdf : {false, true}) {
-        forms_.at(static_cast<std::size_t>(stream)).at(netcdf ? 1 : 0) =
-            make_form(stream, netcdf, records);
-      }
+    content_.prepare(job_.rank);
+    for (const bool netcdf : {false, true}) {
+      for (const Form& form : forms_of(content_, netcdf)) parts_[form] = make_part(form);
     }
   }
   guard_.left();
@@ -83,22 +76,19 @@ Status Executor::begin() {
   return options_.work_seconds > 0 ? measure_work() : Status();
 }
 
-Executor::Form Executor::make_form(Stream stream, bool netcdf,
-                                   const std::vector<BlockRecord>& records) const {
-  const Owner owner{.rank = job_.rank,
-                    .share = deal_.share(job_.rank),
-                    .blocks = deal_.blocks(),
-                    .netcdf = netcdf};
-  Form form{.arrays = arrays_of(stream, options_, owner)};
-  for (const FileArray& one : form.arrays) {
-    form.rows.push_back(one.rows);
-    form.bytes += one.rows.bytes();
-    const bool is_variable = one.values == Values::of_variable;
-    form.elements.push_back(is_variable ? std::vector<std::byte>()
-                                        : tree_elements(one, options_, stream, owner, records));
-    form.memory.push_back(is_variable ? memory_.at(one.variable - 1) : form.elements.back().data());
+Executor::Part Executor::make_part(const Form& form) const {
+  Part part{.arrays = content_.arrays(form, job_.rank)};
+  const std::vector<std::int64_t> places = places_of(part.arrays);
+  for (std::size_t i = 0; i < part.arrays.size(); ++i) {
+    const FileArray& one = part.arrays[i];
+    part.boxes.push_back(one.box);
+    part.bytes += one.box.bytes();
+    const bool is_variable = one.variable >= 0;
+    part.elements.push_back(is_variable ? std::vector<std::byte>()
+                                        : content_.elements(form, one, job_.rank));
+    part.memory.push_back(is_variable ? memory_.at(0) + places[i] : part.elements.back().data());
   }
-  return form;
+  return part;
 }
 
 // All ranks work at the same time, as they do between output steps. All do as much work as the
@@ -124,28 +114,28 @@ Status Executor::measure_work() {
   return {};
 }
 
-Executor::Form& Executor::form_of(const Turn& turn) {
-  return forms_.at(static_cast<std::size_t>(turn.stream))
-      .at(turn.configuration.variant.api->can.netcdf ? 1 : 0);
+Executor::Part& Executor::part_of(const Turn& turn, Direction direction) {
+  const bool netcdf = turn.configuration.variant.api->can.netcdf;
+  return parts_[{.kind = turn.kind,
+                 .netcdf = netcdf,
+                 .direction = content_.redivides() ? direction : Direction::write}];
 }
 
-std::string Executor::path_of(const Turn& turn) {
-  return fmt::format(
-      "{}/{}", turn.configuration.folder,
-      file_name(turn.stream, turn.number, turn.configuration.variant.api->can.netcdf));
+std::string Executor::path_of(const Turn& turn) const {
+  return fmt::format("{}/{}", turn.configuration.folder,
+                     content_.file_name(turn.kind, turn.number, *turn.configuration.variant.api));
 }
 
 // Each variable of each file of each repetition has elements of its own.
 ElementPayload Executor::payload_of(const Turn& turn, const FileArray& array) const {
-  const auto file = static_cast<std::uint32_t>(
-      turn.stream == Stream::checkpoint ? turn.number : options_.checkpoints + turn.number);
-  const auto variable = static_cast<std::uint32_t>(array.variable - 1);
+  std::int64_t file = turn.number;
+  for (std::size_t kind = 0; kind < turn.kind; ++kind) file += kinds_[kind].files;
   return {{.seed = turn.configuration.payload_seed,
-           .file = file * static_cast<std::uint32_t>(options_.variables) + variable,
+           .file = static_cast<std::uint32_t>(file * content_.variables() + array.variable),
            .generation = static_cast<std::uint32_t>(turn.repetition) + 1,
            .compressible_percent = core_.compressible_percent},
-          array.rows.type,
-          array.rows.array_bytes()};
+          array.box.type,
+          array.box.array_bytes()};
 }
 
 Status Executor::make_folder(const Configuration& configuration) const {
@@ -163,24 +153,23 @@ Status Executor::remove_files(const Configuration& configuration) {
                     : Status());
 }
 
-Result<FlashRecord> Executor::run(const Configuration& configuration, std::int32_t repetition) {
-  FlashRecord record;
+Result<OutputRecord> Executor::run(const Configuration& configuration, std::int32_t repetition) {
+  OutputRecord record;
   Status status = job_.rank == 0 ? make_folder(configuration) : Status();
   if (status = meet(std::move(status)); !status) return status.error();
-  const std::int64_t steps = std::max(options_.checkpoints, options_.plots);
-  for (std::int64_t step = 0; step < steps; ++step) {
-    for (const Stream stream : all_streams) {
-      if (step >= files_of(stream, options_)) continue;
-      status = write_file({configuration, repetition, stream, step}, record);
+  for (std::int64_t step = 0; step < steps_of(kinds_); ++step) {
+    for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
+      if (step >= kinds_[kind].files) continue;
+      status = write_file({configuration, repetition, kind, step}, record);
       if (!status) return status.error();
     }
     if (status = meet(work(record)); !status) return status.error();
   }
   if (status = meet(settle(record)); !status) return status.error();
   if (!core_.verify) return record;
-  for (const Stream stream : all_streams) {
-    for (std::int64_t number = 0; number < files_of(stream, options_); ++number) {
-      status = read_file({configuration, repetition, stream, number}, record);
+  for (std::size_t kind = 0; kind < kinds_.size(); ++kind) {
+    for (std::int64_t number = 0; number < kinds_[kind].files; ++number) {
+      status = read_file({configuration, repetition, kind, number}, record);
       if (!status) return status.error();
     }
   }
@@ -203,27 +192,28 @@ Result<Session*> Executor::session_of(const Variant& variant) {
 }
 
 Result<std::unique_ptr<File>> Executor::open(const Turn& turn, const std::string& path,
-                                             bool write) {
+                                             Direction direction) {
   auto session = session_of(turn.configuration.variant);
   if (!session) return session.error();
+  const bool write = direction == Direction::write;
   return session.value()->open({.communicator = job_.world,
                                 .path = path,
                                 .write = write,
                                 .create = write,
-                                .rows = &form_of(turn).rows});
+                                .arrays = &part_of(turn, direction).boxes});
 }
 
 void Executor::fill(const Turn& turn) {
-  const Form& form = form_of(turn);
-  for (std::size_t i = 0; i < form.arrays.size(); ++i) {
-    const FileArray& array = form.arrays[i];
-    if (array.values != Values::of_variable) continue;
-    payload_of(turn, array).fill(run_of(array.rows), form.memory[i]);
+  const Part& part = part_of(turn, Direction::write);
+  for (std::size_t i = 0; i < part.arrays.size(); ++i) {
+    const FileArray& array = part.arrays[i];
+    if (array.variable < 0) continue;
+    payload_of(turn, array).fill(array.box.runs(), part.memory[i]);
   }
 }
 
-Status Executor::write_file(const Turn& turn, FlashRecord& record) {
-  const Form& form = form_of(turn);
+Status Executor::write_file(const Turn& turn, OutputRecord& record) {
+  const Part& part = part_of(turn, Direction::write);
   const std::string path = path_of(turn);
   const bool staged = turn.configuration.variant.staged;
   fill(turn);
@@ -234,10 +224,10 @@ Status Executor::write_file(const Turn& turn, FlashRecord& record) {
   Status status = meet(session ? Status() : session.error());
   if (!status) return status;
   Event event{.repetition = turn.repetition,
-              .function = function_of(turn.stream),
+              .function = kinds_[turn.kind].function,
               .operation = Operation::write,
               .bin = static_cast<std::int32_t>(turn.number),
-              .bytes = form.bytes};
+              .bytes = part.bytes};
   std::int64_t wait_ns = 0;
   const auto blocked_since = [&](std::int64_t start) {
     event.end_ns = monotonic_ns();
@@ -252,14 +242,14 @@ Status Executor::write_file(const Turn& turn, FlashRecord& record) {
 
   guard_.entering("open", &path, -1);
   event.start_ns = monotonic_ns();
-  auto opened = open(turn, path, true);
+  auto opened = open(turn, path, Direction::write);
   blocked_since(event.start_ns);
   if (status = meet_blocked(opened ? Status() : opened.error()); !status) return status;
   std::unique_ptr<File> file = std::move(opened).value();
 
   guard_.entering("write", &path, -1);
   std::int64_t start = monotonic_ns();
-  status = file->move_rows(Direction::write, form.memory);
+  status = file->move_boxes(Direction::write, part.memory);
   if (staged || core_.durability != storage::Durability::none) {
     // The sync is collective, so a rank that has failed takes part.
     Status synced = file->sync();
@@ -284,7 +274,7 @@ Status Executor::write_file(const Turn& turn, FlashRecord& record) {
 
 // Calls about files that were handed over give the same answers on all ranks, also errors, so the
 // ranks meet only afterwards.
-Status Executor::work(FlashRecord& record) {
+Status Executor::work(OutputRecord& record) {
   if (work_operations_ == 0) return look(record);
   for (std::int64_t i = 0; i < looks_per_step; ++i) {
     const std::int64_t start = monotonic_ns();
@@ -295,7 +285,7 @@ Status Executor::work(FlashRecord& record) {
   return {};
 }
 
-Status Executor::look(FlashRecord& record) {
+Status Executor::look(OutputRecord& record) {
   while (!pending_.empty()) {
     guard_.entering("looking whether it is stored", &pending_.front().path, -1);
     const auto stored = pending_.front().file->stored(0);
@@ -307,7 +297,7 @@ Status Executor::look(FlashRecord& record) {
   return {};
 }
 
-Status Executor::settle(FlashRecord& record) {
+Status Executor::settle(OutputRecord& record) {
   while (!pending_.empty()) {
     guard_.entering("waiting until it is stored", &pending_.front().path, -1);
     const auto stored = pending_.front().file->stored(job_.deadline_seconds);
@@ -319,7 +309,7 @@ Status Executor::settle(FlashRecord& record) {
 }
 
 // A program would have closed the file when it had handed it over, so closing counts as blocked.
-Status Executor::finish_first(FlashRecord& record) {
+Status Executor::finish_first(OutputRecord& record) {
   const Pending& first = pending_.front();
   Event& event = record.events[first.event];
   event.end_ns = monotonic_ns();
@@ -332,20 +322,20 @@ Status Executor::finish_first(FlashRecord& record) {
 }
 
 // The memory holds other data before it is read into.
-Status Executor::read_file(const Turn& turn, FlashRecord& record) {
-  Form& form = form_of(turn);
+Status Executor::read_file(const Turn& turn, OutputRecord& record) {
+  Part& part = part_of(turn, Direction::read);
   const std::string path = path_of(turn);
-  const std::vector<std::vector<std::byte>> written = form.elements;
-  for (std::size_t i = 0; i < form.rows.size(); ++i) {
-    std::memset(form.memory[i], 0xa5, static_cast<std::size_t>(form.rows[i].bytes()));
+  const std::vector<std::vector<std::byte>> written = part.elements;
+  for (std::size_t i = 0; i < part.boxes.size(); ++i) {
+    std::memset(part.memory[i], 0xa5, static_cast<std::size_t>(part.boxes[i].bytes()));
   }
   guard_.entering("open", &path, -1);
-  auto opened = open(turn, path, false);
+  auto opened = open(turn, path, Direction::read);
   guard_.left();
   Status status = meet(opened ? Status() : opened.error());
   if (!status) return status;
   guard_.entering("read", &path, -1);
-  status = opened.value()->move_rows(Direction::read, form.memory);
+  status = opened.value()->move_boxes(Direction::read, part.memory);
   guard_.left();
   if (status = meet(std::move(status)); !status) return status;
   guard_.entering("close", &path, -1);
@@ -355,22 +345,22 @@ Status Executor::read_file(const Turn& turn, FlashRecord& record) {
   status = compare(turn, written);
   // The next file has the same elements. The memory stays where it is, because addresses are kept.
   for (std::size_t i = 0; i < written.size(); ++i) {
-    std::copy(written[i].begin(), written[i].end(), form.elements[i].begin());
+    std::copy(written[i].begin(), written[i].end(), part.elements[i].begin());
   }
-  record.bytes_verified += form.bytes;
+  record.bytes_verified += part.bytes;
   return meet(std::move(status));
 }
 
 Status Executor::compare(const Turn& turn, const std::vector<std::vector<std::byte>>& written) {
-  const Form& form = form_of(turn);
-  for (std::size_t i = 0; i < form.arrays.size(); ++i) {
-    const FileArray& array = form.arrays[i];
-    auto wrong = array.values == Values::of_variable
-                     ? payload_of(turn, array).check(run_of(array.rows), form.memory[i], {})
-                     : difference(array.rows, written[i], form.elements[i]);
+  const Part& part = part_of(turn, Direction::read);
+  for (std::size_t i = 0; i < part.arrays.size(); ++i) {
+    const FileArray& array = part.arrays[i];
+    auto wrong = array.variable >= 0
+                     ? payload_of(turn, array).check(array.box.runs(), part.memory[i], {})
+                     : difference(array.box, written[i], part.elements[i]);
     if (!wrong) continue;
-    wrong->text += fmt::format(", in array \"{}\"", array.rows.name);
-    faults_.push_back({*wrong, path_of(turn), turn.repetition, name_of(turn.stream)});
+    wrong->text += fmt::format(", in array \"{}\"", array.box.name);
+    faults_.push_back({*wrong, path_of(turn), turn.repetition, kinds_[turn.kind].name});
     return wrong_data_error(faults_.back(), job_.rank);
   }
   return {};
@@ -386,4 +376,4 @@ Status Executor::close() {
   return meet(std::move(status));
 }
 
-}  // namespace weir::bench::flash
+}  // namespace weir::bench::output

@@ -1,10 +1,9 @@
-// A configuration of flash in the sweep over all configurations: from its repetitions' records to
-// its run.json. Checkpoints and plot files are two phases. The rate of a phase over the time that
-// the program was blocked is its observed throughput; the rate over the time until its files were
-// durable is its storage throughput.
+// A configuration in the sweep over all configurations: from its repetitions' records to its
+// run.json. Each kind of files is a phase. The rate of a phase over the time that the program was
+// blocked is its observed throughput; the rate over the time until its files were durable is its
+// storage throughput.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -14,20 +13,21 @@
 #include "common/status.hpp"
 #include "measurement/series.hpp"
 #include "measurement/swept_run.hpp"
-#include "workloads/flash/execute.hpp"
+#include "workloads/output/execute.hpp"
 
-namespace weir::bench::flash {
+namespace weir::bench::output {
 
 // Returns the events such that those of one function do not overlap: a file that was begun before
 // the one before it was durable begins when that was. The sum of their durations is then the time
 // during which some file of the function was not durable yet.
 [[nodiscard]] std::vector<Event> without_overlap(std::vector<Event> events);
 
-class FlashRun final : public SweptRun {
+class OutputRun final : public SweptRun {
  public:
-  // The executor and the options must outlive the run. `run` is the run.json so far, on rank 0.
-  FlashRun(Configuration configuration, const Options& options, Executor& executor,
-           nlohmann::ordered_json run);
+  // All but the configuration and `run` must outlive the run. `run` is the run.json so far, on
+  // rank 0.
+  OutputRun(Configuration configuration, const Options& options, const Content& content,
+            Executor& executor, nlohmann::ordered_json run);
 
   Status repeat(std::int32_t repetition) override;
   Status clear() override;
@@ -35,14 +35,14 @@ class FlashRun final : public SweptRun {
   [[nodiscard]] std::span<const Event> events() const override { return events_; }
 
   // The following functions are for rank 0.
-  struct StreamFigures {
-    Stream stream = Stream::checkpoint;
+  struct KindFigures {
+    Kind kind = {};
     Series observed{Unit::bytes_per_second};
     Series storage{Unit::bytes_per_second};
     std::vector<double> hidden = {};  // shares of the time to storage
     [[nodiscard]] double hidden_median() const;
   };
-  [[nodiscard]] const std::vector<StreamFigures>& streams() const { return streams_; }
+  [[nodiscard]] const std::vector<KindFigures>& kinds() const { return kinds_; }
   [[nodiscard]] const Configuration& configuration() const { return configuration_; }
 
  private:
@@ -54,17 +54,17 @@ class FlashRun final : public SweptRun {
 
   Configuration configuration_;
   const Options& options_;
+  const Content& content_;
   Executor& executor_;
-  FlashRecord record_;  // of the latest repeat()
+  OutputRecord record_;  // of the latest repeat()
   std::vector<Event> events_;
   // On rank 0, by phase.
-  std::vector<StreamFigures> streams_;
+  std::vector<KindFigures> kinds_;
   Rates rates_ = Rates::of_bytes();
   Series work_{Unit::seconds};
 };
 
 // Returns the table that is printed at the end. On rank 0.
-[[nodiscard]] std::string table(const Options& options, const Deal& deal,
-                                const std::vector<const FlashRun*>& runs);
+[[nodiscard]] std::string table(const Content& content, const std::vector<const OutputRun*>& runs);
 
-}  // namespace weir::bench::flash
+}  // namespace weir::bench::output
