@@ -15,7 +15,7 @@ from test_arrays import pytestmark as needs_library
 from weir._core.files import FileHandle
 
 CLONE = Path(__file__).parent.parent.parent
-CONSTANT = re.compile(r"constexpr\s[^;={}()]*?\b((?:most|max|longest|largest)_\w+)\s*[={]")
+CONSTANT = re.compile(r"constexpr\s[^;={}()]*?\b((?:most|max|longest|largest)(?:_\w+)?)\s*[={]")
 BEGINNINGS = {"hdf5": "h5", "cdf5": "nc", "zarr": "zarr", "raw": "raw"}
 
 needs_files_library = pytest.mark.skipif(
@@ -49,6 +49,7 @@ def test_every_limit_of_the_sources_is_in_the_table() -> None:
 def test_a_new_limit_would_be_found() -> None:
     text = "inline constexpr std::size_t most_wishes = 3;\n static constexpr int max_hope{4};"
     assert CONSTANT.findall(text) == ["most_wishes", "max_hope"]
+    assert CONSTANT.findall("constexpr std::int64_t most = 1 << 3;") == ["most"]
 
 
 def test_every_limit_of_programs_names_tests_that_exist() -> None:
