@@ -136,14 +136,14 @@ bool Exchange::step_between_nodes() {
 }
 
 void Exchange::come_to_next() const {
-  // There are fewer aggregators than ranks, and fewer than 2^24 ranks.
-  constexpr int aggregator_bits = 24;
   MessageSlots::Position position;
   if (between_nodes_->left()) {
     const plan::PieceId& id = between_nodes_->id();
     const auto turn = static_cast<std::uint64_t>(context_.turn_of(id));
-    const std::int64_t among = context_.plan->turn_for(context_.rank, id.aggregator);
-    position = {context_.request, turn << aggregator_bits | static_cast<std::uint64_t>(among)};
+    const auto among =
+        static_cast<std::uint64_t>(context_.plan->turn_for(context_.rank, id.aggregator));
+    const auto aggregators = static_cast<std::uint64_t>(context_.plan->aggregators());
+    position = {context_.request, turn * aggregators + among};
   } else {
     position = {context_.request + 1, 0};
   }

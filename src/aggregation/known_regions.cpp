@@ -17,7 +17,7 @@ std::optional<plan::SharedDistribution> KnownRegions::add(const array::Shape& sh
                                                           const array::Section& own,
                                                           const plan::SharedDistribution& all) {
   known_.push_back(std::make_shared<const Known>(Known{++added_, shape, own, all}));
-  if (known_.size() <= most) return std::nullopt;
+  if (known_.size() <= most_sets) return std::nullopt;
   auto oldest = known_.front()->all;
   known_.pop_front();
   return oldest;

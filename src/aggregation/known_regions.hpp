@@ -34,7 +34,7 @@ class KnownRegions {
  private:
   // Number of sets kept. In 3-D each takes about 60 bytes for every rank of the session, once on
   // each node.
-  static constexpr std::size_t most = 16;
+  static constexpr std::size_t most_sets = 16;
 
   std::deque<std::shared_ptr<const Known>> known_;
   std::int64_t added_ = 0;

@@ -97,15 +97,26 @@ std::int64_t usual_buffers(std::int64_t buffer_bytes, std::int64_t nodes) {
   return std::clamp<std::int64_t>(most_usual_bytes / buffer_bytes, 2, most_usual_buffers);
 }
 
+// Ends the opening on all ranks if a call of MPI on this rank has failed.
+Status unless_failed(Status called, ranks::Revocation& opening) {
+  if (!called.ok()) opening.revoke(called.error());
+  return called;
+}
+
+Result<ranks::Place> place_in(MPI_Comm communicator, ranks::Revocation& opening) {
+  auto place = ranks::place_in(communicator);
+  if (!place) opening.revoke(place.error());
+  return place;
+}
+
 }  // namespace
 
 NodeGroup::~NodeGroup() {
   descriptors_.reset();
   if (neighbours_ != nullptr) neighbours_->leave();
-  for (MPI_Comm& leaders : leaders_) {
-    if (leaders != MPI_COMM_NULL) MPI_Comm_free(&leaders);
-  }
-  if (node_ != MPI_COMM_NULL) MPI_Comm_free(&node_);
+  // All messages have ended, so a communicator that is not freed is lost memory and nothing else.
+  for (MPI_Comm& leaders : leaders_) static_cast<void>(ranks::free_communicator(leaders));
+  static_cast<void>(ranks::free_communicator(node_));
 }
 
 void NodeGroup::abandon() {
@@ -129,8 +140,10 @@ Status NodeGroup::create(MPI_Comm world, std::int64_t ranks_per_node,
   opening_ = &opening;
   world_ = world;
   if (Status made = split_nodes(world, ranks_per_node); !made.ok()) return made;
+  const auto place = place_in(world, opening);
+  if (!place) return place.error();
   ranks::KeptUntilDone<Told> told;
-  MPI_Comm_rank(world, &told->rank);
+  told->rank = place.value().own;
   Status made = count_holders(world, aggregators, *told);
   if (made.ok()) made = tell_topology(world, *told);
   if (!made.ok()) {
@@ -153,40 +166,42 @@ Status NodeGroup::wait(const Status& begun, ranks::Pending& pending) const {
 Status NodeGroup::split(MPI_Comm communicator, int color, int key, MPI_Comm& part) const {
   Status met = ranks::meet(communicator, *opening_, deadline_seconds_, waited_for);
   if (!met.ok()) return met;
-  Status made = ranks::status_of(MPI_Comm_split(communicator, color, key, &part), "MPI_Comm_split");
-  if (!made.ok()) opening_->revoke(made.error());
-  return made;
+  return unless_failed(
+      ranks::status_of(MPI_Comm_split(communicator, color, key, &part), "MPI_Comm_split"),
+      *opening_);
 }
 
 Status NodeGroup::split_nodes(MPI_Comm world, std::int64_t ranks_per_node) {
-  int rank = 0;
-  MPI_Comm_rank(world, &rank);
+  const auto place = place_in(world, *opening_);
+  if (!place) return place.error();
   if (Status met = ranks::meet(world, *opening_, deadline_seconds_, waited_for); !met.ok()) {
     return met;
   }
   MPI_Comm sharing = MPI_COMM_NULL;
-  if (Status made = ranks::status_of(
-          MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &sharing),
-          "MPI_Comm_split_type");
+  if (Status made = unless_failed(
+          ranks::status_of(MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, place.value().own,
+                                               MPI_INFO_NULL, &sharing),
+                           "MPI_Comm_split_type"),
+          *opening_);
       !made.ok()) {
-    opening_->revoke(made.error());
     return made;
   }
   if (ranks_per_node == 0) {
     node_ = sharing;
     return {};
   }
-  int sharing_rank = 0;
-  MPI_Comm_rank(sharing, &sharing_rank);
-  const auto number = static_cast<int>(sharing_rank / ranks_per_node);
-  if (Status made = split(sharing, number, sharing_rank, node_); !made.ok()) return made;
-  MPI_Comm_free(&sharing);
-  return {};
+  const auto sharing_place = place_in(sharing, *opening_);
+  if (!sharing_place) return sharing_place.error();
+  const int own = sharing_place.value().own;
+  const auto number = static_cast<int>(own / ranks_per_node);
+  if (Status made = split(sharing, number, own, node_); !made.ok()) return made;
+  return unless_failed(ranks::free_communicator(sharing), *opening_);
 }
 
 Status NodeGroup::count_holders(MPI_Comm world, std::int64_t aggregators, Told& told) {
-  int node_size = 0;
-  MPI_Comm_size(node_, &node_size);
+  const auto place = place_in(node_, *opening_);
+  if (!place) return place.error();
+  const int node_size = place.value().ranks;
   told.ranks_on_node.resize(static_cast<std::size_t>(node_size));
   ranks::Pending pending;
   if (Status done = wait(
@@ -233,15 +248,16 @@ Status NodeGroup::count_holders(MPI_Comm world, std::int64_t aggregators, Told& 
 }
 
 Status NodeGroup::tell_topology(MPI_Comm world, Told& told) {
-  int node_rank = 0;
-  MPI_Comm_rank(node_, &node_rank);
+  const auto place = place_in(node_, *opening_);
+  if (!place) return place.error();
   MPI_Comm& leaders = told.leaders[0];
-  const int color = node_rank == 0 ? 0 : MPI_UNDEFINED;
+  const int color = place.value().own == 0 ? 0 : MPI_UNDEFINED;
   if (Status made = split(world, color, told.rank, leaders); !made.ok()) return made;
   ranks::Pending pending;
   if (leaders != MPI_COMM_NULL) {
-    int nodes = 0;
-    MPI_Comm_size(leaders, &nodes);
+    const auto of_leaders = place_in(leaders, *opening_);
+    if (!of_leaders) return of_leaders.error();
+    const int nodes = of_leaders.value().ranks;
     told.counts.resize(static_cast<std::size_t>(nodes));
     told.count = static_cast<int>(told.ranks_on_node.size());
     if (Status done = wait(
@@ -270,7 +286,8 @@ Status NodeGroup::tell_topology(MPI_Comm world, Told& told) {
         return done;
       }
     }
-    if (nodes == 1) MPI_Comm_free(&leaders);
+    Status freed = nodes == 1 ? ranks::free_communicator(leaders) : Status();
+    if (Status fine = unless_failed(std::move(freed), *opening_); !fine.ok()) return fine;
     leaders_ = told.leaders;
     const auto found = topology_of(told.counts, told.ranks);
     if (!found) return found.error();
@@ -548,10 +565,9 @@ Status NodeGroup::make_neighbour_links() {
   ranks::KeptUntilDone<Addresses> addresses;
   neighbours_ = std::make_unique<ranks::NeighbourLinks>(deadline_seconds_);
   addresses->own = neighbours_->address();
-  int own = 0;
-  int nodes = 0;
-  MPI_Comm_rank(leaders_.front(), &own);
-  MPI_Comm_size(leaders_.front(), &nodes);
+  const auto place = place_in(leaders_.front(), *opening_);
+  if (!place) return place.error();
+  const auto [own, nodes] = place.value();
   const int next = (own + 1) % nodes;
   const int previous = (own + nodes - 1) % nodes;
   constexpr auto bytes = static_cast<std::int64_t>(sizeof(addresses->own));

@@ -19,12 +19,17 @@
 namespace weir::aggregation {
 namespace {
 
-// The error for a file in which no array grows. For files of other programs, every format but Zarr
-// says which arrays grow.
-Error nothing_grows(const std::string& path, std::string_view format, const storage::FileMap& map) {
-  std::string why = format == "zarr" ? "no array of the folder is marked as growing, because Zarr "
-                                       "does not record which dimension is that of the steps"
-                                     : "no array of the file has steps";
+// The error for a file in which no array grows.
+Error nothing_grows(const std::string& path, const std::string& format,
+                    const storage::FileMap& map) {
+  const auto found = storage::find_format(format);
+  std::string why = "no array of the file has steps";
+  if (found && !found.value()->abilities().records_growth) {
+    why = fmt::format(
+        "no array of the {} is marked as growing, because the format {} does not record which "
+        "dimension is that of the steps",
+        found.value()->abilities().is_folder ? "folder" : "file", format);
+  }
   if (!map.refused.empty()) {
     const storage::RefusedArray& one = map.refused.front();
     why += " (array \"" + storage::printable(one.name) + "\" cannot be read: " + one.reason + ")";

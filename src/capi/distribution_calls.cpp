@@ -149,9 +149,9 @@ struct Boxes {
 Outcome read_boxes(const Boxes& given, std::optional<array::Shape>& shape,
                    std::vector<std::int64_t>& numbers) {
   if (auto read = read_shape(given.dimensions, given.extents, shape); !read.ok()) return read;
-  constexpr std::int64_t most = std::int64_t{1} << 26;
-  if (given.boxes < 0 || given.boxes > most) {
-    return bad_argument(fmt::format("boxes is {}: give 0 to {}", given.boxes, most));
+  constexpr std::int64_t most_boxes = std::int64_t{1} << 26;
+  if (given.boxes < 0 || given.boxes > most_boxes) {
+    return bad_argument(fmt::format("boxes is {}: give 0 to {}", given.boxes, most_boxes));
   }
   if (given.boxes > 0 && given.lower == nullptr) return bad_argument("lower is null");
   if (given.boxes > 0 && given.extent == nullptr) return bad_argument("extent is null");

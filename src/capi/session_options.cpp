@@ -98,9 +98,9 @@ Outcome read_staging(const char* name, const std::string& from, bool& stages) {
 
 // A text for thousands of nodes is not repeated in full.
 std::string excerpt(std::string text) {
-  constexpr std::size_t most = 60;
+  constexpr std::size_t longest_excerpt = 60;
   text = storage::printable(std::move(text));
-  return text.size() <= most ? text : text.substr(0, most) + "…";
+  return text.size() <= longest_excerpt ? text : text.substr(0, longest_excerpt) + "…";
 }
 
 Outcome read_io_groups(const char* text, const std::string& from,

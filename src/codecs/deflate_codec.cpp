@@ -20,14 +20,14 @@ int window_bits(const DeflateCodec& codec) { return codec.gzip ? MAX_WBITS + 16 
 // A chunk has less than 4 GiB, so whole chunks are passed at once. zlib's lengths have
 // 32 bits; they are limited here because the room for an encoded chunk may be slightly larger.
 z_stream stream_of(ConstBytes from, Bytes to) {
-  constexpr std::size_t most = UINT32_MAX;
+  constexpr std::size_t most_at_once = UINT32_MAX;
   z_stream stream{};
   // The input is only read, but older versions of zlib declare it without const.
   // NOLINTNEXTLINE(cppcoreguidelines-pro-type-const-cast)
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(from.data()));
-  stream.avail_in = static_cast<uInt>(std::min(from.size(), most));
+  stream.avail_in = static_cast<uInt>(std::min(from.size(), most_at_once));
   stream.next_out = reinterpret_cast<Bytef*>(to.data());
-  stream.avail_out = static_cast<uInt>(std::min(to.size(), most));
+  stream.avail_out = static_cast<uInt>(std::min(to.size(), most_at_once));
   return stream;
 }
 

@@ -170,7 +170,7 @@ int weir_files_create(const char* path, const char* format, const char* descript
     }
     auto lock = weir::storage::WriterLock::take(path);
     if (!lock) return lock.error();
-    const bool replaces = parsed.value().replaces && found.value()->name() == "zarr" &&
+    const bool replaces = parsed.value().replaces && found.value()->abilities().is_folder &&
                           weir::storage::is_zarr_store(path);
     const std::string made_at = replaces ? weir::storage::replacing_path(path) : std::string(path);
     auto room = found.value()->lay_out(asked, made_at);

@@ -25,6 +25,7 @@
 #include "formats/raw/raw_file.hpp"
 #include "formats/test_description.hpp"
 #include "formats/test_transfer.hpp"
+#include "formats/zarr/codec_json.hpp"
 #include "formats/zarr/document.hpp"
 #include "formats/zarr/shards.hpp"
 #include "formats/zarr/store.hpp"
@@ -279,6 +280,15 @@ TEST(LimitsOfZarr, ChunksOfATable) {
         0U);
   }
   EXPECT_EQ(most_chunks_in_table, std::size_t{1} << 22);
+}
+
+TEST(LimitsOfZarr, ParametersOfACodec) {
+  constexpr std::int64_t most = std::int64_t{1} << 30;
+  const auto is_read = [](std::int64_t block_bytes) {
+    return parse_zarr_codec("blosc", {{"blocksize", block_bytes}}).has_value();
+  };
+  EXPECT_TRUE(is_read(most));
+  EXPECT_FALSE(is_read(most + 1));
 }
 
 // ---- Raw files ----------------------------------------------------------------------------------

@@ -17,10 +17,12 @@
 
 namespace weir::storage {
 
+inline constexpr std::chrono::milliseconds longest_reading{60000};
+inline constexpr std::size_t most_reading_memory = std::size_t{4} << 30;
+
 struct SandboxLimits {
-  std::chrono::milliseconds time{60000};
-  std::size_t more_memory = std::size_t{4} << 30;  // beyond what the child has at its start, in
-                                                   // bytes
+  std::chrono::milliseconds time = longest_reading;
+  std::size_t more_memory = most_reading_memory;  // beyond what the child has at its start, bytes
 };
 
 // Runs in the child: returns the header as bytes, or the reason why it cannot.

@@ -187,14 +187,14 @@ PlanAudit chosen(const Request& request, const topology::Topology& topology, std
       .value();
 }
 
-// A target serves few nodes, a node sends one message a piece, at least half of the cards receive
-// at any time, and what is sent ahead of a slow aggregator is bounded.
+// A target serves few nodes, a node sends one message a piece, at least half of the aggregating
+// nodes receive at any time, and what is sent ahead of a slow aggregator is bounded.
 void expect_rules(const PlanAudit& found) {
   EXPECT_LE(found.messages_per_piece.most, static_cast<double>(found.nodes - 1));
   EXPECT_GE(found.bytes_per_target.least, 0.98 * found.bytes_per_target.most);
   EXPECT_LE(found.client_nodes_per_target.most, 4);
   EXPECT_GE(found.aggregators, 64);
-  EXPECT_GE(2 * found.cards_at_once.least, static_cast<double>(found.receiving_nodes));
+  EXPECT_GE(2 * found.cards_at_once.least, static_cast<double>(found.aggregating_nodes));
   EXPECT_LE(found.most_bytes_ahead, static_cast<double>(credits * found.parameters.buffer_bytes));
 }
 
@@ -207,7 +207,6 @@ TEST(AuditOfLargeMachines, ColumnsKeepTheRulesWhereverRanksAre) {
     const PlanAudit found = chosen(request, machine.topology, 16);
     expect_rules(found);
     EXPECT_EQ(found.messages_per_piece.least, static_cast<double>(found.nodes - 1));
-    EXPECT_GE(2 * found.receiving_nodes, found.aggregating_nodes);
   }
 }
 

@@ -23,8 +23,8 @@ constexpr double gain_of_a_crowd = 0.7;
 
 // Returns the text on one line, without control characters.
 std::string printable(std::string_view given) {
-  constexpr std::size_t most = 200;
-  std::string text(given.substr(0, most));
+  constexpr std::size_t longest_shown = 200;
+  std::string text(given.substr(0, longest_shown));
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
   return text;

@@ -40,6 +40,21 @@ Status status_of(int code, const char* operation) {
   return failed(operation, mpi_error_text(code));
 }
 
+Result<Place> place_in(MPI_Comm communicator) {
+  Place place;
+  Status found = status_of(MPI_Comm_rank(communicator, &place.own), "MPI_Comm_rank");
+  if (found.ok()) {
+    found = status_of(MPI_Comm_size(communicator, &place.ranks), "MPI_Comm_size");
+  }
+  if (!found.ok()) return found.error();
+  return place;
+}
+
+Status free_communicator(MPI_Comm& communicator) {
+  if (communicator == MPI_COMM_NULL) return {};
+  return status_of(MPI_Comm_free(&communicator), "MPI_Comm_free");
+}
+
 // Code that is common to all functions that begin an operation.
 struct Begin {
   template <typename Call>

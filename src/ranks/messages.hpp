@@ -96,6 +96,15 @@ class PendingSet {
 [[nodiscard]] Status wait_for(Pending& pending, Revocation& revocation, double deadline_seconds,
                               const char* what, LifeSigns* life = nullptr);
 
+// A process's place in a communicator.
+struct Place {
+  int own = 0;
+  int ranks = 0;
+};
+[[nodiscard]] Result<Place> place_in(MPI_Comm communicator);
+// Frees a communicator; MPI_COMM_NULL is left as it is.
+[[nodiscard]] Status free_communicator(MPI_Comm& communicator);
+
 // Collective: returns on all ranks after all ranks have called it. MPI calls that exist only in
 // blocking forms follow such a call directly, with nothing in between that could delay a rank.
 [[nodiscard]] Status meet(MPI_Comm communicator, Revocation& revocation, double deadline_seconds,

@@ -335,8 +335,8 @@ std::vector<std::string> all_groups(const FileDescription& file) {
 std::string printable(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; }, ' ');
-  constexpr std::size_t most = 512;
-  if (text.size() > most) text.resize(most);
+  constexpr std::size_t longest_shown = 512;
+  if (text.size() > longest_shown) text.resize(longest_shown);
   return text;
 }
 

@@ -129,7 +129,9 @@ struct FormatAbilities {
   bool fill = false;
   bool utf32 = false;  // as elements of arrays
   bool scalars_in_chunks = false;
-  bool in_place = false;                          // FileDescription::in_place
+  bool in_place = false;       // FileDescription::in_place
+  bool is_folder = false;      // its files are folders, replaced as replace_store.hpp describes
+  bool records_growth = true;  // files tell which arrays have steps, whoever made them
   std::span<const std::string_view> codecs = {};  // their names
 };
 

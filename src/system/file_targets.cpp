@@ -30,7 +30,7 @@ constexpr std::array<std::uint32_t, 6> locking = {
 
 // statfs's numbers of network file systems whose clients cache pages without being notified of the
 // writes of other clients.
-constexpr std::array<std::uint32_t, 9> without_coherence = {
+constexpr std::array<std::uint32_t, 10> without_coherence = {
     0x00006969,  // NFS, all versions
     0x0000517B,  // SMB
     0xFF534D42,  // CIFS
@@ -40,10 +40,14 @@ constexpr std::array<std::uint32_t, 9> without_coherence = {
     0x6B414653,  // AFS of the kernel
     0x73757245,  // Coda
     0x786F4256,  // shared folders of VirtualBox
+    0x19830326,  // BeeGFS: buffers or pages of each client, in either mode of its cache
 };
 constexpr std::uint32_t fuse_number = 0x65735546;
-constexpr std::array<std::string_view, 4> fuse_without_coherence = {"fuse.sshfs", "fuse.rclone",
-                                                                    "fuse.s3fs", "fuse.davfs"};
+constexpr std::array<std::string_view, 5> fuse_without_coherence = {
+    "fuse.sshfs",     "fuse.rclone", "fuse.s3fs", "fuse.davfs",
+    "fuse.glusterfs",  // a mount caches what it reads, and is told of other mounts' writes by an
+                       // option of the volume only
+};
 
 }  // namespace
 

@@ -29,9 +29,12 @@ TEST(FileTargets, AreWhatTheFileSystemTells) {
 TEST(FileTargets, CachesThatAreNotCoherentAreKnownByType) {
   constexpr std::uint32_t fuse = 0x65735546;
   constexpr std::uint32_t smb3 = 0xFE534D42;
+  constexpr std::uint32_t beegfs = 0x19830326;
   EXPECT_FALSE(has_coherent_caches(nfs, "nfs4"));
   EXPECT_FALSE(has_coherent_caches(smb3, "cifs"));
+  EXPECT_FALSE(has_coherent_caches(beegfs, "beegfs"));
   EXPECT_FALSE(has_coherent_caches(fuse, "fuse.sshfs"));
+  EXPECT_FALSE(has_coherent_caches(fuse, "fuse.glusterfs"));
   EXPECT_TRUE(has_coherent_caches(fuse, "fuse.ceph-fuse"));
   EXPECT_TRUE(has_coherent_caches(fuse, ""));
   EXPECT_TRUE(has_coherent_caches(ext4, "ext4"));

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -102,6 +103,24 @@ TEST(NetworkListener, CarriesAFrameOfTheGreatestLengthAndNoLonger) {
   ASSERT_EQ(::write(socket.value().descriptor(), head.data(), head.size()),
             static_cast<ssize_t>(head.size()));
   EXPECT_FALSE(next_frame(*other, socket.value()).ok());
+}
+
+// Both sides give a connection up after as long without an answer.
+TEST(NetworkListener, ConnectionsEndAfterTheLongestSilence) {
+  const auto listener = NetworkListener::listen("127.0.0.1");
+  ASSERT_TRUE(listener.ok()) << listener.error().text();
+  const auto begun = FrameSocket::begin_connection(listener.value().addresses().front());
+  ASSERT_TRUE(begun.ok()) << begun.error().text();
+  const FrameSocket& connection = begun.value();
+  const auto set = [&](int option) {
+    int value = 0;
+    socklen_t bytes = sizeof value;
+    EXPECT_EQ(::getsockopt(connection.descriptor(), IPPROTO_TCP, option, &value, &bytes), 0);
+    return value;
+  };
+  constexpr int seconds = 60;
+  EXPECT_EQ(set(TCP_USER_TIMEOUT), seconds * 1000);
+  EXPECT_EQ(set(TCP_KEEPINTVL) * set(TCP_KEEPCNT), seconds);
 }
 
 TEST(NetworkListener, NobodyListensThere) {

@@ -24,7 +24,7 @@ namespace {
 enum class Kind : std::uint8_t { file, folder };
 
 // A failover of a metadata server may take minutes.
-constexpr auto program_time = std::chrono::seconds(600);
+constexpr auto longest_striping = std::chrono::seconds(600);
 constexpr std::int64_t most_targets = 1 << 20;
 constexpr std::int64_t most_stripe_bytes = std::int64_t{1} << 40;
 
@@ -41,7 +41,7 @@ Status run(const std::vector<std::string>& words, const std::string& path) {
                     std::strerror(child.reason)),  // NOLINT(concurrency-mt-unsafe)
         path);
   }
-  PipeReader reader(pipe.out(), program_time);
+  PipeReader reader(pipe.out(), longest_striping);
   std::string said;
   std::array<char, 512> part{};
   while (const std::size_t got = reader.read_some(part.data(), part.size())) {
@@ -52,7 +52,7 @@ Status run(const std::vector<std::string>& words, const std::string& path) {
       end_child(child.pid, reader.is_late() ? std::chrono::milliseconds(0) : to_end_by_itself);
   const bool done = end.exit_status ? *end.exit_status == 0 : end.ended && end.signal == 0;
   if (done && !reader.is_late()) return {};
-  if (reader.is_late()) said = fmt::format("not done after {} s", program_time.count());
+  if (reader.is_late()) said = fmt::format("not done after {} s", longest_striping.count());
   if (said.empty() && end.signal != 0) said = fmt::format("signal {} ended it", end.signal);
   said.erase(said.find_last_not_of(" \n") + 1);
   std::replace(said.begin(), said.end(), '\n', ' ');

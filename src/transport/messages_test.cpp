@@ -76,6 +76,15 @@ TEST(Messages, ClaimNoMoreItemsThanTheyHaveBytes) {
   EXPECT_FALSE(parse(bytes).ok());
 }
 
+TEST(Messages, HaveAListOfAtMost2To20Items) {
+  constexpr std::size_t most = std::size_t{1} << 20;
+  Granted granted;
+  granted.blocks.resize(most);
+  EXPECT_TRUE(parse(encode(granted)).ok());
+  granted.blocks.push_back(0);
+  EXPECT_FALSE(parse(encode(granted)).ok());
+}
+
 class Parcels : public testing::Test {
  protected:
   static constexpr std::size_t size = 200;

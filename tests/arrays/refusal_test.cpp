@@ -140,6 +140,17 @@ TEST_F(Refusal, Distributions) {
     };
   };
   expect_refused({"count of boxes", boxes(-1, {0, 0}), "boxes is -1"});
+  constexpr std::int64_t most_boxes = std::int64_t{1} << 26;
+  expect_refused({"more boxes", boxes(most_boxes + 1, {0, 0}), "boxes is 67108865"});
+  // As many as there may be are looked at, and are not there.
+  const auto missing = [this] {
+    const Extents lower = {0, 0};
+    const Extents extent = {1, 2};
+    weir_distribution* made = nullptr;
+    return weir_distribution_from_boxes(session_->get(), 2, shape_.data(), spoils_ ? most_boxes : 1,
+                                        spoils_ ? nullptr : lower.data(), extent.data(), &made);
+  };
+  expect_refused({"most boxes", missing, "lower is null"});
   expect_refused({"box", boxes(1, {0, 5}), "box 0: a box from 5 with extent 2 along dimension 1"});
 }
 

@@ -7,11 +7,11 @@
 //   rank    of the job; without it every rank is affected
 //   call    MPI_Isend | MPI_Issend | MPI_Irecv | MPI_Iallreduce | MPI_Ibcast | MPI_Iallgather |
 //           MPI_Iallgatherv | MPI_Igather | MPI_Igatherv | MPI_Ibarrier: the call begins nothing
-//           and fails; MPI_Comm_idup | MPI_Comm_split | MPI_Comm_split_type: the call is made, and
-//           reports an error: MPI makes no communicator for anybody while one of these is
-//           unfinished; completion: of a receive that MPI_Test or MPI_Testsome reports, whose
-//           memory is spoiled; MPI_Test: reports an error of an operation that is no receive and
-//           has ended
+//           and fails; MPI_Comm_idup | MPI_Comm_split | MPI_Comm_split_type | MPI_Comm_free: the
+//           call is made, and reports an error: MPI makes no communicator for anybody while one of
+//           these is unfinished; completion: of a receive that MPI_Test or MPI_Testsome reports,
+//           whose memory is spoiled; MPI_Test: reports an error of an operation that is no receive
+//           and has ended
 //   nth     the how-manieth such call of the process; 1 when not given
 //   effect  of a completion: error (when not given) or short
 //   try     any number: another one makes the same fault a new one
@@ -275,3 +275,4 @@ REPORTS_FAILURE(MPI_Comm_split, (MPI_Comm communicator, int color, int key, MPI_
 REPORTS_FAILURE(MPI_Comm_split_type,
                 (MPI_Comm communicator, int type, int key, MPI_Info info, MPI_Comm* made),
                 (communicator, type, key, info, made))
+REPORTS_FAILURE(MPI_Comm_free, (MPI_Comm * communicator), (communicator))

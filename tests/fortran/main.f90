@@ -7,6 +7,7 @@ program fortran_test
   use memory_test, only: test_memory
   use regions_test, only: test_regions
   use requests_test, only: test_requests
+  use striping_test, only: test_striping
   use with_c_test, only: test_with_c
   implicit none
   character(len=4096) :: argument
@@ -30,6 +31,7 @@ program fortran_test
   call test_errors()
   call test_with_c()
   call test_files()
+  call test_striping()
 
   call session%close(status)
   call check(status == weir_ok, 'the session closes')

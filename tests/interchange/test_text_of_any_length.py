@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -242,6 +243,28 @@ def test_damaged_chunks_are_named(tmp_path: Path) -> None:
             assert_same(only[:2], np.array(["a", "bc"], object))
             with pytest.raises(weir.StorageError, match="chunk 1: it does not hold 2 texts"):
                 only[...]
+
+
+@pytest.mark.parametrize("encoded", [False, True])
+def test_a_chunk_has_at_most_256_mib(encoded: bool, tmp_path: Path) -> None:
+    most = 1 << 28
+    path = tmp_path / "a.zarr"
+    array = zarr.create_array(
+        path, shape=(1,), dtype="string", zarr_format=3,
+        compressors=zarr.codecs.ZstdCodec(level=1) if encoded else None,
+    )  # fmt: skip
+    array[0] = "x"
+    for length in (most, most + 1):
+        chunk = struct.pack("<II", 1, length - 8) + b"x" * (length - 8)
+        (path / "c" / "0").write_bytes(Zstd(level=1).encode(chunk) if encoded else chunk)
+        del chunk
+        with weir.open(path) as file:
+            (only,) = file.arrays.values()
+            if length == most:
+                assert len(only[0]) == length - 8
+            else:
+                with pytest.raises(weir.StorageError, match="chunk 0"):
+                    only[0]
 
 
 def test_texts_are_read_by_their_own_call(tmp_path: Path) -> None:

@@ -236,7 +236,9 @@ class MpiioEngine final : public storage::Engine {
     const std::string& path = part.range->file->path();
     if (code != MPI_SUCCESS) return ranks::mpi_failure(operation, path, part.offset, code);
     MPI_Count bytes = 0;
-    MPI_Get_elements_x(&status, MPI_BYTE, &bytes);
+    if (const int counted = MPI_Get_elements_x(&status, MPI_BYTE, &bytes); counted != MPI_SUCCESS) {
+      return ranks::mpi_failure("MPI_Get_elements_x", path, part.offset, counted);
+    }
     (writing ? request.traffic.written : request.traffic.read) += bytes;
     request.traffic.moved += bytes;
     if (writing && bytes == 0) return wrote_nothing(path, part.offset, part.bytes);

@@ -183,9 +183,11 @@ extern "C" herr_t weir_hdf5_first_scale(hid_t /*dataset*/, unsigned /*dimension*
 }
 
 std::string name_of_scale(hid_t scale) {
-  std::array<char, 1024> text{};
-  if (H5Iget_name(scale, text.data(), text.size()) <= 0) return {};
-  return std::string(last_part(text.data()));
+  const auto bytes = H5Iget_name(scale, nullptr, 0);
+  if (bytes <= 0) return {};
+  std::string name(static_cast<std::size_t>(bytes), '\0');
+  if (H5Iget_name(scale, name.data(), name.size() + 1) != bytes) return {};
+  return last_part(name);
 }
 
 }  // namespace

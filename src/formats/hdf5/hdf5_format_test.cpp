@@ -603,6 +603,37 @@ void write_foreign_file(const std::string& path) {
   H5Sclose(space);
 }
 
+// The path of a dimension may be longer than any one of its names.
+TEST(Hdf5Format, DimensionsDeepInGroupsAreNamed) {
+  TestFolder folder;
+  const std::string path = folder.path("deep.h5");
+  const std::string part(255, 'g');
+  const std::string deep = part + '/' + part + '/' + part + '/' + part + '/' + part + "/x";
+  {
+    const Hdf5Handle file(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT));
+    const Hdf5Handle links(H5Pcreate(H5P_LINK_CREATE));
+    H5Pset_create_intermediate_group(links.id(), 1);
+    const hsize_t extent = 3;
+    const Hdf5Handle space(H5Screate_simple(1, &extent, nullptr));
+    const auto make = [&](const std::string& name) {
+      return Hdf5Handle(H5Dcreate2(file.id(), name.c_str(), H5T_IEEE_F64LE, space.id(), links.id(),
+                                   H5P_DEFAULT, H5P_DEFAULT));
+    };
+    const Hdf5Handle scale = make(deep);
+    const Hdf5Handle array = make("array");
+    ASSERT_GE(H5DSset_scale(scale.id(), "x"), 0);
+    ASSERT_GE(H5DSattach_scale(array.id(), scale.id(), 0), 0);
+  }
+  const auto map = hdf5_format()->open(path);
+  ASSERT_TRUE(map.ok()) << map.error().text();
+  const std::vector<std::string> names = {"x"};
+  for (const std::string& name : {std::string("array"), deep}) {
+    const StoredArray* const found = map.value().find(name);
+    ASSERT_NE(found, nullptr) << name;
+    EXPECT_EQ(found->description.dimension_names, names) << name;
+  }
+}
+
 TEST(Hdf5Format, ReadsForeignFilesAndRefusesByName) {
   TestFolder folder;
   const std::string path = folder.path("f.h5");

@@ -63,9 +63,9 @@ class Configuration {
   void number(const char* name, Number& value) {
     const auto found = json_.find(name);
     if (found == json_.end()) return;
-    constexpr std::int64_t most = 1 << 30;
-    fine = fine && found->is_number_integer() && found->get<double>() <= most &&
-           found->get<double>() >= -most;
+    constexpr std::int64_t largest_parameter = 1 << 30;
+    fine = fine && found->is_number_integer() && found->get<double>() <= largest_parameter &&
+           found->get<double>() >= -largest_parameter;
     if (fine) value = found->get<Number>();
   }
   template <typename Choice, std::size_t count>

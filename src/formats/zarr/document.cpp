@@ -242,6 +242,8 @@ FormatAbilities zarr_abilities(std::span<const std::string_view> codecs) {
           .fill = true,
           .utf32 = true,
           .scalars_in_chunks = true,
+          .is_folder = true,
+          .records_growth = false,
           .codecs = codecs};
 }
 
