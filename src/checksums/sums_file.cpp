@@ -18,6 +18,7 @@
 #include "system/file_replacement.hpp"
 #include "system/incomplete.hpp"
 #include "system/slices.hpp"
+#include "system/unfollowed_file.hpp"
 
 namespace weir::storage {
 namespace {
@@ -300,7 +301,7 @@ Result<bool> cut_sums(const std::string& sums_file, std::int64_t steps) {
 
 Status append_sums(const std::string& sums_file, const std::string& frame,
                    StepDurability durability) {
-  auto file = File::open(sums_file, {.read = true, .write = true, .create = true});
+  auto file = open_or_make_unfollowed(sums_file);
   if (!file) return file.error();
   struct stat information {};
   if (::fstat(file.value().descriptor(), &information) != 0) {

@@ -1,12 +1,10 @@
 #include "formats/new_file.hpp"
 
-#include <fcntl.h>
-
 #include <filesystem>
 
 #include "formats/raw/raw_leftovers.hpp"
 #include "system/incomplete.hpp"
-#include "system/uninterrupted.hpp"
+#include "system/unfollowed_file.hpp"
 
 namespace weir::storage {
 
@@ -39,12 +37,7 @@ Result<File> make_incomplete_file(const std::string& path, const Striping& strip
   if (Status clear = clear_for_file(path, striping); !clear.ok()) return clear.error();
   const std::string place = incomplete_path(path);
   // If a striping was requested, the file has already been made.
-  const int made = striping.empty() ? O_CREAT | O_EXCL : 0;
-  const int descriptor = uninterrupted([&] {
-    return ::open(place.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | made, new_file_mode);
-  });
-  if (descriptor < 0) return system_failure("open", place, -1, errno);
-  return File::passed(descriptor, place, 0);
+  return striping.empty() ? make_unfollowed(place) : open_unfollowed(place);
 }
 
 }  // namespace weir::storage

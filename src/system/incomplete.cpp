@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "system/file.hpp"
+#include "system/unfollowed_file.hpp"
 
 namespace weir::storage {
 namespace {
@@ -103,7 +104,7 @@ Status make_incomplete_folder(const std::string& path, const Striping& striping)
     std::filesystem::remove(temporary, failed);
     return striped;
   }
-  auto file = File::open(temporary + "/" + mark, {.read = false, .write = true, .create = true});
+  auto file = make_unfollowed(temporary + "/" + mark);
   if (!file) return file.error();
   return file.value().close();
 }

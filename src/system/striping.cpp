@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "system/child_process.hpp"
-#include "system/file.hpp"
 #include "system/striped_system.hpp"
+#include "system/unfollowed_file.hpp"
 
 namespace weir::storage {
 namespace {
@@ -136,7 +136,7 @@ Status stripe(const std::string& path, const Striping& striping, Kind kind,
   }
   if (system.value() == StripedSystem::lustre) return stripe_lustre(path, striping);
   if (kind == Kind::file) {
-    auto file = File::open(path, {.read = false, .write = true, .create = true});
+    auto file = make_unfollowed(path);
     if (!file) return file.error();
   }
   return stripe_ceph(path, striping, kind);

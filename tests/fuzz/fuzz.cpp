@@ -3,18 +3,21 @@
 //
 //     weir_fuzz --reader=NAME [libFuzzer's options] CORPUS...
 //     weir_fuzz --seeds=FOLDER          good bytes for every reader, as FOLDER/NAME/NUMBER
-//     weir_fuzz --list                  the readers' names
+//     weir_fuzz --list                  the readers' names, each with its -max_len
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string>
 #include <string_view>
 
 #include "formats/format.hpp"
+#include "json_changes.hpp"
 #include "readers.hpp"
 
 namespace {
@@ -65,7 +68,8 @@ extern "C" int LLVMFuzzerInitialize(int* count, char*** words) {
     }
     if (word == "--list") {
       for (const Reader& one : weir::fuzz::all_readers()) {
-        if (weir::fuzz::find_reader(one.name) != nullptr) fmt::print("{}\n", one.name);
+        if (weir::fuzz::find_reader(one.name) == nullptr) continue;
+        fmt::print("{} {}\n", one.name, one.longest_input());
       }
       std::exit(0);
     }
@@ -75,6 +79,23 @@ extern "C" int LLVMFuzzerInitialize(int* count, char*** words) {
     std::exit(2);
   }
   return 0;
+}
+
+// libFuzzer's own changes, for those below to use.
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t bytes, std::size_t most);
+
+// Changes the input in place. Every fourth change of JSON, and each of other bytes, is one of
+// libFuzzer's own.
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t bytes,
+                                               std::size_t most, unsigned seed) {
+  constexpr unsigned of_tokens = 3;
+  constexpr unsigned of_all = 4;
+  if (!reader->is_json || seed % of_all >= of_tokens) return LLVMFuzzerMutate(data, bytes, most);
+  const std::string text(reinterpret_cast<const char*>(data), bytes);
+  const std::string changed = weir::fuzz::change_json(text, seed / of_all, most);
+  if (changed.empty() || changed.size() > most) return LLVMFuzzerMutate(data, bytes, most);
+  std::copy(changed.begin(), changed.end(), data);
+  return changed.size();
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t bytes) {

@@ -311,13 +311,13 @@ constexpr std::array readers{
     Reader{"hdf5", read_hdf5, hdf5_seeds},
     Reader{"message", read_message, message_seeds},
     Reader{"parcel", read_parcel, parcel_seeds},
-    Reader{"raw_file", read_raw_file, raw_file_seeds},
+    Reader{"raw_file", read_raw_file, raw_file_seeds, true},
     Reader{"texts", read_texts, texts_seeds},
     Reader{"words", read_words, words_seeds},
-    Reader{"zarr", read_zarr, zarr_seeds},
-    Reader{"zarr_array", read_zarr_array, zarr_array_seeds},
+    Reader{"zarr", read_zarr, zarr_seeds, true},
+    Reader{"zarr_array", read_zarr_array, zarr_array_seeds, true},
     Reader{"zarr_shard", read_zarr_shard, zarr_shard_seeds},
-    Reader{"zarr_v2", read_zarr_v2, zarr_v2_seeds},
+    Reader{"zarr_v2", read_zarr_v2, zarr_v2_seeds, true},
 };
 
 }  // namespace

@@ -21,6 +21,15 @@ struct Reader {
   std::optional<std::string> (*read)(std::span<const std::byte> bytes, const std::string& folder);
   // Bytes that are good, to begin with.
   std::vector<Bytes> (*seeds)(const std::string& folder);
+  // The bytes are JSON: the fuzzer changes them by their tokens, too (json_changes.hpp).
+  bool is_json = false;
+
+  // Bytes of the longest input that the fuzzer gives the reader. A document has to be long to be
+  // nested deeply enough to overflow a stack, or to have more members than can be compared
+  // pairwise.
+  [[nodiscard]] constexpr std::size_t longest_input() const {
+    return is_json ? std::size_t{1} << 19 : std::size_t{1} << 14;
+  }
 };
 
 // The readers of this build, by name; hdf5 is among them if the library is.

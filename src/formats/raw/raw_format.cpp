@@ -6,7 +6,6 @@
 // completes what was left.
 #include "formats/raw/raw_format.hpp"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -32,7 +31,7 @@
 #include "system/incomplete.hpp"
 #include "system/slices.hpp"
 #include "system/text_file.hpp"
-#include "system/uninterrupted.hpp"
+#include "system/unfollowed_file.hpp"
 
 namespace weir::storage {
 namespace {
@@ -126,16 +125,14 @@ Status check_is_of_raw(const std::string& path) {
 // change its striping.
 Result<File> make_data_file(const std::string& name, const Striping& striping) {
   if (striping.empty()) {
-    const int made = uninterrupted([&] {
-      return ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, new_file_mode);
-    });
-    if (made >= 0) return File::passed(made, name, 0);
-    if (errno != EEXIST) return system_failure("open", name, -1, errno);
+    auto made = make_unfollowed(name);
+    if (made || made.error().system_error != EEXIST) return made;
   }
-  Status cleared = remove_file(committed_path(name));
-  if (cleared.ok()) cleared = make_striped_file(name, striping);
+  const std::string place = committed_path(name);
+  Status cleared = remove_file(place);
+  if (cleared.ok()) cleared = make_striped_file(place, striping);
   if (!cleared.ok()) return cleared.error();
-  return File::open(name, {.read = false, .write = true, .create = true, .truncate = true});
+  return striping.empty() ? make_unfollowed(place) : open_unfollowed(place);
 }
 
 // Makes the data files of an array that is written in place, with their names and their full length
