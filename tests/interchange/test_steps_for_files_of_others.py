@@ -77,7 +77,7 @@ def test_steps_and_reasons(tmp_path: Path) -> None:
         ("several.h5", "weir convert --chunks u=1,5,7 writes a file to which steps can be added"),
         ("plain.h5", "its chunks have no filter, and only HDF5's library can allocate them"),
         ("block.h5", 'array "u" cannot be read: it has chunks, and the file has a user block'),
-        ("a.zarr", "no array of the folder is marked as growing, because the format zarr does not record"),
+        ("a.zarr", "is marked as growing, because the format zarr does not record"),
         ("a.zarr", "weir convert --steps ARRAY"),
     ):
         assert reason in said[name], name
