@@ -71,7 +71,9 @@ TEST_P(CostOfAStep, DoesNotGrowWithTheNumberOfSteps) {
   }
   EXPECT_GT(first_steps.calls, 0);
   EXPECT_LE(last_steps.calls, first_steps.calls + first_steps.calls / 8);
-  EXPECT_LE(last_steps.bytes, first_steps.bytes + first_steps.bytes / 4);
+  // The blocks of HDF5's index become longer as it grows. Steps that were all looked at again would
+  // cost five times as much at the end.
+  EXPECT_LE(last_steps.bytes, first_steps.bytes + first_steps.bytes / 2);
 }
 
 INSTANTIATE_TEST_SUITE_P(Formats, CostOfAStep, testing::ValuesIn(formats_with_steps()),
