@@ -16,6 +16,7 @@
 #include <numeric>
 
 #include "formats/dimension_names.hpp"
+#include "formats/hdf5/library.hpp"
 #include "formats/hdf5/read_elsewhere.hpp"
 #include "formats/sandbox_process.hpp"
 #include "formats/sandbox_program.hpp"
