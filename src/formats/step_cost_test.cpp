@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <fstream>
 #include <string>
-#include <utility>
 
 #include "formats/format.hpp"
 #include "formats/header_update.hpp"
@@ -57,7 +56,7 @@ TEST_P(CostOfAStep, DoesNotGrowWithTheNumberOfSteps) {
     ASSERT_TRUE(room.ok()) << room.error().text();
     ASSERT_TRUE(write_steps(format, path, room.value(), steps - 1).ok());
     ASSERT_TRUE(commit(path, room.value().update, StepDurability::none).ok());
-    known = std::move(room).value().map;
+    known = room.value().map;
     const Cost after = cost_so_far();
     // Which steps get new blocks of an index varies, so several are added up. The first one is
     // laid out with the file.
