@@ -41,7 +41,11 @@ FOREIGN = {"CFI_cdesc_t": DESCRIPTOR}
 ONE_VALUE = {
     "weir_file_attribute": {"name", "kind", "count"},
     "weir_file_get_text": {"text"},
+    "weir_finalize_staging": {"program"},
+    "weir_fortran_finalize_staging": {"program"},
+    "weir_fortran_init_staging": {"program"},
     "weir_fortran_session_explain": {"text"},
+    "weir_init_staging": {"program"},
     "weir_test": {"complete"},
 }
 """Arguments through which a function returns one number or text. C does not tell them from lists;

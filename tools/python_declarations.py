@@ -21,7 +21,7 @@ c_char_p would end at the first of these."""
 
 FOREIGN = {"MPI_Comm": "Communicator"}
 """Types of other headers, and their classes in `weir._core.communicator`: MPI_Comm is a pointer in
-Open MPI and an int in MPICH, so no one type of ctypes is right."""
+Open MPI and an int in MPICH, so no one type of ctypes is right. A pointer to one is an address."""
 
 COLUMNS = 100
 """Lines are as long as ``ruff format`` makes them."""
@@ -108,7 +108,7 @@ def _type(header: Header, kind: CType) -> str:
     known = {**NUMBERS, **FOREIGN, **{struct: struct_name(struct) for struct in header.structs}}
     if kind.depth and kind.base == "char":
         inner, depth = "c_char_p", kind.depth - 1
-    elif kind.depth and (kind.base == "void" or kind.base in header.handles):
+    elif kind.depth and (kind.base in {"void", *FOREIGN} or kind.base in header.handles):
         inner, depth = "c_void_p", kind.depth - 1
     elif kind.base in known:
         inner, depth = known[kind.base], kind.depth

@@ -139,7 +139,9 @@ typedef struct weir_session_options {
   const char* staging; /* who writes the steps of files: "none" (the ranks), "node" (a process on
                           the node, the stager, which outlives the program: writes return when it
                           has the data, and it stores them while the program goes on;
-                          docs/staging.md). Null: none. */
+                          docs/staging.md), "ranks" (stagers in the place of the last rank of each
+                          node), "ranks:2" (of its last 2), "ranks:1/8" (of one in 8):
+                          weir_init_staging sets these ranks apart. Null: none. */
   const char* io_groups; /* the I/O groups of the nodes, which are numbered from 0 in the order of
                             their first ranks: "4" (4 consecutive nodes each), or the group of every
                             node, "0,0,1,1" or "0*2,1*2". The nodes of a group share a way to the
@@ -159,6 +161,23 @@ typedef struct weir_session_options {
  * failure *session is null. */
 int weir_session_open(MPI_Comm communicator, const weir_session_options* options,
                       weir_session** session);
+
+/* Sets apart the ranks in whose place stagers run, if the option `staging` or WEIR_STAGING is
+ * "ranks" or the like (docs/staging.md). *program becomes a communicator of all other ranks, in
+ * their order; open sessions on it, with the same `staging`. On a rank that is set apart the call
+ * returns when the stager has ended, and *program is MPI_COMM_NULL: the rank goes on to
+ * MPI_Finalize. With any other `staging`, *program has all ranks, so that a program is the same for
+ * all of them. Of the options, `staging`, `ranks_per_node` and `deadline_seconds` matter here.
+ * Refused if a node would have no stager, or fewer other ranks than stagers. A failure on a rank
+ * that is set apart, after *program was made, is that rank's alone. Collective over `communicator`
+ * (an intracommunicator). On failure *program is MPI_COMM_NULL. */
+int weir_init_staging(MPI_Comm communicator, const weir_session_options* options,
+                      MPI_Comm* program);
+
+/* Frees *program, which becomes MPI_COMM_NULL, and lets the stagers end as soon as they have stored
+ * everything. Call when the sessions are closed; MPI_Finalize does what is left of it. Does nothing
+ * if *program is MPI_COMM_NULL. Collective over *program. */
+int weir_finalize_staging(MPI_Comm* program);
 
 /* Closes the session and the arrays that are open in it, after the requests under way; the handles
  * of all of them, and of distributions, are invalid afterwards. *session becomes null whatever

@@ -602,6 +602,27 @@ class Request {
   detail::InSession<weir_request, weir_wait, weir_request_detach> handle_;
 };
 
+// Sets apart the ranks in whose place stagers run, see weir_init_staging. On such a rank the
+// constructor returns when the stager has ended, and program() is MPI_COMM_NULL. Sessions on
+// program() must end before this object.
+class Staging {
+ public:
+  explicit Staging(MPI_Comm communicator, const weir_session_options& options = {}) {
+    detail::checked(weir_init_staging(communicator, &options, &program_));
+  }
+  Staging(const Staging&) = delete;
+  Staging& operator=(const Staging&) = delete;
+  // An exception may have left the other ranks elsewhere: the communicator is kept then.
+  ~Staging() {
+    if (!scope_.is_left_by_exception()) weir_finalize_staging(&program_);
+  }
+  [[nodiscard]] MPI_Comm program() const { return program_; }
+
+ private:
+  MPI_Comm program_ = MPI_COMM_NULL;
+  detail::Scope scope_;
+};
+
 // The ranks of a communicator that do I/O together.
 class Session {
  public:

@@ -24,7 +24,14 @@ if TYPE_CHECKING:
         StorageError,
         UnsupportedError,
     )
-    from weir._core.session import Distribution, Request, Session, library_version
+    from weir._core.session import (
+        Distribution,
+        Request,
+        Session,
+        finalize_staging,
+        init_staging,
+        library_version,
+    )
     from weir._core.step_file import File, FileArray
     from weir.convert.saving import save
     from weir.errors import Error
@@ -56,6 +63,8 @@ __all__ = [
     "StoredGroup",
     "UnsupportedError",
     "__version__",
+    "finalize_staging",
+    "init_staging",
     "library_version",
     "open",
     "save",

@@ -253,7 +253,7 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
                   name_of(settings.strategy), name_of(settings.engine), settings.aggregators,
                   settings.buffer_bytes, settings.buffers, settings.deadline_seconds,
                   settings.ranks_per_node, settings.io_groups.text(), settings.alignment_bytes,
-                  settings.stages, topology::name_of(settings.placement),
+                  settings.staging.text(), topology::name_of(settings.placement),
                   settings.network ? settings.network->text() : std::string(),
                   text_of(settings.rates, settings.targets)),
       possible);
@@ -307,7 +307,7 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
     // long messages only during calls on both sides.
     state.engines->call_between_parts([group = state.group.get()] { group->revocation().look(); });
   }
-  if (chosen.stages) {
+  if (chosen.staging.stages()) {
     auto staging = SessionStaging::open(state);
     if (!staging) return staging.error();
     state.staging = std::move(staging).value();

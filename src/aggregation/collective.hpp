@@ -47,6 +47,7 @@
 #include "topology/aggregator_placement.hpp"
 #include "topology/io_groups.hpp"
 #include "topology/network.hpp"
+#include "topology/stager_placement.hpp"
 #include "topology/topology.hpp"
 
 namespace weir::aggregation {
@@ -80,8 +81,8 @@ struct CollectiveSettings {
   topology::IoGroups io_groups;              // of the nodes; no data is exchanged between them
   std::optional<topology::Network> network;  // between the nodes; nothing: not known
   topology::PlacementRule placement = topology::PlacementRule::spread;  // of aggregators
-  // Whether files with steps are written through the stager of the node (session_staging.hpp).
-  bool stages = false;
+  // Of the stagers through which files with steps are written (session_staging.hpp).
+  topology::StagerPlacement staging;
   // Alignment of the boundaries between aggregators' parts of a file, in bytes; 0: at stripes, lock
   // blocks and pages.
   std::int64_t alignment_bytes = 0;

@@ -14,6 +14,7 @@
 #include "plan/rank_pieces.hpp"
 #include "ranks/processor_set.hpp"
 #include "ranks/progress.hpp"
+#include "ranks/splitting.hpp"
 #include "ranks/waiting.hpp"
 
 namespace weir::aggregation {
@@ -97,18 +98,6 @@ std::int64_t usual_buffers(std::int64_t buffer_bytes, std::int64_t nodes) {
   return std::clamp<std::int64_t>(most_usual_bytes / buffer_bytes, 2, most_usual_buffers);
 }
 
-// Ends the opening on all ranks if a call of MPI on this rank has failed.
-Status unless_failed(Status called, ranks::Revocation& opening) {
-  if (!called.ok()) opening.revoke(called.error());
-  return called;
-}
-
-Result<ranks::Place> place_in(MPI_Comm communicator, ranks::Revocation& opening) {
-  auto place = ranks::place_in(communicator);
-  if (!place) opening.revoke(place.error());
-  return place;
-}
-
 }  // namespace
 
 NodeGroup::~NodeGroup() {
@@ -140,7 +129,7 @@ Status NodeGroup::create(MPI_Comm world, std::int64_t ranks_per_node,
   opening_ = &opening;
   world_ = world;
   if (Status made = split_nodes(world, ranks_per_node); !made.ok()) return made;
-  const auto place = place_in(world, opening);
+  const auto place = ranks::place_in(world, opening);
   if (!place) return place.error();
   ranks::KeptUntilDone<Told> told;
   told->rank = place.value().own;
@@ -164,42 +153,16 @@ Status NodeGroup::wait(const Status& begun, ranks::Pending& pending) const {
 }
 
 Status NodeGroup::split(MPI_Comm communicator, int color, int key, MPI_Comm& part) const {
-  Status met = ranks::meet(communicator, *opening_, deadline_seconds_, waited_for);
-  if (!met.ok()) return met;
-  return unless_failed(
-      ranks::status_of(MPI_Comm_split(communicator, color, key, &part), "MPI_Comm_split"),
-      *opening_);
+  return ranks::split(communicator, color, key, {*opening_, deadline_seconds_, waited_for}, part);
 }
 
 Status NodeGroup::split_nodes(MPI_Comm world, std::int64_t ranks_per_node) {
-  const auto place = place_in(world, *opening_);
-  if (!place) return place.error();
-  if (Status met = ranks::meet(world, *opening_, deadline_seconds_, waited_for); !met.ok()) {
-    return met;
-  }
-  MPI_Comm sharing = MPI_COMM_NULL;
-  if (Status made = unless_failed(
-          ranks::status_of(MPI_Comm_split_type(world, MPI_COMM_TYPE_SHARED, place.value().own,
-                                               MPI_INFO_NULL, &sharing),
-                           "MPI_Comm_split_type"),
-          *opening_);
-      !made.ok()) {
-    return made;
-  }
-  if (ranks_per_node == 0) {
-    node_ = sharing;
-    return {};
-  }
-  const auto sharing_place = place_in(sharing, *opening_);
-  if (!sharing_place) return sharing_place.error();
-  const int own = sharing_place.value().own;
-  const auto number = static_cast<int>(own / ranks_per_node);
-  if (Status made = split(sharing, number, own, node_); !made.ok()) return made;
-  return unless_failed(ranks::free_communicator(sharing), *opening_);
+  return ranks::split_nodes(world, ranks_per_node, {*opening_, deadline_seconds_, waited_for},
+                            node_);
 }
 
 Status NodeGroup::count_holders(MPI_Comm world, std::int64_t aggregators, Told& told) {
-  const auto place = place_in(node_, *opening_);
+  const auto place = ranks::place_in(node_, *opening_);
   if (!place) return place.error();
   const int node_size = place.value().ranks;
   told.ranks_on_node.resize(static_cast<std::size_t>(node_size));
@@ -248,14 +211,14 @@ Status NodeGroup::count_holders(MPI_Comm world, std::int64_t aggregators, Told& 
 }
 
 Status NodeGroup::tell_topology(MPI_Comm world, Told& told) {
-  const auto place = place_in(node_, *opening_);
+  const auto place = ranks::place_in(node_, *opening_);
   if (!place) return place.error();
   MPI_Comm& leaders = told.leaders[0];
   const int color = place.value().own == 0 ? 0 : MPI_UNDEFINED;
   if (Status made = split(world, color, told.rank, leaders); !made.ok()) return made;
   ranks::Pending pending;
   if (leaders != MPI_COMM_NULL) {
-    const auto of_leaders = place_in(leaders, *opening_);
+    const auto of_leaders = ranks::place_in(leaders, *opening_);
     if (!of_leaders) return of_leaders.error();
     const int nodes = of_leaders.value().ranks;
     told.counts.resize(static_cast<std::size_t>(nodes));
@@ -287,7 +250,7 @@ Status NodeGroup::tell_topology(MPI_Comm world, Told& told) {
       }
     }
     Status freed = nodes == 1 ? ranks::free_communicator(leaders) : Status();
-    if (Status fine = unless_failed(std::move(freed), *opening_); !fine.ok()) return fine;
+    if (Status fine = ranks::unless_failed(std::move(freed), *opening_); !fine.ok()) return fine;
     leaders_ = told.leaders;
     const auto found = topology_of(told.counts, told.ranks);
     if (!found) return found.error();
@@ -565,7 +528,7 @@ Status NodeGroup::make_neighbour_links() {
   ranks::KeptUntilDone<Addresses> addresses;
   neighbours_ = std::make_unique<ranks::NeighbourLinks>(deadline_seconds_);
   addresses->own = neighbours_->address();
-  const auto place = place_in(leaders_.front(), *opening_);
+  const auto place = ranks::place_in(leaders_.front(), *opening_);
   if (!place) return place.error();
   const auto [own, nodes] = place.value();
   const int next = (own + 1) % nodes;

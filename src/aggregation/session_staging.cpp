@@ -1,16 +1,21 @@
 #include "aggregation/session_staging.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstring>
 #include <limits>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "aggregation/agreement.hpp"
 #include "aggregation/collective_state.hpp"
+#include "aggregation/stager_ranks.hpp"
+#include "ranks/messages.hpp"
 #include "ranks/progress.hpp"
+#include "ranks/waiting.hpp"
 #include "system/descriptor_socket.hpp"
 #include "system/incomplete.hpp"
 #include "system/process_name.hpp"
@@ -22,79 +27,110 @@ namespace {
 using transport::StagerClient;
 
 // A stager that a session started ends after so long without work.
-constexpr double idle_seconds = 60;
+constexpr const char* idle_seconds = "60";
+
+bool has_stager_ranks(const CollectiveState& state) {
+  return state.settings.staging.where() == topology::StagerPlacement::Where::ranks;
+}
+
+std::string socket_of(const CollectiveState& state) {
+  return has_stager_ranks(state) ? socket_of_divided() : transport::default_socket();
+}
+
+// Starts the stager of this node, unless its ranks have stagers of their own.
+Status start_for_node(const CollectiveState& state) {
+  const std::string socket = socket_of(state);
+  if (socket.empty()) {
+    return invalid_argument(fmt::format(
+        "staging is '{}', and this rank has no stager: call weir_init_staging first, and open "
+        "sessions on the ranks that it gives back",
+        state.settings.staging.text()));
+  }
+  if (has_stager_ranks(state) || state.group->own_place() != 0) return {};
+  return transport::start_stager(socket, transport::stager_program(),
+                                 {"--stager-idle-seconds", idle_seconds},
+                                 state.settings.deadline_seconds);
+}
 
 Result<std::shared_ptr<StagerClient>> connect(const CollectiveState& state,
                                               const transport::SessionId& session) {
-  const std::string socket = transport::default_socket();
   auto client = StagerClient::connect(
-      socket, {.session = session, .rank = state.rank, .program = storage::process_name()},
+      socket_of(state),
+      {.session = session, .rank = state.rank, .program = storage::process_name()},
       state.settings.deadline_seconds);
   if (!client) return client.error();
   return std::shared_ptr<StagerClient>(std::move(client).value());
 }
 
-// What rank 0 tells the others.
-struct Invitation {
-  transport::SessionId session{};
-  std::string stager;
-  transport::Listening listening;        // empty if there is one stager
-  std::shared_ptr<StagerClient> client;  // of rank 0
-};
-
-// Called by rank 0.
-Result<Invitation> invite(const CollectiveState& state, bool has_several) {
-  const auto secret = storage::new_secret();
-  if (!secret) return secret.error();
-  Invitation made{.session = secret.value(), .stager = {}, .listening = {}, .client = nullptr};
-  auto connected = connect(state, made.session);
-  if (!connected) return connected.error();
-  made.client = std::move(connected).value();
-  made.stager = made.client->stager();
-  if (!has_several) return made;
-  auto listening = made.client->listen();
-  if (!listening) return listening.error();
-  made.listening = std::move(listening).value();
-  return made;
-}
-
-// The two messages that a stager would get anyway carry what the ranks have to know.
-std::string text_of(const Invitation& one) {
-  std::string text;
-  const auto add = [&](const transport::Message& message) {
-    const std::vector<std::byte> bytes = transport::encode(message);
-    const std::uint64_t length = bytes.size();
-    text.append(reinterpret_cast<const char*>(&length), sizeof length);
-    text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  };
-  add(transport::Hello{.session = one.session, .rank = 0, .program = one.stager});
-  add(one.listening);
-  return text;
-}
-
-Result<Invitation> parse_invitation(std::string_view text) {
-  Invitation made;
-  const auto take = [&]() -> Result<transport::Message> {
-    std::uint64_t length = 0;
-    if (text.size() >= sizeof length) std::memcpy(&length, text.data(), sizeof length);
-    text.remove_prefix(std::min(text.size(), sizeof length));
-    const std::string_view bytes = text.substr(0, length);
-    text.remove_prefix(bytes.size());
-    return transport::parse(std::as_bytes(std::span(bytes)));
-  };
-  auto hello = take();
-  if (!hello) return hello.error();
-  auto listening = take();
-  if (!listening) return listening.error();
-  auto* const session = std::get_if<transport::Hello>(&hello.value());
-  auto* const addresses = std::get_if<transport::Listening>(&listening.value());
-  if (session == nullptr || addresses == nullptr) {
-    return Error(ErrorCode::corrupt, "what rank 0 tells of its stager is damaged");
+// Collective. Rank 0 makes the session's name.
+Result<transport::SessionId> name_session(CollectiveState& state) {
+  Result<std::string> made = std::string();
+  if (state.rank == 0) {
+    const auto secret = storage::new_secret();
+    if (secret) {
+      made =
+          std::string(reinterpret_cast<const char*>(secret.value().data()), secret.value().size());
+    } else {
+      made = secret.error();
+    }
   }
-  made.session = session->session;
-  made.stager = std::move(session->program);
-  made.listening = std::move(*addresses);
-  return made;
+  const auto told = told_by_rank_0(state, made, "the session's name");
+  if (!told) return told.error();
+  transport::SessionId session{};
+  std::memcpy(session.data(), told.value().data(), std::min(session.size(), told.value().size()));
+  return session;
+}
+
+// Collective. Returns for each rank a number that is the same for ranks with one stager only.
+Result<std::vector<std::int64_t>> stagers_of_ranks(CollectiveState& state,
+                                                   const std::string& stager) {
+  struct Told {
+    std::int64_t mine = 0;
+    std::vector<std::int64_t> all;
+  };
+  ranks::KeptUntilDone<Told> told;
+  told->mine = static_cast<std::int64_t>(Call::of(stager).digest);
+  told->all.resize(static_cast<std::size_t>(state.ranks));
+  ranks::Revocation& revocation = state.group->revocation();
+  ranks::Pending pending;
+  Status done = ranks::gather_at_all(pending, &told->mine, 1, told->all.data(), MPI_INT64_T,
+                                     state.communicator);
+  if (done.ok()) {
+    done = ranks::wait_for(pending, revocation, state.settings.deadline_seconds,
+                           "the other ranks to find their stagers", state.group->life());
+  } else {
+    revocation.revoke(done.error());
+  }
+  if (done.ok()) return std::move(told->all);
+  told.keep_for_good();
+  note_broken(state, done.error());
+  return done.error();
+}
+
+// Collective. Lets the other stagers join that of rank 0, by a rank of each, which `joins`.
+Status join_stagers(CollectiveState& state, StagerClient& client, bool joins) {
+  Result<std::string> found = std::string();
+  if (state.rank == 0) {
+    const auto listening = client.listen();
+    if (listening) {
+      const std::vector<std::byte> bytes = transport::encode(listening.value());
+      found = std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    } else {
+      found = listening.error();
+    }
+  }
+  const auto told = told_by_rank_0(state, found, "the stager of rank 0");
+  if (!told) return told.error();
+  Status joined;
+  if (joins) {
+    const auto message = transport::parse(std::as_bytes(std::span(told.value())));
+    const auto* const home =
+        message ? std::get_if<transport::Listening>(&message.value()) : nullptr;
+    joined = home != nullptr
+                 ? client.join(*home)
+                 : Error(ErrorCode::corrupt, "what rank 0 tells of its stager is damaged");
+  }
+  return agree_on(state, joined);
 }
 
 }  // namespace
@@ -104,57 +140,28 @@ SessionStaging::SessionStaging(std::shared_ptr<StagerClient> stager)
       files_(std::make_shared<storage::OpenFiles>(transport::make_staged_engine(stager_))) {}
 
 Result<std::unique_ptr<SessionStaging>> SessionStaging::open(CollectiveState& state) {
-  // The first rank of each node starts its stager. Rank 0 tells the session's name and its stager.
-  const std::string socket = transport::default_socket();
-  Status possible;
-  if (state.group->own_place() == 0) {
-    possible = transport::start_stager(socket, transport::stager_program(), idle_seconds,
-                                       state.settings.deadline_seconds);
-  }
-  if (Status started = agree_on(state, possible); !started.ok()) return started.error();
-  const bool has_several = state.group->nodes() > 1;
-  std::shared_ptr<StagerClient> client;
-  Result<std::string> told = std::string();
-  if (state.rank == 0) {
-    auto found = invite(state, has_several);
-    if (found) {
-      client = std::move(found.value().client);
-      told = text_of(found.value());
-    } else {
-      told = found.error();
-    }
-  }
-  told = told_by_rank_0(state, told, "the stager");
-  if (!told) return told.error();
-  const auto home = parse_invitation(told.value());
-  if (!home) return home.error();
-  if (client == nullptr) {
-    auto connected = connect(state, home.value().session);
-    if (connected) {
-      client = std::move(connected).value();
-    } else {
-      possible = connected.error();
-    }
-  }
-  const bool is_home = client != nullptr && client->stager() == home.value().stager;
-  if (client != nullptr && !is_home && !has_several) {
-    possible = invalid_argument(
-        "the ranks of a node reach different stagers: give all of them the same "
-        "WEIR_STAGER_SOCKET");
-  }
-  const bool joins = has_several && !is_home && client != nullptr && state.group->own_place() == 0;
-  if (joins) possible = client->join(home.value().listening);
-  if (Status agreed = agree_on(state, possible); !agreed.ok()) return agreed.error();
+  if (Status started = agree_on(state, start_for_node(state)); !started.ok())
+    return started.error();
+  const auto session = name_session(state);
+  if (!session) return session.error();
+  auto connected = connect(state, session.value());
+  Status agreed = agree_on(state, connected ? Status() : Status(connected.error()));
+  if (!agreed.ok()) return agreed.error();
+  const std::shared_ptr<StagerClient> client = std::move(connected).value();
+  const auto stagers = stagers_of_ranks(state, client->stager());
+  if (!stagers) return stagers.error();
+  const auto& all = stagers.value();
+  const bool has_several = std::ranges::count(all, all.front()) < std::ssize(all);
+  const auto own = all.begin() + state.rank;
+  const bool joins = std::find(all.begin(), own, *own) == own && state.rank != 0;
   if (has_several) {
-    // A stager that has not joined would never be told that a step has ended.
-    if (!is_home && !joins) possible = client->join({});
-    if (Status agreed = agree_on(state, possible); !agreed.ok()) return agreed.error();
+    if (Status joined = join_stagers(state, *client, joins); !joined.ok()) return joined.error();
   }
   client->set_waiting([group = state.group.get()]() -> Status {
     ranks::keep_moving(group->revocation());
     return group->revocation().is_revoked() ? Status(group->revocation().error()) : Status();
   });
-  std::unique_ptr<SessionStaging> made(new SessionStaging(std::move(client)));
+  std::unique_ptr<SessionStaging> made(new SessionStaging(client));
   made->has_several_ = has_several;
   made->has_joined_ = joins;
   return made;

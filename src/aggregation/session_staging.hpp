@@ -1,4 +1,4 @@
-// Staging of a session: the way of its ranks to the stagers of their nodes
+// Staging of a session: the way of its ranks to stagers on their nodes
 // (transport/stager_client.hpp).
 //
 // clang-format off
@@ -7,8 +7,8 @@
 //     begin    rank 0 waits until earlier steps of the file are stored, because it reads the header
 // clang-format on
 //
-// On several nodes, one rank of each node tells its stager at the end of a step that the node's
-// share is complete (seal()), and the stager of rank 0, which publishes the step, waits for the
+// Where the ranks have several stagers, the first rank of each tells it at the end of a step that
+// its share is complete (seal()), and the stager of rank 0, which publishes the step, waits for the
 // others. Stagers do not order what they write among each other. Therefore the ranks settle()
 // before they read what others may have handed over, and before they overwrite it.
 #pragma once
@@ -30,19 +30,20 @@ struct CollectiveState;
 
 class SessionStaging {
  public:
-  // Collective. Starts a stager where none runs, and connects all ranks to it. All ranks get the
-  // error of a rank that fails.
+  // Collective. Starts a stager on each node where none runs, unless ranks have stagers
+  // (stager_ranks.hpp), and connects all ranks to theirs. All ranks get the error of a rank that
+  // fails.
   static Result<std::unique_ptr<SessionStaging>> open(CollectiveState& state);
 
   [[nodiscard]] transport::StagerClient& stager() { return *stager_; }
-  // Returns whether the ranks may have several stagers; equal on all ranks.
+  // Returns whether the ranks have several stagers; equal on all ranks.
   [[nodiscard]] bool has_several() const { return has_several_; }
   // Called on all ranks at the end of a step, which get the same number for it.
   std::uint64_t next_seal() { return has_several_ ? ++seal_ : 0; }
   // Lets the stagers that joined tell when they have stored everything before this seal. Called on
   // all ranks; some have nothing to do.
   Status seal(std::uint64_t number, storage::StepDurability durability);
-  // Collective, if the ranks may have several stagers: everything that any rank handed over is in
+  // Collective, if the ranks have several stagers: everything that any rank handed over is in
   // the files when this returns.
   Status settle(CollectiveState& state);
   // Does what settle() does, after the step with this seal has been stored; if no rank has written
@@ -69,7 +70,7 @@ class SessionStaging {
   std::shared_ptr<transport::StagerClient> stager_;
   std::shared_ptr<storage::OpenFiles> files_;
   bool has_several_ = false;
-  bool has_joined_ = false;                  // this rank seals the steps of its node's stager
+  bool has_joined_ = false;                  // this rank seals the steps of its stager
   std::uint64_t seal_ = 0;                   // the last one
   std::optional<std::uint64_t> last_write_;  // the seal before it; 0: no step had ended
   std::int64_t settlements_ = 0;

@@ -8,11 +8,13 @@
 #include <string_view>
 #include <utility>
 
+#include "aggregation/stager_ranks.hpp"
 #include "capi/extents_argument.hpp"
 #include "capi/platform_option.hpp"
 #include "capi/session.hpp"
 #include "capi/session_options.hpp"
 #include "capi/version.hpp"
+#include "ranks/messages.hpp"
 #include "stored/file_description.hpp"
 
 namespace weir::capi {
@@ -61,66 +63,84 @@ std::string name_of_mpi() {
 
 // Checks that the process has the MPI that this library was compiled with: handles of another one
 // mean nothing here. Relatives of MPICH share its handles.
-Outcome check_mpi() {
+Outcome check_mpi(const char* call) {
   const std::string name = name_of_mpi();
   const bool is_open_mpi = name.starts_with("Open MPI");
   const bool is_mpich = name.find("MPICH") != std::string::npos || name.starts_with("Intel");
   if (built_for_open_mpi ? !is_mpich : !is_open_mpi) return {};
   return bad_argument(fmt::format(
-      "weir_session_open: libweir was built for {}, but this process runs {}: run the program with "
-      "the MPI of libweir; mpi4py takes it with MPI4PY_MPIABI={}",
-      built_for_open_mpi ? "Open MPI" : "MPICH", name, built_for_open_mpi ? "openmpi" : "mpich"));
+      "{}: libweir was built for {}, but this process runs {}: run the program with the MPI of "
+      "libweir; mpi4py takes it with MPI4PY_MPIABI={}",
+      call, built_for_open_mpi ? "Open MPI" : "MPICH", name,
+      built_for_open_mpi ? "openmpi" : "mpich"));
 }
 
-// Checks that MPI can be called, and that the communicator can be used for a session.
-Outcome check_communicator(MPI_Comm communicator) {
-  if (auto same = check_mpi(); !same.ok()) return same;
+Outcome check_mpi_runs(const char* call) {
+  if (auto same = check_mpi(call); !same.ok()) return same;
   int initialized = 0;
   int finalized = 0;
   MPI_Initialized(&initialized);
   MPI_Finalized(&finalized);
-  if (initialized == 0 || finalized != 0) {
-    return bad_argument(
-        fmt::format("weir_session_open: {} is not running: call weir_session_open between MPI_Init "
-                    "and MPI_Finalize, in a program that is linked with this MPI only",
-                    name_of_mpi()));
-  }
+  if (initialized != 0 && finalized == 0) return {};
+  return bad_argument(
+      fmt::format("{}: {} is not running: call {} between MPI_Init and MPI_Finalize, in a program "
+                  "that is linked with this MPI only",
+                  call, name_of_mpi(), call));
+}
+
+// Checks that MPI can be called, and that the communicator can be used for a session.
+Outcome check_communicator(const char* call, MPI_Comm communicator) {
+  if (auto running = check_mpi_runs(call); !running.ok()) return running;
   if (communicator == MPI_COMM_NULL) {
-    return bad_argument("weir_session_open: communicator is MPI_COMM_NULL");
+    return bad_argument(fmt::format("{}: communicator is MPI_COMM_NULL", call));
   }
   int inter = 0;
   MPI_Comm_test_inter(communicator, &inter);
-  if (inter != 0)
-    return bad_argument(
-        "weir_session_open: communicator is an intercommunicator: give an intracommunicator");
-  return {};
+  if (inter == 0) return {};
+  return bad_argument(
+      fmt::format("{}: communicator is an intercommunicator: give an intracommunicator", call));
+}
+
+// Opens the communicator of a call, and lets the ranks compare its options, which `chosen` then
+// has. Collective. `possible`: whether this rank's other arguments are valid.
+Outcome meet_with_options(Ranks& ranks, MPI_Comm communicator, const char* call,
+                          const weir_session_options* options, const Outcome& possible,
+                          SessionOptions& chosen) {
+  Outcome prepared = read_options(options, chosen);
+  if (prepared.ok()) prepared = possible;
+  auto outcome =
+      ranks.open(communicator, prepared.ok() ? opening_deadline(options, process_environment)
+                                             : chosen.settings.deadline_seconds);
+  if (!outcome.ok()) return outcome;
+  const char* const platform = options == nullptr ? nullptr : options->platform;
+  return ranks.agree(aggregation::Call::of(
+      fmt::format("{}({}, platform {})", call, chosen.text(), quoted(platform)),
+      status_of(prepared)));
+}
+
+// Returns whether messages may still be under way, so that nothing can be freed.
+bool is_broken(const Ranks& ranks, const Outcome& outcome) {
+  return ranks.broken() || outcome.code == WEIR_E_DEADLINE || outcome.code == WEIR_E_BROKEN;
 }
 
 Outcome open_session(MPI_Comm communicator, const weir_session_options* options,
                      weir_session** result) {
-  if (auto usable = check_communicator(communicator); !usable.ok()) return usable;
-  SessionOptions chosen;
-  const char* const platform = options == nullptr ? nullptr : options->platform;
-  Outcome prepared = read_options(options, chosen);
-  if (result == nullptr) prepared = bad_argument("session is null");
-
+  constexpr const char* call = "weir_session_open";
+  if (auto usable = check_communicator(call, communicator); !usable.ok()) return usable;
   auto session = std::make_unique<weir_session>();
   Ranks& ranks = session->opened;
+  SessionOptions chosen;
   auto outcome =
-      ranks.open(communicator, prepared.ok() ? opening_deadline(options, process_environment)
-                                             : chosen.settings.deadline_seconds);
-  if (outcome.ok()) {
-    outcome = ranks.agree(aggregation::Call::of(
-        fmt::format("weir_session_open({}, platform {})", chosen.text(), quoted(platform)),
-        status_of(prepared)));
-  }
+      meet_with_options(ranks, communicator, call, options,
+                        result == nullptr ? bad_argument("session is null") : Outcome{}, chosen);
   if (outcome.ok()) {
     outcome = outcome_without_throwing([&]() -> Outcome {
       auto read = read_environment(ranks, options, process_environment, chosen);
+      const char* const platform = options == nullptr ? nullptr : options->platform;
       if (read.ok()) read = read_platform(ranks, platform, session->platform);
       if (!read.ok()) return read;
       aggregation::CollectiveSettings& settings = chosen.settings;
-      if (settings.stages && settings.engine == plan::Engine::null) {
+      if (settings.staging.stages() && settings.engine == plan::Engine::null) {
         return bad_argument(
             "options.engine is 'null', but a stager stores what it gets: set options.staging to "
             "'none'");
@@ -133,21 +153,70 @@ Outcome open_session(MPI_Comm communicator, const weir_session_options* options,
           chosen.io_groups.value_or(topology::IoGroups(session->platform.nodes_per_io_group));
       settings.network = chosen.network ? chosen.network : session->platform.network;
       auto made = aggregation::Collective::create(ranks.communicator(), settings);
-      if (!made) return outcome_of(made.error(), "weir_session_open");
+      if (!made) return outcome_of(made.error(), call);
       session->collective = std::move(made).value();
       return {};
     });
   }
-  const bool is_broken =
-      ranks.broken() || outcome.code == WEIR_E_DEADLINE || outcome.code == WEIR_E_BROKEN;
   if (outcome.ok()) {
     *result = session.release();
-  } else if (is_broken) {
+  } else if (is_broken(ranks, outcome)) {
     [[maybe_unused]] auto* const kept = session.release();  // its messages are still under way
   } else {
     ranks.free();
   }
   return outcome;
+}
+
+// Gives a communicator that Weir made for the program the error handler of the program's own.
+void take_error_handler(MPI_Comm made, MPI_Comm from) {
+  MPI_Errhandler handler = MPI_ERRHANDLER_NULL;
+  if (made == MPI_COMM_NULL || MPI_Comm_get_errhandler(from, &handler) != MPI_SUCCESS) return;
+  MPI_Comm_set_errhandler(made, handler);
+  MPI_Errhandler_free(&handler);
+}
+
+Outcome init_staging(MPI_Comm communicator, const weir_session_options* options,
+                     MPI_Comm* program) {
+  constexpr const char* call = "weir_init_staging";
+  if (auto usable = check_communicator(call, communicator); !usable.ok()) return usable;
+  auto ranks = std::make_unique<Ranks>();
+  SessionOptions chosen;
+  auto outcome =
+      meet_with_options(*ranks, communicator, call, options,
+                        program == nullptr ? bad_argument("program is null") : Outcome{}, chosen);
+  aggregation::DividedRanks divided;
+  if (outcome.ok()) {
+    outcome = outcome_without_throwing([&]() -> Outcome {
+      auto read = read_environment(*ranks, options, process_environment, chosen);
+      if (!read.ok()) return read;
+      const aggregation::CollectiveSettings& settings = chosen.settings;
+      auto made = aggregation::divide_ranks(ranks->communicator(), settings.staging,
+                                            settings.ranks_per_node, settings.deadline_seconds);
+      if (!made) return outcome_of(made.error(), call);
+      divided = std::move(made).value();
+      return {};
+    });
+  }
+  if (is_broken(*ranks, outcome)) {
+    [[maybe_unused]] const auto* const kept = ranks.release();  // its messages are still under way
+    return outcome;
+  }
+  ranks->free();
+  if (!outcome.ok()) return outcome;
+  take_error_handler(divided.program, communicator);
+  *program = divided.program;
+  return divided.stager ? outcome_of(divided.stager->wait_for_end(), call) : outcome;
+}
+
+Outcome finalize_staging(MPI_Comm* program) {
+  constexpr const char* call = "weir_finalize_staging";
+  if (program == nullptr) return null_argument(call, "program");
+  if (auto running = check_mpi_runs(call); !running.ok()) return running;
+  aggregation::leave_divided();
+  Status freed = ranks::free_communicator(*program);
+  *program = MPI_COMM_NULL;
+  return outcome_of(freed, call);
 }
 
 // Closes every array and file, even after a failure, and returns the first failure.
@@ -214,6 +283,17 @@ int weir_session_open(MPI_Comm communicator, const weir_session_options* options
   if (session != nullptr) *session = nullptr;
   return weir::capi::report_outcome_of(
       [&] { return weir::capi::open_session(communicator, options, session); });
+}
+
+int weir_init_staging(MPI_Comm communicator, const weir_session_options* options,
+                      MPI_Comm* program) {
+  if (program != nullptr) *program = MPI_COMM_NULL;
+  return weir::capi::report_outcome_of(
+      [&] { return weir::capi::init_staging(communicator, options, program); });
+}
+
+int weir_finalize_staging(MPI_Comm* program) {
+  return weir::capi::report_outcome_of([&] { return weir::capi::finalize_staging(program); });
 }
 
 int weir_session_close(weir_session** session) {

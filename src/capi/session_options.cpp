@@ -83,19 +83,6 @@ Outcome read_choice(const char* name, const std::string& from,
       fmt::format("{} is '{}': give one of {}", from, name, fmt::join(choices, ", ")));
 }
 
-constexpr std::array<std::string_view, 2> placements = {"none", "node"};
-
-Outcome read_staging(const char* name, const std::string& from, bool& stages) {
-  if (name == nullptr) return {};
-  const auto* const found = std::find(placements.begin(), placements.end(), std::string_view(name));
-  if (found == placements.end()) {
-    return bad_argument(
-        fmt::format("{} is '{}': give one of {}", from, name, fmt::join(placements, ", ")));
-  }
-  stages = found != placements.begin();
-  return {};
-}
-
 // A text for thousands of nodes is not repeated in full.
 std::string excerpt(std::string text) {
   constexpr std::size_t longest_excerpt = 60;
@@ -111,6 +98,17 @@ Outcome read_io_groups(const char* text, const std::string& from,
     return bad_argument(fmt::format("{} is '{}': {}", from, excerpt(text), parsed.error().message));
   }
   io_groups = parsed.value();
+  return {};
+}
+
+Outcome read_staging(const char* text, const std::string& from,
+                     topology::StagerPlacement& staging) {
+  if (text == nullptr) return {};
+  const auto parsed = topology::StagerPlacement::parse(text);
+  if (!parsed) {
+    return bad_argument(fmt::format("{} is '{}': {}", from, excerpt(text), parsed.error().message));
+  }
+  staging = parsed.value();
   return {};
 }
 
@@ -176,7 +174,7 @@ Outcome take(const weir_session_options& given, NameOf name_of, SessionOptions& 
                         plan::parse_engine, settings.engine);
   }
   if (taken.ok()) {
-    taken = read_staging(given.staging, name_of("staging", "staging"), settings.stages);
+    taken = read_staging(given.staging, name_of("staging", "staging"), settings.staging);
   }
   if (taken.ok()) {
     taken = read_io_groups(given.io_groups, name_of("io_groups", "io-groups"), options.io_groups);
@@ -226,7 +224,7 @@ std::string SessionOptions::text() const {
       settings.deadline_seconds, aggregation::name_of(settings.strategy), settings.aggregators,
       settings.buffer_bytes, settings.buffers, settings.ranks_per_node, alignment_bytes,
       stripe_bytes, lock_bytes, targets, aggregation::name_of(settings.engine),
-      placements.at(settings.stages ? 1 : 0), io_groups ? io_groups->text() : "-",
+      settings.staging.text(), io_groups ? io_groups->text() : "-",
       topology::name_of(settings.placement));
 }
 
@@ -343,9 +341,10 @@ std::span<const Setting> session_settings() {
        // A variable that is still set in somebody's job must not drop data: no `null`.
        .choices = automatic_or(plan::storing_engines)},
       {.name = "staging",
-       .kind = SettingKind::choice,
-       .help = "who writes the steps of files: the ranks, or a stager on their node behind them",
-       .choices = {placements.begin(), placements.end()}},
+       .kind = SettingKind::text,
+       .metavar = "`none`, `node`, `ranks`, `ranks:2`, `ranks:1/8`",
+       .help = "who writes the steps of files: the ranks, or behind them a stager: of their node, "
+               "or of the last ranks or one in so many ranks of each node"},
       {.name = "io-groups",
        .kind = SettingKind::text,
        .metavar = "`4`, `0,0,1,1`, `0*2,1*2`",

@@ -152,8 +152,8 @@ module weir_bindings
       c_array_dimension_name, c_file_attributes, c_file_attribute, c_file_get_text, &
       c_file_get_integers, c_file_get_reals, c_file_attribute_type, c_file_get_numbers, &
       c_file_get_texts, c_file_close, c_write, c_read, c_wait, c_test, c_request_detach, &
-      c_describe, c_type_name, c_session_open, c_write_many, c_read_many, c_write_begin, &
-      c_read_begin, c_write_region, c_read_region, c_session_explain
+      c_describe, c_type_name, c_init_staging, c_finalize_staging, c_session_open, c_write_many, &
+      c_read_many, c_write_begin, c_read_begin, c_write_region, c_read_region, c_session_explain
 
   interface
     function c_version() bind(C, name='weir_version')
@@ -640,6 +640,21 @@ module weir_bindings
       character(kind=c_char), intent(inout) :: type(*)
       integer(c_int64_t), value, intent(in) :: bytes
     end subroutine
+
+    function c_init_staging(communicator, options, program) &
+        bind(C, name='weir_fortran_init_staging')
+      import
+      integer(c_int32_t), value, intent(in) :: communicator
+      type(session_options_in_c), intent(in) :: options
+      integer(c_int32_t), intent(inout) :: program
+      integer(c_int) :: c_init_staging
+    end function
+
+    function c_finalize_staging(program) bind(C, name='weir_fortran_finalize_staging')
+      import
+      integer(c_int32_t), intent(inout) :: program
+      integer(c_int) :: c_finalize_staging
+    end function
 
     function c_session_open(communicator, options, session) &
         bind(C, name='weir_fortran_session_open')

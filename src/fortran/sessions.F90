@@ -1,9 +1,10 @@
 ! Sessions: the ranks of a communicator that do I/O together.
 module weir_sessions
-  use, intrinsic :: iso_c_binding, only: c_char, c_int32_t, c_loc, c_null_ptr, c_ptr
+  use, intrinsic :: iso_c_binding, only: c_char, c_int, c_int32_t, c_loc, c_null_ptr, c_ptr
   use, intrinsic :: iso_fortran_env, only: int64, real64
-  use weir_bindings, only: c_session_abandon, c_session_abandon_because, c_session_close, &
-                           c_session_figures, c_session_open, session_options_in_c, weir_figures
+  use weir_bindings, only: c_finalize_staging, c_init_staging, c_session_abandon, &
+                           c_session_abandon_because, c_session_close, c_session_figures, &
+                           c_session_open, session_options_in_c, weir_figures
   use weir_outcomes, only: settle, with_null
 #ifdef WEIR_HAVE_MPI_F08
   use mpi_f08, only: mpi_comm
@@ -11,6 +12,7 @@ module weir_sessions
   implicit none
   private
   public :: weir_session_open, weir_session_close, weir_session_abandon, weir_session_figures
+  public :: weir_init_staging, weir_finalize_staging
   public :: weir_figures  ! weir.h says what each component is: times in ns, sizes in bytes
 
   ! All components alike; 0, or not allocated, stands for the default. weir.h says what each
@@ -31,7 +33,8 @@ module weir_sessions
     integer(int64) :: targets = 0
     character(len=:), allocatable :: engine          ! 'automatic', 'posix', 'io_uring', 'direct-io',
                                                      ! 'mpi-io'
-    character(len=:), allocatable :: staging         ! 'none', 'node'
+    character(len=:), allocatable :: staging         ! 'none', 'node', 'ranks', 'ranks:2',
+                                                     ! 'ranks:1/8'
     character(len=:), allocatable :: io_groups       ! '4', or of every node: '0,0,1,1', '0*2,1*2'
     character(len=:), allocatable :: aggregator_placement  ! 'spread', 'nearest', 'first', 'priced'
   end type
@@ -64,7 +67,80 @@ module weir_sessions
 #endif
   end interface
 
+  ! weir_init_staging(communicator, program [, options] [, status])
+  !
+  ! Sets apart the ranks in whose place stagers run, if the option `staging` or WEIR_STAGING is
+  ! 'ranks' or the like. `program` becomes a communicator of all other ranks, on which sessions are
+  ! opened. On a rank that is set apart the call returns when the stager has ended, and `program` is
+  ! MPI_COMM_NULL. Collective over the communicator.
+  interface weir_init_staging
+    module procedure init_staging_by_number
+#ifdef WEIR_HAVE_MPI_F08
+    module procedure init_staging_by_handle
+#endif
+  end interface
+
+  ! weir_finalize_staging(program [, status])
+  !
+  ! Frees `program`, which becomes MPI_COMM_NULL, and lets the stagers end as soon as they have
+  ! stored everything. Call when the sessions are closed. Collective over `program`.
+  interface weir_finalize_staging
+    module procedure finalize_staging_by_number
+#ifdef WEIR_HAVE_MPI_F08
+    module procedure finalize_staging_by_handle
+#endif
+  end interface
+
 contains
+
+#ifdef WEIR_HAVE_MPI_F08
+  subroutine init_staging_by_handle(communicator, program, options, status)
+    type(mpi_comm), intent(in) :: communicator
+    type(mpi_comm), intent(out) :: program
+    type(weir_session_options), intent(in), optional :: options
+    integer, intent(out), optional :: status
+    call init_staging_by_number(communicator%mpi_val, program%mpi_val, options, status)
+  end subroutine
+
+  subroutine finalize_staging_by_handle(program, status)
+    type(mpi_comm), intent(inout) :: program
+    integer, intent(out), optional :: status
+    call finalize_staging_by_number(program%mpi_val, status)
+  end subroutine
+#endif
+
+  subroutine init_staging_by_number(communicator, program, options, status)
+    integer, intent(in) :: communicator
+    integer, intent(out) :: program
+    type(weir_session_options), intent(in), optional :: options
+    integer, intent(out), optional :: status
+    character(kind=c_char, len=:), allocatable, target :: staging
+    type(session_options_in_c) :: in_c
+    integer(c_int32_t) :: made
+    integer(c_int) :: code
+    if (present(options)) then
+      in_c%deadline_seconds = options%deadline_seconds
+      in_c%ranks_per_node = options%ranks_per_node
+      if (allocated(options%staging)) then
+        staging = with_null(options%staging)
+        in_c%staging = c_loc(staging)
+      end if
+    end if
+    code = c_init_staging(int(communicator, c_int32_t), in_c, made)
+    program = int(made)
+    call settle(code, status)
+  end subroutine
+
+  subroutine finalize_staging_by_number(program, status)
+    integer, intent(inout) :: program
+    integer, intent(out), optional :: status
+    integer(c_int32_t) :: given
+    integer(c_int) :: code
+    given = int(program, c_int32_t)
+    code = c_finalize_staging(given)
+    program = int(given)
+    call settle(code, status)
+  end subroutine
 
 #ifdef WEIR_HAVE_MPI_F08
   subroutine open_by_handle(communicator, session, options, status)

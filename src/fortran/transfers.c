@@ -75,6 +75,21 @@ static weir_transfer* in_c(int32_t count, const fortran_transfer* given) {
   return transfers;
 }
 
+int weir_fortran_init_staging(int32_t communicator, const weir_session_options* options,
+                              int32_t* program) {
+  MPI_Comm made = MPI_COMM_NULL;
+  const int code = weir_init_staging(MPI_Comm_f2c(communicator), options, &made);
+  *program = (int32_t)MPI_Comm_c2f(made);
+  return code;
+}
+
+int weir_fortran_finalize_staging(int32_t* program) {
+  MPI_Comm given = MPI_Comm_f2c(*program);
+  const int code = weir_finalize_staging(&given);
+  *program = (int32_t)MPI_Comm_c2f(given);
+  return code;
+}
+
 int weir_fortran_session_open(int32_t communicator, const weir_session_options* options,
                               weir_session** session) {
   return weir_session_open(MPI_Comm_f2c(communicator), options, session);

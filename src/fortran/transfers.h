@@ -38,7 +38,11 @@ void weir_fortran_describe(const CFI_cdesc_t* memory, fortran_transfer* transfer
  * room for `bytes` bytes. */
 void weir_fortran_type_name(const CFI_cdesc_t* memory, char* type, int64_t bytes);
 
-/* These calls are like those of weir.h. `communicator` is Fortran's handle of the communicator. */
+/* These calls are like those of weir.h. `communicator` and `program` are Fortran's handles of
+ * communicators. */
+int weir_fortran_init_staging(int32_t communicator, const weir_session_options* options,
+                              int32_t* program);
+int weir_fortran_finalize_staging(int32_t* program);
 int weir_fortran_session_open(int32_t communicator, const weir_session_options* options,
                               weir_session** session);
 int weir_fortran_write_many(weir_session* session, int32_t count,

@@ -307,19 +307,6 @@ TEST(Peers, LeaveNothingBehindWhereOneIsLost) {
   EXPECT_GT(lost, 100U);
 }
 
-TEST(Peers, AreAskedWhetherTheyHaveJoined) {
-  Nodes nodes(1);
-  nodes.receive(1, rank_client, transport::JoinHome{});
-  ASSERT_EQ(nodes.node(1).joined.size(), 1U);
-  EXPECT_NE(nodes.node(1).joined.front().error().message.find("different stagers"),
-            std::string::npos);
-  nodes.join(1);
-  nodes.settle();
-  nodes.receive(1, rank_client, transport::JoinHome{});
-  ASSERT_EQ(nodes.node(1).joined.size(), 3U);
-  EXPECT_TRUE(nodes.node(1).joined.back().ok());
-}
-
 TEST(Peers, AreLetInWithTheSecretOnly) {
   Nodes nodes(1);
   nodes.join(1, "guessed");

@@ -206,7 +206,8 @@ class Server {
       if (!stager_.is_idle() || !clients_.empty()) worked_ns = now_ns;
       const bool is_over = settings_.idle_seconds > 0 &&
                            static_cast<double>(now_ns - worked_ns) > settings_.idle_seconds * 1e9;
-      if (is_over) has_ended_ = true;
+      const bool was_last = settings_.until_programs_end && has_served_ && stager_.is_idle();
+      if (is_over || was_last) has_ended_ = true;
     }
     // Whoever waits for the end of this stager sees its connection end, and then finds no socket.
     listener_.reset();
@@ -402,9 +403,10 @@ class Server {
   }
 
   void handle(const Event& event) {
-    for (Action& action : stager_.handle(event)) {
-      std::visit([&](auto& one) { carry_out(one); }, action);
-    }
+    std::vector<Action> actions = stager_.handle(event);
+    // A program may end before the next event is looked for.
+    has_served_ = has_served_ || !stager_.is_idle();
+    for (Action& action : actions) std::visit([&](auto& one) { carry_out(one); }, action);
     if (!stager_.needs_more_blocks(reserved_blocks())) return;
     {
       const std::lock_guard<std::mutex> guard(reserve_mutex_);
@@ -451,7 +453,8 @@ class Server {
       } else {
         opened = made.error();
       }
-      if (opened.ok()) {
+      // The log of a stager of a few programs stays only if something went wrong.
+      if (opened.ok() && !settings_.until_programs_end) {
         say_(fmt::format("stagers of other nodes can join at {}",
                          fmt::join(network_->addresses(), ", ")));
       }
@@ -567,6 +570,7 @@ class Server {
   std::map<SessionId, std::shared_ptr<SessionFiles>> files_;
   std::vector<SessionId> retries_;
   SessionId told_of_space_ = 0;
+  bool has_served_ = false;  // there was a session
   bool has_ended_ = false;
   std::mutex reserve_mutex_;
   std::condition_variable reserve_changed_;

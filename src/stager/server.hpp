@@ -23,6 +23,9 @@ struct ServerSettings {
   std::int64_t block_bytes = std::int64_t{1} << 20;
   int threads = 4;          // that execute jobs (003_…, section 5.2.1: four are best)
   double idle_seconds = 0;  // the stager ends after so long without work; 0: it stays
+  // The stager ends as soon as the programs that it has served have ended and nothing is left to be
+  // stored, whoever else is connected.
+  bool until_programs_end = false;
 };
 
 // Serves until it is told to stop. `ready` is called when programs can connect; `say` gets lines

@@ -303,12 +303,6 @@ void Stager::take(ClientId number, const transport::JoinHome& message) {
     send(number, transport::Joined{{session.failure}});
     return;
   }
-  if (message.addresses.empty()) {
-    send(number, transport::Joined{{invalid_argument(
-                     "the ranks of a node reach different stagers: give all of them the same "
-                     "WEIR_STAGER_SOCKET")}});
-    return;
-  }
   session.home.waiting.push_back(number);
   if (session.home.state == Home::State::joining) return;
   session.home.state = Home::State::joining;

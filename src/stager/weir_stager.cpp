@@ -45,6 +45,7 @@ std::string& spill_of(Options& options) { return options.server.spill; }
 std::int64_t& spill_quota_of(Options& options) { return options.server.spill_quota; }
 int& threads_of(Options& options) { return options.server.threads; }
 double& idle_of(Options& options) { return options.server.idle_seconds; }
+bool& until_of(Options& options) { return options.server.until_programs_end; }
 
 // Each can also be given in the environment: --stager-memory as WEIR_STAGER_MEMORY.
 weir::FieldSettings<Options> options_table() {
@@ -80,6 +81,8 @@ weir::FieldSettings<Options> options_table() {
        "stager-idle-seconds",
        "end after so long without a program and without work; 0: stay",
        {.default_value = "0", .metavar = "seconds", .range = {0, 1e9}}},
+      {until_of, "until-programs-end",
+       "end as soon as the programs that it has served have ended and everything is stored"},
       {&Options::report, "report", "print, as JSON, what the stager that runs holds, and for whom"},
       {&Options::stop, "stop",
        "let the stager that runs take no new programs, and wait until it has stored everything "
@@ -151,6 +154,14 @@ bool detach_output(const std::string& socket) {
          ::dup2(to, STDERR_FILENO) >= 0;
 }
 
+// Removes what the socket of a few programs leaves behind. A log with lines in it stays.
+void remove_traces(const std::string& socket) {
+  (void)::unlink((socket + ".lock").c_str());
+  const std::string log = socket + ".log";
+  struct stat facts {};
+  if (::stat(log.c_str(), &facts) == 0 && facts.st_size == 0) (void)::unlink(log.c_str());
+}
+
 // Runs serve() in a process of its own. Returns when programs can connect to it, or with its error.
 int serve_detached(const weir::stager::ServerSettings& settings) {
   std::array<int, 2> ends{};
@@ -181,6 +192,7 @@ int serve_detached(const weir::stager::ServerSettings& settings) {
       say(served.error().text());
       ::_exit(1);
     }
+    if (settings.until_programs_end) remove_traces(settings.socket);
     ::_exit(0);
   }
   ::close(ends[1]);

@@ -106,7 +106,7 @@ struct Listen {
   friend bool operator==(const Listen&, const Listen&) = default;
 };
 // Lets the stager join the one that publishes the session's steps. It answers with Joined when the
-// other one has let it in, or tells why not. Without addresses, asks only whether it has joined.
+// other one has let it in, or tells why not.
 struct JoinHome {
   std::vector<std::string> addresses;  // of Listening: tried in this order
   std::string secret;

@@ -57,18 +57,14 @@ std::string stager_program() {
   return "weir-stager";
 }
 
-Status start_stager(const std::string& socket, const std::string& program, double idle_seconds,
-                    double deadline_seconds) {
+Status start_stager(const std::string& socket, const std::string& program,
+                    const std::vector<std::string>& options, double deadline_seconds) {
   if (storage::FrameSocket::connect(socket).ok()) return {};
   storage::Pipe pipe(program);
   if (!pipe.status().ok()) return pipe.status();
   storage::Program stager;
-  stager.words = {program,
-                  "--detach",
-                  "--stager-socket",
-                  socket,
-                  "--stager-idle-seconds",
-                  fmt::format("{}", idle_seconds)};
+  stager.words = {program, "--detach", "--stager-socket", socket};
+  stager.words.insert(stager.words.end(), options.begin(), options.end());
   stager.in_search_path = program.find('/') == std::string::npos;
   const storage::StartedChild started = storage::start_program(stager, pipe);
   if (started.pid < 0) {

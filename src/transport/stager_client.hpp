@@ -31,9 +31,10 @@ namespace weir::transport {
 // or else its name, which is then looked up in PATH.
 [[nodiscard]] std::string stager_program();
 
-// Starts the stager of this node, unless it runs already. `program` is its path.
+// Starts a stager at this socket with these options, unless one runs there already. `program` is
+// its path.
 [[nodiscard]] Status start_stager(const std::string& socket, const std::string& program,
-                                  double idle_seconds, double deadline_seconds);
+                                  const std::vector<std::string>& options, double deadline_seconds);
 
 class StagerClient {
  public:
@@ -77,8 +78,8 @@ class StagerClient {
   // For a session whose ranks have several stagers. Called by a rank of the one that publishes the
   // steps: how others reach it.
   Result<Listening> listen();
-  // Called by a rank of another one: joins the one that listens (without addresses, fails unless it
-  // has joined already), and ends a step here, after all ranks have handed over what belongs to it.
+  // Called by a rank of another one: joins the one that listens, and ends a step here, after all
+  // ranks have handed over what belongs to it.
   Status join(const Listening& home);
   Status seal(const SealStep& step);
 

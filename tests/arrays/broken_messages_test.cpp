@@ -238,6 +238,40 @@ TEST_F(BrokenMessages, OfTheOpeningAreErrorsOnEveryRank) {
   }
 }
 
+// A rank that is set apart for a stager returns from the call, too.
+TEST_F(BrokenMessages, WhileRanksAreSetApartAreErrorsOnEveryRank) {
+  const int last = size_of_world() - 1;
+  weir_session_options options = two_nodes(20);
+  options.staging = "ranks";
+  for (const char* const call : {"MPI_Iallgather", "MPI_Iallreduce", "MPI_Ibarrier",
+                                 "MPI_Comm_split", "MPI_Comm_split_type"}) {
+    int spoilt = 0;
+    for (const int rank : {0, last}) {
+      for (int nth = 1; nth < 12; nth += nth < 3 ? 1 : 3) {
+        SCOPED_TRACE(std::string(call) + " " + std::to_string(nth) + ", rank " +
+                     std::to_string(rank));
+        MPI_Comm program = MPI_COMM_NULL;
+        int hits = 0;
+        int failed = 0;
+        {
+          const MessageFault fault("rank=" + std::to_string(rank) + ",nth=" + std::to_string(nth) +
+                                   ",call=" + call);
+          const int code = weir_init_staging(MPI_COMM_WORLD, &options, &program);
+          expect_broken_or_late(code);
+          EXPECT_EQ(weir_finalize_staging(&program), 0) << weir_last_error();
+          failed = sum_over_ranks(code != 0 ? 1 : 0);
+          hits = hits_on_all_ranks();
+        }
+        EXPECT_EQ(failed, hits > 0 ? size_of_world() : 0);
+        ASSERT_FALSE(HasFailure());
+        spoilt += hits;
+        if (hits == 0) break;
+      }
+    }
+    EXPECT_GT(spoilt, 0) << call;
+  }
+}
+
 // All is in the files when ranks end: that one does not hear of it is that one's error.
 TEST_F(BrokenMessages, OfTheClosingKeepNobody) {
   const weir_session_options options = two_nodes(20);

@@ -345,7 +345,8 @@ TEST_F(Refusal, SessionOptions) {
       {"buffers", open([](auto& o) { o.buffers = 1; }), "buffers is 1"},
       {"reserved", open([](auto& o) { o.reserved[0] = 1; }), "reserved"},
       {"staging", open([](auto& o) { o.staging = "disk"; }),
-       "options.staging is 'disk': give one of none, node"},
+       "options.staging is 'disk': give none, node, ranks (the last rank of each node), "
+       "ranks:2"},
       {"io_groups", open([](auto& o) { o.io_groups = "0,2"; }),
        "options.io_groups is '0,2': there is a group 2 but no group 1"},
       {"aggregator_placement", open([](auto& o) { o.aggregator_placement = "last"; }),

@@ -17,7 +17,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mpi4py import MPI
-from own_stager import choose_stager, given_stagers
+from own_stager import choose_stager, given_stagers, stagers_of_ranks
 from staged_values import COUNTS, LARGE_SHAPE, SHAPE, SUFFIXES, counts, density, large_value
 
 import weir
@@ -222,6 +222,41 @@ def large(comm, folder: Path, file_format: str, ending: str) -> None:
             file.close()
         if comm.rank == 0:
             sys.stdout.write(ending + "\n")
+
+
+def set_apart(comm, folder: Path, file_format: str, staging: str, ending: str) -> None:
+    """Stagers run in the place of some ranks. Ends as it should, by a signal, or without a stager.
+
+    "forgets" goes on to MPI_Finalize without finalize_staging().
+    """
+    try:
+        program = weir.init_staging(comm, staging=staging)
+    except weir.Error as error:
+        sys.stdout.write(f"stager's rank: {error}\n")
+        return
+    if not program:
+        return
+    session = weir.Session(program, staging=staging)
+    writer = Writer(session, path_of(folder, file_format), file_format)
+    for step in range(3):
+        writer.step(step)
+    program.Barrier()
+    if ending == "killed":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if ending == "without_stager":
+        writer.file.wait_for_step(60)
+        if program.rank == 0:
+            for one in stagers_of_ranks():
+                os.kill(int(one.report()["stager"].split()[1]), signal.SIGKILL)
+        program.Barrier()
+        with pytest.raises(weir.Error, match="stager"):
+            writer.step(3)
+        session.abandon()
+    else:
+        writer.file.close()
+        session.close()
+    if ending != "forgets":
+        weir.finalize_staging(program)
 
 
 def many(comm, folder: Path, file_format: str, steps: str, name: str = "out") -> None:

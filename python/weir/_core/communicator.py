@@ -25,3 +25,17 @@ def communicator_for_c(communicator: MPI.Comm) -> c_void_p | c_int:
     is_pointer = MPI._sizeof(MPI.Comm) == ctypes.sizeof(c_void_p)
     kind: type[c_void_p | c_int] = c_void_p if is_pointer else c_int
     return kind.from_address(MPI._addressof(communicator))
+
+
+def null_communicator() -> MPI.Intracomm:
+    """Returns a communicator of mpi4py that C can fill."""
+    from mpi4py import MPI  # noqa: PLC0415 (only programs with arrays have it)
+
+    return MPI.Intracomm()
+
+
+def address_for_c(communicator: MPI.Comm) -> c_void_p:
+    """Returns the address of the MPI_Comm of an mpi4py communicator."""
+    from mpi4py import MPI  # noqa: PLC0415 (only programs with arrays have it)
+
+    return c_void_p(MPI._addressof(communicator))

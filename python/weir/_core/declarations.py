@@ -248,6 +248,8 @@ FUNCTIONS: Declarations = {
     "weir_version": (c_char_p, []),
     "weir_last_error": (c_char_p, []),
     "weir_session_open": (c_int, [Communicator, POINTER(SessionOptions), POINTER(c_void_p)]),
+    "weir_init_staging": (c_int, [Communicator, POINTER(SessionOptions), c_void_p]),
+    "weir_finalize_staging": (c_int, [c_void_p]),
     "weir_session_close": (c_int, [POINTER(c_void_p)]),
     "weir_session_abandon": (None, [POINTER(c_void_p)]),
     "weir_session_abandon_because": (None, [POINTER(c_void_p), c_char_p]),

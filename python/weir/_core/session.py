@@ -32,7 +32,7 @@ from weir._core.arguments import (
     type_name,
 )
 from weir._core.array_handle import Array
-from weir._core.communicator import communicator_for_c
+from weir._core.communicator import address_for_c, communicator_for_c, null_communicator
 from weir._core.failures import checked, line_of_exception
 from weir._core.requests import Requests, UnderWay
 
@@ -58,6 +58,41 @@ TransferLike: TypeAlias = (
 def library_version() -> str:
     """Returns the version of libweir.so, such as "0.1.0"."""
     return str(c.library().weir_version().decode())
+
+
+def init_staging(
+    communicator: MPI.Comm,
+    *,
+    staging: str | None = None,
+    ranks_per_node: int = 0,
+    deadline_seconds: float = 0,
+) -> MPI.Intracomm:
+    """Sets apart the ranks in whose place stagers run; returns a communicator of all others.
+
+    Ranks are set apart if `staging`, or else ``WEIR_STAGING``, is ``"ranks"`` or the like; open
+    sessions with the same `staging`. On such a rank the call returns when the stager has ended, and
+    the communicator is null, which is false in a condition. Collective over `communicator`.
+    """
+    options = declarations.SessionOptions(
+        deadline_seconds=deadline_seconds,
+        ranks_per_node=ranks_per_node,
+        staging=staging.encode() if staging is not None else None,
+    )
+    program = null_communicator()
+    checked(
+        c.library().weir_init_staging(
+            communicator_for_c(communicator), byref(options), address_for_c(program)
+        )
+    )
+    return program
+
+
+def finalize_staging(program: MPI.Comm) -> None:
+    """Frees what `init_staging` returned, and lets the stagers end. Collective over `program`.
+
+    The stagers first store everything. Call when the sessions are closed.
+    """
+    checked(c.library().weir_finalize_staging(address_for_c(program)))
 
 
 class Distribution:
