@@ -13,7 +13,7 @@ module fields
   integer, parameter :: arrays = 4
   character(len=8), parameter :: names(arrays) = ['yspecies', 'temp    ', 'pressure', 'u       ']
   integer, parameter :: components(arrays) = [11, 1, 1, 3]
-  ! Of the two arrays with a fourth dimension.
+  ! Names of the fourth dimension, which two of the arrays have.
   character(len=9), parameter :: fourth(arrays) = &
     ['species  ', '         ', '         ', 'component']
 

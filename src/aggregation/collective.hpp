@@ -81,7 +81,7 @@ struct CollectiveSettings {
   topology::IoGroups io_groups;              // of the nodes; no data is exchanged between them
   std::optional<topology::Network> network;  // between the nodes; nothing: not known
   topology::PlacementRule placement = topology::PlacementRule::spread;  // of aggregators
-  // Of the stagers through which files with steps are written (session_staging.hpp).
+  // Where the stagers run through which files with steps are written (session_staging.hpp).
   topology::StagerPlacement staging;
   // Alignment of the boundaries between aggregators' parts of a file, in bytes; 0: at stripes, lock
   // blocks and pages.

@@ -442,7 +442,7 @@ def test_a_slow_source_is_asked_beside_the_samples() -> None:
     assert driver.now() == {}
     asked.set()
     assert answered(driver) == Known().now()
-    # The same answer is not given twice: what grows next has grown since this one.
+    # A driver gives each answer once: what grows next has grown since the last one.
     since, at = driver.span_ns
     assert (since, driver.now()) == (0, {})
     assert began_ns < at <= time.monotonic_ns()

@@ -94,7 +94,7 @@ def test_ceph_objects_lie_in_the_groups_that_its_own_tool_tells() -> None:
     for name, group in (("10000000000.00000000", 0x30), ("1000000abcd.00000001", 0xFA)):
         assert ceph.group_of(name, 256) == group
     assert ceph.group_of("hello", 256) == 0x9E
-    # Of 200 groups, those from 200 are folded to 7 bits.
+    # In a pool of 200 groups, Ceph folds numbers of 200 and more to 7 bits.
     assert ceph.group_of("1000000abcd.00000001", 200) == 0xFA & 0x7F
     assert ceph.group_of("hello", 200) == 0x9E
 
