@@ -53,7 +53,8 @@ class Questions:
 
 def serve(interval_seconds: float, questions: int = 0, answers: int = 1) -> None:
     """Does what is at the top of this file, by two open files."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Of the terminal: the other host ends this.
+    # Ctrl-C reaches every process of a terminal; this monitor ends when the other host says so.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     with tempfile.TemporaryDirectory(prefix="weir-monitor-") as folder:
         recording = Path(folder, "recording")
         watch(recording, interval_seconds, keeps_on=Questions(questions, answers).keeps_on)
