@@ -15,8 +15,8 @@ from pathlib import Path
 
 from weir.bench.errors import BenchError
 from weir.results.finalize import mark_as_interrupted, mark_unfinished_as_failed
+from weir.results.folder import FILES_LIST
 
-FILES_LIST = "files.json"
 OWN_PREFIX = "weir-"
 TREE_PREFIX = "weir-tree"
 

@@ -17,12 +17,12 @@ from pathlib import Path
 
 from weir.placement.finding import Finder, finder_for
 from weir.placement.layouts import Layout
+from weir.results.folder import FILES_LIST
 from weir.results.placements import Placement
 
 LOOK_SECONDS = 0.05
 MOST_FILES = 200_000
 """Of further files nothing is noted."""
-FILES_LIST = "files.json"
 END_SECONDS = 30.0
 _OF_RANK = re.compile(r"(?:\.(\d{8})(?:\.\d+)?|-(\d{1,7}))$")
 _FOLDER_OF_RANK = re.compile(r"weir-rank-(\d{8})$")
