@@ -180,8 +180,9 @@ def test_files_are_followed_from_one_repetition_to_the_next(
     for repetition in (0, 1):
         one.begins("A", repetition)
         file = folder / "weir-a-0"
-        (folder / f"new-{repetition}").write_bytes(b"")  # So that the inode is another.
-        (folder / f"new-{repetition}").rename(file)
+        # The file comes from outside, so that it is never seen under another name.
+        (tmp_path / f"new-{repetition}").write_bytes(b"")
+        (tmp_path / f"new-{repetition}").rename(file)
         deadline = time.monotonic() + 20
         while ("A", repetition) not in one.seen or not one.seen["A", repetition]:
             assert time.monotonic() < deadline
