@@ -20,14 +20,9 @@ if(WEIR_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
 endif()
 
 # Headers and the templates of headers are most of what a compiler works on. Sixteen files at a time
-# take half the time of each alone, if everything is to be built; for a change in one file, it takes
-# longer.
+# (WeirBatches.cmake) take half the time of each alone, if everything is to be built; for a change in
+# one file, it takes longer.
 option(WEIR_IN_BATCHES "Compile several sources of a target as one: quicker from nothing" OFF)
-if(WEIR_IN_BATCHES)
-  set(CMAKE_UNITY_BUILD ON)
-  set(CMAKE_UNITY_BUILD_BATCH_SIZE 16)
-  list(PREPEND CMAKE_CXX_COMPILER_LAUNCHER "${CMAKE_CURRENT_LIST_DIR}/compile_batch.sh")
-endif()
 
 # Line tables name functions in profiles and traces; variables are for a debugger, whose builds are
 # of type Debug, and cost a fifth of the compiler's time. Who builds in batches wants tests to pass:

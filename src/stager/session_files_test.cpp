@@ -13,7 +13,7 @@
 namespace weir::stager {
 namespace {
 
-constexpr std::int64_t block_bytes = 4;
+constexpr std::int64_t file_block_bytes = 4;
 
 // Each rank names the file itself, so one path has several names in a job.
 TEST(SessionFiles, WriteOverlappingExtentsOfSeveralRanksInTheOrderOfTheirArrival) {
@@ -27,7 +27,7 @@ TEST(SessionFiles, WriteOverlappingExtentsOfSeveralRanksInTheOrderOfTheirArrival
   const std::string blocks = "aaaabbbbccccdddd";
   std::vector<std::byte> memory(blocks.size());
   for (std::size_t i = 0; i < blocks.size(); ++i) memory[i] = static_cast<std::byte>(blocks[i]);
-  SessionFiles files(memory, block_bytes, nullptr);
+  SessionFiles files(memory, file_block_bytes, nullptr);
   const auto extent = [](std::int64_t block, std::size_t file, std::int64_t offset) {
     return BlockExtent{.block = block, .at = 0, .bytes = 4, .file = file, .offset = offset};
   };
@@ -45,7 +45,7 @@ TEST(SessionFiles, WriteSpilledBytesAndThoseInMemory) {
   storage::TestFolder folder;
   const std::string path = folder.path("f");
   storage::write_text(path, "");
-  auto spill = SpillFile::create(folder.path("spill"), 1 << 20, block_bytes);
+  auto spill = SpillFile::create(folder.path("spill"), 1 << 20, file_block_bytes);
   ASSERT_TRUE(spill.ok()) << spill.error().text();
   const std::string spilled = "ccaadd";
   std::vector<std::byte> bytes(spilled.size());
@@ -53,8 +53,8 @@ TEST(SessionFiles, WriteSpilledBytesAndThoseInMemory) {
   const std::span<std::byte> all(bytes);
   ASSERT_TRUE(spill.value()->put(3, 11, all.first(4)).ok());
   ASSERT_TRUE(spill.value()->put(1, 12, all.subspan(4)).ok());
-  std::vector<std::byte> memory(block_bytes, std::byte{'b'});
-  SessionFiles files(memory, block_bytes, spill.value().get());
+  std::vector<std::byte> memory(file_block_bytes, std::byte{'b'});
+  SessionFiles files(memory, file_block_bytes, spill.value().get());
   const transport::NameFile named{
       .file = 1, .path = path, .bytes_when_made = 0, .known = std::nullopt};
   Write job{.job = 1, .session = 1, .files = {named}, .extents = {}};
