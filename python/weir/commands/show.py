@@ -69,6 +69,8 @@ def show_run(console: Console, run: Run, changed: Sequence[str]) -> None:
     if run.expectation:
         for expected in run.expectation.all:
             line(f"expected {expected.key[0]}: {expected.how}")
+    for binary in run.binaries:
+        line(f"binary: {binary.name}, SHA-256 {binary.sha256}")
     line(f"command: {' '.join(run.command)}\n")
 
 
