@@ -82,7 +82,7 @@ ordered_json PhasedRun::phase_figures(const JobFacts& facts, std::size_t phase, 
     target.rates.add(rate(by_target[i].bytes, by_target[i].io_seconds_max));
   }
   compare_clocks_over(found.phase.span_seconds);
-  counted_phases_.push_back({record.direction, SweptRun::counted(), found});
+  counted_phases_.push_back({record.direction, SweptRun::counted(), found, cache.verdict});
   return json;
 }
 

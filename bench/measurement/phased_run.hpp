@@ -32,6 +32,7 @@ struct CountedPhase {
   Direction direction = Direction::write;
   int iteration = 0;  // number of counted repetitions before this one
   RecordFigures figures;
+  CacheVerdict served_by = CacheVerdict::unknown;
 };
 
 class PhasedRun : public SweptRun {

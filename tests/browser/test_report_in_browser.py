@@ -12,13 +12,17 @@ import pytest
 
 from synthetic import make_events, make_run, write_run_folder
 from watched_targets import with_targets
+from weir.analysis.campaign_summary import cells_of, combinations_listing
 from weir.report import write_report
+from weir.report.listing import render
+from weir.results.campaign import Campaign
 from weir.results.schema import Run
 
 Open = Callable[..., Any]
 """The fixture ``open_report`` of ``conftest.py``."""
 
 LABELS = ("POSIX UNIQUE SYNC", "POSIX UNIQUE ASYNC", "MPI SHARED SYNC")
+LEVELS = {"ranks": 1024, "transfer": 2**26}
 HOSTILE = "<script>window.harmed=1</script><img src=x onerror='window.harmed=2'>"
 
 CONTRAST = """selectors => {
@@ -246,6 +250,39 @@ def test_narrow_screens_scroll_down_only(
 ) -> None:
     page = open_report(reports[name], width=360).page
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 360
+
+
+def test_the_verdict_of_a_campaign_is_not_cut(
+    open_report: Open, reports: dict[str, Path], runs: dict[str, Run]
+) -> None:
+    """A row has two factors, the configuration and seven figures besides."""
+    factors = [{"names": [name], "levels": [[level]]} for name, level in LEVELS.items()]
+    campaign = Campaign.model_validate(
+        {
+            "format": "weir-campaign",
+            "format_version": 1,
+            "name": "sweep",
+            "seed": 1,
+            "workload": "madbench",
+            "created_utc": "2026-11-22T00:00:00Z",
+            "scale": 1,
+            "replication": 1,
+            "given": {},
+            "factors": factors,
+            "combinations": [LEVELS],
+            "runs": [{"number": 1, "block": 1, "combination": 0}],
+        }
+    )
+    finished = {1: [(Path(label), run) for label, run in runs.items()]}
+    table = render(combinations_listing(campaign, cells_of(campaign, finished)))
+    page = open_report(reports["all"], width=1300).page
+    page.evaluate("table => { document.querySelector('main').innerHTML = table; }", str(table))
+    assert "as expected" in page.locator("main table").inner_text()
+    hidden = page.evaluate(
+        "() => { const box = document.querySelector('main .scroll');"
+        " return box.scrollWidth - box.clientWidth; }"
+    )
+    assert hidden <= 0
 
 
 def test_a_hostile_result_runs_nothing(open_report: Open, tmp_path: Path) -> None:

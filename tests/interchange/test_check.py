@@ -290,6 +290,8 @@ def test_the_command(weir_files: dict[str, Path], tmp_path: Path) -> None:
     assert len(whole.stdout.splitlines()) == 2
     assert "no checksums: changed bytes cannot be detected" in whole.stdout
     assert "3 committed steps" in whole.stdout
+    weir.save(tmp_path / "one.nc", {"a": np.zeros(3)})
+    assert "one.nc: cdf5, 1 array, " in command(tmp_path / "one.nc").stdout
     (tmp_path / "text").write_text("no array")
     broken = command(weir_files["cdf5"], tmp_path / "text")
     assert broken.returncode == 1

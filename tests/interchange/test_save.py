@@ -116,7 +116,11 @@ def test_checksums_of_a_zarr_folder_that_is_replaced_go_with_it(tmp_path: Path) 
     ("options", "error", "text"),
     [
         ({"dimensions": {"b": ("x",)}}, ValueError, "dimensions has 'b', but no array"),
-        ({"dimensions": {"a": ("x", "y")}}, ValueError, "'a': 2 names for 1 dimensions"),
+        (
+            {"dimensions": {"a": ("x", "y")}},
+            ValueError,
+            "'a' have length 2, but its shape has length 1: ",
+        ),
         ({"chunks": {"a": (0,)}}, ValueError, "chunks of 'a'"),
         ({"file_format": "xml"}, ValueError, "format 'xml' is unknown"),
         ({"codec": "zip"}, weir.Error, "zip"),

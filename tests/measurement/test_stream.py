@@ -50,6 +50,9 @@ def test_the_table_has_iors_columns_and_a_line_per_phase(stream: Bench) -> None:
         assert all(float(part) <= total for part in row[6:9])
     assert "Max Write:" in done.stdout
     assert "Max Read:" in done.stdout
+    told = [line for line in done.stdout.splitlines() if line.startswith("# ")]
+    assert [line.split()[1] for line in told] == ["write:", "read:"]
+    assert "served the bytes" in told[0]
 
 
 def test_json_has_iors_keys_and_the_results_figures(stream: Bench) -> None:
@@ -72,6 +75,8 @@ def test_json_has_iors_keys_and_the_results_figures(stream: Bench) -> None:
     ):
         assert phase.rate_span_bytes_per_second is not None
         assert entry["wrRdTime"] == pytest.approx(phase.bytes / phase.rate_span_bytes_per_second)
+        assert entry["servedBy"] == phase.cache.verdict
+    assert {entry["servedBy"] for entry in test["Results"]} != {"unknown"}
 
 
 def test_the_summary_goes_to_a_file(stream: Bench, tmp_path: Path) -> None:

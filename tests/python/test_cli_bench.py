@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import shutil
 import signal
 import time
 from pathlib import Path
@@ -12,8 +14,10 @@ import pytest
 
 from cli_with_doubles import Cli
 from platforms import make_platform, make_stage
+from weir.bench.binaries import binaries_of, other_binaries
 from weir.results.folder import load_run
 from weir.results.platform_file import write_platform
+from weir.results.schema import Binary
 
 WORDS = ("madbench", "2000", "8", "1", "32", "4096", "1", "1")
 
@@ -374,6 +378,60 @@ def test_a_run_is_repeated_from_its_folder_alone(cli: Cli, tmp_path: Path) -> No
     assert given == [f"--seed={int(seed, 16)}"]
     size = first.index("--output")
     assert second[:size] == first[:size]
+
+
+def test_a_run_names_its_binary_and_is_told_from_one_of_another(cli: Cli, tmp_path: Path) -> None:
+    double = tmp_path / "weir-bench"
+    shutil.copy(cli.environment["WEIR_BENCH"], double)
+    cli.environment["WEIR_BENCH"] = str(double)
+    status, _, err = cli.run("bench", *WORDS, "--no-report", "--output", "one")
+    assert status == 0, err
+    (recorded,) = load_run(cli.folder / "one/mpi-shared-sync").binaries
+    digest = hashlib.sha256(double.read_bytes()).hexdigest()
+    assert recorded == Binary(name=double.name, file=str(double.resolve()), sha256=digest)
+    again = ("bench", "--again", "one", "--no-report", "--output")
+    status, _, err = cli.run(*again, "same")
+    assert (status, "another build" in err) == (0, False)
+
+    double.write_text(double.read_text() + "# another build\n")
+    status, _, err = cli.run(*again, "other")
+    assert status == 0, err
+    changed = load_run(cli.folder / "other/mpi-shared-sync").binaries[0].short_hash
+    digests = f"SHA-256 {digest[:12]} then, {changed} now"
+    said = f"another build than that of the run: {recorded.name} ({digests})"
+    assert [line.partition("weir: ")[2] for line in err.splitlines() if "build" in line] == [said]
+    _, out, _ = cli.run("results", "compare", "one/mpi-shared-sync", "other/mpi-shared-sync")
+    assert f"SHA-256 of weir-bench {digest[:12]} -> {changed}" in out
+
+    # Results of earlier versions do not say it, and are repeated without a word on it.
+    for file in (cli.folder / "one").glob("*/run.json"):
+        record = json.loads(file.read_text())
+        del record["binaries"]
+        file.write_text(json.dumps(record))
+    status, _, err = cli.run(*again, "third")
+    assert (status, "another build" in err) == (0, False)
+
+
+def test_libraries_of_weir_are_named_with_the_program(tmp_path: Path) -> None:
+    program, library = tmp_path / "weir-bench", tmp_path / "libweir.so.0.1.0"
+    program.write_text("program")
+    library.write_text("library")
+    lister = tmp_path / "ldd"
+    loaded = ("libm.so.6 => /lib/libm.so.6", f"libweir.so.0 => {library}", "libweir_x.so => not")
+    lister.write_text("#!/bin/sh\n" + "".join(f"echo '\t{one} (0x7f00)'\n" for one in loaded))
+    lister.chmod(0o755)
+    found = binaries_of(program, {"PATH": str(tmp_path)})
+    assert [(one.name, one.file) for one in found] == [
+        ("weir-bench", str(program)),
+        ("libweir.so.0", str(library)),
+    ]
+    library.write_text("another")
+    then, now = found, binaries_of(program, {"PATH": str(tmp_path)})
+    text = other_binaries(then, now)
+    assert text is not None
+    assert ("libweir.so.0" in text, "weir-bench" in text) == (True, False)
+    library.unlink()
+    assert binaries_of(program, {"PATH": str(tmp_path)}) == []
 
 
 def test_again_takes_no_other_words_and_says_what_it_cannot_repeat(cli: Cli) -> None:

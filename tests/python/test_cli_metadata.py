@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from report_reader import read_report
 from test_cli_real import weir
 from weir.bench.platforms import with_operations_rate
@@ -100,11 +102,15 @@ def test_nothing_is_expected_of_files_with_content(tmp_path: Path) -> None:
     assert read["expected_per_second"] == 2.0
 
 
-def test_the_rate_of_its_own_directory_is_taken_for_open(tmp_path: Path) -> None:
-    """Not that of another target, though it be slower."""
+def probed(file: Path, measured_utc: str, rates: dict[Path, float]) -> Path:
+    """Writes a description of directories, in which so many files were created in a second."""
     targets = [
         Target(directory=str(one), file_system="ext4", mount=str(one), device="disk")
-        for one in (tmp_path / "fast", tmp_path / "slow")
+        for one in rates
+    ]
+    operations = [
+        {"directory": str(one), "clients": 2, "operations": {"create": {"one_client": rate}}}
+        for one, rate in rates.items()
     ]
     described = Platform(
         format="weir-platform",
@@ -112,16 +118,15 @@ def test_the_rate_of_its_own_directory_is_taken_for_open(tmp_path: Path) -> None
         name="test data",
         hosts=1,
         ranks_per_host=2,
+        measured_utc=measured_utc,
         stages=[],
         targets=targets,
-        metadata=[
-            MetadataRates.model_validate(
-                {"directory": one.directory, "clients": 2, "operations": {"create": rates}}
-            )
-            for one, rates in zip(targets, ({"one_client": 7.0}, {"one_client": 1.0}), strict=True)
-        ],
+        metadata=[MetadataRates.model_validate(one) for one in operations],
     )
-    file = write_platform(tmp_path / "box.toml", described)
+    return write_platform(file, described)
+
+
+def planned_in(directory: Path) -> PlannedJob:
     plan = Plan(
         ranks=2,
         files=1,
@@ -131,10 +136,33 @@ def test_the_rate_of_its_own_directory_is_taken_for_open(tmp_path: Path) -> None
         phases=[],
     )
     one = PlannedConfiguration(label="", slug="", asynchronous=False, parameters={}, plan=plan)
-    below = str(tmp_path / "fast" / "run")
-    planned = PlannedJob(configurations=[one], directory=below, striping=[], transfer_bytes=0)
+    return PlannedJob(configurations=[one], directory=str(directory), striping=[], transfer_bytes=0)
+
+
+def test_the_rate_of_its_own_directory_is_taken_for_open(tmp_path: Path) -> None:
+    """Not that of another target, though it be slower."""
+    rates = {tmp_path / "fast": 7.0, tmp_path / "slow": 1.0}
+    file = probed(tmp_path / "box.toml", "2026-11-01T00:00:00Z", rates)
+    planned = planned_in(tmp_path / "fast" / "run")
     given = with_operations_rate(["open"], str(file), planned)
     assert given == ["open", "--operations-per-second=7"]
+
+
+def test_the_latest_probe_of_its_directory_is_taken_for_open(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without --platform; not an older one, nor one of other storage, nor over a rate given."""
+    monkeypatch.chdir(tmp_path)
+    Path("platforms").mkdir()
+    planned = planned_in(tmp_path / "run")
+    probed(Path("platforms/other.toml"), "2026-11-03T00:00:00Z", {Path("/proc"): 9.0})
+    assert with_operations_rate(["open"], None, planned) == ["open"]
+    probed(Path("platforms/old.toml"), "2026-11-01T00:00:00Z", {tmp_path: 3.0})
+    probed(Path("platforms/new.toml"), "2026-11-02T00:00:00Z", {tmp_path: 5.0})
+    assert with_operations_rate(["open"], None, planned) == ["open", "--operations-per-second=5"]
+    given = ["open", "--operations-per-second", "8"]
+    assert with_operations_rate(given, None, planned) == given
+    assert with_operations_rate(["metadata"], None, planned) == ["metadata"]
 
 
 def test_a_mix_through_both_interfaces(tmp_path: Path) -> None:

@@ -61,6 +61,9 @@ def test_the_expectation_alone(tmp_path: Path) -> None:
     assert status == 0, err
     assert "Expected write" in out
     assert "Expected read" in out
+    plan, calibration = out.index("Plan: 1 configuration on 2 ranks, "), out.index("Calibration: ")
+    assert " in 1 file below" in out[plan:calibration]
+    assert "2 ranks on 1 host, " in out[calibration:]
 
 
 def test_a_wrong_option_is_one_line(tmp_path: Path) -> None:

@@ -161,39 +161,3 @@ def test_the_plan_has_the_sizes_of_the_paper(tmp_path: Path) -> None:
     checkpoint, plot = (phase["bytes_total"] / ranks * 4096 for phase in one["plan"]["phases"])
     assert checkpoint / 5 / 2**30 == pytest.approx(12, rel=0.02)
     assert plot / 6 / 2**30 == pytest.approx(1.8, rel=0.02)
-
-
-@needs_pnetcdf
-def test_an_interface_without_staging_takes_part_without(tmp_path: Path) -> None:
-    words = ("--api", "weir-hdf5,pnetcdf", "--staging", "none,node")
-    labels = [one["label"] for one in planned(tmp_path, *words, ranks=4)]
-    assert labels == ["weir-hdf5", "weir-hdf5 staged", "pnetcdf"]
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--api=posix",), "posix"),
-        (("--api=hdf5", "--staging=node"), "hdf5 cannot be staged"),
-        (("--api=hdf5,hdf5",), "'hdf5' is given twice"),
-        (("--blocks=0.5",), "--blocks must be between 1 and 1048576; given: 0.5"),
-        (("--blocks=300000",), "at most 1048576 are allowed"),
-        (("--variables=6",), "--plot-variables: 7 is beyond the 6 variables"),
-        (("--plot-variables=1,x",), "is not a list of numbers of variables"),
-        (("--plot-variables=2,2",), "has 2 twice"),
-        (("--checkpoints=0", "--plots=0"), "there is nothing to write"),
-        (("--hints=file",), "--hints applies only to hdf5, pnetcdf and mpiio; given: weir-hdf5"),
-        (("--direct",), "--direct"),
-        (("--drop-cache",), "--drop-cache"),
-        (("--rank-shift=1",), "--rank-shift"),
-        (
-            ("--api=hdf5", "--blocks=2", "--nxb=1024", "--nyb=1024", "--nzb=1024"),
-            "hdf5 allows at most 2147483647",
-        ),
-    ],
-)
-def test_what_cannot_be_is_one_line(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
-    refused = bench(tmp_path, "flash", *words, "--plan", "--ranks", "4")
-    assert refused.returncode == 2
-    (line,) = refused.stderr.splitlines()
-    assert said in line

@@ -13,7 +13,7 @@ from synthetic import make_run
 from test_cli_real import weir
 from weir.analysis.opening import growth_text
 from weir.bench.display import show_verdicts
-from weir.report import opening
+from weir.report import comparison, opening
 from weir.report.sources import Source
 from weir.results.folder import find_run_folders, load_run
 from weir.results.opening_records import ExpectedOperations, StepOperations
@@ -88,6 +88,18 @@ def test_the_fastest_interface_is_named(high: float, told: str) -> None:
     assert "open was fastest with POSIX, 1.00 ms, and " in said
     assert told in said
     assert "create was fastest" not in said
+
+
+def test_a_page_of_several_runs_says_that_the_machine_was_not_quiet() -> None:
+    record = opened("POSIX", 1e-3, 1e-3, 1e-3).model_dump(mode="json")
+    record |= {"expectation": None, "verdict": None, "rates": []}
+    record["environment"]["quiet"] |= {"quiet": False, "text": "not quiet: others used 77 %"}
+    sources = [
+        Source(Run.model_validate({**record, "label": label}), None, "")
+        for label in ("POSIX", "HDF5")
+    ]
+    said = parse(str(comparison.render(sources))).text
+    assert said == "All runs: not quiet: others used 77 %."
 
 
 @pytest.mark.parametrize("served", [None, 0.5])

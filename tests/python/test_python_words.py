@@ -101,7 +101,7 @@ def test_arguments_that_are_no_data_are_named() -> None:
     with pytest.raises(ValueError, match="order is 'X': give 'C' or 'F'"):
         choice("order", "X", {"C": 0, "F": 1})
     assert dimension_texts(("y", "x"), 2) == [b"y", b"x"]
-    with pytest.raises(ValueError, match="dimension_names has 1 names, the array 2 dimensions"):
+    with pytest.raises(ValueError, match="length 1, but the array's shape has length 2"):
         dimension_texts(("y",), 2)
     for names in ("yx", (1, 2)):
         with pytest.raises(TypeError, match="dimension_names is "):

@@ -12,6 +12,7 @@ from test_report_metadata import metadata_run
 from weir.analysis.campaign_summary import (
     Line,
     cells_of,
+    combinations_listing,
     growth_over_ranks,
     growth_texts,
     lines_over,
@@ -88,6 +89,27 @@ def test_a_curve_goes_through_the_measured_rates() -> None:
     assert "with 7.00 ranks" in said
     assert text_of(LEVELS).endswith(said)
     assert "create over ranks: 1,000/s with 1, " in text_of(LEVELS)
+
+
+def test_the_table_names_a_level_once() -> None:
+    """Two configurations in one job, whose labels name the level of the factor too."""
+    design = campaign((1, 2))
+    runs = {
+        number: [
+            (Path(label), run.model_copy(update={"label": f"{label} shared {run.plan.ranks}m"}))
+            for label in ("POSIX", "MPIIO")
+            for _, run in of_one
+        ]
+        for number, of_one in finished((1, 2)).items()
+    }
+    listing = combinations_listing(design, cells_of(design, runs))
+    assert listing.head[:2] == ["ranks", "configuration"]
+    named = [["1", "MPIIO"], ["1", "POSIX"], ["2", "MPIIO"], ["2", "POSIX"]]
+    assert [row[:2] for row in listing.rows] == named
+    # A combination with one configuration has no word that tells it from another one.
+    del runs[2][1]
+    listing = combinations_listing(design, cells_of(design, runs))
+    assert [row[1] for row in listing.rows] == ["MPIIO", "POSIX", "POSIX shared 2m"]
 
 
 def test_the_page_shows_points_and_fit() -> None:

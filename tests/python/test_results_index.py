@@ -20,7 +20,7 @@ from weir.results.errors import ResultError
 from weir.results.finalize import finalize
 from weir.results.index import query
 from weir.results.purpose import Purpose
-from weir.results.schema import Anomaly, Run
+from weir.results.schema import Anomaly, Binary, Run
 from weir.results.tables import TABLES, VIEWS
 
 
@@ -94,7 +94,9 @@ def of_all_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("kinds")
     fields: dict[str, Any] = {"label": "MPI SHARED ASYNC", "has_sibling": True, "finalized": True}
     odd = Anomaly(function="S", direction="write", kind="tail", text="a tail", reasons=["b", "c"])
-    moves = with_a_priori(make_run(**fields)).model_copy(update={"anomalies": [odd]})
+    built = Binary(name="weir-bench", file="/opt/weir/bin/weir-bench", sha256="ab" * 32)
+    known = {"anomalies": [odd], "binaries": [built]}
+    moves = with_a_priori(make_run(**fields)).model_copy(update=known)
     write_run_folder(root / "bytes", moves, make_events())
     named = json.loads(metadata_run(1.5).model_dump_json())
     node = {"host": "node00", "operations": 4, "busy_seconds_max": 1.5, "median_per_second": 2.5}

@@ -10,7 +10,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from mpi_launcher import BUILD, environment, launcher, needs_pnetcdf
+from mpi_launcher import BUILD, environment, launcher
 from numpy.typing import NDArray
 
 from output_runs import elements, kept, run_workload, same_bits
@@ -107,36 +107,6 @@ def test_the_plan_has_the_sizes_of_the_paper(tmp_path: Path) -> None:
     assert strong["disk_bytes_total"] == 16 * 2**30
     # Half of the ranks read the step back.
     assert strong["memory_bytes_per_rank"] == 16 * 2**30 // 32
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--grid=2x2x2",), "--grid 2 x 2 x 2: these are 8 processes, but the job has 4 ranks"),
-        (("--grid=2x2",), "is not three numbers of processes"),
-        (("--grid=2x0x2",), "is not three numbers of processes"),
-        (("--restart-ranks=5",), "--restart-ranks 5: the job has 4 ranks"),
-        (("--restart-ranks=0",), "--restart-ranks must be"),
-        (("--nx=0",), "--nx must be between 1 and 1048576; given: 0"),
-        (("--api=mpiio", "--nx=100000", "--ny=1000"), "mpiio allows at most 2147483647"),
-        (("--nx=1048576", "--ny=1048576", "--nz=1048576"), "has more than"),
-        (("--api=mpiio", "--staging=node"), "mpiio cannot be staged"),
-        (("--drop-cache",), "--drop-cache"),
-    ],
-)
-def test_what_cannot_be_is_one_line(words: tuple[str, ...], said: str, tmp_path: Path) -> None:
-    refused = bench(tmp_path, "s3d", *words, "--plan", "--ranks", "4")
-    assert refused.returncode == 2
-    (line,) = refused.stderr.splitlines()
-    assert said in line
-
-
-@needs_pnetcdf
-def test_an_interface_without_staging_takes_part_without(tmp_path: Path) -> None:
-    words = ("--api", "weir-hdf5,pnetcdf", "--staging", "none,node")
-    answer = bench(tmp_path, "s3d", *words, "--plan", "--ranks", "4")
-    labels = [one["label"] for one in json.loads(answer.stdout)["configurations"]]
-    assert labels == ["weir-hdf5", "weir-hdf5 staged", "pnetcdf"]
 
 
 def program(

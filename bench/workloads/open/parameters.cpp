@@ -58,7 +58,7 @@ FieldSettings<Options> options_table() {
       {&Options::operations_per_second,
        "operations-per-second",
        "metadata operations that the file system serves per second, to estimate the time "
-       "on more ranks [from --platform, otherwise no estimate]",
+       "on more ranks [as weir platform probe found it, otherwise no estimate]",
        {.metavar = "RATE", .range = {.above_least = true}}},
   };
 }

@@ -337,7 +337,8 @@ Status Survey::measure() {
     ++rounds_;
   }
   if (rounds_ < least_rounds) {
-    warnings_.push_back(fmt::format("there was time for only {} rounds: raise --seconds", rounds_));
+    warnings_.push_back(
+        fmt::format("there was time for {} of {} rounds: raise --seconds", rounds_, least_rounds));
   }
   return {};
 }

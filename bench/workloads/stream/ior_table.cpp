@@ -52,7 +52,15 @@ struct Summarised {
   double wall_seconds = 0;    // mean; 0 without a wall
   double wall_bandwidth = 0;  // MiB/s, mean
   double mebibytes = 0;       // of the first repetition
+  // Mixed if the repetitions differ, unknown if one of them is.
+  CacheVerdict served_by = CacheVerdict::unknown;
 };
+
+CacheVerdict together(CacheVerdict one, CacheVerdict other) {
+  if (one == other) return one;
+  const bool unknown = one == CacheVerdict::unknown || other == CacheVerdict::unknown;
+  return unknown ? CacheVerdict::unknown : CacheVerdict::mixed;
+}
 
 std::vector<Summarised> summarise(const IorTest& test) {
   std::vector<Summarised> all;
@@ -64,6 +72,7 @@ std::vector<Summarised> summarise(const IorTest& test) {
     for (const TableRow& row : test.rows) {
       if (row.direction != direction) continue;
       if (bandwidth.empty()) one.mebibytes = static_cast<double>(row.bytes) / mebibyte;
+      one.served_by = bandwidth.empty() ? row.served_by : together(one.served_by, row.served_by);
       bandwidth.push_back(row.mebibytes_per_second());
       operations.push_back(
           row.total_seconds > 0 ? static_cast<double>(row.operations) / row.total_seconds : 0);
@@ -157,6 +166,24 @@ std::string walls_text(const IorTest& test) {
   return text;
 }
 
+// Returns what follows a rate: what it is a rate of. IOR has no such line, so it is a comment.
+std::string served_text(const Summarised& one) {
+  const char* direction = bench::name_of(one.direction);
+  switch (one.served_by) {
+    case CacheVerdict::storage:
+      return fmt::format("# {}: storage served the bytes\n", direction);
+    case CacheVerdict::memory:
+      return fmt::format("# {}: memory served the bytes, so this is no rate of the storage\n",
+                         direction);
+    case CacheVerdict::mixed:
+      return fmt::format("# {}: memory served a part of the bytes, storage the rest\n", direction);
+    case CacheVerdict::unknown:
+      break;
+  }
+  return fmt::format("# {}: it is not known whether storage or memory served the bytes\n",
+                     direction);
+}
+
 ordered_json parameters_of(const IorSummary& summary, const IorTest& test, std::size_t id) {
   const Options& options = summary.options;
   const auto flag = [](bool on) { return on ? 1 : 0; };
@@ -223,7 +250,8 @@ ordered_json result_of(const TableRow& row, const IorTest& test) {
                          {"wrRdTime", row.transfer_seconds},
                          {"closeTime", row.close_seconds},
                          {"totalTime", row.total_seconds},
-                         {"iter", row.iteration}};
+                         {"iter", row.iteration},
+                         {"servedBy", name_of(row.served_by)}};
   if (row.wall.operations_most > 0) {
     result["stoneWallTime"] = row.wall.seconds;
     result["stoneWallMiB"] = static_cast<double>(row.wall.bytes) / mebibyte;
@@ -258,7 +286,8 @@ ordered_json summary_of(const IorSummary& summary, const IorTest& test, const Su
                         {"OPsMin", one.operations.least},
                         {"OPsMean", one.operations.mean},
                         {"OPsSD", one.operations.deviation},
-                        {"MeanTime", one.mean_seconds}};
+                        {"MeanTime", one.mean_seconds},
+                        {"servedBy", name_of(one.served_by)}};
   if (options.stonewall_seconds > 0) {
     entry["StoneWallTime"] = one.wall_seconds;
     entry["StoneWallbwMeanMIB"] = one.wall_bandwidth;
@@ -344,6 +373,7 @@ std::string ior_text(const IorSummary& summary) {
       text += fmt::format("{} {:.2f} MiB/sec ({:.2f} MB/sec)\n",
                           reading ? "Max Read: " : "Max Write:", one.bandwidth.most,
                           one.bandwidth.most * mebibyte / megabyte);
+      text += served_text(one);
     }
   }
   text += "\nSummary of all tests:\n";
@@ -371,19 +401,19 @@ std::string ior_text(const IorSummary& summary) {
 std::string ior_csv(const IorSummary& summary) {
   std::string text =
       "test,label,access,bw(MiB/s),IOPS,Latency(s),block(KiB),xfer(KiB),open(s),wr/rd(s),close(s),"
-      "total(s),numTasks,iter\n";
+      "total(s),numTasks,iter,servedBy\n";
   for (std::size_t id = 0; id < summary.tests.size(); ++id) {
     const IorTest& test = summary.tests[id];
     for (const TableRow& row : test.rows) {
       text += fmt::format(
           "{},{},{},{:.4f},{:.4f},{:.9f},{:.2f},{:.2f},{:.9f},{:.9f},{:.9f},{:.9f},"
-          "{},{}\n",
+          "{},{},{}\n",
           id, test.variant.label, bench::name_of(row.direction), row.mebibytes_per_second(),
           row.operations_per_second(), row.latency_seconds(test.layout.ranks),
           static_cast<double>(test.layout.block_bytes) / kibibyte,
           static_cast<double>(test.layout.transfer_bytes) / kibibyte, row.open_seconds,
           row.transfer_seconds, row.close_seconds, row.total_seconds, test.layout.ranks,
-          row.iteration);
+          row.iteration, name_of(row.served_by));
     }
   }
   return text;

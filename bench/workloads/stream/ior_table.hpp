@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/direction.hpp"
+#include "measurement/cache_verdict.hpp"
 #include "measurement/core_settings.hpp"
 #include "measurement/record_figures.hpp"
 #include "workloads/stream/parameters.hpp"
@@ -25,6 +26,7 @@ struct TableRow {
   double close_seconds = 0;
   double total_seconds = 0;
   WallFigures wall;
+  CacheVerdict served_by = CacheVerdict::unknown;
 
   [[nodiscard]] double mebibytes_per_second() const;
   [[nodiscard]] double operations_per_second() const;  // over the time of the transfers alone

@@ -112,6 +112,28 @@ TEST_F(IorTable, TheStonewallIsToldBesideTheWhole) {
   EXPECT_DOUBLE_EQ(read["tests"][0]["Results"][0]["stoneWallMiB"], 32);
 }
 
+TEST_F(IorTable, EveryRateSaysWhetherStorageOrMemoryServedIt) {
+  IorSummary told = two_repetitions();
+  std::vector<TableRow>& rows = told.tests.front().rows;
+  EXPECT_THAT(ior_text(told), HasSubstr("# write: it is not known whether storage or memory"));
+  for (TableRow& one : rows) {
+    one.served_by =
+        one.direction == Direction::write ? CacheVerdict::storage : CacheVerdict::memory;
+  }
+  const std::string text = ior_text(told);
+  EXPECT_THAT(text, HasSubstr("(44.74 MB/sec)\n# write: storage served the bytes\n"));
+  EXPECT_THAT(text,
+              HasSubstr("# read: memory served the bytes, so this is no rate of the storage"));
+  const json read = json::parse(ior_json(told));
+  EXPECT_EQ(read["tests"][0]["Results"][1]["servedBy"], "memory");
+  EXPECT_EQ(read["summary"][0]["servedBy"], "storage");
+  EXPECT_THAT(ior_csv(told), HasSubstr(",0,memory\n"));
+  rows.back().served_by = CacheVerdict::storage;
+  EXPECT_THAT(ior_text(told), HasSubstr("# read: memory served a part of the bytes"));
+  rows.back().served_by = CacheVerdict::unknown;
+  EXPECT_EQ(json::parse(ior_json(told))["summary"][1]["servedBy"], "unknown");
+}
+
 TEST_F(IorTable, CsvHasALinePerPhase) {
   const std::string text = ior_csv(two_repetitions());
   EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 5);

@@ -44,6 +44,7 @@ TableRow row_of(const CountedPhase& counted) {
   row.close_seconds = figures.closing_seconds;
   row.total_seconds = figures.total_seconds;
   row.wall = figures.wall;
+  row.served_by = counted.served_by;
   return row;
 }
 

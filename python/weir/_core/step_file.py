@@ -373,7 +373,10 @@ def dimension_texts(names: Any, dimensions: int) -> list[bytes]:
         message = f"dimension_names is {names!r}: give a text for each dimension"
         raise TypeError(message)
     if len(names) != dimensions:
-        message = f"dimension_names has {len(names)} names, the array {dimensions} dimensions"
+        message = (
+            f"dimension_names has length {len(names)}, but the array's shape has length "
+            f"{dimensions}: give a text for each dimension"
+        )
         raise ValueError(message)
     return [name.encode() for name in names]
 

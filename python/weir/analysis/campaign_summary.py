@@ -172,11 +172,14 @@ def _median(values: Iterable[float | None]) -> float | None:
 
 
 def combinations_listing(campaign: Campaign, cells: Sequence[Cell]) -> Listing:
-    """Returns a row for each combination, configuration and figure."""
+    """Returns a row for each combination, configuration and figure.
+
+    The levels of the factors stand in columns of their own, and not in the configuration again.
+    """
     names = [name for factor in campaign.factors for name in factor.names]
     # If each combination has one configuration, its factors' levels identify it.
-    places = {(cell.combination, cell.label) for cell in cells}
-    labelled = not names or len(places) > len({combination for combination, _ in places})
+    labels = _labels_of(cells)
+    labelled = not names or any(len(of_one) > 1 for of_one in labels.values())
     has_bytes = any(cell.served_by for cell in cells)
     rows = []
     for cell in cells:
@@ -184,7 +187,7 @@ def combinations_listing(campaign: Campaign, cells: Sequence[Cell]) -> Listing:
         covered = f" ({percent_text(cell.confidence)})"
         word, _, remark = cell.verdict.partition(" in ")
         row: list[Listed] = [level_text(name, combination[name]) for name in names]
-        row += [cell.label] if labelled else []
+        row += [" ".join(_own_words(cell, labels)) or cell.label] if labelled else []
         row += [cell.shown_name, Value(cell.runs, "count"), Value(cell.median, cell.unit)]
         row += [cell.served_by] if has_bytes else []
         row.append(Range(cell.low, cell.high, cell.unit, covered))
@@ -202,12 +205,10 @@ def combinations_listing(campaign: Campaign, cells: Sequence[Cell]) -> Listing:
 
 def lines_over(campaign: Campaign, factor: CampaignFactor, cells: Sequence[Cell]) -> list[Line]:
     """Returns the cells by figure and by what else distinguishes them."""
-    labels: dict[int, set[str]] = {}
-    for cell in cells:
-        labels.setdefault(cell.combination, set()).add(cell.label)
+    labels = _labels_of(cells)
     groups: dict[tuple[str, str], list[Cell]] = {}
     for cell in sorted(cells, key=lambda cell: _place(campaign, factor, cell)):
-        others = _others_text(campaign, factor, cell, labels[cell.combination])
+        others = _others_text(campaign, factor, cell, labels)
         groups.setdefault((others, cell.shown_name), []).append(cell)
     name = factor.names[0]
     return [
@@ -230,20 +231,34 @@ def _place(campaign: Campaign, factor: CampaignFactor, cell: Cell) -> list[int]:
     ]
 
 
-def _others_text(campaign: Campaign, factor: CampaignFactor, cell: Cell, labels: set[str]) -> str:
-    """Returns what distinguishes a cell from other lines: other factors and the configuration.
+def _labels_of(cells: Sequence[Cell]) -> dict[int, set[str]]:
+    """Returns the labels of each combination."""
+    labels: dict[int, set[str]] = {}
+    for cell in cells:
+        labels.setdefault(cell.combination, set()).add(cell.label)
+    return labels
 
-    ``labels`` are those of the cell's own combination: a label may name the level itself, which
-    does not distinguish lines.
+
+def _own_words(cell: Cell, labels: Mapping[int, set[str]]) -> list[str]:
+    """Returns the words of the cell's label that not all labels of its combination have.
+
+    A label may name the level of a factor, which the whole combination has.
     """
+    constant = set.intersection(*(set(one.split()) for one in labels[cell.combination]))
+    return [word for word in cell.label.split() if word not in constant]
+
+
+def _others_text(
+    campaign: Campaign, factor: CampaignFactor, cell: Cell, labels: Mapping[int, set[str]]
+) -> str:
+    """Returns what distinguishes a cell from other lines: other factors and the configuration."""
     combination = campaign.combinations[cell.combination]
     parts = [
         value if isinstance(value, str) else f"{name} {level_text(name, value)}"
         for name, value in combination.items()
         if name not in factor.names
     ]
-    constant = set.intersection(*(set(label.split()) for label in labels)) if labels else set()
-    parts += [word for word in cell.label.split() if word not in constant and word not in parts]
+    parts += [word for word in _own_words(cell, labels) if word not in parts]
     return ", ".join(parts)
 
 

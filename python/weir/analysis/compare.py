@@ -126,11 +126,17 @@ def _differences(first: Run, second: Run) -> list[ParameterDifference]:
         # Different programs name their settings differently.
         common = left.keys() & right.keys()
         left, right = ({n: of[n] for n in common} for of in (left, right))
+    if first.binaries and second.binaries:
+        left, right = left | _binaries(first), right | _binaries(second)
     return [
         ParameterDifference(name, left.get(name, "not set"), right.get(name, "not set"))
         for name in sorted(left.keys() | right.keys())
         if left.get(name) != right.get(name)
     ]
+
+
+def _binaries(run: Run) -> dict[str, str]:
+    return {f"SHA-256 of {one.name}": one.short_hash for one in run.binaries}
 
 
 def _settings(run: Run) -> dict[str, str]:

@@ -12,7 +12,7 @@ import statistics
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 from weir.analysis.findings import Judgement, Ratio, ratio_of
 from weir.analysis.hiding import ENOUGH, AtExponent, Hides, hidden_share, where_it_hides
@@ -152,6 +152,18 @@ def _of_rounds(one: Runs, other: Runs, direction: Direction) -> list[tuple[float
     ]
 
 
+def _taking_turns(
+    runs: Runs, setting: Literal["interface", "files"], first: str, second: str
+) -> Iterator[tuple[Settings, Direction, Ratio | None, str]]:
+    """Yields the ratio of two levels of a setting that take turns in jobs, with a remark."""
+    varied: dict[str, Any] = {setting: ""}
+    for settings, group in _groups(runs, lambda s: replace(s, **varied)).items():
+        of = _by(group, lambda s: str(getattr(s, setting)))
+        for direction in get_args(Direction) if {first, second} <= of.keys() else ():
+            ratio = ratio_of(_of_rounds(of[first], of[second], direction))
+            yield settings, direction, ratio, _from_memory(group, direction)
+
+
 def _of_runs(one: Runs, other: Runs, direction: Direction) -> list[tuple[float, float]]:
     """Returns pairs of runs, those closest in time first, so that drifts affect both alike.
 
@@ -237,14 +249,11 @@ def _interfaces(runs: Runs) -> list[Judgement]:
     rule = f"MPI-IO's rate over POSIX's is within {percent_text(INTERFACES_ALIKE)} of 1"
 
     def judgements() -> Iterator[Judgement]:
-        for settings, group in _groups(runs, lambda s: replace(s, interface="")).items():
-            of = _by(group, lambda s: s.interface)
-            for direction in get_args(Direction) if {"POSIX", "MPI"} <= of.keys() else ():
-                ratio = ratio_of(_of_rounds(of["MPI"], of["POSIX"], direction))
-                holds = _alike(ratio, INTERFACES_ALIKE)
-                place = f"{finding}: {_place(settings, direction)}"
-                remark = _from_memory(group, direction)
-                yield _judged("sections 4 and 6", place, rule, ratio, holds, remark)
+        turns = _taking_turns(runs, "interface", "MPI", "POSIX")
+        for settings, direction, ratio, remark in turns:
+            holds = _alike(ratio, INTERFACES_ALIKE)
+            place = f"{finding}: {_place(settings, direction)}"
+            yield _judged("sections 4 and 6", place, rule, ratio, holds, remark)
 
     return _or_without(judgements(), "sections 4 and 6", finding, "both interfaces in one job")
 
@@ -254,14 +263,11 @@ def _files(runs: Runs) -> list[Judgement]:
     rule = f"the shared file's rate over that of unique files is at least {1 - ALIKE:.2f}"
 
     def judgements() -> Iterator[Judgement]:
-        for settings, group in _groups(runs, lambda s: replace(s, files="")).items():
-            of = _by(group, lambda s: s.files)
-            for direction in get_args(Direction) if {"SHARED", "UNIQUE"} <= of.keys() else ():
-                ratio = ratio_of(_of_rounds(of["SHARED"], of["UNIQUE"], direction))
-                holds = None if ratio is None else ratio.is_at_least(1 - ALIKE)
-                place = f"{finding}: {_place(settings, direction)}{_varied(settings)}"
-                remark = _from_memory(group, direction)
-                yield _judged("section 6", place, rule, ratio, holds, remark)
+        turns = _taking_turns(runs, "files", "SHARED", "UNIQUE")
+        for settings, direction, ratio, remark in turns:
+            holds = None if ratio is None else ratio.is_at_least(1 - ALIKE)
+            place = f"{finding}: {_place(settings, direction)}{_varied(settings)}"
+            yield _judged("section 6", place, rule, ratio, holds, remark)
 
     return _or_without(judgements(), "section 6", finding, "both kinds of files in one job")
 

@@ -46,10 +46,10 @@ def show_plan(console: Console, planned: PlannedJob, command: Sequence[str]) -> 
     """Prints how much will be moved, where, and how weir-bench is started."""
     largest = max(planned.configurations, key=lambda one: one.plan.disk_bytes_total)
     plan = largest.plan
-    count = len(planned.configurations)
+    configurations = _number(len(planned.configurations), "configuration")
     console.print(
-        f"Plan: {count} configuration{'s' if count > 1 else ''} on {plan.ranks} ranks, each up to "
-        f"{size_text(plan.disk_bytes_total)} in {plan.files} files below "
+        f"Plan: {configurations} on {_number(plan.ranks, 'rank')}, each up to "
+        f"{size_text(plan.disk_bytes_total)} in {_number(plan.files, 'file')} below "
         f"{escape(planned.directory)}, {size_text(planned.transfer_bytes)} per transfer, "
         f"{size_text(plan.memory_bytes_total)} of memory",
         highlight=False,
@@ -91,12 +91,17 @@ def show_expectations(
         console.print(f"\nComponents: {escape(text)}", highlight=False)
 
 
+def _number(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"
+
+
 def _describe_source(source: Calibration | Platform) -> str:
-    hosts = f"{source.hosts} host{'s' if source.hosts > 1 else ''}"
+    hosts = _number(source.hosts, "host")
     if isinstance(source, Calibration):
         return (
-            f"Calibration: {source.ranks} ranks on {hosts}, {escape(source.file_system)} at "
-            f"{escape(source.directory)}, took {seconds_text(source.seconds)}"
+            f"Calibration: {_number(source.ranks, 'rank')} on {hosts}, "
+            f"{escape(source.file_system)} at {escape(source.directory)}, "
+            f"took {seconds_text(source.seconds)}"
         )
     measured = f", measured {source.measured_utc}" if source.measured_utc else ""
     doubtful = [fit.stage for fit in source.fits if not fit.fits]

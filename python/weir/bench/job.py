@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from weir.bench.binaries import binaries_of, record_binaries
 from weir.bench.cleanup import finish_broken_job
 from weir.bench.errors import FAILED, INTERRUPTED, USAGE, BenchError
 from weir.bench.launcher import Launcher
@@ -261,6 +262,7 @@ def run_job(
         on_progress(step)
 
     said = StandardError(on_progress=on_step, on_line=tell)
+    binaries = binaries_of(job.program, job.environment())
     own = ["--output", str(output), "--expectation", str(expectation), "--progress", "json"]
     command = job.command([*arguments, *own])
     with monitor.running(preparation) if monitor is not None else nullcontext():
@@ -279,6 +281,10 @@ def run_job(
             write_atomically(output / STANDARD_OUTPUT_FILE, "\n".join(printed) + "\n")
         if said.text():
             write_atomically(output / STANDARD_ERROR_FILE, said.text())
+        try:
+            record_binaries(output, binaries)
+        except ResultError as error:
+            tell(f"the results do not record which {job.program.name} ran: {error}")
     if ending.succeeded:
         if monitor is not None:
             deliver(monitor, output)

@@ -20,6 +20,9 @@ from weir.results.platform import Platform
 from weir.results.platform_file import load_platform
 from weir.results.probe import Target
 
+OPERATIONS_RATE = "--operations-per-second"
+"""The option of the workload open for the rate at which the file system serves operations."""
+
 
 def find_platform(named: str) -> Platform:
     """Returns the description of that file or name; a mistake is a usage error of one line."""
@@ -69,11 +72,7 @@ def probe_of_names(planned: PlannedJob) -> str | None:
     Rates of operations on names are not calibrated, so that a probe is their only source. None if
     the job has no such operations, or none was probed on its file systems.
     """
-    if not acts_on_names(planned):
-        return None
-    return next(
-        (name for name, one, _ in described_here(planned) if one.targets and one.metadata), None
-    )
+    return _latest_with_names(planned) if acts_on_names(planned) else None
 
 
 def with_operations_rate(
@@ -81,20 +80,29 @@ def with_operations_rate(
 ) -> list[str]:
     """Adds the highest probed rate of creating files in its directory to the workload open.
 
-    The arguments are unchanged for other workloads, if the rate was given, and if no rate was
-    probed.
+    Without a platform the latest description below ``platforms/`` that has it is taken. The
+    arguments are unchanged for other workloads, if the rate was given, and if none was probed.
     """
-    option = "--operations-per-second"
-    given = any(word.partition("=")[0] == option for word in arguments)
-    if platform is None or arguments[0] != "open" or given:
+    given = any(word.partition("=")[0] == OPERATIONS_RATE for word in arguments)
+    if arguments[0] != "open" or given:
         return list(arguments)
-    described = find_platform(platform)
+    named = platform or _latest_with_names(planned)
+    if named is None:
+        return list(arguments)
+    described = find_platform(named)
     target = places_of(described, planned).get(planned.directory, planned.directory)
     rates = rates_in(described.metadata, target)
     creating = rates.operations.get("create") if rates is not None else None
     known = creating.known() if creating is not None else []
     most = max((rate.value for rate in known), default=0.0)
-    return [*arguments, f"{option}={most:.6g}"] if most > 0 else list(arguments)
+    return [*arguments, f"{OPERATIONS_RATE}={most:.6g}"] if most > 0 else list(arguments)
+
+
+def _latest_with_names(planned: PlannedJob) -> str | None:
+    """Returns the name of the latest description of operations on the job's file systems."""
+    return next(
+        (name for name, one, _ in described_here(planned) if one.targets and one.metadata), None
+    )
 
 
 def target_of(targets: Sequence[Target], directory: str, platform: str) -> str:

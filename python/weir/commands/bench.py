@@ -15,6 +15,7 @@ from rich.console import Console
 
 from weir.bench import display
 from weir.bench.again import enter, kept_variables, record_start, start_again
+from weir.bench.binaries import binaries_of, other_binaries
 from weir.bench.errors import FAILED, USAGE, BenchError
 from weir.bench.going_on import DEFAULT_SECONDS, more_of
 from weir.bench.job import (
@@ -147,6 +148,7 @@ def bench_command(
     """Run a benchmark: expectation, repetitions, verdict, result folder, report."""
     arguments = list(context.args)
     typed = ["weir", *sys.argv[1:]]
+    repeated = None
     if again is not None and not show_help:
         # Variables such as WEIR_LAUNCHER yield to the settings with which the run was started.
         others = ("ranks", "launcher", "platform", "sweep", "resume")
@@ -157,7 +159,8 @@ def bench_command(
                 USAGE,
             )
         output = None if output is None else output.absolute()
-        start = _start_of(again)
+        repeated = _run_of(again)
+        start = start_again(repeated)
         enter(start)
         typed, arguments, platform = start.command_by_user, start.arguments, start.platform
         launcher = shlex.join(start.launcher)
@@ -194,6 +197,10 @@ def bench_command(
             f"{other}"
         )
     job = find_job(ranks, launcher)
+    if repeated is not None:
+        other = other_binaries(repeated.binaries, binaries_of(job.program, job.environment()))
+        if other is not None:
+            warn(other)
     start = Start(
         command_by_user=typed,
         arguments=arguments,
@@ -302,12 +309,12 @@ def _is_typed(context: typer.Context, name: str) -> bool:
     return source is not None and source.name == "COMMANDLINE"
 
 
-def _start_of(text: str) -> Start:
+def _run_of(text: str) -> Run:
     # Imported here because making a run does not need the modules that list and compare runs.
     from weir.commands.find_runs import find_runs  # noqa: PLC0415
 
     _, run = find_runs(text, None)[0]
-    return start_again(run)
+    return run
 
 
 def _show_results(

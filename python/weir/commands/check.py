@@ -73,8 +73,9 @@ def check_command(
                 every = report.without_sums == report.arrays
                 none = "no" if every else f"{report.without_sums} without"
                 read += f", {none} checksums: changed bytes cannot be detected"
+            arrays = f"{report.arrays} array{'' if report.arrays == 1 else 's'}"
             left = f", {len(report.not_checked)} not checked" if report.not_checked else ""
-            line(f"{path}: {report.file_format}, {report.arrays} arrays{left}{steps}{read}")
+            line(f"{path}: {report.file_format}, {arrays}{left}{steps}{read}")
     return 1 if found else 0
 
 

@@ -69,6 +69,8 @@ def show_run(console: Console, run: Run, changed: Sequence[str]) -> None:
     if run.expectation:
         for expected in run.expectation.all:
             line(f"expected {expected.key[0]}: {expected.how}")
+    for binary in run.binaries:
+        line(f"binary: {binary.name}, SHA-256 {binary.sha256}")
     line(f"command: {' '.join(run.command)}\n")
 
 
@@ -187,9 +189,9 @@ def _repetitions_text(run: Run) -> str:
 
 def _plan_text(run: Run) -> str:
     plan = run.plan
-    hosts = f"{len(run.nodes)} host{'' if len(run.nodes) == 1 else 's'}"
     return (
-        f"\nplan: {plan.ranks} ranks on {hosts}, {plan.files} files, "
+        f"\nplan: {plural(plan.ranks, 'rank')} on {plural(len(run.nodes), 'host')}, "
+        f"{plural(plan.files, 'file')}, "
         f"{size_text(plan.disk_bytes_total)} on disk, {size_text(plan.memory_bytes_total)} memory"
     )
 

@@ -168,7 +168,10 @@ def _dimensions(key: str, value: np.ndarray[Any, Any], given: Mapping[str, Any])
         return []
     names = [names] if isinstance(names, str) else list(names)
     if len(names) != value.ndim:
-        message = f"dimensions of {key!r}: {len(names)} names for {value.ndim} dimensions"
+        message = (
+            f"dimensions of {key!r} have length {len(names)}, but its shape has length "
+            f"{value.ndim}: give a text for each dimension"
+        )
         raise ValueError(message)
     return names
 

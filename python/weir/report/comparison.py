@@ -48,7 +48,7 @@ def render(sources: list[Source]) -> Markup:
     groups = grouped_by_metric(sources)
     if not any(_has_rate_or_verdict(source) for source in sources):
         # Their measurements are in tables of their own kind.
-        return element("div", element("p", f"{plural(len(sources), 'run')}."), class_="lead")
+        return element("div", *_remarks(sources), class_="lead")
     return join(
         _summary(sources),
         None

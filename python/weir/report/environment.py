@@ -21,7 +21,7 @@ def render(source: Source, *, machine: bool = True) -> Markup:
         element(
             "div",
             _parameters(run),
-            _machine(run.environment) if machine else None,
+            _machine(run) if machine else None,
             _planned(run) if run.imported is None else None,
             class_="columns",
         ),
@@ -39,15 +39,15 @@ def typed(run: Run) -> Markup:
 
 def shared_machine(sources: list[Source]) -> Markup | None:
     """Returns the machine, if all runs were made on the same one with the same software."""
-    found = [source.run.environment for source in sources]
-    first = found[0]
-    if first is None:
+    first = sources[0].run
+    if first.environment is None:
         return None
 
-    def described(of: Environment | None) -> dict[str, object] | None:
-        return of.model_dump(exclude={"quiet"}) if of is not None else None
+    def described(run: Run) -> tuple[object, ...]:
+        machine = run.environment and run.environment.model_dump(exclude={"quiet"})
+        return machine, run.binaries
 
-    if any(described(other) != described(first) for other in found):
+    if any(described(source.run) != described(first) for source in sources):
         return None
     commands = list(dict.fromkeys(typed(source.run) for source in sources))
     return join(element("div", _machine(first), class_="columns"), *commands)
@@ -100,14 +100,15 @@ def _planned(run: Run) -> Markup:
     )
 
 
-def _machine(environment: Environment | None) -> list[Markup]:
+def _machine(run: Run) -> list[Markup]:
+    environment = run.environment
     if environment is None:
         return [element("p", "The environment was not recorded.", class_="none")]
     groups = [
         ("Hardware", environment.hardware),
         ("System software", environment.system_software),
         ("File system", environment.file_system),
-        ("Test application", _without(environment.test_application, "command")),
+        ("Test application", _application(run, environment)),
     ]
     return [
         element("div", key_value_table(record, title, titled=True))
@@ -116,5 +117,6 @@ def _machine(environment: Environment | None) -> list[Markup]:
     ]
 
 
-def _without(record: dict[str, Any], name: str) -> dict[str, Any]:
-    return {key: value for key, value in record.items() if key != name}
+def _application(run: Run, environment: Environment) -> dict[str, Any]:
+    told = {key: value for key, value in environment.test_application.items() if key != "command"}
+    return told | {f"SHA-256 of {one.name}": one.sha256 for one in run.binaries}

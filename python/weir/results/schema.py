@@ -404,6 +404,19 @@ class Start(Record):
     )
 
 
+class Binary(Record):
+    """A program or a library of Weir with which the run was made."""
+
+    name: str = Field(description="as it was looked up, such as `weir-bench` or `libweir.so.0`")
+    file: str = Field(description="its absolute path")
+    sha256: str = Field(description="of the whole file, before the run")
+
+    @property
+    def short_hash(self) -> str:
+        """Enough digits to tell two builds apart."""
+        return self.sha256[:12]
+
+
 class Run(Record):
     """``run.json``."""
 
@@ -421,6 +434,13 @@ class Run(Record):
     command: list[str]
     start: Start | None = Field(
         default=None, description="null if weir bench did not start the job"
+    )
+    binaries: list[Binary] = Field(
+        default_factory=list,
+        description=(
+            "weir-bench, and the libraries of Weir that it is linked with dynamically; empty if "
+            "weir did not start the job, and in results of earlier versions"
+        ),
     )
     purpose: Purpose | None = Field(
         default=None, description="null if nobody said why the run was made"

@@ -37,7 +37,7 @@ _COLUMNS: dict[str, str] = {
         goal VARCHAR run.purpose.goal, motivation VARCHAR run.purpose.motivation,
         expects VARCHAR run.purpose.expects, follows JSON follows, parameters JSON parameters,
         command VARCHAR command, environment JSON environment,
-        imported_from VARCHAR run.imported.file
+        imported_from VARCHAR run.imported.file, bench_sha256 VARCHAR bench_sha256
     """,
     "repetitions": """
         run_id VARCHAR run.id, repetition INTEGER repetition.index,
@@ -196,6 +196,7 @@ def _about(run: Run) -> dict[str, Any]:
         "command": " ".join(run.command),
         "follows": json.dumps(run.purpose.follows) if run.purpose else None,
         "environment": run.environment.model_dump_json() if run.environment else None,
+        "bench_sha256": run.binaries[0].sha256 if run.binaries else None,
     }
 
 
