@@ -120,7 +120,8 @@ Result<std::unique_ptr<StepFile>> StepFile::open(CollectiveState& state, const s
       lock = std::move(taken).value();
       state.locks.add(lock);
     }
-    auto opened = settings.in_place ? storage::open_in_place(path) : storage::open_any(path);
+    auto opened =
+        settings.in_place ? storage::open_in_place(path) : storage::open_within_limits(path);
     if (!opened) return opened.error();
     storage::OpenedFile& one = opened.value();
     version = std::move(one.version);

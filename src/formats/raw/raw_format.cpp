@@ -24,6 +24,7 @@
 #include "formats/raw/raw_document.hpp"
 #include "formats/raw/raw_file.hpp"
 #include "formats/raw/raw_leftovers.hpp"
+#include "formats/reading_limits.hpp"
 #include "formats/stored_attributes.hpp"
 #include "sections/write_section.hpp"
 #include "system/file.hpp"
@@ -73,8 +74,18 @@ Status write_zeros(const File& file, const RawRange& range) {
 
 // Reads the document. A text that is longer than any document is too long to be parsed.
 Result<RawFile> read_document(const std::string& path) {
-  const auto text = read_text_file(sidecar_path(path), most_raw_document_bytes);
+  const auto limits = reading_limits();
+  if (!limits) return limits.error();
+  const std::size_t most = std::min(most_raw_document_bytes, limits.value().document_bytes);
+  const auto text = read_text_file(sidecar_path(path), most);
   if (!text) return text.error();
+  if (most < most_raw_document_bytes && text.value().size() > most) {
+    return Error(ErrorCode::unsupported,
+                 fmt::format("the document has more than {} bytes: it is damaged, or "
+                             "WEIR_READ_BYTES has to allow more",
+                             most),
+                 sidecar_path(path));
+  }
   return parse_raw_file(text.value(), sidecar_path(path));
 }
 
