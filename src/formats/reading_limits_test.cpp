@@ -122,6 +122,38 @@ TEST(ReadingLimits, LargerChunksAreRefusedByName) {
   EXPECT_NE(opened.value().map.find("plain"), nullptr);
 }
 
+// Three links to one shard whose index has 1 MiB: as long as all three fit, the array is read.
+TEST(ReadingLimits, IndicesOfShardsCountTogether) {
+  const TestFolder folder;
+  const std::string path = folder.path("a.zarr");
+  constexpr std::int64_t chunks = 1 << 16;
+  const FileDescription file = {.arrays = {{.name = "s",
+                                            .shape = shape_of({3 * chunks}),
+                                            .type = array::ElementKind::int8,
+                                            .chunk_extents = array::Indices{1},
+                                            .shard_extents = array::Indices{chunks}}}};
+  ASSERT_TRUE(make_file(*zarr_format(), file, path).ok());
+  for (const char* const other : {"/s/c/1", "/s/c/2", "/s/c.1", "/s/c.2"}) {
+    if (!std::filesystem::exists(path + other)) continue;
+    std::string first = path + other;
+    first.back() = '0';
+    std::filesystem::remove(path + other);
+    std::filesystem::create_hard_link(first, path + other);
+  }
+  const std::string three = std::to_string(3 * (16 * chunks + 4));
+  const std::string less = std::to_string(3 * (16 * chunks + 4) - 1);
+  {
+    const Variable variable("WEIR_READ_BYTES", three.c_str());
+    EXPECT_EQ(reason_of(open_within_limits(path), "s"), "");
+  }
+  const Variable variable("WEIR_READ_BYTES", less.c_str());
+  EXPECT_NE(reason_of(open_within_limits(path), "s").find("WEIR_READ_BYTES"), std::string::npos);
+  // A shard that is missing has no index.
+  std::filesystem::remove(path + "/s/c/2");
+  std::filesystem::remove(path + "/s/c.2");
+  EXPECT_EQ(reason_of(open_within_limits(path), "s"), "");
+}
+
 // Of 1 MiB one 32nd is for documents.
 TEST(ReadingLimits, DocumentsOfAZarrFolderCountTogether) {
   const TestFolder folder;
