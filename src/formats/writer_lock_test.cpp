@@ -142,9 +142,10 @@ TEST(WriterLock, IsNotHeldWhereThereAreNoLocks) {
   has_no_locks = false;
   ASSERT_TRUE(first.ok() && second.ok());
   EXPECT_FALSE(first.value().is_held() || second.value().is_held());
+  EXPECT_TRUE(first.value().has_no_locks());
   EXPECT_FALSE(std::filesystem::exists(lock_path(path)));
   const auto none = WriterLock::take(folder.path("no folder/a.h5"));
-  EXPECT_TRUE(none.ok() && !none.value().is_held());
+  EXPECT_TRUE(none.ok() && !none.value().is_held() && !none.value().has_no_locks());
 }
 
 }  // namespace
