@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "codecs/codec.hpp"
+#include "formats/cdf/cdf_format.hpp"
 #include "formats/format.hpp"
 #include "formats/open_any.hpp"
 #include "formats/test_description.hpp"
@@ -186,6 +187,23 @@ TEST(ReadingLimits, DocumentOfARawFile) {
   write_text(path + ".json", document + " ");
   EXPECT_NE(reason_of(open_within_limits(path), "").find("more than 32768 bytes"),
             std::string::npos);
+}
+
+TEST(ReadingLimits, MemoryOfANetcdfHeader) {
+  const TestFolder folder;
+  const auto opened = [&](int arrays) {
+    const std::string path = folder.path("a.nc");
+    FileDescription file;
+    for (int i = 0; i < arrays; ++i) {
+      file.arrays.push_back({.name = "a" + std::to_string(i), .shape = shape_of({2})});
+    }
+    EXPECT_TRUE(make_file(*cdf_format(5), file, path).ok());
+    return reason_of(open_within_limits(path), "");
+  };
+  EXPECT_EQ(opened(200), "");
+  const Variable variable("WEIR_READ_BYTES", "1m");
+  EXPECT_EQ(opened(100), "");
+  EXPECT_NE(opened(200).find("more than 1048576 bytes of memory"), std::string::npos);
 }
 
 }  // namespace
