@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): ::kill is POSIX
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -131,6 +132,16 @@ TEST(WriterLock, ChangesNoFileOfAnother) {
   std::filesystem::create_hard_link(precious, lock_path(path));
   { EXPECT_TRUE(WriterLock::take(path).ok()); }
   EXPECT_EQ(text_of(precious), "precious");
+}
+
+TEST(WriterLock, WaitsForNoPipe) {
+  const TestFolder folder;
+  const std::string path = folder.path("a.h5");
+  ASSERT_EQ(::mkfifo(lock_path(path).c_str(), 0600), 0);
+  const auto taken = WriterLock::take(path);
+  ASSERT_TRUE(taken.ok());
+  EXPECT_FALSE(taken.value().is_held());
+  EXPECT_TRUE(std::filesystem::is_fifo(lock_path(path)));
 }
 
 TEST(WriterLock, IsNotHeldWhereThereAreNoLocks) {
