@@ -133,13 +133,14 @@ Status check_is_of_raw(const std::string& path) {
 
 // Makes a new, empty data file. An earlier file of this name is removed instead of emptied. A
 // process that has the file of an earlier array open keeps that file, and emptying a file would not
-// change its striping.
-Result<File> make_data_file(const std::string& name, const Striping& striping) {
+// change its striping. `by_user`: the user gave the name, which may be a link that stays. Other
+// names can be guessed, so a link there may be another user's, and is removed itself.
+Result<File> make_data_file(const std::string& name, bool by_user, const Striping& striping) {
   if (striping.empty()) {
     auto made = make_unfollowed(name);
     if (made || made.error().system_error != EEXIST) return made;
   }
-  const std::string place = committed_path(name);
+  const std::string place = by_user ? committed_path(name) : name;
   Status cleared = remove_file(place);
   if (cleared.ok()) cleared = make_striped_file(place, striping);
   if (!cleared.ok()) return cleared.error();
@@ -157,7 +158,7 @@ Status make_data_files(const RawFile& file, const std::string& path, const Strip
   const DataFiles paths = file.data_files(path);
   for (std::int64_t number = 0; number < paths.files(); ++number) {
     const std::string name = paths.path(number);
-    auto data = make_data_file(name, striping);
+    auto data = make_data_file(name, name == path, striping);
     if (!data) return data.error();
     Status made = data.value().set_length(file.data_bytes(number));
     if (made.ok()) made = data.value().close();
