@@ -118,9 +118,10 @@ Result<std::unique_ptr<StepFile>> StepFile::open(CollectiveState& state, const s
       auto taken = storage::WriterLock::take(path);
       if (!taken) return taken.error();
       lock = std::move(taken).value();
-      state.locks.add(lock);
+      state.locks.add(lock, path);
     }
-    auto opened = settings.in_place ? storage::open_in_place(path) : storage::open_any(path);
+    auto opened =
+        settings.in_place ? storage::open_in_place(path) : storage::open_within_limits(path);
     if (!opened) return opened.error();
     storage::OpenedFile& one = opened.value();
     version = std::move(one.version);
@@ -338,7 +339,7 @@ Status StepFile::begin_writing(CollectiveState& state, storage::WriterLock::Nami
   auto taken = storage::WriterLock::take(path_, naming);
   if (!taken) return taken.error();
   lock_ = std::move(taken).value();
-  state.locks.add(lock_);
+  state.locks.add(lock_, path_);
   if (!is_staged(state) || !lock_.is_held()) return {};
   Status kept = state.staging->stager().keep_lock(path_, lock_.file());
   if (kept.ok()) {

@@ -295,8 +295,11 @@ Result<bool> cut_sums(const std::string& sums_file, std::int64_t steps) {
     return true;
   }
   if (std::cmp_equal(parsed.counted_bytes, text.value().size())) return true;
-  if (::truncate(sums_file.c_str(), parsed.counted_bytes) == 0) return true;
-  return system_failure("truncate", sums_file, parsed.counted_bytes, errno);
+  auto file = open_unfollowed(sums_file);
+  if (!file) return file.error();
+  if (Status cut = file.value().set_length(parsed.counted_bytes); !cut.ok()) return cut.error();
+  if (Status closed = file.value().close(); !closed.ok()) return closed.error();
+  return true;
 }
 
 Status append_sums(const std::string& sums_file, const std::string& frame,

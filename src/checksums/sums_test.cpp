@@ -1,6 +1,7 @@
 // Checksums by blocks: put together from parts in any order; the file that they are kept in, also
 // damaged and hostile; where arrays lie.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstring>
@@ -246,6 +247,31 @@ TEST(SumsFile, IsAddedToAndCut) {
   ASSERT_TRUE(cut.ok());
   EXPECT_FALSE(cut.value());
   EXPECT_TRUE(std::filesystem::exists(path));
+}
+
+// The name can be guessed, so that another user may have put a link or a pipe there.
+TEST(SumsFile, IsNotChangedThroughALink) {
+  const TestFolder folder;
+  const std::string path = folder.path("file.sums");
+  const std::string other = folder.path("other.sums");
+  const std::vector<NamedRun> runs = {{"", 100, 1000, {1}}};
+  const auto durability = StepDurability::none;
+  for (const std::int64_t step : {1, 2}) {
+    ASSERT_TRUE(append_sums(other, sums_frame(step, runs), durability).ok());
+  }
+  const auto bytes = std::filesystem::file_size(other);
+  std::filesystem::create_symlink(other, path);
+  EXPECT_FALSE(append_sums(path, sums_frame(3, runs), durability).ok());
+  EXPECT_FALSE(cut_sums(path, 1).ok());
+  EXPECT_EQ(std::filesystem::file_size(other), bytes);
+  ASSERT_TRUE(replace_sums(path, sums_frame(1, runs), durability).ok());
+  EXPECT_FALSE(std::filesystem::is_symlink(path));
+  EXPECT_EQ(std::filesystem::file_size(other), bytes);
+  std::filesystem::remove(path);
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const Status appended = append_sums(path, sums_frame(1, runs), durability);
+  EXPECT_NE(appended.error().text().find("other than a file"), std::string::npos);
+  EXPECT_FALSE(cut_sums(path, 1).value());
 }
 
 // What lies in the holes of a read is overwritten by the next hole's.

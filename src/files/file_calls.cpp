@@ -98,7 +98,7 @@ int weir_files_open(const char* path, weir_files** file) {
   return reported([&]() -> Status {
     if (Status place = check_place(file); !place.ok()) return place;
     if (path == nullptr) return weir::invalid_argument("path is null");
-    auto opened = weir::storage::open_any(path);
+    auto opened = weir::storage::open_within_limits(path);
     if (!opened) return opened.error();
     auto made =
         std::make_unique<weir_files>(opened.value().path, opened.value().format,
@@ -115,7 +115,7 @@ int weir_files_reload(weir_files** file) {
     weir_files& before = **file;
     if (before.unpublished)
       return weir::invalid_argument("the file is not committed yet: commit it first");
-    auto opened = weir::storage::open_any(before.path);
+    auto opened = weir::storage::open_within_limits(before.path);
     if (!opened) return opened.error();
     auto now =
         std::make_unique<weir_files>(opened.value().path, opened.value().format,

@@ -9,6 +9,7 @@
 #include "formats/raw/raw_document.hpp"
 #include "formats/raw/raw_format.hpp"
 #include "formats/raw/raw_leftovers.hpp"
+#include "formats/reading_limits.hpp"
 #include "system/incomplete.hpp"
 
 namespace weir::storage {
@@ -76,12 +77,20 @@ Result<OpenedFile> open_any(const std::string& path) {
   }
 }
 
+Result<OpenedFile> open_within_limits(const std::string& path) {
+  const auto limits = reading_limits();
+  if (!limits) return with_file(limits.error(), path);
+  auto opened = open_any(path);
+  if (opened) refuse_large_chunks(opened.value().map, limits.value().chunk_bytes);
+  return opened;
+}
+
 Result<OpenedFile> open_in_place(const std::string& path) {
   auto map = raw_format()->open(path);
   if (map) return OpenedFile{raw_format()->name(), path, std::move(map).value(), {}};
   const bool has_document =
       map.error().system_error != ENOENT || map.error().file != sidecar_path(path);
-  return has_document ? map.error() : open_any(path);
+  return has_document ? map.error() : open_within_limits(path);
 }
 
 std::string first_data_file(const FileMap& map, const std::string& path) {

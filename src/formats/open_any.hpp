@@ -26,9 +26,13 @@ struct OpenedFile {
 // identity of the file from which it was read (DataFiles::known()).
 [[nodiscard]] Result<OpenedFile> open_any(const std::string& path);
 
+// Opens a file in the same way for a caller that reads its arrays. Refuses those whose chunks are
+// larger than the environment allows (reading_limits.hpp).
+[[nodiscard]] Result<OpenedFile> open_within_limits(const std::string& path);
+
 // Opens a file whose only array is read, or written in place. A raw document is believed, so that
 // its data are not opened to see whether another program has replaced them. Without a document this
-// is open_any().
+// is open_within_limits().
 [[nodiscard]] Result<OpenedFile> open_in_place(const std::string& path);
 
 // Returns the path of the first array's first data file, or `path`, that of the map's file, if

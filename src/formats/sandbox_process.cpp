@@ -50,16 +50,20 @@ Result<std::string> outcome(HeardAnswer answer, const std::string& path,
     return broken(path, std::move(answer.bytes), answer.code);
   }
   if (answer.heard == Heard::too_little) {
-    return broken(path, fmt::format("reading the file's header took more than {} ms: the file is "
-                                    "damaged, or its storage does not respond",
-                                    limits.time.count()));
+    return broken(path,
+                  fmt::format("reading the file's header took more than {} ms: the file is "
+                              "damaged, or its storage is slow (WEIR_READ_SECONDS allows more "
+                              "time)",
+                              limits.time.count()));
   }
   if (answer.heard == Heard::interrupted) {
     return broken(path, "a signal interrupted the reading of the file's header: open it again",
                   ErrorCode::interrupted);
   }
-  return broken(path,
-                "the file is damaged: the library of its format crashes when it reads the header");
+  return broken(path, fmt::format("the file is damaged: the library of its format crashes when it "
+                                  "reads the header, or needs more than {} bytes of memory "
+                                  "(WEIR_READ_BYTES allows more)",
+                                  limits.more_memory));
 }
 
 // ---- A program --------------------------------------------------------------------------------

@@ -91,7 +91,9 @@ Result<WriterLock> WriterLock::take(const std::string& path, Naming naming) {
     if (uninterrupted([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) != 0) {
       if (errno != EWOULDBLOCK) {  // the file system has no locks
         if (about.st_size == 0) ::unlink(place.c_str());
-        return WriterLock();
+        WriterLock none;
+        none.has_no_locks_ = true;
+        return none;
       }
       // A file that its holder is just removing is no longer the path's lock.
       if (!is_still_at(place, about)) continue;
@@ -108,12 +110,14 @@ Result<WriterLock> WriterLock::take(const std::string& path, Naming naming) {
   return is_taken(path, "");
 }
 
-WriterLock::WriterLock(WriterLock&& other) noexcept : file_(std::move(other.file_)) {}
+WriterLock::WriterLock(WriterLock&& other) noexcept
+    : file_(std::move(other.file_)), has_no_locks_(other.has_no_locks_) {}
 
 WriterLock& WriterLock::operator=(WriterLock&& other) noexcept {
   if (this != &other) {
     release();
     file_ = std::move(other.file_);
+    has_no_locks_ = other.has_no_locks_;
   }
   return *this;
 }
@@ -140,7 +144,14 @@ void WriterLock::release(Held& held) {
   held.reset();
 }
 
-void WriterLocks::add(const WriterLock& lock) {
+void WriterLocks::add(const WriterLock& lock, const std::string& path) {
+  if (lock.has_no_locks() && !std::exchange(has_told_, true)) {
+    fmt::print(
+        stderr,
+        "weir: the file system of {} has no locks: a second run that writes the same file is "
+        "noticed only by what it has changed in it; let one run at a time write a file\n",
+        printable(path));
+  }
   std::erase_if(locks_, [](const auto& one) { return one.expired(); });
   if (lock.file_ != nullptr) locks_.push_back(lock.file_);
 }

@@ -9,7 +9,8 @@
 // run.
 //
 // If the folder is on a file system without locks, or is not writable, this class holds nothing.
-// Other writers are then noticed only by the file's version (file_version.hpp), after the fact.
+// Other writers are then noticed only by the file's version (file_version.hpp), after the fact. A
+// session says so once, on standard error, where the file system has no locks.
 #pragma once
 
 #include <cstdint>
@@ -52,6 +53,8 @@ class WriterLock {
   void name_holder();
 
   [[nodiscard]] bool is_held() const { return file_ != nullptr && file_->has_value(); }
+  // Returns whether nothing is held because the file system has no locks.
+  [[nodiscard]] bool has_no_locks() const { return has_no_locks_; }
   void release();
 
  private:
@@ -68,17 +71,21 @@ class WriterLock {
   static void release(Held& held);
 
   std::shared_ptr<Held> file_;
+  bool has_no_locks_ = false;
 };
 
 // Locks that are released together, whichever objects hold them: those of a session that is over.
 // Its files stay open because they may still be in use, but are never written again.
 class WriterLocks {
  public:
-  void add(const WriterLock& lock);
+  // Also tells the user, once for each object of this class, if `path` is on a file system without
+  // locks.
+  void add(const WriterLock& lock, const std::string& path);
   void release();
 
  private:
   std::vector<std::weak_ptr<WriterLock::Held>> locks_;
+  bool has_told_ = false;
 };
 
 // Returns the name of the lock's file.

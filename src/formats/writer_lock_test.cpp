@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): ::kill is POSIX
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -133,6 +134,16 @@ TEST(WriterLock, ChangesNoFileOfAnother) {
   EXPECT_EQ(text_of(precious), "precious");
 }
 
+TEST(WriterLock, WaitsForNoPipe) {
+  const TestFolder folder;
+  const std::string path = folder.path("a.h5");
+  ASSERT_EQ(::mkfifo(lock_path(path).c_str(), 0600), 0);
+  const auto taken = WriterLock::take(path);
+  ASSERT_TRUE(taken.ok());
+  EXPECT_FALSE(taken.value().is_held());
+  EXPECT_TRUE(std::filesystem::is_fifo(lock_path(path)));
+}
+
 TEST(WriterLock, IsNotHeldWhereThereAreNoLocks) {
   const TestFolder folder;
   const std::string path = folder.path("a.h5");
@@ -142,9 +153,10 @@ TEST(WriterLock, IsNotHeldWhereThereAreNoLocks) {
   has_no_locks = false;
   ASSERT_TRUE(first.ok() && second.ok());
   EXPECT_FALSE(first.value().is_held() || second.value().is_held());
+  EXPECT_TRUE(first.value().has_no_locks());
   EXPECT_FALSE(std::filesystem::exists(lock_path(path)));
   const auto none = WriterLock::take(folder.path("no folder/a.h5"));
-  EXPECT_TRUE(none.ok() && !none.value().is_held());
+  EXPECT_TRUE(none.ok() && !none.value().is_held() && !none.value().has_no_locks());
 }
 
 }  // namespace

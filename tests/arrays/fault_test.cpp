@@ -477,6 +477,36 @@ TEST_F(LockFaults, TwoMakersOfAFileAreNoticed) {
   }
 }
 
+// Rank 0 takes the locks. The session says it for the first of the files, and not again.
+TEST_F(LockFaults, IsToldOnceInASession) {
+  ::testing::internal::CaptureStderr();
+  {
+    Session session(MPI_COMM_WORLD);
+    const auto blocks = session.distribution(shape, "BLOCK");
+    for (const std::string name : {"a.h5", "b.h5"}) {
+      File file = session.create_file(path(name));
+      Array array = file.define<double>("x", shape);
+      {
+        const Fault fault = no_lock();
+        file.begin_step();
+      }
+      array.write(blocks, all(blocks, 1));
+      file.end_step();
+      file.close();
+    }
+  }
+  const std::string told = ::testing::internal::GetCapturedStderr();
+  const std::string words = "has no locks";
+  const auto at = told.find(words);
+  if (rank_of_world() != 0) {
+    EXPECT_EQ(at, std::string::npos) << told;
+    return;
+  }
+  ASSERT_NE(at, std::string::npos) << told;
+  EXPECT_NE(told.find("a.h5"), std::string::npos) << told;
+  EXPECT_EQ(told.find(words, at + 1), std::string::npos) << told;
+}
+
 TEST_F(LockFaults, TwoThatAddStepsAreNoticed) {
   Session session(MPI_COMM_WORLD);
   const auto blocks = session.distribution(shape, "BLOCK");

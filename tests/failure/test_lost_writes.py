@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from appended_steps import Appender
 from failing_runs import BUILD, environment, launcher
-from killed_steps import SHAPES, SUFFIXES, WRITER, read_by_weir
+from killed_steps import SHAPES, SUFFIXES, WRITER, expected, read_by_weir
 from lost_writes import Folder, Record, snapshot_of, states_of
 from mpi_launcher import preload
 
@@ -148,10 +148,9 @@ SHARED_CHUNKS = {
 }  # fmt: skip
 
 
-def test_no_step_of_chunks_that_steps_share_is_lost(memory: Path, appender: Appender) -> None:
-    """A step is written into compressed chunks and shards that hold committed steps."""
-    folder = Recorded(memory, "file.zarr")
-    file = FileHandle.create(folder.path, "zarr", SHARED_CHUNKS)
+def make_with_shared_chunks(path: Path) -> None:
+    """Makes a file with one step, whose compressed chunks and shards have room for four."""
+    file = FileHandle.create(path, "zarr", SHARED_CHUNKS)
     for number, (name, shape) in enumerate([*SHAPES.items(), ("mesh", (16,))]):
         steps = () if name == "mesh" else (1,)
         values = np.arange(1, np.prod(shape) + 1).reshape((*steps, *shape))
@@ -159,10 +158,118 @@ def test_no_step_of_chunks_that_steps_share_is_lost(memory: Path, appender: Appe
         start = [0] * values.ndim
         file.write(number, start, list(values.shape), [1] * values.ndim, values)
     file.commit()
+
+
+def test_no_step_of_chunks_that_steps_share_is_lost(memory: Path, appender: Appender) -> None:
+    """A step is written into compressed chunks and shards that hold committed steps."""
+    folder = Recorded(memory, "file.zarr")
+    make_with_shared_chunks(folder.path)
     folder.before = snapshot_of(folder.data)
     run_recorded([str(WRITER), str(folder.path), "zarr", str(folder.record), "2"], folder.data,
                  folder.record)  # fmt: skip
     assert folder.read_all(appender=appender, earlier=1) > 50
+
+
+def file_with_three_steps(memory: Path, file_format: str) -> Recorded:
+    folder = Recorded(memory, f"file.{SUFFIXES[file_format.removesuffix('-shared')]}")
+    steps = "3"
+    if file_format == "zarr-shared":
+        make_with_shared_chunks(folder.path)
+        file_format, steps = "zarr", "2"
+    run_recorded([str(WRITER), str(folder.path), file_format, str(folder.record), steps],
+                 folder.data, folder.record)  # fmt: skip
+    folder.record.unlink()
+    folder.before = snapshot_of(folder.data)
+    return folder
+
+
+def steps_with_counts(path: Path, whole: int) -> int:
+    """The steps of a file, of which those from number `whole` on have numbers in `count` alone."""
+    with weir.open(path) as file:
+        steps = file.steps
+        assert steps is not None
+        np.testing.assert_array_equal(file["density"][:whole], expected("density", whole))
+        assert not file["density"][whole:].any()
+        np.testing.assert_array_equal(file["count"][...], expected("count", steps))
+        return steps
+
+
+DROPPER = """
+import sys
+from mpi4py import MPI
+import weir
+path, log = sys.argv[1:]
+with weir.Session(MPI.COMM_WORLD) as session, session.open_file(path) as file:
+    file.drop_steps(1)
+    with open(log, "a") as told:
+        told.write("ended 1\\n")
+"""
+FORMATS_AND_SHARED = ["hdf5", "hdf5-encoded", "cdf5", "zarr", "zarr-encoded", "zarr-shared", "raw"]
+
+
+@pytest.mark.parametrize("file_format", FORMATS_AND_SHARED)
+def test_dropped_steps_are_there_or_gone(
+    memory: Path, appender: Appender, file_format: str
+) -> None:
+    """What is left of three steps is three or one, and the next step has nothing of the others."""
+    folder = file_with_three_steps(memory, file_format)
+    run_recorded([sys.executable, "-c", DROPPER, str(folder.path), str(folder.record)],
+                 folder.data, folder.record)  # fmt: skip
+    record = Record(folder.record, folder.data, folder.before)
+    shown = Folder(folder.shown)
+    path = folder.shown / folder.name
+    counted = {1: 0, 3: 0}
+    for ended, what, state in states_of(record, most=LOOKED_AT_ONE_BY_ONE, seed=1):
+        shown.show(state)
+        try:
+            found = read_by_weir(path)
+            assert found in ((1,) if ended else (1, 3))
+            counted[found] += 1
+            assert appender.append(path, ["count"]) == found + 1
+            assert steps_with_counts(path, found) == found + 1
+            shown.look()
+        except Exception as error:
+            raise AssertionError(f"{error!r}: {what}") from error
+    assert min(counted.values()) > 0
+
+
+ABORTER = """
+import sys
+import numpy as np
+from mpi4py import MPI
+import weir
+path, log = sys.argv[1:]
+with weir.Session(MPI.COMM_WORLD) as session, session.open_file(path) as file:
+    def write(name, first):
+        array = file[name]
+        numbers = np.arange(np.prod(array.shape)).reshape(array.shape) + first
+        distributed = session.distribution(array.shape, "BLOCK, *")
+        array.write(distributed, numbers.astype(array.dtype))
+    file.begin_step()
+    write("density", 500000)
+    write("count", 600000)
+    file.abort_step("the numbers are wrong")
+    with file.step():
+        write("count", 3001)
+    with open(log, "a") as told:
+        told.write("ended 4\\n")
+"""
+
+
+@pytest.mark.parametrize("file_format", FORMATS_AND_SHARED)
+def test_nothing_of_an_aborted_step_is_seen(
+    memory: Path, appender: Appender, file_format: str
+) -> None:
+    """The step after it has numbers in one array alone; the other one has zeros there."""
+    folder = file_with_three_steps(memory, file_format)
+    run_recorded([sys.executable, "-c", ABORTER, str(folder.path), str(folder.record)],
+                 folder.data, folder.record)  # fmt: skip
+    states = read_all_states(
+        Record(folder.record, folder.data, folder.before), folder.shown,
+        lambda shown: steps_with_counts(shown / folder.name, 3),
+        append=lambda shown: appender.append(shown / folder.name, ["count"]), earlier=3,
+    )  # fmt: skip
+    assert states > 10
 
 
 ADDER = """

@@ -3,9 +3,11 @@
 // call for.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -15,22 +17,41 @@
 #include <utility>
 #include <vector>
 
+#include "common/numbers_in_bytes.hpp"
+#include "formats/cdf/cdf_layout.hpp"
+#include "formats/cdf/header.hpp"
 #include "readers.hpp"
 #include "system/test_folder.hpp"
 
 namespace {
 
+// NOLINTBEGIN(cppcoreguidelines-avoid-non-const-global-variables): new is one for the program
 // The largest piece of memory asked for by new; malloc is that of the libraries.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): new is one for the program
 std::atomic<std::size_t> largest{0};
+// Bytes of all pieces that are in use now, and the most that were at any time.
+std::atomic<std::size_t> in_use{0};
+std::atomic<std::size_t> most_in_use{0};
+// NOLINTEND(cppcoreguidelines-avoid-non-const-global-variables)
 
 #ifndef __SANITIZE_ADDRESS__  // the sanitizer has its own, and libFuzzer a limit
-void* allocate(std::size_t bytes) {
-  std::size_t before = largest.load();
-  while (before < bytes && !largest.compare_exchange_weak(before, bytes)) {
+void raise(std::atomic<std::size_t>& most, std::size_t bytes) {
+  std::size_t before = most.load();
+  while (before < bytes && !most.compare_exchange_weak(before, bytes)) {
   }
-  if (void* const place = std::malloc(bytes == 0 ? 1 : bytes)) return place;
-  throw std::bad_alloc();
+}
+
+void* allocate(std::size_t bytes) {
+  raise(largest, bytes);
+  void* const place = std::malloc(bytes == 0 ? 1 : bytes);
+  if (place == nullptr) throw std::bad_alloc();
+  const std::size_t taken = ::malloc_usable_size(place);
+  raise(most_in_use, in_use += taken);
+  return place;
+}
+
+void release(void* place) {
+  in_use -= ::malloc_usable_size(place);
+  std::free(place);
 }
 
 #endif
@@ -40,10 +61,10 @@ void* allocate(std::size_t bytes) {
 #ifndef __SANITIZE_ADDRESS__
 void* operator new(std::size_t bytes) { return allocate(bytes); }
 void* operator new[](std::size_t bytes) { return allocate(bytes); }
-void operator delete(void* place) noexcept { std::free(place); }
-void operator delete[](void* place) noexcept { std::free(place); }
-void operator delete(void* place, std::size_t /*bytes*/) noexcept { std::free(place); }
-void operator delete[](void* place, std::size_t /*bytes*/) noexcept { std::free(place); }
+void operator delete(void* place) noexcept { release(place); }
+void operator delete[](void* place) noexcept { release(place); }
+void operator delete(void* place, std::size_t /*bytes*/) noexcept { release(place); }
+void operator delete[](void* place, std::size_t /*bytes*/) noexcept { release(place); }
 #endif
 
 namespace weir::fuzz {
@@ -110,6 +131,127 @@ TEST(Seeds, HaveRawDocumentsOfEachVersionAndWithArraysThatWereAddedBehindSteps) 
   }
   EXPECT_EQ(later, (std::vector<std::size_t>{0, 0, 0, 0, 0, 1, 2}));
 }
+
+#ifndef __SANITIZE_ADDRESS__
+
+// ---- NetCDF headers -----------------------------------------------------------------------------
+
+void put(Bytes& bytes, const std::vector<std::int32_t>& numbers) {
+  for (const std::int32_t number : numbers) storage::append_big_endian(bytes, number);
+}
+
+// The first four bytes of a name that has this number, as one number of the header.
+std::int32_t name_number(int number) {
+  std::int32_t name = 0;
+  for (int i = 0; i < 4; ++i, number /= 26) name = name << 8 | ('a' + number % 26);
+  return name;
+}
+
+// A header of CDF-1 without records, up to its list of dimensions.
+Bytes beginning() {
+  Bytes bytes;
+  put(bytes, {'C' << 24 | 'D' << 16 | 'F' << 8 | 1, 0});
+  return bytes;
+}
+
+Bytes with_dimensions(int count) {
+  Bytes bytes = beginning();
+  put(bytes, {0x0A, count});
+  for (int i = 0; i < count; ++i) put(bytes, {4, name_number(i), 2});
+  put(bytes, {0, 0, 0, 0});
+  return bytes;
+}
+
+Bytes with_empty_attributes(int count) {
+  Bytes bytes = beginning();
+  put(bytes, {0, 0, 0x0C, count});
+  for (int i = 0; i < count; ++i) put(bytes, {0, 1, 0});
+  put(bytes, {0, 0});
+  return bytes;
+}
+
+Bytes with_attributes_of_numbers(int count) {
+  Bytes bytes = beginning();
+  put(bytes, {0, 0, 0x0C, count});
+  for (int i = 0; i < count; ++i) put(bytes, {4, name_number(i), 6, 2, 0, 0, 0, 0});
+  put(bytes, {0, 0});
+  return bytes;
+}
+
+Bytes with_a_text(int length) {
+  Bytes bytes = beginning();
+  put(bytes, {0, 0, 0x0C, 1, 4, name_number(0), 2, length * 4});
+  bytes.insert(bytes.end(), static_cast<std::size_t>(length) * 4, std::byte{'t'});
+  put(bytes, {0, 0});
+  return bytes;
+}
+
+void put_variable(Bytes& bytes, int number, int dimensions) {
+  put(bytes, {4, name_number(number), dimensions});
+  put(bytes, std::vector<std::int32_t>(static_cast<std::size_t>(dimensions), 0));
+  put(bytes, {0, 0, 4, 4, INT32_MAX});
+}
+
+Bytes with_variables(int count) {
+  Bytes bytes = beginning();
+  put(bytes, {0, 0, 0, 0, 0x0B, count});
+  for (int i = 0; i < count; ++i) put_variable(bytes, i, 0);
+  return bytes;
+}
+
+Bytes with_uses_of_a_dimension(int count) {
+  Bytes bytes = beginning();
+  put(bytes, {0x0A, 1, 4, name_number(0), 1, 0, 0, 0x0B, 1});
+  put_variable(bytes, 0, count);
+  return bytes;
+}
+
+Bytes with_uses_of_a_long_name(int count) {
+  constexpr int length = 4092;
+  Bytes bytes = beginning();
+  put(bytes, {0x0A, 1, length});
+  bytes.insert(bytes.end(), length, std::byte{'d'});
+  put(bytes, {2, 0, 0, 0x0B, count});
+  for (int i = 0; i < count; ++i) put_variable(bytes, i, 16);
+  return bytes;
+}
+
+// Reads the header and makes the map of its file, in `taken` bytes of memory. Returns whether it is
+// refused because it would take more.
+bool is_too_much(const Bytes& bytes, std::int64_t most_memory, std::size_t& taken) {
+  const std::size_t before = in_use.load();
+  most_in_use = before;
+  const auto parsed = storage::parse_cdf_header(bytes, "a.nc", most_memory);
+  if (parsed.header) {
+    const storage::FileMap map = storage::cdf_map_of(parsed.header.value(), "a.nc", INT64_MAX);
+    EXPECT_LE(map.arrays.size(), parsed.header.value().variables.size());
+  }
+  taken = most_in_use.load() - before;
+  if (parsed.header) return false;
+  const std::string error = parsed.header.error().text();
+  EXPECT_NE(error.find("WEIR_READ_BYTES"), std::string::npos) << error;
+  return true;
+}
+
+TEST(NetcdfHeaders, TakeNoMoreMemoryThanIsAllowed) {
+  constexpr std::int64_t most_memory = std::int64_t{32} << 20;
+  constexpr int most_entries = 1 << 24;
+  int kind = 0;
+  for (const auto& make :
+       {with_dimensions, with_empty_attributes, with_attributes_of_numbers, with_a_text,
+        with_variables, with_uses_of_a_dimension, with_uses_of_a_long_name}) {
+    SCOPED_TRACE(kind++);
+    bool refused = false;
+    for (int entries = 64; !refused && entries < most_entries; entries += entries / 4) {
+      std::size_t taken = 0;
+      refused = is_too_much(make(entries), most_memory, taken);
+      EXPECT_LE(taken, static_cast<std::size_t>(most_memory)) << entries;
+    }
+    EXPECT_TRUE(refused);
+  }
+}
+
+#endif
 
 INSTANTIATE_TEST_SUITE_P(All, EveryReader, ::testing::ValuesIn(readers_of_this_build()),
                          [](const auto& test) { return std::string(test.param->name); });

@@ -12,6 +12,8 @@ import numpy as np
 import pytest
 import xarray as xr
 import zarr
+from ranks import run_on_ranks
+from text_values import NOTES, STEPS, SUFFIXES, TITLE, texts, types_of
 
 import weir
 from weir.convert import convert
@@ -253,3 +255,70 @@ def test_a_fill_value_of_text_goes_into_zarr_and_back(
             # xarray puts single characters together.
             assert (found.item() == b"ax") if dtype == "S1" else (found == values).all()
         assert zarr.open_group(store, mode="r")["names"].fill_value == values[1]
+
+
+TEXTS_ON_RANKS = Path(__file__).parent / "text_program.py"
+
+
+def of_steps(dtype: str) -> np.ndarray[Any, Any]:
+    return np.array([texts(dtype, step) for step in range(STEPS)])
+
+
+@pytest.mark.filterwarnings("ignore:The data type")
+def test_texts_are_written_and_read_by_several_ranks(tmp_path: Path) -> None:
+    run_on_ranks(4, "write", tmp_path, program=TEXTS_ON_RANKS)
+    for file_format, suffix in SUFFIXES.items():
+        path = tmp_path / f"file.{suffix}"
+        with weir.open(path) as file:
+            assert not file.refused
+            attributes = {"title": TITLE, "nothing": ""}
+            if not file_format.startswith("cdf"):
+                attributes["notes"] = NOTES
+            assert file.attributes == attributes
+            values = {name: file[name][...] for name in file.arrays}
+            for name, found in values.items():
+                dtype, _, kind = name.partition("_")
+                assert_same(found, texts(dtype, 0) if kind == "once" else of_steps(dtype))
+            assert {name.partition("_")[0] for name in values} == set(types_of(file_format))
+            assert file["S1_steps"].attributes["long_name"] == TITLE
+        np.savez(f"{path}.npz", **values)
+    read_by_others(tmp_path)
+    shown = run_on_ranks(3, "read", tmp_path, program=TEXTS_ON_RANKS)
+    for suffix in SUFFIXES.values():
+        count = len(np.load(tmp_path / f"file.{suffix}.npz").files)
+        assert f"{count} arrays of file.{suffix}\n" in shown
+
+
+def read_by_others(folder: Path) -> None:
+    """The files of several ranks, by the libraries of their formats."""
+    with h5py.File(folder / "file.h5") as file:
+        for dtype in ("S1", "S7"):
+            np.testing.assert_array_equal(file[f"{dtype}_encoded"][...], of_steps(dtype))
+    for suffix in ("nc5", "nc2", "nc1"):
+        with netCDF4.Dataset(folder / f"file.{suffix}") as file:
+            file.set_auto_mask(False)
+            np.testing.assert_array_equal(file["S1_steps"][...], of_steps("S1"))
+    group = zarr.open_group(folder / "file.zarr", mode="r")
+    for dtype in ("S1", "S7", "U5"):
+        np.testing.assert_array_equal(group[f"{dtype}_encoded"][...], of_steps(dtype))
+
+
+@pytest.mark.filterwarnings("ignore:The data type")
+def test_texts_of_others_are_read_by_several_ranks(tmp_path: Path) -> None:
+    with h5py.File(tmp_path / "theirs.h5", "w") as file:
+        file["names"] = NAMES
+        utf8 = h5py.string_dtype("utf-8", 7)
+        file.create_dataset("utf8", data=NAMES.astype(utf8), chunks=(1, 2), compression="gzip")
+    with netCDF4.Dataset(tmp_path / "theirs.nc", "w", format="NETCDF3_64BIT_DATA") as file:
+        file.createDimension("Time", None)
+        file.createDimension("DateStrLen", 19)
+        file.createVariable("Times", "S1", ("Time", "DateStrLen"))[:] = TIMES
+    theirs = zarr.create_group(tmp_path / "theirs.zarr", zarr_format=3)
+    for name, values in (("words", WORDS), ("names", NAMES), ("big", WORDS.astype(">U5"))):
+        theirs.create_array(name, data=values, chunks=(2,) * values.ndim)
+    np.savez(tmp_path / "theirs.h5.npz", names=NAMES, utf8=NAMES)
+    np.savez(tmp_path / "theirs.nc.npz", Times=TIMES)
+    np.savez(tmp_path / "theirs.zarr.npz", words=WORDS, names=NAMES, big=WORDS)
+    shown = run_on_ranks(3, "read", tmp_path, program=TEXTS_ON_RANKS)
+    for line in ("2 arrays of theirs.h5\n", "1 arrays of theirs.nc\n", "3 arrays of theirs.zarr\n"):
+        assert line in shown

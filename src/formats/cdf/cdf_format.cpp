@@ -12,6 +12,7 @@
 #include "formats/cdf/cdf_layout.hpp"
 #include "formats/dimension_names.hpp"
 #include "formats/new_file.hpp"
+#include "formats/reading_limits.hpp"
 #include "system/file.hpp"
 #include "system/incomplete.hpp"
 #include "system/slices.hpp"
@@ -46,6 +47,9 @@ Status cut(const File& file, std::int64_t bytes) {
 }
 
 Result<CdfHeader> read_header(const File& file, std::int64_t file_bytes) {
+  const auto limits = reading_limits();
+  if (!limits) return limits.error();
+  const auto most_memory = static_cast<std::int64_t>(limits.value().header.more_memory);
   std::vector<std::byte> bytes;
   for (std::int64_t piece = first_piece;; piece *= 2) {
     bytes.resize(static_cast<std::size_t>(std::min(piece, file_bytes)));
@@ -58,7 +62,7 @@ Result<CdfHeader> read_header(const File& file, std::int64_t file_bytes) {
       }
     }
     bytes.resize(static_cast<std::size_t>(read));
-    CdfParse parse = parse_cdf_header(bytes, file.path());
+    CdfParse parse = parse_cdf_header(bytes, file.path(), most_memory);
     if (!parse.more_wanted || read < piece || piece >= most_header_bytes) return parse.header;
   }
 }

@@ -93,9 +93,10 @@ struct CdfParse {
   Result<CdfHeader> header;
   bool more_wanted = false;  // the bytes end inside the header
 };
-// Parses any bytes; `header` is an error if they are not a header. Allocates at most a few times
-// the number of given bytes.
-[[nodiscard]] CdfParse parse_cdf_header(std::span<const std::byte> bytes, const std::string& path);
+// Parses any bytes; `header` is an error if they are not a header, or if the header and the map of
+// its file (cdf_layout.hpp) would take more memory.
+[[nodiscard]] CdfParse parse_cdf_header(std::span<const std::byte> bytes, const std::string& path,
+                                        std::int64_t most_memory = INT64_MAX);
 
 // Convert attributes to and from those of the header. Numbers of a type that the version does not
 // have get a type that holds them all; it fails if there is none, and for lists of texts.

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <iterator>
 #include <utility>
 
 #include "common/numbers_in_bytes.hpp"
@@ -9,16 +10,23 @@
 namespace weir::storage {
 namespace {
 
-// Largest number of dimensions, of variables, or of attributes of one of them. A variable takes 28
-// bytes of a header, and about 5 KB of memory when it is read.
+// Largest number of dimensions, of variables, or of attributes of one of them.
 constexpr std::int64_t most_listed = 131072;
 constexpr std::int64_t longest_name_bytes = 4096;
+
+// Memory that reading takes, of which a header needs little: a variable without dimensions has 28
+// bytes there, an attribute without a name and values 12. Each is copied into a description, whose
+// arrays name their dimensions.
+constexpr std::int64_t memory_of_variable = 8192;
+constexpr std::int64_t memory_of_entry = 384;  // of a dimension, an attribute, a dimension's use
+constexpr std::int64_t memory_per_byte = 4;    // of names and values, while lists grow
 
 // Reads a header from front to back. After the first error it returns zeros, so that callers need
 // check for errors only before long loops.
 class Parser {
  public:
-  Parser(std::span<const std::byte> bytes, const std::string& path) : bytes_(bytes), path_(path) {}
+  Parser(std::span<const std::byte> bytes, const std::string& path, std::int64_t most_memory)
+      : bytes_(bytes), path_(path), most_memory_(most_memory) {}
 
   [[nodiscard]] CdfParse parse() {
     CdfHeader header;
@@ -38,6 +46,17 @@ class Parser {
     error_ = Error(ErrorCode::corrupt,
                    "this is not a NetCDF file of format CDF-1, 2 or 5: " + std::move(what), path_,
                    static_cast<std::int64_t>(at_));
+  }
+
+  void need_memory(std::int64_t bytes) {
+    memory_ += bytes;
+    if (failed_ || memory_ <= most_memory_) return;
+    failed_ = true;
+    error_ = Error(ErrorCode::unsupported,
+                   fmt::format("reading the NetCDF header takes more than {} bytes of memory: the "
+                               "file is damaged, or WEIR_READ_BYTES has to allow more",
+                               most_memory_),
+                   path_, static_cast<std::int64_t>(at_));
   }
 
   // Returns null if there are fewer bytes.
@@ -73,6 +92,7 @@ class Parser {
     if (from == nullptr) return {};
     std::string text(reinterpret_cast<const char*>(from), static_cast<std::size_t>(length));
     pad(length);
+    need_memory(memory_per_byte * length);
     return text;
   }
   void pad(std::int64_t length) { take((4 - length % 4) % 4); }
@@ -116,6 +136,7 @@ class Parser {
       CdfDimension one;
       one.name = name();
       one.length = count("the length of a dimension");
+      need_memory(memory_of_entry);
       if (one.length == 0 && !failed_ && std::exchange(has_records, true)) {
         refuse("two dimensions are the record dimension");
       }
@@ -146,6 +167,7 @@ class Parser {
       const bool fits = static_cast<std::uint64_t>(values) <= bytes_.size();
       const std::byte* const from = take(fits ? values * each : INT64_MAX);
       if (from == nullptr) break;
+      need_memory(memory_of_entry + memory_per_byte * values * each);
       one.values.assign(from, from + values * each);
       pad(values * each);
       list_of_them.push_back(std::move(one));
@@ -158,6 +180,7 @@ class Parser {
     for (std::int64_t i = 0; i < entries && !failed_; ++i) {
       CdfVariable one;
       one.name = name();
+      need_memory(memory_of_variable);
       const std::int64_t dimensions = count("the number of dimensions of a variable");
       for (std::int64_t d = 0; d < dimensions && !failed_; ++d) {
         const std::int64_t number_of_it = count("a dimension's number");
@@ -170,6 +193,7 @@ class Parser {
         if (d > 0 && dimension.length == 0) {
           return refuse("the record dimension of a variable is not its first");
         }
+        need_memory(memory_of_entry + memory_per_byte * std::ssize(dimension.name));
         one.dimensions.push_back(number_of_it);
       }
       one.attributes = attributes();
@@ -186,6 +210,8 @@ class Parser {
   std::span<const std::byte> bytes_;
   const std::string& path_;
   std::size_t at_ = 0;
+  std::int64_t most_memory_;
+  std::int64_t memory_ = 0;
   int version_ = 5;
   bool failed_ = false;
   bool more_wanted_ = false;
@@ -194,8 +220,9 @@ class Parser {
 
 }  // namespace
 
-CdfParse parse_cdf_header(std::span<const std::byte> bytes, const std::string& path) {
-  return Parser(bytes, path).parse();
+CdfParse parse_cdf_header(std::span<const std::byte> bytes, const std::string& path,
+                          std::int64_t most_memory) {
+  return Parser(bytes, path, most_memory).parse();
 }
 
 }  // namespace weir::storage

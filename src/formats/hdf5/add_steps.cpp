@@ -394,6 +394,8 @@ Result<HeaderUpdate> drop_hdf5_steps(const std::string& path, std::int64_t steps
   if (!file.close()) return hdf5_failure("close the file", path, ErrorCode::io);
   auto changes = hdf5_header_changes(writing.caught(), path, committed, Hdf5Commit::of_fewer_steps);
   if (!changes) return changes.error();
+  // A file that is shorter than its superblock says cannot be opened.
+  changes.value().emplace_back(DurabilityPoint{});
   changes.value().emplace_back(FileEnd{.bytes = writing.end(), .drops_steps = true});
   return HeaderUpdate{.made = {}, .changes = std::move(changes).value()};
 }

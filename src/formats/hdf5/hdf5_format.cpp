@@ -24,6 +24,7 @@
 #include "formats/hdf5/read_file.hpp"
 #include "formats/hdf5/write_driver.hpp"
 #include "formats/new_file.hpp"
+#include "formats/reading_limits.hpp"
 #include "formats/sandbox_program.hpp"
 #include "system/incomplete.hpp"
 
@@ -102,6 +103,15 @@ Status make_file(const FileDescription& description, const std::string& path) {
   return {};
 }
 
+// ---- Reading ------------------------------------------------------------------------------------
+
+Result<std::string> ask_about(const std::string& path, Hdf5Question question) {
+  const auto limits = reading_limits();
+  if (!limits) return limits.error();
+  return read_hdf5_elsewhere(find_sandbox_program("weir-hdf5-header"), path, question,
+                             limits.value().header);
+}
+
 // ---- The format -------------------------------------------------------------------------------
 
 class Hdf5Format final : public Format {
@@ -153,7 +163,7 @@ class Hdf5Format final : public Format {
 
   Result<FileMap> open(const std::string& path) const override {
     // HDF5 1.10 crashes on some damaged heaps, and can never close some damaged files.
-    const auto message = read_hdf5_elsewhere(find_sandbox_program("weir-hdf5-header"), path);
+    const auto message = ask_about(path, Hdf5Question::header);
     if (!message) return message.error();
     auto map = parse_file_map(message.value());
     if (map) return map;
@@ -202,8 +212,7 @@ class Hdf5Format final : public Format {
   }
 
   Result<std::vector<std::string>> unfinished(const std::string& path) const override {
-    const auto answer = read_hdf5_elsewhere(find_sandbox_program("weir-hdf5-header"), path,
-                                            Hdf5Question::unfinished);
+    const auto answer = ask_about(path, Hdf5Question::unfinished);
     if (!answer) return answer.error();
     std::vector<std::string> lines;
     std::istringstream all(answer.value());

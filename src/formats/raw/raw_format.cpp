@@ -24,6 +24,7 @@
 #include "formats/raw/raw_document.hpp"
 #include "formats/raw/raw_file.hpp"
 #include "formats/raw/raw_leftovers.hpp"
+#include "formats/reading_limits.hpp"
 #include "formats/stored_attributes.hpp"
 #include "sections/write_section.hpp"
 #include "system/file.hpp"
@@ -73,8 +74,18 @@ Status write_zeros(const File& file, const RawRange& range) {
 
 // Reads the document. A text that is longer than any document is too long to be parsed.
 Result<RawFile> read_document(const std::string& path) {
-  const auto text = read_text_file(sidecar_path(path), most_raw_document_bytes);
+  const auto limits = reading_limits();
+  if (!limits) return limits.error();
+  const std::size_t most = std::min(most_raw_document_bytes, limits.value().document_bytes);
+  const auto text = read_text_file(sidecar_path(path), most);
   if (!text) return text.error();
+  if (most < most_raw_document_bytes && text.value().size() > most) {
+    return Error(ErrorCode::unsupported,
+                 fmt::format("the document has more than {} bytes: it is damaged, or "
+                             "WEIR_READ_BYTES has to allow more",
+                             most),
+                 sidecar_path(path));
+  }
   return parse_raw_file(text.value(), sidecar_path(path));
 }
 
@@ -122,13 +133,14 @@ Status check_is_of_raw(const std::string& path) {
 
 // Makes a new, empty data file. An earlier file of this name is removed instead of emptied. A
 // process that has the file of an earlier array open keeps that file, and emptying a file would not
-// change its striping.
-Result<File> make_data_file(const std::string& name, const Striping& striping) {
+// change its striping. `by_user`: the user gave the name, which may be a link that stays. Other
+// names can be guessed, so a link there may be another user's, and is removed itself.
+Result<File> make_data_file(const std::string& name, bool by_user, const Striping& striping) {
   if (striping.empty()) {
     auto made = make_unfollowed(name);
     if (made || made.error().system_error != EEXIST) return made;
   }
-  const std::string place = committed_path(name);
+  const std::string place = by_user ? committed_path(name) : name;
   Status cleared = remove_file(place);
   if (cleared.ok()) cleared = make_striped_file(place, striping);
   if (!cleared.ok()) return cleared.error();
@@ -146,7 +158,7 @@ Status make_data_files(const RawFile& file, const std::string& path, const Strip
   const DataFiles paths = file.data_files(path);
   for (std::int64_t number = 0; number < paths.files(); ++number) {
     const std::string name = paths.path(number);
-    auto data = make_data_file(name, striping);
+    auto data = make_data_file(name, name == path, striping);
     if (!data) return data.error();
     Status made = data.value().set_length(file.data_bytes(number));
     if (made.ok()) made = data.value().close();

@@ -2,6 +2,7 @@
 #include "formats/raw/raw_format.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -20,6 +21,7 @@
 #include "formats/unfinished.hpp"
 #include "system/incomplete.hpp"
 #include "system/test_folder.hpp"
+#include "system/test_text.hpp"
 
 namespace weir::storage {
 namespace {
@@ -371,6 +373,24 @@ FileDescription chunks_in(std::int64_t files, std::vector<std::string> directori
                   .chunk_extents = array::Indices({4, 4})}},
       .in_place = Placement{
           .layout = FileLayout::per_rank, .files = files, .directories = std::move(directories)}};
+}
+
+// The name of the array is the user's, and may be a link. Those of its files can be guessed: a link
+// there may be another user's.
+TEST(RawDataFiles, TakeThePlaceOfLinks) {
+  const TestFolder folder;
+  const std::string path = folder.path("a");
+  const std::string precious = folder.path("precious");
+  write_text(precious, "precious");
+  std::filesystem::create_symlink(precious, path + ".0");
+  std::filesystem::create_symlink(folder.path("nothing"), path + ".1");
+  ASSERT_EQ(::mkfifo((path + ".2").c_str(), 0600), 0);
+  ASSERT_TRUE(make_file(*raw_format(), chunks_in(3), path).ok());
+  for (const char* const number : {".0", ".1", ".2"}) {
+    EXPECT_TRUE(std::filesystem::is_regular_file(std::filesystem::symlink_status(path + number)));
+  }
+  EXPECT_EQ(text_of(precious), "precious");
+  EXPECT_FALSE(std::filesystem::exists(folder.path("nothing")));
 }
 
 // Every chunk has a slot of its own, and files end with their last one.

@@ -11,6 +11,7 @@
 #include "sections/shard_index.hpp"
 #include "system/file.hpp"
 #include "system/file_replacement.hpp"
+#include "system/incomplete.hpp"
 #include "system/slices.hpp"
 
 namespace weir::storage {
@@ -41,6 +42,12 @@ bool will_exist(const ZarrArray& array, const ChunkExtents& chunks, const ShardS
     if (!grows && chunk >= chunks.grid.counts()[d]) return false;
   }
   return true;
+}
+
+const array::Indices& chunks_per_shard_of(const ExtentMap& map) {
+  const EncodedChunks* const encoded = map.encoded();
+  return encoded != nullptr ? std::get<EncodedShards>(encoded->places).chunks_per_shard
+                            : std::get<ShardSlots>(map.chunks()->places).chunks_per_shard;
 }
 
 // Reads the places of the chunks of encoded shards.
@@ -185,6 +192,20 @@ std::optional<std::string> check_zarr_shards(const ZarrArray& array, const Exten
                   });
     if (!alike) return "its last shards were written by another program, in another order";
   }
+  return std::nullopt;
+}
+
+std::optional<std::string> count_shard_indices(const ZarrArray& array, const ExtentMap& map,
+                                               std::int64_t& bytes_left) {
+  const std::int64_t bytes = index_form(array, chunks_per_shard_of(map)).bytes();
+  const std::int64_t most = bytes_left / bytes;
+  std::int64_t shards = 0;
+  for (std::int64_t shard = 0; shard < map.files.files(); ++shard) {
+    if (!is_on_disk(map.files.path(shard)) || ++shards <= most) continue;
+    return "the indices of the folder's shards, up to this array, have more bytes than are read "
+           "(WEIR_READ_BYTES allows more)";
+  }
+  bytes_left -= shards * bytes;
   return std::nullopt;
 }
 

@@ -30,6 +30,13 @@ Status make_zarr_shards(const ZarrArray& array, const ExtentMap& map, std::int64
 // Largest number of chunks in a table of their places.
 inline constexpr std::size_t most_chunks_in_table = std::size_t{1} << 22;
 
+// Subtracts the bytes of the indices of those shards that exist. Returns a reason, and subtracts
+// nothing, if they are more than `bytes_left`. A name costs a file next to nothing: 65,536 links to
+// one shard may stand for a TiB of indices.
+[[nodiscard]] std::optional<std::string> count_shard_indices(const ZarrArray& array,
+                                                             const ExtentMap& map,
+                                                             std::int64_t& bytes_left);
+
 // Reads every shard's index. If the shards do not have Weir's layout, or are encoded, the map gets
 // a table of at most `most` chunks; returns a reason if there are more. If an index has a wrong
 // checksum or an invalid chunk, the map of plain chunks becomes a map of encoded shards without

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "formats/json_of_others.hpp"
+#include "formats/reading_limits.hpp"
 #include "formats/zarr/v2_store.hpp"
 #include "formats/zarr/walk.hpp"
 #include "stored/file_description.hpp"
@@ -25,8 +26,8 @@ bool is_node(const ZarrJson& document, const char* type) {
   return found != nullptr && found->is_string() && *found == type;
 }
 
-Result<ZarrJson> read_document(const std::string& file, std::size_t most) {
-  auto document = read_zarr_json(file, most);
+Result<ZarrJson> read_document(const std::string& file, std::size_t most, std::size_t& left) {
+  auto document = read_zarr_json(file, most, left);
   if (!document) return document;
   const ZarrJson* const version = json_member(document.value(), "zarr_format");
   if (version == nullptr || *version != 3) {
@@ -35,11 +36,11 @@ Result<ZarrJson> read_document(const std::string& file, std::size_t most) {
   return document;
 }
 
-Result<std::optional<ZarrJson>> read_node(const std::string& folder) {
+Result<std::optional<ZarrJson>> read_node(const std::string& folder, std::size_t& left) {
   std::error_code failed;
   const std::string file = folder + document_name;
   if (!std::filesystem::is_regular_file(file, failed)) return std::optional<ZarrJson>();
-  auto document = read_document(file, most_zarr_document_bytes);
+  auto document = read_document(file, most_zarr_document_bytes, left);
   if (!document) return document.error();
   return std::optional(std::move(document).value());
 }
@@ -119,8 +120,9 @@ std::optional<ZarrDocuments> take_consolidated(ZarrJson& root) {
 // Returns the documents of the step that is being written, or that a killed run left; empty if
 // there is no such step, or if the commit is replacing the root's document at this moment.
 ZarrDocuments announced_documents(const std::string& path) {
-  auto root =
-      read_document(replacement_path(zarr_folder(path, "") + document_name), most_zarr_root_bytes);
+  std::size_t left = most_zarr_root_bytes;
+  auto root = read_document(replacement_path(zarr_folder(path, "") + document_name),
+                            most_zarr_root_bytes, left);
   if (!root) return {};
   return take_consolidated(root.value()).value_or(ZarrDocuments());
 }
@@ -131,11 +133,13 @@ bool are_alike(const ZarrJson& one, const ZarrJson& other) {
 }
 
 // Returns the own documents that differ from the consolidated ones, by node.
-ZarrDocuments differing_documents(const std::string& path, const ZarrDocuments& consolidated) {
+ZarrDocuments differing_documents(const std::string& path, const ZarrDocuments& consolidated,
+                                  std::size_t left) {
   ZarrDocuments differing;
   for (const auto& [name, document] : consolidated) {
     if (!check_name(name).ok()) continue;  // it might lead out of the folder
-    auto own = read_document(zarr_folder(path, name) + document_name, most_zarr_document_bytes);
+    auto own =
+        read_document(zarr_folder(path, name) + document_name, most_zarr_document_bytes, left);
     if (!own) {
       // A store may have only consolidated documents.
       if (own.error().system_error != ENOENT) differing[name] = own.error().text();
@@ -150,31 +154,37 @@ ZarrDocuments differing_documents(const std::string& path, const ZarrDocuments& 
 
 Result<ZarrStore> read_zarr_store(const std::string& path, const ZarrLimits& limits) {
   constexpr int most_attempts = 3;  // repeated while another run commits steps
+  const auto reading = reading_limits();
+  if (!reading) return reading.error();
   if (is_zarr_v2(path)) {
     auto documents = read_zarr_v2_documents(path, limits);
     if (!documents) return documents.error();
     return ZarrStore{.documents = std::move(documents).value(), .of_uncommitted_step = {}};
   }
   const std::string file = zarr_folder(path, "") + document_name;
-  auto root = read_document(file, most_zarr_root_bytes);
+  std::size_t left = reading.value().document_bytes;
+  auto root = read_document(file, most_zarr_root_bytes, left);
   if (!root) return root.error();
   for (int attempt = 1;; ++attempt) {
     ZarrStore store;
     auto consolidated = take_consolidated(root.value());
     if (!consolidated) {
       if (is_node(root.value(), "group")) {
-        Status walked = walk_zarr_folders(path, limits, read_node, store.documents);
+        const auto read = [&](const std::string& folder) { return read_node(folder, left); };
+        Status walked = walk_zarr_folders(path, limits, read, store.documents);
         if (!walked.ok()) return walked.error();
       }
       store.documents[""] = std::move(root).value();
       return store;
     }
     if (consolidated->size() > limits.nodes) return too_many_zarr_nodes(file, limits);
-    ZarrDocuments differing = differing_documents(path, *consolidated);
+    ZarrDocuments differing =
+        differing_documents(path, *consolidated, reading.value().document_bytes);
     if (!differing.empty()) {
       const ZarrDocuments announced = announced_documents(path);
       // A commit that has ended meanwhile has replaced the root's document.
-      auto again = read_document(file, most_zarr_root_bytes);
+      left = reading.value().document_bytes;
+      auto again = read_document(file, most_zarr_root_bytes, left);
       if (!again) return again.error();
       ZarrJson now = again.value();
       const auto consolidated_now = take_consolidated(now);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "formats/reading_limits.hpp"
 #include "formats/zarr/v2_documents.hpp"
 #include "formats/zarr/walk.hpp"
 #include "stored/file_description.hpp"
@@ -20,8 +21,9 @@ constexpr const char* attributes_document = ".zattrs";
 constexpr const char* consolidated_document = ".zmetadata";
 
 // Reads a document. Returns nothing if the file does not exist.
-Result<std::optional<Json>> read_if_there(const std::string& file, std::size_t most) {
-  auto document = read_zarr_json(file, most);
+Result<std::optional<Json>> read_if_there(const std::string& file, std::size_t most,
+                                          std::size_t& left) {
+  auto document = read_zarr_json(file, most, left);
   if (document) return std::optional(std::move(document).value());
   if (document.error().system_error == ENOENT) return std::optional<Json>();
   return document.error();
@@ -35,11 +37,11 @@ std::optional<Json> node_of(const Json* array, const Json* group, const Json* at
   return std::nullopt;
 }
 
-Result<std::optional<Json>> read_v2_node(const std::string& folder) {
+Result<std::optional<Json>> read_v2_node(const std::string& folder, std::size_t& left) {
   std::array<std::optional<Json>, 3> found;
   std::size_t which = 0;
   for (const char* const name : {array_document, group_document, attributes_document}) {
-    auto document = read_if_there(folder + name, most_zarr_document_bytes);
+    auto document = read_if_there(folder + name, most_zarr_document_bytes, left);
     if (!document) return document.error();
     found.at(which++) = std::move(document).value();
   }
@@ -70,10 +72,10 @@ struct Node {
 
 // Replaces the copies of documents by the nodes' own documents, because programs that changed these
 // may not have renewed the copies. For nodes without own documents the copies are valid.
-Status take_own_documents(const std::string& path, ZarrDocuments& documents) {
+Status take_own_documents(const std::string& path, ZarrDocuments& documents, std::size_t left) {
   for (auto& [name, document] : documents) {
     if (!name.empty() && !check_name(name).ok()) continue;  // it might lead out of the folder
-    auto own = read_v2_node(zarr_folder(path, name));
+    auto own = read_v2_node(zarr_folder(path, name), left);
     if (!own) {
       if (name.empty()) return own.error();
       document = own.error().text();
@@ -119,20 +121,24 @@ bool is_zarr_v2(const std::string& path) {
 
 Result<ZarrDocuments> read_zarr_v2_documents(const std::string& path, const ZarrLimits& limits) {
   const std::string folder = zarr_folder(path, "");
-  const auto all = read_if_there(folder + consolidated_document, most_zarr_root_bytes);
+  const auto reading = reading_limits();
+  if (!reading) return reading.error();
+  std::size_t left = reading.value().document_bytes;
+  const auto all = read_if_there(folder + consolidated_document, most_zarr_root_bytes, left);
   if (!all) return all.error();
   if (all.value()) {
     auto copies = consolidated(*all.value(), folder + consolidated_document, limits);
     if (!copies) return copies;
-    Status taken = take_own_documents(path, copies.value());
+    Status taken = take_own_documents(path, copies.value(), reading.value().document_bytes);
     return taken.ok() ? std::move(copies) : taken.error();
   }
   ZarrDocuments documents;
-  auto root = read_v2_node(folder);
+  auto root = read_v2_node(folder, left);
   if (!root) return root.error();
   Json found = std::move(root).value().value_or(v3_of_v2_group(nullptr));
   if (!is_zarr_array(found)) {
-    Status walked = walk_zarr_folders(path, limits, read_v2_node, documents);
+    const auto read = [&](const std::string& at) { return read_v2_node(at, left); };
+    Status walked = walk_zarr_folders(path, limits, read, documents);
     if (!walked.ok()) return walked.error();
   }
   documents[""] = std::move(found);

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -58,9 +59,16 @@ class Walk {
 
 }  // namespace
 
-Result<ZarrJson> read_zarr_json(const std::string& file, std::size_t most) {
-  const auto text = read_text_file(file, most);
+Result<ZarrJson> read_zarr_json(const std::string& file, std::size_t most, std::size_t& left) {
+  const auto text = read_text_file(file, std::min(most, left));
   if (!text) return text.error();
+  if (text.value().size() > left) {
+    return Error(ErrorCode::unsupported,
+                 "the documents of the folder, up to this one, have more bytes than are read: the "
+                 "folder is damaged, or WEIR_READ_BYTES has to allow more",
+                 file);
+  }
+  left -= text.value().size();
   if (text.value().size() > most) {
     return Error(ErrorCode::corrupt,
                  fmt::format("it has more than {} bytes, which is the limit for a document", most),

@@ -15,9 +15,10 @@ namespace weir::storage {
 inline constexpr std::size_t most_zarr_root_bytes = std::size_t{1} << 26;
 inline constexpr std::size_t most_zarr_document_bytes = std::size_t{1} << 20;
 
-// Reads a document of one object. Fails on a longer file, and on JSON that is invalid or nested too
-// deeply.
-[[nodiscard]] Result<ZarrJson> read_zarr_json(const std::string& file, std::size_t most);
+// Reads a document of one object, and subtracts its bytes from those that all documents may have.
+// Fails on a longer file, and on JSON that is invalid or nested too deeply.
+[[nodiscard]] Result<ZarrJson> read_zarr_json(const std::string& file, std::size_t most,
+                                              std::size_t& left);
 
 [[nodiscard]] Error too_many_zarr_nodes(const std::string& file, const ZarrLimits& limits);
 

@@ -14,6 +14,7 @@
 #include "formats/additions.hpp"
 #include "formats/attribute_json.hpp"
 #include "formats/dimension_names.hpp"
+#include "formats/reading_limits.hpp"
 #include "formats/stored_attributes.hpp"
 #include "formats/zarr/codec_json.hpp"
 #include "formats/zarr/fill_text.hpp"
@@ -126,6 +127,9 @@ struct Opened {
 Opened opened(const ZarrDocuments& documents, const std::string& path) {
   Opened found;
   const ZarrOwn own = parse_zarr_own(documents.at(""));
+  const auto limits = reading_limits();  // read_zarr_store() has reported invalid ones
+  auto index_bytes_left = static_cast<std::int64_t>(limits ? limits.value().header.more_memory
+                                                           : SandboxLimits().more_memory);
   for (const auto& [name, document] : documents) {
     if (document.is_string()) {
       found.damaged.push_back({name, document.get<std::string>()});
@@ -150,7 +154,8 @@ Opened opened(const ZarrDocuments& documents, const std::string& path) {
     if (!map) {
       reason = map.error().message;
     } else if (array.description.shard_extents) {
-      reason = read_zarr_shards(array, map.value());
+      reason = count_shard_indices(array, map.value(), index_bytes_left);
+      if (!reason) reason = read_zarr_shards(array, map.value());
     }
     if (reason) {
       found.map.refused.push_back({name, *std::move(reason)});
