@@ -208,8 +208,7 @@ TEST_F(BrokenMessages, OfTheOpeningAreErrorsOnEveryRank) {
       {"MPI_Iallgatherv", false, last},    {"MPI_Iallreduce", false, last},
       {"MPI_Ibarrier", false, last},       {"MPI_Ibcast", false, 0},
       {"MPI_Comm_free", true, last},       {"MPI_Comm_rank", true, last},
-      {"MPI_Comm_size", true, last},       {"MPI_Comm_set_errhandler", false, last},
-      {"MPI_Comm_test_inter", true, last}};
+      {"MPI_Comm_size", true, last},       {"MPI_Comm_set_errhandler", false, last}};
   for (const Call& call : calls) {
     int spoilt = 0;
     for (int rank = 0; rank <= call.last_rank; rank += last) {
