@@ -4,7 +4,9 @@ usage: two_builds.py BEFORE AFTER [--directory D] [--ranks N] [--mebibytes N] [-
                      [--seconds N] [--only CASE,...]
 
 BEFORE and AFTER are two programs weir-bench. Each case is a job of Weir's own arrays (3-D blocks
-with short rows, a block-cyclic matrix, the formats) or of opening a shared file. The builds take
+with short rows, a matrix in columns or block-cyclic, the formats) or of opening a shared file. In
+cases named 2-a-node two ranks count as a node, so that data moves in messages between nodes. Where
+one of the builds cannot count so, the case is left out, and the output says why. The builds take
 turns, job by job, so that both see the same states of the machine. Each pair of jobs gives one
 ratio of rates or times, and the median of the ratios is the result. Nothing is made durable, and
 every element that is read is verified.
@@ -15,9 +17,10 @@ from __future__ import annotations
 import argparse
 import json
 import statistics
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -27,6 +30,9 @@ from interleaved import compare, heading
 from programs import run
 
 REPETITIONS = 5
+BETWEEN_NODES = "-2-a-node"
+"""The end of the names of cases whose ranks are on several nodes, two on each."""
+TWO_A_NODE = ["--ranks-per-node", "2"]
 
 
 def extents(ranks: int, row_bytes: int, mebibytes: int) -> list[str]:
@@ -89,11 +95,30 @@ def cases(given: argparse.Namespace) -> dict[str, Case]:
     formats = extents(given.ranks, 512, given.mebibytes)
     for api in ("weir-hdf5", "weir-cdf5", "weir-zarr"):
         found[api] = ("MiB/s", partial(array, api, formats))
-    matrix = ["--shape", "4096x4096", "--distribution", "CYCLIC(32)"]
-    found["block-cyclic"] = ("MiB/s", partial(array, "weir", matrix))
+    for name, distribution in (("columns", "*,BLOCK"), ("block-cyclic", "CYCLIC(32)")):
+        matrix = ["--shape", "4096x4096", "--distribution", distribution]
+        found[name] = ("MiB/s", partial(array, "weir", matrix))
+        found[f"{name}{BETWEEN_NODES}"] = ("MiB/s", partial(array, "weir", [*matrix, *TWO_A_NODE]))
     found["open"] = ("ms", partial(opening_times, given, []))
-    found["open-2-a-node"] = ("ms", partial(opening_times, given, ["--ranks-per-node", "2"]))
+    found[f"open{BETWEEN_NODES}"] = ("ms", partial(opening_times, given, TWO_A_NODE))
     return found
+
+
+def counts_nodes(program: Path, workload: str, api: str) -> bool:
+    """Return whether this build counts the ranks of one machine as those of several nodes."""
+    command = [str(program), workload, "--plan", "--ranks", "4", "--api", api, *TWO_A_NODE]
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def why_left_out(name: str, programs: Sequence[Path]) -> str | None:
+    """Return which builds cannot do a case between nodes; None if all can do the case."""
+    if not name.endswith(BETWEEN_NODES):
+        return None
+    workload, api = ("open", "WEIR") if name.startswith("open") else ("array", "weir")
+    without = [one for one in programs if not counts_nodes(one, workload, api)]
+    if not without:
+        return None
+    return f"left out: without `{workload} --ranks-per-node`: {', '.join(map(str, without))}"
 
 
 def main() -> None:
@@ -115,6 +140,9 @@ def main() -> None:
     print("ratio: AFTER over BEFORE; of rates higher is better, of times lower")
     print(heading("AFTER", "BEFORE"))
     for name in chosen:
+        if reason := why_left_out(name, [given.before, given.after]):
+            print(f"{name}: {reason}", flush=True)
+            continue
         unit, work = known[name]
         figures = compare(
             unit, partial(work, given.after), partial(work, given.before), given.pairs

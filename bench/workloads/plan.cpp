@@ -9,7 +9,7 @@
 #include "array/regular_distribution.hpp"
 #include "common/setting_fields.hpp"
 #include "common/settings.hpp"
-#include "interfaces/io_groups_setting.hpp"
+#include "interfaces/node_settings.hpp"
 #include "measurement/workload_job.hpp"
 #include "plan/audit.hpp"
 #include "plan/choice.hpp"

@@ -58,11 +58,7 @@ void Agreement::start(Channel& channel, MPI_Comm communicator, Call call, std::i
   channel.start(round_);
 }
 
-std::int64_t Agreement::rank() const {
-  int rank = 0;
-  MPI_Comm_rank(communicator_, &rank);
-  return rank;
-}
+std::int64_t Agreement::rank() const { return channel_->revocation().rank(); }
 
 bool Agreement::all_remember_the_same() const { return round_.is_alike(compared_memory); }
 

@@ -22,6 +22,7 @@
 #include "aggregation/step_file.hpp"
 #include "plan/choice.hpp"
 #include "ranks/messages.hpp"
+#include "ranks/splitting.hpp"
 #include "ranks/waiting.hpp"
 
 namespace weir::aggregation {
@@ -244,8 +245,14 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
   Status possible = check(settings);
   const double deadline = possible.ok() ? chosen.deadline_seconds : default_deadline_seconds;
   state.communicator = communicator;
-  MPI_Comm_rank(state.communicator, &state.rank);
-  MPI_Comm_size(state.communicator, &state.ranks);
+  ranks::Channel channel(state.communicator);  // used until the group has channels
+  const auto place = ranks::place_in(state.communicator, channel.revocation());
+  if (!place) {
+    channel.abandon();
+    return place.error();
+  }
+  state.rank = place.value().own;
+  state.ranks = place.value().ranks;
 
   if (possible.ok() && settings.engine) possible = state.engines->check(*settings.engine);
   const Call call = Call::of(
@@ -257,7 +264,6 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
                   settings.network ? settings.network->text() : std::string(),
                   text_of(settings.rates, settings.targets)),
       possible);
-  ranks::Channel channel(state.communicator);  // used until the group has channels
   Status agreed = agree(channel, state.communicator, call, deadline);
   if (agreed.ok() && !settings.engine) {
     agreed = share_engines(state, channel.revocation(), deadline, chosen.engines);

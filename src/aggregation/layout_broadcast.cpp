@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "aggregation/shared_tables.hpp"
 #include "formats/file_map_message.hpp"
 #include "formats/open_any.hpp"
 #include "system/file_targets.hpp"
@@ -15,7 +16,7 @@
 namespace weir::aggregation {
 namespace {
 
-constexpr std::size_t numbers = 11;
+constexpr std::size_t numbers = 12;
 using Numbers = std::array<std::int64_t, numbers>;
 
 // Converts to text: numbers, then the texts whose lengths the last of these numbers give, then the
@@ -33,10 +34,13 @@ std::string text_of(const LayoutBroadcast& told) {
                         std::ssize(known.path),
                         static_cast<std::int64_t>(known.identity.inode),
                         known.identity.birth_seconds,
-                        known.identity.birth_nanoseconds};
+                        known.identity.birth_nanoseconds,
+                        told.has_tables_apart ? 1 : 0};
   std::string text(sizeof head, '\0');
   std::memcpy(text.data(), head.data(), sizeof head);
-  return text + told.format + told.path + told.sums + known.path + storage::message_of(told.map);
+  const auto tables = told.has_tables_apart ? storage::Tables::apart : storage::Tables::included;
+  return text + told.format + told.path + told.sums + known.path +
+         storage::message_of(told.map, tables);
 }
 
 Result<LayoutBroadcast> layout_of(std::string_view text) {
@@ -60,7 +64,9 @@ Result<LayoutBroadcast> layout_of(std::string_view text) {
   if (!known.empty()) {
     told.known = {std::move(known), {static_cast<std::uint64_t>(head[8]), head[9], head[10]}};
   }
-  auto map = storage::parse_file_map(text);
+  told.has_tables_apart = head[11] != 0;
+  auto map = storage::parse_file_map(
+      text, told.has_tables_apart ? storage::Tables::apart : storage::Tables::included);
   if (!map) return map.error();
   told.map = std::move(map).value();
   return told;
@@ -88,10 +94,9 @@ Result<StepPlaces> places_of(std::string_view text) {
 }
 
 // Returns whether rank 0 can use the layout that it found, as if it had received it. Tables of
-// encoded chunks have to be built from the message by all ranks (StepFile::share_places()).
-bool is_as_received(const LayoutBroadcast& layout) {
-  return std::ranges::none_of(layout.map.arrays,
-                              [](const auto& one) { return one.map.encoded() != nullptr; });
+// places have to be built from the message by all ranks (shared_tables.hpp).
+bool is_as_received(LayoutBroadcast& layout) {
+  return layout.has_tables_apart || own_table_words(layout.map) == 0;
 }
 bool is_as_received(const StepPlaces& /*places*/) { return false; }
 
@@ -127,8 +132,19 @@ void look_up_storage(LayoutBroadcast& layout, const storage::FileMap& map,
 Result<LayoutBroadcast> ask_for_layout(CollectiveState& state, const Status& possible,
                                        const std::function<Result<LayoutBroadcast>()>& find,
                                        const std::string& path) {
-  auto told = ask_for<LayoutBroadcast>(state, possible, find, layout_of, path);
+  const auto find_all = [&] {
+    auto found = find();
+    if (found) {
+      found.value().has_tables_apart = own_table_words(found.value().map) >= least_shared_words;
+    }
+    return found;
+  };
+  auto told = ask_for<LayoutBroadcast>(state, possible, find_all, layout_of, path);
   if (!told) return told;
+  if (told.value().has_tables_apart) {
+    Status received = receive_tables(state, told.value().map);
+    if (!received.ok()) return received.error();
+  }
   storage::set_known_file(told.value().map, told.value().known);
   // The ranks of a node share its cache.
   bool& coherent = told.value().targets.coherent_caches;

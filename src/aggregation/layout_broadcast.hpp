@@ -23,6 +23,8 @@ struct LayoutBroadcast {
   std::string path = {};    // NOLINT(readability-redundant-member-init): the file's own
   topology::FileTargets targets = {};
   std::string sums = {};  // NOLINT(readability-redundant-member-init): of its checksums' file
+  // The message has no tables of places of chunks, which are sent to one rank of each node.
+  bool has_tables_apart = false;
   // The file or folder that contains the data files; it lets ranks notice that it was replaced.
   std::optional<storage::KnownFile> known = std::nullopt;
 };

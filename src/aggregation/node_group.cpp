@@ -347,7 +347,11 @@ std::vector<std::int64_t> NodeGroup::part_offsets() const {
 }
 
 Status NodeGroup::make_memory(MPI_Comm world) {
-  MPI_Comm_set_errhandler(node_, MPI_ERRORS_RETURN);
+  Status handled =
+      ranks::unless_failed(ranks::status_of(MPI_Comm_set_errhandler(node_, MPI_ERRORS_RETURN),
+                                            "MPI_Comm_set_errhandler"),
+                           *opening_);
+  if (!handled.ok()) return handled;
   std::optional<NodeSockets> sockets;
   Status possible;
   if (places() > 1) {

@@ -8,6 +8,7 @@
 
 #include "ranks/messages.hpp"
 #include "ranks/progress.hpp"
+#include "ranks/splitting.hpp"
 #include "ranks/waiting.hpp"
 #include "system/available_memory.hpp"
 
@@ -125,12 +126,11 @@ Error memory_has_not_come() {
 
 Result<NodeSockets> make_sockets(MPI_Comm node, ranks::Revocation& opening,
                                  double deadline_seconds) {
+  const auto found = ranks::place_in(node, opening);
+  if (!found) return found.error();
+  const auto [place, places] = found.value();
   auto own = DescriptorSocket::create();
   ranks::KeptUntilDone<Sockets> told;
-  int place = 0;
-  int places = 0;
-  MPI_Comm_rank(node, &place);
-  MPI_Comm_size(node, &places);
   if (own) told->own = own.value().address();
   told->all.resize(static_cast<std::size_t>(places));
   Status random;
@@ -164,10 +164,9 @@ Result<NodeSockets> make_sockets(MPI_Comm node, ranks::Revocation& opening,
 Result<SharedMemory> share_memory(MPI_Comm node, const NodeSockets* sockets, std::int64_t bytes,
                                   const NodePart& own, std::uint64_t attempt,
                                   ranks::Revocation& opening, double deadline_seconds) {
-  int place = 0;
-  int places = 0;
-  MPI_Comm_rank(node, &place);
-  MPI_Comm_size(node, &places);
+  const auto found = ranks::place_in(node, opening);
+  if (!found) return found.error();
+  const auto [place, places] = found.value();
   Result<SharedMemory> memory = Error();
   if (place == 0) {
     memory = make_shared_memory(bytes);

@@ -91,6 +91,7 @@ Result<std::unique_ptr<StepFile>> StepFile::create(CollectiveState& state, const
   if (!told) return told.error();
   file->map_ = std::move(told.value().map);
   file->open_arrays(state, told.value().targets);
+  if (Status shared = file->share_places(state); !shared.ok()) return shared.error();
   file->lock_.name_holder();
   if (file->published_) {
     file->steps_ = 1;
@@ -419,6 +420,7 @@ Status StepFile::begin_step(CollectiveState& state) {
   }
   if (const auto* const changes = std::get_if<ArrayChanges>(&told.value())) {
     take_changes(*changes);
+    if (Status shared = share_places(state); !shared.ok()) return shared;
   } else {
     lengthen_arrays(steps_ + 1);
   }
@@ -483,7 +485,9 @@ Status StepFile::drop_steps(CollectiveState& state, std::int64_t steps) {
     if (auto read = storage::read_sums(storage::sums_path(path_))) sums = std::move(read).value();
   }
   auto shared = told_by_rank_0(state, sums, "the remaining checksums");
-  return shared ? load_sums(state, std::move(shared).value()) : Status(shared.error());
+  if (!shared) return shared.error();
+  Status loaded = load_sums(state, std::move(shared).value());
+  return loaded.ok() ? share_places(state) : loaded;
 }
 
 // Makes durable what this rank wrote.

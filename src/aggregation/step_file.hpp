@@ -20,6 +20,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -144,7 +145,9 @@ class StepFile {
   // Replaces this rank's chunks by those of all ranks, on rank 0.
   Status gather_chunks(CollectiveState& state, WrittenChunks& chunks);
   [[nodiscard]] Status complete_update(const CollectiveState& state, WrittenChunks& chunks);
+  // Enters the chunks of all ranks, which rank 0 has, in the tables of every rank.
   Status take_chunks(CollectiveState& state, WrittenChunks& chunks);
+  void enter_places(std::string_view part);
   // Collective. Moves the places of chunks that all ranks know into memory that the ranks of each
   // node share, if there are many.
   Status share_places(CollectiveState& state);

@@ -1,17 +1,20 @@
 // Encoded chunks whose places are in a table, in a file with steps. Aggregators write them after
 // the file's end, each into regions of its own (file_space_allocator.hpp). At the end of a step the
 // ranks report the places to rank 0, the commit lets readers find them, and all ranks get the new
-// tables, which are stored once per node if they are large.
+// tables (shared_tables.hpp).
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include "aggregation/file_space_allocator.hpp"
+#include "aggregation/shared_tables.hpp"
 #include "aggregation/step_file.hpp"
 #include "common/checked.hpp"
 #include "common/page.hpp"
@@ -74,8 +77,17 @@ Status take_totals(std::vector<std::int64_t>& told, int ranks, const std::string
   return error;
 }
 
-// If there are fewer words, every rank keeps its own places, since sharing takes a mapping.
-constexpr std::size_t least_shared_words = std::size_t{1} << 15U;
+// Chunks of which a message tells the places.
+constexpr std::size_t most_chunks_at_once = std::size_t{1} << 17U;
+// The first letter of such a message.
+constexpr char further_part = '+';
+constexpr char last_part = '.';
+
+void sort_by_place(std::vector<std::int64_t>& numbers) {
+  using Chunk = std::array<std::int64_t, numbers_per_chunk>;
+  auto* const first = reinterpret_cast<Chunk*>(numbers.data());
+  std::sort(first, first + numbers.size() / numbers_per_chunk);
+}
 
 constexpr std::int64_t least_region_bytes = 64 << 10;
 constexpr std::int64_t chunks_per_region = 4;  // at least; each loses less than one chunk
@@ -160,14 +172,34 @@ Status StepFile::complete_update(const CollectiveState& state, WrittenChunks& ch
   return {};
 }
 
+// The places are told in parts of bounded size. Each part is moved to the memory of the node before
+// the next one comes, so that no rank has the places of all chunks.
 Status StepFile::take_chunks(CollectiveState& state, WrittenChunks& chunks) {
-  std::string message(chunks.size() * sizeof(std::int64_t), '\0');
-  if (!chunks.empty()) std::memcpy(message.data(), chunks.data(), message.size());
-  if (Status shared = share(state, message, "the places of encoded chunks"); !shared.ok()) {
-    return shared;
+  sort_by_place(chunks);  // each part then changes few blocks of the tables
+  std::span<const std::int64_t> left = chunks;
+  for (bool is_last = false; !is_last;) {
+    std::string message;
+    if (state.rank == 0) {
+      const auto part = left.first(std::min(left.size(), most_chunks_at_once * numbers_per_chunk));
+      left = left.subspan(part.size());
+      message.assign(1, left.empty() ? last_part : further_part);
+      message.append(reinterpret_cast<const char*>(part.data()), part.size_bytes());
+    }
+    if (Status shared = share(state, message, "the places of encoded chunks"); !shared.ok()) {
+      return shared;
+    }
+    is_last = message.empty() || message.front() == last_part;
+    enter_places(std::string_view(message).substr(std::min<std::size_t>(1, message.size())));
+    if (Status shared = share_places(state); !shared.ok()) return shared;
   }
-  chunks.resize(message.size() / sizeof(std::int64_t));
-  if (!chunks.empty()) std::memcpy(chunks.data(), message.data(), message.size());
+  return {};
+}
+
+// Enters the places of chunks in the tables. `part`: their numbers.
+void StepFile::enter_places(std::string_view part) {
+  WrittenChunks chunks(part.size() / sizeof(std::int64_t));
+  if (!chunks.empty())
+    std::memcpy(chunks.data(), part.data(), chunks.size() * sizeof(std::int64_t));
   std::vector<std::vector<storage::EncodedTable::Entry>> entries(arrays_.size());
   for_each_chunk(chunks, [&](std::size_t array, const storage::EncodedTable::Entry& entry) {
     entries[array].push_back(entry);
@@ -178,47 +210,14 @@ Status StepFile::take_chunks(CollectiveState& state, WrittenChunks& chunks) {
     table->put(std::move(entries[i]));
     arrays_[i]->set_map(map_.arrays[i].map);
   }
-  return share_places(state);
 }
 
-// All ranks have built these tables from the same messages, so each of them knows where the first
-// rank of its node writes which page.
 Status StepFile::share_places(CollectiveState& state) {
-  std::size_t words = 0;
-  for (storage::StoredArray& one : map_.arrays) {
-    if (const auto* const table = chunk_table_of(one.map)) words += table->own_words();
-  }
-  if (words < least_shared_words || state.group->nodes() == state.ranks) return {};
-  auto shared = state.group->share_more(static_cast<std::int64_t>(words * sizeof(std::int64_t)));
-  if (!shared && ranks::ends_communication(shared.error())) {
-    note_broken(state, shared.error());
-    return shared.error();
-  }
-  Status possible = agree_on(state, shared ? Status() : Status(shared.error()));
-  if (!possible.ok()) {
-    // If there is too little memory to share, every rank keeps its own places.
-    return ranks::ends_communication(possible.error()) ? possible : Status();
-  }
-  const std::shared_ptr<storage::SharedMemory> memory = std::move(shared).value();
-  auto* const first = reinterpret_cast<std::int64_t*>(memory->data());
-  std::span<std::int64_t> left(first, words);
-  for (storage::StoredArray& one : map_.arrays) {
-    const auto* const table = chunk_table_of(one.map);
-    if (table == nullptr || state.group->own_place() != 0) continue;
-    table->copy_own(left);
-    left = left.subspan(table->own_words());
-  }
-  if (Status written = agree_on(state, memory->make_read_only()); !written.ok()) {
-    return written;
-  }
-  const std::int64_t* next = first;
-  for (std::size_t i = 0; i < arrays_.size(); ++i) {
-    storage::EncodedTable* const table = chunk_table_of(map_.arrays[i].map);
-    const std::size_t own = table == nullptr ? 0 : table->own_words();
-    if (own == 0) continue;
-    table->share_own(std::shared_ptr<const std::int64_t>(memory, next));
-    next += own;
-    arrays_[i]->set_map(map_.arrays[i].map);
+  const auto moved = share_tables(state, map_);
+  if (!moved) return moved.error();
+  for (std::size_t i = 0; moved.value() && i < arrays_.size(); ++i) {
+    storage::ExtentMap& map = map_.arrays[i].map;
+    if (table_of_places(map) != nullptr) arrays_[i]->set_map(map);
   }
   return {};
 }

@@ -80,16 +80,16 @@ Result<array::ChunkPlaces> places_of(const storage::ChunkExtents& whole, const C
     first_file = row.number / rows * files;
     return array::ChunkPlaces(of_row);
   }
-  const auto& table = std::get<array::ChunkTable>(whole.places);
-  std::vector<array::ChunkTable::Run> runs = table.part(row.first_chunk, row.chunks).runs();
-  for (auto& run : runs) run.place.offset += row.inside;
+  const auto table =
+      std::get<array::ChunkTable>(whole.places).part(row.first_chunk, row.chunks, row.inside);
   // Chunks at equal distances need no table, which would change with every step.
-  if (runs.size() == 1 && runs[0].first == 0 && runs[0].chunks == row.chunks &&
-      runs[0].distance >= 0 && runs[0].place.file == 0) {
-    return array::ChunkPlaces(array::SlotsInTurn{1, runs[0].place.offset, runs[0].distance, 0});
+  const auto first = table.first_run();
+  if (first && first->first == 0 && first->chunks == row.chunks && first->distance >= 0 &&
+      first->place.file == 0) {
+    return array::ChunkPlaces(array::SlotsInTurn{1, first->place.offset, first->distance, 0});
   }
-  for (const auto& run : runs) files = std::max(files, run.place.file + 1);
-  return array::ChunkPlaces(array::ChunkTable::of(std::move(runs)));
+  files = table.files();
+  return array::ChunkPlaces(table);
 }
 
 Result<StepImage> chunked_image(const storage::ExtentMap& map, const array::ChunkGrid& grid,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <variant>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "array/chunk_grid.hpp"
 #include "array/declustering.hpp"
 #include "array/per_dimension.hpp"
+#include "array/word_blocks.hpp"
 
 namespace weir::array {
 
@@ -47,37 +49,63 @@ struct ShardSlots {
 };
 
 // A table of the places that a library reported chunk by chunk. Chunks with consecutive numbers at
-// equal distances in the file form one entry. This is the usual case with early allocation.
+// equal distances in the file form one run. This is the usual case with early allocation.
+//
+// A file may have millions of chunks that lie in any order, and several parts of a program may have
+// the table of the same array. Runs are therefore kept in blocks (word_blocks.hpp), which copies
+// and parts of a table share.
 class ChunkTable {
  public:
-  // Chunks are added in ascending order. Chunks that are not added are not in the file.
-  void add(std::int64_t chunk, const ChunkPlace& place);
-  [[nodiscard]] std::optional<ChunkPlace> place_of(std::int64_t chunk) const;
-  [[nodiscard]] std::int64_t entries() const { return static_cast<std::int64_t>(runs_.size()); }
-
   struct Run {
     std::int64_t first = 0;
     std::int64_t chunks = 1;
     ChunkPlace place;           // place of the first chunk
-    std::int64_t distance = 0;  // bytes between the starts of two chunks; undefined for one chunk
+    std::int64_t distance = 0;  // bytes between the starts of two chunks; 0 for one chunk
 
     friend bool operator==(const Run&, const Run&) = default;
   };
-  [[nodiscard]] const std::vector<Run>& runs() const { return runs_; }
-  // Makes a table from runs(), which ascend and do not overlap.
-  static ChunkTable of(std::vector<Run> runs);
-  // Returns a table of the chunks first <= c < first + chunks, numbered from 0.
-  [[nodiscard]] ChunkTable part(std::int64_t first, std::int64_t chunks) const;
+
+  // Adds a chunk to runs of earlier chunks.
+  static void add(std::vector<Run>& runs, std::int64_t chunk, const ChunkPlace& place);
+
+  // Makes a table from runs, which ascend and do not overlap.
+  static ChunkTable of(const std::vector<Run>& runs);
+  // Adds a chunk after all others. Chunks that are not added are not in the file. This copies a
+  // block; append() adds many chunks faster.
+  void add(std::int64_t chunk, const ChunkPlace& place);
+  // Adds the chunks of these runs; their chunk 0 becomes chunk `first`. All chunks of this table
+  // come before them.
+  void append(const std::vector<Run>& runs, std::int64_t first);
   // Removes `chunk` and all later chunks from the table.
   void cut(std::int64_t chunk);
-  // Appends the chunks of `part`; its chunk 0 becomes chunk `first`. All chunks of this table come
-  // before `first`.
-  void append(const ChunkTable& part, std::int64_t first);
 
-  friend bool operator==(const ChunkTable&, const ChunkTable&) = default;
+  [[nodiscard]] std::optional<ChunkPlace> place_of(std::int64_t chunk) const;
+  // Returns how many chunks are in the file.
+  [[nodiscard]] std::int64_t size() const;
+  // Returns the largest number of a file that has chunks, plus 1; at least 1.
+  [[nodiscard]] std::int64_t files() const;
+  [[nodiscard]] std::optional<Run> first_run() const;
+  [[nodiscard]] std::vector<Run> runs() const;
+  // Returns a table of the chunks first <= c < first + chunks, numbered from 0, whose places are
+  // `offset` bytes further in the file.
+  [[nodiscard]] ChunkTable part(std::int64_t first, std::int64_t chunks,
+                                std::int64_t offset = 0) const;
+
+  // Returns the blocks, for processes that keep them once. The blocks of a part are those of the
+  // whole table.
+  [[nodiscard]] const WordBlocks& blocks() const { return blocks_; }
+  [[nodiscard]] WordBlocks& blocks() { return blocks_; }
+
+  friend bool operator==(const ChunkTable& a, const ChunkTable& b);
 
  private:
-  std::vector<Run> runs_;
+  class Walk;
+
+  WordBlocks blocks_;
+  // A part of a table has these chunks of the blocks, whose places are further in the file.
+  std::int64_t first_ = 0;
+  std::int64_t chunks_ = std::numeric_limits<std::int64_t>::max();
+  std::int64_t offset_ = 0;
 };
 
 using ChunkPlaces = std::variant<SlotsInTurn, ShardSlots, ChunkTable>;

@@ -3,7 +3,6 @@
 #include <dlfcn.h>
 #include <link.h>
 
-#include <atomic>
 #include <string_view>
 
 namespace weir::capi {
@@ -18,17 +17,13 @@ constexpr unsigned of_device = 2;
 struct Search {
   const char* driver = nullptr;    // path
   unsigned long long changes = 0;  // how often the program has loaded or unloaded a library
+  unsigned long long not_found_after = 0;
 };
-
-// Value of Search::changes when the driver was not found. Each look at all libraries would read
-// memory that is in no cache, in every request.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a fact about the process
-std::atomic<unsigned long long> not_found_after{0};
 
 int look_at_library(dl_phdr_info* library, std::size_t /*bytes*/, void* of_search) {
   auto& search = *static_cast<Search*>(of_search);
   search.changes = library->dlpi_adds + library->dlpi_subs;
-  if (search.changes == not_found_after.load(std::memory_order_relaxed)) return 1;
+  if (search.changes == search.not_found_after) return 1;
   const std::string_view path(library->dlpi_name);
   if (!path.substr(path.rfind('/') + 1).starts_with("libcuda.so")) return 0;
   search.driver = library->dlpi_name;
@@ -37,11 +32,11 @@ int look_at_library(dl_phdr_info* library, std::size_t /*bytes*/, void* of_searc
 
 }  // namespace
 
-DeviceMemory::DeviceMemory() {
-  Search search;
+DeviceMemory::DeviceMemory(DriverSearch& last) {
+  Search search{.not_found_after = last.not_found_after};
   ::dl_iterate_phdr(look_at_library, &search);
   if (search.driver == nullptr) {
-    not_found_after.store(search.changes, std::memory_order_relaxed);
+    last.not_found_after = search.changes;
     return;
   }
   driver_ = ::dlopen(search.driver, RTLD_LAZY | RTLD_NOLOAD);

@@ -11,11 +11,18 @@
 
 namespace weir::capi {
 
+// What a session remembers of its searches. Each look at all libraries would read memory that is in
+// no cache, in every request.
+struct DriverSearch {
+  // How often the program had loaded or unloaded a library when the driver was not found last.
+  unsigned long long not_found_after = 0;
+};
+
 class DeviceMemory {
  public:
-  // Looks for the driver among the libraries that the program has loaded, and loads nothing.
-  // Without the driver all memory counts as the host's.
-  DeviceMemory();
+  // Looks for the driver among the libraries that the program has loaded since the last search, and
+  // loads nothing. Without the driver all memory counts as the host's.
+  explicit DeviceMemory(DriverSearch& last);
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
   ~DeviceMemory();

@@ -12,6 +12,7 @@
 #include "array/distribution.hpp"
 #include "capi/extents_argument.hpp"
 #include "capi/session.hpp"
+#include "ranks/messages.hpp"
 
 namespace weir::capi {
 namespace {
@@ -36,7 +37,7 @@ std::vector<std::string> words_of(std::string_view formats) {
 }
 
 // Divides the ranks over the dimensions that are distributed.
-array::Indices chosen_grid(const std::vector<DistributionFormat>& formats, int ranks) {
+Result<array::Indices> chosen_grid(const std::vector<DistributionFormat>& formats, int ranks) {
   std::vector<int> extents;
   extents.reserve(formats.size());
   for (const DistributionFormat& format : formats) {
@@ -45,7 +46,12 @@ array::Indices chosen_grid(const std::vector<DistributionFormat>& formats, int r
   bool distributed = false;
   for (const int extent : extents) distributed = distributed || extent == 0;
   // If no dimension is distributed, one rank holds everything.
-  if (distributed) MPI_Dims_create(ranks, static_cast<int>(extents.size()), extents.data());
+  if (distributed) {
+    const Status divided =
+        ranks::status_of(MPI_Dims_create(ranks, static_cast<int>(extents.size()), extents.data()),
+                         "MPI_Dims_create");
+    if (!divided.ok()) return divided.error();
+  }
   array::Indices grid;
   for (const int extent : extents) grid.push_back(extent);
   return grid;
@@ -90,7 +96,9 @@ Outcome make_regular(const Regular& given, int ranks,
     if (!format) return outcome_of(format.error(), fmt::format("formats is '{}'", given.formats));
     formats.push_back(format.value());
   }
-  array::ProcessGrid grid{chosen_grid(formats, ranks), array::Order::row_major};
+  const auto chosen = chosen_grid(formats, ranks);
+  if (!chosen) return outcome_of(chosen.error(), "formats");
+  array::ProcessGrid grid{chosen.value(), array::Order::row_major};
   if (given.options != nullptr) {
     if (auto read = read_grid(*given.options, given.dimensions, grid); !read.ok()) return read;
   }

@@ -3,6 +3,7 @@
 #include "aggregation/call_queue.hpp"
 #include "ranks/messages.hpp"
 #include "ranks/revocation.hpp"
+#include "ranks/splitting.hpp"
 
 namespace weir::capi {
 namespace {
@@ -19,15 +20,21 @@ Outcome Ranks::open(MPI_Comm communicator, double deadline_seconds) {
   if (duplicated.ok()) {
     duplicated = ranks::wait_for(pending, of_opening, deadline_seconds_, the_others);
   }
+  if (duplicated.ok() && of_opening.is_revoked()) duplicated = of_opening.error();
   if (!duplicated.ok()) return ended(duplicated);
-  MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN);
-  MPI_Comm_rank(communicator_, &rank_);
+  const int handled = MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN);
   channel_ = std::make_unique<ranks::Channel>(communicator_);
-  return {};
+  ranks::Revocation& revocation = channel_->revocation();
+  Status ready =
+      ranks::unless_failed(ranks::status_of(handled, "MPI_Comm_set_errhandler"), revocation);
+  if (ready.ok() && revocation.is_revoked()) ready = revocation.error();
+  rank_ = revocation.rank();
+  return ended(ready);
 }
 
 void Ranks::free() {
-  if (!broken_ && communicator_ != MPI_COMM_NULL) MPI_Comm_free(&communicator_);
+  // All messages have ended, so a communicator that is not freed is lost memory and nothing else.
+  if (!broken_) static_cast<void>(ranks::free_communicator(communicator_));
 }
 
 Outcome Ranks::ended(const Status& waited) {

@@ -14,6 +14,7 @@
 #include "aggregation/call_queue.hpp"
 #include "aggregation/collective.hpp"
 #include "aggregation/step_file.hpp"
+#include "capi/device_memory.hpp"
 #include "capi/outcome.hpp"
 #include "capi/ranks.hpp"
 #include "checksums/checksum.hpp"
@@ -87,6 +88,7 @@ struct weir_session {
   std::vector<std::unique_ptr<weir_distribution>> distributions;
   std::vector<std::unique_ptr<weir_request>> requests;
   weir::plan::PlatformDescription platform;
+  weir::capi::DriverSearch driver_search;
   std::int64_t handles_made = 0;  // numbers arrays and distributions alike on all ranks
   std::string explanation;        // the last text that weir_session_explain() returned
 

@@ -95,7 +95,9 @@ Outcome check_communicator(const char* call, MPI_Comm communicator) {
     return bad_argument(fmt::format("{}: communicator is MPI_COMM_NULL", call));
   }
   int inter = 0;
-  MPI_Comm_test_inter(communicator, &inter);
+  const Status tested =
+      ranks::status_of(MPI_Comm_test_inter(communicator, &inter), "MPI_Comm_test_inter");
+  if (!tested.ok()) return outcome_of(tested.error(), call);
   if (inter == 0) return {};
   return bad_argument(
       fmt::format("{}: communicator is an intercommunicator: give an intracommunicator", call));

@@ -275,13 +275,13 @@ Outcome read_transfer(const weir_session& session, const weir_transfer& transfer
 
 }  // namespace
 
-Outcome read_transfers(const weir_session& session, const GivenTransfers& given, Content& content) {
+Outcome read_transfers(weir_session& session, const GivenTransfers& given, Content& content) {
   if (given.count > 0) {
     content.parts.reserve(static_cast<std::size_t>(given.count));
     content.pieces.reserve(static_cast<std::size_t>(given.count));
     content.first_pieces.reserve(static_cast<std::size_t>(given.count));
   }
-  const DeviceMemory devices;
+  const DeviceMemory devices(session.driver_search);
   auto outcome = read_each(given, [&](const weir_transfer& transfer) {
     const std::size_t first = content.pieces.size();
     auto read = read_transfer(session, transfer, given.direction, content);
@@ -373,7 +373,8 @@ Outcome read_region(const weir_array& array, const weir_region* given, Direction
       read_memory(memory_of(given == nullptr ? nothing : *given), direction == Direction::read,
                   array::Distribution(std::move(piece).value()), 0, array.type, content.layouts,
                   content.pieces);
-  return outcome.ok() ? DeviceMemory().refuse(content.pieces) : outcome;
+  if (!outcome.ok()) return outcome;
+  return DeviceMemory(array.session->driver_search).refuse(content.pieces);
 }
 
 }  // namespace weir::capi

@@ -79,7 +79,7 @@ struct GivenTransfers {
                                  Direction direction, Content& content,
                                  aggregation::ArrayPart& part);
 
-[[nodiscard]] Outcome read_transfers(const weir_session& session, const GivenTransfers& given,
+[[nodiscard]] Outcome read_transfers(weir_session& session, const GivenTransfers& given,
                                      Content& content);
 
 // Sets `region` to the requested section and `content` to one piece of memory with the same

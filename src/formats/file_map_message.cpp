@@ -96,6 +96,8 @@ class Message : public Side {
   template <typename Value>
   using Seen = std::conditional_t<packs, const Value, Value>;
 
+  void set_tables(Tables tables) { tables_ = tables; }
+
   template <typename Value>
   void pass(Value& value) {
     using Kind = std::remove_const_t<Value>;
@@ -325,9 +327,14 @@ class Message : public Side {
     pass(slots.chunks_per_shard, slots.shards, slots.offset, slots.slot_bytes);
   }
   void fields(Seen<array::ChunkTable>& table) {
-    std::vector<array::ChunkTable::Run> runs = table.runs();
+    if (tables_ == Tables::apart) {
+      pass_lengths(table.blocks());
+      return;
+    }
+    std::vector<array::ChunkTable::Run> runs;
+    if constexpr (packs) runs = table.runs();
     pass(runs);
-    if constexpr (!packs) table = array::ChunkTable::of(std::move(runs));
+    if constexpr (!packs) table = array::ChunkTable::of(runs);
   }
   void fields(Seen<array::ChunkTable::Run>& run) {
     pass(run.first, run.chunks, run.place.file, run.place.offset, run.distance);
@@ -336,10 +343,30 @@ class Message : public Side {
   // Entries are passed by columns, because there may be millions; columns without information are
   // omitted.
   void fields(Seen<EncodedTable>& table) {
+    if (tables_ == Tables::apart) {
+      pass_lengths(table.blocks());
+      return;
+    }
     std::vector<EncodedTable::Entry> entries;
     if constexpr (packs) entries = table.entries();
     pass(entries);
     if constexpr (!packs) table = EncodedTable(std::move(entries));
+  }
+  void pass_lengths(Seen<array::WordBlocks>& blocks) {
+    std::vector<std::int64_t> lengths;
+    if constexpr (packs) {
+      for (const array::WordBlock& one : blocks.all()) lengths.push_back(std::ssize(one.words()));
+    }
+    pass(lengths);
+    if constexpr (!packs) {
+      std::vector<array::WordBlock> missing;
+      missing.reserve(lengths.size());
+      for (const std::int64_t length : lengths) {
+        if (length < 1) throw std::runtime_error("a block without words");
+        missing.push_back(array::WordBlock::missing(static_cast<std::size_t>(length)));
+      }
+      blocks = array::WordBlocks(std::move(missing));
+    }
   }
   template <typename Entries>
   void pass_entries(Entries& entries) {
@@ -384,20 +411,24 @@ class Message : public Side {
     pass(shards.chunks_per_shard, shards.shards, shards.index_at_end, shards.index_summed,
          shards.table);
   }
+
+  Tables tables_ = Tables::included;
 };
 
 template <typename Value>
-std::string packed(const Value& value) {
+std::string packed(const Value& value, Tables tables = Tables::included) {
   Message<Packing> message;
+  message.set_tables(tables);
   message.pass(value);
   return message.take();
 }
 
 // Unpacks the message into `value`.
 template <typename Value>
-Status unpack(std::string_view message, Value& value) {
+Status unpack(std::string_view message, Value& value, Tables tables = Tables::included) {
   try {
     Message<Unpacking> packed(message);
+    packed.set_tables(tables);
     packed.pass(value);
     if (!packed.at_end()) throw std::runtime_error("it has bytes after its end");
     return {};
@@ -409,12 +440,12 @@ Status unpack(std::string_view message, Value& value) {
 
 }  // namespace
 
-std::string message_of(const FileMap& map) { return packed(map); }
+std::string message_of(const FileMap& map, Tables tables) { return packed(map, tables); }
 std::string message_of(const std::vector<ArrayChange>& changes) { return packed(changes); }
 
-Result<FileMap> parse_file_map(std::string_view message) {
+Result<FileMap> parse_file_map(std::string_view message, Tables tables) {
   FileMap map;
-  if (Status parsed = unpack(message, map); !parsed.ok()) return parsed.error();
+  if (Status parsed = unpack(message, map, tables); !parsed.ok()) return parsed.error();
   return map;
 }
 

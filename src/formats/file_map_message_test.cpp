@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <vector>
+
 namespace weir::storage {
 namespace {
 
@@ -78,6 +81,58 @@ TEST(FileMapMessage, GivesEveryKindOfMapBack) {
   EXPECT_EQ(again.value().refused[0].reason, "is text");
   EXPECT_FALSE(parse_file_map("").ok());
   EXPECT_FALSE(parse_file_map(message_of(file).substr(0, 100)).ok());
+}
+
+// The tables of an array, whatever it is.
+array::WordBlocks& blocks_of(ExtentMap& map) {
+  if (auto* const chunks = std::get_if<ChunkExtents>(&map.extents)) {
+    return std::get<ChunkTable>(chunks->places).blocks();
+  }
+  auto& places = std::get<EncodedChunks>(map.extents).places;
+  auto* const shards = std::get_if<EncodedShards>(&places);
+  return shards != nullptr ? shards->table.blocks() : std::get<EncodedTable>(places).blocks();
+}
+
+TEST(FileMapMessage, WithoutTablesHasTheLengthsOfTheirBlocks) {
+  constexpr std::int64_t chunks = 100'000;
+  const auto shape = array::Shape::create({chunks}).value();
+  const auto grid = array::ChunkGrid::create(shape, {1}).value();
+  std::vector<ChunkTable::Run> runs;
+  std::vector<EncodedTable::Entry> entries;
+  for (std::int64_t i = 0; i < chunks; ++i) {
+    ChunkTable::add(runs, i, {0, i * i});
+    entries.push_back({i, {0, i * i, 7, 0}});
+  }
+  const EncodedTable encoded(entries);
+  const auto map = [&](auto extents) {
+    return ExtentMap{.shape = shape,
+                     .type = array::ElementKind::int8,
+                     .files = DataFiles::one("a"),
+                     .extents = std::move(extents)};
+  };
+  FileMap file;
+  file.arrays.push_back(
+      stored("table", map(ChunkExtents{grid, array::Indices{1}, ChunkTable::of(runs)})));
+  file.arrays.push_back(
+      stored("encoded", map(EncodedChunks{grid, {1}, {Fletcher32Codec{}}, encoded})));
+  file.arrays.push_back(stored(
+      "shards",
+      map(EncodedChunks{grid, {1}, {}, EncodedShards{{5}, {chunks / 5}, true, true, encoded}})));
+  EXPECT_GT(message_of(file).size(), 8U * chunks);
+  const std::string message = message_of(file, Tables::apart);
+  EXPECT_LT(message.size(), 4000U);
+  auto again = parse_file_map(message, Tables::apart);
+  ASSERT_TRUE(again.ok()) << again.error().text();
+  for (std::size_t i = 0; i < file.arrays.size(); ++i) {
+    SCOPED_TRACE(file.arrays[i].description.name);
+    const array::WordBlocks& full = blocks_of(file.arrays[i].map);
+    array::WordBlocks& missing = blocks_of(again.value().arrays[i].map);
+    ASSERT_EQ(missing.own_words(), full.own_words());
+    const auto words = std::make_shared<std::vector<std::int64_t>>(full.own_words());
+    full.copy_own(*words);
+    missing.share_own(std::shared_ptr<const std::int64_t>(words, words->data()));
+    EXPECT_EQ(again.value().arrays[i].map, file.arrays[i].map);
+  }
 }
 
 }  // namespace

@@ -118,12 +118,6 @@ void find_in_shards(const StoredArray& array, const EncodedShards& shards, Missi
   }
 }
 
-std::int64_t chunks_in(const ChunkTable& table) {
-  std::int64_t chunks = 0;
-  for (const ChunkTable::Run& run : table.runs()) chunks += run.chunks;
-  return chunks;
-}
-
 }  // namespace
 
 Result<MissingParts> find_missing_parts(const StoredArray& array, Unwritten unwritten) {
@@ -148,7 +142,7 @@ Result<MissingParts> find_missing_parts(const StoredArray& array, Unwritten unwr
       are_files = true;
     }
   } else if (const auto* const table = std::get_if<ChunkTable>(&chunks->places)) {
-    there = chunks_in(*table);
+    there = table->size();
   } else {
     // Files of one chunk each may be missing. Preallocated shards contain all their chunks.
     are_files = map.files.bytes_when_made() > 0 && map.files.files() == missing.parts;

@@ -31,9 +31,8 @@ void add(array::Fingerprint& fingerprint, const Image& image) {
   if (const auto* slots = std::get_if<array::SlotsInTurn>(&places)) {
     fingerprint.add(slots->offset);
     fingerprint.add(slots->slot_bytes);
-  } else if (const auto* table = std::get_if<array::ChunkTable>(&places);
-             table != nullptr && !table->runs().empty()) {
-    fingerprint.add(table->runs().front().place.offset);
+  } else if (const auto* table = std::get_if<array::ChunkTable>(&places)) {
+    if (const auto first = table->first_run()) fingerprint.add(first->place.offset);
   }
 }
 

@@ -53,17 +53,25 @@ void Revocation::make_own_memory() {
 
 Revocation::Revocation(Local /*local*/, MPI_Comm moving) : moving_(moving) {
   make_own_memory();
-  MPI_Comm_rank(moving, &rank_);
+  const auto place = place_in(moving);
+  if (!place) {
+    revoke(place.error());
+    return;
+  }
+  rank_ = place.value().own;
 }
 
 Revocation::Revocation(MPI_Comm communicator)
     : moving_(communicator), sends_(true), notices_(std::make_unique<Notices>()) {
   make_own_memory();
-  MPI_Comm_rank(communicator, &rank_);
-  int ranks = 1;
-  MPI_Comm_size(communicator, &ranks);
+  const auto place = place_in(communicator);
+  if (!place) {
+    revoke(place.error());
+    return;
+  }
+  rank_ = place.value().own;
   nodes_ = {.communicator = communicator,
-            .count = ranks,
+            .count = place.value().ranks,
             .own = rank_,
             .is_leader = true,
             .leader_of = [](std::int64_t node) { return static_cast<int>(node); }};

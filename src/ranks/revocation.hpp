@@ -55,14 +55,20 @@ class Revocation {
   // rank in the session, for error messages. The communicators are not owned.
   Revocation(std::byte* memory, Nodes nodes, MPI_Comm moving, int rank);
   // Uses no shared memory: every rank of the communicator, which belongs to Weir, counts as a node.
+  // If MPI does not tell this rank its place, the session is revoked from the beginning, on this
+  // rank alone: the others miss it when they wait for it.
   explicit Revocation(MPI_Comm communicator);
   // A revocation that only this rank sees, while the session has no communicator of its own yet. No
-  // message is sent or received on `moving`.
+  // message is sent or received on `moving`. It is revoked if MPI does not tell this rank its
+  // place.
   struct Local {};
   Revocation(Local local, MPI_Comm moving);
   Revocation(const Revocation&) = delete;
   Revocation& operator=(const Revocation&) = delete;
   ~Revocation();
+
+  // Returns this rank in the session; -1 if MPI did not tell it.
+  [[nodiscard]] int rank() const { return rank_; }
 
   // Sets `wake`, which wakes the sleeping ranks of the node; the rank that revokes calls it.
   void wake_by(std::function<void()> wake) { wake_ = std::move(wake); }

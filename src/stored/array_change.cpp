@@ -85,7 +85,7 @@ void grow(const ArrayGrown& grown, ExtentMap& map) {
     chunks->grid = grid;
     if (auto* const table = std::get_if<ChunkTable>(&chunks->places)) {
       table->cut(grown.from_chunk);
-      table->append(ChunkTable::of(grown.runs), grown.from_chunk);
+      table->append(grown.runs, grown.from_chunk);
     }
   } else if (auto* const encoded = std::get_if<EncodedChunks>(&map.extents)) {
     encoded->grid = grid;

@@ -9,6 +9,7 @@ namespace weir::storage {
 namespace {
 
 using Entry = EncodedTable::Entry;
+using array::WordBlock;
 
 bool is_before(const Entry& a, const Entry& b) { return a.chunk < b.chunk; }
 
@@ -27,14 +28,16 @@ void settle(std::vector<Entry>& entries) {
 
 }  // namespace
 
-// A block of words without pointers: the number of entries, a mask of the columns, the first chunk,
-// then the columns of numbers. A column without information is omitted.
+// A block of the table: the number of entries, a mask of the columns, the first chunk, then the
+// columns of numbers. A column without information is omitted.
 class EncodedTable::Page {
  public:
   static constexpr std::size_t most_entries = 4096;
 
-  // Makes a page of one or more entries, in ascending order of chunks, in memory of this process.
-  explicit Page(std::span<const Entry> entries) {
+  explicit Page(const WordBlock& block) : words_(block.words().data()) {}
+
+  // Makes the block of a page of one or more entries, in ascending order of chunks.
+  static WordBlock block_of(std::span<const Entry> entries) {
     const std::size_t count = entries.size();
     const auto any = [&](const auto& says_something) {
       return std::any_of(entries.begin(), entries.end(), says_something);
@@ -44,11 +47,11 @@ class EncodedTable::Page {
     if (entries.back().chunk - first + 1 != static_cast<std::int64_t>(count)) columns |= chunks;
     if (any([](const Entry& one) { return one.place.file != 0; })) columns |= files;
     if (any([](const Entry& one) { return one.place.skipped != 0; })) columns |= skipped;
-    const auto words = std::make_shared<std::vector<std::int64_t>>();
-    words->reserve(words_for(static_cast<std::int64_t>(count), columns));
-    words->insert(words->end(), {static_cast<std::int64_t>(count), columns, first});
+    std::vector<std::int64_t> words;
+    words.reserve(words_for(static_cast<std::int64_t>(count), columns));
+    words.insert(words.end(), {static_cast<std::int64_t>(count), columns, first});
     const auto keep = [&](const auto& number) {
-      for (const Entry& one : entries) words->push_back(number(one));
+      for (const Entry& one : entries) words.push_back(number(one));
     };
     keep([](const Entry& one) { return one.place.offset; });
     keep([](const Entry& one) { return one.place.bytes; });
@@ -57,16 +60,9 @@ class EncodedTable::Page {
     if ((columns & skipped) != 0) {
       keep([](const Entry& one) { return std::int64_t{one.place.skipped}; });
     }
-    words_ = std::shared_ptr<const std::int64_t>(words, words->data());
+    return WordBlock(std::move(words));
   }
-  // Makes a page from words that another page wrote to memory that processes share.
-  explicit Page(std::shared_ptr<const std::int64_t> words)
-      : words_(std::move(words)), is_shared_(true) {}
 
-  [[nodiscard]] bool is_shared() const { return is_shared_; }
-  [[nodiscard]] std::span<const std::int64_t> words() const {
-    return {words_.get(), words_for(word(0), word(1))};
-  }
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(word(0)); }
   [[nodiscard]] std::int64_t first() const { return word(2); }
   [[nodiscard]] std::int64_t last() const { return chunk(size() - 1); }
@@ -103,34 +99,32 @@ class EncodedTable::Page {
            static_cast<std::size_t>(entries) *
                (2 + static_cast<std::size_t>(std::popcount(static_cast<std::uint64_t>(columns))));
   }
-  [[nodiscard]] std::int64_t word(std::size_t at) const { return words_.get()[at]; }
+  [[nodiscard]] std::int64_t word(std::size_t at) const { return words_[at]; }
   [[nodiscard]] bool has(std::int64_t columns) const { return (word(1) & columns) != 0; }
   // Returns the offsets and bytes (for 0), or another column that is present.
   [[nodiscard]] std::span<const std::int64_t> column(std::int64_t which) const {
     const std::int64_t before = which == 0 ? 0 : word(1) & (which - 1);
     const std::size_t at = which == 0 ? header : words_for(word(0), before);
-    return {words_.get() + at, (which == 0 ? 2 : 1) * size()};
+    return {words_ + at, (which == 0 ? 2 : 1) * size()};
   }
   [[nodiscard]] std::int64_t chunk(std::size_t number) const {
     return has(chunks) ? column(chunks)[number] : first() + static_cast<std::int64_t>(number);
   }
 
-  std::shared_ptr<const std::int64_t> words_;
-  bool is_shared_ = false;
+  const std::int64_t* words_;
 };
 
 std::size_t EncodedTable::page_for(std::int64_t chunk) const {
-  if (!pages_) return 0;
-  const auto found =
-      std::lower_bound(pages_->begin(), pages_->end(), chunk,
-                       [](const auto& page, std::int64_t one) { return page->last() < one; });
-  return static_cast<std::size_t>(found - pages_->begin());
+  const auto all = blocks_.all();
+  const auto found = std::ranges::partition_point(
+      all, [&](const WordBlock& block) { return Page(block).last() < chunk; });
+  return static_cast<std::size_t>(found - all.begin());
 }
 
 std::optional<EncodedPlace> EncodedTable::place_of(std::int64_t chunk) const {
   const std::size_t number = page_for(chunk);
-  if (!pages_ || number == pages_->size()) return std::nullopt;
-  const Page& page = *(*pages_)[number];
+  if (number == blocks_.size()) return std::nullopt;
+  const Page page(blocks_[number]);
   const Entry found = page.entry(page.number_from(chunk));
   return found.chunk == chunk ? std::optional(found.place) : std::nullopt;
 }
@@ -138,34 +132,34 @@ std::optional<EncodedPlace> EncodedTable::place_of(std::int64_t chunk) const {
 void EncodedTable::put(std::vector<Entry> entries) {
   if (entries.empty()) return;
   settle(entries);
-  Pages pages;
+  std::vector<WordBlock> blocks;
   const auto add = [&](std::span<const Entry> some) {
     while (!some.empty()) {
       const std::size_t count = std::min(some.size(), Page::most_entries);
-      pages.push_back(std::make_shared<const Page>(some.first(count)));
+      blocks.push_back(Page::block_of(some.first(count)));
       some = some.subspan(count);
     }
   };
   auto next = entries.begin();
-  const std::size_t count = pages_ ? pages_->size() : 0;
+  const std::size_t count = blocks_.size();
   for (std::size_t number = 0; number < count; ++number) {
-    const auto& page = (*pages_)[number];
+    const Page page(blocks_[number]);
     // New entries between two pages go to the first of them, and those behind the last page to that
     // page.
     const bool is_last = number + 1 == count;
-    const auto end = is_last
-                         ? entries.end()
-                         : std::lower_bound(next, entries.end(),
-                                            Entry{(*pages_)[number + 1]->first(), {}}, is_before);
+    const auto end =
+        is_last ? entries.end()
+                : std::lower_bound(next, entries.end(),
+                                   Entry{Page(blocks_[number + 1]).first(), {}}, is_before);
     const bool full_and_before =
-        next != end && page->size() >= Page::most_entries && next->chunk > page->last();
+        next != end && page.size() >= Page::most_entries && next->chunk > page.last();
     if (next == end || full_and_before) {
-      pages.push_back(page);
+      blocks.push_back(blocks_[number]);
       add({next, end});
     } else {
       std::vector<Entry> both;
-      both.reserve(page->size() + static_cast<std::size_t>(end - next));
-      page->append_to(both);
+      both.reserve(page.size() + static_cast<std::size_t>(end - next));
+      page.append_to(both);
       both.insert(both.end(), next, end);
       settle(both);
       add(both);
@@ -173,74 +167,41 @@ void EncodedTable::put(std::vector<Entry> entries) {
     next = end;
   }
   add({next, entries.end()});
-  pages_ = std::make_shared<const Pages>(std::move(pages));
+  blocks_ = array::WordBlocks(std::move(blocks));
 }
 
 void EncodedTable::cut(std::int64_t chunk) {
   const std::size_t number = page_for(chunk);
-  if (!pages_ || number == pages_->size()) return;
-  Pages pages(pages_->begin(), pages_->begin() + static_cast<std::ptrdiff_t>(number));
-  const Page& page = *(*pages_)[number];
+  if (number == blocks_.size()) return;
+  const auto before = blocks_.all().first(number);
+  std::vector<WordBlock> blocks(before.begin(), before.end());
+  const Page page(blocks_[number]);
   if (const std::size_t kept = page.number_from(chunk); kept > 0) {
     std::vector<Entry> left;
     page.append_to(left);
     left.resize(kept);
-    pages.push_back(std::make_shared<const Page>(std::span<const Entry>(left)));
+    blocks.push_back(Page::block_of(left));
   }
-  pages_ = pages.empty() ? nullptr : std::make_shared<const Pages>(std::move(pages));
-}
-
-std::size_t EncodedTable::own_words() const {
-  std::size_t words = 0;
-  if (!pages_) return words;
-  for (const auto& page : *pages_) words += page->is_shared() ? 0 : page->words().size();
-  return words;
-}
-
-void EncodedTable::copy_own(std::span<std::int64_t> words) const {
-  if (!pages_) return;
-  for (const auto& page : *pages_) {
-    if (page->is_shared()) continue;
-    std::copy(page->words().begin(), page->words().end(), words.begin());
-    words = words.subspan(page->words().size());
-  }
-}
-
-void EncodedTable::share_own(const std::shared_ptr<const std::int64_t>& words) {
-  if (!pages_) return;
-  Pages pages;
-  pages.reserve(pages_->size());
-  const std::int64_t* next = words.get();
-  for (const auto& page : *pages_) {
-    if (page->is_shared()) {
-      pages.push_back(page);
-      continue;
-    }
-    pages.push_back(std::make_shared<const Page>(std::shared_ptr<const std::int64_t>(words, next)));
-    next += page->words().size();
-  }
-  pages_ = std::make_shared<const Pages>(std::move(pages));
+  blocks_ = array::WordBlocks(std::move(blocks));
 }
 
 std::int64_t EncodedTable::size() const {
   std::int64_t all = 0;
-  if (!pages_) return all;
-  for (const auto& page : *pages_) all += static_cast<std::int64_t>(page->size());
+  for (const WordBlock& one : blocks_.all()) all += static_cast<std::int64_t>(Page(one).size());
   return all;
 }
 
 std::vector<Entry> EncodedTable::entries(std::int64_t from) const {
   std::vector<Entry> found;
-  const std::size_t count = pages_ ? pages_->size() : 0;
-  for (std::size_t number = page_for(from); number < count; ++number) {
-    const Page& page = *(*pages_)[number];
+  for (std::size_t number = page_for(from); number < blocks_.size(); ++number) {
+    const Page page(blocks_[number]);
     page.append_to(found, page.number_from(from));
   }
   return found;
 }
 
 bool operator==(const EncodedTable& a, const EncodedTable& b) {
-  if (a.pages_ == b.pages_) return true;
+  if (a.blocks_.is_copy_of(b.blocks_)) return true;
   return a.size() == b.size() && a.entries() == b.entries();
 }
 

@@ -2,17 +2,17 @@
 // library or a shard's index.
 //
 // There may be a hundred million chunks, and several parts of a program may have the table of the
-// same array. Places are therefore kept in immutable pages of some thousand chunks each: copies of
-// a table share its pages, and a change replaces only the pages that it affects. A place takes 16
-// bytes if chunks follow each other without gaps, otherwise 24. Processes with equal tables can
-// keep the pages once, in shared memory.
+// same array. Places are therefore kept in blocks of some thousand chunks each
+// (array/word_blocks.hpp). A place takes 16 bytes if chunks follow each other without gaps,
+// otherwise 24.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
-#include <span>
 #include <vector>
+
+#include "array/word_blocks.hpp"
 
 namespace weir::storage {
 
@@ -46,13 +46,9 @@ class EncodedTable {
   // Removes the places of this chunk and all later chunks, which are then in no file.
   void cut(std::int64_t chunk);
 
-  // Returns the size, in words, of the pages that are in this process's own memory.
-  [[nodiscard]] std::size_t own_words() const;
-  // Copies these pages to the first own_words() of `words`, without changing the table.
-  void copy_own(std::span<std::int64_t> words) const;
-  // Replaces these pages by `words`, memory shared by processes, to which copy_own() of an equal
-  // table, made by the same calls, was written.
-  void share_own(const std::shared_ptr<const std::int64_t>& words);
+  // Returns the blocks, for processes that keep them once.
+  [[nodiscard]] const array::WordBlocks& blocks() const { return blocks_; }
+  [[nodiscard]] array::WordBlocks& blocks() { return blocks_; }
 
   // Returns how many chunks have a place.
   [[nodiscard]] std::int64_t size() const;
@@ -62,12 +58,11 @@ class EncodedTable {
 
  private:
   class Page;
-  using Pages = std::vector<std::shared_ptr<const Page>>;
 
   // Returns the first page that contains, or would contain, this chunk or a later one.
   [[nodiscard]] std::size_t page_for(std::int64_t chunk) const;
 
-  std::shared_ptr<const Pages> pages_;  // by ascending chunk, never empty pages; null: no pages
+  array::WordBlocks blocks_;  // by ascending chunk; each is a page, and none is empty
 };
 
 }  // namespace weir::storage

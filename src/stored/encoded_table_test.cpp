@@ -73,12 +73,12 @@ TEST(EncodedTable, HoldsWhatWasPutLast) {
       // A table in memory that processes share is the same; what is put later is this process's
       // again.
       EncodedTable shared = before;
-      const std::size_t words = before.own_words();
+      const std::size_t words = before.blocks().own_words();
       EXPECT_GE(words, static_cast<std::size_t>(2 * before.size()));
       const auto memory = std::make_shared<std::vector<std::int64_t>>(words);
-      before.copy_own(*memory);
-      shared.share_own(std::shared_ptr<const std::int64_t>(memory, memory->data()));
-      EXPECT_EQ(shared.own_words(), 0U);
+      before.blocks().copy_own(*memory);
+      shared.blocks().share_own(std::shared_ptr<const std::int64_t>(memory, memory->data()));
+      EXPECT_EQ(shared.blocks().own_words(), 0U);
       EXPECT_TRUE(shared == before);
       expect_same(shared, expected_before);
       expected = expected_before;
@@ -86,8 +86,8 @@ TEST(EncodedTable, HoldsWhatWasPutLast) {
       shared.put({more});
       expected[more.chunk] = more.place;
       expect_same(shared, expected);
-      EXPECT_GT(shared.own_words(), 0U);
-      EXPECT_LE(shared.own_words(), 3U + 5U * 4096U);
+      EXPECT_GT(shared.blocks().own_words(), 0U);
+      EXPECT_LE(shared.blocks().own_words(), 3U + 5U * 4096U);
       expect_same(before, expected_before);
     }
   }

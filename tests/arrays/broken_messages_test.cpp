@@ -207,7 +207,8 @@ TEST_F(BrokenMessages, OfTheOpeningAreErrorsOnEveryRank) {
       {"MPI_Comm_split_type", true, last}, {"MPI_Iallgather", false, last},
       {"MPI_Iallgatherv", false, last},    {"MPI_Iallreduce", false, last},
       {"MPI_Ibarrier", false, last},       {"MPI_Ibcast", false, 0},
-      {"MPI_Comm_free", true, last}};
+      {"MPI_Comm_free", true, last},       {"MPI_Comm_rank", true, last},
+      {"MPI_Comm_size", true, last},       {"MPI_Comm_set_errhandler", false, last}};
   for (const Call& call : calls) {
     int spoilt = 0;
     for (int rank = 0; rank <= call.last_rank; rank += last) {
@@ -235,6 +236,29 @@ TEST_F(BrokenMessages, OfTheOpeningAreErrorsOnEveryRank) {
       }
     }
     EXPECT_GT(spoilt, 0) << call.name;
+  }
+}
+
+// What MPI does not tell one rank of a call's arguments, no rank goes on without.
+TEST_F(BrokenMessages, OfADistributionAreErrorsOnEveryRank) {
+  const weir_session_options options = two_nodes(20);
+  const Extents shape = {64, 32};
+  for (const int rank : {0, size_of_world() - 1}) {
+    SCOPED_TRACE(rank);
+    weir_session* session = nullptr;
+    ASSERT_EQ(weir_session_open(MPI_COMM_WORLD, &options, &session), 0) << weir_last_error();
+    weir_distribution* blocks = nullptr;
+    {
+      const MessageFault fault("rank=" + std::to_string(rank) + ",call=MPI_Dims_create");
+      EXPECT_EQ(
+          weir_distribution_create(session, 2, shape.data(), "BLOCK, BLOCK", nullptr, &blocks),
+          WEIR_E_BROKEN);
+      EXPECT_NE(std::string(weir_last_error()).find("MPI_Dims_create"), std::string::npos)
+          << weir_last_error();
+      EXPECT_EQ(hits_on_all_ranks(), 1);
+    }
+    EXPECT_EQ(blocks, nullptr);
+    EXPECT_EQ(weir_session_close(&session), WEIR_E_BROKEN);
   }
 }
 

@@ -7,11 +7,12 @@
 //   rank    of the job; without it every rank is affected
 //   call    MPI_Isend | MPI_Issend | MPI_Irecv | MPI_Iallreduce | MPI_Ibcast | MPI_Iallgather |
 //           MPI_Iallgatherv | MPI_Igather | MPI_Igatherv | MPI_Ibarrier: the call begins nothing
-//           and fails; MPI_Comm_idup | MPI_Comm_split | MPI_Comm_split_type | MPI_Comm_free: the
-//           call is made, and reports an error: MPI makes no communicator for anybody while one of
-//           these is unfinished; completion: of a receive that MPI_Test or MPI_Testsome reports,
-//           whose memory is spoiled; MPI_Test: reports an error of an operation that is no receive
-//           and has ended
+//           and fails; MPI_Comm_rank | MPI_Comm_size | MPI_Comm_set_errhandler | MPI_Dims_create:
+//           the call does nothing and fails; MPI_Comm_idup | MPI_Comm_split | MPI_Comm_split_type |
+//           MPI_Comm_free: the call is made, and reports an error: MPI makes no communicator for
+//           anybody while one of these is unfinished; completion: of a receive that MPI_Test or
+//           MPI_Testsome reports, whose memory is spoiled; MPI_Test: reports an error of an
+//           operation that is no receive and has ended
 //   nth     the how-manieth such call of the process; 1 when not given
 //   effect  of a completion: error (when not given) or short
 //   try     any number: another one makes the same fault a new one
@@ -262,6 +263,11 @@ FAILS(MPI_Igatherv,
        const int* places, MPI_Datatype all_type, int root, MPI_Comm communicator,
        MPI_Request* request),
       (mine, count, type, all, counts, places, all_type, root, communicator, request))
+FAILS(MPI_Comm_rank, (MPI_Comm communicator, int* rank), (communicator, rank))
+FAILS(MPI_Comm_size, (MPI_Comm communicator, int* size), (communicator, size))
+FAILS(MPI_Comm_set_errhandler, (MPI_Comm communicator, MPI_Errhandler handler),
+      (communicator, handler))
+FAILS(MPI_Dims_create, (int ranks, int dimensions, int extents[]), (ranks, dimensions, extents))
 
 #define REPORTS_FAILURE(name, parameters, arguments) \
   int name parameters {                              \

@@ -98,6 +98,8 @@ def test_nothing_is_left_in_any_of_several_directories(tmp_path: Path) -> None:
         (("--shape", "1tx1t"), "give at most 2^62"),
         (("--shape", "1gx1k", "--api", "posix"), "another --directory"),
         (("--direct",), "--direct"),
+        (("--ranks-per-node", "2"), "--ranks-per-node applies only to weir; given: mpiio"),
+        (("--ranks-per-node", "0", "--api", "weir"), "--ranks-per-node"),
         (("--io-groups", "2"), "--io-groups applies only to weir; given: mpiio"),
         (("--placement", "first"), "--placement applies only to weir; given: mpiio"),
         (("--placement", "last", "--api", "weir"), "--placement"),
@@ -141,20 +143,31 @@ def test_a_wrong_request_is_refused_once_by_all_ranks(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_io_groups_of_more_nodes_than_there_are_are_refused_by_all_ranks(tmp_path: Path) -> None:
+def in_two_groups(folder: Path, ranks_per_node: int) -> subprocess.CompletedProcess[str]:
+    """An array of two ranks, whose I/O groups are those of two nodes."""
     groups = ("--api", "weir", "--shape", "128x128", "--io-groups", "0,1")
-    done = subprocess.run(
-        [*launcher(), "-n", "2", str(WEIR_BENCH), "array", *groups, *BRIEF],
-        cwd=tmp_path,
-        env=environment({"WEIR_RANKS_PER_NODE": "2"}),
+    nodes = ("--ranks-per-node", str(ranks_per_node))
+    return subprocess.run(
+        [*launcher(), "-n", "2", str(WEIR_BENCH), "array", *groups, *nodes, *BRIEF],
+        cwd=folder,
+        env=environment({}),
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
+
+
+def test_io_groups_of_more_nodes_than_there_are_are_refused_by_all_ranks(tmp_path: Path) -> None:
+    done = in_two_groups(tmp_path, ranks_per_node=2)
     (line,) = [line for line in done.stderr.splitlines() if line.startswith("weir-bench: ")]
     assert "io_groups lists the groups of 2 nodes, but the ranks are on 1" in line
     assert done.returncode != 0
+
+
+def test_ranks_of_one_machine_count_as_several_nodes(tmp_path: Path) -> None:
+    done = in_two_groups(tmp_path, ranks_per_node=1)
+    assert done.returncode == 0, done.stderr
 
 
 def plan_of(*arguments: str) -> subprocess.CompletedProcess[str]:

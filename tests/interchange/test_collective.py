@@ -15,6 +15,7 @@ from stored_cases import numbers
 
 import weir
 
+KEPT = Path(__file__).with_name("kept_places_program.py")
 pytestmark = pytest.mark.filterwarnings("default")
 
 VALUES = numbers((7, 10), "float64", 1)
@@ -124,6 +125,32 @@ def test_steps_are_added_to_compressed_big_endian_chunks(tmp_path: Path) -> None
     run_on_ranks(2, "extend", tmp_path)
     with h5py.File(tmp_path / "growing.h5") as file:
         np.testing.assert_array_equal(file["a"][...], [VALUES, VALUES + 100])
+
+
+def write_scattered(path: Path, chunks: int, steps: int) -> None:
+    """One element a chunk, in no order: no chunk lies beside the chunk that has the next number."""
+    shape = (steps, chunks) if steps else (chunks,)
+    numbers_of_chunks = np.random.default_rng(1).permutation(max(steps, 1) * chunks)
+    with h5py.File(path, "w", libver="v110") as file:
+        x = file.create_dataset(
+            "x", shape, "i4", chunks=(1,) * len(shape), maxshape=(None, chunks) if steps else None
+        )
+        for number in numbers_of_chunks.tolist():
+            corner = divmod(number, chunks) if steps else (number,)
+            x.id.write_direct_chunk(corner, number.to_bytes(4, "little"))
+
+
+def test_places_of_many_chunks_are_kept_once_on_a_node(tmp_path: Path) -> None:
+    """Each run of chunks takes 40 bytes, once on a node; a rank keeps less than 1 for each."""
+    chunks = 20_000
+    write_scattered(tmp_path / "fixed.h5", chunks, steps=0)
+    write_scattered(tmp_path / "steps.h5", chunks // 4, steps=4)
+    shown = run_on_ranks(4, "", tmp_path, program=KEPT).splitlines()
+    assert [line.split()[0] for line in shown] == ["fixed.h5", "steps.h5"]
+    for line in shown:
+        kept = [int(number) for number in line.split()[1:]]
+        assert len(kept) == 4
+        assert max(kept) < chunks, line
 
 
 def test_no_step_of_many_chunks_is_lost(tmp_path: Path) -> None:

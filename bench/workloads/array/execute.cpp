@@ -357,6 +357,7 @@ Result<std::unique_ptr<File>> Executor::open(const Attempt& attempt) {
                                               .codec = options_.codec,
                                               .strategy = options_.strategy,
                                               .engine = options_.engine,
+                                              .ranks_per_node = options_.ranks_per_node,
                                               .io_groups = options_.io_groups,
                                               .placement = options_.placement,
                                               .layout = options_.layout,

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "array/chunk_grid.hpp"
-#include "interfaces/io_groups_setting.hpp"
+#include "interfaces/node_settings.hpp"
 #include "plan/engine.hpp"
 #include "plan/parameters.hpp"
 #include "workloads/array/refusal.hpp"
@@ -168,6 +168,7 @@ FieldSettings<Options> options_table() {
        "buffers",
        "weir: buffers per aggregator; 0: automatic",
        {.default_value = "0", .metavar = "N"}},
+      {&Options::ranks_per_node, "ranks-per-node", ranks_per_node_help, ranks_per_node_setting()},
       {&Options::io_groups, "io-groups", io_groups_help, io_groups_setting()},
       {&Options::placement,
        "placement",
@@ -254,6 +255,7 @@ Status check_api(const Geometry& geometry, const Options& options, const Interfa
     if (options.engine != "automatic") return only_weir("--engine");
     if (options.explain) return only_weir("--explain");
     if (options.buffers != 0) return only_weir("--buffers");
+    if (options.ranks_per_node != 0) return only_weir("--ranks-per-node");
     if (!options.io_groups.empty()) return only_weir("--io-groups");
     if (!options.placement.empty()) return only_weir("--placement");
   }

@@ -43,9 +43,10 @@ struct Options {
   std::string codec = {};                    // of the chunks; "": none
   std::string strategy = "automatic";
   std::string engine = "automatic";
-  std::string io_groups = {};  // "": one group
-  std::string placement = {};  // of aggregators; "": as the library's settings say
-  bool explain = false;        // print how Weir moves the array
+  std::int64_t ranks_per_node = 0;  // that count as a node; 0: those that share memory
+  std::string io_groups = {};       // "": one group
+  std::string placement = {};       // of aggregators; "": as the library's settings say
+  bool explain = false;             // print how Weir moves the array
   FileLayout layout = FileLayout::shared;
   bool column_major = false;  // order of the file
   std::string hints_file;

@@ -92,6 +92,7 @@ TEST(ArrayParameters, WhatCannotBeIsRefusedByName) {
       {{"--chunk", "8x8x8", "--api", "hdf5"}, "--chunk 8x8x8"},
       {{"--strategy", "direct", "--api", "posix"}, "--strategy applies only to weir"},
       {{"--explain"}, "--explain applies only to weir"},
+      {{"--ranks-per-node", "2"}, "--ranks-per-node applies only to weir"},
       {{"--io-groups", "2"}, "--io-groups applies only to weir"},
       {{"--placement", "first"}, "--placement applies only to weir"},
       {{"--layout", "per-rank"}, "--layout applies only to weir"},

@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <set>
 
-#include "interfaces/io_groups_setting.hpp"
+#include "interfaces/node_settings.hpp"
 #include "topology/io_groups.hpp"
 
 namespace weir::bench::opening {
@@ -44,11 +44,7 @@ FieldSettings<Options> options_table() {
        "mpi-io",
        "implementation of MPI-IO in Open MPI, which HDF5 and PnetCDF use too; one for a job",
        {.default_value = "default", .metavar = "NAME"}},
-      {&Options::ranks_per_node,
-       "ranks-per-node",
-       "the library treats N consecutive ranks as a node, to see on one node the requests "
-       "of several",
-       {.metavar = "N", .range = {1, most_ranks}}},
+      {&Options::ranks_per_node, "ranks-per-node", ranks_per_node_help, ranks_per_node_setting()},
       {&Options::io_groups, "io-groups", io_groups_help, io_groups_setting()},
       {&Options::count,
        "count",

@@ -95,24 +95,36 @@ class Memory {
     std::vector<MPI_Aint> addresses;
     for (const iovec& one : left) {
       MPI_Aint address = 0;
-      MPI_Get_address(one.iov_base, &address);
+      if (!succeeds(MPI_Get_address(one.iov_base, &address))) return;
       addresses.push_back(address);
       lengths.push_back(static_cast<int>(one.iov_len));
     }
-    MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(), addresses.data(),
-                             MPI_BYTE, &type_);
-    MPI_Type_commit(&type_);
+    MPI_Datatype made = MPI_DATATYPE_NULL;
+    if (!succeeds(MPI_Type_create_hindexed(static_cast<int>(lengths.size()), lengths.data(),
+                                           addresses.data(), MPI_BYTE, &made))) {
+      return;
+    }
+    type_ = made;
+    (void)succeeds(MPI_Type_commit(&type_));
   }
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   ~Memory() {
     if (type_ != MPI_BYTE) MPI_Type_free(&type_);
   }
+  // Returns MPI_SUCCESS, or why MPI cannot describe the memory, which then must not be used.
+  [[nodiscard]] int code() const { return code_; }
   [[nodiscard]] void* start() const { return start_; }
   [[nodiscard]] int count() const { return count_; }
   [[nodiscard]] MPI_Datatype type() const { return type_; }
 
  private:
+  [[nodiscard]] bool succeeds(int code) {
+    code_ = code;
+    return code == MPI_SUCCESS;
+  }
+
+  int code_ = MPI_SUCCESS;
   void* start_ = MPI_BOTTOM;
   int count_ = 1;
   MPI_Datatype type_ = MPI_BYTE;
@@ -219,6 +231,7 @@ class MpiioEngine final : public storage::Engine {
     const bool writing = request.direction == Direction::write;
     const MPI_File file = static_cast<const MpiFile&>(*part.range->file).handle();
     const Memory memory(part);
+    if (memory.code() != MPI_SUCCESS) return not_described(part, memory.code());
     MPI_Status status;
     const int code = writing ? MPI_File_write_at(file, part.offset, memory.start(), memory.count(),
                                                  memory.type(), &status)
@@ -227,6 +240,11 @@ class MpiioEngine final : public storage::Engine {
     ++request.traffic.calls;
     return moved_part(request, part, code, status,
                       writing ? "MPI_File_write_at" : "MPI_File_read_at");
+  }
+
+  static Status not_described(const RangePart& part, int code) {
+    return ranks::mpi_failure("MPI_Type_create_hindexed", part.range->file->path(), part.offset,
+                              code);
   }
 
   // Records what a call moved. A partial write reports no error of its own; writing the rest does.
@@ -261,6 +279,10 @@ class MpiioEngine final : public storage::Engine {
         continue;
       }
       const Memory memory(one.part);
+      if (memory.code() != MPI_SUCCESS) {
+        request.status = not_described(one.part, memory.code());
+        return;
+      }
       const int code = writing ? MPI_File_iwrite_at(file, one.part.offset, memory.start(),
                                                     memory.count(), memory.type(), &one.handle)
                                : MPI_File_iread_at(file, one.part.offset, memory.start(),

@@ -111,11 +111,15 @@ class PlainChunks {
 
   // Adds the chunks from this one on to a table of the earlier chunks.
   Reason read_from(std::int64_t chunk, ChunkTable& table) const {
-    return index_.for_each_in_file(chunk, grid_.chunks(), [&](const Found& found) -> Reason {
-      if (Reason wrong = check(found)) return wrong;
-      table.add(found.chunk, {0, static_cast<std::int64_t>(found.offset)});
-      return std::nullopt;
-    });
+    std::vector<ChunkTable::Run> runs;
+    Reason reason =
+        index_.for_each_in_file(chunk, grid_.chunks(), [&](const Found& found) -> Reason {
+          if (Reason wrong = check(found)) return wrong;
+          ChunkTable::add(runs, found.chunk, {0, static_cast<std::int64_t>(found.offset)});
+          return std::nullopt;
+        });
+    table.append(runs, 0);
+    return reason;
   }
 
   // Finds the formula for the places. The last chunk and some of the others must agree with it.

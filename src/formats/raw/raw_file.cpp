@@ -114,7 +114,7 @@ ExtentMap map_of_chunks(const RawFileArray& one, const RawRecords& records, Exte
       const std::int64_t offset = first + from / chunks * records.bytes;
       runs.push_back({from, std::min(chunks, grid.chunks() - from), {0, offset}, slot});
     }
-    extents.places = ChunkTable::of(std::move(runs));
+    extents.places = ChunkTable::of(runs);
   }
   map.extents = std::move(extents);
   return map;
@@ -158,7 +158,7 @@ ExtentMap map_of_later(const RawFileArray& one, const RawFile& file, ExtentMap m
       runs.push_back({step * chunks, chunks, {0, offset}, slot});
     }
   }
-  map.extents = ChunkExtents{grid, stored, ChunkTable::of(std::move(runs))};
+  map.extents = ChunkExtents{grid, stored, ChunkTable::of(runs)};
   return map;
 }
 

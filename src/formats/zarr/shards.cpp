@@ -249,9 +249,9 @@ std::optional<std::string> read_zarr_shards(const ZarrArray& array, ExtentMap& m
   if (!small) return fmt::format("it has more than {} chunks in shards of another order", most);
   std::sort(places.begin(), places.end(),
             [](const auto& a, const auto& b) { return a.first < b.first; });
-  ChunkTable table;
-  for (const auto& [chunk, place] : places) table.add(chunk, place);
-  chunks.places = std::move(table);
+  std::vector<ChunkTable::Run> runs;
+  for (const auto& [chunk, place] : places) ChunkTable::add(runs, chunk, place);
+  chunks.places = ChunkTable::of(runs);
   return std::nullopt;
 }
 

@@ -1,4 +1,4 @@
-#include "interfaces/io_groups_setting.hpp"
+#include "interfaces/node_settings.hpp"
 
 #include <optional>
 #include <string>
@@ -14,6 +14,11 @@ Setting io_groups_setting() {
             if (parsed) return std::nullopt;
             return "names no I/O groups: " + parsed.error().message;
           }};
+}
+
+Setting ranks_per_node_setting() {
+  constexpr double most_ranks = 1e9;
+  return {.metavar = "N", .range = {1, most_ranks}};
 }
 
 }  // namespace weir::bench
