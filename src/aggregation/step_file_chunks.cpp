@@ -78,7 +78,7 @@ Status take_totals(std::vector<std::int64_t>& told, int ranks, const std::string
 }
 
 // Chunks of which a message tells the places.
-constexpr std::size_t most_chunks_at_once = std::size_t{1} << 17U;
+constexpr std::size_t most_chunks_at_once = std::size_t{1} << 14U;
 // The first letter of such a message.
 constexpr char further_part = '+';
 constexpr char last_part = '.';

@@ -200,6 +200,7 @@ TEST_F(NodeMemory, PlacesOfManyChunksAreKeptOnceOnANode) {
   GTEST_SKIP() << "the sanitizers need many kinds of cases, not large ones";
 #endif
   static const std::array<std::int64_t, 1> one_element = {1};
+  // At the end of the step, places of more than 16384 chunks are told in two messages.
   for (const std::int64_t chunks : {16'000, 17'000}) {
     SCOPED_TRACE(chunks);
     const Extents shape = {chunks};
