@@ -25,9 +25,9 @@ constexpr std::size_t words_per_run = 5;
 constexpr std::size_t most_runs = 1024;  // in a block
 
 // The runs of a block, in ascending order.
-class Runs {
+class BlockRuns {
  public:
-  explicit Runs(const WordBlock& block) : words_(block.words()) {}
+  explicit BlockRuns(const WordBlock& block) : words_(block.words()) {}
   [[nodiscard]] std::size_t size() const { return words_.size() / words_per_run; }
   [[nodiscard]] Run operator[](std::size_t number) const {
     const auto word = words_.subspan(number * words_per_run, words_per_run);
@@ -70,7 +70,7 @@ WordBlock block_of(std::span<const Run> runs) {
 std::size_t block_from(const WordBlocks& blocks, std::int64_t chunk) {
   const auto all = blocks.all();
   const auto found = std::ranges::partition_point(all, [&](const WordBlock& block) {
-    const Runs runs(block);
+    const BlockRuns runs(block);
     return runs.end(runs.size() - 1) <= chunk;
   });
   return static_cast<std::size_t>(found - all.begin());
@@ -103,12 +103,13 @@ class ChunkTable::Walk {
  public:
   explicit Walk(const ChunkTable& table)
       : table_(table), block_(block_from(table.blocks_, table.first_)) {
-    if (block_ < table.blocks_.size()) run_ = Runs(table.blocks_[block_]).number_from(table.first_);
+    if (block_ < table.blocks_.size())
+      run_ = BlockRuns(table.blocks_[block_]).number_from(table.first_);
   }
   // Returns the next run; nothing after the last one.
   std::optional<Run> next() {
     if (block_ == table_.blocks_.size()) return std::nullopt;
-    const Runs runs(table_.blocks_[block_]);
+    const BlockRuns runs(table_.blocks_[block_]);
     Run run = runs[run_];
     const std::int64_t before = std::max<std::int64_t>(0, table_.first_ - run.first);
     run.first += before - table_.first_;
@@ -164,7 +165,7 @@ void ChunkTable::append(const std::vector<Run>& runs, std::int64_t first) {
   std::vector<Run> last;
   last.reserve(most_runs);
   if (!blocks.empty()) {
-    const Runs known(blocks.back());
+    const BlockRuns known(blocks.back());
     for (std::size_t number = 0; number < known.size(); ++number) last.push_back(known[number]);
     blocks.pop_back();
   }
@@ -186,7 +187,7 @@ void ChunkTable::cut(std::int64_t chunk) {
   if (chunk >= chunks_ || number == blocks_.size()) return;
   // The block that the cut divides is made anew.
   std::vector<Run> kept;
-  const Runs runs(blocks_[number]);
+  const BlockRuns runs(blocks_[number]);
   for (std::size_t run = 0; run < runs.size() && runs[run].first < first_ + chunk; ++run) {
     kept.push_back(runs[run]);
     Run& last = kept.back();
@@ -204,7 +205,7 @@ std::optional<ChunkPlace> ChunkTable::place_of(std::int64_t chunk) const {
   const std::int64_t stored = first_ + chunk;
   const std::size_t number = block_from(blocks_, stored);
   if (number == blocks_.size()) return std::nullopt;
-  const Runs runs(blocks_[number]);
+  const BlockRuns runs(blocks_[number]);
   const Run run = runs[runs.number_from(stored)];
   if (stored < run.first) return std::nullopt;
   return ChunkPlace{run.place.file,
