@@ -60,8 +60,11 @@ class Counts {
   FileCounts& file(const char* path);
   // The handles of open files: the MPI library never gives two open files the same value.
   FileCounts& of_handle(std::uintptr_t handle);
-  // `taken`: the file as calls on it are taken over; null: they are not.
-  void set_handle(std::uintptr_t handle, FileCounts& file, TakenFile* taken);
+  // Returns false if there is no room for the handle.
+  bool set_handle(std::uintptr_t handle, FileCounts& file);
+  // `taken`: the file of this handle, which was set, as calls on it are taken over.
+  void set_taken(std::uintptr_t handle, TakenFile* taken);
+  // Returns null if calls on the file are not taken over.
   TakenFile* taken_of(std::uintptr_t handle);
   void forget_handle(std::uintptr_t handle);
 

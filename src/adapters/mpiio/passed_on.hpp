@@ -98,14 +98,14 @@ int counted_taking(Function function, File file, const Transfer& transfer, const
   if (taken == nullptr) {
     return counted_moving(function, file, transfer.count, transfer.datatype, call);
   }
-  Reason reason = Reason::taken;
+  Moved moved;
   const auto call_if_not_taken = [&] {
-    reason = take_over()->move(taken, transfer);
-    return reason == Reason::taken ? success : call();
+    moved = take_over()->move(taken, transfer);
+    return moved.reason == Reason::taken ? moved.result : call();
   };
   const int result =
       counted_moving(function, file, transfer.count, transfer.datatype, call_if_not_taken);
-  counts().of_handle(file).add(function, reason);
+  counts().of_handle(file).add(function, moved.reason);
   return result;
 }
 
@@ -115,17 +115,18 @@ int counted_opening(Handle communicator, const char* path, int mode, const File*
   if (!is_counted()) return call();
   take_record();
   FileCounts& opened = counts().file(path);
-  TakenFile* taken = nullptr;
   Reason reason = Reason::taken;
   const Passed done = passed([&] {
     const int result = call();
-    const Opening opening{communicator, path, mode, result == success ? *file : 0, result};
-    taken = taken_if_asked(opening, reason);
+    const bool is_open = result == success;
+    const bool has_room = is_open && counts().set_handle(*file, opened);
+    TakenFile* const taken = taken_if_asked(
+        {communicator, path, mode, is_open ? *file : 0, result, has_room}, reason);
+    if (taken != nullptr) counts().set_taken(*file, taken);
     return result;
   });
   opened.add(Function::file_open, done.result != success, 0, done.ns);
   if (reason != Reason::taken) opened.add(Function::file_open, reason);
-  if (done.result == success) counts().set_handle(*file, opened, taken);
   return done.result;
 }
 
@@ -153,7 +154,7 @@ int counted_closing(const File* file, const Call& call) {
     return call();
   });
   closed.add(Function::file_close, done.result != success, 0, done.ns);
-  if (done.result != success) counts().set_handle(handle, closed, nullptr);
+  if (done.result != success) counts().set_handle(handle, closed);
   return done.result;
 }
 

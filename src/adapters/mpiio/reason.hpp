@@ -14,6 +14,7 @@ enum class Reason : std::uint8_t {
   not_loaded,
   several_nodes,
   threads,
+  no_room,
   sequential,
   not_opened,
   no_session,
@@ -28,12 +29,13 @@ enum class Reason : std::uint8_t {
 };
 
 // In the order of the reasons. A record has these texts, and the table prints them.
-inline constexpr std::array<std::string_view, 16> reason_texts{
+inline constexpr std::array<std::string_view, 17> reason_texts{
     "taken over",
     "the program uses another MPI library than Weir was built with",
     "the library that takes calls over could not be loaded",
     "the launcher does not tell that all ranks run on one node",
     "the program uses MPI_THREAD_MULTIPLE",
+    "too many files are open at the same time",
     "the file was opened with MPI_MODE_SEQUENTIAL",
     "the file was not opened, is no regular file, or could not be opened once more",
     "Weir could not open a session",

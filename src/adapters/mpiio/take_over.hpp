@@ -21,6 +21,7 @@ struct Opening {
   int mode;
   File file;
   int result;
+  bool has_room;  // calls on the file can be told from those on others
 };
 
 // A collective write or read.
@@ -34,6 +35,12 @@ struct Transfer {
   void* status;
 };
 
+// What became of a collective call.
+struct Moved {
+  Reason reason = Reason::taken;
+  int result = 0;  // what the call returns if it was taken over: MPI_SUCCESS, or an error class
+};
+
 struct TakeOver {
   // Called on all ranks, whatever the result. Null with a reason, or the file.
   TakenFile* (*open)(const Opening& opening, Reason& reason);
@@ -43,9 +50,10 @@ struct TakeOver {
   void (*set_view)(TakenFile* file, Offset displacement, Handle element, Handle view,
                    const char* representation);
   void (*set_atomicity)(TakenFile* file, int atomic);
-  // Moves the bytes, sets the status and moves the file pointer; or does nothing of that, with the
-  // same reason on all ranks.
-  Reason (*move)(TakenFile* file, const Transfer& transfer);
+  // Moves the bytes, sets the status and moves the file pointer. If the storage refuses the bytes,
+  // calls the error handler of the file, with the same error class on all ranks. Or does nothing of
+  // that, with the same reason on all ranks.
+  Moved (*move)(TakenFile* file, const Transfer& transfer);
   // Called before MPI_Finalize.
   void (*finalize)();
 };

@@ -29,6 +29,8 @@ class RankGroup {
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int ranks() const { return ranks_; }
+  // A communicator of these ranks that returns errors.
+  [[nodiscard]] MPI_Comm communicator() const { return communicator_; }
   // The following are collective. Returns the greatest of all ranks' numbers; `most` if MPI fails.
   [[nodiscard]] int greatest(int number, int most) const;
   // Sends rank 0's numbers to all. Returns false if MPI fails.

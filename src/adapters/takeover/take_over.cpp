@@ -55,15 +55,21 @@ bool has_no_ranks(const Opening& opening) {
   return kind == MPI_ERR_COMM || kind == MPI_ERR_ARG;
 }
 
-// Why no rank of the communicator takes anything over, whatever the file is: each finds the same.
-Reason refusal(const Opening& opening) {
+// Whether a rank of the communicator, which is opening a file, may call MPI from several threads.
+bool has_threads(MPI_Comm communicator) {
   int threads = MPI_THREAD_SINGLE;
   MPI_Query_thread(&threads);
-  if (threads == MPI_THREAD_MULTIPLE) return Reason::threads;
+  int most = MPI_THREAD_MULTIPLE;
+  return MPI_Allreduce(&threads, &most, 1, MPI_INT, MPI_MAX, communicator) != MPI_SUCCESS ||
+         most == MPI_THREAD_MULTIPLE;
+}
+
+// Why no rank of the communicator takes anything over, whatever the file is: each finds the same.
+Reason refusal(const Opening& opening) {
   if (has_no_ranks(opening)) return Reason::not_opened;
-  const bool are_here =
-      all_ranks_are_here() && is_part_of_world(from_handle<MPI_Comm>(opening.communicator));
-  return are_here ? Reason::taken : Reason::several_nodes;
+  const auto communicator = from_handle<MPI_Comm>(opening.communicator);
+  if (!all_ranks_are_here() || !is_part_of_world(communicator)) return Reason::several_nodes;
+  return has_threads(communicator) ? Reason::threads : Reason::taken;
 }
 
 TakenFile* open_file(const Opening& opening, Reason& reason) {
@@ -81,11 +87,11 @@ void set_view(TakenFile* file, Offset displacement, Handle element, Handle view,
 
 void set_atomicity(TakenFile* file, int atomic) { file->set_atomicity(atomic != 0); }
 
-Reason move_bytes(TakenFile* file, const Transfer& transfer) {
+Moved move_bytes(TakenFile* file, const Transfer& transfer) {
   try {
     return file->move(transfer);
   } catch (const std::exception&) {  // for lack of memory; the others end at Weir's deadline
-    return Reason::failed;
+    return {Reason::failed};
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <climits>
 #include <cstring>
 #include <exception>
@@ -90,6 +91,34 @@ std::optional<storage::File> opened_again(const Opening& opening) {
   return std::move(file).value();
 }
 
+// The error class of MPI for an errno value of a write or read.
+int class_of(int system_error) {
+  switch (system_error) {
+    case ENOSPC:
+      return MPI_ERR_NO_SPACE;
+    case EDQUOT:
+      return MPI_ERR_QUOTA;
+    case EROFS:
+      return MPI_ERR_READ_ONLY;
+    case EACCES:
+    case EPERM:
+      return MPI_ERR_ACCESS;
+    default:
+      return MPI_ERR_IO;
+  }
+}
+
+// What a call that failed in Weir becomes; the error is equal on all ranks. If the storage refused
+// the bytes, the call fails: the MPI library might return an error on one rank and make the others
+// wait for it. All else may succeed in the MPI library.
+Moved outcome_of(const Error& error) {
+  if (error.code == ErrorCode::invalid_argument) return {Reason::overlap};
+  const bool is_transfer = error.operation == "write" || error.operation == "read";
+  const bool is_refused = error.code == ErrorCode::io && is_transfer && error.system_error != 0;
+  if (!is_refused) return {Reason::failed};
+  return {Reason::taken, class_of(error.system_error)};
+}
+
 }  // namespace
 
 std::unique_ptr<TakenFile> TakenFile::open(const Opening& opening, Reason& reason) {
@@ -98,6 +127,7 @@ std::unique_ptr<TakenFile> TakenFile::open(const Opening& opening, Reason& reaso
   if (group == nullptr) return nullptr;
   auto own = opened_again(opening);
   Reason found = own ? Reason::taken : Reason::not_opened;
+  if (own && !opening.has_room) found = Reason::no_room;
   if ((opening.mode & MPI_MODE_SEQUENTIAL) != 0) found = Reason::sequential;
   reason = static_cast<Reason>(
       group->greatest(static_cast<int>(found), static_cast<int>(Reason::failed)));
@@ -150,7 +180,13 @@ Reason TakenFile::find_bytes(const Transfer& transfer, MPI_Datatype datatype, Pa
   return view_->cut(*first, part.bytes, part.patterns) ? Reason::taken : Reason::arguments;
 }
 
-Reason TakenFile::find_memory(const Transfer& transfer, MPI_Datatype datatype, Part& part) {
+Reason TakenFile::find_memory(const Transfer& transfer, MPI_Datatype datatype, Part& part) const {
+  // The MPI library refuses a datatype that is not committed.
+  std::byte nothing{};
+  int packed = 0;
+  if (MPI_Pack(&nothing, 0, datatype, &nothing, 0, &packed, group_.communicator()) != MPI_SUCCESS) {
+    return Reason::arguments;
+  }
   const auto size = takeover::size_of(datatype);
   const auto pattern = takeover::pattern_of(datatype);
   const auto all = size && pattern ? pattern->repeated(transfer.count, size->extent) : std::nullopt;
@@ -163,9 +199,9 @@ Reason TakenFile::find_memory(const Transfer& transfer, MPI_Datatype datatype, P
   part.packed.resize(static_cast<std::size_t>(part.bytes));
   part.memory = part.packed.data();
   if (!transfer.writing) return Reason::taken;
-  int packed = 0;
-  const int done = MPI_Pack(transfer.memory, static_cast<int>(transfer.count), datatype,
-                            part.memory, static_cast<int>(part.bytes), &packed, MPI_COMM_SELF);
+  const int done =
+      MPI_Pack(transfer.memory, static_cast<int>(transfer.count), datatype, part.memory,
+               static_cast<int>(part.bytes), &packed, group_.communicator());
   return done == MPI_SUCCESS && packed == part.bytes ? Reason::taken : Reason::memory;
 }
 
@@ -191,13 +227,25 @@ TakenFile::Part TakenFile::part_of(const Transfer& transfer) const {
   return part;
 }
 
-Reason TakenFile::move(const Transfer& transfer) {
+Moved TakenFile::move(const Transfer& transfer) {
   Part part;
   try {
     part = part_of(transfer);
   } catch (const std::exception&) {  // no memory: the others learn it with all else
     part.reason = Reason::memory;
   }
+  Moved moved = move_part(transfer.writing, part);
+  if (moved.reason != Reason::taken) return moved;
+  if (moved.result == MPI_SUCCESS) {
+    finish(transfer, part);
+  } else {
+    PMPI_File_call_errhandler(file_, moved.result);
+  }
+  return moved;
+}
+
+Moved TakenFile::move_part(bool writing, const Part& part) {
+  const auto ranks = static_cast<std::size_t>(group_.ranks());
   std::byte* memory = part.memory;
   std::int64_t rounds = 1;
   for (std::int64_t round = 0; round < rounds; ++round) {
@@ -209,21 +257,25 @@ Reason TakenFile::move(const Transfer& transfer) {
     telling[told_displacement] = displacement_;
     tell(pattern, telling);
     const auto told = group_.gathered(telling);
-    if (told.empty()) return Reason::failed;
-    const Reason reason = greatest_reason(told, static_cast<std::size_t>(group_.ranks()));
-    if (reason != Reason::taken) return reason;
-    for (std::size_t rank = 0; rank < static_cast<std::size_t>(group_.ranks()); ++rank) {
+    if (told.empty()) return {Reason::failed};
+    const Reason reason = greatest_reason(told, ranks);
+    if (reason != Reason::taken) return {reason};
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
       rounds = std::max(rounds, of_rank(told, rank)[told_patterns]);
     }
-    const Reason moved = move_patterns(transfer.writing, told, memory);
-    if (moved != Reason::taken) return moved;
-    memory += pattern.bytes();
+    const Moved moved = move_patterns(writing, told, memory);
+    if (moved.reason != Reason::taken || moved.result != MPI_SUCCESS) return moved;
+    if (!pattern.empty()) memory += pattern.bytes();
   }
+  return {};
+}
+
+void TakenFile::finish(const Transfer& transfer, const Part& part) const {
   if (!transfer.writing && !part.packed.empty()) {
     int unpacked = 0;
     MPI_Unpack(part.packed.data(), static_cast<int>(part.bytes), &unpacked, transfer.memory,
                static_cast<int>(transfer.count), from_handle<MPI_Datatype>(transfer.datatype),
-               MPI_COMM_SELF);
+               group_.communicator());
   }
   if (!transfer.at_offset) PMPI_File_seek(file_, part.elements, MPI_SEEK_SET);
   auto* const status = static_cast<MPI_Status*>(transfer.status);
@@ -231,27 +283,28 @@ Reason TakenFile::move(const Transfer& transfer) {
     MPI_Status_set_cancelled(status, 0);
     MPI_Status_set_elements_x(status, MPI_BYTE, part.bytes);
   }
-  return Reason::taken;
 }
 
-Reason TakenFile::move_patterns(bool writing, const std::vector<std::int64_t>& told,
-                                std::byte* memory) {
+Moved TakenFile::move_patterns(bool writing, const std::vector<std::int64_t>& told,
+                               std::byte* memory) {
   const auto ranks = static_cast<std::size_t>(group_.ranks());
   std::vector<BytePattern> patterns;
   std::optional<std::int64_t> displacement = of_rank(told, 0)[told_displacement];
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const auto numbers = of_rank(told, rank);
-    patterns.push_back(pattern_in(numbers).value_or(BytePattern()));
+    const auto pattern = pattern_in(numbers);
+    if (!pattern) return {Reason::irregular};
+    patterns.push_back(*pattern);
     if (displacement != numbers[told_displacement]) displacement.reset();
   }
   const auto grid = array::grid_of(patterns, displacement);
-  if (!grid) return Reason::irregular;
-  return grid->shape.elements() == 0 ? Reason::taken : move_boxes(writing, *grid, memory);
+  if (!grid) return {Reason::irregular};
+  return grid->shape.elements() == 0 ? Moved{} : move_boxes(writing, *grid, memory);
 }
 
-Reason TakenFile::move_boxes(bool writing, const array::ByteGrid& grid, std::byte* memory) {
+Moved TakenFile::move_boxes(bool writing, const array::ByteGrid& grid, std::byte* memory) {
   aggregation::ByteFile* const file = bytes();
-  if (file == nullptr) return Reason::no_session;
+  if (file == nullptr) return {Reason::no_session};
   const array::Box& box = grid.boxes[static_cast<std::size_t>(group_.rank())];
   const auto layout = array::Layout::packed(box.extent, 1, array::Order::row_major);
   const aggregation::MemoryPiece piece{layout ? &layout.value() : nullptr, memory};
@@ -265,8 +318,7 @@ Reason TakenFile::move_boxes(bool writing, const array::ByteGrid& grid, std::byt
                            ->begin_regions(call, &file->array(grid.shape, grid.offset), direction,
                                            {array::Section::of(box), {&piece, 1}}, nullptr)
                            ->wait();
-  if (moved.ok()) return Reason::taken;
-  return moved.error().code == ErrorCode::invalid_argument ? Reason::overlap : Reason::failed;
+  return moved.ok() ? Moved{} : outcome_of(moved.error());
 }
 
 aggregation::ByteFile* TakenFile::bytes() {

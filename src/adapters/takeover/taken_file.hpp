@@ -39,7 +39,7 @@ struct TakenFile {
                 const char* representation);
   void set_atomicity(bool is_atomic);
   // Collective.
-  Reason move(const Transfer& transfer);
+  Moved move(const Transfer& transfer);
 
  private:
   // What this rank has to move.
@@ -55,11 +55,15 @@ struct TakenFile {
   [[nodiscard]] Part part_of(const Transfer& transfer) const;
   [[nodiscard]] Reason find_bytes(const Transfer& transfer, MPI_Datatype datatype,
                                   Part& part) const;
-  static Reason find_memory(const Transfer& transfer, MPI_Datatype datatype, Part& part);
+  [[nodiscard]] Reason find_memory(const Transfer& transfer, MPI_Datatype datatype,
+                                   Part& part) const;
   [[nodiscard]] bool is_past_end(const Part& part) const;
   // Moves pattern `number` of each rank, which these numbers of all ranks contain.
-  Reason move_patterns(bool writing, const std::vector<std::int64_t>& told, std::byte* memory);
-  Reason move_boxes(bool writing, const array::ByteGrid& grid, std::byte* memory);
+  Moved move_patterns(bool writing, const std::vector<std::int64_t>& told, std::byte* memory);
+  Moved move_boxes(bool writing, const array::ByteGrid& grid, std::byte* memory);
+  // Moves all patterns, one of each rank at a time.
+  Moved move_part(bool writing, const Part& part);
+  void finish(const Transfer& transfer, const Part& part) const;
   [[nodiscard]] aggregation::ByteFile* bytes();
 
   takeover::RankGroup& group_;
