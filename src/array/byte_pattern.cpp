@@ -81,11 +81,48 @@ void BytePattern::cut(std::int64_t first, std::int64_t bytes,
   one.cut(0, bytes % one.bytes_, found);
 }
 
-void PatternSeries::add(const std::optional<BytePattern>& pattern) {
-  if (!pattern) regular_ = false;
-  if (!regular_ || pattern->empty()) return;
-  if (last_ && last_->is_block() && pattern->is_block() && last_->end() == pattern->offset()) {
-    last_ = BytePattern(last_->offset(), last_->bytes() + pattern->bytes());
+bool PatternList::add(const BytePattern& pattern) {
+  if (!empty() && pattern.offset() < end()) return false;
+  if (patterns_.size() == most_patterns) return false;
+  patterns_.push_back(pattern);
+  bytes_ += pattern.bytes();  // at most the last offset
+  return true;
+}
+
+std::optional<PatternList> PatternList::shifted(std::int64_t by) const {
+  PatternList moved;
+  for (const BytePattern& pattern : patterns_) {
+    const auto one = pattern.shifted(by);
+    if (!one || !moved.add(*one)) return std::nullopt;
+  }
+  return moved;
+}
+
+std::optional<PatternList> PatternList::repeated(std::int64_t count, std::int64_t stride) const {
+  if (count <= 0 || empty()) return PatternList();
+  if (count == 1) return *this;
+  if (patterns_.size() == 1) {
+    const auto one = patterns_.front().repeated(count, stride);
+    return one ? std::optional(PatternList(*one)) : std::nullopt;
+  }
+  if (count > static_cast<std::int64_t>(most_patterns)) return std::nullopt;
+  PatternSeries series;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto by = checked_multiply(i, stride);
+    series.add(by ? shifted(*by) : std::nullopt);
+  }
+  return series.all();
+}
+
+void PatternSeries::add(const std::optional<PatternList>& patterns) {
+  if (!patterns) regular_ = false;
+  if (!regular_) return;
+  for (const BytePattern& pattern : patterns->patterns()) add_pattern(pattern);
+}
+
+void PatternSeries::add_pattern(const BytePattern& pattern) {
+  if (last_ && last_->is_block() && pattern.is_block() && last_->end() == pattern.offset()) {
+    last_ = BytePattern(last_->offset(), last_->bytes() + pattern.bytes());
     return;
   }
   if (last_) take(*last_);
@@ -93,58 +130,91 @@ void PatternSeries::add(const std::optional<BytePattern>& pattern) {
 }
 
 void PatternSeries::take(const BytePattern& pattern) {
-  if (count_ == 0) {
+  const std::int64_t behind = pattern.offset() - first_.offset();
+  const bool is_alike = count_ > 0 && pattern.has_shape_of(first_);
+  if (count_ == 1 && is_alike && behind >= first_.end() - first_.offset()) {
+    stride_ = behind;
+  } else if (count_ < 2 || !is_alike || behind != count_ * stride_) {
+    end_run();
     first_ = pattern;
-  } else if (count_ == 1) {
-    stride_ = pattern.offset() - first_.offset();
-    regular_ = regular_ && pattern.has_shape_of(first_);
-  } else {
-    regular_ = regular_ && pattern.offset() == next_ && pattern.has_shape_of(first_);
+    count_ = 0;
   }
-  next_ = pattern.offset() + stride_;
   ++count_;
 }
 
-std::optional<BytePattern> PatternSeries::all() const {
-  if (!regular_) return std::nullopt;
-  if (!last_) return BytePattern();
+void PatternSeries::end_run() {
+  if (count_ == 0 || !regular_) return;
+  const auto run = first_.repeated(count_, stride_);
+  regular_ = run && list_.add(*run);
+}
+
+std::optional<PatternList> PatternSeries::all() const {
   PatternSeries whole = *this;
-  whole.take(*last_);
-  if (!whole.regular_) return std::nullopt;
-  return whole.first_.repeated(whole.count_, whole.stride_);
+  if (last_) whole.take(*last_);
+  whole.end_run();
+  return whole.regular_ ? std::optional(whole.list_) : std::nullopt;
 }
 
-std::optional<ByteView> ByteView::create(std::int64_t displacement, const BytePattern& tile,
+std::optional<ByteView> ByteView::create(std::int64_t displacement, const PatternList& tile,
                                          std::int64_t extent) {
-  auto first = tile.shifted(displacement);
-  if (!first || displacement < 0) return std::nullopt;
-  if (tile.empty()) return ByteView(BytePattern(), 0);
-  if (first->offset() < 0 || extent < first->end() - first->offset()) return std::nullopt;
+  const auto shown = tile.shifted(displacement);
+  if (!shown || displacement < 0) return std::nullopt;
+  if (shown->empty()) return ByteView(PatternList(), 0);
+  if (shown->offset() < 0) return std::nullopt;
+  const ByteView view(*shown, extent);
+  if (shown->patterns().size() > 1 || !view.repeats()) return view;
+  BytePattern first = shown->patterns().front();
   // The tiles of a view that continues its outermost level are what that level repeats.
-  while (!first->is_block() && extent == first->levels()[0].count * first->levels()[0].stride) {
-    extent = first->levels()[0].stride;
-    first = first->inner();
+  while (!first.is_block() && extent == first.levels()[0].count * first.levels()[0].stride) {
+    extent = first.levels()[0].stride;
+    first = first.inner();
   }
-  if (first->is_block() && first->bytes() == extent) {
-    return ByteView(BytePattern(first->offset(), 1), 1);
+  if (first.is_block() && first.bytes() == extent) {
+    return ByteView(BytePattern(first.offset(), 1), 1);
   }
-  return ByteView(*first, extent);
+  return ByteView(first, extent);
 }
 
-bool ByteView::cut(std::int64_t first, std::int64_t bytes, std::vector<BytePattern>& found) const {
-  if (bytes == 0) return true;
-  if (tile_.empty() || first < 0 || bytes < 0) return false;
+// Cuts a view of one pattern: many of its tiles are one pattern, too.
+ByteView::Cut ByteView::cut_pattern(std::int64_t first, std::int64_t bytes,
+                                    std::vector<BytePattern>& found) const {
   const std::int64_t tile = first / tile_.bytes();
   const std::int64_t skipped = first % tile_.bytes();
   const auto end = checked_add(skipped, bytes);
   const auto offset = checked_multiply(tile, extent_);
-  if (!end || !offset) return false;
+  if (!end || !offset) return Cut::impossible;
   const std::int64_t tiles = *end / tile_.bytes() + (*end % tile_.bytes() != 0 ? 1 : 0);
-  const auto begun = tile_.shifted(*offset);
+  const auto begun = tile_.patterns().front().shifted(*offset);
   const auto all = begun ? begun->repeated(tiles, extent_) : std::nullopt;
-  if (!all) return false;
+  if (!all) return Cut::impossible;
   all->cut(skipped, bytes, found);
-  return true;
+  return Cut::done;
+}
+
+ByteView::Cut ByteView::cut(std::int64_t first, std::int64_t bytes, std::size_t most,
+                            std::vector<BytePattern>& found) const {
+  if (bytes == 0) return Cut::done;
+  if (tile_.empty() || first < 0 || bytes < 0) return Cut::impossible;
+  if (repeats() && tile_.patterns().size() == 1) {
+    const Cut cut = cut_pattern(first, bytes, found);
+    return cut == Cut::done && found.size() > most ? Cut::irregular : cut;
+  }
+  std::int64_t skipped = first % tile_.bytes();
+  if (!repeats() && bytes > tile_.bytes() - skipped) return Cut::irregular;
+  for (std::int64_t tile = first / tile_.bytes(); bytes > 0; ++tile) {
+    const auto offset = checked_multiply(tile, extent_);
+    const auto shown = offset ? tile_.shifted(*offset) : std::nullopt;
+    if (!shown || shown->offset() < 0) return Cut::impossible;
+    for (const BytePattern& pattern : shown->patterns()) {
+      const std::int64_t left_out = std::min(skipped, pattern.bytes());
+      const std::int64_t taken = std::min(bytes, pattern.bytes() - left_out);
+      pattern.cut(left_out, taken, found);
+      skipped -= left_out;
+      bytes -= taken;
+      if (found.size() > most) return Cut::irregular;
+    }
+  }
+  return Cut::done;
 }
 
 }  // namespace weir::array

@@ -8,6 +8,7 @@
 // bytes have one order, that of their offsets, by which they are numbered from 0.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -68,46 +69,88 @@ class BytePattern {
   std::int64_t span_ = 0;
 };
 
-// Patterns one after the other that together are one pattern, in constant memory: the blocks of an
-// indexed datatype may be millions.
-class PatternSeries {
+// Bytes in the order of their offsets: a few patterns, each behind the one before.
+class PatternList {
  public:
-  void add(const std::optional<BytePattern>& pattern);
-  // Returns the pattern of all that were added. Nothing if they are none, or if one of them was
-  // not.
-  [[nodiscard]] std::optional<BytePattern> all() const;
+  static constexpr std::size_t most_patterns = 16;
+
+  PatternList() = default;  // no bytes
+  // NOLINTNEXTLINE(google-explicit-constructor): a pattern is a list of one
+  PatternList(const BytePattern& pattern) : bytes_(pattern.bytes()) {
+    if (!pattern.empty()) patterns_.push_back(pattern);
+  }
+
+  [[nodiscard]] const std::vector<BytePattern>& patterns() const { return patterns_; }
+  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
+  [[nodiscard]] bool empty() const { return patterns_.empty(); }
+  // The following two need bytes.
+  [[nodiscard]] std::int64_t offset() const { return patterns_.front().offset(); }
+  [[nodiscard]] std::int64_t end() const { return patterns_.back().end(); }
+
+  // Adds a pattern that is not empty. Returns false if it begins before the end, or if there are
+  // too many.
+  [[nodiscard]] bool add(const BytePattern& pattern);
+  // As those of a pattern (BytePattern). Nothing also if there are too many patterns.
+  [[nodiscard]] std::optional<PatternList> shifted(std::int64_t by) const;
+  [[nodiscard]] std::optional<PatternList> repeated(std::int64_t count, std::int64_t stride) const;
+
+  friend bool operator==(const PatternList&, const PatternList&) = default;
 
  private:
-  void take(const BytePattern& pattern);
-
-  bool regular_ = true;
-  std::optional<BytePattern> last_;  // not taken yet: the next one may continue its block
-  BytePattern first_;
-  std::int64_t count_ = 0;
-  std::int64_t stride_ = 0;
-  std::int64_t next_ = 0;  // where the next one has to begin, if count_ is at least 2
+  std::vector<BytePattern> patterns_;
+  std::int64_t bytes_ = 0;
 };
 
-// The bytes of a file that a view shows: a pattern that is repeated without an end.
+// Forms a list of patterns that are added one after the other, and joins those that are alike and
+// equally apart. It takes constant memory: the blocks of an indexed datatype may be millions.
+class PatternSeries {
+ public:
+  void add(const std::optional<PatternList>& patterns);
+  // Returns all that were added. Nothing if one of them was not, if they do not ascend, or if they
+  // are too many patterns.
+  [[nodiscard]] std::optional<PatternList> all() const;
+
+ private:
+  void add_pattern(const BytePattern& pattern);
+  void take(const BytePattern& pattern);
+  void end_run();
+
+  bool regular_ = true;
+  PatternList list_;
+  std::optional<BytePattern> last_;  // not taken yet: the next one may continue its block
+  // The patterns that were taken and are not in the list yet.
+  BytePattern first_;
+  std::int64_t count_ = 0;
+  std::int64_t stride_ = 0;  // if there are at least 2
+};
+
+// The bytes of a file that a view shows: patterns that are repeated without an end.
 class ByteView {
  public:
   // The whole file, from its first byte.
-  ByteView() : tile_(0, 1), extent_(1) {}
-  // Tile i of the view begins `extent` bytes behind tile i - 1. Nothing if tiles overlap or
-  // interleave, or if a byte lies before the file.
-  static std::optional<ByteView> create(std::int64_t displacement, const BytePattern& tile,
+  ByteView() : tile_(BytePattern(0, 1)), extent_(1) {}
+  // Tile i of the view begins `extent` bytes behind tile i - 1. Nothing if a byte lies before the
+  // file.
+  static std::optional<ByteView> create(std::int64_t displacement, const PatternList& tile,
                                         std::int64_t extent);
 
-  // Adds the bytes numbered first to first + bytes - 1 of the view to `found`, in order. Returns
-  // false if an offset does not fit into 62 bits, or if the view has no bytes but some are asked
-  // for.
-  [[nodiscard]] bool cut(std::int64_t first, std::int64_t bytes,
-                         std::vector<BytePattern>& found) const;
+  enum class Cut : std::uint8_t {
+    done,
+    impossible,  // the view has no such bytes, or an offset does not fit into 62 bits
+    irregular,   // they are more than `most` patterns, or in tiles that overlap or interleave
+  };
+  // Adds the bytes numbered first to first + bytes - 1 of the view to `found`, in order.
+  [[nodiscard]] Cut cut(std::int64_t first, std::int64_t bytes, std::size_t most,
+                        std::vector<BytePattern>& found) const;
 
  private:
-  ByteView(const BytePattern& tile, std::int64_t extent) : tile_(tile), extent_(extent) {}
+  ByteView(const PatternList& tile, std::int64_t extent) : tile_(tile), extent_(extent) {}
+  [[nodiscard]] Cut cut_pattern(std::int64_t first, std::int64_t bytes,
+                                std::vector<BytePattern>& found) const;
+  // Whether each tile begins behind the one before.
+  [[nodiscard]] bool repeats() const { return extent_ >= tile_.end() - tile_.offset(); }
 
-  BytePattern tile_;
+  PatternList tile_;
   std::int64_t extent_;
 };
 

@@ -14,6 +14,8 @@ namespace weir::array {
 namespace {
 
 using Offsets = std::vector<std::int64_t>;
+constexpr std::size_t most = 1000;  // patterns
+using Cut = ByteView::Cut;
 
 void add_offsets(const BytePattern& pattern, Offsets& offsets) {
   if (pattern.is_block()) {
@@ -110,24 +112,78 @@ TEST(PatternSeries, IsOnePatternWhereBlocksAreEquallyApart) {
   EXPECT_EQ(blocks.all(), BytePattern(3, 4).repeated(3, 20));
   blocks.add(BytePattern());
   EXPECT_EQ(blocks.all(), BytePattern(3, 4).repeated(3, 20));
-  blocks.add(BytePattern(63, 5));
-  EXPECT_FALSE(blocks.all().has_value());
 }
 
-TEST(PatternSeries, IsNoneWhereBlocksAreUnequallyApart) {
+// The offsets of patterns, one after the other.
+Offsets offsets_of(const PatternList& list) {
+  Offsets offsets;
+  for (const BytePattern& pattern : list.patterns()) add_offsets(pattern, offsets);
+  return offsets;
+}
+
+TEST(PatternSeries, IsSeveralPatternsWhereBlocksAreUnequallyApart) {
   PatternSeries blocks;
-  for (const std::int64_t offset : {0, 10, 21}) blocks.add(BytePattern(offset, 2));
-  EXPECT_FALSE(blocks.all().has_value());
+  for (const std::int64_t offset : {0, 10, 21, 31, 41}) blocks.add(BytePattern(offset, 2));
+  blocks.add(BytePattern(51, 5));
+  const PatternList all = blocks.all().value();
+  EXPECT_EQ(offsets_of(all), (Offsets{0, 1, 10, 11, 21, 22, 31, 32, 41, 42, 51, 52, 53, 54, 55}));
+  EXPECT_EQ(all.patterns().size(), 3U);
+  EXPECT_EQ(all.bytes(), 15);
+  EXPECT_EQ(all.end(), 56);
+}
+
+TEST(PatternSeries, IsNoneOfWhatDoesNotAscendAndOfTooManyPatterns) {
   PatternSeries with_none;
   with_none.add(std::nullopt);
   with_none.add(BytePattern(0, 2));
   EXPECT_FALSE(with_none.all().has_value());
+  PatternSeries descending;
+  for (const std::int64_t offset : {10, 20, 19}) descending.add(BytePattern(offset, 2));
+  EXPECT_FALSE(descending.all().has_value());
+  PatternSeries overlapping;
+  for (const std::int64_t offset : {10, 11}) overlapping.add(BytePattern(offset, 2));
+  EXPECT_FALSE(overlapping.all().has_value());
+  PatternSeries many;
+  for (std::int64_t i = 0; i <= std::int64_t{PatternList::most_patterns}; ++i) {
+    many.add(BytePattern(i * 100, i + 1));
+    EXPECT_EQ(many.all().has_value(), i < std::int64_t{PatternList::most_patterns});
+  }
+}
+
+PatternList random_list(Random& random) {
+  PatternList list;
+  for (std::int64_t left = random.between(1, 4); left > 0; --left) {
+    const BytePattern pattern = random_pattern(random);
+    const std::int64_t begin = list.empty() ? 0 : list.end() + random.between(0, 3);
+    EXPECT_TRUE(list.add(pattern.shifted(begin - pattern.offset()).value()));
+  }
+  return list;
+}
+
+TEST(PatternList, HasTheBytesOfItsRepetitions) {
+  Random random(305);
+  int found = 0;
+  for (int round = 0; round < rounds(3000); ++round) {
+    const PatternList one = random_list(random);
+    const std::int64_t count = random.between(1, 4);
+    const std::int64_t stride = one.end() - one.offset() + random.between(-1, 5);
+    const auto all = one.repeated(count, stride);
+    if (!all) continue;
+    ++found;
+    Offsets expected;
+    for (std::int64_t i = 0; i < count; ++i) {
+      for (const std::int64_t offset : offsets_of(one)) expected.push_back(offset + i * stride);
+    }
+    ASSERT_EQ(offsets_of(*all), expected) << "round " << round;
+    ASSERT_TRUE(count == 1 || stride >= one.end() - one.offset());
+  }
+  EXPECT_GT(found, rounds(3000) / 2);
 }
 
 TEST(ByteView, ShowsTheBytesOfItsTiles) {
   Random random(303);
   for (int round = 0; round < rounds(3000); ++round) {
-    const BytePattern tile = random_pattern(random);
+    const PatternList tile = random_list(random);
     const std::int64_t extent = tile.end() - tile.offset() + random.between(0, 6);
     const std::int64_t displacement = random.between(0, 100);
     Offsets all;
@@ -141,7 +197,7 @@ TEST(ByteView, ShowsTheBytesOfItsTiles) {
     const std::int64_t first = random.between(0, std::ssize(all));
     const std::int64_t bytes = random.between(0, std::ssize(all) - first);
     std::vector<BytePattern> found;
-    ASSERT_TRUE(view->cut(first, bytes, found));
+    ASSERT_EQ(view->cut(first, bytes, most, found), Cut::done);
     Offsets offsets;
     for (const BytePattern& one : found) add_offsets(one, offsets);
     ASSERT_EQ(offsets, part(all, first, bytes)) << "round " << round;
@@ -150,20 +206,39 @@ TEST(ByteView, ShowsTheBytesOfItsTiles) {
 
 TEST(ByteView, OfContiguousTilesIsOneBlock) {
   std::vector<BytePattern> found;
-  ASSERT_TRUE(ByteView::create(100, BytePattern(0, 8), 8)->cut(5, 1000, found));
+  ASSERT_EQ(ByteView::create(100, BytePattern(0, 8), 8)->cut(5, 1000, most, found), Cut::done);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found.front(), BytePattern(105, 1000));
 }
 
-TEST(ByteView, RefusesWhatNoViewShows) {
+TEST(ByteView, RefusesToBeCutIntoTooManyPatterns) {
+  PatternList tile = BytePattern(0, 1);
+  ASSERT_TRUE(tile.add(BytePattern(10, 2)));
+  const auto view = ByteView::create(0, tile, 20);
+  std::vector<BytePattern> found;
+  EXPECT_EQ(view->cut(0, 6, 4, found), Cut::done);
+  found.clear();
+  EXPECT_EQ(view->cut(0, 7, 4, found), Cut::irregular);
+  EXPECT_EQ(found.size(), 5U);
+}
+
+TEST(ByteView, IsCutWithinATileWhereTilesOverlap) {
   const BytePattern column = BytePattern(0, 4).repeated(2, 10).value();
-  EXPECT_FALSE(ByteView::create(0, column, 13).has_value());
+  const auto view = ByteView::create(100, column, 13);
+  std::vector<BytePattern> found;
+  ASSERT_EQ(view->cut(10, 6, most, found), Cut::done);
+  EXPECT_EQ(found, (std::vector{BytePattern(115, 2), BytePattern(123, 4)}));
+  EXPECT_EQ(view->cut(10, 7, most, found), Cut::irregular);
+  EXPECT_EQ(ByteView::create(0, column, -13)->cut(8, 8, most, found), Cut::impossible);
+}
+
+TEST(ByteView, RefusesWhatNoViewShows) {
   EXPECT_FALSE(ByteView::create(3, BytePattern(-4, 2), 8).has_value());
   std::vector<BytePattern> found;
   const auto nothing = ByteView::create(0, BytePattern(), 8);
-  EXPECT_TRUE(nothing->cut(7, 0, found));
-  EXPECT_FALSE(nothing->cut(0, 1, found));
-  EXPECT_FALSE(ByteView().cut(std::int64_t{1} << 62, 8, found));
+  EXPECT_EQ(nothing->cut(7, 0, most, found), Cut::done);
+  EXPECT_EQ(nothing->cut(0, 1, most, found), Cut::impossible);
+  EXPECT_EQ(ByteView().cut(std::int64_t{1} << 62, 8, most, found), Cut::impossible);
   EXPECT_TRUE(found.empty());
 }
 

@@ -36,13 +36,13 @@ static void call_with_invalid_arguments(void) {
   MPI_Datatype open_type = MPI_DATATYPE_NULL;
   MPI_Type_contiguous(2, MPI_INT, &open_type);
   MPI_File file = opened("failing.out", MPI_MODE_RDWR | MPI_MODE_CREATE);
-  show("write", MPI_File_write_at_all(file, 4 * rank, values, 4, MPI_INT, &status));
+  show("write", MPI_File_write_at_all(file, 16 * rank, values, 4, MPI_INT, &status));
   show("count below 0", MPI_File_write_all(file, values, -1, MPI_INT, &status));
   show("no datatype", MPI_File_write_all(file, values, 1, MPI_DATATYPE_NULL, &status));
   show("datatype not committed", MPI_File_write_all(file, values, 1, open_type, &status));
   MPI_File_close(&file);
   file = opened("failing.out", MPI_MODE_RDONLY);
-  show("read", MPI_File_read_at_all(file, 4 * rank, values, 4, MPI_INT, &status));
+  show("read", MPI_File_read_at_all(file, 16 * rank, values, 4, MPI_INT, &status));
   show("read-only", MPI_File_write_at_all(file, 0, values, 1, MPI_INT, &status));
   MPI_File_close(&file);
   file = opened("failing.out", MPI_MODE_WRONLY);

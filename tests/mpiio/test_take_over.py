@@ -83,7 +83,7 @@ NO_SPACE, IO, QUOTA = (41, 35, 44)
     ("action", "fault", "error"),
     [
         ("write", "call=pwrite,nth=1,error=ENOSPC", NO_SPACE),
-        ("write", "call=pwrite,nth=2,error=EDQUOT", QUOTA),
+        ("write", "call=pwrite,nth=1,error=EDQUOT", QUOTA),
         ("write", "call=pwrite,rank=0,nth=1,error=EIO", IO),
         ("read", "call=pread,rank=0,nth=1,error=EIO", IO),
     ],
@@ -123,7 +123,9 @@ def test_libraries_write_the_same_file(name: str, tmp_path: Path) -> None:
 
 
 def test_taking_over_needs_the_counts(tmp_path: Path) -> None:
-    with WeirProcess(["run", "--take-over", "--advise", "--", "true"], cwd=tmp_path) as process:
+    with WeirProcess(
+        ["run", "--take-over", "--advise", "--", "true"], cwd=tmp_path, env=environment({})
+    ) as process:
         _, err = process.communicate(timeout=60)
         assert process.wait(0) == 2
     assert err == "weir: --take-over is about calls of MPI-IO: give --mpi-io, too\n"

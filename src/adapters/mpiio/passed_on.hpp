@@ -120,8 +120,8 @@ int counted_opening(Handle communicator, const char* path, int mode, const File*
     const int result = call();
     const bool is_open = result == success;
     const bool has_room = is_open && counts().set_handle(*file, opened);
-    TakenFile* const taken = taken_if_asked(
-        {communicator, path, mode, is_open ? *file : 0, result, has_room}, reason);
+    TakenFile* const taken =
+        taken_if_asked({communicator, path, mode, is_open ? *file : 0, result, has_room}, reason);
     if (taken != nullptr) counts().set_taken(*file, taken);
     return result;
   });

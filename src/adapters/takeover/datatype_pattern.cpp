@@ -11,8 +11,9 @@ namespace weir::takeover {
 namespace {
 
 using array::BytePattern;
+using array::PatternList;
 using array::PatternSeries;
-using Pattern = std::optional<BytePattern>;
+using Pattern = std::optional<PatternList>;
 
 constexpr int most_nested = 32;
 constexpr int most_numbers = 1 << 24;  // with which a datatype was constructed
@@ -127,7 +128,7 @@ Pattern basic(MPI_Datatype datatype) {
   MPI_Count extent = 0;
   MPI_Type_get_true_extent_x(datatype, &lower, &extent);
   if (!size || size->bytes != extent) return std::nullopt;
-  return BytePattern(lower, size->bytes);
+  return PatternList(BytePattern(lower, size->bytes));
 }
 
 // Blocks of a datatype: `length` and `place` give the elements of a block and where it is, in
@@ -292,7 +293,9 @@ Pattern decoded(MPI_Datatype datatype, int nested) {
 
 }  // namespace
 
-std::optional<array::BytePattern> pattern_of(MPI_Datatype datatype) { return decoded(datatype, 0); }
+std::optional<array::PatternList> patterns_of(MPI_Datatype datatype) {
+  return decoded(datatype, 0);
+}
 
 std::optional<TypeSize> size_of(MPI_Datatype datatype) {
   MPI_Count lower = 0;

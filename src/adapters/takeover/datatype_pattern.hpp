@@ -1,5 +1,5 @@
-// The bytes that a datatype of MPI describes, as a pattern: decoded once, from how the datatype was
-// constructed, and not as a list of its blocks.
+// The bytes that a datatype of MPI describes, as a few patterns: decoded once, from how the
+// datatype was constructed, and not as a list of its blocks.
 #pragma once
 
 #include <mpi.h>
@@ -11,9 +11,9 @@
 
 namespace weir::takeover {
 
-// Nothing if the bytes of the datatype do not ascend at regular strides, or if it was constructed
-// in a way that is not known here.
-[[nodiscard]] std::optional<array::BytePattern> pattern_of(MPI_Datatype datatype);
+// Nothing if the bytes of the datatype do not ascend, if they are too many patterns, or if it was
+// constructed in a way that is not known here.
+[[nodiscard]] std::optional<array::PatternList> patterns_of(MPI_Datatype datatype);
 
 // The distance from one element of a datatype to the next one, and the bytes of one; nothing if
 // they are not known.

@@ -28,7 +28,7 @@ using takeover::from_handle;
 using takeover::RankGroup;
 
 constexpr std::int64_t most_packed_bytes = std::int64_t{1} << 30;
-constexpr std::int64_t most_rounds = 64;
+constexpr std::size_t most_rounds = 64;
 constexpr bool is_regular(mode_t mode) { return (mode & 0170000U) == 0100000U; }
 
 // What a rank tells the others of a pattern.
@@ -156,7 +156,7 @@ void TakenFile::set_view(Offset displacement, MPI_Datatype element, MPI_Datatype
   }
   const auto element_size = takeover::size_of(element);
   const auto size = takeover::size_of(shown);
-  const auto tile = takeover::pattern_of(shown);
+  const auto tile = takeover::patterns_of(shown);
   view_ = size && tile ? array::ByteView::create(displacement, *tile, size->extent) : std::nullopt;
   displacement_ = displacement;
   element_bytes_ = element_size ? element_size->bytes : 0;
@@ -177,7 +177,14 @@ Reason TakenFile::find_bytes(const Transfer& transfer, MPI_Datatype datatype, Pa
   if (!first) return Reason::arguments;
   part.bytes = *bytes;
   part.elements = at + *bytes / element_bytes_;
-  return view_->cut(*first, part.bytes, part.patterns) ? Reason::taken : Reason::arguments;
+  switch (view_->cut(*first, part.bytes, most_rounds, part.patterns)) {
+    case array::ByteView::Cut::done:
+      return Reason::taken;
+    case array::ByteView::Cut::impossible:
+      return Reason::arguments;
+    default:
+      return Reason::irregular;
+  }
 }
 
 Reason TakenFile::find_memory(const Transfer& transfer, MPI_Datatype datatype, Part& part) const {
@@ -188,10 +195,10 @@ Reason TakenFile::find_memory(const Transfer& transfer, MPI_Datatype datatype, P
     return Reason::arguments;
   }
   const auto size = takeover::size_of(datatype);
-  const auto pattern = takeover::pattern_of(datatype);
-  const auto all = size && pattern ? pattern->repeated(transfer.count, size->extent) : std::nullopt;
+  const auto one = takeover::patterns_of(datatype);
+  const auto all = size && one ? one->repeated(transfer.count, size->extent) : std::nullopt;
   if (part.bytes == 0) return Reason::taken;
-  if (all && all->is_block()) {
+  if (all && all->patterns().size() == 1 && all->patterns().front().is_block()) {
     part.memory = static_cast<std::byte*>(transfer.memory) + all->offset();
     return Reason::taken;
   }
@@ -222,7 +229,6 @@ TakenFile::Part TakenFile::part_of(const Transfer& transfer) const {
   if (part.reason == Reason::taken && !transfer.writing && is_past_end(part)) {
     part.reason = Reason::past_end;
   }
-  if (std::ssize(part.patterns) > most_rounds) part.reason = Reason::irregular;
   if (part.reason == Reason::taken) part.reason = find_memory(transfer, datatype, part);
   return part;
 }
