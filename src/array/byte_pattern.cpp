@@ -8,10 +8,10 @@ namespace weir::array {
 namespace {
 
 // Sums of two offsets fit into 63 bits.
-constexpr std::int64_t most = std::int64_t{1} << 62;
+constexpr std::int64_t farthest = std::int64_t{1} << 62;
 
 std::optional<std::int64_t> within(std::optional<std::int64_t> offset) {
-  const bool fits = offset && -most <= *offset && *offset <= most;
+  const bool fits = offset && -farthest <= *offset && *offset <= farthest;
   return fits ? offset : std::nullopt;
 }
 

@@ -74,6 +74,16 @@ def test_invalid_calls_return_the_errors_of_the_mpi_library(tmp_path: Path) -> N
     assert with_it.reasons() == {"a rank's arguments do not fit its view or the mode of the file"}
 
 
+def test_calls_beyond_limits_are_passed_on(tmp_path: Path) -> None:
+    run = Run(tmp_path / "with", 2, ("mpiio_failing_calls", "limits"), "--take-over")
+    assert run.out.count(": 0\n") == run.out.count("\n") == 2 * 4
+    assert run.taken() == 2 * 2
+    (passed,) = run.sums.passed.values()
+    assert passed == {
+        "the blocks of a view, or of all ranks together, are not at regular strides": 2 * 2
+    }
+
+
 # Error classes of Open MPI.
 NO_SPACE, IO, QUOTA = (41, 35, 44)
 

@@ -44,7 +44,7 @@ inline constexpr std::array<std::string_view, 17> reason_texts{
     "the blocks of a view, or of all ranks together, are not at regular strides",
     "a rank's arguments do not fit its view or the mode of the file",
     "a rank reads past the end of the file",
-    "a rank's memory has holes, and more than 1 GiB",
+    "a rank's memory has holes, and more than 2 GiB",
     "ranks write the same bytes, or Weir refused the call",
     "Weir failed to move the bytes",
 };

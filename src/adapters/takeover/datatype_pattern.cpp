@@ -16,7 +16,7 @@ using array::PatternSeries;
 using Pattern = std::optional<PatternList>;
 
 constexpr int most_nested = 32;
-constexpr int most_numbers = 1 << 24;  // with which a datatype was constructed
+constexpr int most_numbers = 1 << 20;  // with which a datatype was constructed
 
 // How a datatype was constructed.
 class Construction {

@@ -27,7 +27,6 @@ using array::BytePattern;
 using takeover::from_handle;
 using takeover::RankGroup;
 
-constexpr std::int64_t most_packed_bytes = std::int64_t{1} << 30;
 constexpr std::size_t most_rounds = 64;
 constexpr bool is_regular(mode_t mode) { return (mode & 0170000U) == 0100000U; }
 
@@ -109,8 +108,8 @@ int class_of(int system_error) {
 }
 
 // What a call that failed in Weir becomes; the error is equal on all ranks. If the storage refused
-// the bytes, the call fails: the MPI library might return an error on one rank and make the others
-// wait for it. All else may succeed in the MPI library.
+// the bytes, the call fails: Open MPI 4.1.4 returns success on all ranks for some of the writes of
+// which the storage has refused a part. All else may succeed in the MPI library.
 Moved outcome_of(const Error& error) {
   if (error.code == ErrorCode::invalid_argument) return {Reason::overlap};
   const bool is_transfer = error.operation == "write" || error.operation == "read";
@@ -202,7 +201,7 @@ Reason TakenFile::find_memory(const Transfer& transfer, MPI_Datatype datatype, P
     part.memory = static_cast<std::byte*>(transfer.memory) + all->offset();
     return Reason::taken;
   }
-  if (part.bytes > most_packed_bytes || transfer.count > INT_MAX) return Reason::memory;
+  if (part.bytes > INT_MAX || transfer.count > INT_MAX) return Reason::memory;  // as of MPI_Pack
   part.packed.resize(static_cast<std::size_t>(part.bytes));
   part.memory = part.packed.data();
   if (!transfer.writing) return Reason::taken;
