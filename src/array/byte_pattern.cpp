@@ -161,7 +161,7 @@ std::optional<ByteView> ByteView::create(std::int64_t displacement, const Patter
   if (!shown || displacement < 0) return std::nullopt;
   if (shown->empty()) return ByteView(PatternList(), 0);
   if (shown->offset() < 0) return std::nullopt;
-  const ByteView view(*shown, extent);
+  ByteView view(*shown, extent);
   if (shown->patterns().size() > 1 || !view.repeats()) return view;
   BytePattern first = shown->patterns().front();
   // The tiles of a view that continues its outermost level are what that level repeats.

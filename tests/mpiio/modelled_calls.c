@@ -549,6 +549,12 @@ static void write_to_image(const struct Round* round, const struct Part* part, i
 
 static int is_one(unsigned set) { return (set & (set - 1U)) == 0; }
 
+static void repair(int file) {
+  if (pwrite(file, image, (size_t)size, 0) != size || ftruncate(file, size) != 0) {
+    MPI_Abort(MPI_COMM_WORLD, 8);
+  }
+}
+
 /* Compares the file with the image on rank 0. Of what several ranks wrote at once it takes what it
  * finds. */
 static void compare_file(void) {
@@ -592,11 +598,7 @@ static void compare_file(void) {
       fflush(stdout);
       ++differences;
     }
-    if (wrong > 0 || holes > 0 || size != facts.st_size) {
-      if (pwrite(file, image, (size_t)size, 0) != size || ftruncate(file, size) != 0) {
-        MPI_Abort(MPI_COMM_WORLD, 8);
-      }
-    }
+    if (wrong > 0 || holes > 0 || size != facts.st_size) repair(file);
     close(file);
   }
   MPI_Bcast(image, most_bytes / 2, MPI_BYTE, 0, MPI_COMM_WORLD);
