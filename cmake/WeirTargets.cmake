@@ -51,20 +51,22 @@ function(weir_add_program name)
   endif()
 endfunction()
 
-# weir_add_preloaded_library(NAME SOURCES file...): libNAME.so, which an unchanged program loads, with
-# the version script libNAME.map beside its sources. It brings its own libstdc++, of which nothing is
-# seen, as the program may have another one or none.
+# weir_add_preloaded_library(NAME SOURCES file... [LINKS target...]): libNAME.so, which an unchanged
+# program loads, with the version script libNAME.map beside its sources. One that links nothing brings
+# its own libstdc++, of which nothing is seen, as the program may have another one or none.
 function(weir_add_preloaded_library name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS")
   weir_check_arguments(weir_add_preloaded_library ${name})
   set(version_map "${CMAKE_CURRENT_SOURCE_DIR}/lib${name}.map")
   add_library(${name} SHARED ${arg_SOURCES})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_compile_options(${name} PRIVATE ${WEIR_WARNINGS})
   target_compile_features(${name} PRIVATE cxx_std_20)
-  target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS})
-  target_link_options(${name} PRIVATE
-    "LINKER:--version-script=${version_map}" -static-libstdc++ -static-libgcc)
+  target_link_libraries(${name} PRIVATE ${arg_LINKS} ${CMAKE_DL_LIBS})
+  target_link_options(${name} PRIVATE "LINKER:--version-script=${version_map}")
+  if(NOT arg_LINKS)
+    target_link_options(${name} PRIVATE -static-libstdc++ -static-libgcc)
+  endif()
   set_target_properties(${name} PROPERTIES
     VERSION ${PROJECT_VERSION} SOVERSION 0 LINK_DEPENDS "${version_map}")
   if(DEFINED SKBUILD_PLATLIB_DIR)

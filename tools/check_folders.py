@@ -55,6 +55,9 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "src/adapters/preloaded": set(),
     "src/adapters/calls": {"src/adapters/preloaded"},
     "src/adapters/mpiio": {"src/adapters/preloaded"},
+    "src/adapters/takeover": VALUES
+    | FILES
+    | {"src/adapters/mpiio", "src/adapters/preloaded", "src/aggregation", "src/capi"},
     "bench/measurement": {"src/ranks", "src/system"},
     "bench/interfaces": {
         "bench/measurement",

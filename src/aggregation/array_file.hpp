@@ -33,7 +33,9 @@ struct ArrayOrigin {
   std::uint64_t number = 0;  // unique among the arrays of the Collective
   bool grows = false;        // along dimension 0; a request moves one step
   bool writable = false;
-  bool sync_each = false;                           // a write is durable when it returns
+  bool sync_each = false;  // a write is durable when it returns
+  // Others may write between what the ranks write, so that no write changes the bytes there.
+  bool has_other_writers = false;
   std::shared_ptr<storage::OpenFiles> staged = {};  // files behind a stager; null: no stager
   topology::FileTargets targets = {};               // as reported to rank 0 by the file system
   std::string path;                                 // of the file

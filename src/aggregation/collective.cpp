@@ -13,6 +13,7 @@
 
 #include "aggregation/agreement.hpp"
 #include "aggregation/array_file.hpp"
+#include "aggregation/byte_file.hpp"
 #include "aggregation/call_queue.hpp"
 #include "aggregation/collective_state.hpp"
 #include "aggregation/own_region.hpp"
@@ -167,6 +168,11 @@ Status Collective::drop_steps(StepFile& file, std::int64_t steps) {
 }
 Status Collective::close_file(StepFile& file) { return file.close(*state_); }
 Status Collective::close_own_part(StepFile& file) { return file.close_own_part(*state_); }
+
+std::unique_ptr<ByteFile> Collective::open_bytes(const std::string& path, bool writable,
+                                                 const topology::FileTargets& targets) {
+  return std::make_unique<ByteFile>(*state_, path, writable, targets);
+}
 
 Result<plan::SharedDistribution> Collective::distribute(const array::Shape& shape,
                                                         const array::BoxList& mine) {

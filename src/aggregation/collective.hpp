@@ -52,6 +52,7 @@
 
 namespace weir::aggregation {
 
+class ByteFile;          // byte_file.hpp
 class CallQueue;         // call_queue.hpp
 class OpenArray;         // array_file.hpp
 class Request;           // call_queue.hpp
@@ -225,6 +226,11 @@ class Collective {
   // Does this rank's part of close_file(). The call is local; all ranks make it, and then agree on
   // its outcomes, before the object is destroyed.
   Status close_own_part(StepFile& file);
+
+  // Opens a file without a header, which exists. Local, but all ranks call it in the same order;
+  // `path` is this rank's, and the other arguments are equal on all ranks.
+  [[nodiscard]] std::unique_ptr<ByteFile> open_bytes(const std::string& path, bool writable,
+                                                     const topology::FileTargets& targets);
 
   // Collective. Creates a distribution from boxes, whose table is stored once per node
   // (shared_boxes.hpp). `mine`: this rank's boxes of an array of `shape`, which is equal on all

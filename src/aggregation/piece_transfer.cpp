@@ -36,8 +36,9 @@ Status PieceTransfer::move(const plan::Piece& piece, plan::PieceExtents extents,
   const std::int64_t began = monotonic_ns();
   traffic_ = {};
   // A stager takes extents as they are; it cannot read what is between them.
-  const bool is_staged = context_.writing() && part_->file->is_staged();
-  const std::int64_t gap = is_staged
+  const bool leaves_holes =
+      context_.writing() && (part_->file->is_staged() || part_->file->origin().has_other_writers);
+  const std::int64_t gap = leaves_holes
                                ? -1
                                : plan::widest_gap(*context_.plan, piece.id.array, context_.rates,
                                                   part_->file->files().cold());

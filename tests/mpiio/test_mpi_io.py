@@ -202,13 +202,13 @@ def test_both_libraries_count_one_program(name: str, programs: Path, tmp_path: P
     assert "metadata operations on" in err
 
 
-BEGIN = "weir-mpiio 1\nprocess\t7\t{rank}\t{ranks}\tnode\t0\t/bin/solver\n"
+BEGIN = "weir-mpiio 2\nprocess\t7\t{rank}\t{ranks}\tnode\t0\t/bin/solver\n"
 OF_RANK_1 = BEGIN.format(rank=1, ranks=3) + (
-    "file\t/d/a\\tb\ncall\twrite\t2\t1\t64\t3000000\nno-file\ncall\tget_errhandler\t1\t0\t0\t5\n"
+    "file\t/d/a\\tb\ncall\twrite\t2\t1\t64\t3000000\t0\nno-file\ncall\tget_errhandler\t1\t0\t0\t5\t0\n"
     "end\t2000000000\n"
 )
 OF_RANK_2 = BEGIN.format(rank=2, ranks=3) + (
-    "file\t/d/a\\tb\ncall\twrite\t1\t0\t32\t1000000\nend\t1000000000\n"
+    "file\t/d/a\\tb\ncall\twrite\t1\t0\t32\t1000000\t0\nend\t1000000000\n"
 )
 
 
@@ -232,6 +232,19 @@ def test_records_of_ranks_are_summed_up(tmp_path: Path) -> None:
     assert lines[1].startswith("of 3 ranks only 2 left a record: ")
     assert lines[3] == "  /d/a\tb"
     assert re.fullmatch(r" +write +2 +3 +1 +96 bytes +2.00 ms +3.00 ms on rank 1", lines[4])
+
+
+def test_calls_that_were_taken_over_have_a_column_and_others_a_reason(tmp_path: Path) -> None:
+    text = BEGIN.format(rank=0, ranks=1) + (
+        "file\t/a\ncall\twrite_all\t5\t0\t64\t3000000\t3\npassed\t2\tthe file is in atomic mode\n"
+        "call\tsync\t1\t0\t0\t10\t0\nend\t5\n"
+    )
+    lines = list(table(summed(tmp_path, text, text)))
+    assert lines[0].endswith("; 6 were taken over, the others were passed on to the MPI library")
+    assert " ".join(lines[1].split()) == "ranks calls taken over failed bytes blocked longest"
+    assert re.fullmatch(r" +write_all +2 +10 +6 +128 bytes +3.00 ms +3.00 ms on rank 0", lines[3])
+    assert re.fullmatch(r" +sync +2 +2 +10.0 ns +10.0 ns on rank 0", lines[4])
+    assert lines[5] == "    passed on, 4 times: the file is in atomic mode"
 
 
 @pytest.mark.parametrize(

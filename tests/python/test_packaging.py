@@ -63,7 +63,7 @@ def test_the_wheel_holds_the_package_and_the_program(wheel: Path) -> None:
     assert {Path(name).name for name in scripts} == {"weir-bench", "weir-stager"} | simulator
     data = {name.partition(".data/data/")[2] for name in names if ".data/data/" in name}
     assert data == {"libexec/weir/weir-hdf5-header"}
-    built = ("weir", "weir_calls", "weir_files", "weir_mpiio")
+    built = ("weir", "weir_calls", "weir_files", "weir_mpiio", "weir_take_over")
     libraries = {f"weir/_core/lib{name}.so.0" for name in built}
     assert {name for name in names if ".so" in name} == libraries
     # Other libraries and headers belong to `cmake --install`, not into a Python environment.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,8 +25,21 @@ LIBC_CALLS = Observer("libweir_calls.so.0", "WEIR_CALLS_LIBRARY", "WEIR_CALLS_FO
 MPI_IO_CALLS = Observer("libweir_mpiio.so.0", "WEIR_MPIIO_LIBRARY", "WEIR_MPIIO_FOLDER")
 
 
-def observe(command: Sequence[str], observers: Sequence[Observer], folder: Path) -> int:
+def take_over_variables() -> dict[str, str]:
+    """The environment in which libweir_mpiio.so takes calls over. Raises LibraryError."""
+    library = find("libweir_take_over.so.0", "WEIR_TAKE_OVER_LIBRARY")
+    return {"WEIR_MPIIO_TAKE_OVER": library}
+
+
+def observe(
+    command: Sequence[str],
+    observers: Sequence[Observer],
+    folder: Path,
+    variables: Mapping[str, str],
+) -> int:
     """Runs the command with records written to `folder`; returns its exit status as a shell does.
+
+    `variables` are added to its environment.
 
     Raises LibraryError, and OSError when the command cannot be started.
     """
@@ -36,6 +49,7 @@ def observe(command: Sequence[str], observers: Sequence[Observer], folder: Path)
     environment = os.environ | {
         "LD_PRELOAD": ":".join(preloaded),
         **{one.folder_variable: str(folder.resolve()) for one in observers},
+        **variables,
     }
     # In a batch script this is the number of the node's first task; srun sets it for each task
     # anew.

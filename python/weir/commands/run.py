@@ -28,6 +28,12 @@ def run_command(
     mpi_io: Annotated[
         bool, typer.Option("--mpi-io", help="count calls of MPI-IO, and print a table")
     ] = False,
+    take_over: Annotated[
+        bool,
+        typer.Option(
+            "--take-over", help="with --mpi-io: carry out collective writes and reads by Weir"
+        ),
+    ] = False,
     threshold: Annotated[
         list[str] | None,
         typer.Option(
@@ -48,15 +54,24 @@ def run_command(
     libc, per file and rank, and what is wrong is told, as an expert would; programs that are linked
     statically and io_uring are not seen. With --mpi-io these are its calls of MPI_File functions,
     in C and Fortran, of any MPI library: how often per file and kind of call, how many bytes, the
-    time blocked. All goes to standard error when the program has ended; the exit status is the
-    program's.
+    time blocked. With --take-over, Weir carries out collective ones where it can, on one node, in
+    programs of the MPI library that Weir was built with. All goes to standard error when the
+    program has ended; the exit status is the program's.
     """
     # Imported here so that the command line starts without them.
-    from weir.advise.observe import LIBC_CALLS, MPI_IO_CALLS, observe  # noqa: PLC0415
+    from weir.advise.observe import (  # noqa: PLC0415
+        LIBC_CALLS,
+        MPI_IO_CALLS,
+        observe,
+        take_over_variables,
+    )
 
     observers = [LIBC_CALLS] * advise + [MPI_IO_CALLS] * mpi_io
     if not observers:
         message = "weir run needs --advise, --mpi-io or both: what is it to tell of the program?"
+        raise BenchError(message, USAGE)
+    if take_over and not mpi_io:
+        message = "--take-over is about calls of MPI-IO: give --mpi-io, too"
         raise BenchError(message, USAGE)
     limits = _thresholds(threshold or [])
     folder = Path(tempfile.mkdtemp(prefix="weir-calls-")) if records is None else records
@@ -66,7 +81,8 @@ def run_command(
             message = f"{folder} has records of another run: give --records an empty folder"
             raise BenchError(message, USAGE)
         try:
-            status = observe(command, observers, folder)
+            variables = take_over_variables() if take_over else {}
+            status = observe(command, observers, folder, variables)
         except OSError as error:
             message = f"{command[0]} cannot be run: {error.strerror}"
             raise BenchError(message) from error

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from weir.advise.records import RecordError, unescaped
 
-FIRST_LINE = "weir-mpiio 1"
+FIRST_LINE = "weir-mpiio 2"
 NO_FILE = "(no open file)"
 FURTHER_FILES = "(further files)"
 
@@ -28,6 +28,8 @@ class CallSums:
     longest_rank: int = -1
     ranks: int = 0
     """Number of ranks that called it."""
+    taken: int = 0
+    """Of the calls, those that were taken over."""
 
 
 @dataclass
@@ -44,6 +46,8 @@ class Sums:
     """Of the longest process."""
     files: dict[str, dict[str, CallSums]] = field(default_factory=dict)
     """By path and function."""
+    passed: dict[str, dict[str, int]] = field(default_factory=dict)
+    """By path and reason: calls that might have been taken over and were passed on."""
 
 
 @dataclass
@@ -51,8 +55,10 @@ class _Process:
     rank: int
     ranks: int
     seconds: float
-    lines: list[tuple[str, str, int, int, int, float]]
-    """Path, function, calls, failed, bytes, seconds."""
+    lines: list[tuple[str, str, int, int, int, float, int]]
+    """Path, function, calls, failed, bytes, seconds, taken."""
+    passed: list[tuple[str, str, int]]
+    """Path, reason, calls."""
 
 
 def sum_up(records: Iterable[Path]) -> Sums:
@@ -74,13 +80,17 @@ def _add(sums: Sums, process: _Process) -> None:
     sums.seconds = max(sums.seconds, process.seconds)
     if process.ranks > 0:
         sums.ranks_told = max(process.ranks, sums.ranks_told or 0)
-    for path, function, calls, failed, size, seconds in process.lines:
+    for path, reason, calls in process.passed:
+        by_reason = sums.passed.setdefault(path, {})
+        by_reason[reason] = by_reason.get(reason, 0) + calls
+    for path, function, calls, failed, size, seconds, taken in process.lines:
         one = sums.files.setdefault(path, {}).setdefault(function, CallSums())
         one.calls += calls
         one.failed += failed
         one.size += size
         one.seconds += seconds
         one.ranks += 1
+        one.taken += taken
         if seconds > one.longest or one.longest_rank < 0:
             one.longest, one.longest_rank = seconds, rank
 
@@ -96,7 +106,7 @@ def _parse(text: str, path: Path) -> _Process | None:
     number = 2
     try:
         words = lines[1].split("\t")
-        process = _Process(int(words[2]), int(words[3]), 0.0, [])
+        process = _Process(int(words[2]), int(words[3]), 0.0, [], [])
         file = NO_FILE
         for line in lines[2:-1]:
             number += 1
@@ -109,8 +119,12 @@ def _parse(text: str, path: Path) -> _Process | None:
                 case "no-file":
                     file = NO_FILE
                 case "call":
-                    calls, failed, size, nanoseconds = (int(word) for word in words[2:6])
-                    process.lines.append((file, words[1], calls, failed, size, nanoseconds / 1e9))
+                    calls, failed, size, nanoseconds, taken = (int(word) for word in words[2:7])
+                    process.lines.append(
+                        (file, words[1], calls, failed, size, nanoseconds / 1e9, taken)
+                    )
+                case "passed":
+                    process.passed.append((file, words[2], int(words[1])))
                 case "end":
                     process.seconds = int(words[1]) / 1e9
     except (ValueError, IndexError) as error:

@@ -9,7 +9,7 @@ from weir.results.quantities import seconds_text, size_text
 
 MOST_FILES = 20
 """Files that have lines of their own: those with the most time."""
-HEADINGS = ("", "ranks", "calls", "failed", "bytes", "blocked", "longest")
+HEADINGS = ("", "ranks", "calls", "taken over", "failed", "bytes", "blocked", "longest")
 EXPLANATION = (
     "bytes are those that calls asked to move; blocked is the mean time in these calls of the "
     "{who} that made them, longest that of the {one} with most"
@@ -29,7 +29,11 @@ def table(sums: Sums) -> Iterator[str]:
         rows.append((path,))
         busiest = sorted(by_function.items(), key=lambda item: (-item[1].seconds, item[0]))
         rows.extend(_row(function, calls, one) for function, calls in busiest)
-    yield from _aligned(rows)
+        rows.extend(
+            (f"  passed on, {times} {'time' if times == 1 else 'times'}: {reason}",)
+            for reason, times in sorted(sums.passed.get(path, {}).items())
+        )
+    yield from _aligned(_without_unused(rows))
     if len(files) > MOST_FILES:
         left_out = [one for _, by_function in files[MOST_FILES:] for one in by_function.values()]
         yield (
@@ -55,12 +59,15 @@ def _moved(sums: Sums, *marks: str) -> int:
 
 def _summary(sums: Sums) -> str:
     one, many = ("rank", "ranks") if sums.has_ranks else ("process", "processes")
-    calls = sum(one.calls for by_function in sums.files.values() for one in by_function.values())
+    all_calls = [one for by_function in sums.files.values() for one in by_function.values()]
+    calls = sum(one.calls for one in all_calls)
+    taken = sum(one.taken for one in all_calls)
+    fate = f"{taken} were taken over, the others" if taken else "all"
     return (
         f"{sums.processes} {one if sums.processes == 1 else many}, {sums.seconds:.1f} s: {calls} "
         f"calls of MPI-IO on {len(sums.files)} {'file' if len(sums.files) == 1 else 'files'}, "
         f"{size_text(_moved(sums, 'write', 'iwrite'))} written, "
-        f"{size_text(_moved(sums, 'read', 'iread'))} read; all were passed on to the MPI library"
+        f"{size_text(_moved(sums, 'read', 'iread'))} read; {fate} were passed on to the MPI library"
     )
 
 
@@ -82,6 +89,7 @@ def _row(function: str, calls: CallSums, who: str) -> tuple[str, ...]:
         f"  {function}",
         str(calls.ranks),
         str(calls.calls),
+        str(calls.taken) if calls.taken else "",
         str(calls.failed) if calls.failed else "",
         size_text(calls.size) if calls.size else "",
         seconds_text(calls.seconds / calls.ranks),
@@ -89,9 +97,17 @@ def _row(function: str, calls: CallSums, who: str) -> tuple[str, ...]:
     )
 
 
+def _without_unused(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Leaves out the column of calls that were taken over, if none was."""
+    number = HEADINGS.index("taken over")
+    if any(len(row) > 1 and row[number] for row in rows[1:]):
+        return list(rows)
+    return [row if len(row) == 1 else row[:number] + row[number + 1 :] for row in rows]
+
+
 def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
     cells = [row for row in rows if len(row) > 1]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(HEADINGS))]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
     for row in rows:
         if len(row) == 1:
             yield f"  {row[0]}"

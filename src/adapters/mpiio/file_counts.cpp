@@ -78,21 +78,34 @@ FileCounts& Counts::of_handle(std::uintptr_t handle) {
   return file == nullptr ? no_file_ : *file;
 }
 
-void Counts::set_handle(std::uintptr_t handle, FileCounts& file) {
-  if (handle <= was_used) return;
+TakenFile* Counts::taken_of(std::uintptr_t handle) {
+  if (handle <= was_used) return nullptr;
+  const OpenFile* const found = find(handle);
+  return found == nullptr ? nullptr : found->taken.load(std::memory_order_acquire);
+}
+
+void Counts::set_taken(std::uintptr_t handle, TakenFile* taken) {
+  if (OpenFile* const found = find(handle)) found->taken.store(taken, std::memory_order_release);
+}
+
+bool Counts::set_handle(std::uintptr_t handle, FileCounts& file) {
+  if (handle <= was_used) return false;
   if (OpenFile* const stale = find(handle)) {
+    stale->taken.store(nullptr, std::memory_order_release);
     stale->file.store(&file, std::memory_order_release);
-    return;
+    return true;
   }
   for (std::size_t step = 0; step < places; ++step) {
     OpenFile& one = open_[(place_of(handle) + step) % handle_slots];
     std::uintptr_t there = one.handle.load(relaxed);
     if (there > was_used) continue;
     if (one.handle.compare_exchange_strong(there, handle, std::memory_order_acq_rel)) {
+      one.taken.store(nullptr, std::memory_order_release);
       one.file.store(&file, std::memory_order_release);
-      return;
+      return true;
     }
   }
+  return false;
 }
 
 void Counts::forget_handle(std::uintptr_t handle) {
@@ -100,6 +113,7 @@ void Counts::forget_handle(std::uintptr_t handle) {
   OpenFile* const found = find(handle);
   if (found == nullptr) return;
   found->file.store(nullptr, relaxed);
+  found->taken.store(nullptr, relaxed);
   found->handle.store(was_used, std::memory_order_release);
 }
 

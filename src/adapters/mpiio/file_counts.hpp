@@ -11,8 +11,11 @@
 #include <string_view>
 
 #include "adapters/mpiio/function.hpp"
+#include "adapters/mpiio/reason.hpp"
 
 namespace weir::mpiio {
+
+struct TakenFile;  // take_over.hpp
 
 // Counts are read after all counting has ended, or while it goes on; no order is needed.
 inline constexpr auto relaxed = std::memory_order_relaxed;
@@ -25,12 +28,14 @@ struct CallCounts {
   std::atomic<std::uint64_t> failed;
   std::atomic<std::uint64_t> bytes;
   std::atomic<std::int64_t> ns;
+  std::atomic<std::uint64_t> taken;  // of `calls`, those that were taken over
 };
 
 struct FileCounts {
   std::atomic<std::uint64_t> hash;  // 0: the entry is free
   std::atomic<const char*> path;    // null until the path is written
   std::array<CallCounts, functions> of;
+  std::array<std::atomic<std::uint64_t>, reasons> passed;  // calls passed on, by reason
 
   void add(Function function, bool failed, std::uint64_t bytes, std::int64_t ns) {
     CallCounts& counts = of[static_cast<std::size_t>(function)];
@@ -38,6 +43,12 @@ struct FileCounts {
     counts.ns.fetch_add(ns, relaxed);
     if (failed) counts.failed.fetch_add(1, relaxed);
     if (bytes > 0) counts.bytes.fetch_add(bytes, relaxed);
+  }
+  // Adds what became of a call that might have been taken over.
+  void add(Function function, Reason reason) {
+    auto& counter = reason == Reason::taken ? of[static_cast<std::size_t>(function)].taken
+                                            : passed[static_cast<std::size_t>(reason)];
+    counter.fetch_add(1, relaxed);
   }
 };
 
@@ -49,7 +60,12 @@ class Counts {
   FileCounts& file(const char* path);
   // The handles of open files: the MPI library never gives two open files the same value.
   FileCounts& of_handle(std::uintptr_t handle);
-  void set_handle(std::uintptr_t handle, FileCounts& file);
+  // Returns false if there is no room for the handle.
+  bool set_handle(std::uintptr_t handle, FileCounts& file);
+  // `taken`: the file of this handle, which was set, as calls on it are taken over.
+  void set_taken(std::uintptr_t handle, TakenFile* taken);
+  // Returns null if calls on the file are not taken over.
+  TakenFile* taken_of(std::uintptr_t handle);
   void forget_handle(std::uintptr_t handle);
 
   // Calls on files for which there was no room.
@@ -71,6 +87,7 @@ class Counts {
   struct OpenFile {
     std::atomic<std::uintptr_t> handle;  // 0: never used; 1: used before, and free
     std::atomic<FileCounts*> file;
+    std::atomic<TakenFile*> taken;
   };
 
   FileCounts& at_absolute(std::string_view path);

@@ -6,15 +6,19 @@
 
 using weir::mpiio::Count;
 using weir::mpiio::counted;
+using weir::mpiio::counted_changing;
 using weir::mpiio::counted_closing;
 using weir::mpiio::counted_deleting;
 using weir::mpiio::counted_moving;
 using weir::mpiio::counted_opening;
+using weir::mpiio::counted_taking;
 using weir::mpiio::File;
 using weir::mpiio::Function;
 using weir::mpiio::Handle;
 using weir::mpiio::Offset;
 using weir::mpiio::Real;
+using weir::mpiio::TakenFile;
+using weir::mpiio::TakeOver;
 
 // Defines a function that returns `result`, in which `real` is the function behind it.
 #define WEIR_DEFINE(name, parameters, result)             \
@@ -33,6 +37,13 @@ using weir::mpiio::Real;
   WEIR_INTERPOSED(name, parameters,              \
                   counted(Function::file_##name, file, [&] { return real.get() arguments; }))
 
+// One after which calls on the file are taken over in another way.
+#define WEIR_CHANGING(name, parameters, arguments, change)                               \
+  WEIR_INTERPOSED(name, parameters,                                                      \
+                  counted_changing(                                                      \
+                      Function::file_##name, file, [&] { return real.get() arguments; }, \
+                      [&](const TakeOver& calls, TakenFile* taken) { calls.change; }))
+
 // A function that moves elements, and that of MPI-4 whose count has 64 bits. `memory` is const for
 // those that write, and `last` is a status or a request.
 #define WEIR_MOVING(name, shape)                                         \
@@ -41,6 +52,17 @@ using weir::mpiio::Real;
 #define WEIR_MOVING_BY(symbol, name, parameters, arguments)                    \
   WEIR_INTERPOSED(symbol, parameters,                                          \
                   counted_moving(Function::file_##name, file, count, datatype, \
+                                 [&] { return real.get() arguments; }))
+// A collective one, of which `at_offset` tells whether its offset is explicit.
+#define WEIR_COLLECTIVE(name, shape, writing, at_offset, offset)                                 \
+  WEIR_COLLECTIVE_BY(name, name, shape##_PARAMETERS(int), shape##_ARGUMENTS, writing, at_offset, \
+                     offset)                                                                     \
+  WEIR_COLLECTIVE_BY(name##_c, name, shape##_PARAMETERS(Count), shape##_ARGUMENTS, writing,      \
+                     at_offset, offset)
+#define WEIR_COLLECTIVE_BY(symbol, name, parameters, arguments, writing, at_offset, offset)   \
+  WEIR_INTERPOSED(symbol, parameters,                                                         \
+                  counted_taking(Function::file_##name, file,                                 \
+                                 {writing, at_offset, offset, memory, count, datatype, last}, \
                                  [&] { return real.get() arguments; }))
 #define WEIR_HERE_PARAMETERS(number) \
   (File file, void* memory, number count, Handle datatype, void* last)
@@ -57,7 +79,7 @@ using weir::mpiio::Real;
 extern "C" {
 
 WEIR_INTERPOSED(open, (Handle communicator, const char* path, int mode, Handle info, File* file),
-                counted_opening(path, file,
+                counted_opening(communicator, path, mode, file,
                                 [&] { return real.get()(communicator, path, mode, info, file); }))
 WEIR_INTERPOSED(close, (File * file), counted_closing(file, [&] { return real.get()(file); }))
 WEIR_INTERPOSED(delete, (const char* path, Handle info),
@@ -70,27 +92,28 @@ WEIR_PASSED(get_group, (File file, void* group), (file, group))
 WEIR_PASSED(get_amode, (File file, int* mode), (file, mode))
 WEIR_PASSED(set_info, (File file, Handle info), (file, info))
 WEIR_PASSED(get_info, (File file, void* info), (file, info))
-WEIR_PASSED(set_view,
-            (File file, Offset displacement, Handle element, Handle view,
-             const char* representation, Handle info),
-            (file, displacement, element, view, representation, info))
+WEIR_CHANGING(set_view,
+              (File file, Offset displacement, Handle element, Handle view,
+               const char* representation, Handle info),
+              (file, displacement, element, view, representation, info),
+              set_view(taken, displacement, element, view, representation))
 WEIR_PASSED(get_view,
             (File file, Offset* displacement, void* element, void* view, char* representation),
             (file, displacement, element, view, representation))
 
 WEIR_MOVING(read_at, WEIR_AT)
-WEIR_MOVING(read_at_all, WEIR_AT)
+WEIR_COLLECTIVE(read_at_all, WEIR_AT, false, true, offset)
 WEIR_MOVING(write_at, WEIR_AT)
-WEIR_MOVING(write_at_all, WEIR_AT)
+WEIR_COLLECTIVE(write_at_all, WEIR_AT, true, true, offset)
 WEIR_MOVING(iread_at, WEIR_AT)
 WEIR_MOVING(iwrite_at, WEIR_AT)
 WEIR_MOVING(iread_at_all, WEIR_AT)
 WEIR_MOVING(iwrite_at_all, WEIR_AT)
 
 WEIR_MOVING(read, WEIR_HERE)
-WEIR_MOVING(read_all, WEIR_HERE)
+WEIR_COLLECTIVE(read_all, WEIR_HERE, false, false, 0)
 WEIR_MOVING(write, WEIR_HERE)
-WEIR_MOVING(write_all, WEIR_HERE)
+WEIR_COLLECTIVE(write_all, WEIR_HERE, true, false, 0)
 WEIR_MOVING(iread, WEIR_HERE)
 WEIR_MOVING(iwrite, WEIR_HERE)
 WEIR_MOVING(iread_all, WEIR_HERE)
@@ -123,7 +146,7 @@ WEIR_PASSED(read_ordered_end, (File file, void* memory, void* status), (file, me
 WEIR_PASSED(write_ordered_end, (File file, void* memory, void* status), (file, memory, status))
 
 WEIR_PASSED(get_type_extent, (File file, Handle datatype, void* extent), (file, datatype, extent))
-WEIR_PASSED(set_atomicity, (File file, int on), (file, on))
+WEIR_CHANGING(set_atomicity, (File file, int on), (file, on), set_atomicity(taken, on))
 WEIR_PASSED(get_atomicity, (File file, int* on), (file, on))
 WEIR_PASSED(sync, (File file), (file))
 WEIR_PASSED(set_errhandler, (File file, Handle handler), (file, handler))
@@ -142,12 +165,20 @@ int recorded(const Call& call) {
   return call();
 }
 
+template <typename Call>
+int finalized(const Call& call) {
+  return recorded([&] {
+    weir::mpiio::end_taking();
+    return call();
+  });
+}
+
 }  // namespace
 
 extern "C" {
 
-WEIR_DEFINE(MPI_Finalize, (), recorded([&] { return real.get()(); }))
-WEIR_DEFINE(PMPI_Finalize, (), recorded([&] { return real.get()(); }))
+WEIR_DEFINE(MPI_Finalize, (), finalized([&] { return real.get()(); }))
+WEIR_DEFINE(PMPI_Finalize, (), finalized([&] { return real.get()(); }))
 WEIR_DEFINE(MPI_Abort, (Handle communicator, int code),
             recorded([&] { return real.get()(communicator, code); }))
 WEIR_DEFINE(PMPI_Abort, (Handle communicator, int code),

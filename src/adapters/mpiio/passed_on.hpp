@@ -1,9 +1,4 @@
-// Passes a call on to the MPI library and counts it.
-//
-// The library is built without <mpi.h> and serves every MPI library of a 64-bit system in which
-// arguments of up to 64 bits are passed in whole registers: a handle, which is a pointer in Open
-// MPI and an int in MPICH and its relatives, is passed on as the 64 bits that came. MPI_File is a
-// pointer in both.
+// Passes a call on to the MPI library, or lets it be taken over, and counts it.
 #pragma once
 
 #include <atomic>
@@ -11,15 +6,11 @@
 #include <cstdint>
 
 #include "adapters/mpiio/file_counts.hpp"
+#include "adapters/mpiio/handle.hpp"
+#include "adapters/mpiio/taking.hpp"
 #include "adapters/preloaded/record_file.hpp"
 
 namespace weir::mpiio {
-
-using Handle = std::uintptr_t;  // MPI_Comm, MPI_Datatype, MPI_Info, MPI_Errhandler
-using File = std::uintptr_t;    // MPI_File
-using Offset = std::int64_t;    // MPI_Offset
-using Count = std::int64_t;     // MPI_Count
-static_assert(sizeof(void*) == 8, "handles are passed on as 64 bits");
 
 inline constexpr int success = 0;  // MPI_SUCCESS
 
@@ -100,15 +91,54 @@ int counted_moving(Function function, File file, Count count, Handle datatype, c
   return done.result;
 }
 
+// Counts a collective call that moves elements, and lets it be taken over if the file is.
 template <typename Call>
-int counted_opening(const char* path, const File* file, const Call& call) {
+int counted_taking(Function function, File file, const Transfer& transfer, const Call& call) {
+  TakenFile* const taken = is_counted() ? counts().taken_of(file) : nullptr;
+  if (taken == nullptr) {
+    return counted_moving(function, file, transfer.count, transfer.datatype, call);
+  }
+  Moved moved;
+  const auto call_if_not_taken = [&] {
+    moved = take_over()->move(taken, transfer);
+    return moved.reason == Reason::taken ? moved.result : call();
+  };
+  const int result =
+      counted_moving(function, file, transfer.count, transfer.datatype, call_if_not_taken);
+  counts().of_handle(file).add(function, moved.reason);
+  return result;
+}
+
+template <typename Call>
+int counted_opening(Handle communicator, const char* path, int mode, const File* file,
+                    const Call& call) {
   if (!is_counted()) return call();
   take_record();
   FileCounts& opened = counts().file(path);
-  const Passed done = passed(call);
+  Reason reason = Reason::taken;
+  const Passed done = passed([&] {
+    const int result = call();
+    const bool is_open = result == success;
+    const bool has_room = is_open && counts().set_handle(*file, opened);
+    TakenFile* const taken =
+        taken_if_asked({communicator, path, mode, is_open ? *file : 0, result, has_room}, reason);
+    if (taken != nullptr) counts().set_taken(*file, taken);
+    return result;
+  });
   opened.add(Function::file_open, done.result != success, 0, done.ns);
-  if (done.result == success) counts().set_handle(*file, opened);
+  if (reason != Reason::taken) opened.add(Function::file_open, reason);
   return done.result;
+}
+
+// Counts a call that changes a file of which calls are taken over: `change` is made after it.
+template <typename Call, typename Change>
+int counted_changing(Function function, File file, const Call& call, const Change& change) {
+  return counted(function, file, [&] {
+    const int result = call();
+    TakenFile* const taken = result == success && inside ? counts().taken_of(file) : nullptr;
+    if (taken != nullptr) change(*take_over(), taken);
+    return result;
+  });
 }
 
 // The handle is forgotten before the call, since another thread may then get the same value.
@@ -117,8 +147,12 @@ int counted_closing(const File* file, const Call& call) {
   if (!is_counted() || file == nullptr) return call();
   const File handle = *file;
   FileCounts& closed = counts().of_handle(handle);
+  TakenFile* const taken = counts().taken_of(handle);
   counts().forget_handle(handle);
-  const Passed done = passed(call);
+  const Passed done = passed([&] {
+    if (taken != nullptr) take_over()->close(taken);
+    return call();
+  });
   closed.add(Function::file_close, done.result != success, 0, done.ns);
   if (done.result != success) counts().set_handle(handle, closed);
   return done.result;

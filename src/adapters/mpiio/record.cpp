@@ -29,7 +29,12 @@ void add_calls(const FileCounts& file) {
     if (one.calls.load(relaxed) == 0) continue;
     file_of_record.add_words("call", function_names[i], one.calls.load(relaxed),
                              one.failed.load(relaxed), one.bytes.load(relaxed),
-                             one.ns.load(relaxed));
+                             one.ns.load(relaxed), one.taken.load(relaxed));
+    file_of_record.add('\n');
+  }
+  for (std::size_t i = 0; i < reasons; ++i) {
+    if (file.passed[i].load(relaxed) == 0) continue;
+    file_of_record.add_words("passed", file.passed[i].load(relaxed), reason_texts[i]);
     file_of_record.add('\n');
   }
 }
@@ -73,7 +78,7 @@ void end_record() {
   }
   const char* const folder = ::getenv("WEIR_MPIIO_FOLDER");
   if (folder == nullptr || !file_of_record.make(folder, "mpiio")) return;
-  file_of_record.add_beginning("weir-mpiio 1");
+  file_of_record.add_beginning("weir-mpiio 2");
   counts().for_each_file(add_file);
   add_sum("further-files", counts().further_files());
   add_sum("no-file", counts().no_file());

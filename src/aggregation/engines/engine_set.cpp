@@ -70,6 +70,16 @@ void EngineSet::lose(const std::string& path, const Error& error) {
   }
 }
 
+Status EngineSet::close(const std::string& path) {
+  Status first;
+  for (const OpenFiles& files : files_) {
+    if (files == nullptr) continue;
+    Status closed = files->close(path);
+    if (first.ok()) first = std::move(closed);
+  }
+  return first;
+}
+
 void EngineSet::expect_memory(std::vector<std::span<std::byte>> areas) {
   areas_ = std::move(areas);
   for (const OpenFiles& files : files_) {

@@ -38,6 +38,9 @@ class EngineSet {
   // Calls OpenFiles::lose() for each engine.
   void lose(const std::string& path, const Error& error);
 
+  // Closes a file in each engine, and returns the first error.
+  Status close(const std::string& path);
+
   // Declares the memory used by most transfers (Engine::expect_memory).
   void expect_memory(std::vector<std::span<std::byte>> areas);
 

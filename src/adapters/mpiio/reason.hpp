@@ -1,0 +1,53 @@
+// Why a collective call, or all of a file, was passed on to the MPI library and not taken over.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace weir::mpiio {
+
+enum class Reason : std::uint8_t {
+  taken,  // none: it was taken over
+  other_mpi,
+  not_loaded,
+  several_nodes,
+  threads,
+  no_room,
+  sequential,
+  not_opened,
+  no_session,
+  atomic,
+  representation,
+  irregular,
+  arguments,
+  past_end,
+  memory,
+  overlap,
+  failed,
+};
+
+// In the order of the reasons. A record has these texts, and the table prints them.
+inline constexpr std::array<std::string_view, 17> reason_texts{
+    "taken over",
+    "the program uses another MPI library than Weir was built with",
+    "the library that takes calls over could not be loaded",
+    "the launcher does not tell that all ranks run on one node",
+    "the program uses MPI_THREAD_MULTIPLE",
+    "too many files are open at the same time",
+    "the file was opened with MPI_MODE_SEQUENTIAL",
+    "the file was not opened, is no regular file, or could not be opened once more",
+    "Weir could not open a session",
+    "the file is in atomic mode",
+    "the data representation of a view is not native",
+    "the blocks of a view, or of all ranks together, are not at regular strides",
+    "a rank's arguments do not fit its view or the mode of the file",
+    "a rank reads past the end of the file",
+    "a rank's memory has holes, and more than 2 GiB",
+    "ranks write the same bytes, or Weir refused the call",
+    "Weir failed to move the bytes",
+};
+inline constexpr std::size_t reasons = reason_texts.size();
+
+}  // namespace weir::mpiio

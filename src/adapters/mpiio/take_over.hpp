@@ -1,0 +1,67 @@
+// What the library that is loaded into programs asks of the one that takes calls over
+// (src/adapters/takeover), which it loads if it is of the program's MPI. Handles pass as they came.
+//
+// The MPI library opens every file, too, and keeps its views and file pointers: so errors, sizes
+// and all calls that are not taken over are those of the MPI library, at any time.
+#pragma once
+
+#include <cstdint>
+
+#include "adapters/mpiio/handle.hpp"
+#include "adapters/mpiio/reason.hpp"
+
+namespace weir::mpiio {
+
+struct TakenFile;  // a file of which calls are taken over
+
+// An MPI_File_open that has returned `result`.
+struct Opening {
+  Handle communicator;
+  const char* path;
+  int mode;
+  File file;
+  int result;
+  bool has_room;  // calls on the file can be told from those on others
+};
+
+// A collective write or read.
+struct Transfer {
+  bool writing;
+  bool at_offset;  // explicit; else at the individual file pointer
+  Offset offset;
+  void* memory;
+  Count count;
+  Handle datatype;
+  void* status;
+};
+
+// What became of a collective call.
+struct Moved {
+  Reason reason = Reason::taken;
+  int result = 0;  // what the call returns if it was taken over: MPI_SUCCESS, or an error class
+};
+
+struct TakeOver {
+  // Called on all ranks, whatever the result. Null with a reason, or the file.
+  TakenFile* (*open)(const Opening& opening, Reason& reason);
+  // Called before the MPI library closes the file.
+  void (*close)(TakenFile* file);
+  // Called after the MPI library has set a view or the atomic mode.
+  void (*set_view)(TakenFile* file, Offset displacement, Handle element, Handle view,
+                   const char* representation);
+  void (*set_atomicity)(TakenFile* file, int atomic);
+  // Moves the bytes, sets the status and moves the file pointer. If the storage refuses the bytes,
+  // calls the error handler of the file, with the same error class on all ranks. Or does nothing of
+  // that, with the same reason on all ranks.
+  Moved (*move)(TakenFile* file, const Transfer& transfer);
+  // Called before MPI_Finalize.
+  void (*finalize)();
+};
+
+// The function of this name of the library that takes over.
+inline constexpr const char* take_over_function = "weir_mpiio_take_over";
+using GetTakeOver = const TakeOver* (*)(std::int64_t version);
+// The version of this header: both libraries have to have the same.
+inline constexpr std::int64_t take_over_version = 1;
+
+}  // namespace weir::mpiio

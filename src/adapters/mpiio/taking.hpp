@@ -1,0 +1,20 @@
+// The library that takes calls over (take_over.hpp), which is loaded when WEIR_MPIIO_TAKE_OVER
+// names it, and the program has opened a file with the MPI that it is linked with.
+#pragma once
+
+#include "adapters/mpiio/reason.hpp"
+#include "adapters/mpiio/take_over.hpp"
+
+namespace weir::mpiio {
+
+// Returns the functions of the library; null if it is not loaded.
+[[nodiscard]] const TakeOver* take_over();
+
+// Returns the file as calls on it are taken over. Null, with the reason, if they are not; without a
+// reason if that was not asked for.
+[[nodiscard]] TakenFile* taken_if_asked(const Opening& opening, Reason& reason);
+
+// Called before MPI_Finalize.
+void end_taking();
+
+}  // namespace weir::mpiio

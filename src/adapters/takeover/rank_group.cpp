@@ -1,0 +1,80 @@
+#include "adapters/takeover/rank_group.hpp"
+
+#include <memory>
+
+#include "aggregation/call_queue.hpp"
+#include "capi/session.hpp"
+
+namespace weir::takeover {
+namespace {
+
+using Groups = std::vector<std::unique_ptr<RankGroup>>;
+
+// Never destroyed: a program that ends without MPI_Finalize may have ranks that still wait.
+Groups& groups() {
+  static auto* const all = std::make_unique<Groups>().release();
+  return *all;
+}
+
+}  // namespace
+
+RankGroup* RankGroup::of(MPI_Comm communicator) {
+  for (const auto& group : groups()) {
+    int alike = MPI_UNEQUAL;
+    MPI_Comm_compare(communicator, group->communicator_, &alike);
+    if (alike == MPI_IDENT || alike == MPI_CONGRUENT) return group.get();
+  }
+  // A split copies no attributes, so that nothing of the program is called.
+  int rank = 0;
+  MPI_Comm_rank(communicator, &rank);
+  MPI_Comm own = MPI_COMM_NULL;
+  if (MPI_Comm_split(communicator, 0, rank, &own) != MPI_SUCCESS) return nullptr;
+  groups().push_back(std::make_unique<RankGroup>(own));
+  return groups().back().get();
+}
+
+void RankGroup::close_all() {
+  for (const auto& group : groups()) {
+    if (group->session_ != nullptr) weir_session_close(&group->session_);
+    group->tried_ = true;
+  }
+}
+
+RankGroup::RankGroup(MPI_Comm communicator) : communicator_(communicator) {
+  MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN);
+  MPI_Comm_rank(communicator_, &rank_);
+  MPI_Comm_size(communicator_, &ranks_);
+}
+
+int RankGroup::greatest(int number, int most) const {
+  int all = most;
+  const int done = MPI_Allreduce(&number, &all, 1, MPI_INT, MPI_MAX, communicator_);
+  return done == MPI_SUCCESS ? all : most;
+}
+
+bool RankGroup::share(std::span<std::int64_t> numbers) const {
+  return MPI_Bcast(numbers.data(), static_cast<int>(numbers.size()), MPI_INT64_T, 0,
+                   communicator_) == MPI_SUCCESS;
+}
+
+std::vector<std::int64_t> RankGroup::gathered(std::span<const std::int64_t> mine) const {
+  const int each = static_cast<int>(mine.size());
+  std::vector<std::int64_t> all(mine.size() * static_cast<std::size_t>(ranks_));
+  if (MPI_Allgather(mine.data(), each, MPI_INT64_T, all.data(), each, MPI_INT64_T, communicator_) !=
+      MPI_SUCCESS) {
+    all.clear();
+  }
+  return all;
+}
+
+aggregation::Collective* RankGroup::session() {
+  if (!tried_) {
+    tried_ = true;
+    if (weir_session_open(communicator_, nullptr, &session_) != WEIR_OK) session_ = nullptr;
+  }
+  return session_ == nullptr ? nullptr : session_->collective.get();
+}
+
+bool RankGroup::is_broken() const { return session_ != nullptr && session_->broken(); }
+
+}  // namespace weir::takeover

@@ -1,0 +1,53 @@
+// The ranks that have files open together: their session of Weir, and how they tell each other what
+// each of them asks. Files of the same ranks in the same order share a group, which stays until
+// MPI_Finalize.
+#pragma once
+
+#include <mpi.h>
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "aggregation/collective.hpp"
+#include "weir/weir.h"
+
+namespace weir::takeover {
+
+class RankGroup {
+ public:
+  // Returns the group of the communicator's ranks; null if there is none. Collective.
+  static RankGroup* of(MPI_Comm communicator);
+  // Closes the sessions of all groups. Every rank calls it before MPI_Finalize.
+  static void close_all();
+
+  explicit RankGroup(MPI_Comm communicator);
+  RankGroup(const RankGroup&) = delete;
+  RankGroup& operator=(const RankGroup&) = delete;
+  ~RankGroup() = default;
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int ranks() const { return ranks_; }
+  // A communicator of these ranks that returns errors.
+  [[nodiscard]] MPI_Comm communicator() const { return communicator_; }
+  // The following are collective. Returns the greatest of all ranks' numbers; `most` if MPI fails.
+  [[nodiscard]] int greatest(int number, int most) const;
+  // Sends rank 0's numbers to all. Returns false if MPI fails.
+  [[nodiscard]] bool share(std::span<std::int64_t> numbers) const;
+  // Returns `each` numbers of every rank; none if MPI fails.
+  [[nodiscard]] std::vector<std::int64_t> gathered(std::span<const std::int64_t> mine) const;
+  // Returns the session, which is opened at first use; null, on all ranks, if that fails.
+  [[nodiscard]] aggregation::Collective* session();
+  // Returns whether the session can be used no more.
+  [[nodiscard]] bool is_broken() const;
+
+ private:
+  MPI_Comm communicator_;
+  int rank_ = 0;
+  int ranks_ = 1;
+  weir_session* session_ = nullptr;
+  bool tried_ = false;
+};
+
+}  // namespace weir::takeover

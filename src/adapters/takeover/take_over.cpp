@@ -1,0 +1,112 @@
+// What libweir_mpiio.so calls (adapters/mpiio/take_over.hpp).
+#include "adapters/mpiio/take_over.hpp"
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <numeric>
+#include <vector>
+
+#include "adapters/preloaded/record_file.hpp"
+#include "adapters/takeover/handles.hpp"
+#include "adapters/takeover/rank_group.hpp"
+#include "adapters/takeover/taken_file.hpp"
+
+namespace weir::mpiio {
+namespace {
+
+using takeover::from_handle;
+
+// A rank that was started without the library would make the others wait. On one node all ranks
+// have the same environment, unless they are linked statically with MPI.
+bool all_ranks_are_here() {
+  int ranks = 0;
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (ranks == 1) return true;
+  const long here = preloaded::number_of({"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"});
+  if (here >= 0) return here == ranks;
+  return preloaded::number_of({"SLURM_STEP_NUM_NODES", "SLURM_NNODES"}) == 1;
+}
+
+// Ranks that others have spawned may be elsewhere.
+bool is_part_of_world(MPI_Comm communicator) {
+  MPI_Group world = MPI_GROUP_NULL;
+  MPI_Group own = MPI_GROUP_NULL;
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  MPI_Comm_group(communicator, &own);
+  int ranks = 0;
+  MPI_Group_size(own, &ranks);
+  std::vector<int> here(static_cast<std::size_t>(ranks));
+  std::iota(here.begin(), here.end(), 0);
+  std::vector<int> there(here.size());
+  MPI_Group_translate_ranks(own, ranks, here.data(), world, there.data());
+  MPI_Group_free(&own);
+  MPI_Group_free(&world);
+  return std::find(there.begin(), there.end(), MPI_UNDEFINED) == there.end();
+}
+
+// Whether MPI was given no valid communicator, so that its ranks cannot be asked anything.
+bool has_no_ranks(const Opening& opening) {
+  if (from_handle<MPI_Comm>(opening.communicator) == MPI_COMM_NULL) return true;
+  int kind = MPI_SUCCESS;
+  if (opening.result != MPI_SUCCESS) MPI_Error_class(opening.result, &kind);
+  return kind == MPI_ERR_COMM || kind == MPI_ERR_ARG;
+}
+
+// Whether a rank of the communicator, which is opening a file, may call MPI from several threads.
+bool has_threads(MPI_Comm communicator) {
+  int threads = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&threads);
+  int most = MPI_THREAD_MULTIPLE;
+  return MPI_Allreduce(&threads, &most, 1, MPI_INT, MPI_MAX, communicator) != MPI_SUCCESS ||
+         most == MPI_THREAD_MULTIPLE;
+}
+
+// Why no rank of the communicator takes anything over, whatever the file is: each finds the same.
+Reason refusal(const Opening& opening) {
+  if (has_no_ranks(opening)) return Reason::not_opened;
+  const auto communicator = from_handle<MPI_Comm>(opening.communicator);
+  if (!all_ranks_are_here() || !is_part_of_world(communicator)) return Reason::several_nodes;
+  return has_threads(communicator) ? Reason::threads : Reason::taken;
+}
+
+TakenFile* open_file(const Opening& opening, Reason& reason) {
+  reason = refusal(opening);
+  return reason == Reason::taken ? TakenFile::open(opening, reason).release() : nullptr;
+}
+
+void close_file(TakenFile* file) { const std::unique_ptr<TakenFile> closed(file); }
+
+void set_view(TakenFile* file, Offset displacement, Handle element, Handle view,
+              const char* representation) {
+  file->set_view(displacement, from_handle<MPI_Datatype>(element), from_handle<MPI_Datatype>(view),
+                 representation);
+}
+
+void set_atomicity(TakenFile* file, int atomic) { file->set_atomicity(atomic != 0); }
+
+Moved move_bytes(TakenFile* file, const Transfer& transfer) {
+  try {
+    return file->move(transfer);
+  } catch (const std::exception&) {  // for lack of memory; the others end at Weir's deadline
+    return {Reason::failed};
+  }
+}
+
+void finalize() { takeover::RankGroup::close_all(); }
+
+constexpr TakeOver functions{open_file, close_file, set_view, set_atomicity, move_bytes, finalize};
+
+}  // namespace
+}  // namespace weir::mpiio
+
+extern "C" {
+
+const weir::mpiio::TakeOver* weir_mpiio_take_over(std::int64_t version);
+const weir::mpiio::TakeOver* weir_mpiio_take_over(std::int64_t version) {
+  return version == weir::mpiio::take_over_version ? &weir::mpiio::functions : nullptr;
+}
+
+}  // extern "C"

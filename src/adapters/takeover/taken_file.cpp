@@ -1,0 +1,347 @@
+#include "adapters/takeover/taken_file.hpp"
+
+#include <fmt/format.h>
+#include <sys/types.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <cstring>
+#include <exception>
+#include <span>
+#include <utility>
+
+#include "adapters/takeover/datatype_pattern.hpp"
+#include "adapters/takeover/handles.hpp"
+#include "aggregation/agreement.hpp"
+#include "aggregation/call_queue.hpp"
+#include "common/checked.hpp"
+#include "system/file_facts.hpp"
+#include "system/file_targets.hpp"
+
+namespace weir::mpiio {
+namespace {
+
+using array::BytePattern;
+using takeover::from_handle;
+using takeover::RankGroup;
+
+constexpr std::size_t most_rounds = 64;
+constexpr bool is_regular(mode_t mode) { return (mode & 0170000U) == 0100000U; }
+
+// What a rank tells the others of a pattern.
+enum Told : std::size_t {
+  told_reason,
+  told_patterns,
+  told_displacement,
+  told_offset,
+  told_block,
+  told_levels,
+  told_counts,
+  told_strides = told_counts + BytePattern::most_levels,
+  told_numbers = told_strides + BytePattern::most_levels
+};
+using Telling = std::array<std::int64_t, told_numbers>;
+
+void tell(const BytePattern& pattern, Telling& telling) {
+  telling[told_offset] = pattern.offset();
+  telling[told_block] = pattern.block();
+  telling[told_levels] = pattern.levels().size();
+  std::size_t level = 0;
+  for (const array::PatternLevel& one : pattern.levels()) {
+    telling.at(told_counts + level) = one.count;
+    telling.at(told_strides + level) = one.stride;
+    ++level;
+  }
+}
+
+// The numbers of one rank among those of all.
+std::span<const std::int64_t> of_rank(const std::vector<std::int64_t>& told, std::size_t rank) {
+  return std::span(told).subspan(rank * told_numbers, told_numbers);
+}
+
+std::optional<BytePattern> pattern_in(std::span<const std::int64_t> numbers) {
+  std::optional<BytePattern> pattern = BytePattern(numbers[told_offset], numbers[told_block]);
+  for (auto level = static_cast<std::size_t>(numbers[told_levels]); level-- > 0 && pattern;) {
+    pattern = pattern->repeated(numbers[told_counts + level], numbers[told_strides + level]);
+  }
+  return pattern;
+}
+
+Reason greatest_reason(const std::vector<std::int64_t>& told, std::size_t ranks) {
+  std::int64_t reason = 0;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    reason = std::max(reason, of_rank(told, rank)[told_reason]);
+  }
+  return static_cast<Reason>(reason);
+}
+
+// Opens the file again, as the MPI library has opened it. Writing needs no reading, as no write
+// changes what is between its bytes.
+std::optional<storage::File> opened_again(const Opening& opening) {
+  if (opening.result != MPI_SUCCESS) return std::nullopt;
+  const bool writes = (opening.mode & (MPI_MODE_WRONLY | MPI_MODE_RDWR)) != 0;
+  auto file = storage::File::open(opening.path,
+                                  {.read = (opening.mode & MPI_MODE_WRONLY) == 0, .write = writes});
+  if (!file) return std::nullopt;
+  const auto facts = storage::facts_of(fmt::format("/proc/self/fd/{}", file.value().descriptor()));
+  if (!facts || !is_regular(facts.value().mode)) return std::nullopt;
+  return std::move(file).value();
+}
+
+// The error class of MPI for an errno value of a write or read.
+int class_of(int system_error) {
+  switch (system_error) {
+    case ENOSPC:
+      return MPI_ERR_NO_SPACE;
+    case EDQUOT:
+      return MPI_ERR_QUOTA;
+    case EROFS:
+      return MPI_ERR_READ_ONLY;
+    case EACCES:
+    case EPERM:
+      return MPI_ERR_ACCESS;
+    default:
+      return MPI_ERR_IO;
+  }
+}
+
+// What a call that failed in Weir becomes; the error is equal on all ranks. If the storage refused
+// the bytes, the call fails: Open MPI 4.1.4 returns success on all ranks for some of the writes of
+// which the storage has refused a part. All else may succeed in the MPI library.
+Moved outcome_of(const Error& error) {
+  if (error.code == ErrorCode::invalid_argument) return {Reason::overlap};
+  const bool is_transfer = error.operation == "write" || error.operation == "read";
+  const bool is_refused = error.code == ErrorCode::io && is_transfer && error.system_error != 0;
+  if (!is_refused) return {Reason::failed};
+  return {Reason::taken, class_of(error.system_error)};
+}
+
+}  // namespace
+
+std::unique_ptr<TakenFile> TakenFile::open(const Opening& opening, Reason& reason) {
+  reason = Reason::not_opened;
+  RankGroup* const group = RankGroup::of(from_handle<MPI_Comm>(opening.communicator));
+  if (group == nullptr) return nullptr;
+  auto own = opened_again(opening);
+  Reason found = own ? Reason::taken : Reason::not_opened;
+  if (own && !opening.has_room) found = Reason::no_room;
+  if ((opening.mode & MPI_MODE_SEQUENTIAL) != 0) found = Reason::sequential;
+  reason = static_cast<Reason>(
+      group->greatest(static_cast<int>(found), static_cast<int>(Reason::failed)));
+  if (reason != Reason::taken) return nullptr;
+  return std::make_unique<TakenFile>(*group, std::move(*own),
+                                     reinterpret_cast<MPI_File>(opening.file), opening.mode);
+}
+
+TakenFile::TakenFile(RankGroup& ranks, storage::File own_file, MPI_File opened, int opened_mode)
+    : group_(ranks),
+      own_(std::move(own_file)),
+      file_(opened),
+      mode_(opened_mode),
+      path_(fmt::format("/proc/self/fd/{}", own_.descriptor())) {}
+
+TakenFile::~TakenFile() {
+  if (bytes_ != nullptr) (void)bytes_->close();
+}
+
+void TakenFile::set_view(Offset displacement, MPI_Datatype element, MPI_Datatype shown,
+                         const char* representation) {
+  unserved_ = Reason::taken;
+  if (std::strcmp(representation, "native") != 0) {
+    unserved_ = Reason::representation;
+    return;
+  }
+  const auto element_size = takeover::size_of(element);
+  const auto size = takeover::size_of(shown);
+  const auto tile = takeover::patterns_of(shown);
+  view_ = size && tile ? array::ByteView::create(displacement, *tile, size->extent) : std::nullopt;
+  displacement_ = displacement;
+  element_bytes_ = element_size ? element_size->bytes : 0;
+  if (!view_ || element_bytes_ <= 0) unserved_ = Reason::irregular;
+}
+
+void TakenFile::set_atomicity(bool is_atomic) { atomic_ = is_atomic; }
+
+Reason TakenFile::find_bytes(const Transfer& transfer, MPI_Datatype datatype, Part& part) const {
+  const auto size = datatype == MPI_DATATYPE_NULL ? std::nullopt : takeover::size_of(datatype);
+  const auto bytes = size ? checked_multiply(transfer.count, size->bytes) : std::nullopt;
+  const int refusing = transfer.writing ? MPI_MODE_RDONLY : MPI_MODE_WRONLY;
+  MPI_Offset at = transfer.offset;
+  const bool fits =
+      transfer.count >= 0 && bytes && *bytes % element_bytes_ == 0 && (mode_ & refusing) == 0 &&
+      (transfer.at_offset || PMPI_File_get_position(file_, &at) == MPI_SUCCESS) && at >= 0;
+  const auto first = fits ? checked_multiply(at, element_bytes_) : std::nullopt;
+  if (!first) return Reason::arguments;
+  part.bytes = *bytes;
+  part.elements = at + *bytes / element_bytes_;
+  switch (view_->cut(*first, part.bytes, most_rounds, part.patterns)) {
+    case array::ByteView::Cut::done:
+      return Reason::taken;
+    case array::ByteView::Cut::impossible:
+      return Reason::arguments;
+    default:
+      return Reason::irregular;
+  }
+}
+
+Reason TakenFile::find_memory(const Transfer& transfer, MPI_Datatype datatype, Part& part) const {
+  // The MPI library refuses a datatype that is not committed.
+  std::byte nothing{};
+  int packed = 0;
+  if (MPI_Pack(&nothing, 0, datatype, &nothing, 0, &packed, group_.communicator()) != MPI_SUCCESS) {
+    return Reason::arguments;
+  }
+  const auto size = takeover::size_of(datatype);
+  const auto one = takeover::patterns_of(datatype);
+  const auto all = size && one ? one->repeated(transfer.count, size->extent) : std::nullopt;
+  if (part.bytes == 0) return Reason::taken;
+  if (all && all->patterns().size() == 1 && all->patterns().front().is_block()) {
+    part.memory = static_cast<std::byte*>(transfer.memory) + all->offset();
+    return Reason::taken;
+  }
+  if (part.bytes > INT_MAX || transfer.count > INT_MAX) return Reason::memory;  // as of MPI_Pack
+  part.packed.resize(static_cast<std::size_t>(part.bytes));
+  part.memory = part.packed.data();
+  if (!transfer.writing) return Reason::taken;
+  const int done =
+      MPI_Pack(transfer.memory, static_cast<int>(transfer.count), datatype, part.memory,
+               static_cast<int>(part.bytes), &packed, group_.communicator());
+  return done == MPI_SUCCESS && packed == part.bytes ? Reason::taken : Reason::memory;
+}
+
+bool TakenFile::is_past_end(const Part& part) const {
+  std::int64_t end = 0;
+  for (const BytePattern& pattern : part.patterns) end = std::max(end, pattern.end());
+  if (end == 0) return false;
+  const auto facts = storage::facts_of(path_);
+  return !facts || facts.value().bytes < end;
+}
+
+TakenFile::Part TakenFile::part_of(const Transfer& transfer) const {
+  const auto datatype = from_handle<MPI_Datatype>(transfer.datatype);
+  Part part;
+  part.reason = atomic_ ? Reason::atomic : unserved_;
+  if (group_.is_broken()) part.reason = Reason::failed;
+  if (part.reason == Reason::taken) part.reason = find_bytes(transfer, datatype, part);
+  if (part.reason == Reason::taken && !transfer.writing && is_past_end(part)) {
+    part.reason = Reason::past_end;
+  }
+  if (part.reason == Reason::taken) part.reason = find_memory(transfer, datatype, part);
+  return part;
+}
+
+Moved TakenFile::move(const Transfer& transfer) {
+  Part part;
+  try {
+    part = part_of(transfer);
+  } catch (const std::exception&) {  // no memory: the others learn it with all else
+    part.reason = Reason::memory;
+  }
+  Moved moved = move_part(transfer.writing, part);
+  if (moved.reason != Reason::taken) return moved;
+  if (moved.result == MPI_SUCCESS) {
+    finish(transfer, part);
+  } else {
+    PMPI_File_call_errhandler(file_, moved.result);
+  }
+  return moved;
+}
+
+Moved TakenFile::move_part(bool writing, const Part& part) {
+  const auto ranks = static_cast<std::size_t>(group_.ranks());
+  std::byte* memory = part.memory;
+  std::int64_t rounds = 1;
+  for (std::int64_t round = 0; round < rounds; ++round) {
+    const auto own = static_cast<std::size_t>(round);
+    const BytePattern pattern = own < part.patterns.size() ? part.patterns[own] : BytePattern();
+    Telling telling{};
+    telling[told_reason] = static_cast<std::int64_t>(part.reason);
+    telling[told_patterns] = std::ssize(part.patterns);
+    telling[told_displacement] = displacement_;
+    tell(pattern, telling);
+    const auto told = group_.gathered(telling);
+    if (told.empty()) return {Reason::failed};
+    const Reason reason = greatest_reason(told, ranks);
+    if (reason != Reason::taken) return {reason};
+    for (std::size_t rank = 0; rank < ranks; ++rank) {
+      rounds = std::max(rounds, of_rank(told, rank)[told_patterns]);
+    }
+    const Moved moved = move_patterns(writing, told, memory);
+    if (moved.reason != Reason::taken || moved.result != MPI_SUCCESS) return moved;
+    if (!pattern.empty()) memory += pattern.bytes();
+  }
+  return {};
+}
+
+void TakenFile::finish(const Transfer& transfer, const Part& part) const {
+  if (!transfer.writing && !part.packed.empty()) {
+    int unpacked = 0;
+    MPI_Unpack(part.packed.data(), static_cast<int>(part.bytes), &unpacked, transfer.memory,
+               static_cast<int>(transfer.count), from_handle<MPI_Datatype>(transfer.datatype),
+               group_.communicator());
+  }
+  if (!transfer.at_offset) PMPI_File_seek(file_, part.elements, MPI_SEEK_SET);
+  auto* const status = static_cast<MPI_Status*>(transfer.status);
+  if (status != MPI_STATUS_IGNORE) {
+    MPI_Status_set_cancelled(status, 0);
+    MPI_Status_set_elements_x(status, MPI_BYTE, part.bytes);
+  }
+}
+
+Moved TakenFile::move_patterns(bool writing, const std::vector<std::int64_t>& told,
+                               std::byte* memory) {
+  const auto ranks = static_cast<std::size_t>(group_.ranks());
+  std::vector<BytePattern> patterns;
+  std::optional<std::int64_t> displacement = of_rank(told, 0)[told_displacement];
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const auto numbers = of_rank(told, rank);
+    const auto pattern = pattern_in(numbers);
+    if (!pattern) return {Reason::irregular};
+    patterns.push_back(*pattern);
+    if (displacement != numbers[told_displacement]) displacement.reset();
+  }
+  const auto grid = array::grid_of(patterns, displacement);
+  if (!grid) return {Reason::irregular};
+  return grid->shape.elements() == 0 ? Moved{} : move_boxes(writing, *grid, memory);
+}
+
+Moved TakenFile::move_boxes(bool writing, const array::ByteGrid& grid, std::byte* memory) {
+  aggregation::ByteFile* const file = bytes();
+  if (file == nullptr) return {Reason::no_session};
+  const array::Box& box = grid.boxes[static_cast<std::size_t>(group_.rank())];
+  const auto layout = array::Layout::packed(box.extent, 1, array::Order::row_major);
+  const aggregation::MemoryPiece piece{layout ? &layout.value() : nullptr, memory};
+  const auto direction = writing ? Direction::write : Direction::read;
+  const Status possible = layout ? Status() : Status(layout.error());
+  const auto call =
+      aggregation::Call::of(fmt::format("a collective {} of {} bytes from {} on",
+                                        writing ? "write" : "read", grid.shape.text(), grid.offset),
+                            possible);
+  const Status moved = group_.session()
+                           ->begin_regions(call, &file->array(grid.shape, grid.offset), direction,
+                                           {array::Section::of(box), {&piece, 1}}, nullptr)
+                           ->wait();
+  return moved.ok() ? Moved{} : outcome_of(moved.error());
+}
+
+aggregation::ByteFile* TakenFile::bytes() {
+  if (bytes_ != nullptr) return bytes_.get();
+  aggregation::Collective* const session = group_.session();
+  if (session == nullptr) return nullptr;
+  topology::FileTargets targets;
+  if (const auto facts = storage::facts_of(own_.path())) {
+    targets = storage::file_targets(own_.path(), facts.value());
+  }
+  std::array<std::int64_t, 3> numbers{targets.count, targets.stripe_bytes, targets.lock_bytes};
+  if (!group_.share(numbers)) return nullptr;
+  targets.count = numbers[0];
+  targets.stripe_bytes = numbers[1];
+  targets.lock_bytes = numbers[2];
+  targets.coherent_caches = true;  // the ranks of one node share its cache
+  bytes_ = session->open_bytes(path_, (mode_ & MPI_MODE_RDONLY) == 0, targets);
+  return bytes_.get();
+}
+
+}  // namespace weir::mpiio

@@ -1,0 +1,45 @@
+// A file without a header, which others have made and may write at the same time: its ranks move
+// boxes of it. Where an array of bytes begins in it, and its shape, may differ from call to call.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "aggregation/array_file.hpp"
+#include "aggregation/collective_state.hpp"
+#include "array/shape.hpp"
+#include "common/status.hpp"
+#include "topology/topology.hpp"
+
+namespace weir::aggregation {
+
+// Must not outlive its Collective.
+class ByteFile {
+ public:
+  // All ranks create the objects of their session in the same order. `path` is that of this rank,
+  // and `targets` is equal on all ranks.
+  ByteFile(CollectiveState& state, std::string path, bool writable,
+           const topology::FileTargets& targets)
+      : state_(state),
+        path_(std::move(path)),
+        writable_(writable),
+        targets_(targets),
+        number_(++state.arrays) {}
+
+  // Returns an array of bytes of this shape that begins at `offset`, valid until the next call. All
+  // ranks call this alike.
+  [[nodiscard]] OpenArray& array(const array::Shape& shape, std::int64_t offset);
+  // Closes the file on this rank. Every rank does so before the path leads to another file.
+  Status close();
+
+ private:
+  CollectiveState& state_;
+  std::string path_;
+  bool writable_;
+  topology::FileTargets targets_;
+  std::uint64_t number_;
+  std::unique_ptr<OpenArray> array_;
+};
+
+}  // namespace weir::aggregation

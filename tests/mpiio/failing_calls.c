@@ -1,0 +1,135 @@
+/* Makes collective calls of MPI-IO that fail, or are at limits of Weir, and prints the error class
+ * on each rank, for test_take_over.py.
+ *
+ *   failing_calls invalid          of invalid arguments
+ *   failing_calls limits           with views of nested and of large datatypes
+ *   failing_calls write FILE       a write that the storage may refuse, and the same once more
+ *   failing_calls read FILE        the same of a read
+ *
+ * Each rank has every so manieth block of 4096 bytes of FILE. */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { block_ints = 1024, blocks = 64, ints = block_ints * blocks };
+static int rank;
+static int ranks;
+
+static void show(const char* call, int result) {
+  int class = 0;
+  MPI_Error_class(result, &class);
+  printf("rank %d, %s: %d\n", rank, call, class);
+  fflush(stdout);
+}
+
+static MPI_File opened(const char* path, int mode) {
+  MPI_File file = MPI_FILE_NULL;
+  if (MPI_File_open(MPI_COMM_WORLD, path, mode, MPI_INFO_NULL, &file) != MPI_SUCCESS) {
+    MPI_Abort(MPI_COMM_WORLD, 9);
+  }
+  return file;
+}
+
+static void call_with_invalid_arguments(void) {
+  int values[4] = {1, 2, 3, 4};
+  MPI_Status status;
+  MPI_Datatype open_type = MPI_DATATYPE_NULL;
+  MPI_Type_contiguous(2, MPI_INT, &open_type);
+  MPI_File file = opened("failing.out", MPI_MODE_RDWR | MPI_MODE_CREATE);
+  show("write", MPI_File_write_at_all(file, 16 * rank, values, 4, MPI_INT, &status));
+  show("count below 0", MPI_File_write_all(file, values, -1, MPI_INT, &status));
+  show("no datatype", MPI_File_write_all(file, values, 1, MPI_DATATYPE_NULL, &status));
+  show("datatype not committed", MPI_File_write_all(file, values, 1, open_type, &status));
+  MPI_File_close(&file);
+  file = opened("failing.out", MPI_MODE_RDONLY);
+  show("read", MPI_File_read_at_all(file, 16 * rank, values, 4, MPI_INT, &status));
+  show("read-only", MPI_File_write_at_all(file, 0, values, 1, MPI_INT, &status));
+  MPI_File_close(&file);
+  file = opened("failing.out", MPI_MODE_WRONLY);
+  show("write-only", MPI_File_read_at_all(file, 0, values, 1, MPI_INT, &status));
+  MPI_File_close(&file);
+  MPI_Type_free(&open_type);
+}
+
+/* Writes four integers to each rank's part of a view. */
+static void write_to(MPI_File file, MPI_Datatype view, const char* name) {
+  const int values[] = {1, 2, 3, 4};
+  MPI_Status status;
+  MPI_Type_commit(&view);
+  MPI_File_set_view(file, 16 * rank, MPI_BYTE, view, "native", MPI_INFO_NULL);
+  MPI_Type_free(&view);
+  show(name, MPI_File_write_at_all(file, 0, values, 4, MPI_INT, &status));
+}
+
+static void use_nested_view(MPI_File file, int times, const char* name) {
+  MPI_Datatype view = MPI_DATATYPE_NULL;
+  MPI_Type_contiguous(16, MPI_BYTE, &view);
+  for (int i = 0; i < times; ++i) {
+    MPI_Datatype inner = view;
+    MPI_Type_dup(inner, &view);
+    MPI_Type_free(&inner);
+  }
+  write_to(file, view, name);
+}
+
+static void use_large_view(MPI_File file, int count, const char* name) {
+  int* const numbers = malloc(sizeof(int) * 2 * (size_t)count);
+  if (numbers == NULL) MPI_Abort(MPI_COMM_WORLD, 8);
+  for (int i = 0; i < count; ++i) {
+    numbers[i] = 1;
+    numbers[count + i] = i;
+  }
+  MPI_Datatype view = MPI_DATATYPE_NULL;
+  MPI_Type_indexed(count, numbers, numbers + count, MPI_BYTE, &view);
+  free(numbers);
+  write_to(file, view, name);
+}
+
+static void call_at_limits(void) {
+  MPI_File file = opened("failing.out", MPI_MODE_RDWR | MPI_MODE_CREATE);
+  use_nested_view(file, 20, "nested");
+  use_nested_view(file, 40, "too nested");
+  use_large_view(file, 1 << 18, "large");
+  use_large_view(file, 1 << 19, "too large"); /* it has one number more than twice this */
+  MPI_File_close(&file);
+}
+
+static void transfer_twice(int writing, const char* path) {
+  int* const values = malloc(sizeof(int) * ints);
+  if (values == NULL) MPI_Abort(MPI_COMM_WORLD, 8);
+  MPI_File file = opened(path, writing ? MPI_MODE_RDWR | MPI_MODE_CREATE : MPI_MODE_RDONLY);
+  MPI_Datatype view = MPI_DATATYPE_NULL;
+  MPI_Type_vector(blocks, block_ints, block_ints * ranks, MPI_INT, &view);
+  MPI_Type_commit(&view);
+  MPI_File_set_view(file, (MPI_Offset)sizeof(int) * block_ints * rank, MPI_INT, view, "native",
+                    MPI_INFO_NULL);
+  MPI_Type_free(&view);
+  for (int time = 0; time < 2; ++time) {
+    for (int i = 0; i < ints; ++i) values[i] = writing ? rank * ints + i : 0;
+    MPI_Status status;
+    const int result = writing ? MPI_File_write_at_all(file, 0, values, ints, MPI_INT, &status)
+                               : MPI_File_read_at_all(file, 0, values, ints, MPI_INT, &status);
+    show(time == 0 ? "first" : "second", result);
+    int wrong = 0;
+    for (int i = 0; i < ints; ++i) wrong += values[i] != rank * ints + i;
+    if (result == MPI_SUCCESS) printf("rank %d: %d are wrong\n", rank, wrong);
+  }
+  MPI_File_close(&file);
+  free(values);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  if (argc > 2) {
+    transfer_twice(strcmp(argv[1], "write") == 0, argv[2]);
+  } else if (argc > 1 && strcmp(argv[1], "limits") == 0) {
+    call_at_limits();
+  } else {
+    call_with_invalid_arguments();
+  }
+  MPI_Finalize();
+  return 0;
+}

@@ -1,0 +1,863 @@
+/* Makes random calls of MPI-IO and compares the file, what was read, counts, file pointers and
+ * sizes with a model that follows from the standard's definition of datatypes and views alone.
+ *
+ *   modelled_calls SEED ROUNDS [MIXTURE]
+ *
+ * MIXTURE: all (default), or collective for blocking collective calls alone.
+ *
+ * All ranks draw the same numbers and know the file as it should be. Prints a line for each
+ * difference, repairs the file, and goes on; ends with status 1 if there was one. */
+#include <fcntl.h>
+#include <mpi.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { most_ranks = 8, most_bytes = 1 << 21, most_memory = 1 << 17, memory_origin = 1 << 16 };
+static const char* const path = "modelled.out";
+static int rank;
+static int ranks;
+static uint64_t state;
+static int call_number;
+static int differences;
+static int only_collective;
+static char what[200]; /* the call that is being made */
+
+static int between(int low, int high) {
+  state = state * 6364136223846793005U + 1442695040888963407U;
+  return low + (int)((state >> 33U) % (uint64_t)(high - low + 1));
+}
+
+static void differ(const char* of, long long expected, long long found) {
+  ++differences;
+  printf("call %d, rank %d, %s: %s is %lld and should be %lld\n", call_number, rank, what, of,
+         found, expected);
+  fflush(stdout);
+}
+
+static void expect(const char* of, long long expected, long long found) {
+  if (expected != found) differ(of, expected, found);
+}
+
+/* A datatype, and where its bytes are in the order of its typemap. */
+struct Type {
+  MPI_Datatype mpi;
+  int64_t* at;
+  int bytes;
+  int64_t lower;
+  int64_t upper;
+};
+
+static struct Type empty_type(int bytes) {
+  const struct Type type = {MPI_DATATYPE_NULL, calloc((size_t)bytes + 1, sizeof(int64_t)), 0, 0, 0};
+  if (type.at == NULL) MPI_Abort(MPI_COMM_WORLD, 9);
+  return type;
+}
+
+static int64_t extent(const struct Type* type) { return type->upper - type->lower; }
+
+static void place(struct Type* type, const struct Type* old, int64_t displacement) {
+  const int64_t lower = old->lower + displacement;
+  const int64_t upper = old->upper + displacement;
+  if (type->bytes == 0 || lower < type->lower) type->lower = lower;
+  if (type->bytes == 0 || upper > type->upper) type->upper = upper;
+  for (int i = 0; i < old->bytes; ++i) type->at[type->bytes++] = old->at[i] + displacement;
+}
+
+static void free_type(struct Type* type) {
+  free(type->at);
+  int integers = 0;
+  int addresses = 0;
+  int types = 0;
+  int combiner = 0;
+  MPI_Type_get_envelope(type->mpi, &integers, &addresses, &types, &combiner);
+  if (combiner != MPI_COMBINER_NAMED) MPI_Type_free(&type->mpi);
+}
+
+static struct Type basic(int bytes) {
+  struct Type type = empty_type(bytes);
+  type.mpi = bytes == 1 ? MPI_CHAR : bytes == 2 ? MPI_SHORT : bytes == 4 ? MPI_INT : MPI_DOUBLE;
+  for (int i = 0; i < bytes; ++i) type.at[type.bytes++] = i;
+  type.upper = bytes;
+  return type;
+}
+
+static struct Type resized(struct Type old, int64_t lower, int64_t length) {
+  struct Type type = old;
+  MPI_Type_create_resized(old.mpi, lower, length, &type.mpi);
+  type.lower = lower;
+  type.upper = lower + length;
+  old.at = NULL;
+  free_type(&old);
+  return type;
+}
+
+static struct Type duplicate(struct Type old) {
+  struct Type type = old;
+  MPI_Type_dup(old.mpi, &type.mpi);
+  old.at = NULL;
+  free_type(&old);
+  return type;
+}
+
+static struct Type contiguous(int count, struct Type old) {
+  struct Type type = empty_type(count * old.bytes);
+  MPI_Type_contiguous(count, old.mpi, &type.mpi);
+  for (int i = 0; i < count; ++i) place(&type, &old, i * extent(&old));
+  free_type(&old);
+  return type;
+}
+
+/* `by_elements`: the stride is in elements, else in bytes. */
+static struct Type vector(int count, int length, int64_t stride, int by_elements, struct Type old) {
+  struct Type type = empty_type(count * length * old.bytes);
+  if (by_elements) {
+    MPI_Type_vector(count, length, (int)stride, old.mpi, &type.mpi);
+  } else {
+    MPI_Type_create_hvector(count, length, stride, old.mpi, &type.mpi);
+  }
+  const int64_t distance = by_elements ? stride * extent(&old) : stride;
+  for (int i = 0; i < count; ++i) {
+    for (int j = 0; j < length; ++j) place(&type, &old, i * distance + j * extent(&old));
+  }
+  free_type(&old);
+  return type;
+}
+
+enum { most_blocks = 600 };
+struct Blocks {
+  int count;
+  int lengths[most_blocks];
+  int places[most_blocks];
+};
+
+enum Indexing { by_index, by_bytes, of_one_length, by_structure, indexings };
+
+static struct Type indexed(enum Indexing kind, const struct Blocks* blocks, struct Type old) {
+  int total = 0;
+  MPI_Aint bytes[most_blocks];
+  MPI_Datatype types[most_blocks];
+  for (int i = 0; i < blocks->count; ++i) {
+    total += blocks->lengths[i];
+    bytes[i] = blocks->places[i] * extent(&old);
+    types[i] = old.mpi;
+  }
+  struct Type type = empty_type(total * old.bytes);
+  switch (kind) {
+    case by_index:
+      MPI_Type_indexed(blocks->count, blocks->lengths, blocks->places, old.mpi, &type.mpi);
+      break;
+    case by_bytes:
+      MPI_Type_create_hindexed(blocks->count, blocks->lengths, bytes, old.mpi, &type.mpi);
+      break;
+    case of_one_length:
+      MPI_Type_create_indexed_block(blocks->count, blocks->lengths[0], blocks->places, old.mpi,
+                                    &type.mpi);
+      break;
+    default:
+      MPI_Type_create_struct(blocks->count, blocks->lengths, bytes, types, &type.mpi);
+      break;
+  }
+  for (int i = 0; i < blocks->count; ++i) {
+    for (int j = 0; j < blocks->lengths[i]; ++j) {
+      place(&type, &old, (blocks->places[i] + j) * extent(&old));
+    }
+  }
+  free_type(&old);
+  return type;
+}
+
+/* Calls the function for each index of a box of an array, from the fastest dimension on. */
+static struct Type subarray(int dimensions, const int* sizes, const int* parts, const int* starts,
+                            int order, struct Type old) {
+  int total = 1;
+  int64_t all = 1;
+  for (int d = 0; d < dimensions; ++d) {
+    total *= parts[d];
+    all *= sizes[d];
+  }
+  struct Type type = empty_type(total * old.bytes);
+  MPI_Type_create_subarray(dimensions, sizes, parts, starts, order, old.mpi, &type.mpi);
+  for (int i = 0; i < total; ++i) {
+    int left = i;
+    int64_t number = 0;
+    int64_t stride = 1;
+    for (int k = 0; k < dimensions; ++k) {
+      const int d = order == MPI_ORDER_FORTRAN ? k : dimensions - 1 - k;
+      number += (starts[d] + left % parts[d]) * stride;
+      left /= parts[d];
+      stride *= sizes[d];
+    }
+    place(&type, &old, number * extent(&old));
+  }
+  type.lower = 0;
+  type.upper = all * extent(&old);
+  free_type(&old);
+  return type;
+}
+
+static int is_mine(int index, int size, int distribution, int argument, int processes, int own) {
+  if (distribution == MPI_DISTRIBUTE_NONE) return 1;
+  if (distribution == MPI_DISTRIBUTE_BLOCK) {
+    const int block =
+        argument == MPI_DISTRIBUTE_DFLT_DARG ? (size + processes - 1) / processes : argument;
+    return index / block == own;
+  }
+  const int block = argument == MPI_DISTRIBUTE_DFLT_DARG ? 1 : argument;
+  return index / block % processes == own;
+}
+
+static struct Type darray(int process, const int* sizes, const int* distributions,
+                          const int* arguments, const int* grid, int order, struct Type old) {
+  const int total = sizes[0] * sizes[1];
+  const int own[] = {process / grid[1], process % grid[1]};
+  struct Type type = empty_type(total * old.bytes);
+  MPI_Type_create_darray(ranks, process, 2, sizes, distributions, arguments, grid, order, old.mpi,
+                         &type.mpi);
+  const int fastest = order == MPI_ORDER_FORTRAN ? 0 : 1;
+  for (int i = 0; i < total; ++i) {
+    int index[2];
+    index[fastest] = i % sizes[fastest];
+    index[1 - fastest] = i / sizes[fastest];
+    int mine = 1;
+    for (int d = 0; d < 2; ++d) {
+      mine = mine && is_mine(index[d], sizes[d], distributions[d], arguments[d], grid[d], own[d]);
+    }
+    if (mine) place(&type, &old, i * extent(&old));
+  }
+  type.lower = 0;
+  type.upper = total * extent(&old);
+  free_type(&old);
+  return type;
+}
+
+/* The bytes from the first to the last one. */
+static int64_t span(const struct Type* type) {
+  int64_t first = INT64_MAX;
+  int64_t end = INT64_MIN;
+  for (int i = 0; i < type->bytes; ++i) {
+    if (type->at[i] < first) first = type->at[i];
+    if (type->at[i] >= end) end = type->at[i] + 1;
+  }
+  return type->bytes == 0 ? 0 : end - first;
+}
+
+/* A datatype of a view, whose bytes ascend, by random construction. */
+static struct Type ascending(int nested, struct Type leaf) {
+  const int64_t unit = extent(&leaf);
+  struct Type old = nested > 0 ? ascending(nested - 1, leaf) : leaf;
+  switch (between(0, 6)) {
+    case 0:
+      return contiguous(between(1, 3), old);
+    case 1: {
+      const int length = between(1, 2);
+      return vector(between(1, 3), length, length + between(0, 2), 1, old);
+    }
+    case 2: {
+      const int length = between(1, 2);
+      const int64_t least = (length - 1) * extent(&old) + span(&old);
+      return vector(between(1, 3), length, (least + unit - 1) / unit * unit + unit * between(0, 3),
+                    0, old);
+    }
+    case 3: {
+      const int64_t before = unit * between(0, 2); /* the lower bound may be negative */
+      const int64_t length = (span(&old) + unit - 1) / unit * unit + unit * between(0, 2);
+      return resized(old, between(0, 1) ? -before : 0, length);
+    }
+    case 4:
+      return duplicate(old);
+    default: {
+      struct Blocks blocks;
+      blocks.count = between(1, 4);
+      const int kind = between(0, indexings - 1);
+      const int each = between(1, 2);
+      int end = 0;
+      for (int i = 0; i < blocks.count; ++i) {
+        blocks.lengths[i] = kind == of_one_length ? each : between(1, 3);
+        blocks.places[i] = end + between(0, 2);
+        end = blocks.places[i] + blocks.lengths[i];
+      }
+      return indexed((enum Indexing)kind, &blocks, old);
+    }
+  }
+}
+
+/* The views below show each rank other bytes of a file of units. */
+static struct Type own_subarray(int r, struct Type leaf) {
+  const int order = between(0, 1) ? MPI_ORDER_C : MPI_ORDER_FORTRAN;
+  const int rim = between(0, 1);
+  const int width = between(1, 4);
+  const int sizes[] = {between(1, 4) + 2 * rim, width * ranks + 2 * rim, between(1, 6) + 2 * rim};
+  const int parts[] = {sizes[0] - 2 * rim, width, sizes[2] - 2 * rim};
+  const int starts[] = {rim, rim + r * width, rim};
+  return subarray(3, sizes, parts, starts, order, leaf);
+}
+
+static struct Type own_darray(int r, struct Type leaf) {
+  const int block = between(1, 3);
+  const int kind = between(0, 2);
+  const int order = between(0, 1) ? MPI_ORDER_C : MPI_ORDER_FORTRAN;
+  const int distribution[] = {MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC, MPI_DISTRIBUTE_CYCLIC};
+  const int argument[] = {MPI_DISTRIBUTE_DFLT_DARG, block, MPI_DISTRIBUTE_DFLT_DARG};
+  const int along = between(0, 1);
+  int sizes[2];
+  int distributions[] = {MPI_DISTRIBUTE_NONE, MPI_DISTRIBUTE_NONE};
+  int arguments[] = {MPI_DISTRIBUTE_DFLT_DARG, MPI_DISTRIBUTE_DFLT_DARG};
+  int grid[] = {1, 1};
+  sizes[1 - along] = between(1, 4);
+  sizes[along] = ranks * block * between(1, 4) + (kind > 0 ? between(0, 1) : 0);
+  distributions[along] = distribution[kind];
+  arguments[along] = argument[kind];
+  grid[along] = ranks;
+  if (ranks == 4 && between(0, 1)) { /* both dimensions are distributed */
+    grid[0] = 2;
+    grid[1] = 2;
+    sizes[1 - along] = 2 * between(1, 3);
+    distributions[1 - along] = MPI_DISTRIBUTE_BLOCK;
+  }
+  return darray(r, sizes, distributions, arguments, grid, order, leaf);
+}
+
+static struct Type own_blocks(int r, struct Type leaf) {
+  struct Blocks blocks;
+  const int64_t unit = extent(&leaf);
+  const int each = between(1, 3);
+  const int is_regular = between(0, 1);
+  const int kind = between(0, indexings - 1);
+  int end = 0;
+  blocks.count = between(1, 3);
+  for (int i = 0; i < blocks.count; ++i) {
+    blocks.lengths[i] = each;
+    blocks.places[i] = end + r * each;
+    end += ranks * each + (is_regular ? ranks * each : between(0, 3));
+  }
+  return resized(indexed((enum Indexing)kind, &blocks, leaf), 0, end * unit);
+}
+
+/* Columns, in planes that are at a distance of their own. */
+static struct Type own_columns(int width, struct Type leaf) {
+  const int rows = between(1, 4);
+  const int64_t unit = extent(&leaf);
+  const int64_t plane = rows * ranks * width * unit;
+  const int64_t distance = plane + (between(0, 2) == 0 ? unit * between(1, 3) : plane);
+  const int planes = between(1, 3);
+  struct Type row = vector(rows, width, ranks * width, 1, leaf);
+  return resized(vector(planes, 1, distance, 0, row), 0, planes * distance);
+}
+
+struct View {
+  int64_t displacement;
+  struct Type type;
+  int element_bytes;
+};
+
+struct Round {
+  int basic_bytes;
+  int leaf_kind;
+  int is_shared; /* all ranks see the same bytes */
+  int is_external;
+  struct View views[most_ranks];
+};
+
+static struct Type leaf_of(const struct Round* round) {
+  struct Type type = basic(round->basic_bytes);
+  if (round->leaf_kind == 1) return contiguous(2, type);
+  if (round->leaf_kind == 2) return resized(type, 0, 2L * round->basic_bytes);
+  return type;
+}
+
+/* Rank r's view; the state is the same for all ranks. */
+static struct View view_of(const struct Round* round, int kind, int displacement, int r) {
+  struct Type leaf = leaf_of(round);
+  const int64_t unit = extent(&leaf);
+  struct View view = {displacement * unit, {MPI_DATATYPE_NULL, NULL, 0, 0, 0}, leaf.bytes};
+  const int width = between(1, 4);
+  switch (kind) {
+    case 0:
+    case 1:
+      view.type = own_subarray(r, leaf);
+      break;
+    case 2:
+    case 3:
+      view.type = own_darray(r, leaf);
+      break;
+    case 4:
+      view.type = own_blocks(r, leaf);
+      break;
+    case 5:
+      view.type = contiguous(width, leaf);
+      break;
+    case 6: /* any datatype, of which the ranks have one after the other */
+      view.type = ascending(between(0, 2), leaf);
+      {
+        const int64_t each = (span(&view.type) + unit - 1) / unit * unit;
+        view.displacement += r * each;
+        view.type = resized(view.type, 0, ranks * each + unit * between(0, 2));
+      }
+      break;
+    case 7: /* each rank has another one, and they overlap */
+      for (int i = 0; i < r; ++i) (void)between(0, 1);
+      view.type = ascending(between(0, 2), leaf);
+      break;
+    default:
+      view.type = own_columns(width, leaf);
+      view.displacement += r * width * unit;
+      break;
+  }
+  return view;
+}
+
+static struct Round random_round(void) {
+  struct Round round;
+  memset(&round, 0, sizeof round);
+  const int sizes[] = {1, 2, 4, 4, 8};
+  round.basic_bytes = sizes[between(0, 4)];
+  round.leaf_kind = between(0, 4);
+  const int kind = between(0, 10);
+  const int displacement = between(0, 50);
+  round.is_shared = kind == 5;
+  round.is_external = !only_collective && between(0, 15) == 0;
+  const uint64_t before = state;
+  for (int r = 0; r < ranks; ++r) {
+    state = before;
+    round.views[r] = view_of(&round, kind, displacement, r);
+  }
+  state = before;
+  (void)between(0, 1);
+  return round;
+}
+
+static void free_round(struct Round* round) {
+  for (int r = 0; r < ranks; ++r) free_type(&round->views[r].type);
+}
+
+/* What one rank moves. */
+struct Part {
+  struct Type memory;
+  int count;
+  int64_t offset; /* in elements of its view */
+};
+
+static int64_t bytes_of(const struct Part* part) {
+  return (int64_t)part->count * part->memory.bytes;
+}
+
+/* Where byte `number` of the memory is, from the buffer on. */
+static int64_t in_memory(const struct Part* part, int64_t number) {
+  return memory_origin + number / part->memory.bytes * extent(&part->memory) +
+         part->memory.at[number % part->memory.bytes];
+}
+
+static int64_t in_file(const struct View* view, const struct Part* part, int64_t number) {
+  number += part->offset * view->element_bytes;
+  return view->displacement + number / view->type.bytes * extent(&view->type) +
+         view->type.at[number % view->type.bytes];
+}
+
+/* Memory whose blocks are in any order, with gaps. */
+static struct Type shuffled(int elements, struct Type leaf) {
+  struct Blocks blocks;
+  blocks.count = elements;
+  for (int i = 0; i < elements; ++i) {
+    const int other = between(0, i);
+    blocks.lengths[i] = 1;
+    blocks.places[i] = blocks.places[other];
+    blocks.places[other] = 2 * i;
+    if (other == i) blocks.places[i] = 2 * i;
+  }
+  return indexed((enum Indexing)between(0, indexings - 1), &blocks, leaf);
+}
+
+static struct Part random_part(const struct Round* round, int r) {
+  struct Part part;
+  const int in_element = round->views[r].element_bytes / round->basic_bytes;
+  const int largest = between(0, 3) == 0 ? 600 : 60;
+  const int elements = between(0, 4) == 0 ? 0 : between(1, largest / in_element) * in_element;
+  const struct Type leaf = basic(round->basic_bytes);
+  part.count = elements;
+  switch (between(0, 7)) {
+    case 0:
+      part.memory = vector(elements, 1, 2, 1, leaf);
+      part.count = 1;
+      break;
+    case 1:
+      part.memory = resized(leaf, 0, 3L * round->basic_bytes);
+      break;
+    case 2: /* begins before the buffer */
+      part.memory = vector(1, 1, 1, 1, resized(leaf, -round->basic_bytes, 2L * round->basic_bytes));
+      break;
+    case 3:
+      part.memory = shuffled(elements > 100 ? 100 * in_element : elements, leaf);
+      part.count = elements > 0 ? 1 : 0;
+      break;
+    case 4: {
+      struct Blocks backward = {2, {1, 1}, {0, -3}};
+      part.memory = indexed(by_index, &backward, leaf);
+      part.count = elements / (2 * in_element) * in_element;
+      break;
+    }
+    default:
+      part.memory = contiguous(1, leaf);
+      break;
+  }
+  part.offset = between(0, 60) + (round->is_shared ? r * 700 : 0);
+  if (part.memory.bytes == 0 || round->views[r].type.bytes == 0) part.count = 0;
+  const int64_t last = bytes_of(&part) - 1;
+  if (last >= 0 && in_file(&round->views[r], &part, last) >= most_bytes / 2) part.count = 0;
+  MPI_Type_commit(&part.memory.mpi);
+  return part;
+}
+
+/* The file as it should be, and which ranks write a byte at once. */
+static unsigned char image[most_bytes];
+static unsigned char writers[most_bytes];
+static unsigned char known[most_bytes]; /* written before */
+static unsigned char found[most_bytes];
+static int64_t size;
+static int64_t shared_pointer; /* in elements */
+static int64_t pointers[most_ranks];
+static unsigned char memory[most_memory];
+static unsigned char expected[most_memory];
+static unsigned char is_open[most_memory];
+
+static unsigned char value(int r, int64_t place) {
+  uint64_t mixed =
+      (uint64_t)place * 0x9E3779B97F4A7C15U + (uint64_t)(call_number * 8 + r) * 0xBF58476DU;
+  mixed ^= mixed >> 29U;
+  return (unsigned char)(mixed * 0x94D049BB133111EBU >> 56U | 1U);
+}
+
+/* Byte `number` of the memory is byte `swapped` of the file if the view is of external32. */
+static int64_t swapped(const struct Round* round, int64_t number) {
+  if (!round->is_external) return number;
+  return number / round->basic_bytes * round->basic_bytes + round->basic_bytes - 1 -
+         number % round->basic_bytes;
+}
+
+static void write_to_image(const struct Round* round, const struct Part* part, int r) {
+  for (int64_t i = 0; i < bytes_of(part); ++i) {
+    const int64_t place = in_file(&round->views[r], part, swapped(round, i));
+    image[place] = value(r, in_memory(part, i));
+    writers[place] |= (unsigned char)(1U << (unsigned)r);
+    known[place] = 1;
+    if (place >= size) size = place + 1;
+  }
+}
+
+static int is_one(unsigned set) { return (set & (set - 1U)) == 0; }
+
+static void repair(int file) {
+  if (pwrite(file, image, (size_t)size, 0) != size || ftruncate(file, size) != 0) {
+    MPI_Abort(MPI_COMM_WORLD, 8);
+  }
+}
+
+/* Compares the file with the image on rank 0. Of what several ranks wrote at once it takes what it
+ * finds. */
+static void compare_file(void) {
+  MPI_Barrier(MPI_COMM_WORLD);
+  if (rank == 0) {
+    const int file = open(path, O_RDWR | O_CLOEXEC);
+    struct stat facts;
+    if (file < 0 || fstat(file, &facts) != 0) MPI_Abort(MPI_COMM_WORLD, 8);
+    expect("the size of the file", size, facts.st_size);
+    memset(found, 0, most_bytes);
+    if (pread(file, found, most_bytes, 0) < 0) MPI_Abort(MPI_COMM_WORLD, 8);
+    int64_t wrong = 0;
+    int64_t first = -1;
+    int64_t holes = 0;
+    int64_t first_hole = -1;
+    for (int64_t i = 0; i < size; ++i) {
+      if (found[i] == image[i]) continue;
+      if (!is_one(writers[i])) {
+        image[i] = found[i];
+        continue;
+      }
+      if (!known[i]) {
+        if (holes++ == 0) first_hole = i;
+        continue;
+      }
+      if (wrong++ == 0) first = i;
+    }
+    if (holes > 0) {
+      printf(
+          "note: call %d, %s: %lld bytes that were never written are changed, the first at %lld\n",
+          call_number, what, (long long)holes, (long long)first_hole);
+    }
+    if (wrong > 0) {
+      printf(
+          "call %d, %s: %lld bytes of the file are wrong, the first at %lld, which %s: %d for %d\n",
+          call_number, what, (long long)wrong, (long long)first,
+          writers[first] ? "was written"
+          : known[first] ? "was written earlier"
+                         : "was never written",
+          found[first], image[first]);
+      fflush(stdout);
+      ++differences;
+    }
+    if (wrong > 0 || holes > 0 || size != facts.st_size) repair(file);
+    close(file);
+  }
+  MPI_Bcast(image, most_bytes / 2, MPI_BYTE, 0, MPI_COMM_WORLD);
+  memset(writers, 0, most_bytes);
+}
+
+static void prepare_memory(void) {
+  for (int64_t i = 0; i < most_memory; ++i) memory[i] = value(rank, i);
+  memcpy(expected, memory, most_memory);
+  memset(is_open, 0, most_memory);
+}
+
+/* Returns how many bytes a read gets. */
+static int64_t read_from_image(const struct Round* round, const struct Part* part) {
+  int64_t got = 0;
+  for (int64_t i = 0; i < bytes_of(part); ++i) {
+    const int64_t place = in_file(&round->views[rank], part, swapped(round, i));
+    if (place >= size) { /* may be changed or not */
+      is_open[in_memory(part, i)] = 1;
+      continue;
+    }
+    expected[in_memory(part, i)] = image[place];
+    ++got;
+  }
+  return got;
+}
+
+static void compare_memory(void) {
+  int64_t wrong = 0;
+  int64_t first = -1;
+  for (int64_t i = 0; i < most_memory; ++i) {
+    if (is_open[i] || memory[i] == expected[i]) continue;
+    if (wrong++ == 0) first = i;
+  }
+  if (wrong == 0) return;
+  ++differences;
+  printf("call %d, rank %d, %s: %lld bytes of memory are wrong, the first at %lld: %d for %d\n",
+         call_number, rank, what, (long long)wrong, (long long)(first - memory_origin),
+         memory[first], expected[first]);
+  fflush(stdout);
+}
+
+enum Way {
+  at_all,
+  here_all,
+  split_at,
+  split_here,
+  later_at_all,
+  later_at,
+  at,
+  here,
+  ordered,
+  ways
+};
+static const char* const way_names[] = {"at_all", "all", "at_all_begin", "all_begin", "iat_all",
+                                        "iat",    "at",  "here",         "ordered"};
+
+/* At the end of the file, libraries disagree: some tell what was asked for. */
+static void check_status(enum Way way, MPI_Status* status, int result, int64_t bytes,
+                         int64_t asked) {
+  int got = -1;
+  int cancelled = -1;
+  expect("the result", MPI_SUCCESS, result);
+  if (result != MPI_SUCCESS) return;
+  MPI_Get_count(status, MPI_BYTE, &got);
+  MPI_Test_cancelled(status, &cancelled);
+  if (got != asked) expect("the count", bytes, got);
+  /* Of other calls, Open MPI 4.1.4 sets the flag to no value. */
+  if (way == at_all || way == here_all) expect("whether it was cancelled", 0, cancelled);
+}
+
+static void check_pointer(MPI_File file) {
+  MPI_Offset position = -1;
+  MPI_Offset bytes = -1;
+  MPI_File_get_position(file, &position);
+  expect("the file pointer", pointers[rank], position);
+  MPI_File_get_size(file, &bytes);
+  MPI_Barrier(MPI_COMM_WORLD);
+}
+
+static int transfer(MPI_File file, enum Way way, int writing, const struct Part* part,
+                    MPI_Status* status) {
+  void* const buffer = memory + memory_origin;
+  const MPI_Datatype type = part->memory.mpi;
+  const int count = part->count;
+  const MPI_Offset offset = part->offset;
+  MPI_Request request = MPI_REQUEST_NULL;
+  int result = MPI_SUCCESS;
+  switch (way) {
+    case at_all:
+      return writing ? MPI_File_write_at_all(file, offset, buffer, count, type, status)
+                     : MPI_File_read_at_all(file, offset, buffer, count, type, status);
+    case here_all:
+      return writing ? MPI_File_write_all(file, buffer, count, type, status)
+                     : MPI_File_read_all(file, buffer, count, type, status);
+    case split_at:
+      result = writing ? MPI_File_write_at_all_begin(file, offset, buffer, count, type)
+                       : MPI_File_read_at_all_begin(file, offset, buffer, count, type);
+      if (result != MPI_SUCCESS) return result;
+      return writing ? MPI_File_write_at_all_end(file, buffer, status)
+                     : MPI_File_read_at_all_end(file, buffer, status);
+    case split_here:
+      result = writing ? MPI_File_write_all_begin(file, buffer, count, type)
+                       : MPI_File_read_all_begin(file, buffer, count, type);
+      if (result != MPI_SUCCESS) return result;
+      return writing ? MPI_File_write_all_end(file, buffer, status)
+                     : MPI_File_read_all_end(file, buffer, status);
+    case later_at_all:
+      result = writing ? MPI_File_iwrite_at_all(file, offset, buffer, count, type, &request)
+                       : MPI_File_iread_at_all(file, offset, buffer, count, type, &request);
+      return result != MPI_SUCCESS ? result : MPI_Wait(&request, status);
+    case later_at:
+      result = writing ? MPI_File_iwrite_at(file, offset, buffer, count, type, &request)
+                       : MPI_File_iread_at(file, offset, buffer, count, type, &request);
+      return result != MPI_SUCCESS ? result : MPI_Wait(&request, status);
+    case at:
+      return writing ? MPI_File_write_at(file, offset, buffer, count, type, status)
+                     : MPI_File_read_at(file, offset, buffer, count, type, status);
+    case here:
+      return writing ? MPI_File_write(file, buffer, count, type, status)
+                     : MPI_File_read(file, buffer, count, type, status);
+    default:
+      return writing ? MPI_File_write_ordered(file, buffer, count, type, status)
+                     : MPI_File_read_ordered(file, buffer, count, type, status);
+  }
+}
+
+static enum Way random_way(const struct Round* round) {
+  if (only_collective || between(0, 1)) return between(0, 2) ? at_all : here_all;
+  const enum Way way = (enum Way)between(split_at, ways - 1);
+  return way == ordered && !round->is_shared ? at_all : way;
+}
+
+static void set_offsets(const struct Round* round, enum Way way, struct Part* parts) {
+  const int is_here = way == here_all || way == split_here || way == here;
+  const int seeks = between(0, 1) || way == split_here;
+  for (int r = 0; r < ranks; ++r) {
+    const int64_t elements = bytes_of(&parts[r]) / round->views[r].element_bytes;
+    if (way == ordered) {
+      parts[r].offset = shared_pointer;
+      shared_pointer += elements;
+    }
+    if (!is_here) continue;
+    if (seeks || round->is_shared) {
+      pointers[r] = parts[r].offset;
+    } else {
+      parts[r].offset = pointers[r];
+      const int64_t last = bytes_of(&parts[r]) - 1;
+      if (last >= 0 && in_file(&round->views[r], &parts[r], last) >= most_bytes / 2) {
+        parts[r].count = 0;
+        continue;
+      }
+    }
+    pointers[r] += elements;
+  }
+}
+
+/* A split or nonblocking read past the end of the file never ends in Open MPI 4.1.4. */
+static void stay_in_file(const struct Round* round, enum Way way, struct Part* parts) {
+  if (way != split_at && way != split_here && way != later_at_all && way != later_at) return;
+  for (int r = 0; r < ranks; ++r) {
+    const int64_t last = bytes_of(&parts[r]) - 1;
+    if (last >= 0 && in_file(&round->views[r], &parts[r], last) >= size) parts[r].count = 0;
+  }
+}
+
+static void random_call(MPI_File file, const struct Round* round) {
+  struct Part parts[most_ranks];
+  const enum Way way = random_way(round);
+  const int writing = between(0, 4) < 3;
+  const int is_late = way == later_at || way == at || way == here;
+  for (int r = 0; r < ranks; ++r) parts[r] = random_part(round, r);
+  const int64_t before = pointers[rank];
+  if (!writing) stay_in_file(round, way, parts);
+  set_offsets(round, way, parts);
+  snprintf(what, sizeof what, "%s %s%s", writing ? "write" : "read", way_names[way],
+           round->is_external ? " external32" : "");
+  if (way == here_all || way == split_here || way == here) {
+    const MPI_Offset offset = parts[rank].offset;
+    if (offset != before) MPI_File_seek(file, offset, MPI_SEEK_SET);
+  }
+  prepare_memory();
+  int64_t bytes = bytes_of(&parts[rank]);
+  if (writing) {
+    for (int r = 0; r < ranks; ++r) {
+      write_to_image(round, &parts[r], r);
+      if (is_late) memset(writers, 0, most_bytes);
+    }
+  } else {
+    bytes = read_from_image(round, &parts[rank]);
+  }
+  MPI_Status status;
+  memset(&status, 0, sizeof status);
+  int result = MPI_SUCCESS;
+  /* Independent calls are made one after the other. */
+  for (int turn = 0; turn < (is_late ? ranks : 1); ++turn) {
+    if (!is_late || turn == rank) {
+      result = transfer(file, way, writing, &parts[rank], &status);
+    }
+    if (is_late) MPI_Barrier(MPI_COMM_WORLD);
+  }
+  check_status(way, &status, result, bytes, bytes_of(&parts[rank]));
+  compare_memory();
+  check_pointer(file);
+  compare_file();
+  for (int r = 0; r < ranks; ++r) free_type(&parts[r].memory);
+}
+
+static void change_size(MPI_File file) {
+  snprintf(what, sizeof what, "set_size");
+  size = between(0, 1) ? 0 : between(0, 5000);
+  MPI_File_set_size(file, size);
+  memset(image + size, 0, (size_t)(most_bytes - size));
+  memset(known + size, 0, (size_t)(most_bytes - size));
+  compare_file();
+}
+
+static void run_round(MPI_File file) {
+  struct Round round = random_round();
+  if (between(0, 9) == 0) change_size(file);
+  struct View* const view = &round.views[rank];
+  struct Type element = leaf_of(&round);
+  MPI_Type_commit(&element.mpi);
+  MPI_Type_commit(&view->type.mpi);
+  int result = MPI_File_set_view(file, view->displacement, element.mpi, view->type.mpi,
+                                 round.is_external ? "external32" : "native", MPI_INFO_NULL);
+  if (result != MPI_SUCCESS && round.is_external) {
+    round.is_external = 0;
+    result = MPI_File_set_view(file, view->displacement, element.mpi, view->type.mpi, "native",
+                               MPI_INFO_NULL);
+  }
+  snprintf(what, sizeof what, "set_view");
+  expect("the result", MPI_SUCCESS, result);
+  free_type(&element);
+  memset(pointers, 0, sizeof pointers);
+  shared_pointer = 0;
+  const int is_atomic = !only_collective && between(0, 19) == 0;
+  MPI_File_set_atomicity(file, is_atomic);
+  for (int calls = between(1, 4); calls > 0; --calls, ++call_number) random_call(file, &round);
+  MPI_File_sync(file);
+  free_round(&round);
+}
+
+int main(int argc, char** argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  state = argc > 1 ? (uint64_t)strtoul(argv[1], NULL, 10) : 1;
+  const long rounds = argc > 2 ? strtol(argv[2], NULL, 10) : 10;
+  only_collective = argc > 3 && strcmp(argv[3], "collective") == 0;
+  if (ranks > most_ranks) MPI_Abort(MPI_COMM_WORLD, 7);
+  MPI_File file = MPI_FILE_NULL;
+  MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDWR | MPI_MODE_CREATE, MPI_INFO_NULL, &file);
+  MPI_File_set_size(file, 0);
+  for (long round = 0; round < rounds; ++round) run_round(file);
+  MPI_File_close(&file);
+  int all = 0;
+  MPI_Allreduce(&differences, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0) printf("%d calls, %d differences\n", call_number, all);
+  MPI_Finalize();
+  return all > 0;
+}

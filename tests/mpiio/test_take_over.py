@@ -1,0 +1,141 @@
+"""weir run --mpi-io --take-over: collective calls by Weir return and write what MPI's do."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from mpi_launcher import BUILD, environment, is_open_mpi, launcher, preload, there_is_one
+from weir_process import WeirProcess
+
+from weir.mpiio.records import Sums, sum_up
+
+PROGRAMS = BUILD / "tests" / "mpiio"
+FAULTY_IO = BUILD / "tests" / "failure" / "faulty_io.so"
+# OMPIO's collective writes put bytes of its buffers into holes of a view, where nobody has written,
+# and some calls write or read wrong bytes (docs/mpi-io.md). Where each rank writes and reads by
+# itself, they do not.
+INDEPENDENT = {"OMPI_MCA_fcoll": "individual", "HDF5_USE_FILE_LOCKING": "FALSE"}
+COLLECTIVE = ("read_all", "read_at_all", "write_all", "write_at_all")
+FAILED = "Weir failed to move the bytes"
+
+pytestmark = pytest.mark.skipif(not there_is_one(), reason="no MPI was found on PATH")
+
+
+class Run:
+    """A program under `weir run --mpi-io`, in a folder of its own."""
+
+    def __init__(
+        self, folder: Path, ranks: int, words: tuple[str, ...], *options: str, **variables: str
+    ) -> None:
+        folder.mkdir()
+        program, *arguments = words
+        command = [*launcher(), "-n", str(ranks), str(PROGRAMS / program), *arguments]
+        run = ["run", "--mpi-io", *options, "--records", "records", "--", *command]
+        with WeirProcess(run, cwd=folder, env=environment(INDEPENDENT | variables)) as process:
+            self.out, self.err = process.communicate(timeout=100)
+            self.status = process.wait(0)
+        self.sums: Sums = sum_up(sorted((folder / "records").iterdir()))
+
+    def taken(self) -> int:
+        files = self.sums.files.values()
+        return sum(one.taken for by_function in files for one in by_function.values())
+
+    def reasons(self) -> set[str]:
+        return {reason for by_reason in self.sums.passed.values() for reason in by_reason}
+
+
+@pytest.mark.skipif(not is_open_mpi(), reason="MPICH 4.0 writes into holes of views, too")
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_random_calls_of_all_kinds_do_what_the_standard_says(ranks: int, tmp_path: Path) -> None:
+    words = ("mpiio_modelled_calls", str(7 * ranks), "40")
+    run = Run(tmp_path / "with", ranks, words, "--take-over")
+    assert re.fullmatch(r"\d+ calls, 0 differences\n", run.out), (run.out, run.err)
+    assert run.status == 0
+    path = f"{tmp_path}/with/modelled.out"
+    file, reasons = run.sums.files[path], run.sums.passed[path]
+    calls = {one: (file[one].calls, file[one].taken) for one in COLLECTIVE}
+    assert all(taken > 0 for _, taken in calls.values()), (calls, reasons)
+    # Each call that could have been taken over was, or has a reason.
+    passed = sum(made - taken for made, taken in calls.values())
+    assert passed == sum(reasons.values()) > 0
+    assert FAILED not in reasons
+    assert " were taken over, the others were passed on" in run.err
+
+
+def test_invalid_calls_return_the_errors_of_the_mpi_library(tmp_path: Path) -> None:
+    words = ("mpiio_failing_calls", "invalid")
+    without = Run(tmp_path / "without", 2, words)
+    with_it = Run(tmp_path / "with", 2, words, "--take-over")
+    assert sorted(with_it.out.splitlines()) == sorted(without.out.splitlines())
+    assert with_it.out.count("\n") == 2 * 7
+    assert with_it.taken() == 2 * 2  # the valid ones
+    assert with_it.reasons() == {"a rank's arguments do not fit its view or the mode of the file"}
+
+
+def test_calls_beyond_limits_are_passed_on(tmp_path: Path) -> None:
+    run = Run(tmp_path / "with", 2, ("mpiio_failing_calls", "limits"), "--take-over")
+    assert run.out.count(": 0\n") == run.out.count("\n") == 2 * 4
+    assert run.taken() == 2 * 2
+    (passed,) = run.sums.passed.values()
+    assert passed == {
+        "the blocks of a view, or of all ranks together, are not at regular strides": 2 * 2
+    }
+
+
+# Error classes of Open MPI.
+NO_SPACE, IO, QUOTA = (41, 35, 44)
+
+
+@pytest.mark.skipif(not is_open_mpi(), reason="error classes have other numbers")
+@pytest.mark.parametrize(
+    ("action", "fault", "error"),
+    [
+        ("write", "call=pwrite,nth=1,error=ENOSPC", NO_SPACE),
+        ("write", "call=pwrite,nth=1,error=EDQUOT", QUOTA),
+        ("write", "call=pwrite,rank=0,nth=1,error=EIO", IO),
+        ("read", "call=pread,rank=0,nth=1,error=EIO", IO),
+    ],
+)
+def test_what_the_storage_refuses_is_an_error_of_all_ranks(
+    action: str, fault: str, error: int, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "weir-file")
+    written = Run(tmp_path / "before", 3, ("mpiio_failing_calls", "write", path))
+    assert written.out.count("0 are wrong") == 2 * 3
+    run = Run(
+        tmp_path / "with", 3, ("mpiio_failing_calls", action, path), "--take-over",
+        LD_PRELOAD=preload(FAULTY_IO), WEIR_FAULT=fault, WEIR_AGGREGATORS="1",
+    )  # fmt: skip
+    lines = run.out.splitlines()
+    assert sorted(line for line in lines if "first" in line) == [
+        f"rank {rank}, first: {error}" for rank in range(3)
+    ], (run.out, run.err)
+    assert run.out.count("second: 0") == run.out.count(": 0 are wrong") == 3
+    assert run.taken() == 2 * 3
+    function = run.sums.files[path][f"{action}_at_all"]
+    assert function.failed == 3
+
+
+@pytest.mark.parametrize("name", ["hdf5", "pnetcdf"])
+def test_libraries_write_the_same_file(name: str, tmp_path: Path) -> None:
+    program = f"mpiio_{name}_slabs"
+    if not (PROGRAMS / program).exists():
+        pytest.skip("Weir's tests were built without this library")
+    without = Run(tmp_path / "without", 3, (program, "slabs"))
+    with_it = Run(tmp_path / "with", 3, (program, "slabs"), "--take-over")
+    assert (without.status, with_it.status) == (0, 0), with_it.out + with_it.err
+    content = (tmp_path / "without" / "slabs").read_bytes()
+    assert (tmp_path / "with" / "slabs").read_bytes() == content
+    assert with_it.taken() > 0, with_it.err
+    assert FAILED not in with_it.reasons()
+
+
+def test_taking_over_needs_the_counts(tmp_path: Path) -> None:
+    with WeirProcess(
+        ["run", "--take-over", "--advise", "--", "true"], cwd=tmp_path, env=environment({})
+    ) as process:
+        _, err = process.communicate(timeout=60)
+        assert process.wait(0) == 2
+    assert err == "weir: --take-over is about calls of MPI-IO: give --mpi-io, too\n"
