@@ -16,8 +16,8 @@ namespace weir::storage {
 struct ReadingLimits {
   // Time and memory for reading what an HDF5 file holds.
   SandboxLimits header;
-  // Bytes of all documents of a Zarr folder, or of a raw file's, whose values take up to 32 times as
-  // much memory.
+  // Bytes of all documents of a Zarr folder, or of a raw file's, whose values take up to 32 times
+  // as much memory.
   std::size_t document_bytes = 0;
   std::int64_t chunk_bytes = 0;  // most decoded bytes of an encoded chunk
 };
