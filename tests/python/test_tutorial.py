@@ -1,4 +1,4 @@
-"""The programs of docs/staging-tutorial.md: the same checkpoints by HDF5 and by Weir, staged or not."""
+"""The programs of docs/staging-tutorial.md write the same checkpoints by HDF5 and by Weir."""
 
 from __future__ import annotations
 
@@ -67,8 +67,9 @@ def test_blocks_cover_the_cube_once(tmp_path: Path) -> None:
     shares = []
     for number in range(CHECKPOINTS):
         blocks = blocks_of(tmp_path / "weir", number)
-        assert len({(int(a), *map(int, b)) for a, b in zip(blocks["level"], blocks["place"],
-                                                           strict=True)}) == len(blocks["level"])
+        assert len(
+            {(int(a), *map(int, b)) for a, b in zip(blocks["level"], blocks["place"], strict=True)}
+        ) == len(blocks["level"])
         shares.append((8.0 ** -blocks["level"]).sum() / 2**3)
     assert shares == [1.0] * CHECKPOINTS
 
