@@ -185,8 +185,11 @@ void Plan::make_bundles(const std::vector<array::Section>& asked, std::int64_t h
     for (const int array : arrays) {
       const auto number = static_cast<std::size_t>(array);
       const Units units(request_.arrays[number].image, asked[number], 1, whole);
-      for (const Units::Content& content : units.contents(0)) {
-        add_slab(array, units, content, bundle.piece.bytes, slabs);
+      // Rows of the array decide where a unit ends, so there may be two, whatever the buffers.
+      for (std::int64_t unit = 0; unit < units.count(); ++unit) {
+        for (const Units::Content& content : units.contents(unit)) {
+          add_slab(array, units, content, bundle.piece.bytes, slabs);
+        }
       }
       bundle.held = bundle.held && holds_everything(array);
     }

@@ -381,6 +381,42 @@ TEST(Plan, SmallArraysShareBuffersAndCalls) {
   EXPECT_EQ(aggregators, (std::vector<std::int64_t>{0, 1, 0, 1}));
 }
 
+// The requested rows begin in the middle of what a unit of whole rows would be, and end behind it.
+TEST(Plan, BundlesHaveEveryRequestedElement) {
+  const auto shape = array::Shape::create({7, 7, 8, 6, 8}).value();
+  const std::vector<array::DistributionFormat> formats{
+      array::DistributionFormat::cyclic_of(1), array::DistributionFormat::whole_dimension(),
+      array::DistributionFormat::whole_dimension(), array::DistributionFormat::whole_dimension(),
+      array::DistributionFormat::whole_dimension()};
+  const auto distributed =
+      array::RegularDistribution::create(shape, formats, {{3, 1, 1, 1, 1}}).value();
+  Request request{Direction::write, {}};
+  std::int64_t wanted = 0;
+  for (const std::int64_t offset : {std::int64_t{0}, std::int64_t{1} << 20}) {
+    const auto image =
+        FileImage::create(shape, array::ElementKind::int16, array::Order::row_major, offset)
+            .value();
+    array::Section rows = array::Section::of(shape.box());
+    rows.start[0] = 2;
+    rows.count[0] = 4;
+    wanted += rows.elements() * 2;
+    request.arrays.push_back({image, {distributed}, rows, 0});
+  }
+  const auto plan = Plan::create(request, topology::Topology::single_node(3).value(),
+                                 {Strategy::two_phase, 1, 1 << 20, 4096})
+                        .value();
+  ASSERT_NE(plan->bundle(0), nullptr);
+  AggregatorPieces pieces(plan, 0);
+  std::int64_t bytes = 0;
+  for (Piece piece; pieces.next(piece);) {
+    bytes += piece.bytes;
+    std::int64_t held = 0;
+    for (const Contributor& one : plan->contributors(piece)) held += one.bytes;
+    EXPECT_EQ(held, piece.bytes);
+  }
+  EXPECT_EQ(bytes, wanted);
+}
+
 TEST(Plan, DomainsAreAlignedAndBalanced) {
   const auto shape = array::Shape::create({64, 1 << 17}).value();  // 64 MiB
   const auto distributed =

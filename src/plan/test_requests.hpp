@@ -117,7 +117,7 @@ class RandomRequests : public array::Random {
       files += in_files.files();
     }
     // Adds several arrays in one file, like the variables of a step.
-    std::int64_t offset = between(0, 20);
+    std::int64_t offset = chance(50) ? 0 : between(0, 20);  // 0 is a multiple of any alignment
     for (std::int64_t arrays = chance(20) ? between(2, 9) : 0; arrays > 0; --arrays) {
       const array::Shape shape = this->shape();
       const Image in_file =
