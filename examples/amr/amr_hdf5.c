@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <hdf5.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "mesh.h"
@@ -53,30 +52,26 @@ static int write_checkpoint(const mesh* mesh, const char* path, MPI_Comm ranks) 
 int main(int argc, char** argv) {
   mesh mesh = {0};
   double blocked = 0, bytes = 0;
-  int rank, failed = 0;
+  int rank = 0, failed = 0;
   MPI_Init(&argc, &argv);
-  if (argc != 4) {
-    fputs("usage: amr_hdf5 FOLDER CHECKPOINTS SECONDS_OF_COMPUTING\n", stderr);
-    MPI_Abort(MPI_COMM_WORLD, 2);
-  }
-  const int checkpoints = atoi(argv[2]);
+  const run_settings settings = read_settings(argc, argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const double began = MPI_Wtime();
-  for (int number = 0; number < checkpoints && !failed; ++number) {
-    const double time = (number + 1.0) / checkpoints;
+  for (int number = 0; number < settings.checkpoints && !failed; ++number) {
+    const double time = (number + 1.0) / settings.checkpoints;
     if (!mesh_refine(&mesh, time, MPI_COMM_WORLD)) MPI_Abort(MPI_COMM_WORLD, 1);
-    mesh_compute(&mesh, time, atof(argv[3]));
+    mesh_compute(&mesh, time, settings.seconds);
     MPI_Barrier(MPI_COMM_WORLD);
-    const double before = MPI_Wtime();
+    const double computed = MPI_Wtime();
     char path[4096];
-    snprintf(path, sizeof path, "%s/checkpoint_%04d.h5", argv[1], number);
+    snprintf(path, sizeof path, "%s/checkpoint_%04d.h5", settings.folder, number);
     failed = write_checkpoint(&mesh, path, MPI_COMM_WORLD);
-    blocked += MPI_Wtime() - before;
+    blocked += MPI_Wtime() - computed;
     bytes += (double)mesh.blocks * CELLS * CELLS * CELLS * VARIABLES * sizeof(double);
   }
   if (rank == 0) {
-    printf("%d checkpoints of %.0f MB together: blocked for %.2f s of %.2f s\n", checkpoints,
-           bytes / 1e6, blocked, MPI_Wtime() - began);
+    printf("%d checkpoints of %.0f MB together: blocked for %.2f s of %.2f s\n",
+           settings.checkpoints, bytes / 1e6, blocked, MPI_Wtime() - began);
   }
   mesh_free(&mesh);
   return MPI_Finalize() || failed;

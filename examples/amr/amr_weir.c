@@ -5,7 +5,6 @@
  */
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <weir/weir.h>
 
 #include "mesh.h"
@@ -27,7 +26,7 @@ static int write_checkpoint(const mesh* mesh, const char* path, weir_session* se
   const char* const of_cells[] = {"block", "z", "y", "x"};
   const weir_define_options blocks = {.dimension_names = of_place};
   const weir_define_options fields = {.dimension_names = of_cells};
-  weir_array *level, *place, *variables[VARIABLES];
+  weir_array *level = NULL, *place = NULL, *variables[VARIABLES] = {NULL};
   int failed = weir_file_create(session, path, NULL, file) ||
                weir_file_define(*file, "level", 1, extents, "int32", &blocks, &level) ||
                weir_file_define(*file, "place", 2, extents, "int32", &blocks, &place);
@@ -51,22 +50,22 @@ static int finish_checkpoint(weir_file** file) {
   return weir_file_close(file) || failed;
 }
 
-static int simulate(MPI_Comm ranks, const char* folder, int checkpoints, double seconds) {
+static int simulate(MPI_Comm ranks, run_settings settings) {
   mesh mesh = {0};
   weir_session* session = NULL;
   weir_file *file = NULL, *before = NULL;
   double blocked = 0, bytes = 0;
-  int rank, failed = weir_session_open(ranks, NULL, &session);
+  int rank = 0, failed = weir_session_open(ranks, NULL, &session);
   MPI_Comm_rank(ranks, &rank);
   const double began = MPI_Wtime();
-  for (int number = 0; number < checkpoints && !failed; ++number) {
-    const double time = (number + 1.0) / checkpoints;
+  for (int number = 0; number < settings.checkpoints && !failed; ++number) {
+    const double time = (number + 1.0) / settings.checkpoints;
     if (!mesh_refine(&mesh, time, ranks)) MPI_Abort(MPI_COMM_WORLD, 1);
-    mesh_compute(&mesh, time, seconds);
+    mesh_compute(&mesh, time, settings.seconds);
     MPI_Barrier(ranks);
     const double computed = MPI_Wtime();
     char path[4096];
-    snprintf(path, sizeof path, "%s/checkpoint_%04d.h5", folder, number);
+    snprintf(path, sizeof path, "%s/checkpoint_%04d.h5", settings.folder, number);
     failed = finish_checkpoint(&before) || write_checkpoint(&mesh, path, session, &file);
     before = file;
     blocked += MPI_Wtime() - computed;
@@ -77,8 +76,8 @@ static int simulate(MPI_Comm ranks, const char* folder, int checkpoints, double 
   blocked += MPI_Wtime() - computed;
   if (failed) fprintf(stderr, "%s\n", weir_last_error());
   if (rank == 0) {
-    printf("%d checkpoints of %.0f MB together: blocked for %.2f s of %.2f s\n", checkpoints,
-           bytes / 1e6, blocked, MPI_Wtime() - began);
+    printf("%d checkpoints of %.0f MB together: blocked for %.2f s of %.2f s\n",
+           settings.checkpoints, bytes / 1e6, blocked, MPI_Wtime() - began);
   }
   mesh_free(&mesh);
   return weir_session_close(&session) || failed;
@@ -86,14 +85,11 @@ static int simulate(MPI_Comm ranks, const char* folder, int checkpoints, double 
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  if (argc != 4) {
-    fputs("usage: amr_weir FOLDER CHECKPOINTS SECONDS_OF_COMPUTING\n", stderr);
-    MPI_Abort(MPI_COMM_WORLD, 2);
-  }
-  MPI_Comm ranks;
+  const run_settings settings = read_settings(argc, argv);
+  MPI_Comm ranks = MPI_COMM_NULL;
   int failed = weir_init_staging(MPI_COMM_WORLD, NULL, &ranks);
   if (failed) fprintf(stderr, "%s\n", weir_last_error());
-  if (ranks != MPI_COMM_NULL) failed = simulate(ranks, argv[1], atoi(argv[2]), atof(argv[3]));
+  if (ranks != MPI_COMM_NULL) failed = simulate(ranks, settings);
   failed |= weir_finalize_staging(&ranks);
   return MPI_Finalize() || failed;
 }

@@ -1,6 +1,7 @@
 #include "mesh.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,7 +56,7 @@ static int64_t visit_all(mesh* mesh, double radius) {
 }
 
 int mesh_refine(mesh* mesh, double time, MPI_Comm ranks) {
-  int rank, size;
+  int rank = 0, size = 1;
   MPI_Comm_rank(ranks, &rank);
   MPI_Comm_size(ranks, &size);
   mesh_free(mesh);
@@ -109,4 +110,19 @@ void mesh_free(mesh* mesh) {
   free(mesh->places);
   for (int v = 0; v < VARIABLES; ++v) free(mesh->cells[v]);
   memset(mesh, 0, sizeof *mesh);
+}
+
+run_settings read_settings(int argc, char** argv) {
+  run_settings settings = {0};
+  char *end = NULL, *end_of_seconds = NULL;
+  if (argc == 4) {
+    settings.folder = argv[1];
+    settings.checkpoints = (int)strtol(argv[2], &end, 10);
+    settings.seconds = strtod(argv[3], &end_of_seconds);
+  }
+  if (argc != 4 || *end != '\0' || *end_of_seconds != '\0' || settings.checkpoints < 1) {
+    fprintf(stderr, "usage: %s FOLDER CHECKPOINTS SECONDS_OF_COMPUTING\n", argv[0]);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+  }
+  return settings;
 }

@@ -30,3 +30,13 @@ int mesh_refine(mesh* mesh, double time, MPI_Comm ranks);
 void mesh_compute(mesh* mesh, double time, double seconds);
 
 void mesh_free(mesh* mesh);
+
+/* What the user gives: PROGRAM FOLDER CHECKPOINTS SECONDS_OF_COMPUTING. */
+typedef struct run_settings {
+  const char* folder;
+  int checkpoints;
+  double seconds; /* of computing before each checkpoint */
+} run_settings;
+
+/* Ends the program with a line about its usage if these are not the arguments. */
+run_settings read_settings(int argc, char** argv);
