@@ -141,7 +141,7 @@ def write_scattered(path: Path, chunks: int, steps: int) -> None:
 
 
 def test_places_of_many_chunks_are_kept_once_on_a_node(tmp_path: Path) -> None:
-    """Each run of chunks takes 40 bytes, once on a node; a rank keeps less than 1 for each."""
+    """Each run of chunks takes 40 bytes, once on a node; a rank keeps less than a tenth of that."""
     chunks = 20_000
     write_scattered(tmp_path / "fixed.h5", chunks, steps=0)
     write_scattered(tmp_path / "steps.h5", chunks // 4, steps=4)
@@ -150,7 +150,7 @@ def test_places_of_many_chunks_are_kept_once_on_a_node(tmp_path: Path) -> None:
     for line in shown:
         kept = [int(number) for number in line.split()[1:]]
         assert len(kept) == 4
-        assert max(kept) < chunks, line
+        assert max(kept) < 4 * chunks, line
 
 
 def test_no_step_of_many_chunks_is_lost(tmp_path: Path) -> None:
