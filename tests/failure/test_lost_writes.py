@@ -194,6 +194,14 @@ def steps_with_counts(path: Path, whole: int) -> int:
         return steps
 
 
+def after_three_steps(memory: Path, file_format: str, program: str) -> tuple[Recorded, Record]:
+    """Returns a file of three steps, and what this program then asked of the file system."""
+    folder = file_with_three_steps(memory, file_format)
+    run_recorded([sys.executable, "-c", program, str(folder.path), str(folder.record)],
+                 folder.data, folder.record)  # fmt: skip
+    return folder, Record(folder.record, folder.data, folder.before)
+
+
 DROPPER = """
 import sys
 from mpi4py import MPI
@@ -212,10 +220,7 @@ def test_dropped_steps_are_there_or_gone(
     memory: Path, appender: Appender, file_format: str
 ) -> None:
     """What is left of three steps is three or one, and the next step has nothing of the others."""
-    folder = file_with_three_steps(memory, file_format)
-    run_recorded([sys.executable, "-c", DROPPER, str(folder.path), str(folder.record)],
-                 folder.data, folder.record)  # fmt: skip
-    record = Record(folder.record, folder.data, folder.before)
+    folder, record = after_three_steps(memory, file_format, DROPPER)
     shown = Folder(folder.shown)
     path = folder.shown / folder.name
     counted = {1: 0, 3: 0}
@@ -261,12 +266,9 @@ def test_nothing_of_an_aborted_step_is_seen(
     memory: Path, appender: Appender, file_format: str
 ) -> None:
     """The step after it has numbers in one array alone; the other one has zeros there."""
-    folder = file_with_three_steps(memory, file_format)
-    run_recorded([sys.executable, "-c", ABORTER, str(folder.path), str(folder.record)],
-                 folder.data, folder.record)  # fmt: skip
+    folder, record = after_three_steps(memory, file_format, ABORTER)
     states = read_all_states(
-        Record(folder.record, folder.data, folder.before), folder.shown,
-        lambda shown: steps_with_counts(shown / folder.name, 3),
+        record, folder.shown, lambda shown: steps_with_counts(shown / folder.name, 3),
         append=lambda shown: appender.append(shown / folder.name, ["count"]), earlier=3,
     )  # fmt: skip
     assert states > 10

@@ -8,6 +8,8 @@ import pytest
 from failing_runs import BRIEF, assert_ended_cleanly, run
 from mpi_launcher import needs_pnetcdf
 
+from weir.results.schema import Run
+
 WORDS = {
     # A rank has two or three blocks of 64 numbers.
     "flash": ("flash", "--blocks", "2.5", "--nxb", "4", "--nyb", "4", "--nzb", "4", *BRIEF),
@@ -16,6 +18,17 @@ WORDS = {
 }
 FILES = {"flash": "sedov", "s3d": "field"}
 """What the names of a workload's files begin with."""
+
+
+def failed_run(workload: str, api: str, folder: Path, fault: str) -> Run:
+    """Runs a workload that a fault in its files ends; every rank moves its own blocks."""
+    ended = run(
+        *(folder, "--api", api),
+        workload=WORDS[workload],
+        fault=f"{fault},tree={FILES[workload]}",
+        wrapper=("env", "WEIR_STRATEGY=direct"),
+    )
+    return assert_ended_cleanly(ended)
 
 
 @pytest.mark.parametrize(
@@ -31,14 +44,7 @@ FILES = {"flash": "sedov", "s3d": "field"}
 )
 def test_a_write_that_is_lost_is_found(workload: str, api: str, lost: str, tmp_path: Path) -> None:
     """By Weir every rank writes its own blocks; MPI-IO lets rank 0 write those of all."""
-    ended = run(
-        *(tmp_path, "--api", api),
-        workload=WORDS[workload],
-        fault=f"{lost},effect=drop,tree={FILES[workload]}",
-        wrapper=("env", "WEIR_STRATEGY=direct"),
-    )
-    record = assert_ended_cleanly(ended)
-    assert record.failure is not None
+    record = failed_run(workload, api, tmp_path, f"{lost},effect=drop")
     assert record.failure.cause in ("corrupt_data", "io")
 
 
@@ -46,14 +52,7 @@ def test_a_write_that_is_lost_is_found(workload: str, api: str, lost: str, tmp_p
 @pytest.mark.parametrize("api", ["weir-hdf5", "weir-cdf5"])
 def test_a_bit_that_flips_on_the_way_back_is_found(workload: str, api: str, tmp_path: Path) -> None:
     """Rank 1 finds it in its own blocks of flash, and in what ranks 1 and 3 wrote of s3d."""
-    ended = run(
-        *(tmp_path, "--api", api),
-        workload=WORDS[workload],
-        fault=f"rank=1,call=pread,nth=1,effect=flip,tree={FILES[workload]}",
-        wrapper=("env", "WEIR_STRATEGY=direct"),
-    )
-    record = assert_ended_cleanly(ended)
-    assert record.failure is not None
+    record = failed_run(workload, api, tmp_path, "rank=1,call=pread,nth=1,effect=flip")
     assert (record.failure.rank, record.failure.cause) == (1, "corrupt_data")
     (error,) = record.verification.errors
     assert (error.rank, error.function) == (1, "checkpoint")
