@@ -90,7 +90,8 @@ class PatternList {
   // Adds a pattern that is not empty. Returns false if it begins before the end, or if there are
   // too many.
   [[nodiscard]] bool add(const BytePattern& pattern);
-  // As those of a pattern (BytePattern). Nothing also if there are too many patterns.
+  // These do what BytePattern's functions of the same names do. They also return nothing if there
+  // are too many patterns.
   [[nodiscard]] std::optional<PatternList> shifted(std::int64_t by) const;
   [[nodiscard]] std::optional<PatternList> repeated(std::int64_t count, std::int64_t stride) const;
 

@@ -312,7 +312,7 @@ TEST(ByteGrid, IsEqualWherePatternsHaveMovedOn) {
 }
 
 TEST(ByteGrid, BeginsAtTheOriginIfThePatternsNeedIt) {
-  // Of an array of 2 x 8 bytes, one rank has (0, 4..7), the other (1, 0..3) and (0..1, 2..3).
+  // In an array of 2 x 8 bytes, one rank has (0, 4..7), the other has (0..1, 2..3).
   const std::vector<BytePattern> patterns{BytePattern(104, 4),
                                           BytePattern(102, 2).repeated(2, 8).value()};
   const auto grid = grid_of(patterns, 100);

@@ -248,7 +248,7 @@ bool operator==(const ChunkTable& a, const ChunkTable& b) {
       a.offset_ == b.offset_) {
     return true;
   }
-  // The same chunks may form other runs, where a part begins in a run.
+  // Equal tables may differ in their runs, since a part of a table may begin within a run.
   ChunkTable::Walk of_a(a);
   ChunkTable::Walk of_b(b);
   auto one = of_a.next();

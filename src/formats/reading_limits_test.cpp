@@ -155,7 +155,7 @@ TEST(ReadingLimits, IndicesOfShardsCountTogether) {
   EXPECT_EQ(reason_of(open_within_limits(path), "s"), "");
 }
 
-// Of 1 MiB one 32nd is for documents.
+// If WEIR_READ_BYTES is 1 MiB, documents may have a 32nd of it together.
 TEST(ReadingLimits, DocumentsOfAZarrFolderCountTogether) {
   const TestFolder folder;
   const std::string path = folder.path("a.zarr");

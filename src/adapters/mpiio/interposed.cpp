@@ -37,7 +37,7 @@ using weir::mpiio::TakeOver;
   WEIR_INTERPOSED(name, parameters,              \
                   counted(Function::file_##name, file, [&] { return real.get() arguments; }))
 
-// One after which calls on the file are taken over in another way.
+// A function that changes how the calls after it on the file are taken over.
 #define WEIR_CHANGING(name, parameters, arguments, change)                               \
   WEIR_INTERPOSED(name, parameters,                                                      \
                   counted_changing(                                                      \
@@ -53,7 +53,8 @@ using weir::mpiio::TakeOver;
   WEIR_INTERPOSED(symbol, parameters,                                          \
                   counted_moving(Function::file_##name, file, count, datatype, \
                                  [&] { return real.get() arguments; }))
-// A collective one, of which `at_offset` tells whether its offset is explicit.
+// A collective function that moves elements, and that of MPI-4 whose count has 64 bits. `at_offset`
+// tells whether the offset is explicit.
 #define WEIR_COLLECTIVE(name, shape, writing, at_offset, offset)                                 \
   WEIR_COLLECTIVE_BY(name, name, shape##_PARAMETERS(int), shape##_ARGUMENTS, writing, at_offset, \
                      offset)                                                                     \

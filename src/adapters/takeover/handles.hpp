@@ -9,7 +9,7 @@
 
 namespace weir::takeover {
 
-// Of an int only the lower half of the register has a value.
+// If a handle is an int, only the lower half of the register has its value.
 template <typename MpiHandle>
 [[nodiscard]] MpiHandle from_handle(mpiio::Handle handle) {
   if constexpr (std::is_pointer_v<MpiHandle>) {
