@@ -15,6 +15,7 @@
 #include "formats/cdf/cdf_layout.hpp"
 #include "formats/cdf/header.hpp"
 #include "formats/format.hpp"
+#include "formats/json_of_others.hpp"
 #include "formats/raw/raw_document.hpp"
 #include "formats/test_description.hpp"
 #include "formats/zarr/document.hpp"
@@ -211,10 +212,10 @@ Complaint read_zarr(Input bytes, const std::string& folder) {
 }
 
 Complaint read_zarr_array(Input bytes, const std::string& /*folder*/) {
-  const auto document = storage::ZarrJson::parse(as_text(bytes), nullptr, false);
-  if (document.is_discarded()) return std::nullopt;
-  static_cast<void>(storage::zarr_attributes(document, "", {}));
-  const auto parsed = storage::parse_zarr_array(document, "name", {});
+  const auto document = storage::parse_json_of_others(as_text(bytes));
+  if (!document) return std::nullopt;
+  static_cast<void>(storage::zarr_attributes(*document, "", {}));
+  const auto parsed = storage::parse_zarr_array(*document, "name", {});
   const auto* array = std::get_if<storage::ZarrArray>(&parsed);
   if (array == nullptr || !array->description.shard_extents) return std::nullopt;
   const auto map = storage::zarr_shard_map(*array, "/folder/");
