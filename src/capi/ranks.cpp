@@ -20,13 +20,13 @@ Outcome Ranks::open(MPI_Comm communicator, double deadline_seconds) {
   if (duplicated.ok()) {
     duplicated = ranks::wait_for(pending, of_opening, deadline_seconds_, the_others);
   }
-  if (duplicated.ok() && of_opening.is_revoked()) duplicated = of_opening.error();
   if (!duplicated.ok()) return ended(duplicated);
   const int handled = MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN);
   channel_ = std::make_unique<ranks::Channel>(communicator_);
   ranks::Revocation& revocation = channel_->revocation();
   Status ready =
       ranks::unless_failed(ranks::status_of(handled, "MPI_Comm_set_errhandler"), revocation);
+  if (ready.ok()) ready = ranks::unless_failed(of_opening.place_told(), revocation);
   if (ready.ok() && revocation.is_revoked()) ready = revocation.error();
   rank_ = revocation.rank();
   return ended(ready);

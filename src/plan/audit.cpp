@@ -241,7 +241,7 @@ void Auditor::follow_routes(const Plan& plan) {
     const std::int64_t aggregator = aggregators * i / looked_at;
     const std::int64_t to = topology_.node_of(plan.rank_of(aggregator));
     for (const SampledPiece& one : piece_sample(plan, aggregator, pieces / looked_at)) {
-      const std::vector<Contributor> contributors = plan.contributors(plan.piece(one.id));
+      const std::vector<Contributor> contributors = plan.contributors(one.id);
       for (const Contributor& from : contributors) {
         routed_bytes_ += static_cast<double>(from.bytes) * one.times * times;
       }

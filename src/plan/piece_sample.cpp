@@ -7,6 +7,9 @@
 namespace weir::plan {
 namespace {
 
+// The number of slabs that a sample has from one place of a piece, if it has those of several.
+constexpr std::int64_t neighbours = 64;
+
 // Returns a number of stretch `i` of the `stretches` that [0, all) is cut into.
 std::int64_t scattered_in(std::int64_t all, std::int64_t stretches, std::int64_t i) {
   // The product of the numbers may not fit into 64 bits.
@@ -60,7 +63,7 @@ std::int64_t units_of(const Plan& plan, std::int64_t aggregator, int array) {
 
 std::int64_t parts_of(const Units& units, std::int64_t unit) {
   std::int64_t elements = 0;
-  for (const Units::Content& content : units.contents(unit)) elements += content.section.elements();
+  for (const array::Section& section : units.sections(unit)) elements += section.elements();
   return array::divide_up(elements, units.elements_per_part());
 }
 
@@ -90,6 +93,38 @@ std::vector<SampledPiece> piece_sample(const Plan& plan, std::int64_t aggregator
     }
     before += units;
   }
+  return sample;
+}
+
+SlabSample slab_sample(const Plan& plan, const PieceId& id, std::int64_t most) {
+  SlabSample sample;
+  const Units& units = plan.units(id.array);
+  const array::Interval chunks = units.chunks(id.unit);
+  if (plan.bundle(id.array) != nullptr || chunks.size() <= most) {
+    sample.stretches.push_back(plan.piece(id));
+    sample.bytes = sample.stretches.back().bytes;
+    return sample;
+  }
+  // Many chunks are in a unit only if they fit into a buffer together, as one part.
+  const Image& image = plan.request().arrays[static_cast<std::size_t>(id.array)].image;
+  for (const array::Section& section : units.sections(id.unit)) {
+    sample.bytes += section.elements() * image.element_bytes();
+  }
+  const std::int64_t stretches = std::max<std::int64_t>(1, most / neighbours);
+  std::int64_t bytes = 0;
+  std::int64_t end = chunks.lower;
+  for (std::int64_t i = 0; i < stretches; ++i) {
+    // The first stretch begins with the first chunk, so that some chunk is found, however few are
+    // requested.
+    const std::int64_t from =
+        i == 0 ? end : std::max(end, chunks.lower + scattered_in(chunks.size(), stretches, i));
+    const auto contents = units.contents({from, chunks.upper}, std::min(most, neighbours));
+    if (contents.empty()) break;
+    end = contents.back().chunk + 1;
+    sample.stretches.push_back(plan.piece(id, contents));
+    bytes += sample.stretches.back().bytes;
+  }
+  if (bytes > 0) sample.times = static_cast<double>(sample.bytes) / static_cast<double>(bytes);
   return sample;
 }
 

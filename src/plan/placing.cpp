@@ -84,7 +84,7 @@ void Placing::look_at(std::int64_t aggregator) {
   topology::WeightedHops hops(topology);
   contributions_ = 0;
   for (const SampledPiece& one : piece_sample(plan_, aggregator, pieces_looked_at)) {
-    for (const Contributor& from : plan_.contributors(plan_.piece(one.id))) {
+    for (const Contributor& from : plan_.contributors(one.id)) {
       ++contributions_;
       hops.add(topology.node_of(from.rank), static_cast<double>(from.bytes) * one.times);
     }

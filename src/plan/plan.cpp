@@ -308,6 +308,17 @@ Piece Plan::piece(const PieceId& id) const {
   return piece;
 }
 
+Piece Plan::piece(const PieceId& id, const std::vector<Units::Content>& contents) const {
+  Piece piece{id, {}, 0};
+  std::vector<Slab> slabs;
+  slabs.reserve(contents.size());
+  for (const Units::Content& content : contents) {
+    add_slab(id.array, units(id.array), content, piece.bytes, slabs);
+  }
+  piece.slabs = SlabList(std::move(slabs));
+  return piece;
+}
+
 const Bundle* Plan::bundle(int array) const {
   const int number = schedules_[static_cast<std::size_t>(array)].bundle;
   return number < 0 ? nullptr : &bundles_[static_cast<std::size_t>(number)].arrays;
@@ -332,34 +343,49 @@ array::Region Plan::part(int array, std::int64_t rank, std::int64_t number) cons
   return request_.arrays[static_cast<std::size_t>(array)].memory->piece(rank, number);
 }
 
-void Plan::add_share(const Slab& slab, std::int64_t rank, std::vector<Contributor>& found) const {
-  const array::Region wanted(slab.section);
-  for (std::int64_t number = 0; number < parts(slab.array, rank); ++number) {
-    const std::int64_t elements = array::common_elements(part(slab.array, rank, number), wanted);
-    if (elements > 0) found.push_back({rank, elements * slab.in_buffer.element_bytes()});
+void Plan::add_share(int array, const array::Section& section, std::int64_t rank,
+                     std::vector<Contributor>& found) const {
+  const array::Region wanted(section);
+  const std::int64_t element_bytes =
+      request_.arrays[static_cast<std::size_t>(array)].image.element_bytes();
+  for (std::int64_t number = 0; number < parts(array, rank); ++number) {
+    const std::int64_t elements = array::common_elements(part(array, rank, number), wanted);
+    if (elements > 0) found.push_back({rank, elements * element_bytes});
   }
 }
 
-void Plan::add_contributions(const Slab& slab, std::vector<Contributor>& found) const {
+void Plan::add_contributions(int array, const array::Section& section,
+                             std::vector<Contributor>& found) const {
   if (!all_ranks() && placement_.ranks_in(group_) <= few_ranks) {
     for (std::int64_t i = 0; i < placement_.ranks_in(group_); ++i) {
-      add_share(slab, placement_.rank_in(group_, i), found);
+      add_share(array, section, placement_.rank_in(group_, i), found);
     }
     return;
   }
-  const array::Region wanted(slab.section);
-  const SharedDistribution& memory = request_.arrays[static_cast<std::size_t>(slab.array)].memory;
-  for (const array::Distribution::Piece& held : memory->pieces_meeting(wanted)) {
+  const array::Region wanted(section);
+  const ArrayRequest& request = request_.arrays[static_cast<std::size_t>(array)];
+  for (const array::Distribution::Piece& held : request.memory->pieces_meeting(wanted)) {
     if (!all_ranks() && placement_.group_of_rank(held.rank) != group_) continue;
     const std::int64_t elements =
-        array::common_elements(memory->piece(held.rank, held.number), wanted);
-    found.push_back({held.rank, elements * slab.in_buffer.element_bytes()});
+        array::common_elements(request.memory->piece(held.rank, held.number), wanted);
+    found.push_back({held.rank, elements * request.image.element_bytes()});
   }
 }
 
 std::vector<Contributor> Plan::contributors(const Piece& piece) const {
   std::vector<Contributor> found;
-  for (const Slab& slab : piece.slabs) add_contributions(slab, found);
+  for (const Slab& slab : piece.slabs) add_contributions(slab.array, slab.section, found);
+  return merged(std::move(found));
+}
+
+std::vector<Contributor> Plan::contributors(const PieceId& id) const {
+  if (bundle(id.array) != nullptr || units(id.array).most_parts() > 1) {
+    return contributors(piece(id));
+  }
+  std::vector<Contributor> found;
+  for (const array::Section& section : units(id.array).sections(id.unit)) {
+    add_contributions(id.array, section, found);
+  }
   return merged(std::move(found));
 }
 
@@ -369,7 +395,9 @@ std::vector<Contributor> Plan::contributors_on(std::int64_t node, const Piece& p
   for (const Slab& slab : piece.slabs) {
     const SharedDistribution& memory = request_.arrays[static_cast<std::size_t>(slab.array)].memory;
     if (memory->regular() != nullptr) {
-      for (std::int64_t i = 0; i < ranks; ++i) add_share(slab, topology().rank_on(node, i), found);
+      for (std::int64_t i = 0; i < ranks; ++i) {
+        add_share(slab.array, slab.section, topology().rank_on(node, i), found);
+      }
       continue;
     }
     // An index finds the boxes that intersect the slab, of all ranks; these are few.

@@ -88,9 +88,15 @@ class Plan {
 
   // Returns the piece with this id; it has no slabs if no element of it is requested.
   [[nodiscard]] Piece piece(const PieceId& id) const;
+  // Returns some slabs of a piece whose unit is not cut into parts, as if they were all: those of
+  // these contents of the unit.
+  [[nodiscard]] Piece piece(const PieceId& id, const std::vector<Units::Content>& contents) const;
   // Returns the ranks of the group that hold elements of a piece, in ascending order, with the
   // number of bytes of each.
   [[nodiscard]] std::vector<Contributor> contributors(const Piece& piece) const;
+  // Returns the contributors of the piece with this id. This does not look at its slabs one by one,
+  // of which a piece of small chunks may have hundreds of thousands.
+  [[nodiscard]] std::vector<Contributor> contributors(const PieceId& id) const;
   // Returns the contributors on one node of the group. For regular distributions, the work is
   // proportional to the number of ranks on the node.
   [[nodiscard]] std::vector<Contributor> contributors_on(std::int64_t node,
@@ -141,10 +147,12 @@ class Plan {
   void make_bundles(const std::vector<array::Section>& asked, std::int64_t holders);
   void add_slab(int array, const Units& units, const Units::Content& content, std::int64_t& bytes,
                 std::vector<Slab>& slabs) const;
-  // Adds the contribution of each rank of the group to a slab to `found`.
-  void add_contributions(const Slab& slab, std::vector<Contributor>& found) const;
-  // Adds the contribution of one rank to a slab to `found`.
-  void add_share(const Slab& slab, std::int64_t rank, std::vector<Contributor>& found) const;
+  // Adds the contribution of each rank of the group to a section of an array to `found`.
+  void add_contributions(int array, const array::Section& section,
+                         std::vector<Contributor>& found) const;
+  // Adds the contribution of one rank to a section of an array to `found`.
+  void add_share(int array, const array::Section& section, std::int64_t rank,
+                 std::vector<Contributor>& found) const;
 
   Request request_;
   Parameters parameters_;

@@ -178,6 +178,7 @@ class Execution {
         ASSERT_GT(piece.bytes, 0);
         ASSERT_LE(piece.bytes, parameters_.buffer_bytes);
         const auto contributors = plan->contributors(piece);
+        ASSERT_EQ(plan->contributors(piece.id), contributors);
         std::vector<std::int64_t> ranks;
         ranks.reserve(contributors.size());
         for (const Contributor& one : contributors) ranks.push_back(one.rank);

@@ -8,6 +8,7 @@
 
 #include "plan/file_windows.hpp"
 #include "plan/meeting_blocks.hpp"
+#include "plan/piece_sample.hpp"
 #include "plan/rank_pieces.hpp"
 
 namespace weir::plan {
@@ -17,7 +18,8 @@ namespace {
 constexpr int sampled_ranks = 3;
 constexpr int sampled_aggregators = 2;
 constexpr int sampled_pieces = 3;
-constexpr double sampled_shares = 200;  // enough, even if there are few pieces
+constexpr double sampled_shares = 200;           // enough, even if there are few pieces
+constexpr std::int64_t sampled_slabs = 1 << 10;  // of a piece
 // Shorter transfers do not bypass the page cache.
 constexpr std::int64_t least_direct_bytes = 64 << 10;
 // An engine replaces another one only for a significant gain.
@@ -60,45 +62,81 @@ Sample sample_rows(const std::shared_ptr<const Plan>& plan, const std::set<std::
   return sample;
 }
 
+// The calls on files that move some slabs.
+struct Windows {
+  double calls = 0;   // as if no slab followed another one in the file
+  double moved = 0;   // bytes, including those of holes
+  double joined = 0;  // slabs that are one extent with the slab before them
+};
+
 void add_windows(const array::StridedCopy& to_file, std::int64_t gap, bool writing,
-                 Sample& sample) {
+                 Windows& windows) {
   const WindowEstimate estimate = estimate_windows(to_file, gap);
-  sample.calls += estimate.windows;
+  windows.calls += estimate.windows;
   // A window that is changed is read first.
-  sample.moved += estimate.bytes * (writing && !estimate.alone ? 2 : 1);
+  windows.moved += estimate.bytes * (writing && !estimate.alone ? 2 : 1);
 }
 
-void add_piece(const Plan& plan, const Piece& piece, const PlatformRates& rates, Sample& sample) {
-  const std::int64_t gap = widest_gap(plan, piece.id.array, rates);
+// Without holes, slabs that follow each other in the file are one extent.
+void add_slabs(const SlabList& slabs, std::int64_t gap, bool writing, Windows& windows) {
+  std::int64_t end = -1;
+  for (const Slab& slab : slabs) {
+    const auto copy = buffer_to_file(slab);
+    add_windows(copy, gap, writing, windows);
+    if (copy.to_offset == end) windows.joined += 1;
+    end = copy.runs() == 1 ? copy.to_offset + copy.bytes : -1;
+  }
+}
+
+// With holes, each run that is contiguous in a contributor's share counts separately.
+void add_shares(const Plan& plan, const Piece& piece, const std::vector<Contributor>& contributors,
+                std::int64_t gap, bool writing, Windows& windows) {
+  for (const Contributor& one : contributors) {
+    MeetingBlocks blocks(plan, piece, one.rank);
+    for (MeetingBlock block; blocks.next(block);) {
+      add_windows(buffer_to_file(block, piece.slabs[block.slab]), gap, writing, windows);
+    }
+  }
+}
+
+void add_calls(const Plan& plan, const PieceId& id, const std::vector<Contributor>& contributors,
+               std::int64_t held, const PlatformRates& rates, Sample& sample) {
+  const std::int64_t gap = widest_gap(plan, id.array, rates);
   const bool writing = plan.request().direction == Direction::write;
-  const auto contributors = plan.contributors(piece);
-  double held = 0;
-  for (const Contributor& one : contributors) held += static_cast<double>(one.bytes);
+  const SlabSample slabs = slab_sample(plan, id, sampled_slabs);
+  Windows windows;
+  double looked_at = 0;
+  for (const Piece& stretch : slabs.stretches) {
+    looked_at += static_cast<double>(stretch.slabs.size());
+    if (held >= slabs.bytes) {
+      add_slabs(stretch.slabs, gap, writing, windows);
+    } else if (slabs.times == 1) {
+      add_shares(plan, stretch, contributors, gap, writing, windows);
+    } else {
+      add_shares(plan, stretch, plan.contributors(stretch), gap, writing, windows);
+    }
+  }
+  sample.calls += windows.calls * slabs.times;
+  sample.moved += windows.moved * slabs.times;
+  if (windows.joined > 0) {
+    // The first slab of a stretch may follow another one, too.
+    const double pairs = looked_at - static_cast<double>(slabs.stretches.size());
+    sample.calls -= windows.joined / pairs * (looked_at * slabs.times - 1);
+  }
+}
+
+void add_piece(const Plan& plan, const PieceId& id, const PlatformRates& rates, Sample& sample) {
+  const auto contributors = plan.contributors(id);
   if (contributors.empty()) return;
+  std::int64_t held = 0;
+  for (const Contributor& one : contributors) held += one.bytes;
   sample.pieces += 1;
   sample.shares += static_cast<double>(contributors.size());
   std::set<std::int64_t> nodes;
   for (const Contributor& one : contributors) nodes.insert(plan.topology().node_of(one.rank));
   sample.messages += static_cast<double>(nodes.size());
-  sample.bytes += held;
-  if (held >= static_cast<double>(piece.bytes)) {
-    // Without holes, slabs that follow each other in the file are one extent.
-    std::int64_t end = -1;
-    for (const Slab& slab : piece.slabs) {
-      const auto copy = buffer_to_file(slab);
-      add_windows(copy, gap, writing, sample);
-      if (copy.to_offset == end) sample.calls -= 1;
-      end = copy.runs() == 1 ? copy.to_offset + copy.bytes : -1;
-    }
-    return;
-  }
-  // With holes, each run that is contiguous in a contributor's share counts separately.
-  for (const Contributor& one : contributors) {
-    MeetingBlocks blocks(plan, piece, one.rank);
-    for (MeetingBlock block; blocks.next(block);) {
-      add_windows(buffer_to_file(block, piece.slabs[block.slab]), gap, writing, sample);
-    }
-  }
+  sample.bytes += static_cast<double>(held);
+  add_calls(plan, id, contributors, held, rates, sample);
 }
 
 // Samples the first pieces in which a rank of the group has a share.
@@ -107,7 +145,7 @@ void add_pieces_of(const std::shared_ptr<const Plan>& plan, std::int64_t rank,
   RankPieces pieces(plan, rank);
   PieceId id;
   for (int looked = 0; looked < sampled_pieces && pieces.next(id); ++looked) {
-    add_piece(*plan, plan->piece(id), rates, sample);
+    add_piece(*plan, id, rates, sample);
   }
 }
 
@@ -120,11 +158,10 @@ Sample sample_pieces(const std::shared_ptr<const Plan>& plan, const PlatformRate
   }
   for (const std::int64_t aggregator : looked_at) {
     AggregatorPieces pieces(plan, aggregator);
-    Piece piece;
+    PieceId id;
     for (int looked = 0;
-         looked < sampled_pieces && sample.shares < sampled_shares && pieces.next(piece);
-         ++looked) {
-      add_piece(*plan, piece, rates, sample);
+         looked < sampled_pieces && sample.shares < sampled_shares && pieces.next(id); ++looked) {
+      add_piece(*plan, id, rates, sample);
     }
   }
   if (sample.pieces > 0 || aggregators == 0) return sample;

@@ -41,13 +41,20 @@ bool AggregatorPieces::find_unit() {
 }
 
 bool AggregatorPieces::next(Piece& piece) {
+  PieceId id;
+  if (!next(id)) return false;
+  piece = plan_->piece(id);
+  return true;
+}
+
+bool AggregatorPieces::next(PieceId& id) {
   while (next_.part >= parts_) {
     if (place_ >= plan_->scheduled().size()) return false;
     array_ = plan_->scheduled()[place_];
     if (!bundle_taken_ && plan_->bundle(array_) != nullptr) {
       bundle_taken_ = true;
-      piece = plan_->piece({0, 0, array_, 0, 0});
-      if (piece.id.aggregator == aggregator_) return true;
+      id = plan_->piece({0, 0, array_, 0, 0}).id;
+      if (id.aggregator == aggregator_) return true;
     }
     if (!find_unit()) {
       ++place_;
@@ -57,7 +64,7 @@ bool AggregatorPieces::next(Piece& piece) {
       next_ = {};
     }
   }
-  piece = plan_->piece(next_);
+  id = next_;
   ++next_.part;
   return true;
 }
@@ -165,10 +172,8 @@ void RankPieces::find_parts(const PieceId& first, const std::vector<std::size_t>
   }
   std::vector<PieceId> parts;
   const array::Order order = request_of(*plan_, array_).image.order();
-  const std::vector<Units::Content> contents = units.contents(first.unit);
   std::int64_t before = 0;
-  for (const Units::Content& content : contents) {
-    const array::Section& section = content.section;
+  for (const array::Section& section : units.sections(first.unit)) {
     const array::Region asked(section);
     for (const std::size_t number : regions) {
       const array::Region inside = regions_[number].clipped(section.bounding_box());

@@ -26,8 +26,9 @@ inline constexpr std::int64_t most_pieces_ahead = 4;
 class AggregatorPieces {
  public:
   AggregatorPieces(std::shared_ptr<const Plan> plan, std::int64_t aggregator);
-  // Returns false if no piece is left.
+  // Return false if no piece is left.
   bool next(Piece& piece);
+  bool next(PieceId& id);  // creates no slab
 
  private:
   // Advances to the aggregator's next unit with requested elements, starting at step `step_` of the

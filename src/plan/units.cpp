@@ -1,6 +1,7 @@
 #include "plan/units.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include "array/chunk_grid.hpp"
@@ -206,9 +207,55 @@ std::vector<Units::Content> Units::contents(std::int64_t unit) const {
     return found;
   }
   const array::ChunkGrid& grid = image_.chunked()->grid();
-  const std::int64_t end = std::min(grid.chunks(), (unit + 1) * chunks_per_unit_);
-  for (std::int64_t chunk = unit * chunks_per_unit_; chunk < end; ++chunk) {
+  const array::Interval numbers = chunks(unit);
+  for (std::int64_t chunk = numbers.lower; chunk < numbers.upper; ++chunk) {
     add(grid.box(chunk), chunk);
+  }
+  return found;
+}
+
+std::vector<array::Section> Units::sections(std::int64_t unit) const {
+  std::vector<array::Section> found;
+  const auto add = [&](const array::Box& box) {
+    const array::Section section = array::intersect(asked_, box);
+    if (!section.empty()) found.push_back(section);
+  };
+  if (image_.dense() != nullptr) {
+    for (const Content& content : contents(unit)) found.push_back(content.section);
+    return found;
+  }
+  const array::ChunkGrid& grid = image_.chunked()->grid();
+  const array::Interval numbers = chunks(unit);
+  const array::Shape counts = array::Shape::create(grid.counts()).value();
+  array::RangeBoxes boxes(counts, array::Order::row_major, numbers.lower, numbers.upper);
+  for (array::Box box; boxes.next(box);) {
+    array::Indices last;
+    for (int d = 0; d < box.dimensions(); ++d) last.push_back(box.upper(d) - 1);
+    array::Box elements = grid.box(box.lower);
+    const array::Box end = grid.box(last);
+    for (int d = 0; d < box.dimensions(); ++d) {
+      elements.extent[d] = end.upper(d) - elements.lower[d];
+    }
+    add(elements);
+  }
+  return found;
+}
+
+array::Interval Units::chunks(std::int64_t unit) const {
+  if (image_.dense() != nullptr) return {};
+  return {unit * chunks_per_unit_,
+          std::min(image_.chunked()->grid().chunks(), (unit + 1) * chunks_per_unit_)};
+}
+
+std::vector<Units::Content> Units::contents(const array::Interval& numbers,
+                                            std::int64_t most) const {
+  std::vector<Content> found;
+  const array::ChunkGrid& grid = image_.chunked()->grid();
+  const array::Region asked(asked_);
+  auto chunk = next_chunk(grid, asked, numbers.lower);
+  while (chunk && *chunk < numbers.upper && std::ssize(found) < most) {
+    found.push_back({array::intersect(asked_, grid.box(*chunk)), *chunk});
+    chunk = next_chunk(grid, asked, *chunk + 1);
   }
   return found;
 }

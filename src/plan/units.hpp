@@ -61,6 +61,15 @@ class Units {
     std::int64_t chunk = -1;
   };
   [[nodiscard]] std::vector<Content> contents(std::int64_t unit) const;
+  // Returns the same elements as few sections, some of them of many chunks, in the order of their
+  // numbers. How many there are depends only on the number of dimensions.
+  [[nodiscard]] std::vector<array::Section> sections(std::int64_t unit) const;
+  // Returns the numbers of a unit's chunks; none in a dense image.
+  [[nodiscard]] array::Interval chunks(std::int64_t unit) const;
+  // Returns the contents of the first `most` of the chunks with these numbers that have a requested
+  // element.
+  [[nodiscard]] std::vector<Content> contents(const array::Interval& numbers,
+                                              std::int64_t most) const;
   // Largest number of elements in a part.
   [[nodiscard]] std::int64_t elements_per_part() const { return elements_per_part_; }
   // Upper bound for the number of parts of a unit; possibly no unit has as many.

@@ -53,28 +53,28 @@ void Revocation::make_own_memory() {
 
 Revocation::Revocation(Local /*local*/, MPI_Comm moving) : moving_(moving) {
   make_own_memory();
-  const auto place = place_in(moving);
-  if (!place) {
-    revoke(place.error());
-    return;
+  if (const auto place = place_in(moving)) {
+    rank_ = place.value().own;
+  } else {
+    place_told_ = place.error();
   }
-  rank_ = place.value().own;
 }
 
 Revocation::Revocation(MPI_Comm communicator)
     : moving_(communicator), sends_(true), notices_(std::make_unique<Notices>()) {
   make_own_memory();
+  nodes_.communicator = communicator;
+  nodes_.is_leader = true;
+  nodes_.leader_of = [](std::int64_t node) { return static_cast<int>(node); };
   const auto place = place_in(communicator);
   if (!place) {
+    place_told_ = place.error();
     revoke(place.error());
     return;
   }
   rank_ = place.value().own;
-  nodes_ = {.communicator = communicator,
-            .count = place.value().ranks,
-            .own = rank_,
-            .is_leader = true,
-            .leader_of = [](std::int64_t node) { return static_cast<int>(node); }};
+  nodes_.own = rank_;
+  nodes_.count = place.value().ranks;
 }
 
 Revocation::~Revocation() {
@@ -143,6 +143,26 @@ void Revocation::take_notices() {
   }
 }
 
+std::vector<std::int64_t> Revocation::to_be_told() const {
+  if (!place_told_.ok()) {
+    // A rank that does not know its own place may send to itself, too, and never receives that. It
+    // is alone if the communicator has the same ranks as that of this process alone.
+    int like_own = MPI_UNEQUAL;
+    const bool compared =
+        MPI_Comm_compare(nodes_.communicator, MPI_COMM_SELF, &like_own) == MPI_SUCCESS;
+    if (compared && like_own != MPI_UNEQUAL) return {};
+    return {0, 1};
+  }
+  std::vector<std::int64_t> others;
+  for (std::int64_t distance = 1; distance < nodes_.count; distance *= 2) {
+    others.push_back((nodes_.own + distance) % nodes_.count);
+    others.push_back((nodes_.own + nodes_.count - distance) % nodes_.count);
+  }
+  std::sort(others.begin(), others.end());
+  others.erase(std::unique(others.begin(), others.end()), others.end());
+  return others;
+}
+
 void Revocation::send_notices() {
   if (sent_ || !sends_ || nodes_.communicator == MPI_COMM_NULL ||
       memory_->state.load(std::memory_order_acquire) != revoked) {
@@ -151,13 +171,7 @@ void Revocation::send_notices() {
   sent_ = true;
   Notices& notices = *notices_;
   notices.outgoing = memory_->message;
-  std::vector<std::int64_t> others;
-  for (std::int64_t distance = 1; distance < nodes_.count; distance *= 2) {
-    others.push_back((nodes_.own + distance) % nodes_.count);
-    others.push_back((nodes_.own + nodes_.count - distance) % nodes_.count);
-  }
-  std::sort(others.begin(), others.end());
-  others.erase(std::unique(others.begin(), others.end()), others.end());
+  const std::vector<std::int64_t> others = to_be_told();
   // The vector does not move while messages are under way.
   notices.sending.resize(others.size());
   for (std::size_t i = 0; i < others.size(); ++i) {

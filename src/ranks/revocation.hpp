@@ -27,6 +27,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "common/status.hpp"
 #include "ranks/error_message.hpp"
@@ -55,12 +56,12 @@ class Revocation {
   // rank in the session, for error messages. The communicators are not owned.
   Revocation(std::byte* memory, Nodes nodes, MPI_Comm moving, int rank);
   // Uses no shared memory: every rank of the communicator, which belongs to Weir, counts as a node.
-  // If MPI does not tell this rank its place, the session is revoked from the beginning, on this
-  // rank alone: the others miss it when they wait for it.
+  // If MPI does not tell this rank its place, the session is revoked from the beginning. The error
+  // then goes to the first two ranks, of which at least one is another rank and sends it on.
   explicit Revocation(MPI_Comm communicator);
   // A revocation that only this rank sees, while the session has no communicator of its own yet. No
-  // message is sent or received on `moving`. It is revoked if MPI does not tell this rank its
-  // place.
+  // message is sent or received on `moving`. If MPI does not tell this rank its place, place_told()
+  // says so: all ranks go on until the session has a communicator by which they can be told.
   struct Local {};
   Revocation(Local local, MPI_Comm moving);
   Revocation(const Revocation&) = delete;
@@ -69,6 +70,8 @@ class Revocation {
 
   // Returns this rank in the session; -1 if MPI did not tell it.
   [[nodiscard]] int rank() const { return rank_; }
+  // Returns why MPI did not tell this rank its place, if it did not.
+  [[nodiscard]] const Status& place_told() const { return place_told_; }
 
   // Sets `wake`, which wakes the sleeping ranks of the node; the rank that revokes calls it.
   void wake_by(std::function<void()> wake) { wake_ = std::move(wake); }
@@ -92,6 +95,8 @@ class Revocation {
   struct Notices;  // the messages that are received and sent
   void take_notices();
   void send_notices();
+  // Returns the nodes to whose leaders this rank sends the error, in ascending order.
+  [[nodiscard]] std::vector<std::int64_t> to_be_told() const;
   // Returns false if another error was first.
   bool write(const ErrorMessage& message);
 
@@ -104,6 +109,7 @@ class Revocation {
   Nodes nodes_;
   MPI_Comm moving_ = MPI_COMM_NULL;
   int rank_ = -1;
+  Status place_told_;
   bool sends_ = false;  // whether this rank sends notices once the session is revoked
   bool sent_ = false;
   std::unique_ptr<Notices> notices_;

@@ -39,7 +39,9 @@ LIBRARY = BUILD / "src" / "capi" / "libweir.so.0"
 CASES_OF_A_RUN = 12
 CASE_SECONDS = 3 * SESSION_DEADLINE_SECONDS
 READER_SECONDS = 300
-"""A Zarr folder may have half a million chunks, each a file, on a machine that builds beside it."""
+"""For which a reader may use the processor, and for which it may use none; how long it waits for a
+processor that others use is not counted. A Zarr folder may have half a million chunks, each a file.
+"""
 SMALL_SHM = [
     "unshare", "--mount", "sh", "-c",
     'mount -t tmpfs -o size=256k none /dev/shm && exec "$@"', "sh",
@@ -152,6 +154,59 @@ def kill_rank(process: int) -> None:
         pass
 
 
+def processor_seconds(process: int) -> float:
+    """What a process and its threads have used until now; 0 where there is none any more."""
+    try:
+        after_name = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+    return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Patience:
+    """With a process that may get little of the processor, but not wait or compute for ever."""
+
+    def __init__(self, seconds: float, used: float, now: float) -> None:
+        self.seconds, self._first, self._last, self._since = seconds, used, used, now
+
+    def finding(self, used: float, now: float) -> str:
+        """What the process did for too long when it has `used` so many seconds; "" if nothing."""
+        if used > self._last:
+            self._last, self._since = used, now
+        if used - self._first > self.seconds:
+            return f"used the processor for {self.seconds} s"
+        if now - self._since > self.seconds:
+            return f"did nothing for {self.seconds} s"
+        return ""
+
+
+class Watch:
+    """Kills a process with which `Patience` ends, until the watch is left."""
+
+    def __init__(self, process: subprocess.Popen[str], seconds: float) -> None:
+        self.process, self.seconds = process, seconds
+        self.finding = ""
+        self._is_left = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> Watch:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._is_left.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        process = self.process.pid
+        patience = Patience(self.seconds, processor_seconds(process), time.monotonic())
+        while not self._is_left.wait(1):
+            self.finding = patience.finding(processor_seconds(process), time.monotonic())
+            if self.finding:
+                self.process.kill()
+                return
+
+
 class Reader:
     """The process that reads files by other libraries; another one when it died or hung."""
 
@@ -170,17 +225,16 @@ class Reader:
         process = self.process
         assert process.stdin is not None
         assert process.stdout is not None
-        deadline = threading.Timer(READER_SECONDS, process.kill)
-        deadline.start()
-        try:
-            process.stdin.write(f"{folder} {'killed' if killed else 'ended'}\n")
-            process.stdin.flush()
-            answer = process.stdout.readline().strip()
-        except BrokenPipeError:
-            answer = ""
-        finally:
-            deadline.cancel()
-        return answer or f"crashed the reader ended within {READER_SECONDS} s: {self.log}"
+        with Watch(process, READER_SECONDS) as watch:
+            try:
+                process.stdin.write(f"{folder} {'killed' if killed else 'ended'}\n")
+                process.stdin.flush()
+                answer = process.stdout.readline().strip()
+            except BrokenPipeError:
+                answer = ""
+        if not answer and watch.finding:
+            return f"hung the reader {watch.finding}: {self.log}"
+        return answer or f"crashed the reader ended: {self.log}"
 
     def end(self) -> None:
         if self.process is not None:
