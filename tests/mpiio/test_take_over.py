@@ -174,6 +174,33 @@ def test_libraries_write_the_same_file(name: str, tmp_path: Path) -> None:
     assert FAILED not in with_it.reasons()
 
 
+@pytest.mark.skipif(not is_open_mpi(), reason="MPICH 4.0 writes into holes of views, too")
+def test_nodes_of_two_ranks_do_what_the_standard_says(tmp_path: Path) -> None:
+    """The session's ranks send messages between the two, as ranks of different nodes do."""
+    words = ("mpiio_modelled_calls", "21", "40")
+    run = Run(tmp_path / "with", 4, words, "--take-over", WEIR_RANKS_PER_NODE="2")
+    assert re.fullmatch(r"\d+ calls, 0 differences\n", run.out), (run.out, run.err)
+    file = run.sums.files[f"{tmp_path}/with/modelled.out"]
+    assert all(file[one].taken > 0 for one in COLLECTIVE)
+    assert FAILED not in run.reasons()
+
+
+def test_a_job_on_several_nodes_is_passed_on_with_a_reason(tmp_path: Path) -> None:
+    """Launchers tell each rank how many there are on its node."""
+    here = "OMPI_COMM_WORLD_LOCAL_SIZE=2 MPI_LOCALNRANKS=2"
+    words = ("mpiio_failing_calls", "write", "collective", "file")
+    run = Run(
+        tmp_path / "with", 4, words, "--take-over",
+        through=("sh", "-c", f'{here} exec "$0" "$@"'),
+    )  # fmt: skip
+    assert (run.status, run.taken()) == (0, 0), run.err
+    assert run.out.count("0 are wrong") == 2 * 4
+    reason = "the launcher does not tell that all ranks run on one node"
+    assert run.reasons() == {reason}
+    assert f"passed on, 4 times: {reason}" in run.err
+    assert "all were passed on to the MPI library" in run.err
+
+
 def test_taking_over_needs_the_counts(tmp_path: Path) -> None:
     with WeirProcess(
         ["run", "--take-over", "--advise", "--", "true"], cwd=tmp_path, env=environment({})
