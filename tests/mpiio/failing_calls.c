@@ -7,7 +7,8 @@
  *   failing_calls read KIND FILE        the same of a read
  *
  * KIND is collective or independent.
- * Each rank has every so manieth block of 4096 bytes of FILE. */
+ * KIND pieces: collective calls in which the bytes of a rank are one block; otherwise each rank has
+ * every so manieth block of 4096 bytes of FILE. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ typedef int (*Write)(MPI_File, MPI_Offset, const void*, int, MPI_Datatype, MPI_S
 typedef int (*Read)(MPI_File, MPI_Offset, void*, int, MPI_Datatype, MPI_Status*);
 static Write write_at = MPI_File_write_at_all;
 static Read read_at = MPI_File_read_at_all;
+static int in_pieces;
 
 static void show(const char* call, int result) {
   int class = 0;
@@ -106,10 +108,10 @@ static void transfer_twice(int writing, const char* path) {
   if (values == NULL) MPI_Abort(MPI_COMM_WORLD, 8);
   MPI_File file = opened(path, writing ? MPI_MODE_RDWR | MPI_MODE_CREATE : MPI_MODE_RDONLY);
   MPI_Datatype view = MPI_DATATYPE_NULL;
-  MPI_Type_vector(blocks, block_ints, block_ints * ranks, MPI_INT, &view);
+  MPI_Type_vector(blocks, block_ints, in_pieces ? block_ints : block_ints * ranks, MPI_INT, &view);
   MPI_Type_commit(&view);
-  MPI_File_set_view(file, (MPI_Offset)sizeof(int) * block_ints * rank, MPI_INT, view, "native",
-                    MPI_INFO_NULL);
+  MPI_File_set_view(file, (MPI_Offset)sizeof(int) * (in_pieces ? ints : block_ints) * rank, MPI_INT,
+                    view, "native", MPI_INFO_NULL);
   MPI_Type_free(&view);
   for (int time = 0; time < 2; ++time) {
     for (int i = 0; i < ints; ++i) values[i] = writing ? rank * ints + i : 0;
@@ -133,6 +135,7 @@ int main(int argc, char** argv) {
     write_at = MPI_File_write_at;
     read_at = MPI_File_read_at;
   }
+  in_pieces = argc > 2 && strcmp(argv[2], "pieces") == 0;
   if (argc > 3) {
     transfer_twice(strcmp(argv[1], "write") == 0, argv[3]);
   } else if (argc > 1 && strcmp(argv[1], "limits") == 0) {

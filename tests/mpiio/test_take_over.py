@@ -128,6 +128,7 @@ def test_what_the_storage_refuses_is_an_error_of_all_ranks(
 
 
 @pytest.mark.skipif(not is_open_mpi(), reason="error classes have other numbers")
+@pytest.mark.parametrize(("kind", "ending"), [("independent", ""), ("pieces", "_all")])
 @pytest.mark.parametrize(
     ("action", "fault", "error"),
     [
@@ -135,12 +136,12 @@ def test_what_the_storage_refuses_is_an_error_of_all_ranks(
         ("read", "call=pread,nth=1,rank=1,error=EIO", IO),
     ],
 )
-def test_what_the_storage_refuses_one_rank_is_its_error_alone(
-    action: str, fault: str, error: int, tmp_path: Path
+def test_what_the_storage_refuses_a_rank_by_itself_is_its_error_alone(
+    action: str, fault: str, error: int, kind: str, ending: str, tmp_path: Path
 ) -> None:
     path = str(tmp_path / "weir-file")
-    words = ("mpiio_failing_calls", action, "independent", path)
-    before = ("mpiio_failing_calls", "write", "independent", path)
+    words = ("mpiio_failing_calls", action, kind, path)
+    before = ("mpiio_failing_calls", "write", kind, path)
     written = Run(tmp_path / "before", 3, before, "--take-over")
     assert written.out.count("0 are wrong") == 2 * 3
     run = Run(
@@ -154,7 +155,7 @@ def test_what_the_storage_refuses_one_rank_is_its_error_alone(
     assert run.out.count("second: 0") == 3
     assert run.out.count(": 0 are wrong") == 2 * 2 + 1
     assert run.taken() == 2 * 3
-    assert run.sums.files[path][f"{action}_at"].failed == 1
+    assert run.sums.files[path][f"{action}_at{ending}"].failed == 1
 
 
 @pytest.mark.parametrize("name", ["hdf5", "pnetcdf"])

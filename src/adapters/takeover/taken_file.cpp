@@ -81,6 +81,22 @@ Reason greatest_reason(const std::vector<std::int64_t>& told, std::size_t ranks)
   return static_cast<Reason>(reason);
 }
 
+// Whether the part of each rank is one block, and no two of them have a byte in common.
+bool are_blocks_apart(const std::vector<std::int64_t>& told, std::size_t ranks) {
+  std::vector<BytePattern> blocks;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const auto numbers = of_rank(told, rank);
+    if (numbers[told_patterns] == 0) continue;
+    if (numbers[told_patterns] > 1 || numbers[told_levels] > 0) return false;
+    blocks.emplace_back(numbers[told_offset], numbers[told_block]);
+  }
+  std::ranges::sort(blocks, {}, &BytePattern::offset);
+  const auto meets_next = [](const BytePattern& one, const BytePattern& next) {
+    return next.offset() < one.end();
+  };
+  return std::ranges::adjacent_find(blocks, meets_next) == blocks.end();
+}
+
 // Opens the file again, as the MPI library has opened it. Writing needs no reading, as no write
 // changes what is between its bytes.
 std::optional<storage::File> opened_again(const Opening& opening) {
@@ -389,11 +405,20 @@ Moved TakenFile::move_part(bool writing, const Part& part) {
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       rounds = std::max(rounds, of_rank(told, rank)[told_patterns]);
     }
+    // Nobody gains by an exchange: each rank moves its block.
+    if (are_blocks_apart(told, ranks)) return move_block(writing, part);
     const Moved moved = move_patterns(writing, told, memory);
     if (moved.reason != Reason::taken || moved.result != MPI_SUCCESS) return moved;
     if (!pattern.empty()) memory += pattern.bytes();
   }
   return {};
+}
+
+Moved TakenFile::move_block(bool writing, const Part& part) const {
+  if (part.bytes == 0) return {};
+  const auto moved = move_range(writing, part.first, part.bytes, part.memory);
+  if (moved && moved.value() == part.bytes) return {};
+  return {Reason::taken, moved ? MPI_ERR_IO : class_of(moved.error().system_error)};
 }
 
 void TakenFile::finish(const Transfer& transfer, const Part& part) {

@@ -4,8 +4,9 @@
 // is the only one. A collective call is taken over if all ranks can do their part of it: each
 // decodes its view into patterns (array/byte_pattern.hpp), all patterns together become boxes of
 // one array (array/byte_grid.hpp), and the session moves these as regions of it, once for each
-// pattern of the rank that has most. Otherwise all ranks pass the call on. Both ways go through the
-// page cache of one node, and no write of Weir changes a byte that the program does not write.
+// pattern of the rank that has most; if each rank has one block, it moves that by itself. Otherwise
+// all ranks pass the call on. Both ways go through the page cache of one node, and no write of Weir
+// changes a byte that the program does not write.
 //
 // An independent call, and a nonblocking one of either kind, moves the rank's own part
 // (own_transfer.hpp) while the view of every rank can be decoded and the file is not in atomic
@@ -89,6 +90,7 @@ struct TakenFile {
   Moved move_boxes(bool writing, const array::ByteGrid& grid, std::byte* memory);
   // Moves all patterns, one of each rank at a time.
   Moved move_part(bool writing, const Part& part);
+  Moved move_block(bool writing, const Part& part) const;
   void finish(const Transfer& transfer, const Part& part);
   [[nodiscard]] aggregation::ByteFile* bytes();
 
