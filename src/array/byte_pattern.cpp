@@ -81,6 +81,16 @@ void BytePattern::cut(std::int64_t first, std::int64_t bytes,
   one.cut(0, bytes % one.bytes_, found);
 }
 
+std::int64_t BytePattern::bytes_below(std::int64_t limit) const {
+  if (limit <= offset_) return 0;
+  if (limit >= end()) return bytes_;
+  if (is_block()) return limit - offset_;
+  BytePattern last = inner();
+  const std::int64_t whole = (limit - offset_) / levels_[0].stride;
+  last.offset_ += whole * levels_[0].stride;
+  return whole * last.bytes_ + last.bytes_below(limit);
+}
+
 bool PatternList::add(const BytePattern& pattern) {
   if (!empty() && pattern.offset() < end()) return false;
   if (patterns_.size() == most_patterns) return false;
@@ -195,7 +205,7 @@ ByteView::Cut ByteView::cut(std::int64_t first, std::int64_t bytes, std::size_t 
                             std::vector<BytePattern>& found) const {
   if (bytes == 0) return Cut::done;
   if (tile_.empty() || first < 0 || bytes < 0) return Cut::impossible;
-  if (repeats() && tile_.patterns().size() == 1) {
+  if (is_pattern()) {
     const Cut cut = cut_pattern(first, bytes, found);
     return cut == Cut::done && found.size() > most ? Cut::irregular : cut;
   }
@@ -215,6 +225,11 @@ ByteView::Cut ByteView::cut(std::int64_t first, std::int64_t bytes, std::size_t 
     }
   }
   return Cut::done;
+}
+
+std::int64_t ByteView::cut_together(std::int64_t first, std::int64_t bytes) const {
+  if (tile_.empty() || is_pattern()) return bytes;
+  return std::min(bytes, tile_.bytes() - first % tile_.bytes());
 }
 
 }  // namespace weir::array

@@ -58,6 +58,8 @@ class BytePattern {
   // Adds the bytes numbered first to first + bytes - 1, which this pattern has, to `found`: at most
   // two patterns for each level and one more.
   void cut(std::int64_t first, std::int64_t bytes, std::vector<BytePattern>& found) const;
+  // Returns how many of the bytes have an offset below `limit`.
+  [[nodiscard]] std::int64_t bytes_below(std::int64_t limit) const;
 
   friend bool operator==(const BytePattern&, const BytePattern&) = default;
 
@@ -143,6 +145,9 @@ class ByteView {
   // Adds the bytes numbered first to first + bytes - 1 of the view to `found`, in order.
   [[nodiscard]] Cut cut(std::int64_t first, std::int64_t bytes, std::size_t most,
                         std::vector<BytePattern>& found) const;
+  // Returns how many of the bytes numbered first to first + bytes - 1 one cut() can take: those of
+  // one tile, or all if the tiles are one pattern. They are at most some hundred patterns.
+  [[nodiscard]] std::int64_t cut_together(std::int64_t first, std::int64_t bytes) const;
 
  private:
   ByteView(const PatternList& tile, std::int64_t extent) : tile_(tile), extent_(extent) {}
@@ -150,6 +155,8 @@ class ByteView {
                                 std::vector<BytePattern>& found) const;
   // Whether each tile begins behind the one before.
   [[nodiscard]] bool repeats() const { return extent_ >= tile_.end() - tile_.offset(); }
+  // Whether many tiles are one pattern.
+  [[nodiscard]] bool is_pattern() const { return repeats() && tile_.patterns().size() == 1; }
 
   PatternList tile_;
   std::int64_t extent_;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <vector>
@@ -103,6 +104,19 @@ TEST(BytePattern, IsCutIntoTheBytesOfARange) {
     ASSERT_EQ(offsets, part(offsets_of(whole), first, bytes)) << "round " << round;
     ASSERT_LE(std::ssize(found), 2 * whole.levels().size() + 1);
   }
+}
+
+TEST(BytePattern, CountsItsBytesBelowALimit) {
+  Random random(306);
+  for (int round = 0; round < rounds(3000); ++round) {
+    const BytePattern pattern = random_pattern(random);
+    const Offsets offsets = offsets_of(pattern);
+    const std::int64_t limit = random.between(pattern.offset() - 2, pattern.end() + 2);
+    ASSERT_EQ(pattern.bytes_below(limit),
+              std::ranges::lower_bound(offsets, limit) - offsets.begin())
+        << "round " << round;
+  }
+  EXPECT_EQ(BytePattern().bytes_below(5), 0);
 }
 
 TEST(PatternSeries, IsOnePatternWhereBlocksAreEquallyApart) {
@@ -230,6 +244,32 @@ TEST(ByteView, IsCutWithinATileWhereTilesOverlap) {
   EXPECT_EQ(found, (std::vector{BytePattern(115, 2), BytePattern(123, 4)}));
   EXPECT_EQ(view->cut(10, 7, most, found), Cut::irregular);
   EXPECT_EQ(ByteView::create(0, column, -13)->cut(8, 8, most, found), Cut::impossible);
+}
+
+TEST(ByteView, IsCutInPartsWhateverItsTilesAre) {
+  Random random(307);
+  for (int round = 0; round < rounds(3000); ++round) {
+    const PatternList tile = random_list(random);
+    const std::int64_t extent = tile.end() - tile.offset() + random.between(-6, 6);
+    const auto view = ByteView::create(200, tile, extent);
+    if (!view) continue;
+    Offsets all;
+    for (std::int64_t i = 0; i < 4; ++i) {
+      for (const std::int64_t offset : offsets_of(tile)) all.push_back(200 + i * extent + offset);
+    }
+    if (*std::ranges::min_element(all) < 0) continue;
+    const std::int64_t first = random.between(0, std::ssize(all));
+    const std::int64_t bytes = random.between(0, std::ssize(all) - first);
+    Offsets offsets;
+    for (std::int64_t done = 0; done < bytes;) {
+      const std::int64_t together = view->cut_together(first + done, bytes - done);
+      std::vector<BytePattern> found;
+      ASSERT_EQ(view->cut(first + done, together, most, found), Cut::done);
+      for (const BytePattern& one : found) add_offsets(one, offsets);
+      done += together;
+    }
+    ASSERT_EQ(offsets, part(all, first, bytes)) << "round " << round;
+  }
 }
 
 TEST(ByteView, RefusesWhatNoViewShows) {

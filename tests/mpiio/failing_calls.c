@@ -1,12 +1,14 @@
-/* Makes collective calls of MPI-IO that fail, or are at limits of Weir, and prints the error class
- * on each rank, for test_take_over.py.
+/* Makes calls of MPI-IO that fail, or are at limits of Weir, and prints the error class on each
+ * rank, for test_take_over.py.
  *
- *   failing_calls invalid          of invalid arguments
- *   failing_calls limits           with views of nested and of large datatypes
- *   failing_calls write FILE       a write that the storage may refuse, and the same once more
- *   failing_calls read FILE        the same of a read
+ *   failing_calls invalid KIND          of invalid arguments
+ *   failing_calls limits                with views of nested and of large datatypes
+ *   failing_calls write KIND FILE       a write that the storage may refuse, and the same once more
+ *   failing_calls read KIND FILE        the same of a read
  *
- * Each rank has every so manieth block of 4096 bytes of FILE. */
+ * KIND is collective or independent.
+ * KIND pieces: collective calls in which the bytes of a rank are one block; otherwise each rank has
+ * every so manieth block of 4096 bytes of FILE. */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +17,12 @@
 enum { block_ints = 1024, blocks = 64, ints = block_ints * blocks };
 static int rank;
 static int ranks;
+
+typedef int (*Write)(MPI_File, MPI_Offset, const void*, int, MPI_Datatype, MPI_Status*);
+typedef int (*Read)(MPI_File, MPI_Offset, void*, int, MPI_Datatype, MPI_Status*);
+static Write write_at = MPI_File_write_at_all;
+static Read read_at = MPI_File_read_at_all;
+static int in_pieces;
 
 static void show(const char* call, int result) {
   int class = 0;
@@ -37,17 +45,17 @@ static void call_with_invalid_arguments(void) {
   MPI_Datatype open_type = MPI_DATATYPE_NULL;
   MPI_Type_contiguous(2, MPI_INT, &open_type);
   MPI_File file = opened("failing.out", MPI_MODE_RDWR | MPI_MODE_CREATE);
-  show("write", MPI_File_write_at_all(file, 16 * rank, values, 4, MPI_INT, &status));
-  show("count below 0", MPI_File_write_all(file, values, -1, MPI_INT, &status));
-  show("no datatype", MPI_File_write_all(file, values, 1, MPI_DATATYPE_NULL, &status));
-  show("datatype not committed", MPI_File_write_all(file, values, 1, open_type, &status));
+  show("write", write_at(file, 16 * rank, values, 4, MPI_INT, &status));
+  show("count below 0", write_at(file, 0, values, -1, MPI_INT, &status));
+  show("no datatype", write_at(file, 0, values, 1, MPI_DATATYPE_NULL, &status));
+  show("datatype not committed", write_at(file, 0, values, 1, open_type, &status));
   MPI_File_close(&file);
   file = opened("failing.out", MPI_MODE_RDONLY);
-  show("read", MPI_File_read_at_all(file, 16 * rank, values, 4, MPI_INT, &status));
-  show("read-only", MPI_File_write_at_all(file, 0, values, 1, MPI_INT, &status));
+  show("read", read_at(file, 16 * rank, values, 4, MPI_INT, &status));
+  show("read-only", write_at(file, 0, values, 1, MPI_INT, &status));
   MPI_File_close(&file);
   file = opened("failing.out", MPI_MODE_WRONLY);
-  show("write-only", MPI_File_read_at_all(file, 0, values, 1, MPI_INT, &status));
+  show("write-only", read_at(file, 0, values, 1, MPI_INT, &status));
   MPI_File_close(&file);
   MPI_Type_free(&open_type);
 }
@@ -100,16 +108,16 @@ static void transfer_twice(int writing, const char* path) {
   if (values == NULL) MPI_Abort(MPI_COMM_WORLD, 8);
   MPI_File file = opened(path, writing ? MPI_MODE_RDWR | MPI_MODE_CREATE : MPI_MODE_RDONLY);
   MPI_Datatype view = MPI_DATATYPE_NULL;
-  MPI_Type_vector(blocks, block_ints, block_ints * ranks, MPI_INT, &view);
+  MPI_Type_vector(blocks, block_ints, in_pieces ? block_ints : block_ints * ranks, MPI_INT, &view);
   MPI_Type_commit(&view);
-  MPI_File_set_view(file, (MPI_Offset)sizeof(int) * block_ints * rank, MPI_INT, view, "native",
-                    MPI_INFO_NULL);
+  MPI_File_set_view(file, (MPI_Offset)sizeof(int) * (in_pieces ? ints : block_ints) * rank, MPI_INT,
+                    view, "native", MPI_INFO_NULL);
   MPI_Type_free(&view);
   for (int time = 0; time < 2; ++time) {
     for (int i = 0; i < ints; ++i) values[i] = writing ? rank * ints + i : 0;
     MPI_Status status;
-    const int result = writing ? MPI_File_write_at_all(file, 0, values, ints, MPI_INT, &status)
-                               : MPI_File_read_at_all(file, 0, values, ints, MPI_INT, &status);
+    const int result = writing ? write_at(file, 0, values, ints, MPI_INT, &status)
+                               : read_at(file, 0, values, ints, MPI_INT, &status);
     show(time == 0 ? "first" : "second", result);
     int wrong = 0;
     for (int i = 0; i < ints; ++i) wrong += values[i] != rank * ints + i;
@@ -123,8 +131,13 @@ int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  if (argc > 2) {
-    transfer_twice(strcmp(argv[1], "write") == 0, argv[2]);
+  if (argc > 2 && strcmp(argv[2], "independent") == 0) {
+    write_at = MPI_File_write_at;
+    read_at = MPI_File_read_at;
+  }
+  in_pieces = argc > 2 && strcmp(argv[2], "pieces") == 0;
+  if (argc > 3) {
+    transfer_twice(strcmp(argv[1], "write") == 0, argv[3]);
   } else if (argc > 1 && strcmp(argv[1], "limits") == 0) {
     call_at_limits();
   } else {

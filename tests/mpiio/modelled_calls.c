@@ -446,14 +446,28 @@ enum Way {
   split_at,
   split_here,
   later_at_all,
+  later_all,
   later_at,
+  later_here,
   at,
   here,
   ordered,
   ways
 };
-static const char* const way_names[] = {"at_all", "all", "at_all_begin", "all_begin", "iat_all",
-                                        "iat",    "at",  "here",         "ordered"};
+static const char* const way_names[] = {"at_all",  "all",  "at_all_begin", "all_begin",
+                                        "iat_all", "iall", "iat",          "ihere",
+                                        "at",      "here", "ordered"};
+
+static int is_nonblocking(enum Way way) { return way >= later_at_all && way <= later_here; }
+
+/* Whether a rank makes the call without the others. */
+static int is_independent(enum Way way) { return way >= later_at && way <= here; }
+
+/* Whether the call begins at the file pointer. */
+static int is_at_pointer(enum Way way) {
+  return way == here_all || way == split_here || way == later_all || way == later_here ||
+         way == here;
+}
 
 /* At the end of the file, libraries disagree: some tell what was asked for. */
 static void check_status(enum Way way, MPI_Status* status, int result, int64_t bytes,
@@ -476,6 +490,21 @@ static void check_pointer(MPI_File file) {
   expect("the file pointer", pointers[rank], position);
   MPI_File_get_size(file, &bytes);
   MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Completes a request in one of several ways. */
+static int complete(MPI_Request* request, MPI_Status* status) {
+  int flag = 0;
+  int result = MPI_SUCCESS;
+  switch (call_number % 3) {
+    case 0:
+      return MPI_Wait(request, status);
+    case 1:
+      while (!flag && result == MPI_SUCCESS) result = MPI_Test(request, &flag, status);
+      return result;
+    default:
+      return MPI_Waitall(1, request, status);
+  }
 }
 
 static int transfer(MPI_File file, enum Way way, int writing, const struct Part* part,
@@ -508,11 +537,19 @@ static int transfer(MPI_File file, enum Way way, int writing, const struct Part*
     case later_at_all:
       result = writing ? MPI_File_iwrite_at_all(file, offset, buffer, count, type, &request)
                        : MPI_File_iread_at_all(file, offset, buffer, count, type, &request);
-      return result != MPI_SUCCESS ? result : MPI_Wait(&request, status);
+      return result != MPI_SUCCESS ? result : complete(&request, status);
+    case later_all:
+      result = writing ? MPI_File_iwrite_all(file, buffer, count, type, &request)
+                       : MPI_File_iread_all(file, buffer, count, type, &request);
+      return result != MPI_SUCCESS ? result : complete(&request, status);
+    case later_here:
+      result = writing ? MPI_File_iwrite(file, buffer, count, type, &request)
+                       : MPI_File_iread(file, buffer, count, type, &request);
+      return result != MPI_SUCCESS ? result : complete(&request, status);
     case later_at:
       result = writing ? MPI_File_iwrite_at(file, offset, buffer, count, type, &request)
                        : MPI_File_iread_at(file, offset, buffer, count, type, &request);
-      return result != MPI_SUCCESS ? result : MPI_Wait(&request, status);
+      return result != MPI_SUCCESS ? result : complete(&request, status);
     case at:
       return writing ? MPI_File_write_at(file, offset, buffer, count, type, status)
                      : MPI_File_read_at(file, offset, buffer, count, type, status);
@@ -532,7 +569,6 @@ static enum Way random_way(const struct Round* round) {
 }
 
 static void set_offsets(const struct Round* round, enum Way way, struct Part* parts) {
-  const int is_here = way == here_all || way == split_here || way == here;
   const int seeks = between(0, 1) || way == split_here;
   for (int r = 0; r < ranks; ++r) {
     const int64_t elements = bytes_of(&parts[r]) / round->views[r].element_bytes;
@@ -540,7 +576,7 @@ static void set_offsets(const struct Round* round, enum Way way, struct Part* pa
       parts[r].offset = shared_pointer;
       shared_pointer += elements;
     }
-    if (!is_here) continue;
+    if (!is_at_pointer(way)) continue;
     if (seeks || round->is_shared) {
       pointers[r] = parts[r].offset;
     } else {
@@ -557,7 +593,7 @@ static void set_offsets(const struct Round* round, enum Way way, struct Part* pa
 
 /* A split or nonblocking read past the end of the file never ends in Open MPI 4.1.4. */
 static void stay_in_file(const struct Round* round, enum Way way, struct Part* parts) {
-  if (way != split_at && way != split_here && way != later_at_all && way != later_at) return;
+  if (way != split_at && way != split_here && !is_nonblocking(way)) return;
   for (int r = 0; r < ranks; ++r) {
     const int64_t last = bytes_of(&parts[r]) - 1;
     if (last >= 0 && in_file(&round->views[r], &parts[r], last) >= size) parts[r].count = 0;
@@ -568,14 +604,15 @@ static void random_call(MPI_File file, const struct Round* round) {
   struct Part parts[most_ranks];
   const enum Way way = random_way(round);
   const int writing = between(0, 4) < 3;
-  const int is_late = way == later_at || way == at || way == here;
+  /* Independent calls are made one after the other, or all at once. */
+  const int in_turn = is_independent(way) && between(0, 1);
   for (int r = 0; r < ranks; ++r) parts[r] = random_part(round, r);
   const int64_t before = pointers[rank];
   if (!writing) stay_in_file(round, way, parts);
   set_offsets(round, way, parts);
   snprintf(what, sizeof what, "%s %s%s", writing ? "write" : "read", way_names[way],
            round->is_external ? " external32" : "");
-  if (way == here_all || way == split_here || way == here) {
+  if (is_at_pointer(way)) {
     const MPI_Offset offset = parts[rank].offset;
     if (offset != before) MPI_File_seek(file, offset, MPI_SEEK_SET);
   }
@@ -584,7 +621,7 @@ static void random_call(MPI_File file, const struct Round* round) {
   if (writing) {
     for (int r = 0; r < ranks; ++r) {
       write_to_image(round, &parts[r], r);
-      if (is_late) memset(writers, 0, most_bytes);
+      if (in_turn) memset(writers, 0, most_bytes);
     }
   } else {
     bytes = read_from_image(round, &parts[rank]);
@@ -592,12 +629,11 @@ static void random_call(MPI_File file, const struct Round* round) {
   MPI_Status status;
   memset(&status, 0, sizeof status);
   int result = MPI_SUCCESS;
-  /* Independent calls are made one after the other. */
-  for (int turn = 0; turn < (is_late ? ranks : 1); ++turn) {
-    if (!is_late || turn == rank) {
+  for (int turn = 0; turn < (in_turn ? ranks : 1); ++turn) {
+    if (!in_turn || turn == rank) {
       result = transfer(file, way, writing, &parts[rank], &status);
     }
-    if (is_late) MPI_Barrier(MPI_COMM_WORLD);
+    if (in_turn) MPI_Barrier(MPI_COMM_WORLD);
   }
   check_status(way, &status, result, bytes, bytes_of(&parts[rank]));
   compare_memory();

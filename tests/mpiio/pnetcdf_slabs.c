@@ -1,4 +1,5 @@
-/* Writes and reads variables of PnetCDF by collective calls, for test_take_over.py.
+/* Writes and reads variables of PnetCDF by collective and by independent calls, blocking and not,
+ * for test_take_over.py.
  *
  *   pnetcdf_slabs FILE */
 #include <mpi.h>
@@ -25,6 +26,7 @@ int main(int argc, char** argv) {
   int dimensions[4];
   int fixed = 0;
   int growing = 0;
+  int own = 0;
   check(ncmpi_create(MPI_COMM_WORLD, path, NC_CLOBBER | NC_64BIT_DATA, MPI_INFO_NULL, &file));
   check(ncmpi_def_dim(file, "step", NC_UNLIMITED, &dimensions[0]));
   check(ncmpi_def_dim(file, "row", 2 * rows, &dimensions[1]));
@@ -32,6 +34,7 @@ int main(int argc, char** argv) {
   check(ncmpi_def_dim(file, "depth", depth, &dimensions[3]));
   check(ncmpi_def_var(file, "fixed", NC_INT, 3, dimensions + 1, &fixed));
   check(ncmpi_def_var(file, "growing", NC_DOUBLE, 4, dimensions, &growing));
+  check(ncmpi_def_var(file, "own", NC_INT, 3, dimensions + 1, &own));
   check(ncmpi_enddef(file));
   const MPI_Offset start[] = {1, (MPI_Offset)width * rank, 0};
   const MPI_Offset count[] = {rows, width, depth};
@@ -49,6 +52,13 @@ int main(int argc, char** argv) {
   }
   int statuses[records];
   check(ncmpi_wait_all(file, records, requests, statuses));
+  const MPI_Offset first[] = {0, (MPI_Offset)width * rank, 0};
+  const MPI_Offset second[] = {rows, (MPI_Offset)width * rank, 0};
+  check(ncmpi_begin_indep_data(file));
+  check(ncmpi_put_vara_int(file, own, first, count, values));
+  check(ncmpi_iput_vara_int(file, own, second, count, values, requests));
+  check(ncmpi_wait(file, 1, requests, statuses));
+  check(ncmpi_end_indep_data(file));
   check(ncmpi_close(file));
   check(ncmpi_open(MPI_COMM_WORLD, path, NC_NOWRITE, MPI_INFO_NULL, &file));
   for (int i = 0; i < elements; ++i) values[i] = -1;
@@ -60,6 +70,13 @@ int main(int argc, char** argv) {
     check(ncmpi_get_vara_double_all(file, growing, from, part, doubles[0]));
     for (int i = 0; i < elements; ++i) failed += doubles[0][i] != step * 1e6 + rank * 1000 + i;
   }
+  check(ncmpi_begin_indep_data(file));
+  for (int half = 0; half < 2; ++half) {
+    for (int i = 0; i < elements; ++i) values[i] = -1;
+    check(ncmpi_get_vara_int(file, own, half == 0 ? first : second, count, values));
+    for (int i = 0; i < elements; ++i) failed += values[i] != rank * 1000 + i;
+  }
+  check(ncmpi_end_indep_data(file));
   check(ncmpi_close(file));
   if (failed > 0) printf("rank %d: %d failed\n", rank, failed);
   MPI_Finalize();

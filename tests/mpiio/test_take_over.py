@@ -1,4 +1,4 @@
-"""weir run --mpi-io --take-over: collective calls by Weir return and write what MPI's do."""
+"""weir run --mpi-io --take-over: calls by Weir return and write what those of MPI do."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ FAULTY_IO = BUILD / "tests" / "failure" / "faulty_io.so"
 # itself, they do not.
 INDEPENDENT = {"OMPI_MCA_fcoll": "individual", "HDF5_USE_FILE_LOCKING": "FALSE"}
 COLLECTIVE = ("read_all", "read_at_all", "write_all", "write_at_all")
+SERVED = (
+    "{}_all", "{}_at_all", "{}_all_begin", "{}_at_all_begin", "{}", "{}_at", "i{}", "i{}_at",
+    "i{}_all", "i{}_at_all",
+)  # fmt: skip
+"""Kinds of reads and writes of which some are taken over."""
 FAILED = "Weir failed to move the bytes"
 
 pytestmark = pytest.mark.skipif(not there_is_one(), reason="no MPI was found on PATH")
@@ -27,11 +32,12 @@ class Run:
     """A program under `weir run --mpi-io`, in a folder of its own."""
 
     def __init__(
-        self, folder: Path, ranks: int, words: tuple[str, ...], *options: str, **variables: str
-    ) -> None:
+        self, folder: Path, ranks: int, words: tuple[str, ...], *options: str,
+        through: tuple[str, ...] = (), **variables: str,
+    ) -> None:  # fmt: skip
         folder.mkdir()
         program, *arguments = words
-        command = [*launcher(), "-n", str(ranks), str(PROGRAMS / program), *arguments]
+        command = [*launcher(), "-n", str(ranks), *through, str(PROGRAMS / program), *arguments]
         run = ["run", "--mpi-io", *options, "--records", "records", "--", *command]
         with WeirProcess(run, cwd=folder, env=environment(INDEPENDENT | variables)) as process:
             self.out, self.err = process.communicate(timeout=100)
@@ -49,23 +55,26 @@ class Run:
 @pytest.mark.skipif(not is_open_mpi(), reason="MPICH 4.0 writes into holes of views, too")
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 def test_random_calls_of_all_kinds_do_what_the_standard_says(ranks: int, tmp_path: Path) -> None:
-    words = ("mpiio_modelled_calls", str(7 * ranks), "40")
+    words = ("mpiio_modelled_calls", str(7 * ranks), "60")
     run = Run(tmp_path / "with", ranks, words, "--take-over")
     assert re.fullmatch(r"\d+ calls, 0 differences\n", run.out), (run.out, run.err)
     assert run.status == 0
     path = f"{tmp_path}/with/modelled.out"
     file, reasons = run.sums.files[path], run.sums.passed[path]
-    calls = {one: (file[one].calls, file[one].taken) for one in COLLECTIVE}
-    assert all(taken > 0 for _, taken in calls.values()), (calls, reasons)
+    passed = 0
+    for kind in SERVED:
+        calls = [file[kind.format(way)] for way in ("read", "write") if kind.format(way) in file]
+        assert sum(one.taken for one in calls) > 0, kind
+        passed += sum(one.calls - one.taken for one in calls)
     # Each call that could have been taken over was, or has a reason.
-    passed = sum(made - taken for made, taken in calls.values())
     assert passed == sum(reasons.values()) > 0
     assert FAILED not in reasons
     assert " were taken over, the others were passed on" in run.err
 
 
-def test_invalid_calls_return_the_errors_of_the_mpi_library(tmp_path: Path) -> None:
-    words = ("mpiio_failing_calls", "invalid")
+@pytest.mark.parametrize("kind", ["collective", "independent"])
+def test_invalid_calls_return_the_errors_of_the_mpi_library(kind: str, tmp_path: Path) -> None:
+    words = ("mpiio_failing_calls", "invalid", kind)
     without = Run(tmp_path / "without", 2, words)
     with_it = Run(tmp_path / "with", 2, words, "--take-over")
     assert sorted(with_it.out.splitlines()) == sorted(without.out.splitlines())
@@ -102,10 +111,10 @@ def test_what_the_storage_refuses_is_an_error_of_all_ranks(
     action: str, fault: str, error: int, tmp_path: Path
 ) -> None:
     path = str(tmp_path / "weir-file")
-    written = Run(tmp_path / "before", 3, ("mpiio_failing_calls", "write", path))
+    written = Run(tmp_path / "before", 3, ("mpiio_failing_calls", "write", "collective", path))
     assert written.out.count("0 are wrong") == 2 * 3
     run = Run(
-        tmp_path / "with", 3, ("mpiio_failing_calls", action, path), "--take-over",
+        tmp_path / "with", 3, ("mpiio_failing_calls", action, "collective", path), "--take-over",
         LD_PRELOAD=preload(FAULTY_IO), WEIR_FAULT=fault, WEIR_AGGREGATORS="1",
     )  # fmt: skip
     lines = run.out.splitlines()
@@ -118,6 +127,37 @@ def test_what_the_storage_refuses_is_an_error_of_all_ranks(
     assert function.failed == 3
 
 
+@pytest.mark.skipif(not is_open_mpi(), reason="error classes have other numbers")
+@pytest.mark.parametrize(("kind", "ending"), [("independent", ""), ("pieces", "_all")])
+@pytest.mark.parametrize(
+    ("action", "fault", "error"),
+    [
+        ("write", "call=pwrite,nth=1,rank=1,error=ENOSPC", NO_SPACE),
+        ("read", "call=pread,nth=1,rank=1,error=EIO", IO),
+    ],
+)
+def test_what_the_storage_refuses_a_rank_by_itself_is_its_error_alone(
+    action: str, fault: str, error: int, kind: str, ending: str, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "weir-file")
+    words = ("mpiio_failing_calls", action, kind, path)
+    before = ("mpiio_failing_calls", "write", kind, path)
+    written = Run(tmp_path / "before", 3, before, "--take-over")
+    assert written.out.count("0 are wrong") == 2 * 3
+    run = Run(
+        tmp_path / "with", 3, words, "--take-over",
+        LD_PRELOAD=preload(FAULTY_IO), WEIR_FAULT=fault,
+    )  # fmt: skip
+    lines = run.out.splitlines()
+    assert sorted(line for line in lines if "first" in line) == [
+        "rank 0, first: 0", f"rank 1, first: {error}", "rank 2, first: 0",
+    ], (run.out, run.err)  # fmt: skip
+    assert run.out.count("second: 0") == 3
+    assert run.out.count(": 0 are wrong") == 2 * 2 + 1
+    assert run.taken() == 2 * 3
+    assert run.sums.files[path][f"{action}_at{ending}"].failed == 1
+
+
 @pytest.mark.parametrize("name", ["hdf5", "pnetcdf"])
 def test_libraries_write_the_same_file(name: str, tmp_path: Path) -> None:
     program = f"mpiio_{name}_slabs"
@@ -128,8 +168,38 @@ def test_libraries_write_the_same_file(name: str, tmp_path: Path) -> None:
     assert (without.status, with_it.status) == (0, 0), with_it.out + with_it.err
     content = (tmp_path / "without" / "slabs").read_bytes()
     assert (tmp_path / "with" / "slabs").read_bytes() == content
-    assert with_it.taken() > 0, with_it.err
+    file = with_it.sums.files[f"{tmp_path}/with/slabs"]
+    for kind in ("write_at_all", "read_at_all", "write_at", "read_at"):
+        assert file[kind].taken > 0, with_it.err
+    assert all(file[one].taken == file[one].calls for one in ("write_at", "read_at"))
     assert FAILED not in with_it.reasons()
+
+
+@pytest.mark.skipif(not is_open_mpi(), reason="MPICH 4.0 writes into holes of views, too")
+def test_nodes_of_two_ranks_do_what_the_standard_says(tmp_path: Path) -> None:
+    """The session's ranks send messages between the two, as ranks of different nodes do."""
+    words = ("mpiio_modelled_calls", "21", "40")
+    run = Run(tmp_path / "with", 4, words, "--take-over", WEIR_RANKS_PER_NODE="2")
+    assert re.fullmatch(r"\d+ calls, 0 differences\n", run.out), (run.out, run.err)
+    file = run.sums.files[f"{tmp_path}/with/modelled.out"]
+    assert all(file[one].taken > 0 for one in COLLECTIVE)
+    assert FAILED not in run.reasons()
+
+
+def test_a_job_on_several_nodes_is_passed_on_with_a_reason(tmp_path: Path) -> None:
+    """Launchers tell each rank how many there are on its node."""
+    here = "OMPI_COMM_WORLD_LOCAL_SIZE=2 MPI_LOCALNRANKS=2"
+    words = ("mpiio_failing_calls", "write", "collective", "file")
+    run = Run(
+        tmp_path / "with", 4, words, "--take-over",
+        through=("sh", "-c", f'{here} exec "$0" "$@"'),
+    )  # fmt: skip
+    assert (run.status, run.taken()) == (0, 0), run.err
+    assert run.out.count("0 are wrong") == 2 * 4
+    reason = "the launcher does not tell that all ranks run on one node"
+    assert run.reasons() == {reason}
+    assert f"passed on, 4 times: {reason}" in run.err
+    assert "all were passed on to the MPI library" in run.err
 
 
 def test_taking_over_needs_the_counts(tmp_path: Path) -> None:

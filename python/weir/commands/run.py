@@ -5,13 +5,16 @@ from __future__ import annotations
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from weir.advise.rules import THRESHOLDS
 from weir.bench.errors import USAGE, BenchError
-from weir.commands.terminal import message_console
+from weir.commands.terminal import warn
+
+if TYPE_CHECKING:
+    from weir.mpiio.records import Sums
 
 THRESHOLDS_TEXT = "Thresholds: " + "; ".join(
     f"{one.name}={one.value}, {one.meaning}" for one in THRESHOLDS
@@ -30,10 +33,18 @@ def run_command(
     ] = False,
     take_over: Annotated[
         bool,
-        typer.Option(
-            "--take-over", help="with --mpi-io: carry out collective writes and reads by Weir"
-        ),
+        typer.Option("--take-over", help="with --mpi-io: carry out writes and reads by Weir"),
     ] = False,
+    compare: Annotated[
+        int | None,
+        typer.Option(
+            "--compare",
+            metavar="N",
+            min=1,
+            help="with --mpi-io: run the program N times with --take-over and N times without, in "
+            "turn, and print medians and their ratio",
+        ),
+    ] = None,
     threshold: Annotated[
         list[str] | None,
         typer.Option(
@@ -54,9 +65,10 @@ def run_command(
     libc, per file and rank, and what is wrong is told, as an expert would; programs that are linked
     statically and io_uring are not seen. With --mpi-io these are its calls of MPI_File functions,
     in C and Fortran, of any MPI library: how often per file and kind of call, how many bytes, the
-    time blocked. With --take-over, Weir carries out collective ones where it can, on one node, in
+    time blocked. With --take-over, Weir carries out writes and reads where it can, on one node, in
     programs of the MPI library that Weir was built with. All goes to standard error when the
-    program has ended; the exit status is the program's.
+    program has ended; the exit status is the program's. With --compare, the program runs several
+    times, and writes its files where it always does.
     """
     # Imported here so that the command line starts without them.
     from weir.advise.observe import (  # noqa: PLC0415
@@ -67,42 +79,64 @@ def run_command(
     )
 
     observers = [LIBC_CALLS] * advise + [MPI_IO_CALLS] * mpi_io
-    if not observers:
-        message = "weir run needs --advise, --mpi-io or both: what is it to tell of the program?"
-        raise BenchError(message, USAGE)
-    if take_over and not mpi_io:
-        message = "--take-over is about calls of MPI-IO: give --mpi-io, too"
-        raise BenchError(message, USAGE)
+    needing = {"--take-over": take_over, "--compare": compare is not None}
+    _check_options(advise, mpi_io, [option for option, given in needing.items() if given])
     limits = _thresholds(threshold or [])
     folder = Path(tempfile.mkdtemp(prefix="weir-calls-")) if records is None else records
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        if any(path.suffix in {".calls", ".mpiio"} for path in folder.iterdir()):
+        if any(path.suffix in {".calls", ".mpiio"} for path in folder.rglob("*")):
             message = f"{folder} has records of another run: give --records an empty folder"
             raise BenchError(message, USAGE)
         try:
-            variables = take_over_variables() if take_over else {}
-            status = observe(command, observers, folder, variables)
+            if compare:
+                status, lines = _compared(command, compare, folder)
+            else:
+                variables = take_over_variables() if take_over else {}
+                status, lines = observe(command, observers, folder, variables), []
         except OSError as error:
             message = f"{command[0]} cannot be run: {error.strerror}"
             raise BenchError(message) from error
-        lines = _mpi_io_lines(command[0], folder) if mpi_io else []
+        if mpi_io and not compare:
+            lines = _mpi_io_lines(command[0], folder)
         if advise:
             lines += _advice_lines(command[0], folder, limits, status)
     finally:
         if records is None:
             shutil.rmtree(folder, ignore_errors=True)
-    console = message_console()
     for line in lines:
-        console.print(f"weir: {line}", markup=False, highlight=False, soft_wrap=True)
+        warn(line)
     return status
+
+
+def _check_options(advise: bool, mpi_io: bool, needing_mpi_io: list[str]) -> None:
+    message = ""
+    if not advise and not mpi_io:
+        message = "weir run needs --advise, --mpi-io or both: what is it to tell of the program?"
+    elif needing_mpi_io and not mpi_io:
+        message = f"{needing_mpi_io[0]} is about calls of MPI-IO: give --mpi-io, too"
+    elif "--compare" in needing_mpi_io and advise:
+        message = "--compare times calls of MPI-IO, which --advise would delay: give one of them"
+    if message:
+        raise BenchError(message, USAGE)
+
+
+def _compared(command: list[str], pairs: int, folder: Path) -> tuple[int, list[str]]:
+    from weir.mpiio.comparison import compare  # noqa: PLC0415
+
+    compared = compare(command, pairs, folder, warn)
+    return compared.status, [*compared.lines(), *_sums_lines(command[0], compared.sums)]
 
 
 def _mpi_io_lines(program: str, folder: Path) -> list[str]:
     from weir.mpiio.records import sum_up  # noqa: PLC0415
+
+    return _sums_lines(program, sum_up(sorted(folder.glob("*.mpiio"))))
+
+
+def _sums_lines(program: str, sums: Sums) -> list[str]:
     from weir.mpiio.table import table  # noqa: PLC0415
 
-    sums = sum_up(sorted(folder.glob("*.mpiio")))
     if sums.processes + sums.incomplete > 0:
         return list(table(sums))
     return [f"{program} ended no MPI: it uses none, or it is linked statically, or it was killed"]

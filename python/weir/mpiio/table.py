@@ -33,7 +33,7 @@ def table(sums: Sums) -> Iterator[str]:
             (f"  passed on, {times} {'time' if times == 1 else 'times'}: {reason}",)
             for reason, times in sorted(sums.passed.get(path, {}).items())
         )
-    yield from _aligned(_without_unused(rows))
+    yield from aligned(_without_unused(rows))
     if len(files) > MOST_FILES:
         left_out = [one for _, by_function in files[MOST_FILES:] for one in by_function.values()]
         yield (
@@ -105,7 +105,8 @@ def _without_unused(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
     return [row if len(row) == 1 else row[:number] + row[number + 1 :] for row in rows]
 
 
-def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+def aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """Yields a line for each row, in columns; a row of one cell may be as long as it is."""
     cells = [row for row in rows if len(row) > 1]
     widths = [max(len(row[i]) for row in cells) for i in range(len(cells[0]))]
     for row in rows:

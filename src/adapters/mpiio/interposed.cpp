@@ -9,6 +9,7 @@ using weir::mpiio::counted;
 using weir::mpiio::counted_changing;
 using weir::mpiio::counted_closing;
 using weir::mpiio::counted_deleting;
+using weir::mpiio::counted_ending;
 using weir::mpiio::counted_moving;
 using weir::mpiio::counted_opening;
 using weir::mpiio::counted_taking;
@@ -19,6 +20,7 @@ using weir::mpiio::Offset;
 using weir::mpiio::Real;
 using weir::mpiio::TakenFile;
 using weir::mpiio::TakeOver;
+using weir::mpiio::Way;
 
 // Defines a function that returns `result`, in which `real` is the function behind it.
 #define WEIR_DEFINE(name, parameters, result)             \
@@ -42,7 +44,7 @@ using weir::mpiio::TakeOver;
   WEIR_INTERPOSED(name, parameters,                                                      \
                   counted_changing(                                                      \
                       Function::file_##name, file, [&] { return real.get() arguments; }, \
-                      [&](const TakeOver& calls, TakenFile* taken) { calls.change; }))
+                      [&](const TakeOver& calls, TakenFile* taken, int result) { calls.change; }))
 
 // A function that moves elements, and that of MPI-4 whose count has 64 bits. `memory` is const for
 // those that write, and `last` is a status or a request.
@@ -53,29 +55,43 @@ using weir::mpiio::TakeOver;
   WEIR_INTERPOSED(symbol, parameters,                                          \
                   counted_moving(Function::file_##name, file, count, datatype, \
                                  [&] { return real.get() arguments; }))
-// A collective function that moves elements, and that of MPI-4 whose count has 64 bits. `at_offset`
-// tells whether the offset is explicit.
-#define WEIR_COLLECTIVE(name, shape, writing, at_offset, offset)                                 \
-  WEIR_COLLECTIVE_BY(name, name, shape##_PARAMETERS(int), shape##_ARGUMENTS, writing, at_offset, \
-                     offset)                                                                     \
-  WEIR_COLLECTIVE_BY(name##_c, name, shape##_PARAMETERS(Count), shape##_ARGUMENTS, writing,      \
-                     at_offset, offset)
-#define WEIR_COLLECTIVE_BY(symbol, name, parameters, arguments, writing, at_offset, offset)   \
-  WEIR_INTERPOSED(symbol, parameters,                                                         \
-                  counted_taking(Function::file_##name, file,                                 \
-                                 {writing, at_offset, offset, memory, count, datatype, last}, \
+
+// A function of this kind that may be taken over. The shape tells whether its offset is explicit.
+#define WEIR_TAKEN(name, shape, way, writing)                                                   \
+  WEIR_TAKEN_BY(name, name, shape##_PARAMETERS(int), shape##_ARGUMENTS, shape##_TRANSFER,       \
+                (writing, Way::way))                                                            \
+  WEIR_TAKEN_BY(name##_c, name, shape##_PARAMETERS(Count), shape##_ARGUMENTS, shape##_TRANSFER, \
+                (writing, Way::way))
+#define WEIR_TAKEN_BY(symbol, name, parameters, arguments, transfer, kind)   \
+  WEIR_INTERPOSED(symbol, parameters,                                        \
+                  counted_taking(Function::file_##name, file, transfer kind, \
                                  [&] { return real.get() arguments; }))
+
+// The end of a split collective function.
+#define WEIR_SPLIT_END(name, writing)                                          \
+  WEIR_INTERPOSED(name, (File file, void* memory, void* status),               \
+                  counted_ending(Function::file_##name, file, writing, status, \
+                                 [&] { return real.get()(file, memory, status); }))
+
 #define WEIR_HERE_PARAMETERS(number) \
   (File file, void* memory, number count, Handle datatype, void* last)
 #define WEIR_HERE_ARGUMENTS (file, memory, count, datatype, last)
+#define WEIR_HERE_TRANSFER(writing, way) \
+  { writing, way, false, 0, memory, count, datatype, last }
 #define WEIR_AT_PARAMETERS(number) \
   (File file, Offset offset, void* memory, number count, Handle datatype, void* last)
 #define WEIR_AT_ARGUMENTS (file, offset, memory, count, datatype, last)
+#define WEIR_AT_TRANSFER(writing, way) \
+  { writing, way, true, offset, memory, count, datatype, last }
 #define WEIR_BEGIN_HERE_PARAMETERS(number) (File file, void* memory, number count, Handle datatype)
 #define WEIR_BEGIN_HERE_ARGUMENTS (file, memory, count, datatype)
+#define WEIR_BEGIN_HERE_TRANSFER(writing, way) \
+  { writing, way, false, 0, memory, count, datatype, nullptr }
 #define WEIR_BEGIN_AT_PARAMETERS(number) \
   (File file, Offset offset, void* memory, number count, Handle datatype)
 #define WEIR_BEGIN_AT_ARGUMENTS (file, offset, memory, count, datatype)
+#define WEIR_BEGIN_AT_TRANSFER(writing, way) \
+  { writing, way, true, offset, memory, count, datatype, nullptr }
 
 extern "C" {
 
@@ -97,28 +113,28 @@ WEIR_CHANGING(set_view,
               (File file, Offset displacement, Handle element, Handle view,
                const char* representation, Handle info),
               (file, displacement, element, view, representation, info),
-              set_view(taken, displacement, element, view, representation))
+              set_view(taken, result, displacement, element, view, representation))
 WEIR_PASSED(get_view,
             (File file, Offset* displacement, void* element, void* view, char* representation),
             (file, displacement, element, view, representation))
 
-WEIR_MOVING(read_at, WEIR_AT)
-WEIR_COLLECTIVE(read_at_all, WEIR_AT, false, true, offset)
-WEIR_MOVING(write_at, WEIR_AT)
-WEIR_COLLECTIVE(write_at_all, WEIR_AT, true, true, offset)
-WEIR_MOVING(iread_at, WEIR_AT)
-WEIR_MOVING(iwrite_at, WEIR_AT)
-WEIR_MOVING(iread_at_all, WEIR_AT)
-WEIR_MOVING(iwrite_at_all, WEIR_AT)
+WEIR_TAKEN(read_at, WEIR_AT, independent, false)
+WEIR_TAKEN(read_at_all, WEIR_AT, collective, false)
+WEIR_TAKEN(write_at, WEIR_AT, independent, true)
+WEIR_TAKEN(write_at_all, WEIR_AT, collective, true)
+WEIR_TAKEN(iread_at, WEIR_AT, nonblocking, false)
+WEIR_TAKEN(iwrite_at, WEIR_AT, nonblocking, true)
+WEIR_TAKEN(iread_at_all, WEIR_AT, nonblocking, false)
+WEIR_TAKEN(iwrite_at_all, WEIR_AT, nonblocking, true)
 
-WEIR_MOVING(read, WEIR_HERE)
-WEIR_COLLECTIVE(read_all, WEIR_HERE, false, false, 0)
-WEIR_MOVING(write, WEIR_HERE)
-WEIR_COLLECTIVE(write_all, WEIR_HERE, true, false, 0)
-WEIR_MOVING(iread, WEIR_HERE)
-WEIR_MOVING(iwrite, WEIR_HERE)
-WEIR_MOVING(iread_all, WEIR_HERE)
-WEIR_MOVING(iwrite_all, WEIR_HERE)
+WEIR_TAKEN(read, WEIR_HERE, independent, false)
+WEIR_TAKEN(read_all, WEIR_HERE, collective, false)
+WEIR_TAKEN(write, WEIR_HERE, independent, true)
+WEIR_TAKEN(write_all, WEIR_HERE, collective, true)
+WEIR_TAKEN(iread, WEIR_HERE, nonblocking, false)
+WEIR_TAKEN(iwrite, WEIR_HERE, nonblocking, true)
+WEIR_TAKEN(iread_all, WEIR_HERE, nonblocking, false)
+WEIR_TAKEN(iwrite_all, WEIR_HERE, nonblocking, true)
 WEIR_MOVING(read_shared, WEIR_HERE)
 WEIR_MOVING(write_shared, WEIR_HERE)
 WEIR_MOVING(iread_shared, WEIR_HERE)
@@ -133,21 +149,21 @@ WEIR_PASSED(get_byte_offset, (File file, Offset offset, Offset* displacement),
 WEIR_PASSED(seek_shared, (File file, Offset offset, int from), (file, offset, from))
 WEIR_PASSED(get_position_shared, (File file, Offset* offset), (file, offset))
 
-WEIR_MOVING(read_at_all_begin, WEIR_BEGIN_AT)
-WEIR_MOVING(write_at_all_begin, WEIR_BEGIN_AT)
-WEIR_MOVING(read_all_begin, WEIR_BEGIN_HERE)
-WEIR_MOVING(write_all_begin, WEIR_BEGIN_HERE)
+WEIR_TAKEN(read_at_all_begin, WEIR_BEGIN_AT, split, false)
+WEIR_TAKEN(write_at_all_begin, WEIR_BEGIN_AT, split, true)
+WEIR_TAKEN(read_all_begin, WEIR_BEGIN_HERE, split, false)
+WEIR_TAKEN(write_all_begin, WEIR_BEGIN_HERE, split, true)
 WEIR_MOVING(read_ordered_begin, WEIR_BEGIN_HERE)
 WEIR_MOVING(write_ordered_begin, WEIR_BEGIN_HERE)
-WEIR_PASSED(read_at_all_end, (File file, void* memory, void* status), (file, memory, status))
-WEIR_PASSED(write_at_all_end, (File file, void* memory, void* status), (file, memory, status))
-WEIR_PASSED(read_all_end, (File file, void* memory, void* status), (file, memory, status))
-WEIR_PASSED(write_all_end, (File file, void* memory, void* status), (file, memory, status))
+WEIR_SPLIT_END(read_at_all_end, false)
+WEIR_SPLIT_END(write_at_all_end, true)
+WEIR_SPLIT_END(read_all_end, false)
+WEIR_SPLIT_END(write_all_end, true)
 WEIR_PASSED(read_ordered_end, (File file, void* memory, void* status), (file, memory, status))
 WEIR_PASSED(write_ordered_end, (File file, void* memory, void* status), (file, memory, status))
 
 WEIR_PASSED(get_type_extent, (File file, Handle datatype, void* extent), (file, datatype, extent))
-WEIR_CHANGING(set_atomicity, (File file, int on), (file, on), set_atomicity(taken, on))
+WEIR_CHANGING(set_atomicity, (File file, int on), (file, on), set_atomicity(taken, result, on))
 WEIR_PASSED(get_atomicity, (File file, int* on), (file, on))
 WEIR_PASSED(sync, (File file), (file))
 WEIR_PASSED(set_errhandler, (File file, Handle handler), (file, handler))

@@ -91,7 +91,7 @@ int counted_moving(Function function, File file, Count count, Handle datatype, c
   return done.result;
 }
 
-// Counts a collective call that moves elements, and lets it be taken over if the file is.
+// Counts a call that moves elements, and lets it be taken over if the file is.
 template <typename Call>
 int counted_taking(Function function, File file, const Transfer& transfer, const Call& call) {
   TakenFile* const taken = is_counted() ? counts().taken_of(file) : nullptr;
@@ -101,11 +101,31 @@ int counted_taking(Function function, File file, const Transfer& transfer, const
   Moved moved;
   const auto call_if_not_taken = [&] {
     moved = take_over()->move(taken, transfer);
-    return moved.reason == Reason::taken ? moved.result : call();
+    if (moved.reason == Reason::taken) return moved.result;
+    const int result = call();
+    if (transfer.writing && transfer.way == Way::collective) take_over()->passed_on(taken);
+    return result;
   };
   const int result =
       counted_moving(function, file, transfer.count, transfer.datatype, call_if_not_taken);
   counts().of_handle(file).add(function, moved.reason);
+  return result;
+}
+
+// Counts the end of a split collective call, whose beginning was taken over or not.
+template <typename Call>
+int counted_ending(Function function, File file, bool writing, void* status, const Call& call) {
+  TakenFile* const taken = is_counted() ? counts().taken_of(file) : nullptr;
+  if (taken == nullptr) return counted(function, file, call);
+  bool ended = false;
+  const int result = counted(function, file, [&] {
+    ended = take_over()->end_split(taken, status);
+    if (ended) return success;
+    const int passed_on = call();
+    if (writing) take_over()->passed_on(taken);
+    return passed_on;
+  });
+  if (ended) counts().of_handle(file).add(function, Reason::taken);
   return result;
 }
 
@@ -130,13 +150,14 @@ int counted_opening(Handle communicator, const char* path, int mode, const File*
   return done.result;
 }
 
-// Counts a call that changes a file of which calls are taken over: `change` is made after it.
+// Counts a call that changes a file of which calls are taken over: change(functions, file, result)
+// is called after it, on all ranks.
 template <typename Call, typename Change>
 int counted_changing(Function function, File file, const Call& call, const Change& change) {
   return counted(function, file, [&] {
     const int result = call();
-    TakenFile* const taken = result == success && inside ? counts().taken_of(file) : nullptr;
-    if (taken != nullptr) change(*take_over(), taken);
+    TakenFile* const taken = inside ? counts().taken_of(file) : nullptr;
+    if (taken != nullptr) change(*take_over(), taken, result);
     return result;
   });
 }

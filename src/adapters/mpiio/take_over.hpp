@@ -3,6 +3,12 @@
 //
 // The MPI library opens every file, too, and keeps its views and file pointers: so errors, sizes
 // and all calls that are not taken over are those of the MPI library, at any time.
+//
+// Two libraries do not write one file at the same time: the MPI library may write what is between
+// the bytes of a call back as it was before. Whether independent calls are taken over is decided
+// for all ranks together when a view or the atomic mode is set, which no rank leaves before all
+// have come. Collective calls are decided one by one, and no rank leaves one that the MPI library
+// has carried out before all have.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +30,26 @@ struct Opening {
   bool has_room;  // calls on the file can be told from those on others
 };
 
-// A collective write or read.
+enum class Way : std::uint8_t {
+  collective,
+  independent,
+  nonblocking,  // independent or collective: each rank moves its part by itself
+  split         // the beginning of a split collective call
+};
+
+// A write or read.
 struct Transfer {
   bool writing;
+  Way way;
   bool at_offset;  // explicit; else at the individual file pointer
   Offset offset;
   void* memory;
   Count count;
   Handle datatype;
-  void* status;
+  void* last;  // the status, or the request of a nonblocking call; null for a split one
 };
 
-// What became of a collective call.
+// What became of a call.
 struct Moved {
   Reason reason = Reason::taken;
   int result = 0;  // what the call returns if it was taken over: MPI_SUCCESS, or an error class
@@ -46,14 +60,20 @@ struct TakeOver {
   TakenFile* (*open)(const Opening& opening, Reason& reason);
   // Called before the MPI library closes the file.
   void (*close)(TakenFile* file);
-  // Called after the MPI library has set a view or the atomic mode.
-  void (*set_view)(TakenFile* file, Offset displacement, Handle element, Handle view,
+  // Called on all ranks after the MPI library has set a view or the atomic mode, or has returned
+  // the error `result`.
+  void (*set_view)(TakenFile* file, int result, Offset displacement, Handle element, Handle view,
                    const char* representation);
-  void (*set_atomicity)(TakenFile* file, int atomic);
-  // Moves the bytes, sets the status and moves the file pointer. If the storage refuses the bytes,
-  // calls the error handler of the file, with the same error class on all ranks. Or does nothing of
-  // that, with the same reason on all ranks.
+  void (*set_atomicity)(TakenFile* file, int result, int atomic);
+  // Moves the bytes, sets the status or the request, and moves the file pointer. If the storage
+  // refuses the bytes, calls the error handler of the file; of a collective call with the same
+  // error class on all ranks. Or does nothing of that; of a collective call with the same reason on
+  // all ranks.
   Moved (*move)(TakenFile* file, const Transfer& transfer);
+  // Sets the status of the split call that was taken over. Returns false if none was.
+  bool (*end_split)(TakenFile* file, void* status);
+  // Called on all ranks after the MPI library has carried out a collective write.
+  void (*passed_on)(TakenFile* file);
   // Called before MPI_Finalize.
   void (*finalize)();
 };
@@ -62,6 +82,6 @@ struct TakeOver {
 inline constexpr const char* take_over_function = "weir_mpiio_take_over";
 using GetTakeOver = const TakeOver* (*)(std::int64_t version);
 // The version of this header: both libraries have to have the same.
-inline constexpr std::int64_t take_over_version = 1;
+inline constexpr std::int64_t take_over_version = 2;
 
 }  // namespace weir::mpiio

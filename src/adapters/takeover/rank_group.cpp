@@ -52,6 +52,8 @@ int RankGroup::greatest(int number, int most) const {
   return done == MPI_SUCCESS ? all : most;
 }
 
+void RankGroup::meet() const { MPI_Barrier(communicator_); }
+
 bool RankGroup::share(std::span<std::int64_t> numbers) const {
   return MPI_Bcast(numbers.data(), static_cast<int>(numbers.size()), MPI_INT64_T, 0,
                    communicator_) == MPI_SUCCESS;

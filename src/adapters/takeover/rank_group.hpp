@@ -35,6 +35,8 @@ class RankGroup {
   [[nodiscard]] int greatest(int number, int most) const;
   // Sends rank 0's numbers to all. Returns false if MPI fails.
   [[nodiscard]] bool share(std::span<std::int64_t> numbers) const;
+  // Returns when all ranks have called it.
+  void meet() const;
   // Returns `each` numbers of every rank; none if MPI fails.
   [[nodiscard]] std::vector<std::int64_t> gathered(std::span<const std::int64_t> mine) const;
   // Returns the session, which is opened at first use; null, on all ranks, if that fails.

@@ -79,25 +79,34 @@ TakenFile* open_file(const Opening& opening, Reason& reason) {
 
 void close_file(TakenFile* file) { const std::unique_ptr<TakenFile> closed(file); }
 
-void set_view(TakenFile* file, Offset displacement, Handle element, Handle view,
+void set_view(TakenFile* file, int result, Offset displacement, Handle element, Handle view,
               const char* representation) {
-  file->set_view(displacement, from_handle<MPI_Datatype>(element), from_handle<MPI_Datatype>(view),
-                 representation);
+  file->set_view(result, displacement, from_handle<MPI_Datatype>(element),
+                 from_handle<MPI_Datatype>(view), representation);
 }
 
-void set_atomicity(TakenFile* file, int atomic) { file->set_atomicity(atomic != 0); }
+void set_atomicity(TakenFile* file, int result, int atomic) {
+  file->set_atomicity(result, atomic != 0);
+}
 
 Moved move_bytes(TakenFile* file, const Transfer& transfer) {
   try {
     return file->move(transfer);
-  } catch (const std::exception&) {  // for lack of memory; the others end at Weir's deadline
+  } catch (const std::exception&) {  // for lack of memory; others may end at Weir's deadline
     return {Reason::failed};
   }
 }
 
+bool end_split(TakenFile* file, void* status) {
+  return file->end_split(static_cast<MPI_Status*>(status));
+}
+
+void passed_on(TakenFile* file) { file->passed_on(); }
+
 void finalize() { takeover::RankGroup::close_all(); }
 
-constexpr TakeOver functions{open_file, close_file, set_view, set_atomicity, move_bytes, finalize};
+constexpr TakeOver functions{open_file,  close_file, set_view,  set_atomicity,
+                             move_bytes, end_split,  passed_on, finalize};
 
 }  // namespace
 }  // namespace weir::mpiio

@@ -12,8 +12,10 @@
 #include <span>
 #include <utility>
 
+#include "adapters/takeover/completed_request.hpp"
 #include "adapters/takeover/datatype_pattern.hpp"
 #include "adapters/takeover/handles.hpp"
+#include "adapters/takeover/own_transfer.hpp"
 #include "aggregation/agreement.hpp"
 #include "aggregation/call_queue.hpp"
 #include "common/checked.hpp"
@@ -28,6 +30,8 @@ using takeover::from_handle;
 using takeover::RankGroup;
 
 constexpr std::size_t most_rounds = 64;
+// Memory with holes is packed so many bytes at a time, and at least one element.
+constexpr std::int64_t packed_at_once = std::int64_t{4} << 20;
 constexpr bool is_regular(mode_t mode) { return (mode & 0170000U) == 0100000U; }
 
 // What a rank tells the others of a pattern.
@@ -77,6 +81,22 @@ Reason greatest_reason(const std::vector<std::int64_t>& told, std::size_t ranks)
   return static_cast<Reason>(reason);
 }
 
+// Whether the part of each rank is one block, and no two of them have a byte in common.
+bool are_blocks_apart(const std::vector<std::int64_t>& told, std::size_t ranks) {
+  std::vector<BytePattern> blocks;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const auto numbers = of_rank(told, rank);
+    if (numbers[told_patterns] == 0) continue;
+    if (numbers[told_patterns] > 1 || numbers[told_levels] > 0) return false;
+    blocks.emplace_back(numbers[told_offset], numbers[told_block]);
+  }
+  std::ranges::sort(blocks, {}, &BytePattern::offset);
+  const auto meets_next = [](const BytePattern& one, const BytePattern& next) {
+    return next.offset() < one.end();
+  };
+  return std::ranges::adjacent_find(blocks, meets_next) == blocks.end();
+}
+
 // Opens the file again, as the MPI library has opened it. Writing needs no reading, as no write
 // changes what is between its bytes.
 std::optional<storage::File> opened_again(const Opening& opening) {
@@ -88,6 +108,15 @@ std::optional<storage::File> opened_again(const Opening& opening) {
   const auto facts = storage::facts_of(fmt::format("/proc/self/fd/{}", file.value().descriptor()));
   if (!facts || !is_regular(facts.value().mode)) return std::nullopt;
   return std::move(file).value();
+}
+
+// Returns where the bytes of a transfer are in memory if they follow each other, or null.
+std::byte* block_of(const Transfer& transfer, MPI_Datatype datatype) {
+  const auto size = takeover::size_of(datatype);
+  const auto one = takeover::patterns_of(datatype);
+  const auto all = size && one ? one->repeated(transfer.count, size->extent) : std::nullopt;
+  if (!all || all->patterns().size() != 1 || !all->patterns().front().is_block()) return nullptr;
+  return static_cast<std::byte*>(transfer.memory) + all->offset();
 }
 
 // The error class of MPI for an errno value of a write or read.
@@ -146,25 +175,32 @@ TakenFile::~TakenFile() {
   if (bytes_ != nullptr) (void)bytes_->close();
 }
 
-void TakenFile::set_view(Offset displacement, MPI_Datatype element, MPI_Datatype shown,
+void TakenFile::set_view(int result, Offset displacement, MPI_Datatype element, MPI_Datatype shown,
                          const char* representation) {
-  unserved_ = Reason::taken;
-  if (std::strcmp(representation, "native") != 0) {
-    unserved_ = Reason::representation;
-    return;
-  }
+  const Reason own = result == MPI_SUCCESS ? view_of(displacement, element, shown, representation)
+                                           : Reason::arguments;
+  unserved_ =
+      static_cast<Reason>(group_.greatest(static_cast<int>(own), static_cast<int>(Reason::failed)));
+}
+
+Reason TakenFile::view_of(Offset displacement, MPI_Datatype element, MPI_Datatype shown,
+                          const char* representation) {
+  if (std::strcmp(representation, "native") != 0) return Reason::representation;
   const auto element_size = takeover::size_of(element);
   const auto size = takeover::size_of(shown);
   const auto tile = takeover::patterns_of(shown);
   view_ = size && tile ? array::ByteView::create(displacement, *tile, size->extent) : std::nullopt;
   displacement_ = displacement;
   element_bytes_ = element_size ? element_size->bytes : 0;
-  if (!view_ || element_bytes_ <= 0) unserved_ = Reason::irregular;
+  return view_ && element_bytes_ > 0 ? Reason::taken : Reason::irregular;
 }
 
-void TakenFile::set_atomicity(bool is_atomic) { atomic_ = is_atomic; }
+void TakenFile::set_atomicity(int result, bool is_atomic) {
+  const bool own = result == MPI_SUCCESS ? is_atomic : atomic_;
+  atomic_ = group_.greatest(own ? 1 : 0, 1) != 0;
+}
 
-Reason TakenFile::find_bytes(const Transfer& transfer, MPI_Datatype datatype, Part& part) const {
+Reason TakenFile::find_range(const Transfer& transfer, MPI_Datatype datatype, Part& part) const {
   const auto size = datatype == MPI_DATATYPE_NULL ? std::nullopt : takeover::size_of(datatype);
   const auto bytes = size ? checked_multiply(transfer.count, size->bytes) : std::nullopt;
   const int refusing = transfer.writing ? MPI_MODE_RDONLY : MPI_MODE_WRONLY;
@@ -175,8 +211,13 @@ Reason TakenFile::find_bytes(const Transfer& transfer, MPI_Datatype datatype, Pa
   const auto first = fits ? checked_multiply(at, element_bytes_) : std::nullopt;
   if (!first) return Reason::arguments;
   part.bytes = *bytes;
+  part.first = *first;
   part.elements = at + *bytes / element_bytes_;
-  switch (view_->cut(*first, part.bytes, most_rounds, part.patterns)) {
+  return Reason::taken;
+}
+
+Reason TakenFile::find_bytes(Part& part) const {
+  switch (view_->cut(part.first, part.bytes, most_rounds, part.patterns)) {
     case array::ByteView::Cut::done:
       return Reason::taken;
     case array::ByteView::Cut::impossible:
@@ -186,25 +227,24 @@ Reason TakenFile::find_bytes(const Transfer& transfer, MPI_Datatype datatype, Pa
   }
 }
 
-Reason TakenFile::find_memory(const Transfer& transfer, MPI_Datatype datatype, Part& part) const {
-  // The MPI library refuses a datatype that is not committed.
+// The MPI library refuses a datatype that is not committed.
+bool TakenFile::is_committed(MPI_Datatype datatype) const {
   std::byte nothing{};
   int packed = 0;
-  if (MPI_Pack(&nothing, 0, datatype, &nothing, 0, &packed, group_.communicator()) != MPI_SUCCESS) {
-    return Reason::arguments;
-  }
-  const auto size = takeover::size_of(datatype);
-  const auto one = takeover::patterns_of(datatype);
-  const auto all = size && one ? one->repeated(transfer.count, size->extent) : std::nullopt;
+  return MPI_Pack(&nothing, 0, datatype, &nothing, 0, &packed, group_.communicator()) ==
+         MPI_SUCCESS;
+}
+
+Reason TakenFile::find_memory(const Transfer& transfer, MPI_Datatype datatype, Part& part) const {
+  if (!is_committed(datatype)) return Reason::arguments;
   if (part.bytes == 0) return Reason::taken;
-  if (all && all->patterns().size() == 1 && all->patterns().front().is_block()) {
-    part.memory = static_cast<std::byte*>(transfer.memory) + all->offset();
-    return Reason::taken;
-  }
+  part.memory = block_of(transfer, datatype);
+  if (part.memory != nullptr) return Reason::taken;
   if (part.bytes > INT_MAX || transfer.count > INT_MAX) return Reason::memory;  // as of MPI_Pack
   part.packed.resize(static_cast<std::size_t>(part.bytes));
   part.memory = part.packed.data();
   if (!transfer.writing) return Reason::taken;
+  int packed = 0;
   const int done =
       MPI_Pack(transfer.memory, static_cast<int>(transfer.count), datatype, part.memory,
                static_cast<int>(part.bytes), &packed, group_.communicator());
@@ -224,7 +264,8 @@ TakenFile::Part TakenFile::part_of(const Transfer& transfer) const {
   Part part;
   part.reason = atomic_ ? Reason::atomic : unserved_;
   if (group_.is_broken()) part.reason = Reason::failed;
-  if (part.reason == Reason::taken) part.reason = find_bytes(transfer, datatype, part);
+  if (part.reason == Reason::taken) part.reason = find_range(transfer, datatype, part);
+  if (part.reason == Reason::taken) part.reason = find_bytes(part);
   if (part.reason == Reason::taken && !transfer.writing && is_past_end(part)) {
     part.reason = Reason::past_end;
   }
@@ -233,6 +274,102 @@ TakenFile::Part TakenFile::part_of(const Transfer& transfer) const {
 }
 
 Moved TakenFile::move(const Transfer& transfer) {
+  const bool is_agreed = transfer.way == Way::collective || transfer.way == Way::split;
+  return is_agreed ? move_together(transfer) : move_alone(transfer);
+}
+
+Moved TakenFile::move_alone(const Transfer& transfer) const {
+  const auto datatype = from_handle<MPI_Datatype>(transfer.datatype);
+  Part part;
+  part.reason = find_own(transfer, datatype, part);
+  if (part.reason != Reason::taken) return {part.reason};
+  const auto moved = move_own(transfer, datatype, part);
+  int result = moved ? MPI_SUCCESS : class_of(moved.error().system_error);
+  if (result == MPI_SUCCESS && transfer.way == Way::nonblocking) {
+    result =
+        takeover::make_completed_request(moved.value(), static_cast<MPI_Request*>(transfer.last));
+  }
+  if (result != MPI_SUCCESS) {
+    PMPI_File_call_errhandler(file_, result);
+    return {Reason::taken, result};
+  }
+  auto* const status = transfer.way == Way::nonblocking ? MPI_STATUS_IGNORE
+                                                        : static_cast<MPI_Status*>(transfer.last);
+  if (status != MPI_STATUS_IGNORE) takeover::set_transferred(status, moved.value());
+  if (!transfer.at_offset) PMPI_File_seek(file_, part.elements, MPI_SEEK_SET);
+  return {};
+}
+
+Reason TakenFile::find_own(const Transfer& transfer, MPI_Datatype datatype, Part& part) const {
+  if (atomic_) return Reason::atomic;
+  if (unserved_ != Reason::taken) return unserved_;
+  const Reason found = find_range(transfer, datatype, part);
+  if (found != Reason::taken) return found;
+  if (!takeover::is_shown({&*view_, part.first, part.bytes}) || !is_committed(datatype)) {
+    return Reason::arguments;
+  }
+  if (part.bytes == 0) return Reason::taken;
+  part.memory = block_of(transfer, datatype);
+  const bool is_packable = part.bytes / transfer.count <= INT_MAX;
+  return part.memory != nullptr || is_packable ? Reason::taken : Reason::memory;
+}
+
+Result<std::int64_t> TakenFile::move_own(const Transfer& transfer, MPI_Datatype datatype,
+                                         const Part& part) const {
+  if (part.bytes == 0) return std::int64_t{0};
+  return part.memory != nullptr ? move_range(transfer.writing, part.first, part.bytes, part.memory)
+                                : move_packed(transfer, datatype, part);
+}
+
+Result<std::int64_t> TakenFile::move_range(bool writing, std::int64_t first, std::int64_t bytes,
+                                           std::byte* memory) const {
+  const takeover::ViewRange range{&*view_, first, bytes};
+  if (!writing) return takeover::read_range(own_, range, memory);
+  const Status written = takeover::write_range(own_, range, memory);
+  return written.ok() ? Result<std::int64_t>(bytes) : written.error();
+}
+
+Result<std::int64_t> TakenFile::move_packed(const Transfer& transfer, MPI_Datatype datatype,
+                                            const Part& part) const {
+  const std::int64_t each = part.bytes / transfer.count;
+  const std::int64_t together =
+      std::min(transfer.count, std::max<std::int64_t>(1, packed_at_once / each));
+  const auto extent = takeover::size_of(datatype).value_or(takeover::TypeSize{}).extent;
+  std::vector<std::byte> packed(static_cast<std::size_t>(together * each));
+  std::int64_t moved = 0;
+  for (std::int64_t done = 0; done < transfer.count; done += together) {
+    const int count = static_cast<int>(std::min(together, transfer.count - done));
+    const int bytes = static_cast<int>(count * each);
+    std::byte* const memory = static_cast<std::byte*>(transfer.memory) + done * extent;
+    const auto pack_into = [&](std::byte* buffer) {
+      int at = 0;
+      MPI_Pack(memory, count, datatype, buffer, bytes, &at, group_.communicator());
+    };
+    if (transfer.writing) pack_into(packed.data());
+    const auto some = move_range(transfer.writing, part.first + moved, bytes, packed.data());
+    if (!some) return some;
+    moved += some.value();
+    if (transfer.writing) continue;
+    if (some.value() < bytes) {  // memory keeps what is not in the file
+      std::vector<std::byte> kept(static_cast<std::size_t>(bytes));
+      pack_into(kept.data());
+      std::copy(kept.begin() + some.value(), kept.end(), packed.begin() + some.value());
+    }
+    int at = 0;
+    MPI_Unpack(packed.data(), bytes, &at, memory, count, datatype, group_.communicator());
+    if (some.value() < bytes) break;
+  }
+  return moved;
+}
+
+bool TakenFile::end_split(MPI_Status* status) {
+  if (!split_bytes_) return false;
+  if (status != MPI_STATUS_IGNORE) takeover::set_transferred(status, *split_bytes_);
+  split_bytes_.reset();
+  return true;
+}
+
+Moved TakenFile::move_together(const Transfer& transfer) {
   Part part;
   try {
     part = part_of(transfer);
@@ -268,6 +405,8 @@ Moved TakenFile::move_part(bool writing, const Part& part) {
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       rounds = std::max(rounds, of_rank(told, rank)[told_patterns]);
     }
+    // Nobody gains by an exchange: each rank moves its block.
+    if (are_blocks_apart(told, ranks)) return move_block(writing, part);
     const Moved moved = move_patterns(writing, told, memory);
     if (moved.reason != Reason::taken || moved.result != MPI_SUCCESS) return moved;
     if (!pattern.empty()) memory += pattern.bytes();
@@ -275,7 +414,14 @@ Moved TakenFile::move_part(bool writing, const Part& part) {
   return {};
 }
 
-void TakenFile::finish(const Transfer& transfer, const Part& part) const {
+Moved TakenFile::move_block(bool writing, const Part& part) const {
+  if (part.bytes == 0) return {};
+  const auto moved = move_range(writing, part.first, part.bytes, part.memory);
+  if (moved && moved.value() == part.bytes) return {};
+  return {Reason::taken, moved ? MPI_ERR_IO : class_of(moved.error().system_error)};
+}
+
+void TakenFile::finish(const Transfer& transfer, const Part& part) {
   if (!transfer.writing && !part.packed.empty()) {
     int unpacked = 0;
     MPI_Unpack(part.packed.data(), static_cast<int>(part.bytes), &unpacked, transfer.memory,
@@ -283,11 +429,12 @@ void TakenFile::finish(const Transfer& transfer, const Part& part) const {
                group_.communicator());
   }
   if (!transfer.at_offset) PMPI_File_seek(file_, part.elements, MPI_SEEK_SET);
-  auto* const status = static_cast<MPI_Status*>(transfer.status);
-  if (status != MPI_STATUS_IGNORE) {
-    MPI_Status_set_cancelled(status, 0);
-    MPI_Status_set_elements_x(status, MPI_BYTE, part.bytes);
+  if (transfer.way == Way::split) {
+    split_bytes_ = part.bytes;
+    return;
   }
+  auto* const status = static_cast<MPI_Status*>(transfer.last);
+  if (status != MPI_STATUS_IGNORE) takeover::set_transferred(status, part.bytes);
 }
 
 Moved TakenFile::move_patterns(bool writing, const std::vector<std::int64_t>& told,

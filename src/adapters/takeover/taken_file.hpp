@@ -1,12 +1,16 @@
-// A file of which collective calls are taken over.
+// A file of which calls are taken over.
 //
 // The MPI library has the file open as well, with the same views, and its individual file pointer
 // is the only one. A collective call is taken over if all ranks can do their part of it: each
 // decodes its view into patterns (array/byte_pattern.hpp), all patterns together become boxes of
 // one array (array/byte_grid.hpp), and the session moves these as regions of it, once for each
-// pattern of the rank that has most. Otherwise all ranks pass the call on. Both ways go through the
-// page cache of one node, and no write changes a byte that the program does not write, so they may
-// be mixed.
+// pattern of the rank that has most; if each rank has one block, it moves that by itself. Otherwise
+// all ranks pass the call on. Both ways go through the page cache of one node, and no write of Weir
+// changes a byte that the program does not write.
+//
+// An independent call, and a nonblocking one of either kind, moves the rank's own part
+// (own_transfer.hpp) while the view of every rank can be decoded and the file is not in atomic
+// mode.
 #pragma once
 
 #include <mpi.h>
@@ -23,6 +27,7 @@
 #include "aggregation/byte_file.hpp"
 #include "array/byte_grid.hpp"
 #include "array/byte_pattern.hpp"
+#include "common/status.hpp"
 #include "system/file.hpp"
 
 namespace weir::mpiio {
@@ -35,26 +40,48 @@ struct TakenFile {
   TakenFile& operator=(const TakenFile&) = delete;
   ~TakenFile();
 
-  void set_view(Offset displacement, MPI_Datatype element, MPI_Datatype shown,
+  // The following two are collective, as take_over.hpp says.
+  void set_view(int result, Offset displacement, MPI_Datatype element, MPI_Datatype shown,
                 const char* representation);
-  void set_atomicity(bool is_atomic);
-  // Collective.
+  void set_atomicity(int result, bool is_atomic);
+  // Collective if the call is, unless that is nonblocking.
   Moved move(const Transfer& transfer);
+  [[nodiscard]] bool end_split(MPI_Status* status);
+  // Collective.
+  void passed_on() const { group_.meet(); }
 
  private:
   // What this rank has to move.
   struct Part {
     Reason reason = Reason::taken;
     std::int64_t bytes = 0;
-    std::vector<array::BytePattern> patterns;
+    std::int64_t first = 0;  // number of the first byte in the view
+    std::vector<array::BytePattern> patterns = {};
     std::byte* memory = nullptr;         // of the first byte; the others follow
     std::vector<std::byte> packed = {};  // if the program's memory has holes
     MPI_Offset elements = 0;             // of the view
   };
 
+  [[nodiscard]] Reason view_of(Offset displacement, MPI_Datatype element, MPI_Datatype shown,
+                               const char* representation);
+  // Moves the parts of all ranks together.
+  Moved move_together(const Transfer& transfer);
+  // Moves the part of this rank.
+  Moved move_alone(const Transfer& transfer) const;
+  [[nodiscard]] Reason find_own(const Transfer& transfer, MPI_Datatype datatype, Part& part) const;
+  // Returns how many bytes were moved.
+  Result<std::int64_t> move_own(const Transfer& transfer, MPI_Datatype datatype,
+                                const Part& part) const;
+  Result<std::int64_t> move_packed(const Transfer& transfer, MPI_Datatype datatype,
+                                   const Part& part) const;
+  Result<std::int64_t> move_range(bool writing, std::int64_t first, std::int64_t bytes,
+                                  std::byte* memory) const;
+
   [[nodiscard]] Part part_of(const Transfer& transfer) const;
-  [[nodiscard]] Reason find_bytes(const Transfer& transfer, MPI_Datatype datatype,
+  [[nodiscard]] Reason find_range(const Transfer& transfer, MPI_Datatype datatype,
                                   Part& part) const;
+  [[nodiscard]] Reason find_bytes(Part& part) const;
+  [[nodiscard]] bool is_committed(MPI_Datatype datatype) const;
   [[nodiscard]] Reason find_memory(const Transfer& transfer, MPI_Datatype datatype,
                                    Part& part) const;
   [[nodiscard]] bool is_past_end(const Part& part) const;
@@ -63,7 +90,8 @@ struct TakenFile {
   Moved move_boxes(bool writing, const array::ByteGrid& grid, std::byte* memory);
   // Moves all patterns, one of each rank at a time.
   Moved move_part(bool writing, const Part& part);
-  void finish(const Transfer& transfer, const Part& part) const;
+  Moved move_block(bool writing, const Part& part) const;
+  void finish(const Transfer& transfer, const Part& part);
   [[nodiscard]] aggregation::ByteFile* bytes();
 
   takeover::RankGroup& group_;
@@ -71,11 +99,12 @@ struct TakenFile {
   MPI_File file_;
   int mode_;
   std::string path_;  // of the own descriptor: it leads to the file even after it is renamed
-  Reason unserved_ = Reason::taken;  // why calls with the present view are passed on
+  Reason unserved_ = Reason::taken;  // why calls with the present views are passed on by all ranks
   bool atomic_ = false;
   std::optional<array::ByteView> view_ = array::ByteView();
   std::int64_t displacement_ = 0;
   std::int64_t element_bytes_ = 1;
+  std::optional<std::int64_t> split_bytes_;  // of a split call that was taken over, until it ends
   std::unique_ptr<aggregation::ByteFile> bytes_;  // null before the first call
 };
 

@@ -1,0 +1,31 @@
+// Moves bytes of a file that a view shows from or to the memory of this rank, without the others:
+// independent and nonblocking calls. Each pattern of the view becomes a copy for the executor of
+// all requests on one process (sections/file_copier.hpp). A write changes no byte between others.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "array/byte_pattern.hpp"
+#include "common/status.hpp"
+#include "system/file.hpp"
+
+namespace weir::takeover {
+
+// Bytes of a view, numbered from `first` on.
+struct ViewRange {
+  const array::ByteView* view = nullptr;
+  std::int64_t first = 0;
+  std::int64_t bytes = 0;
+};
+
+// Returns whether the view has all bytes of the range.
+[[nodiscard]] bool is_shown(const ViewRange& range);
+// `memory` has the bytes one after the other; it is not changed.
+[[nodiscard]] Status write_range(const storage::File& file, const ViewRange& range,
+                                 std::byte* memory);
+// Returns the number of bytes read: fewer than those of the range if the file ends before them.
+[[nodiscard]] Result<std::int64_t> read_range(const storage::File& file, const ViewRange& range,
+                                              std::byte* memory);
+
+}  // namespace weir::takeover
