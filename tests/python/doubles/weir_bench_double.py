@@ -88,7 +88,12 @@ def main() -> None:
             sys.exit(2)
         say((ANSWERS / f"plan-{option('--ranks')}.json").read_text())
     elif sys.argv[1] == "calibrate":
-        shutil.copy(ANSWERS / "calibration.json", option("--output"))
+        record = json.loads((ANSWERS / "calibration.json").read_text())
+        record |= {
+            "shared_file": "--shared-file" in sys.argv,
+            "bytes_per_rank": int(option("--bytes-per-rank")),
+        }
+        Path(option("--output")).write_text(json.dumps(record))
     else:
         work()
 
