@@ -427,6 +427,9 @@ def test_a_run_is_repeated_from_its_folder_alone(cli: Cli, tmp_path: Path) -> No
     assert start is not None
     assert start.command_by_user == ["weir", "bench", *WORDS, "--no-report", "--output", "one"]
     assert start.directory == str(cli.folder)
+    command = load_run(cli.folder / "one/mpi-shared-sync").command
+    assert command[command.index("--expectation") + 1] == "one/expectation.json"
+    assert (cli.folder / "one/expectation.json").is_file()
     assert start.environment["OMPI_MCA_io"] == "romio321"
     assert start.environment["UCX_TLS"] == "tcp"
     assert not {"UCX_SECRET_TOKEN", "UNRELATED"} & set(start.environment)

@@ -52,6 +52,8 @@ EXPECTATION_FILE = "expectation.json"
 STANDARD_OUTPUT_FILE = "standard-output.txt"
 STANDARD_ERROR_FILE = "standard-error.txt"
 OWN_OPTIONS = ("--plan", "--no-plan", "--expectation", "--progress")
+PREPARING = ".preparing-"
+"""Begins the name of the folder of files that are made before the output folder."""
 CALIBRATION_SECONDS = 300.0
 CALIBRATION_FILES = {False: CALIBRATION_FILE, True: SHARED_CALIBRATION_FILE}
 """The file of a calibration, by whether the ranks shared a file."""
@@ -109,7 +111,7 @@ def preparation_folder(output: Path) -> Iterator[Path]:
     """Makes a folder beside ``output``, on the same file system, and removes it at the end."""
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=f".preparing-{output.name}-", dir=output.parent))
+        folder = Path(tempfile.mkdtemp(prefix=f"{PREPARING}{output.name}-", dir=output.parent))
     except OSError as error:
         raise BenchError(
             f"--output {output}: {output.parent} cannot be written: {error.strerror}", USAGE

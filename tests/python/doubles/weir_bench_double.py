@@ -50,6 +50,7 @@ def work() -> None:
         folder = output / slug
         shutil.copytree(ANSWERS / "runs" / slug, folder)
         record = json.loads((folder / "run.json").read_text()) | {"expectation": expected[slug]}
+        record |= {"command": ["weir-bench", *sys.argv[1:]]}
         if ending != "complete":
             record |= {"status": "running", "finished_utc": None}
         (folder / "run.json").write_text(json.dumps(record, indent=2) + "\n")
