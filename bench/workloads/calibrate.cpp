@@ -3,8 +3,9 @@
 //
 // The workload writes calibration.json (python/weir/results/calibration.py). The measurements are
 // the simplest form of the benchmark's: every rank moves consecutive pieces to or from a file of
-// its own, the ranks meet before and after each piece, and a rate is the bytes of all ranks over
-// the sum, over the pieces, of the span from the first start to the last end.
+// its own, or its own part of a file of all ranks. The ranks meet before and after each piece, or
+// each 1 MiB of smaller ones, and a rate is the bytes of all ranks over the sum of the spans between
+// two meetings, each from the first start to the last end.
 //
 // This file has the command line, the test files and the result. Rank 0 writes FILE. While FILE
 // is missing, FILE.unfinished/ exists, with the record of a failure if there was one
@@ -56,6 +57,14 @@ FieldSettings<Request> table() {
        "transfer-bytes",
        "bytes that one rank moves in one operation",
        {.kind = SettingKind::bytes, .default_value = "4m", .metavar = "SIZE", .range = {8}}},
+      {&Request::bytes_per_rank,
+       "bytes-per-rank",
+       "bytes of one rank in a file; less if memory, disk and time do not allow that many",
+       {.kind = SettingKind::bytes, .default_value = "32m", .metavar = "SIZE", .range = {8}}},
+      {&Request::shared_file,
+       "shared-file",
+       "all ranks move their parts of one file, instead of a file each",
+       {}},
       {&Request::output,
        "output",
        "file for the result; an existing file is replaced",
@@ -113,7 +122,8 @@ int run_in_job(const Job& job, const Request& request) {
   FailureGuard guard(job, unfinished_folder(request.output), {});
   TestFiles files{.directory = unique_folder(job, request.directory), .paths = {}};
   for (const int step : {0, 1, job.size - 1}) {
-    files.paths.push_back(fmt::format("{}/weir-{}", files.directory, (job.rank + step) % job.size));
+    const int owner = request.shared_file ? 0 : (job.rank + step) % job.size;
+    files.paths.push_back(fmt::format("{}/weir-{}", files.directory, owner));
   }
   guard.set_test_files(files);
   status = agree_on(job, job.rank == 0 ? make_test_folder(files.directory, request) : Status(),
@@ -128,7 +138,10 @@ int run_in_job(const Job& job, const Request& request) {
   if (!offset) {
     status = offset.error();
   } else {
-    Probe probe(job, guard, offset.value(), files.paths.front());
+    Probe probe(job, guard, offset.value(),
+                {.path = files.paths.front(),
+                 .shared = request.shared_file,
+                 .bytes_per_rank = room.file_bytes});
     Calibration calibration(job, request, room, probe);
     status = calibration.measure_all();
     failed_rank = probe.failed_rank();

@@ -65,6 +65,28 @@ def test_every_figure_is_measured_at_least_three_times(tmp_path: Path, ranks: in
         assert (figure.low, figure.high) == (min(figure.values), max(figure.values))
 
 
+@pytest.mark.parametrize("shared", [False, True])
+def test_files_are_as_large_and_as_shared_as_asked(tmp_path: Path, shared: bool) -> None:
+    asked = 2 * TRANSFER_BYTES
+    files = ("--bytes-per-rank", str(asked), *(["--shared-file"] if shared else []))
+    calibration = calibration_of(run(tmp_path, *SHORT, *files, workload=WORKLOAD, ranks=3))
+    assert calibration.shared_file is shared
+    assert calibration.bytes_per_rank == asked
+    assert calibration.cached_bytes_per_rank in (TRANSFER_BYTES, asked)
+    assert calibration.synced_once_bytes == asked
+
+
+def test_the_ranks_of_a_shared_file_have_their_own_parts_of_it(tmp_path: Path) -> None:
+    fault = "rank=2,call=pwrite,nth=1,error=EIO"
+    for number, words in ((2, ()), (0, ("--shared-file",))):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        failure = failure_of(run(folder, *SHORT, *words, workload=WORKLOAD, fault=fault))
+        assert failure.file is not None
+        assert Path(failure.file).name == f"weir-{number}"
+        assert failure.offset_bytes == (2 * TRANSFER_BYTES if words else 0)
+
+
 def test_pieces_that_the_time_does_not_allow_are_made_smaller_and_said_so(tmp_path: Path) -> None:
     """1 TiB for each rank does not fit the memory of the machine, nor the time."""
     huge = ("calibrate", "--transfer-bytes", "1t")

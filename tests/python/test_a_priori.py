@@ -11,6 +11,7 @@ import pytest
 from calibrations import calibration
 from platforms import make_platform, make_stage
 from synthetic import make_run
+from weir.bench.going_on import more_of
 from weir.model.a_priori import (
     CACHED_SHARE,
     Ceiling,
@@ -157,8 +158,13 @@ def test_only_stages_of_which_a_maker_states_a_rate_are_bounds() -> None:
 # ---- The verdict --------------------------------------------------------------------------------
 
 
-def opinion(share: float, low: float = 0.8, high: float = 1.2, **fields: Any) -> Run:
-    """A run as calibrated, which reaches ``share`` of what its components allow."""
+def opinion(
+    share: float, low: float = 0.8, high: float = 1.2, *, calibrated: float = 1.0, **fields: Any
+) -> Run:
+    """A run which reaches ``share`` of what its components allow.
+
+    ``calibrated`` is what was calibrated, as a share of what was measured.
+    """
     record = make_run(straggler_factor=1.0, **fields).model_dump(mode="json")
     for expected in record["expectation"]["rates"]:
         median = next(
@@ -166,9 +172,9 @@ def opinion(share: float, low: float = 0.8, high: float = 1.2, **fields: Any) ->
             for one in record["rates"]
             if (one["direction"], one["metric"]) == (expected["direction"], expected["metric"])
         )
-        expected["expected_bytes_per_second"] = median
-        expected["low_bytes_per_second"] = 0.7 * median
-        expected["high_bytes_per_second"] = 1.3 * median
+        expected["expected_bytes_per_second"] = calibrated * median
+        expected["low_bytes_per_second"] = 0.7 * calibrated * median
+        expected["high_bytes_per_second"] = 1.3 * calibrated * median
         value = median / share
         expected["a_priori"] = APriori(
             value=value,
@@ -212,6 +218,17 @@ def test_a_bound_that_says_too_little_takes_nothing_back() -> None:
 def test_a_ceiling_never_takes_a_good_verdict_back() -> None:
     judged = of_write(opinion(0.02, low=0))
     assert (judged.verdict, "at 0.02 of what" in judged.text) == ("as expected", True)
+
+
+def test_a_calibration_that_contradicts_the_components_decides_nothing() -> None:
+    run = opinion(1.92, calibrated=4.0)
+    judged = of_write(run)
+    assert judged.verdict == "not decided"
+    assert judged.text.startswith("not decided: below what was calibrated just before, but at 1.92")
+    assert "--platform judges by a probe alone" in judged.text
+    # More repetitions would not bring the two together.
+    assert more_of([run.model_copy(update={"verdict": verdict(run)})], 1e6) is None
+    assert of_write(opinion(0.9, calibrated=4.0)).verdict == "below"
 
 
 def test_more_than_the_components_allow_is_said() -> None:

@@ -14,8 +14,10 @@ import pytest
 
 from cli_with_doubles import Cli
 from platforms import make_platform, make_stage
+from weir.analysis.yardstick import yardstick_text
 from weir.bench.binaries import binaries_of, other_binaries
-from weir.results.folder import load_run
+from weir.results.checksums import SUMS_FILE
+from weir.results.folder import find_run_folders, load_calibration, load_run, write_run
 from weir.results.platform_file import write_platform
 from weir.results.schema import Binary
 
@@ -58,6 +60,23 @@ def test_a_finished_run_is_finalized_and_complete(cli: Cli) -> None:
         ]
     assert json.loads((output / "calibration.json").read_text())["ranks"] == 4
     assert "text for standard output" in (output / "standard-output.txt").read_text()
+
+
+def test_files_are_calibrated_as_large_and_as_shared_as_those_of_the_run(cli: Cli) -> None:
+    status, out, err = cli.run("bench", *WORDS, "--output", "results", "--no-report")
+    assert status == 0, err
+    for name, shared in (("posix-unique-sync", False), ("mpi-shared-sync", True)):
+        run = load_run(cli.folder / "results" / name)
+        assert run.expectation is not None
+        calibration = run.expectation.calibration
+        assert calibration["shared_file"] is shared
+        largest = max(phase.bytes_total for phase in run.plan.phases)
+        assert calibration["bytes_per_rank"] == largest // run.plan.ranks
+    assert out.count("Calibration: 4 ranks on 1 host, a file each, ") == 1
+    assert out.count("Calibration: 4 ranks on 1 host, one file, ") == 1
+    for file, shared in (("calibration.json", False), ("calibration-shared.json", True)):
+        made = load_calibration(cli.folder / "results" / file)
+        assert made.shared_file is shared
     assert [entry.name for entry in cli.folder.iterdir()] == ["results"]
 
 
@@ -242,6 +261,8 @@ def test_a_data_sheet_comes_before_the_probe_that_has_it(cli: Cli) -> None:
 def test_earlier_calibrations_of_the_directory_tell_what_it_gave_then(cli: Cli) -> None:
     answers = Path(cli.environment["DOUBLE_ANSWERS"])
     now = json.loads((answers / "calibration.json").read_text())
+    (planned, _) = json.loads((answers / "plan-4.json").read_text())["configurations"]
+    now["bytes_per_rank"] = max(one["bytes_total"] for one in planned["plan"]["phases"]) // 4
     for day, factor in ((20, 1.5), (21, 2), (22, 2.5)):
         rates = {
             name: {key: scaled(value, factor) for key, value in now[name].items()}
@@ -251,6 +272,7 @@ def test_earlier_calibrations_of_the_directory_tell_what_it_gave_then(cli: Cli) 
         then = now | rates | {"measured_utc": f"2025-01-{day}T10:00:00Z"}
         write_calibration(cli, f"weir-results/{day}", then)
     write_calibration(cli, "weir-results/other", now | {"ranks": 2, "measured_utc": "2025-01-01"})
+    write_calibration(cli, "weir-results/small", now | {"bytes_per_rank": 8})
     write_calibration(cli, "weir-results/broken", {})
     bound = a_priori(cli)["write"]
     assert bound["basis"] == "earlier calibration"
@@ -344,6 +366,57 @@ def test_folders_of_another_launcher_are_finalized_by_report(cli: Cli) -> None:
     assert (cli.folder / "results/mpi-shared-sync/report.html").is_file()
 
 
+def started_by_another_launcher(cli: Cli) -> Path:
+    """Returns the folder of runs that began without an expectation, at 2025-01-23T10:15:00Z."""
+    status, _, err = cli.run("bench", *WORDS, "--output", "results", "--no-report")
+    assert status == 0, err
+    output = cli.folder / "results"
+    for folder in find_run_folders(output):
+        (folder / SUMS_FILE).unlink()
+        record = load_run(folder).model_copy(update={"expectation": None, "verdict": None})
+        write_run(folder, record)
+    return output
+
+
+@pytest.mark.parametrize(
+    ("measured", "words", "text"),
+    [
+        ("2025-01-01T00:00:00Z", (), "as platform test data was measured on 2025-01-01, computed"),
+        ("2025-02-01T00:00:00Z", (), None),
+        ("2025-02-01T00:00:00Z", ("--platform", "here"), "measured on 2025-02-01, computed after"),
+    ],
+    ids=["measured before the run", "measured after it", "named"],
+)
+def test_report_expects_of_another_launchers_runs_what_a_description_says(
+    cli: Cli, measured: str, words: tuple[str, ...], text: str | None
+) -> None:
+    output = started_by_another_launcher(cli)
+    write_description(cli, measured_utc=measured)
+    status, _, err = cli.run("report", "results", *words)
+    assert (status, err) == (0, "")
+    run = load_run(output / "posix-unique-sync")
+    if text is None:
+        assert run.expectation is None
+        return
+    assert run.expectation is not None
+    assert (run.expectation.after_run, run.expectation.platform["name"]) == (True, "test data")
+    assert [rate.direction for rate in run.expectation.rates] == ["read", "write"]
+    assert yardstick_text(run.expectation).startswith("as platform test data")
+    assert text in yardstick_text(run.expectation)
+    assert run.verdict is not None
+    assert all(one.expected for one in run.verdict.rates)
+    assert run.warnings == []
+
+
+def test_report_never_replaces_an_expectation_that_was_made_before_the_run(cli: Cli) -> None:
+    cli.run("bench", *WORDS, "--output", "results", "--no-report")
+    write_description(cli)
+    before = load_run(cli.folder / "results/posix-unique-sync").expectation
+    status, _, _ = cli.run("report", "results", "--platform", "here")
+    assert status == 0
+    assert load_run(cli.folder / "results/posix-unique-sync").expectation == before
+
+
 def test_a_run_is_repeated_from_its_folder_alone(cli: Cli, tmp_path: Path) -> None:
     calls = tmp_path / "calls"
     cli.environment |= {"DOUBLE_CALLS": str(calls), "OMPI_MCA_io": "romio321", "UCX_TLS": "tcp"}
@@ -354,6 +427,9 @@ def test_a_run_is_repeated_from_its_folder_alone(cli: Cli, tmp_path: Path) -> No
     assert start is not None
     assert start.command_by_user == ["weir", "bench", *WORDS, "--no-report", "--output", "one"]
     assert start.directory == str(cli.folder)
+    command = load_run(cli.folder / "one/mpi-shared-sync").command
+    assert command[command.index("--expectation") + 1] == "one/expectation.json"
+    assert (cli.folder / "one/expectation.json").is_file()
     assert start.environment["OMPI_MCA_io"] == "romio321"
     assert start.environment["UCX_TLS"] == "tcp"
     assert not {"UCX_SECRET_TOKEN", "UNRELATED"} & set(start.environment)

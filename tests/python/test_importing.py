@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -60,6 +61,28 @@ def test_ior_of_all_versions_and_forms_is_read() -> None:
     }
     (verbose,) = recordings("ior-4.1-verbose.txt")
     assert [rate.direction for rate in verbose.rates] == ["write", "write"]
+
+
+@pytest.mark.parametrize(
+    ("name", "label", "write"),
+    [
+        ("weir-bench.txt", "POSIX shared segmented 64k", [12.22, 13.86]),
+        ("weir-bench.json", "POSIX file-per-process", [8.97830837106228, 5.436402361142622]),
+    ],
+)
+def test_tables_of_weir_bench_itself_are_read(name: str, label: str, write: list[float]) -> None:
+    first, *further = recordings(name)
+    assert (first.program, first.version, first.label) == ("weir-bench", "0.1.0", label)
+    assert first.started is not None
+    assert first.started.replace(second=0) == datetime(2026, 11, 26, 17, 40, tzinfo=UTC)
+    assert (first.ranks, first.doubts) == (2, [])
+    assert sorted(rates(first)["write", "total"]) == pytest.approx(
+        sorted(value * MIB for value in write)
+    )
+    assert ("read", "span") in rates(first)
+    assert first.command[:2] == ["weir-bench", "stream"]
+    texts = [one.label for one in further]
+    assert texts == (["MPIIO shared segmented 64k"] if name.endswith("txt") else [])
 
 
 def test_mdtest_has_the_values_that_follow_from_range_and_mean() -> None:
@@ -134,9 +157,11 @@ def test_every_sample_becomes_run_folders_that_all_commands_take(name: str, tmp_
     folder = imported(SAMPLES / name, tmp_path)
     runs = [load_run(one) for one in find_run_folders(folder)]
     assert runs
+    own = name.startswith("weir-bench")
+    whence = "without its run folder" if own else "not measured by Weir"
     for run in runs:
         assert run.imported is not None
-        assert "not measured by Weir" in run.imported.note
+        assert whence in run.imported.note
         assert (run.expectation, run.verification.performed) == (None, False)
         assert compare(run, run).figures
         assert len({one.place for one in figures_of(run)}) == len(figures_of(run))
@@ -144,7 +169,7 @@ def test_every_sample_becomes_run_folders_that_all_commands_take(name: str, tmp_
     assert [one.warnings for one in again.values()] == [run.warnings for run in runs]
     assert not any(changed_files(one) for one in again)
     page = write_report(folder).read_text()
-    assert "not measured by Weir" in page
+    assert whence in page
 
 
 def cut_short(text: str) -> str:

@@ -235,6 +235,15 @@ def test_below_names_the_layer_of_every_workload(
     assert judged(run, "write").text == f"below: look at {named}"
 
 
+def test_a_shared_file_is_not_suspected_where_it_was_calibrated() -> None:
+    shared = through(make_run(straggler_factor=1.0), api="POSIX", file_per_rank=False)
+    run = with_expectation(shared, 2.0)
+    assert run.expectation is not None
+    calibrated = run.expectation.model_copy(update={"calibration": {"shared_file": True}})
+    run = run.model_copy(update={"expectation": calibrated})
+    assert judged(run, "write").text == "below: look at storage write"
+
+
 def test_a_link_that_should_be_the_limit_is_nearer_than_a_layer() -> None:
     rates = dict.fromkeys(("rate", "low", "high"), 1e8)
     link = {f"{name}_bytes_per_second": rate for name, rate in rates.items()}

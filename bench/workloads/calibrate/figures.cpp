@@ -57,6 +57,7 @@ Room find_room(const Job& job, const Request& request) {
   room.copy_bytes = std::min(least_copy_bytes, largest_buffer);
   room.piece_bytes = std::max<std::int64_t>(
       8, std::min({request.transfer_bytes, largest_buffer, room.disk_per_rank}) / 8 * 8);
+  room.file_bytes = std::min({request.bytes_per_rank, room.memory_per_rank, room.disk_per_rank});
   return room;
 }
 
@@ -103,12 +104,12 @@ Status Calibration::measure(const char* name, double share, std::int64_t most, c
   return {};
 }
 
-// A trial needs few large pieces, but many small ones, so that it lasts longer than a disturbance.
-std::int64_t Calibration::pieces_with_room(std::int64_t piece_bytes) const {
-  const std::int64_t wanted =
+// A trial moves a whole file of the run's size. It needs few large pieces, but many small ones, so
+// that it lasts longer than a disturbance: small files are moved several times.
+std::int64_t Calibration::pieces_per_trial(std::int64_t piece_bytes) const {
+  const std::int64_t usual =
       std::clamp<std::int64_t>(usual_trial_bytes / piece_bytes, usual_pieces, most_pieces);
-  const std::int64_t bytes = std::min(room_.memory_per_rank, room_.disk_per_rank);
-  return std::clamp<std::int64_t>(bytes / piece_bytes, 1, wanted);
+  return std::max(usual, probe_.pieces_per_file(piece_bytes));
 }
 
 // Finds the largest piece, up to the requested size, for which the least number of trials fits the
@@ -143,11 +144,15 @@ Status Calibration::measure_all() {
                "--seconds {}, the free memory and the free disk\n",
                piece_bytes_, request_.transfer_bytes, request_.seconds);
   }
-  const std::int64_t pieces = pieces_with_room(piece_bytes_);
+  const std::int64_t pieces = pieces_per_trial(piece_bytes_);
   // The data that drains to storage after many transfers does not depend on their size.
   const std::int64_t once_bytes = std::max(
-      piece_bytes_, std::min({first_piece_bytes, room_.copy_bytes, room_.disk_per_rank}) / 8 * 8);
-  const std::int64_t once_pieces = pieces_with_room(once_bytes);
+      piece_bytes_, std::min({first_piece_bytes, room_.copy_bytes, room_.file_bytes}) / 8 * 8);
+  // The smallest trial of the page cache, because a small piece between two meetings is mostly the
+  // meetings' time.
+  const std::int64_t at_once = std::clamp<std::int64_t>(bytes_between_meetings / piece_bytes_, 1,
+                                                        probe_.pieces_per_file(piece_bytes_));
+  const std::int64_t once_pieces = pieces_per_trial(once_bytes);
   constexpr std::int64_t most_copies = 64;
   constexpr std::int64_t operations_at_once = 1 << 20;
   constexpr std::int64_t most_operations = 1 << 12;
@@ -166,26 +171,26 @@ Status Calibration::measure_all() {
        [this](std::int64_t n) { return probe_.memory_copy_one_rank(n); }},
       {"memory_copy_bytes_per_second", Shares::memory_copy, most_copies,
        [this](std::int64_t n) { return probe_.memory_copy(n); }},
-      {"write_cache_bytes_per_second", Shares::write_cache, pieces,
-       [this](std::int64_t n) { return probe_.write(n, piece_bytes_, Durability::none); }},
-      {"write_synced_once_bytes_per_second", Shares::write_synced_once, once_pieces,
-       [this, once_bytes](std::int64_t n) {
-         synced_once_bytes_ = n * once_bytes;
-         return probe_.write_synced_once(n, once_bytes);
+      {"write_cache_bytes_per_second", Shares::write_cache, pieces / at_once,
+       [this, at_once](std::int64_t n) {
+         return probe_.write(n * at_once, piece_bytes_, Durability::none);
+       }},
+      {"read_cache_bytes_per_second", Shares::read_cache, pieces / at_once,
+       [this, at_once](std::int64_t n) {
+         auto rate = probe_.read_new_pages(n * at_once, piece_bytes_);
+         cached_bytes_ = probe_.file_bytes();
+         return rate;
        }},
       {"write_storage_bytes_per_second", Shares::write_storage, pieces,
-       [this](std::int64_t n) {
-         pieces_written_ = n;
-         return probe_.write(n, piece_bytes_, Durability::full);
-       }},
-      {"read_cache_bytes_per_second", Shares::read_cache, pieces,
-       [this](std::int64_t n) {
-         return probe_.read(std::min(n, pieces_written_), piece_bytes_, false);
+       [this](std::int64_t n) { return probe_.write(n, piece_bytes_, Durability::full); }},
+      {"write_synced_once_bytes_per_second", Shares::write_synced_once, once_pieces,
+       [this, once_bytes](std::int64_t n) {
+         auto rate = probe_.write_synced_once(n, once_bytes);
+         synced_once_bytes_ = probe_.file_bytes();
+         return rate;
        }},
       {"read_storage_bytes_per_second", Shares::read_storage, pieces,
-       [this](std::int64_t n) {
-         return probe_.read(std::min(n, pieces_written_), piece_bytes_, true);
-       }},
+       [this](std::int64_t n) { return probe_.read_dropped_pages(n, piece_bytes_); }},
       {"fsync_seconds", Shares::fsync, 1, [this](std::int64_t) { return probe_.fsync(); }},
       {"call_seconds", Shares::call, most_rounds,
        [this](std::int64_t n) { return probe_.call(n * calls_at_once); }},
@@ -214,6 +219,9 @@ ordered_json Calibration::result() const {
   result["file_system"] = file_system_type(request_.directory);
   result["memory_available_bytes"] = room_.memory_available;
   result["transfer_bytes"] = piece_bytes_;
+  result["shared_file"] = request_.shared_file;
+  result["bytes_per_rank"] = room_.file_bytes;
+  result["cached_bytes_per_rank"] = cached_bytes_;
   result["synced_once_bytes"] = synced_once_bytes_;
   result.update(figures_);
   result["seconds"] = seconds_of(monotonic_ns() - began_ns_);

@@ -23,6 +23,8 @@ struct Request {
   std::string directory;
   std::string output;
   std::int64_t transfer_bytes = 0;
+  std::int64_t bytes_per_rank = 0;  // of one rank in its file
+  bool shared_file = false;
   double seconds = 0;
   double deadline_seconds = 0;
   storage::Striping striping = {};  // of the test files
@@ -35,6 +37,7 @@ struct Room {
   std::int64_t disk_per_rank = 0;
   std::int64_t copy_bytes = 0;   // of a buffer for memory copies
   std::int64_t piece_bytes = 0;  // the largest piece, up to the requested size
+  std::int64_t file_bytes = 0;   // of one rank, at most, in a test file
 };
 // Collective; all ranks return the same result.
 [[nodiscard]] Room find_room(const Job& job, const Request& request);
@@ -55,15 +58,15 @@ class Calibration {
   Status measure(const char* name, double share, std::int64_t most, const Trial& trial);
   Status find_piece();
   Result<double> seconds_since(std::int64_t start_ns) const;
-  [[nodiscard]] std::int64_t pieces_with_room(std::int64_t piece_bytes) const;
+  [[nodiscard]] std::int64_t pieces_per_trial(std::int64_t piece_bytes) const;
 
   const Job& job_;
   const Request& request_;
   const Room& room_;
   std::int64_t piece_bytes_;
   Probe& probe_;
-  std::int64_t pieces_written_ = 0;
-  std::int64_t synced_once_bytes_ = 0;  // by one rank in one trial
+  std::int64_t cached_bytes_ = 0;       // of one rank in a file whose resident pages are read
+  std::int64_t synced_once_bytes_ = 0;  // by one rank before one sync
   std::int64_t began_ns_ = monotonic_ns();
   nlohmann::ordered_json figures_;
 };

@@ -29,8 +29,14 @@ Status remove_if_there(const std::string& path) {
 
 }  // namespace
 
-Probe::Probe(const Job& job, FailureGuard& guard, const ClockOffset& offset, std::string path)
-    : job_(job), guard_(guard), meeting_(job, offset), path_(std::move(path)) {}
+Probe::Probe(const Job& job, FailureGuard& guard, const ClockOffset& offset, TestFile file)
+    : job_(job), guard_(guard), meeting_(job, offset), test_file_(std::move(file)) {}
+
+std::int64_t Probe::pieces_per_file(std::int64_t piece_bytes) const {
+  return std::max<std::int64_t>(1, test_file_.bytes_per_rank / piece_bytes);
+}
+
+std::int64_t Probe::part_begin() const { return test_file_.shared ? job_.rank * written_ : 0; }
 
 Status Probe::provide_buffers(std::int64_t bytes) {
   if (buffers_.bytes_each() >= bytes) return {};
@@ -69,15 +75,21 @@ Result<double> Probe::copy(std::int64_t copies, bool takes_part, int ranks, Wait
 
 Status Probe::make_new_file() {
   file_.reset();
-  written_ = 0;
-  if (Status removed = remove_if_there(path_); !removed) return removed;
-  auto opened = storage::File::open(path_, {.write = true, .create = true, .truncate = true});
-  if (!opened) return opened.error();
-  file_.emplace(std::move(opened).value());
-  auto moved = engine_->open(path_, {.write = true});
-  if (!moved) return moved.error();
-  moved_ = std::move(moved).value();
-  return {};
+  // The first rank of each node removes a shared file, because its file system may be the node's.
+  const bool removes = !test_file_.shared || job_.node_rank == 0;
+  const std::string& path = test_file_.path;
+  if (Status met = meeting_.meet(removes ? remove_if_there(path) : Status()); !met) return met;
+  auto opened = storage::File::open(path, {.write = true, .create = true});
+  Status status;
+  if (opened) {
+    file_.emplace(std::move(opened).value());
+    auto moved = engine_->open(path, {.write = true});
+    if (moved) moved_ = std::move(moved).value();
+    if (!moved) status = moved.error();
+  } else {
+    status = opened.error();
+  }
+  return meeting_.meet(std::move(status));
 }
 
 Status Probe::move(const TransferRequest& request, storage::PieceRequest& piece) {
@@ -88,7 +100,8 @@ Status Probe::move(const TransferRequest& request, storage::PieceRequest& piece)
 }
 
 Status Probe::move(const TransferRequest& request, Times* times) {
-  guard_.entering(request.direction == Direction::read ? "read" : "write", &path_, request.offset);
+  guard_.entering(request.direction == Direction::read ? "read" : "write", &test_file_.path,
+                  request.offset);
   times->start_ns = monotonic_ns();
   storage::PieceRequest piece;
   Status status = move(request, piece);
@@ -97,67 +110,114 @@ Status Probe::move(const TransferRequest& request, Times* times) {
   return status;
 }
 
-Result<double> Probe::move_pieces(std::int64_t pieces, TransferRequest request,
-                                  storage::Durability last) {
+Result<std::int64_t> Probe::move_pieces(std::int64_t pieces, TransferRequest request,
+                                        storage::Durability last) {
+  // Between two meetings ranks move small pieces one after the other, as a run does: a meeting
+  // takes longer than such a piece, and its end is not at the same time on all ranks.
+  const std::int64_t at_once = std::max<std::int64_t>(
+      1, std::min(bytes_between_meetings, buffers_.bytes_each()) / request.bytes);
   std::int64_t total_ns = 0;
-  for (std::int64_t piece = 0; piece < pieces; ++piece) {
-    request.buffer = buffers_.at(piece);
-    request.offset = piece * request.bytes;
-    if (piece + 1 == pieces) request.durability = last;
+  for (std::int64_t first = 0; first < pieces; first += at_once) {
+    const std::int64_t end = std::min(pieces, first + at_once);
+    std::byte* const buffer = buffers_.at(first / at_once);
+    const std::int64_t begin = part_begin() + first * request.bytes;
     if (request.direction == Direction::write) {
       const PayloadStream stream{.seed = payload_seed,
                                  .file = static_cast<std::uint32_t>(job_.rank),
                                  .generation = generation_};
-      fill_payload(stream, static_cast<std::uint64_t>(request.offset) / 8,
-                   {reinterpret_cast<std::uint64_t*>(request.buffer),
-                    static_cast<std::size_t>(request.bytes / 8)});
+      fill_payload(stream, static_cast<std::uint64_t>(begin) / 8,
+                   {reinterpret_cast<std::uint64_t*>(buffer),
+                    static_cast<std::size_t>((end - first) * request.bytes / 8)});
     }
     if (Status status = meeting_.meet({}); !status) return status.error();
     Times times;
-    Status moved = move(request, &times);
+    Status moved;
+    for (std::int64_t piece = first; moved.ok() && piece < end; ++piece) {
+      request.buffer = buffer + (piece - first) * request.bytes;
+      request.offset = part_begin() + piece * request.bytes;
+      if (piece + 1 == pieces) request.durability = last;
+      Times of_piece;
+      moved = move(request, &of_piece);
+      if (piece == first) times.start_ns = of_piece.start_ns;
+      times.end_ns = of_piece.end_ns;
+    }
     const auto span_ns = meeting_.span(std::move(moved), times);
     if (!span_ns) return span_ns.error();
     total_ns += span_ns.value();
   }
-  return static_cast<double>(pieces * request.bytes) * job_.size / seconds_of(total_ns);
+  return total_ns;
+}
+
+Result<double> Probe::rate_of_rounds(
+    std::int64_t pieces, std::int64_t per_round, std::int64_t piece_bytes,
+    const std::function<Result<std::int64_t>(std::int64_t)>& round) {
+  const std::int64_t at_once = std::min(pieces, per_round);
+  const std::int64_t rounds = pieces / at_once;
+  std::int64_t total_ns = 0;
+  for (std::int64_t done = 0; done < rounds; ++done) {
+    const auto ns = round(at_once);
+    if (!ns) return ns.error();
+    total_ns += ns.value();
+  }
+  return static_cast<double>(rounds * at_once * piece_bytes) * job_.size / seconds_of(total_ns);
 }
 
 Result<double> Probe::write(std::int64_t pieces, std::int64_t piece_bytes,
                             storage::Durability durability) {
-  return write_new_file(pieces, piece_bytes, durability, durability);
+  return rate_of_rounds(pieces, pieces_per_file(piece_bytes), piece_bytes, [&](std::int64_t n) {
+    return write_new_file(n, piece_bytes, durability, durability);
+  });
 }
 
 Result<double> Probe::write_synced_once(std::int64_t pieces, std::int64_t piece_bytes) {
-  return write_new_file(pieces, piece_bytes, storage::Durability::none, storage::Durability::full);
+  return rate_of_rounds(pieces, pieces_per_file(piece_bytes), piece_bytes, [&](std::int64_t n) {
+    return write_new_file(n, piece_bytes, storage::Durability::none, storage::Durability::full);
+  });
 }
 
-Result<double> Probe::write_new_file(std::int64_t pieces, std::int64_t piece_bytes,
-                                     storage::Durability durability, storage::Durability last) {
-  if (Status status = meeting_.meet(make_new_file()); !status) return status.error();
+Result<std::int64_t> Probe::write_new_file(std::int64_t pieces, std::int64_t piece_bytes,
+                                           storage::Durability durability,
+                                           storage::Durability last) {
+  if (Status status = make_new_file(); !status) return status.error();
   ++generation_;
-  auto rate = move_pieces(
+  written_ = pieces * piece_bytes;
+  return move_pieces(
       pieces, {.direction = Direction::write, .bytes = piece_bytes, .durability = durability},
       last);
-  if (rate) written_ = pieces * piece_bytes;
-  return rate;
 }
 
-Result<double> Probe::read(std::int64_t pieces, std::int64_t piece_bytes, bool drop) {
-  Status status;
-  if (drop) status = storage::drop_cached_pages(*file_, 0, pieces * piece_bytes);
-  if (status = meeting_.meet(std::move(status)); !status) return status.error();
-  return move_pieces(pieces, {.direction = Direction::read, .bytes = piece_bytes},
-                     storage::Durability::none);
+Result<double> Probe::read_new_pages(std::int64_t pieces, std::int64_t piece_bytes) {
+  constexpr auto none = storage::Durability::none;
+  return rate_of_rounds(
+      pieces, pieces_per_file(piece_bytes), piece_bytes,
+      [&](std::int64_t n) -> Result<std::int64_t> {
+        if (const auto written = write_new_file(n, piece_bytes, none, none); !written) {
+          return written.error();
+        }
+        return move_pieces(n, {.direction = Direction::read, .bytes = piece_bytes}, none);
+      });
+}
+
+Result<double> Probe::read_dropped_pages(std::int64_t pieces, std::int64_t piece_bytes) {
+  return rate_of_rounds(
+      pieces, written_ / piece_bytes, piece_bytes, [&](std::int64_t n) -> Result<std::int64_t> {
+        Status status = storage::drop_cached_pages(*file_, part_begin(), n * piece_bytes);
+        if (status = meeting_.meet(std::move(status)); !status) return status.error();
+        return move_pieces(n, {.direction = Direction::read, .bytes = piece_bytes},
+                           storage::Durability::none);
+      });
 }
 
 Result<double> Probe::fsync() {
   if (Status status = meeting_.meet({}); !status) return status.error();
   storage::PieceRequest piece;
-  guard_.entering("fsync", &path_, written_);
+  const std::int64_t offset =
+      test_file_.shared ? job_.size * written_ + job_.rank * page_bytes : written_;
+  guard_.entering("fsync", &test_file_.path, offset);
   Status status = move({.direction = Direction::write,
                         .buffer = buffers_.at(0),
                         .bytes = page_bytes,
-                        .offset = written_,
+                        .offset = offset,
                         .durability = storage::Durability::full},
                        piece);
   guard_.left();
@@ -171,7 +231,7 @@ Result<double> Probe::call(std::int64_t calls) {
   const storage::Slice slice{buffers_.at(0), 8};
   const storage::FileRange word{moved_.get(), 0, {&slice, 1}};
   storage::FileTraffic traffic;
-  guard_.entering("read", &path_, 0);
+  guard_.entering("read", &test_file_.path, 0);
   Status status;
   const std::int64_t start_ns = monotonic_ns();
   for (std::int64_t i = 0; status.ok() && i < calls; ++i) {

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,11 +22,24 @@
 
 namespace weir::bench::calibrate {
 
+// Ranks meet after each piece that is not smaller.
+inline constexpr std::int64_t bytes_between_meetings = std::int64_t{1} << 20;
+
+// The file that a rank moves data to and from.
+struct TestFile {
+  std::string path;
+  bool shared = false;              // by all ranks, each of which has a part of its own
+  std::int64_t bytes_per_rank = 0;  // at most; but at least one piece
+};
+
 class Probe {
  public:
-  // `path` is this rank's test file, which the guard removes. `offset` is that of this rank's
-  // clock.
-  Probe(const Job& job, FailureGuard& guard, const ClockOffset& offset, std::string path);
+  // The guard removes the test file. `offset` is that of this rank's clock.
+  Probe(const Job& job, FailureGuard& guard, const ClockOffset& offset, TestFile file);
+
+  [[nodiscard]] std::int64_t pieces_per_file(std::int64_t piece_bytes) const;
+  // Returns the bytes of this rank in the file that was written last.
+  [[nodiscard]] std::int64_t file_bytes() const { return written_; }
 
   // Makes the buffers hold at least `bytes` each. Call it before everything else.
   Status provide_buffers(std::int64_t bytes);
@@ -36,15 +50,19 @@ class Probe {
   Result<double> memory_copy(std::int64_t copies);
 
   // Returns the bytes per second of writing `pieces` consecutive pieces to a new file, each with
-  // `durability`.
+  // `durability`. More pieces than fit the file are written to one new file after the other; making
+  // a file does not count.
   Result<double> write(std::int64_t pieces, std::int64_t piece_bytes,
                        storage::Durability durability);
-  // Returns the bytes per second of writing with one full sync of the whole file after the last
+  // Returns the bytes per second of writing with one full sync of each whole file after its last
   // piece.
   Result<double> write_synced_once(std::int64_t pieces, std::int64_t piece_bytes);
-  // Returns the bytes per second of reading the pieces back. With `drop`, their pages are dropped
-  // from the cache first.
-  Result<double> read(std::int64_t pieces, std::int64_t piece_bytes, bool drop);
+  // Returns the bytes per second of reading pieces that were just written for the first time, as a
+  // run does it. In tmpfs that is slower than reading them again. Writing them does not count.
+  Result<double> read_new_pages(std::int64_t pieces, std::int64_t piece_bytes);
+  // Returns the bytes per second of reading the file that was written last, after its pages were
+  // dropped from the cache: again and again for more pieces than it has.
+  Result<double> read_dropped_pages(std::int64_t pieces, std::int64_t piece_bytes);
 
   // Returns the seconds of one fsync after another 4 KiB were written, on the slowest rank.
   Result<double> fsync();
@@ -61,11 +79,18 @@ class Probe {
 
  private:
   Result<double> copy(std::int64_t copies, bool takes_part, int ranks, Waiting waiting);
-  // `last` is the durability of the last piece; `request` has that of all pieces before it.
-  Result<double> move_pieces(std::int64_t pieces, TransferRequest request,
-                             storage::Durability last);
-  Result<double> write_new_file(std::int64_t pieces, std::int64_t piece_bytes,
-                                storage::Durability durability, storage::Durability last);
+  // Moves `pieces` pieces in rounds of at most `per_round`, each of which returns its nanoseconds.
+  Result<double> rate_of_rounds(std::int64_t pieces, std::int64_t per_round,
+                                std::int64_t piece_bytes,
+                                const std::function<Result<std::int64_t>(std::int64_t)>& round);
+  // Returns the nanoseconds. `last` is the durability of the last piece; `request` has that of all
+  // pieces before it.
+  Result<std::int64_t> move_pieces(std::int64_t pieces, TransferRequest request,
+                                   storage::Durability last);
+  Result<std::int64_t> write_new_file(std::int64_t pieces, std::int64_t piece_bytes,
+                                      storage::Durability durability, storage::Durability last);
+  // Returns where this rank's part of the file begins.
+  [[nodiscard]] std::int64_t part_begin() const;
   Status move(const TransferRequest& request, storage::PieceRequest& piece);
   Status move(const TransferRequest& request, Times* times);
   Status make_new_file();
@@ -73,12 +98,12 @@ class Probe {
   const Job& job_;
   FailureGuard& guard_;
   Meeting meeting_;
-  std::string path_;
+  TestFile test_file_;
   Ring buffers_;
   std::optional<storage::File> file_;  // for what concerns the page cache
   std::unique_ptr<storage::Engine> engine_ = storage::make_posix_engine();
   std::unique_ptr<storage::EngineFile> moved_;
-  std::int64_t written_ = 0;      // size of the file in bytes
+  std::int64_t written_ = 0;      // bytes of this rank in the file
   std::uint32_t generation_ = 0;  // of the payload: no two pieces are alike
   double consumed_ = 0;           // results of busy work
 };

@@ -25,7 +25,8 @@ def yardstick_text(expectation: Expectation) -> str:
     platform = expectation.platform
     name, measured = platform.get("name", "unknown"), platform.get("measured_utc")
     when = f" was measured on {measured[:10]}" if measured else " says"
-    return f"as platform {name}{when}"
+    late = ", computed after the run" if expectation.after_run else ""
+    return f"as platform {name}{when}{late}"
 
 
 def extrapolation_text(expected: Expected) -> str:

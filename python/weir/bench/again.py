@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from weir.bench.errors import USAGE, BenchError
+from weir.bench.job import PREPARING
 from weir.results.folder import find_run_folders, load_run, write_run
 from weir.results.schema import Run, Start
 
@@ -29,9 +30,21 @@ def kept_variables(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def record_start(output: Path, start: Start) -> None:
-    """Records in every run below ``output`` how its job was started."""
+    """Records in every run below ``output`` how its job was started.
+
+    The command of weir-bench names files of the preparation, which now lie in ``output``: it names
+    them there, so that it can be given again.
+    """
     for folder in find_run_folders(output):
-        write_run(folder, load_run(folder).model_copy(update={"start": start}))
+        run = load_run(folder)
+        command = [_where_it_is_now(word, output) for word in run.command]
+        write_run(folder, run.model_copy(update={"start": start, "command": command}))
+
+
+def _where_it_is_now(word: str, output: Path) -> str:
+    path = Path(word)
+    is_prepared = path.parent.name.startswith(f"{PREPARING}{output.name}-")
+    return str(output / path.name) if is_prepared else word
 
 
 def start_again(run: Run) -> Start:

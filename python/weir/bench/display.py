@@ -14,6 +14,7 @@ from weir.analysis.listing import names_by_text
 from weir.analysis.opening import opening_listing
 from weir.analysis.outputs import outputs_listing
 from weir.analysis.yardstick import NOT_KNOWN, a_priori_text, extrapolation_text
+from weir.bench.job import Calibrated
 from weir.bench.messages import Progress
 from weir.bench.program import PlannedJob
 from weir.bench.progress import State
@@ -64,11 +65,12 @@ def show_plan(console: Console, planned: PlannedJob, command: Sequence[str]) -> 
 def show_expectations(
     console: Console,
     planned: PlannedJob,
-    source: Calibration | Platform,
+    source: Calibrated | Platform,
     made: Mapping[str, Expectation],
 ) -> None:
     """Prints expected rates with one line per stage, once for configurations with equal ones."""
-    console.print(_describe_source(source), highlight=False)
+    for one_source in source.each if isinstance(source, Calibrated) else [source]:
+        console.print(_describe_source(one_source), highlight=False)
     blocks: dict[str, tuple[Sequence[Expected], list[str]]] = {}
     for one in planned.configurations:
         expected = made[one.slug]
@@ -98,8 +100,11 @@ def _number(count: int, what: str) -> str:
 def _describe_source(source: Calibration | Platform) -> str:
     hosts = _number(source.hosts, "host")
     if isinstance(source, Calibration):
+        moved = "a file each" if not source.shared_file else "one file"
+        if source.cached_bytes_per_rank is not None:
+            moved = f"{size_text(source.cached_bytes_per_rank)} of each in {moved}"
         return (
-            f"Calibration: {_number(source.ranks, 'rank')} on {hosts}, "
+            f"Calibration: {_number(source.ranks, 'rank')} on {hosts}, {moved}, "
             f"{escape(source.file_system)} at {escape(source.directory)}, "
             f"took {seconds_text(source.seconds)}"
         )

@@ -4,7 +4,8 @@ Noise must not help a run to pass: a median outside what was expected, whose int
 not decided. The job then runs once more by itself, with more repetitions and the same expectation,
 if these fit into the given time. Its results are runs of their own, which name the first ones, so
 that nothing is hidden and no repetition is chosen. An expectation that is too wide for a verdict is
-another matter: more repetitions would not make it narrower.
+another matter: more repetitions would not make it narrower. Nor do they help where a calibration
+and the components contradict each other.
 """
 
 from __future__ import annotations
@@ -49,7 +50,9 @@ def left_undecided(runs: Sequence[Run]) -> dict[str, list[str]]:
             made = figure.expected.quantity if figure.expected is not None else None
             if judged is None or made is None or judged.verdict != "not decided":
                 continue
-            if not made.low <= figure.series.median <= made.high:
+            measured = figure.series
+            reaches_in = measured.low <= made.high and measured.high >= made.low
+            if reaches_in and not made.low <= measured.median <= made.high:
                 found.setdefault(run.label, []).append(figure.name)
     return found
 

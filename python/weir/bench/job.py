@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from weir.bench.binaries import binaries_of, record_binaries
 from weir.bench.cleanup import finish_broken_job
@@ -29,7 +29,7 @@ from weir.bench.errors import FAILED, INTERRUPTED, USAGE, BenchError
 from weir.bench.launcher import Launcher
 from weir.bench.messages import Progress, StandardError
 from weir.bench.process import Ending, run_child
-from weir.bench.program import PlannedJob
+from weir.bench.program import PlannedConfiguration, PlannedJob
 from weir.model.calibration_platform import platform_of_calibration
 from weir.model.expectation import expect
 from weir.model.flow_of_plan import setting
@@ -39,14 +39,27 @@ from weir.platform.files import FOLDER, known_here
 from weir.results.calibration import Calibration
 from weir.results.errors import ResultError
 from weir.results.expectations import Expectation
-from weir.results.folder import CALIBRATION_FILE, load_calibration, write_atomically, write_json
+from weir.results.folder import (
+    CALIBRATION_FILE,
+    SHARED_CALIBRATION_FILE,
+    load_calibration,
+    write_atomically,
+    write_json,
+)
 from weir.results.platform import Platform
 
 EXPECTATION_FILE = "expectation.json"
 STANDARD_OUTPUT_FILE = "standard-output.txt"
 STANDARD_ERROR_FILE = "standard-error.txt"
 OWN_OPTIONS = ("--plan", "--no-plan", "--expectation", "--progress")
+PREPARING = ".preparing-"
+"""Begins the name of the folder of files that are made before the output folder."""
 CALIBRATION_SECONDS = 300.0
+CALIBRATION_FILES = {False: CALIBRATION_FILE, True: SHARED_CALIBRATION_FILE}
+"""The file of a calibration, by whether the ranks shared a file."""
+LEAST_BYTES_PER_RANK = 8
+MOST_BYTES_PER_RANK = 2**30
+"""The calibration has no time for more; runs with larger files share it in a campaign."""
 DEFAULT_TIMEOUT_SECONDS = 3600.0
 
 
@@ -98,7 +111,7 @@ def preparation_folder(output: Path) -> Iterator[Path]:
     """Makes a folder beside ``output``, on the same file system, and removes it at the end."""
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=f".preparing-{output.name}-", dir=output.parent))
+        folder = Path(tempfile.mkdtemp(prefix=f"{PREPARING}{output.name}-", dir=output.parent))
     except OSError as error:
         raise BenchError(
             f"--output {output}: {output.parent} cannot be written: {error.strerror}", USAGE
@@ -145,13 +158,80 @@ def why_nothing(planned: PlannedJob) -> str:
     return "no transfers are planned"
 
 
+@dataclass(frozen=True)
+class Calibrated:
+    """The calibrations of a job: one for configurations whose ranks share files, one for others."""
+
+    by_sharing: Mapping[bool, Calibration]
+
+    def of(self, one: PlannedConfiguration) -> Calibration:
+        """Returns the calibration that was made as this configuration moves its bytes."""
+        return self.by_sharing[shares_files(one)]
+
+    @property
+    def each(self) -> list[Calibration]:
+        return list(self.by_sharing.values())
+
+    def write(self, folder: Path) -> None:
+        """Leaves the calibrations in the folder of a run that uses them without making them."""
+        for sharing, one in self.by_sharing.items():
+            write_atomically(
+                folder / CALIBRATION_FILES[sharing], one.model_dump_json(indent=1) + "\n"
+            )
+
+
+def shares_files(one: PlannedConfiguration) -> bool:
+    """Returns whether ranks move parts of common files: there are fewer files than ranks."""
+    return 0 < one.plan.files < one.plan.ranks
+
+
+class CalibratedFor(NamedTuple):
+    """What a calibration depends on, beside the ranks."""
+
+    directory: str
+    striping: tuple[str, ...]
+    transfer_bytes: int
+    bytes_per_rank: tuple[tuple[bool, int], ...]
+    """Of configurations that do not share files, and of those that do, if there are any."""
+
+
+def calibrated_for(planned: PlannedJob) -> CalibratedFor:
+    """Returns for what a job is calibrated: of its bytes for the largest phase of a rank."""
+    most: dict[bool, int] = {}
+    for one in planned.configurations:
+        moved = [phase.bytes_total // max(1, one.plan.ranks) for phase in one.plan.phases]
+        shared = shares_files(one)
+        most[shared] = max([most.get(shared, LEAST_BYTES_PER_RANK), *moved])
+    limited = {shared: min(moved, MOST_BYTES_PER_RANK) for shared, moved in most.items()}
+    return CalibratedFor(
+        planned.directory,
+        tuple(planned.striping),
+        planned.transfer_bytes,
+        tuple(sorted(limited.items())),
+    )
+
+
 def calibrate(
     job: Job, planned: PlannedJob, folder: Path, tell: Callable[[str], None]
+) -> Calibrated:
+    """Measures the rates for expectations; the results stay in ``folder``.
+
+    Files are as large as those of the job, and shared by all ranks if those are.
+    """
+    made: dict[bool, Calibration] = {}
+    for shared, moved in calibrated_for(planned).bytes_per_rank:
+        file = folder / CALIBRATION_FILES[shared]
+        made[shared] = _calibrate(job, planned, file, tell, moved)
+    return Calibrated(made)
+
+
+def _calibrate(
+    job: Job, planned: PlannedJob, file: Path, tell: Callable[[str], None], moved: int
 ) -> Calibration:
-    """Measures the rates for expectations; the result stays in ``folder``."""
-    file = folder / CALIBRATION_FILE
+    shared = file.name == SHARED_CALIBRATION_FILE
     arguments = ["calibrate", "--directory", planned.directory]
     arguments += ["--transfer-bytes", str(planned.transfer_bytes), "--output", str(file)]
+    arguments += ["--bytes-per-rank", str(moved), *(["--shared-file"] if shared else [])]
     arguments += planned.striping
     said = StandardError(on_progress=lambda _: None, on_line=tell)
     ending = run_child(
@@ -172,37 +252,39 @@ def calibrate(
 
 def expectations(
     planned: PlannedJob,
-    source: Calibration | Platform,
+    source: Calibrated | Platform,
     places: Mapping[str, str] | None = None,
 ) -> dict[str, Expectation]:
     """Returns the expectation of every configuration, by its slug.
 
-    ``source`` is a calibration on the job's ranks or a platform description; ``places`` gives the
-    platform's target of each planned directory (``weir.bench.platforms``).
+    ``source`` has calibrations on the job's ranks or is a platform description; ``places`` gives
+    the platform's target of each planned directory (``weir.bench.platforms``).
     """
     made = utc_text(utc_now())
-    record: dict[str, Any] = {}
-    if isinstance(source, Calibration):
-        platform = platform_of_calibration(source)
-        record = source.model_dump(mode="json")
-    else:
-        platform = source
+
+    def expected_of(one: PlannedConfiguration) -> Expectation:
+        record: dict[str, Any] = {}
+        if isinstance(source, Calibrated):
+            calibration = source.of(one)
+            platform = platform_of_calibration(calibration)
+            record = calibration.model_dump(mode="json")
+        else:
+            platform = source
+        expected = expect(
+            one.plan,
+            one.asynchronous,
+            one.parameters,
+            platform,
+            made,
+            directory=planned.directory,
+            places=places,
+        )
+        return expected.model_copy(update={"calibration": record})
+
     try:
-        expected = {
-            one.slug: expect(
-                one.plan,
-                one.asynchronous,
-                one.parameters,
-                platform,
-                made,
-                directory=planned.directory,
-                places=places,
-            )
-            for one in planned.configurations
-        }
+        return {one.slug: expected_of(one) for one in planned.configurations}
     except ValueError as error:
         raise BenchError(f"no expectation can be made: {error}", USAGE) from None
-    return {slug: one.model_copy(update={"calibration": record}) for slug, one in expected.items()}
 
 
 def timeout_of(planned: PlannedJob, asked: float | None) -> float:

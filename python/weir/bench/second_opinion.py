@@ -18,6 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from weir.bench.job import CALIBRATION_FILES, Calibrated, shares_files
 from weir.bench.platforms import described_here, places_of
 from weir.bench.program import PlannedConfiguration, PlannedJob
 from weir.model.a_priori import bound, bounds, of_device, stated_by_makers
@@ -26,7 +27,7 @@ from weir.platform.device import way_to
 from weir.results.calibration import Calibration
 from weir.results.errors import ResultError
 from weir.results.expectations import APriori, Basis, Expectation
-from weir.results.folder import CALIBRATION_FILE, load_calibration
+from weir.results.folder import load_calibration
 from weir.results.platform import Platform
 from weir.results.series import Key
 
@@ -50,7 +51,7 @@ class _Source:
 
 def with_a_priori(
     planned: PlannedJob,
-    source: Calibration | Platform,
+    source: Calibrated | Platform,
     made: Mapping[str, Expectation],
     results: Path | None = None,
 ) -> dict[str, Expectation]:
@@ -66,9 +67,16 @@ def with_a_priori(
         basis="none known",
         source=where if isinstance(source, Platform) else PROBE + where,
     )
-    sources = list(_sources(planned, source, results))
+    if isinstance(source, Calibrated):
+        known_by_sharing = {
+            sharing: list(_sources(planned, one, results))
+            for sharing, one in source.by_sharing.items()
+        }
+    else:
+        known_by_sharing = {key: list(_stated(planned, source)) for key in (False, True)}
     added = {}
     for one in planned.configurations:
+        sources = known_by_sharing[shares_files(one)]
         known = _known(one, planned.directory, sources, made[one.slug])
         rates = [
             rate.model_copy(update={"a_priori": known.get(rate.key, nothing)})
@@ -98,16 +106,16 @@ def _known(
     return known
 
 
-def _sources(
-    planned: PlannedJob, source: Calibration | Platform, results: Path | None
-) -> Iterator[_Source]:
-    """Yields what is known, the most independent first."""
-    if isinstance(source, Platform):
-        stated = stated_by_makers(source)
-        if stated is not None:
-            text = f"data sheets in platform {source.name}"
-            yield _Source("data sheet", text, [stated], places_of(source, planned))
-        return
+def _stated(planned: PlannedJob, platform: Platform) -> Iterator[_Source]:
+    """Yields what the makers state of the platform by which a run is judged."""
+    stated = stated_by_makers(platform)
+    if stated is not None:
+        text = f"data sheets in platform {platform.name}"
+        yield _Source("data sheet", text, [stated], places_of(platform, planned))
+
+
+def _sources(planned: PlannedJob, source: Calibration, results: Path | None) -> Iterator[_Source]:
+    """Yields what is known beside a calibration, the most independent first."""
     described = list(described_here(planned))
     for name, platform, places in described:
         stated = stated_by_makers(platform)
@@ -136,7 +144,8 @@ def _earlier(now: Calibration, results: Path | None) -> list[Calibration]:
     """Returns the latest calibrations that are about the same path, in the order of time."""
     if results is None:
         return []
-    files = sorted(results.glob(f"[!.]*/{CALIBRATION_FILE}"))[-MOST_FOLDERS:]
+    name = CALIBRATION_FILES[now.shared_file]
+    files = sorted(results.glob(f"[!.]*/{name}"))[-MOST_FOLDERS:]
     found = []
     for file in files:
         try:
@@ -150,7 +159,8 @@ def _earlier(now: Calibration, results: Path | None) -> list[Calibration]:
 
 def _path_of(one: Calibration) -> tuple[object, ...]:
     directory = Path(one.directory)
-    return (directory, one.file_system, one.ranks, one.hosts, one.transfer_bytes)
+    moved = (one.transfer_bytes, one.shared_file, one.bytes_per_rank)
+    return (directory, one.file_system, one.ranks, one.hosts, *moved)
 
 
 def _moment(utc: str | None) -> str:

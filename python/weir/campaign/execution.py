@@ -6,8 +6,9 @@ These steps are done for each run, in the design's order:
 2. If it is not expected to end before the time limit, end the campaign, unfinished. Else wait
    until the pause before it has passed since the run before.
 3. Write ``begin`` to the journal, and clear what an interrupted earlier attempt left.
-4. Calibrate (unless there is a platform description) once per block, directory, striping, ranks
-   and transfer; then expect, run, finalize and report, by the functions of ``weir.bench.job``.
+4. Calibrate (unless there is a platform description) once per block, directory, striping,
+   ranks, transfer and size of files; then expect, run, finalize and report, by the functions of
+   ``weir.bench.job``.
 5. Flush all files of the run to disk, then write ``done`` to the journal.
 
 A crash, a signal or the end of a job between any two instructions thus loses at most one run.

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from weir.bench.cleanup import finish_broken_job
 from weir.bench.errors import USAGE, BenchError
+from weir.bench.job import PREPARING
 from weir.campaign.file import first_difference
 from weir.results.campaign import CAMPAIGN_FILE, RUNS_FOLDER, Campaign, Value, load_campaign
 from weir.results.errors import ResultError
@@ -105,7 +106,7 @@ def _tells(folder: Path) -> bool:
 
 def clear_preparations(output: Path) -> None:
     """Removes the working folders that a killed weir left beside the runs."""
-    for folder in (output / RUNS_FOLDER).glob(".preparing-*"):
+    for folder in (output / RUNS_FOLDER).glob(f"{PREPARING}*"):
         shutil.rmtree(folder)
 
 

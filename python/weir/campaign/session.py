@@ -15,7 +15,7 @@ from types import FrameType
 from rich.console import Console
 
 from weir.bench.errors import FAILED, INTERRUPTED, BenchError
-from weir.bench.job import moves_bytes, preparation_folder
+from weir.bench.job import calibrated_for, moves_bytes, preparation_folder
 from weir.bench.progress import progress_display
 from weir.campaign import display
 from weir.campaign.estimate import (
@@ -66,15 +66,7 @@ class Session:
 
 def first_estimator(setup: Setup, rates: Rates, *, calibrates: bool) -> Estimator:
     """Returns an estimator that uses only the plans."""
-    keys = {
-        (
-            one.ranks,
-            one.planned.directory,
-            tuple(one.planned.striping),
-            one.planned.transfer_bytes,
-        )
-        for one in setup.combinations
-    }
+    keys = {(one.ranks, calibrated_for(one.planned)) for one in setup.combinations}
     share = CALIBRATION_SECONDS * len(keys) / len(setup.combinations) if calibrates else 0.0
     return Estimator([share + _planned(one, rates) for one in setup.combinations])
 

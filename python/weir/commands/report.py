@@ -11,11 +11,12 @@ from typing import Annotated
 
 import typer
 
+from weir.bench.afterwards import expecting_by
 from weir.commands.terminal import output_console
 from weir.model.verdict import verdict
 from weir.report.anomalies import examine
 from weir.results.campaign import campaign_of, finished_runs, run_output
-from weir.results.finalize import finalize, mark_unfinished_as_failed
+from weir.results.finalize import Expect, finalize, mark_unfinished_as_failed
 from weir.results.folder import REPORT_FILE, RUN_FILE, find_run_folders
 from weir.results.store import is_store
 
@@ -25,6 +26,18 @@ PAGES_OF_A_PROCESS = 12
 
 def report_command(
     path: Annotated[Path, typer.Argument(help="Run folder, or folder with run folders.")],
+    platform: Annotated[
+        str | None,
+        typer.Option(
+            "--platform",
+            metavar="FILE|NAME",
+            help=(
+                "Give runs without an expectation that of this description. Without the option it "
+                "is that of the latest one below platforms/ that was measured before the run. An "
+                "expectation that was made before a run is never replaced."
+            ),
+        ),
+    ] = None,
     job_is_over: Annotated[
         bool,
         typer.Option(
@@ -50,15 +63,18 @@ def report_command(
         return
     if job_is_over:
         mark_unfinished_as_failed(path, "the job ended without finishing the run")
-    finalize_all(path)
+    finalize_all(path, expecting_by(platform))
     output_console().print(f"Report: {write_reports(path)}", soft_wrap=True, highlight=False)
 
 
-def finalize_all(path: Path) -> None:
-    """Finalizes the runs at ``path``; in a campaign's folder those that are finished."""
+def finalize_all(path: Path, expect: Expect | None = None) -> None:
+    """Finalizes the runs at ``path``; in a campaign's folder those that are finished.
+
+    ``expect`` is asked for the expectation of runs that have none.
+    """
     campaign = campaign_of(path)
     if campaign is None:
-        finalize(path, verdict, examine)
+        finalize(path, verdict, examine, expect=expect)
         return
     for number in finished_runs(path, campaign):
         finalize(run_output(path, number), verdict, examine)

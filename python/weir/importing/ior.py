@@ -1,5 +1,8 @@
 """Reads the output of IOR, versions 3.0 to 4.x: its text, and its JSON (summaryFormat=JSON).
 
+``weir-bench stream`` writes both as well. Its text has the options of a test only with ``-v``, and
+names each test at its results; what it leaves out is in the summary.
+
 IOR's own rate is bytes over the time from the first opening to the last closing: ``total``. Where
 the time of the transfers alone is printed finely enough, their rate is ``span``, as of
 ``weir-bench``.
@@ -28,14 +31,29 @@ from weir.importing.recording import (
     words_of,
 )
 from weir.results.expectations import Direction
+from weir.results.imported_records import OWN_PROGRAM
 
-START = re.compile(r"\s*IOR-(\S+): MPI Coordinated Test of Parallel I/O")
+START = re.compile(
+    r"\s*(?:IOR-(\S+): MPI Coordinated Test of Parallel I/O"
+    r"|weir-bench stream (\S+): output as IOR's)"
+)
 NAME = re.compile(r"[A-Za-z][\w /#-]*")
-DATE = "%a %b %d %H:%M:%S %Y"
+DATES = ("%a %b %d %H:%M:%S %Y", "%Y-%m-%dT%H:%M:%S%z")
 NO_SETTINGS = ("TestID", "StartTime", "Options", "Results")
 WORST_RESOLUTION = 0.01
 """Times are not used if the last digit is more than this share of them."""
 DIRECTIONS: dict[str, Direction] = {"write": "write", "read": "read"}
+OF_SUMMARY = {
+    "api": "api",
+    "#tasks": "tasks",
+    "reps": "repetitions",
+    "segcnt": "segments",
+    "blksiz": "blocksize",
+    "xsize": "xfersize",
+}
+"""Settings in the summary, by its column."""
+ACCESS = {"0": "single-shared-file", "1": "file-per-process"}
+"""What the summary's column ``fPP`` says."""
 
 Settings = Mapping[str, str | int | float]
 
@@ -57,6 +75,8 @@ class Test:
 
     settings: dict[str, str | int | float] = field(default_factory=dict)
     rows: dict[Direction, list[Row]] = field(default_factory=lambda: defaultdict(list))
+    label: str = ""
+    """Its name, if the output has one."""
     means: dict[Direction, float] = field(default_factory=dict)
     """What the summary states, in MiB/s."""
 
@@ -65,6 +85,7 @@ class Test:
 class Header:
     """What the output states once for all tests."""
 
+    program: str
     version: str
     started: datetime | None
     command: str
@@ -93,6 +114,10 @@ def parse_text(lines: Lines) -> list[Recording]:
             if fact in ("began", "command line", "machine"):
                 facts.setdefault(fact, value)
             finished = finished or name.lower() in ("finished", "run finished")
+            if name == "Results" and value:
+                if not tests or tests[-1].rows:
+                    tests.append(Test())
+                tests[-1].label = plain(value)
             if name in ("TestID", "api") and (
                 not tests or tests[-1].rows or name in tests[-1].settings
             ):
@@ -101,9 +126,11 @@ def parse_text(lines: Lines) -> list[Recording]:
                 tests[-1].settings[plain(name)] = setting(value)
     if not finished:
         lines.refuse_end("the output ends before IOR's line 'Finished'")
+    ours = first is not None and first[2] is not None
     header = Header(
-        plain(first[1]) if first else "",
-        moment(facts.get("began", ""), DATE),
+        OWN_PROGRAM if ours else "ior",
+        plain(first[1] or first[2]) if first else "",
+        moment(facts.get("began", ""), *DATES),
         facts.get("command line", ""),
         plain(facts.get("machine", "")),
     )
@@ -159,15 +186,32 @@ def _read_row(
     for test in tests:
         if test.rows.get(direction) and direction not in test.means:
             test.means[direction] = mean
+            test.settings = _of_summary(words, summary) | test.settings
             break
+
+
+def _of_summary(words: Sequence[str], columns: Sequence[str]) -> dict[str, str | int | float]:
+    """Returns the settings in a row of the summary; none if it has not all columns."""
+    if len(words) != len(columns):
+        return {}
+    row = dict(zip(columns, words, strict=True))
+    found: dict[str, str | int | float] = {
+        named: setting(row[column]) for column, named in OF_SUMMARY.items() if column in row
+    }
+    if row.get("stonewall(s)", "NA") != "NA":
+        found["stonewallingTime"] = setting(row["stonewall(s)"])
+    access = ACCESS.get(row.get("fpp", ""))
+    return found if access is None else found | {"access": access}
 
 
 def parse_json(node: Node) -> list[Recording]:
     """Returns a recording for each test of IOR's JSON."""
     began, command, machine = (node.find(n) for n in ("Began", "Command line", "Machine"))
+    version = node["Version"].text() if node.find("Version") else ""
     header = Header(
-        node["Version"].text() if node.find("Version") else "",
-        moment(began.text(), DATE) if began else None,
+        OWN_PROGRAM if version.startswith(OWN_PROGRAM) else "ior",
+        version.removeprefix(OWN_PROGRAM).strip(),
+        moment(began.text(), *DATES) if began else None,
         command.text() if command else "",
         machine.text() if machine else "",
     )
@@ -176,18 +220,24 @@ def parse_json(node: Node) -> list[Recording]:
     found = []
     for one in node["tests"].items():
         test = Test(dict(one["Options"].settings()))
-        for name in ("blockSize", "segmentCount", "transferSize"):
+        for name in ("blockSize", "segmentCount", "transferSize", "deadlineForStonewall"):
             parameters = one.find("Parameters")
             stated = parameters.find(name) if parameters else None
-            if stated is not None:
-                test.settings[name] = int(stated.number())
+            if stated is None:
+                continue
+            number = int(stated.number())
+            if name != "deadlineForStonewall":
+                test.settings[name] = number
+            elif number > 0:
+                test.settings["stonewallingTime"] = number
         for row in _rows(one["Results"]):
             direction = DIRECTIONS.get(row["access"].text())
             if direction is not None:
                 rate, moving, total = (
                     row[name].number() for name in ("bwMiB", "wrRdTime", "totalTime")
                 )
-                test.rows[direction].append(Row(row.place, rate, moving, total, decimals=4))
+                decimals = 9 if header.program == OWN_PROGRAM else 4
+                test.rows[direction].append(Row(row.place, rate, moving, total, decimals))
         identity = one.find("TestID")
         for entry in node["summary"].items() if node.find("summary") else []:
             direction = DIRECTIONS.get(entry["operation"].text())
@@ -230,9 +280,9 @@ def _recording(header: Header, test: Test) -> Recording:
         remarks.append("The run had a stonewall, so repetitions may have moved different bytes.")
     names = (str(settings.get("api", "")), str(settings.get("access", "")))
     return Recording(
-        program="ior",
+        program=header.program,
         version=header.version,
-        label=" ".join(name for name in names if name) or "ior",
+        label=test.label or " ".join(name for name in names if name) or header.program,
         started=header.started,
         ranks=_count(settings, "tasks", "clients"),
         command=words_of(header.command),

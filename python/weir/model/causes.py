@@ -162,9 +162,9 @@ def _slower_layer(
 ) -> str | None:
     """Names the interface or the shared file if a sibling without it was faster or was not run.
 
-    Expectations are for plain system calls on one file per rank. Without a sibling no layer is
-    suspected if the expected limit is a link: the link is then a likelier cause than the overhead
-    of a layer.
+    Expectations are for plain system calls, and those from a platform description for a file of
+    each rank. Without a sibling no layer is suspected if the expected limit is a link: the link is
+    then a likelier cause than the overhead of a layer.
     """
     layer, shared = _layer(run), _shares_a_file(run)
     reasons: tuple[tuple[str | None, Callable[[Run], bool]], ...] = (
@@ -174,6 +174,8 @@ def _slower_layer(
             lambda other: not _shares_a_file(other) and _layer(other) == layer,
         ),
     )
+    calibrated = run.expectation.calibration if run.expectation is not None else {}
+    left_out = [layer] if calibrated.get("shared_file") else [layer, reasons[1][0]]
     for name, is_without in reasons:
         if name is None:
             continue
@@ -185,7 +187,7 @@ def _slower_layer(
                     return f"{name}: {sibling.label} reached {reached}"
                 break
         else:
-            if limiting_stage_name(expected) != "node link":
+            if name in left_out and limiting_stage_name(expected) != "node link":
                 return f"{name}, which the expectation leaves out"
     return None
 

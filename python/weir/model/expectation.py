@@ -308,10 +308,9 @@ class _Expected:
 
     def _how(self) -> str:
         reason = self._own[0].reason
-        totals = self._totals("expected")
-        compared = ", ".join(f"{time.stage.name} {rate_text(time.rate)}" for time in totals)
+        names = [time.stage.name for time in self._totals("expected")]
         limit = self._limit.stage
-        parts = [f"{reason}; slowest of {compared}" if len(totals) > 1 else f"{reason}; {compared}"]
+        parts = [reason, f"the slowest of {', '.join(names)}" if len(names) > 1 else names[0]]
         if self._own[0].flow.route == "direct" and set(limit.routes) != {"direct"}:
             parts.append("O_DIRECT was not measured: its rate is taken from buffered transfers")
         parts.append(f"interval of {limit.name}: {limit.interval_how or 'as described'}")

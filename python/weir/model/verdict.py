@@ -3,11 +3,12 @@
 The measured median and its interval are compared with the interval of the expectation. *as
 expected*: the median lies in it. *not decided: repeat ...*: only the measured interval reaches into
 it, so that a wide scatter never leads to a good verdict; or the median lies in an interval so wide
-that no measurement could have missed it (``WIDEST``). *below: look at ...*: the whole measured
-interval lies below the expected one, and the clause names the limiting stage or what the run's own
-evidence suggests. *above: the model or the measurement is wrong*: the measured interval lies above;
-no component can be faster than itself, so such a rate is not good news until it is explained
-(Uselton, section 1).
+that no measurement could have missed it (``WIDEST``); or it lies below what was calibrated and not
+below what the components allow, so that one of the two is wrong. *below: look at ...*: the whole
+measured interval lies below the expected one, and the clause names the limiting stage or what the
+run's own evidence suggests. *above: the model or the measurement is wrong*: the measured interval
+lies above; no component can be faster than itself, so such a rate is not good news until it is
+explained (Uselton, section 1).
 
 A good verdict names what it is based on, because a calibration is made on the run's own storage.
 The second opinion is what the components allow (``weir.bench.second_opinion``): *as calibrated* is
@@ -102,6 +103,11 @@ def _with_second_opinion(figure: Figure, word: VerdictWord, text: str) -> tuple[
     share = share_text(measured.median, bound)
     if too_wide(bound):
         return word, f"{text}; {share}"
+    if word == "below" and measured.median >= bound.value:
+        return "not decided", (
+            "not decided: below what was calibrated just before, but "
+            f"{share}: one of the two is wrong, and --platform judges by a probe alone"
+        )
     if word == "as expected" and bound.low is not None and measured.high < bound.low:
         found = text.removeprefix("as expected: ")
         return "as calibrated", f"as calibrated, but {share}: {found}"

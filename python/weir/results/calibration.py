@@ -37,6 +37,16 @@ class Calibration(Record):
         description="memory free for the page cache before the run, summed over the hosts",
     )
     transfer_bytes: int = Field(description="bytes that one rank moves in one operation")
+    shared_file: bool = Field(
+        default=False, description="whether all ranks moved their parts of one file"
+    )
+    bytes_per_rank: int | None = Field(
+        default=None, description="bytes of one rank in a file, as asked or as there was room"
+    )
+    cached_bytes_per_rank: int | None = Field(
+        default=None,
+        description="bytes of one rank in a file whose resident pages were read, as time allowed",
+    )
     memory_copy_one_rank_bytes_per_second: Trials
     memory_copy_bytes_per_second: Trials
     write_cache_bytes_per_second: Trials = Field(description="write without a durable sync")
@@ -47,7 +57,9 @@ class Calibration(Record):
     synced_once_bytes: int | None = Field(
         default=None, description="bytes that one rank writes before that one fsync"
     )
-    read_cache_bytes_per_second: Trials = Field(description="read of resident pages")
+    read_cache_bytes_per_second: Trials = Field(
+        description="read of resident pages, for the first time since they were written"
+    )
     read_storage_bytes_per_second: Trials = Field(description="read after dropping the pages")
     fsync_seconds: Trials = Field(description="fsync after 4 KiB, slowest rank")
     call_seconds: Trials = Field(description="fixed cost of one call: an 8-byte pread in cache")

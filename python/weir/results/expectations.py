@@ -124,6 +124,10 @@ class Expectation(Record):
     """The rates expected of one run, and what they came from."""
 
     made_utc: str
+    after_run: bool = Field(
+        default=False,
+        description="made from a platform description when the run was over, without its result",
+    )
     calibration: dict[str, Any] = Field(
         default_factory=dict, description="empty if a platform description was given"
     )

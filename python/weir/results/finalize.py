@@ -22,7 +22,7 @@ from pathlib import Path
 from weir.results.checksums import SUMS_FILE, changed_files, write_sums
 from weir.results.errors import ResultError
 from weir.results.events import COLUMNS_FOLDER, PARQUET_FILE, finalize_events
-from weir.results.expectations import Verdict
+from weir.results.expectations import Expectation, Verdict
 from weir.results.folder import find_run_folders, load_run, write_run
 from weir.results.purpose import Purpose
 from weir.results.recomputed import contradictions
@@ -35,6 +35,9 @@ INTERRUPTED = "interrupted"
 
 Examine = Callable[[Path, Run], list[Anomaly] | None]
 """Returns what is unusual about the events in a run folder; None if there are none."""
+
+Expect = Callable[[Run], Expectation | None]
+"""Returns what a run without an expectation should have reached; None if nothing says so."""
 
 Judge = Callable[[Run, Sequence[Run]], Verdict | None]
 """Judges a complete run, given its siblings: the runs of the same job."""
@@ -53,10 +56,12 @@ def finalize(
     judge: Judge,
     examine: Examine | None = None,
     purpose: Purpose | None = None,
+    expect: Expect | None = None,
 ) -> list[FinalizedRun]:
     """Finalize the run folder ``path``, or every run folder below it; siblings are judged together.
 
-    ``purpose`` is put into the runs; without it they keep their own.
+    ``purpose`` is put into the runs; without it they keep their own. ``expect`` is asked for the
+    expectation of complete runs that have none.
     Raises ``ResultError`` when there is none, when one is invalid, or when one is still running.
     """
     folders = find_run_folders(path)
@@ -72,10 +77,17 @@ def finalize(
     jobs: dict[Path, list[Path]] = {}
     for folder in runs:
         jobs.setdefault(folder.parent, []).append(folder)
+
+    def completed(run: Run) -> Run:
+        update: dict[str, object] = {} if purpose is None else {"purpose": purpose}
+        if expect is not None and run.status == "complete" and run.expectation is None:
+            update["expectation"] = expect(run)
+        return run.model_copy(update=update)
+
     finalized = []
     for folder, run in runs.items():
         siblings = [runs[place] for place in jobs[folder.parent] if place is not folder]
-        done = _finalize_folder(folder, run, siblings, judge, examine, purpose)
+        done = _finalize_folder(folder, run, siblings, judge, examine, completed)
         finalized.append(FinalizedRun(folder, done))
     return finalized
 
@@ -86,11 +98,10 @@ def _finalize_folder(
     siblings: Sequence[Run],
     judge: Judge,
     examine: Examine | None,
-    purpose: Purpose | None,
+    completed: Callable[[Run], Run],
 ) -> Run:
     before = run
-    if purpose is not None:
-        run = run.model_copy(update={"purpose": purpose})
+    run = completed(run)
     changed = changed_files(folder)
     for text in [*changed.values(), *contradictions(run)]:
         run = _with_warning(run, text)

@@ -20,6 +20,8 @@ from weir.results.schema import Run
 
 RUN_FILE = "run.json"
 CALIBRATION_FILE = "calibration.json"
+SHARED_CALIBRATION_FILE = "calibration-shared.json"
+"""The calibration in which the ranks shared a file."""
 FILES_LIST = "files.json"
 """Where a job lists its test files, before it makes them, so that they can be removed."""
 REPORT_FILE = "report.html"

@@ -29,8 +29,12 @@ class ImportedOperations(Series):
     latencies: Latencies | None = Field(default=None, description="without buckets")
 
 
+OWN_PROGRAM = "weir-bench"
+"""Its printed table can be imported as well, where the run folder is lost."""
+
+
 class Imported(Record):
-    """Where the figures of an imported run come from. Weir did not measure them."""
+    """Where the figures of an imported run come from, of which Weir has no more than a text."""
 
     program: str
     version: str = Field(description="as the output names it; empty if it does not")
@@ -48,7 +52,11 @@ class Imported(Record):
     def note(self) -> str:
         """Says in one sentence where the figures come from."""
         version = f" {self.version}" if self.version else ""
+        own = self.program == OWN_PROGRAM
+        known = (
+            "read from what it printed, without its run folder" if own else "not measured by Weir"
+        )
         return (
             f"Imported from {self.file} with the SHA-256 {self.sha256}, output of "
-            f"{self.program}{version}; not measured by Weir."
+            f"{self.program}{version}; {known}."
         )

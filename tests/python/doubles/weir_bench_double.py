@@ -50,6 +50,7 @@ def work() -> None:
         folder = output / slug
         shutil.copytree(ANSWERS / "runs" / slug, folder)
         record = json.loads((folder / "run.json").read_text()) | {"expectation": expected[slug]}
+        record |= {"command": ["weir-bench", *sys.argv[1:]]}
         if ending != "complete":
             record |= {"status": "running", "finished_utc": None}
         (folder / "run.json").write_text(json.dumps(record, indent=2) + "\n")
@@ -88,7 +89,12 @@ def main() -> None:
             sys.exit(2)
         say((ANSWERS / f"plan-{option('--ranks')}.json").read_text())
     elif sys.argv[1] == "calibrate":
-        shutil.copy(ANSWERS / "calibration.json", option("--output"))
+        record = json.loads((ANSWERS / "calibration.json").read_text())
+        record |= {
+            "shared_file": "--shared-file" in sys.argv,
+            "bytes_per_rank": int(option("--bytes-per-rank")),
+        }
+        Path(option("--output")).write_text(json.dumps(record))
     else:
         work()
 
