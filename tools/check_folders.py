@@ -61,6 +61,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "bench/measurement": {"src/ranks", "src/system"},
     "bench/interfaces": {
         "bench/measurement",
+        "src/aggregation",
         "src/array",
         "src/engines",
         "src/ranks",
@@ -72,7 +73,6 @@ MAY_INCLUDE: dict[str, set[str]] = {
     | {
         "bench/interfaces",
         "bench/measurement",
-        "src/aggregation",
         "src/adapters/calls",
     },
     "bench": VALUES | {"bench/workloads", "bench/measurement"},

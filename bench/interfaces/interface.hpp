@@ -35,8 +35,10 @@ namespace weir::bench {
 
 struct Capabilities {
   bool ranges = false;  // File::move()
-  // Session::queue() and File::submit(), and NameCalls::begin() instead of make().
+  // Keeps several moves in flight: Session::engine() and File::submit(), and NameCalls::begin()
+  // instead of make().
   bool queue = false;
+  bool submits = false;       // SessionSettings::submission
   bool parts = false;         // File::move_part()
   bool part_by_runs = false;  // a part is moved with one call for each run
   bool names = false;         // Session::names() and remove() know all names of a file
@@ -65,6 +67,10 @@ struct Capabilities {
 // How an array is divided among files.
 enum class FileLayout { shared, per_aggregator, per_rank };
 
+// Whether the moves of a session's files are submitted, so that the time of each is known, and
+// whether they go on while the program computes.
+enum class Submission { none, foreground, background };
+
 // The settings of all files of a session. Interfaces ignore those for which they have no
 // capability, because workloads refuse these before.
 struct SessionSettings {
@@ -77,6 +83,8 @@ struct SessionSettings {
   bool direct = false;
   bool preallocate = false;  // the content of a file that is opened for writing
   std::int64_t queue_depth = 1;
+  // MPI-IO opens all files whose moves are submitted over `communicator`.
+  Submission submission = Submission::none;
   std::string hints_file = {};    // of MPI-IO's hints; "": none
   std::int64_t aggregators = 0;   // 0: the interface decides, as for the next two
   std::int64_t buffer_bytes = 0;  // of one buffer
@@ -146,7 +154,7 @@ class File {
   // content, which follows a header if the format has one. Collective if the session's transfers
   // are.
   virtual Status move(const TransferRequest& request);
-  // Begins a move by the session's queue, which returns `piece` when the move has ended.
+  // Begins a move by the session's engine, which returns `piece` when the move has ended.
   virtual Status submit(storage::PieceRequest& piece, const TransferRequest& request);
   // Moves the selected elements of the rank's part between the file and `memory`, which holds the
   // part in row-major order. Writing does not change the memory. Collective if the session's
@@ -181,9 +189,9 @@ class Session {
   // The destructor does nothing collective.
   virtual ~Session() = default;
 
-  // Returns the engine that keeps several moves in flight, if the interface does so, otherwise
-  // null.
-  virtual storage::Engine* queue() { return nullptr; }
+  // Returns the engine of File::submit(). It is null if the interface does not keep several moves in
+  // flight and SessionSettings::submission is none.
+  virtual storage::Engine* engine() { return nullptr; }
   // Does what all files with such a part share, so that opening them does not. Collective over the
   // session's ranks.
   virtual Status prepare(const Part& part);

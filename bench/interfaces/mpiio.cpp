@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include "aggregation/engines/mpiio_engine.hpp"
+#include "interfaces/file_of_engine.hpp"
 #include "interfaces/interface.hpp"
 #include "interfaces/mpi_io.hpp"
 #include "ranks/mpi_error.hpp"
@@ -281,6 +283,25 @@ class MpiioNames final : public NameCalls {
   std::array<MPI_File, most_open> open_{};
 };
 
+// Moves that are submitted are made by the library's engine, in the background with nonblocking calls.
+class MpiioEngineSession final : public Session {
+ public:
+  explicit MpiioEngineSession(const SessionSettings& settings)
+      : Session(settings), engine_(aggregation::make_mpiio_engine(settings.communicator)) {}
+
+  storage::Engine* engine() override { return engine_.get(); }
+
+  Result<std::unique_ptr<File>> open(const FileRequest& request) override {
+    auto file = engine_->open(request.path, {.write = request.write, .create = request.create});
+    if (!file) return file.error();
+    return std::unique_ptr<File>(std::make_unique<FileOfEngine>(*engine_, std::move(file).value(),
+                                                                settings().durability, request));
+  }
+
+ private:
+  std::unique_ptr<storage::Engine> engine_;
+};
+
 class MpiioSession final : public Session {
  public:
   MpiioSession(bool collective, const SessionSettings& settings, MpiHints hints)
@@ -322,6 +343,9 @@ class MpiioSession final : public Session {
 
 Result<std::unique_ptr<Session>> open_mpiio(const Interface& interface,
                                             const SessionSettings& settings) {
+  if (settings.submission != Submission::none) {
+    return std::unique_ptr<Session>(std::make_unique<MpiioEngineSession>(settings));
+  }
   auto hints = hints_of(settings);
   if (!hints) return hints.error();
   return std::unique_ptr<Session>(std::make_unique<MpiioSession>(

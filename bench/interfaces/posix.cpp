@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "interfaces/available.hpp"
+#include "interfaces/file_of_engine.hpp"
 #include "interfaces/interface.hpp"
 #include "system/file.hpp"
 
@@ -25,55 +26,6 @@ Result<std::unique_ptr<NameCalls>> uring_name_calls(const SessionSettings& setti
                                                     const NameMemory& memory, NameCallSet needed);
 
 namespace {
-
-class PosixFile final : public File {
- public:
-  PosixFile(storage::Engine& engine, std::unique_ptr<storage::EngineFile> file,
-            storage::Durability durability, const FileRequest& request)
-      : engine_(engine), file_(std::move(file)), durability_(durability), runs_(request.runs) {}
-
-  Status move(const TransferRequest& request) override {
-    if (request.durability == storage::Durability::none) {
-      const storage::Slice slice{request.buffer, request.bytes};
-      const storage::FileRange range{file_.get(), request.offset, {&slice, 1}};
-      storage::FileTraffic traffic;
-      return request.direction == Direction::read ? engine_.read({&range, 1}, traffic)
-                                                  : engine_.write({&range, 1}, traffic);
-    }
-    storage::PieceRequest piece;
-    if (Status begun = submit(piece, request); !begun) return begun;
-    return engine_.wait(piece, storage::no_deadline);  // submit() does all the work
-  }
-
-  Status submit(storage::PieceRequest& piece, const TransferRequest& request) override {
-    piece.set(request.direction, *file_, request.offset, request.buffer, request.bytes,
-              request.durability);
-    return engine_.submit(piece);
-  }
-
-  Status move_part(Direction direction, std::byte* memory) override {
-    Status status;
-    for_each_run(*runs_, [&](std::int64_t from, std::int64_t to, std::int64_t bytes) {
-      status =
-          move({.direction = direction, .buffer = memory + from, .bytes = bytes, .offset = to});
-      return status.ok();
-    });
-    return status;
-  }
-
-  Status sync() override {
-    storage::EngineFile* const file = file_.get();
-    return engine_.sync({&file, 1}, durability_);
-  }
-
-  Status close() override { return file_->close(); }
-
- private:
-  storage::Engine& engine_;
-  std::unique_ptr<storage::EngineFile> file_;
-  storage::Durability durability_;
-  const std::vector<array::StridedCopy>* runs_;
-};
 
 int outcome(int returned) { return returned == 0 ? 0 : errno; }
 
@@ -224,7 +176,9 @@ class PosixSession final : public Session {
                const SessionSettings& settings)
       : Session(settings), engine_(std::move(engine)), in_flight_(in_flight) {}
 
-  storage::Engine* queue() override { return in_flight_ ? engine_.get() : nullptr; }
+  storage::Engine* engine() override {
+    return in_flight_ || settings().submission != Submission::none ? engine_.get() : nullptr;
+  }
 
   Result<std::unique_ptr<File>> open(const FileRequest& request) override {
     if (Status made = preallocate(request); !made) return made.error();
@@ -232,8 +186,8 @@ class PosixSession final : public Session {
         request.path,
         {.write = request.write, .create = request.create, .direct = settings().direct});
     if (!file) return file.error();
-    return std::unique_ptr<File>(std::make_unique<PosixFile>(*engine_, std::move(file).value(),
-                                                             settings().durability, request));
+    return std::unique_ptr<File>(std::make_unique<FileOfEngine>(*engine_, std::move(file).value(),
+                                                                settings().durability, request));
   }
 
   Result<std::unique_ptr<NameCalls>> name_calls(const NameMemory& memory,
@@ -270,6 +224,8 @@ Result<std::unique_ptr<Session>> open_posix(const Interface& interface,
         storage::make_uring_engine({.in_flight = static_cast<unsigned>(settings.queue_depth)});
     if (!uring) return uring.error();
     engine = std::move(uring).value();
+  } else if (settings.submission == Submission::background) {
+    engine = storage::make_background_engine();
   } else {
     engine = storage::make_posix_engine();
   }

@@ -12,7 +12,7 @@
 #include "common/page.hpp"
 #include "measurement/page_cache.hpp"
 #include "measurement/payload.hpp"
-#include "workloads/madbench/busy_work.hpp"
+#include "measurement/busy_work.hpp"
 
 namespace weir::bench::calibrate {
 namespace {

@@ -46,10 +46,18 @@ struct Executor::FunctionRun {
   Function function;
   std::int32_t repetition;
   std::int64_t owner;  // the rank to which the share of this rank belongs in the layout
-  std::string file;
-  Channel channel;
+  std::string path;
   RepetitionRecord& record;
   FunctionCost cost;
+  std::unique_ptr<storage::File> observer = {};  // a plain descriptor, for the page cache's calls
+  std::unique_ptr<File> file = {};
+  std::unique_ptr<Session> session = {};  // ends first: it may still move bytes of the file
+
+  // Returns whether data is made durable by a collective call after the transfers. MPI-IO in the
+  // foreground does so.
+  [[nodiscard]] bool syncs_separately() const {
+    return configuration.variant.method->can.mpi_io && configuration.variant.mode == Mode::sync;
+  }
 };
 
 Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core, const Size& size,
@@ -159,31 +167,21 @@ Status Executor::run_function(const Configuration& configuration, Function funct
                   .function = function,
                   .repetition = repetition,
                   .owner = owner,
-                  .file = configuration.file_of(owner),
-                  .channel = {},
+                  .path = configuration.file_of(owner),
                   .record = record,
                   .cost = {.function = function}};
   const bool transfers = configuration.variant.mode != Mode::none && moves_matrices(function);
   storage::DeviceCounters before;
   if (transfers) {
-    auto opened = Channel::open(job_, run.file,
-                                {.variant = configuration.variant,
-                                 .write = function != Function::C,
-                                 .direct = core_.direct});
-    Status status;
-    if (opened) {
-      run.channel = std::move(opened).value();
-      if (core_.drop_cache && function != Function::S) {
-        const Extent region = configuration.layout.region(owner);
-        status = storage::drop_cached_pages(run.channel.observer(), region.offset, region.bytes);
-      }
-    } else {
-      status = opened.error();
+    Status status = open_file(run);
+    if (status.ok() && core_.drop_cache && function != Function::S) {
+      const Extent region = configuration.layout.region(owner);
+      status = storage::drop_cached_pages(*run.observer, region.offset, region.bytes);
     }
     if (status = meet(job_.world, std::move(status), nullptr); !status) return status;
     if (function != Function::S && !core_.direct) sample_residency(run);
     if (job_.node_rank == 0) {
-      const auto counters = storage::device_counters(run.channel.observer());
+      const auto counters = storage::device_counters(*run.observer);
       run.cost.device_known = counters.ok();
       if (counters) before = counters.value();
     }
@@ -198,17 +196,52 @@ Status Executor::run_function(const Configuration& configuration, Function funct
 
   if (transfers) {
     if (run.cost.device_known) {
-      const auto after = storage::device_counters(run.channel.observer());
+      const auto after = storage::device_counters(*run.observer);
       run.cost.device_known = after.ok();
       if (after) {
         run.cost.device_bytes_read = after.value().bytes_read - before.bytes_read;
         run.cost.device_bytes_written = after.value().bytes_written - before.bytes_written;
       }
     }
-    if (status = meet(job_.world, run.channel.close(), nullptr); !status) return status;
+    if (status = meet(job_.world, close_file(run), nullptr); !status) return status;
   }
   record.functions.push_back(run.cost);
   return {};
+}
+
+// A collective open happens even if this rank's observer fails; otherwise the others would wait.
+Status Executor::open_file(FunctionRun& run) {
+  const Variant& variant = run.configuration.variant;
+  const bool collective =
+      variant.method->can.collective && variant.file_type == FileType::shared;
+  const bool write = run.function != Function::C;
+  auto observer = storage::File::open(run.path, {.read = true, .write = write});
+  if (!observer && !collective) return observer.error();
+  auto session = open_session(
+      *variant.method,
+      {.communicator = collective ? job_.world : MPI_COMM_SELF,
+       .deadline_seconds = core_.deadline_seconds,
+       .durability = core_.durability,
+       .direct = core_.direct,
+       .queue_depth = 2,  // the next matrix is read while the last one is written
+       .submission =
+           variant.mode == Mode::async ? Submission::background : Submission::foreground});
+  if (!session) return session.error();
+  run.session = std::move(session).value();
+  auto opened = run.session->open({.path = run.path, .write = write});
+  if (!opened) return opened.error();
+  run.file = std::move(opened).value();
+  if (!observer) return observer.error();
+  run.observer = std::make_unique<storage::File>(std::move(observer).value());
+  return {};
+}
+
+Status Executor::close_file(FunctionRun& run) {
+  Status status = run.file->close();
+  for (Status closed : {run.observer->close(), run.session->close()}) {
+    if (!closed && status.ok()) status = std::move(closed);
+  }
+  return status;
 }
 
 // This is sampled before the function and not before each read, because what readahead brings in
@@ -217,7 +250,7 @@ void Executor::sample_residency(FunctionRun& run) const {
   const GangLevel level = read_level(run.function);
   for (std::int64_t matrix = 0; matrix < run.configuration.layout.matrices(level); ++matrix) {
     const Extent extent = run.configuration.layout.extent(level, run.owner, matrix);
-    const auto resident = storage::resident_fraction(run.channel.observer(), extent.offset,
+    const auto resident = storage::resident_fraction(*run.observer, extent.offset,
                                                      extent.bytes, resident_sample_pages);
     if (!resident) continue;  // without residency there is no evidence
     run.cost.resident_sum += resident.value();
@@ -291,13 +324,13 @@ Status Executor::begin_write(FunctionRun& run, const Step& step) {
   if (!status) return status;
 
   write_turn_.begin(
-      run.channel,
+      *run.session->engine(), *run.file,
       {.direction = Direction::write,
        .buffer = work_.writing(step),
        .bytes = share.bytes,
        .offset = share.extent.offset,
-       .durability = run.channel.syncs_separately() ? storage::Durability::none : core_.durability},
-      run.file, run.configuration.variant.mode == Mode::async, job_.deadline_ns());
+       .durability = run.syncs_separately() ? storage::Durability::none : core_.durability},
+      run.path, run.configuration.variant.mode == Mode::async, job_.deadline_ns());
   return {};
 }
 
@@ -309,7 +342,7 @@ Status Executor::end_write(FunctionRun& run, const Step& step) {
   record_transfer(run, Operation::write, step,
                   run.configuration.layout.extent(level, run.owner, step.matrix),
                   write_turn_.timing(), wait_ns);
-  if (run.channel.syncs_separately() && core_.durability != storage::Durability::none) {
+  if (run.syncs_separately() && core_.durability != storage::Durability::none) {
     return sync_separately(run, step);
   }
   return {};
@@ -322,8 +355,8 @@ Status Executor::sync_separately(FunctionRun& run, const Step& step) {
               .bin = static_cast<std::int32_t>(step.matrix),
               .gang = gang_index_};
   event.start_ns = monotonic_ns();
-  guard_.entering("MPI_File_sync", &run.file, -1);
-  Status status = run.channel.sync();
+  guard_.entering("MPI_File_sync", &run.path, -1);
+  Status status = run.file->sync();
   guard_.left();
   event.end_ns = monotonic_ns();
   event.foreground_ns = event.end_ns - event.start_ns;
@@ -335,12 +368,12 @@ Status Executor::sync_separately(FunctionRun& run, const Step& step) {
 
 void Executor::start_read(FunctionRun& run, const Step& step) {
   const Share share = share_of(run, read_level(run.function), step);
-  read_turn_.begin(run.channel,
+  read_turn_.begin(*run.session->engine(), *run.file,
                    {.direction = Direction::read,
                     .buffer = work_.reading(step),
                     .bytes = share.bytes,
                     .offset = share.extent.offset},
-                   run.file, run.configuration.variant.mode == Mode::async, job_.deadline_ns());
+                   run.path, run.configuration.variant.mode == Mode::async, job_.deadline_ns());
 }
 
 Status Executor::end_read(FunctionRun& run, const Step& step) {
@@ -365,7 +398,7 @@ Status Executor::check(FunctionRun& run, const Step& step) {
   if (mismatches.empty()) return {};
   const std::size_t first = faults_.size();
   for (const PayloadMismatch& mismatch : mismatches) {
-    faults_.push_back({mismatch, run.file, run.repetition, name_of(run.function)});
+    faults_.push_back({mismatch, run.path, run.repetition, name_of(run.function)});
   }
   return wrong_data_error(faults_[first], job_.rank);
 }

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "common/status.hpp"
+#include "interfaces/interface.hpp"
 #include "measurement/core_settings.hpp"
 #include "measurement/events.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
 #include "measurement/payload.hpp"
 #include "measurement/phase_record.hpp"
-#include "workloads/madbench/channel.hpp"
 #include "workloads/madbench/configuration.hpp"
 #include "workloads/madbench/schedule.hpp"
 #include "workloads/madbench/turn.hpp"
@@ -71,6 +71,8 @@ class Executor {
                       std::int32_t repetition, RepetitionRecord& record);
   [[nodiscard]] Status create_files(const Configuration& configuration) const;
   [[nodiscard]] Status remove_own_file(const Configuration& configuration) const;
+  Status open_file(FunctionRun& run);
+  Status close_file(FunctionRun& run);
   void sample_residency(FunctionRun& run) const;
   Status run_steps(FunctionRun& run);
   Status take(FunctionRun& run, const Step& step);

@@ -2,7 +2,7 @@
 
 #include <span>
 
-#include "workloads/madbench/busy_work.hpp"
+#include "measurement/busy_work.hpp"
 
 namespace weir::bench::madbench {
 namespace {

@@ -20,8 +20,13 @@ std::string squares_near(std::int64_t value) {
   return fmt::format("{} or {}", root * root, (root + 1) * (root + 1));
 }
 
-std::vector<Word<Method>> method_words() {
-  return {{"POSIX", Method::posix}, {"MPI", Method::mpi}};
+std::vector<Word<const Interface*>> method_words() {
+  std::vector<Word<const Interface*>> words =
+      interface_words([](const Capabilities& can) { return can.submits; }, &Interface::title);
+  for (Word<const Interface*>& one : words) {
+    if (one.value->can.mpi_io) one.word = "MPI";
+  }
+  return words;
 }
 std::vector<Word<Mode>> mode_words() {
   return {{"SYNC", Mode::sync}, {"ASYNC", Mode::async}, {"NONE", Mode::none}};
@@ -32,12 +37,12 @@ std::vector<Word<FileType>> file_type_words() {
 
 }  // namespace
 
-std::string_view name_of(Method method) { return word_for(method_words(), method); }
+std::string_view method_name(const Interface* method) { return word_for(method_words(), method); }
 std::string_view name_of(Mode mode) { return word_for(mode_words(), mode); }
 std::string_view name_of(FileType file_type) { return word_for(file_type_words(), file_type); }
 
 std::string label_of(const Variant& variant) {
-  return fmt::format("{} {} {}", name_of(variant.method), name_of(variant.file_type),
+  return fmt::format("{} {} {}", method_name(variant.method), name_of(variant.file_type),
                      name_of(variant.mode));
 }
 

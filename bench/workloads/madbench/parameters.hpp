@@ -10,6 +10,7 @@
 #include "common/setting_fields.hpp"
 #include "common/settings.hpp"
 #include "common/status.hpp"
+#include "interfaces/interface.hpp"
 
 namespace weir::bench::madbench {
 
@@ -24,17 +25,17 @@ struct Size {
   std::int64_t wmod = 0;
 };
 
-enum class Method { posix, mpi };
 enum class Mode { sync, async, none };
 enum class FileType { unique, shared };
 
 struct Variant {
-  Method method = Method::posix;
+  const Interface* method = interface_named("posix");
   Mode mode = Mode::sync;
   FileType file_type = FileType::unique;
 };
 
-[[nodiscard]] std::string_view name_of(Method method);  // POSIX, MPI: as the original prints them
+// Returns the title of an interface; that of MPI-IO is MPI, as the original prints it.
+[[nodiscard]] std::string_view method_name(const Interface* method);
 [[nodiscard]] std::string_view name_of(Mode mode);
 [[nodiscard]] std::string_view name_of(FileType file_type);
 [[nodiscard]] std::string label_of(const Variant& variant);  // "POSIX UNIQUE SYNC"

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "workloads/madbench/busy_work.hpp"
+#include "measurement/busy_work.hpp"
 #include "workloads/madbench/full/full_work.hpp"
 #include "workloads/madbench/schedule.hpp"
 

@@ -17,10 +17,19 @@ Status check_direct(const Request& request) {
                                         alignment, request.size.fblocksize));
   }
   for (const Variant& variant : request.variants) {
-    if (variant.method == Method::mpi) {
+    if (!variant.method->can.direct) {
       return invalid_argument(
           "--direct: MPI-IO has no portable O_DIRECT; use it with IOMETHOD = POSIX");
     }
+  }
+  return {};
+}
+
+Status check_methods(const Request& request) {
+  for (const Variant& variant : request.variants) {
+    Status available = check_available(
+        *variant.method, fmt::format("IOMETHOD (--iomethod) {}", method_name(variant.method)));
+    if (!available) return available;
   }
   return {};
 }
@@ -106,7 +115,8 @@ Result<Request> request_of(const Program& program, Settings settings, std::int64
   request.size = size.value();
   request.variants = combinations(request.settings, variant_table());
   fill(request.settings, remap_table(), &request);
-  Status status = check_direct(request);
+  Status status = check_methods(request);
+  if (status.ok()) status = check_direct(request);
   if (program.is_madcap) {
     request.calculation = Calculation::madcap;
     if (status.ok()) status = read_madcap(request);

@@ -26,7 +26,7 @@ std::string original_table(const TableHead& head, std::span<const FunctionTimes>
       size.no_pe, size.no_pix, size.no_bin, size.no_gang, size.sblocksize, size.fblocksize,
       size.rmod, size.wmod);
   text += fmt::format("IOMETHOD = {}  IOMODE = {}  FILETYPE = {}  REMAP = {}",
-                      name_of(head.variant.method), name_of(head.variant.mode),
+                      method_name(head.variant.method), name_of(head.variant.mode),
                       name_of(head.variant.file_type), head.remap);
   if (head.alpha > 0) text += fmt::format("  BWEXP = {:.2f}", head.alpha);
   text += '\n';

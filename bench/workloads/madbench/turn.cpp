@@ -6,11 +6,11 @@
 
 namespace weir::bench::madbench {
 
-void Turn::begin(Channel& channel, const TransferRequest& request, const std::string& file,
-                 bool background, std::int64_t deadline_ns) {
-  engine_ = &channel.engine();
-  piece_.set(request.direction, channel.file(), request.offset, request.buffer, request.bytes,
-             request.durability);
+void Turn::begin(storage::Engine& engine, File& file, const TransferRequest& request,
+                 const std::string& path, bool background, std::int64_t deadline_ns) {
+  engine_ = &engine;
+  file_ = &file;
+  request_ = request;
   piece_.in_background = background;
   status_ = {};
   timing_ = {};
@@ -28,7 +28,7 @@ void Turn::begin(Channel& channel, const TransferRequest& request, const std::st
     return;
   }
   timing_.token_wait_ns = monotonic_ns() - asked;
-  guard_.entering(request.direction == Direction::read ? "read" : "write", &file, request.offset);
+  guard_.entering(request.direction == Direction::read ? "read" : "write", &path, request.offset);
   move();
   guard_.left();
   if (stage_ == Stage::moving) end(engine_->wait(piece_, deadline_ns));
@@ -37,7 +37,7 @@ void Turn::begin(Channel& channel, const TransferRequest& request, const std::st
 void Turn::move() {
   stage_ = Stage::moving;
   const std::int64_t before = monotonic_ns();
-  Status status = engine_->submit(piece_);
+  Status status = file_->submit(piece_, request_);
   timing_.start_ns = before;
   timing_.foreground_ns += monotonic_ns() - before;
   if (!status) end(std::move(status));

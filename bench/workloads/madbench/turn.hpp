@@ -10,10 +10,10 @@
 
 #include "common/status.hpp"
 #include "engines/engine.hpp"
+#include "interfaces/interface.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/token.hpp"
 #include "measurement/transfer_request.hpp"
-#include "workloads/madbench/channel.hpp"
 
 namespace weir::bench::madbench {
 
@@ -29,9 +29,9 @@ class Turn {
  public:
   Turn(Token& token, FailureGuard& guard) : token_(token), guard_(guard) {}
 
-  // `channel` and `file`, the path, must live until finish() has returned.
-  void begin(Channel& channel, const TransferRequest& request, const std::string& file,
-             bool background, std::int64_t deadline_ns);
+  // `engine`, its `file` and the `path` of that must live until finish() has returned.
+  void begin(storage::Engine& engine, File& file, const TransferRequest& request,
+             const std::string& path, bool background, std::int64_t deadline_ns);
   void progress();
   // Returns the transfer's status; the turn is idle afterwards.
   Status finish(std::int64_t deadline_ns);
@@ -45,6 +45,8 @@ class Turn {
   Token& token_;
   FailureGuard& guard_;
   storage::Engine* engine_ = nullptr;
+  File* file_ = nullptr;
+  TransferRequest request_;
   storage::PieceRequest piece_;
   Stage stage_ = Stage::idle;
   Status status_;

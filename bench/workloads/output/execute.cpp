@@ -10,7 +10,7 @@
 #include <optional>
 
 #include "common/clock.hpp"
-#include "workloads/madbench/busy_work.hpp"
+#include "measurement/busy_work.hpp"
 
 namespace weir::bench::output {
 namespace {

@@ -11,7 +11,7 @@
 #include "array/copy.hpp"
 #include "common/clock.hpp"
 #include "common/page.hpp"
-#include "workloads/madbench/busy_work.hpp"
+#include "measurement/busy_work.hpp"
 #include "workloads/probe/bursts.hpp"
 #include "workloads/probe/empty_items.hpp"
 #include "workloads/probe/messages.hpp"

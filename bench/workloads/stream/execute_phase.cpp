@@ -159,7 +159,7 @@ Status Executor::move_all(Phase& phase) {
   // The capacity suffices for all events, so that nothing is allocated between two transfers.
   phase.events.reserve(phase.events.size() + static_cast<std::size_t>(traced));
   const auto move = [&](std::int64_t to, bool walled) {
-    return session_->queue() != nullptr ? move_in_flight(phase, to, walled)
+    return session_->engine() != nullptr ? move_in_flight(phase, to, walled)
                                         : move_one_by_one(phase, to, walled);
   };
 
@@ -184,7 +184,7 @@ Status Executor::move_all(Phase& phase) {
   if (status.ok() && phase.writing()) status = make_durable(phase);
   guard_.left();
   figures.end_ns = monotonic_ns();
-  if (session_->queue() != nullptr) figures.io_ns = figures.end_ns - figures.start_ns;
+  if (session_->engine() != nullptr) figures.io_ns = figures.end_ns - figures.start_ns;
   return status;
 }
 
@@ -277,7 +277,7 @@ Status Executor::move_one_by_one(Phase& phase, std::int64_t limit, bool walled) 
 
 Status Executor::move_in_flight(Phase& phase, std::int64_t limit, bool walled) {
   const Layout& layout = phase.configuration.layout;
-  storage::Engine& queue = *session_->queue();
+  storage::Engine& queue = *session_->engine();
   const bool check = !phase.writing() && core_.verify;
   const char* operation = function_name(phase.direction);
   struct Slot : storage::PieceRequest {

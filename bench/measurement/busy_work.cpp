@@ -1,4 +1,4 @@
-#include "workloads/madbench/busy_work.hpp"
+#include "measurement/busy_work.hpp"
 
 #include <algorithm>
 #include <cmath>
