@@ -345,11 +345,11 @@ void Stager::take(ClientId number, const transport::Await& message) {
 void Stager::take(ClientId number, const transport::Drain& /*message*/) {
   Client& client = clients_.at(number);
   Session& session = sessions_.at(client.session);
+  client.drains = true;
   if (!session.failure.ok()) {
-    send(number, transport::Drained{{session.failure}});
+    answer_drains(session);
     return;
   }
-  client.drains = true;
   session.queue.emplace_back(DrainItem{number});
   ++session.urgent;
   advance(client.session, session);
@@ -469,6 +469,7 @@ void Stager::take(const JobEnded& event) {
   session.job = 0;
   if (!session.failure.ok()) {
     drop_behind(session, 0);
+    answer_drains(session);
   } else if (!event.status.ok()) {
     fail(session, event.status);
   } else {
@@ -501,7 +502,10 @@ void Stager::take(const RetryDue& event) {
   Session& session = found->second;
   session.job = 0;
   session.in_job = 0;
-  if (!session.failure.ok()) drop_behind(session, 0);
+  if (!session.failure.ok()) {
+    drop_behind(session, 0);
+    answer_drains(session);
+  }
   // A session that no rank will continue, and that has nothing accepted left, need not wait.
   if (session.clients.empty()) drop_unfinished(session);
   if (session.queue.empty()) session.waits_for_space = false;
@@ -563,6 +567,7 @@ void Stager::end_ticket(Session& session, std::uint64_t ticket) {
 void Stager::fail(Session& session, const Status& why) {
   session.failure = why;
   drop_behind(session, session.job == 0 ? 0 : session.in_job);
+  answer_drains(session);
   for (const auto& [client, ticket] : session.waiting) {
     send(client, transport::Stored{ticket, {why}});
   }
@@ -579,14 +584,18 @@ void Stager::drop_behind(Session& session, std::size_t items) {
     } else {
       --session.urgent;
     }
-    if (const auto* const drain = std::get_if<DrainItem>(&last)) {
-      const auto found = clients_.find(drain->client);
-      if (found != clients_.end()) {
-        found->second.drains = false;
-        send(drain->client, transport::Drained{{session.failure}});
-      }
-    }
     session.queue.pop_back();
+  }
+}
+
+// Called where a session has failed. Ranks that go on without the stager must know that it writes
+// nothing of theirs any more, so the answer waits for the job under way.
+void Stager::answer_drains(const Session& session) {
+  if (session.job != 0) return;
+  for (const ClientId rank : session.clients) {
+    if (std::exchange(clients_.at(rank).drains, false)) {
+      send(rank, transport::Drained{{session.failure}});
+    }
   }
 }
 

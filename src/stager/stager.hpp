@@ -23,7 +23,8 @@
 //
 // A job that fails for want of space is repeated until there is some: what was accepted is not
 // given up. Any other failure ends the session: nothing that is behind it is carried out, and
-// everyone who asks gets the reason. Once all ranks of a session are gone, parcels behind its last
+// everyone who asks gets the reason; a Drain is then answered when no job of the session is under
+// way, so that its ranks may write the files themselves. Once all ranks of a session are gone, parcels behind its last
 // commit are dropped: their step has not ended, and never will.
 //
 // The ranks of a session on several nodes have a stager on each. The one of rank 0 publishes the
@@ -372,8 +373,9 @@ class Stager {
   void write_parcels(SessionId number, Session& session);
   void end_ticket(Session& session, std::uint64_t ticket);
   void fail(Session& session, const Status& why);
-  // Drops what is in the queue behind the first items, and answers who waits for it.
+  // Drops what is in the queue behind the first items.
   void drop_behind(Session& session, std::size_t items);
+  void answer_drains(const Session& session);
   void drop_unfinished(Session& session);
   // Forgets the session if nothing of it is left.
   void end_if_over(SessionId number);

@@ -96,7 +96,8 @@ struct Await {
   friend bool operator==(const Await&, const Await&) = default;
 };
 // The stager writes everything that the session has handed over, and answers with Drained. Parcels
-// whose step has not ended are written, too.
+// whose step has not ended are written, too. If the session has failed, the answer says so when the
+// stager no longer writes to its files.
 struct Drain {
   friend bool operator==(const Drain&, const Drain&) = default;
 };
