@@ -191,6 +191,12 @@ class OpenArray {
     }
     return *stored_alone_;
   }
+  // Lets the ranks write the array from now on.
+  void leave_stager() {
+    if (staged_files_) (void)staged_files_->close();
+    staged_files_.reset();
+    origin_.staged = nullptr;
+  }
   // Returns the number of bytes that a byte swap reverses together; 1: nothing is swapped.
   [[nodiscard]] std::int64_t swapped_together() const { return swapped_; }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <span>
@@ -13,9 +14,11 @@
 #include "aggregation/agreement.hpp"
 #include "aggregation/collective_state.hpp"
 #include "aggregation/stager_ranks.hpp"
+#include "formats/open_any.hpp"
 #include "ranks/messages.hpp"
 #include "ranks/progress.hpp"
 #include "ranks/waiting.hpp"
+#include "stored/file_description.hpp"
 #include "system/descriptor_socket.hpp"
 #include "system/incomplete.hpp"
 #include "system/process_name.hpp"
@@ -28,6 +31,8 @@ using transport::StagerClient;
 
 // A stager that a session started ends after so long without work.
 constexpr const char* idle_seconds = "60";
+// Files of which a line says whether the last accepted step is stored.
+constexpr std::size_t most_fates = 64;
 
 bool has_stager_ranks(const CollectiveState& state) {
   return state.settings.staging.where() == topology::StagerPlacement::Where::ranks;
@@ -184,16 +189,73 @@ Status SessionStaging::settle_after(CollectiveState& state, std::uint64_t seal) 
   return {};
 }
 
-void SessionStaging::note(const std::string& path, std::uint64_t ticket) {
-  tickets_[storage::absolute_path(path)] = ticket;
+void SessionStaging::note(const std::string& path, std::uint64_t ticket, std::int64_t steps) {
+  HandedOver& noted = tickets_[storage::absolute_path(path)];
+  noted.ticket = ticket;
+  if (steps > 0) noted.steps = steps;
+}
+
+void SessionStaging::note_stored(const std::string& path) {
+  const auto found = tickets_.find(storage::absolute_path(path));
+  if (found != tickets_.end()) found->second.steps = 0;
+}
+
+std::vector<std::string> SessionStaging::fates() const {
+  std::vector<std::string> lines;
+  for (const auto& [path, handed] : tickets_) {
+    if (handed.steps == 0) continue;
+    const std::string step = fmt::format("step {} of {}, which the stager had accepted,",
+                                         handed.steps - 1, storage::printable(path));
+    const auto now = steps_on_storage(path);
+    if (!now) {
+      lines.push_back(fmt::format("{} is lost, or the file cannot be read: {}", step,
+                                  now.error().text()));
+    } else {
+      const bool is_stored = now.value().value_or(0) >= handed.steps;
+      lines.push_back(step + (is_stored ? " is stored" : " is lost"));
+    }
+  }
+  return lines;
 }
 
 Status SessionStaging::wait_for(const std::string& path) {
   const auto found = tickets_.find(storage::absolute_path(path));
   if (found == tickets_.end()) return {};
-  Status done = stager_->wait(found->second, std::numeric_limits<double>::infinity());
+  Status done = stager_->wait(found->second.ticket, std::numeric_limits<double>::infinity());
   tickets_.erase(found);
   return done;
+}
+
+Result<std::optional<std::int64_t>> steps_on_storage(const std::string& path) {
+  const bool is_unnamed =
+      storage::is_on_disk(storage::incomplete_path(path)) && !storage::is_seen_unrenamed(path);
+  if (is_unnamed) return std::optional<std::int64_t>();
+  const auto opened = storage::open_any(path);
+  if (!opened) return opened.error();
+  return std::optional(opened.value().map.steps().value_or(1));
+}
+
+// The ranks decide together, since each knows its own stager only. All of them have handed over
+// nothing more when the first one leaves, so what a stager still writes is over when it says so.
+Status leave_lost_stagers(CollectiveState& state) {
+  if (state.staging == nullptr || state.settings.staging_lost == StagingLost::fail) return {};
+  const Status lost = agree_on(state, state.staging->stager().check());
+  if (lost.ok() || state.broken) return lost;
+  Status left = agree_on(state, state.staging->stager().leave_for_good());
+  if (!left.ok()) return left;
+  state.lost_staging = std::move(state.staging);
+  if (state.rank != 0) return {};
+  fmt::print(stderr, "weir: a stager was lost: from now on the ranks write without stagers ({})\n",
+             lost.error().text());
+  const std::vector<std::string> fates = state.lost_staging->fates();
+  for (const std::string& one : std::span(fates).first(std::min(fates.size(), most_fates))) {
+    fmt::print(stderr, "weir: {}\n", one);
+  }
+  if (fates.size() > most_fates) {
+    fmt::print(stderr, "weir: {} more files have such steps: weir ls shows which steps a file has\n",
+               fates.size() - most_fates);
+  }
+  return {};
 }
 
 }  // namespace weir::aggregation

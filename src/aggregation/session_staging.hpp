@@ -11,6 +11,9 @@
 // its share is complete (seal()), and the stager of rank 0, which publishes the step, waits for the
 // others. Stagers do not order what they write among each other. Therefore the ranks settle()
 // before they read what others may have handed over, and before they overwrite it.
+//
+// If a stager is lost, so are the steps that it had accepted and not stored. With StagingLost::direct
+// the ranks then leave all stagers (leave_lost_stagers()), and write the next steps themselves.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +21,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/status.hpp"
 #include "engines/open_files.hpp"
@@ -61,8 +65,14 @@ class SessionStaging {
 
   // Called by rank 0: remember the last ticket of a path, and wait until everything that was asked
   // for the path is done. Waiting fails if a step of the path could not be stored.
-  void note(const std::string& path, std::uint64_t ticket);
+  // `steps`: how many steps the file has then, 0 if that was told before.
+  void note(const std::string& path, std::uint64_t ticket, std::int64_t steps = 0);
   Status wait_for(const std::string& path);
+  // Called by rank 0: every step of the path that the stager has accepted is stored.
+  void note_stored(const std::string& path);
+  // Called by rank 0 when no stager writes any more: returns a line for people about the last step
+  // of each file that is not known to be stored.
+  [[nodiscard]] std::vector<std::string> fates() const;
 
  private:
   explicit SessionStaging(std::shared_ptr<transport::StagerClient> stager);
@@ -74,7 +84,19 @@ class SessionStaging {
   std::uint64_t seal_ = 0;                   // the last one
   std::optional<std::uint64_t> last_write_;  // the seal before it; 0: no step had ended
   std::int64_t settlements_ = 0;
-  std::map<std::string, std::uint64_t> tickets_;  // by absolute path, as it was spelled
+  struct HandedOver {
+    std::uint64_t ticket = 0;
+    std::int64_t steps = 0;  // of the file when that is done; 0: they are stored
+  };
+  std::map<std::string, HandedOver> tickets_;  // by absolute path, as it was spelled
 };
+
+// Returns how many steps of a file readers see, 1 if none of its arrays grows; nothing if it has not
+// got its name yet.
+[[nodiscard]] Result<std::optional<std::int64_t>> steps_on_storage(const std::string& path);
+
+// Collective. If a stager of the ranks is lost, and the session may go on without it, they leave all
+// stagers: state.staging is null then. Fails if a stager that does not answer may still write.
+[[nodiscard]] Status leave_lost_stagers(CollectiveState& state);
 
 }  // namespace weir::aggregation

@@ -65,6 +65,7 @@ storage::FileDescription with_files(storage::FileDescription file, const Collect
 Result<std::unique_ptr<StepFile>> StepFile::create(CollectiveState& state, const std::string& path,
                                                    const storage::FileDescription& description,
                                                    const FileSettings& settings) {
+  if (Status left = leave_lost_stagers(state); !left.ok()) return left.error();
   Status possible;
   const auto format = storage::find_format(settings.format);
   if (!format) possible = with_file(format.error(), path);
@@ -90,6 +91,7 @@ Result<std::unique_ptr<StepFile>> StepFile::create(CollectiveState& state, const
   auto told = ask_for_layout(state, possible, lay_out, path);
   if (!told) return told.error();
   file->map_ = std::move(told.value().map);
+  file->has_stager_ = file->is_staged(state);
   file->open_arrays(state, told.value().targets);
   if (Status shared = file->share_places(state); !shared.ok()) return shared.error();
   file->lock_.name_holder();
@@ -108,6 +110,7 @@ Result<std::unique_ptr<StepFile>> StepFile::create(CollectiveState& state, const
 
 Result<std::unique_ptr<StepFile>> StepFile::open(CollectiveState& state, const std::string& path,
                                                  const FileSettings& settings, bool writable) {
+  if (Status left = leave_lost_stagers(state); !left.ok()) return left.error();
   storage::WriterLock lock;
   storage::FileVersion version;
   const auto open = [&]() -> Result<LayoutBroadcast> {
@@ -143,6 +146,7 @@ Result<std::unique_ptr<StepFile>> StepFile::open(CollectiveState& state, const s
                                               std::move(told.value().format), settings, writable));
   file->lock_ = std::move(lock);
   file->version_ = std::move(version);
+  file->has_stager_ = file->is_staged(state);
   file->map_ = std::move(told.value().map);
   file->open_arrays(state, told.value().targets);
   const auto steps = file->map_.steps();
@@ -403,6 +407,7 @@ Result<StepPlaces> StepFile::room_for_step(CollectiveState& state) {
 }
 
 Status StepFile::begin_step(CollectiveState& state) {
+  if (Status gone_on = go_on_without_stager(state); !gone_on.ok()) return gone_on;
   Status possible;
   if (!writable_)
     possible = invalid_argument("the file is open read-only: open it for writing", path_);
@@ -410,8 +415,16 @@ Status StepFile::begin_step(CollectiveState& state) {
   if (possible.ok() && published_ && !has_steps_) {
     possible = nothing_grows(path_, format_, map_);
   }
-  const auto told = ask_for_places(
+  auto told = ask_for_places(
       state, possible, [&] { return room_for_step(state); }, path_);
+  if (!told && possible.ok() && has_stager_ && !state.broken) {
+    // The stager may have been lost while rank 0 waited for the step before.
+    if (Status gone_on = go_on_without_stager(state); !gone_on.ok()) return gone_on;
+    if (!has_stager_) {
+      told = ask_for_places(
+          state, possible, [&] { return room_for_step(state); }, path_);
+    }
+  }
   if (!told) return told.error();
   if (std::holds_alternative<FirstStepPlaces>(told.value())) {
     enter_step(0);
@@ -464,6 +477,7 @@ Result<StepPlaces> StepFile::without_later_steps(CollectiveState& state, std::in
 }
 
 Status StepFile::drop_steps(CollectiveState& state, std::int64_t steps) {
+  if (Status gone_on = go_on_without_stager(state); !gone_on.ok()) return gone_on;
   Status possible = may_keep(steps);
   // Files of the dropped steps are removed, and a rank that writes such a step again creates new
   // ones.
@@ -506,6 +520,13 @@ Status StepFile::end_step(CollectiveState& state) {
   const auto failed = std::find_if(arrays_.begin(), arrays_.end(),
                                    [](const auto& one) { return one->has_failed(); });
   const bool incomplete = failed != arrays_.end();
+  if (possible.ok() && has_stager_ && state.staging == nullptr) {
+    possible = invalid_argument(
+        fmt::format("step {} is not committed, because a stager was lost that had a part of it: "
+                    "begin it again",
+                    steps_),
+        path_);
+  }
   if (possible.ok() && incomplete) {
     possible = invalid_argument(
         fmt::format("step {} is not committed, because writing \"{}\" failed: begin it again",
@@ -563,6 +584,7 @@ Status StepFile::end_step(CollectiveState& state) {
     return agreed;
   }
   if (!published_) {
+    if (is_staged(state) && state.settings.staging_lost == StagingLost::direct) first_room_ = room_;
     published_ = true;
     for (std::size_t i = 0; i < arrays_.size(); ++i) {
       storage::ExtentMap& map = map_.arrays[i].map;
@@ -590,6 +612,7 @@ Status StepFile::clear_step() {
 }
 
 Status StepFile::abort_step(CollectiveState& state) {
+  if (Status gone_on = go_on_without_stager(state); !gone_on.ok()) return gone_on;
   Status possible;
   if (!in_step_) possible = invalid_argument("no step has begun", path_);
   // Nothing of the step may be written after it is cleared.
@@ -610,7 +633,11 @@ Status StepFile::abort_step(CollectiveState& state) {
 }
 
 Status StepFile::close(CollectiveState& state) {
-  Status agreed = agree_on(state, close_own_part(state));
+  const std::int64_t steps = steps_;
+  Status closed = go_on_without_stager(state);
+  if (closed.ok() && steps_ < steps) closed = step_is_lost(steps - 1);
+  const Status own = close_own_part(state);
+  Status agreed = agree_on(state, closed.ok() ? own : closed);
   release_lock();  // no rank writes to the file any more
   return agreed;
 }
@@ -631,7 +658,9 @@ Status StepFile::close_own_part(CollectiveState& state) {
     transport::StagerClient& stager = state.staging->stager();
     if (first.ok() && ticket_) {  // on rank 0
       const auto stored = stager.is_done(*ticket_);
-      if (!stored) first = with_file(stored.error(), path_);
+      // Where the session goes on without a lost stager, its next call says what became of the step.
+      const bool goes_on = state.settings.staging_lost == StagingLost::direct;
+      if (!stored && !goes_on) first = with_file(stored.error(), path_);
     }
     // Bytes of a step that has not ended must not reach a file that gets this name later.
     if (was_in_step) (void)stager.drain();

@@ -178,6 +178,12 @@ class StepFile {
   [[nodiscard]] Status hand_commit_over(CollectiveState& state);
   [[nodiscard]] Status wait_until_stored(CollectiveState& state, double seconds);
   void release_lock();
+  // Collective. Called at the begin of a call: if the session has lost a stager and goes on without
+  // it (session_staging.hpp), the ranks write this file, behind the last step that is stored.
+  Status go_on_without_stager(CollectiveState& state);
+  [[nodiscard]] Status take_back_first_step(CollectiveState& state);
+  [[nodiscard]] Error step_is_lost(std::int64_t step) const;
+  Status wait_once(CollectiveState& state, double seconds);
 
   std::string path_;
   std::string format_;
@@ -211,6 +217,9 @@ class StepFile {
   std::optional<std::uint64_t> ticket_;
   std::uint64_t seal_ = 0;             // of the last step that ended, if it was staged
   Status lost_;                        // on rank 0: why a stager could not store a step
+  bool has_stager_ = false;            // the steps that end are handed over
+  // On rank 0: what the first step needs to be written again, until it is known to be stored.
+  storage::Room first_room_;
   SessionStaging* staging_ = nullptr;  // on rank 0: not null while its stager keeps the lock, too
 };
 

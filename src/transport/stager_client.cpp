@@ -25,6 +25,8 @@ constexpr std::int64_t most_blocks_together = 16;
 // How long a rank sleeps between two calls of its function for waiting.
 constexpr int nap_milliseconds = 5;
 constexpr std::size_t longest_complaint = 500;
+// How long a rank waits for a stager whose connection has ended, but which listens still.
+constexpr double longest_farewell_seconds = 30;
 
 std::string explained(const std::string& socket) {
   return fmt::format(
@@ -100,6 +102,8 @@ Result<std::unique_ptr<StagerClient>> StagerClient::connect(const std::string& s
   auto welcome = client->answer<Welcome>();
   if (!welcome) return welcome.error();
   client->welcome_ = std::move(welcome).value();
+  client->path_ = socket;
+  client->hello_ = hello;
   client->touched_.assign(static_cast<std::size_t>(client->welcome_.blocks), false);
   return client;
 }
@@ -110,6 +114,36 @@ void StagerClient::leave() {
   if (!lost_.ok()) return;
   (void)send(Goodbye{});
   (void)lose(Error(ErrorCode::io, "the session with the stager was given up"));
+}
+
+Status StagerClient::check() {
+  handed_over_ = false;
+  return hand_over();
+}
+
+// A connection ends with its process, after the last write of its threads, or because the process
+// is disturbed. One that listens still, under the same name, therefore has to be asked once more.
+Status StagerClient::leave_for_good() {
+  if (lost_.ok()) (void)drain();
+  if (lost_.ok()) {
+    leave();
+    return {};
+  }
+  const auto listens = [&] { return storage::FrameSocket::connect(path_).ok(); };
+  if (!listens()) return {};
+  const auto again = connect(path_, hello_, std::min(deadline_seconds_, longest_farewell_seconds));
+  Status drained;
+  if (again && again.value()->stager() == welcome_.stager) {
+    (void)again.value()->drain();
+    drained = again.value()->lost_;
+  } else if (!again) {
+    drained = again.error();
+  }
+  if (drained.ok() || !listens()) return {};
+  return Error(ErrorCode::io,
+               fmt::format("the stager that listens at {} was lost and has not ended, so that it "
+                           "may still write to the files ({}): end its process, and try again",
+                           path_, drained.error().message));
 }
 
 Status StagerClient::lose(Error error) {

@@ -49,6 +49,12 @@ class StagerClient {
 
   // Leaves the session on behalf of this rank, which has given it up.
   void leave();
+  // Returns the error by which the stager was lost, or by which the session has failed on it.
+  Status check();
+  // Leaves the session, of which a stager was lost, so that the ranks can write its files
+  // themselves: when this returns 0, this stager writes nothing of the session any more. Fails if
+  // the stager may still write, for example because its process was stopped.
+  Status leave_for_good();
   void set_waiting(Waiting waiting) { waiting_ = std::move(waiting); }
   // Returns the name of the stager's process, which no other stager has.
   [[nodiscard]] const std::string& stager() const { return welcome_.stager; }
@@ -123,6 +129,8 @@ class StagerClient {
   // Tickets for which Await was sent and whose outcome was not told; nothing: it has not arrived.
   std::map<std::uint64_t, std::optional<Status>> awaited_;
   std::int64_t heard_ns_ = 0;  // when the stager last sent something
+  std::string path_;           // of the stager's socket
+  Hello hello_;
   std::string stager_says_;    // why it takes long, as the stager said last
   Status lost_;
 };

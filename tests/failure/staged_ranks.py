@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import sys
 import time
@@ -187,6 +188,114 @@ def share_is_lost(comm, folder: Path, file_format: str, process: str) -> None:
     if comm.rank == 0:
         sys.stdout.write("lost\n" if late else "stored\n")
     session.abandon()
+
+
+def goes_on(comm, folder: Path, file_format: str, steps: str, how: str, *processes: str) -> None:
+    """Something happens to stagers, and the ranks write what follows. Prints each step's number.
+
+    A step has the values of its number in the file, so that a lost one is written again.
+    """
+    writer = None
+
+    def happen_to_stagers() -> None:
+        comm.Barrier()
+        for process in map(int, processes if comm.rank == 0 else ()):
+            if how in ("first_is_lost", "is_lost"):
+                resource.prlimit(process, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+            elif how != "any_time":
+                os.kill(process, signal.SIGKILL)
+        comm.Barrier()
+
+    when = {"between_steps": 2, "in_a_step": 2, "is_lost": 2}.get(how, 0)
+    with weir.Session(comm, staging="node", staging_lost="direct") as session:
+        writer = Writer(session, path_of(folder, file_format), file_format, checksum="crc32c")
+        happened = False
+        while writer.file.steps < int(steps):
+            is_due = not happened and writer.file.steps == when
+            if is_due and how != "in_a_step":
+                happen_to_stagers()
+                happened = True
+            try:
+                writer.file.begin_step() if not writer.file.in_step else None
+                if is_due and not happened:
+                    happen_to_stagers()
+                    happened = True
+                writer.write(writer.file.steps)
+                writer.file.end_step()
+            except weir.Error as error:
+                # The step in which a stager is lost is given up, and begun again.
+                assert "stager" in str(error), error
+                if writer.file.in_step:
+                    writer.file.abort_step()
+                if writer.file.steps == 0 and not path_of(folder, file_format).exists():
+                    writer = Writer(session, path_of(folder, file_format), file_format,
+                                    checksum="crc32c")  # fmt: skip
+        if comm.rank == 0:
+            sys.stdout.write(f"{writer.file.steps} steps\n")
+        writer.file.close()
+
+
+def files_go_on(comm, folder: Path, file_format: str, process: str) -> None:
+    """Each step has a file of its own. The second one is closed, and lost afterwards."""
+    with weir.Session(comm, staging="node", staging_lost="direct") as session:
+        for number in range(4):
+            writer = Writer(session, path_of(folder, file_format, f"out{number}"), file_format)
+            if number == 1 and comm.rank == 0:
+                resource.prlimit(int(process), resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+            comm.Barrier()
+            writer.step(0)
+            if number == 0:
+                writer.file.wait_for_step(60)
+            writer.file.close()
+            if number == 1 and comm.rank == 0:
+                deadline = time.monotonic() + 30
+                while not given_stagers()[0].report()["sessions"][0]["failure"]:
+                    assert time.monotonic() < deadline
+                    time.sleep(0.02)
+            comm.Barrier()
+
+
+def told_of_lost_step(comm, folder: Path, file_format: str, process: str) -> None:
+    """Waiting for a step that is lost says so once, and the next step takes its place."""
+    with weir.Session(comm, staging="node", staging_lost="direct") as session:
+        writer = Writer(session, path_of(folder, file_format), file_format)
+        writer.step(0)
+        writer.file.wait_for_step(60)
+        if comm.rank == 0:
+            resource.prlimit(int(process), resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+        comm.Barrier()
+        writer.step(1)
+        with pytest.raises(weir.Error, match="step 1 was handed to a stager that was lost"):
+            writer.file.wait_for_step(60)
+        assert writer.file.steps == 1
+        assert writer.file.is_step_stored()
+        writer.step(1)
+        writer.file.wait_for_step(60)
+        got = np.zeros(writer.turns.shape, "int32")
+        writer.counts.read(writer.turns, got)
+        writer.file.close()
+
+
+def stopped(comm, folder: Path, file_format: str, process: str) -> None:
+    """A stager that was stopped may still write: the ranks write only after it has ended."""
+    with weir.Session(comm, staging="node", staging_lost="direct", deadline_seconds=2) as session:
+        writer = Writer(session, path_of(folder, file_format), file_format)
+        writer.step(0)
+        writer.file.wait_for_step(60)
+        comm.Barrier()
+        if comm.rank == 0:
+            os.kill(int(process), signal.SIGSTOP)
+        comm.Barrier()
+        with pytest.raises(weir.Error, match="has not ended, so that it may still write"):
+            writer.file.begin_step()
+        comm.Barrier()
+        if comm.rank == 0:
+            os.kill(int(process), signal.SIGKILL)
+            while Path(f"/proc/{process}/fd").exists() and os.listdir(f"/proc/{process}/fd"):
+                time.sleep(0.02)
+        comm.Barrier()
+        writer.step(1)
+        writer.file.close()
 
 
 def large(comm, folder: Path, file_format: str, ending: str) -> None:

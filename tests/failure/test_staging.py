@@ -154,6 +154,115 @@ def test_a_killed_stager_is_an_error_on_every_rank(
     assert steps_in(tmp_path / f"out.{SUFFIXES[file_format]}", with_remains=True) == 1
 
 
+LOST_LINE = "weir: a stager was lost: from now on the ranks write without stagers"
+
+
+@pytest.mark.parametrize("file_format", list(SUFFIXES))
+@pytest.mark.parametrize("when", ["between_steps", "in_a_step"])
+def test_ranks_write_what_follows_a_killed_stager(
+    tmp_path: Path, stager: Stager, file_format: str, when: str
+) -> None:
+    ended = run(stager, "goes_on", tmp_path, file_format, "5", when, str(stager.pid))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert ended.stdout == "5 steps\n"
+    assert ended.stderr.count(LOST_LINE) == 1, ended.stderr
+    assert steps_in(tmp_path / f"out.{SUFFIXES[file_format]}") == 5
+    assert not list(tmp_path.glob("*.weir_lock")), "a lock was left"
+
+
+@pytest.mark.parametrize("file_format", list(SUFFIXES))
+@pytest.mark.parametrize("lost", [0, 2])
+def test_a_lost_step_is_named_and_written_again(
+    tmp_path: Path, stager: Stager, file_format: str, lost: int
+) -> None:
+    """The stager has accepted the step, and its files may grow no further."""
+    how = "is_lost" if lost else "first_is_lost"
+    ended = run(stager, "goes_on", tmp_path, file_format, "4", how, str(stager.pid))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    path = tmp_path / f"out.{SUFFIXES[file_format]}"
+    assert ended.stderr.count(LOST_LINE) == 1, ended.stderr
+    assert f"weir: step {lost} of {path}, which the stager had accepted, is lost" in ended.stderr
+    assert steps_in(path) == 4
+
+
+@pytest.mark.parametrize("file_format", ["hdf5", "zarr"])
+@pytest.mark.parametrize("killed", [0, 1])
+def test_ranks_of_all_nodes_write_what_follows(
+    tmp_path: Path, file_format: str, killed: int
+) -> None:
+    one = start_for_nodes(2, "--stager-memory", "64m")
+    victim = (one, *one.others)[killed]
+    try:
+        for when in ("between_steps", "in_a_step"):
+            folder = tmp_path / f"weir-{when}"
+            folder.mkdir()
+            victim = (one, *one.others)[killed]
+            ended = run(one, "goes_on", folder, file_format, "5", when, str(victim.pid))
+            assert ended.returncode == 0, ended.stdout + ended.stderr
+            assert ended.stderr.count(LOST_LINE) == 1, ended.stderr
+            assert steps_in(folder / f"out.{SUFFIXES[file_format]}") == 5
+            one.kill()
+            one = start_for_nodes(2, "--stager-memory", "64m")
+    finally:
+        one.kill()
+
+
+@pytest.mark.parametrize("file_format", ["hdf5", "cdf5", "zarr", "raw"])
+def test_a_stager_killed_at_any_time_costs_only_named_steps(
+    tmp_path: Path, file_format: str
+) -> None:
+    for pause in (0.0, 0.02, 0.1):
+        folder = tmp_path / f"weir-{pause}"
+        folder.mkdir()
+        one = start("--stager-memory", "16m")
+        own = one.variables() | {"PYTHONPATH": str(PROGRAM.parents[1])}
+        writer = subprocess.Popen(
+            [*launcher(deadline_seconds=RUN_SECONDS), "-n", "2", sys.executable, "-m", "mpi4py",
+             PROGRAM, "goes_on", folder, file_format, "60", "any_time"],
+            env=environment(own), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        path = folder / f"out.{SUFFIXES[file_format]}"
+        deadline = time.monotonic() + RUN_SECONDS
+        while not path.exists() and writer.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.005)
+        time.sleep(pause)
+        one.kill()
+        told, said = writer.communicate(timeout=RUN_SECONDS)
+        assert writer.returncode == 0, told + said
+        assert told == "60 steps\n"
+        assert said.count(LOST_LINE) == 1, said
+        assert steps_in(path) == 60
+
+
+@pytest.mark.parametrize("file_format", ["hdf5", "raw"])
+def test_what_became_of_closed_files_is_told(
+    tmp_path: Path, stager: Stager, file_format: str
+) -> None:
+    ended = run(stager, "files_go_on", tmp_path, file_format, str(stager.pid))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    paths = [tmp_path / f"out{number}.{SUFFIXES[file_format]}" for number in range(4)]
+    assert ended.stderr.count(LOST_LINE) == 1, ended.stderr
+    assert f"step 0 of {paths[1]}, which the stager had accepted, is lost" in ended.stderr
+    assert str(paths[0]) not in ended.stderr, "it was known to be stored"
+    with pytest.raises(FileNotFoundError):
+        weir.open(paths[1])
+    assert [steps_in(path) for path in (paths[0], *paths[2:])] == [1, 1, 1]
+
+
+def test_waiting_for_a_lost_step_says_so_once(tmp_path: Path, stager: Stager) -> None:
+    ended = run(stager, "told_of_lost_step", tmp_path, "zarr", str(stager.pid))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert steps_in(tmp_path / "out.zarr") == 2
+
+
+def test_ranks_do_not_write_beside_a_stager_that_was_stopped(
+    tmp_path: Path, stager: Stager
+) -> None:
+    ended = run(stager, "stopped", tmp_path, "hdf5", str(stager.pid))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert steps_in(tmp_path / "out.h5") == 2
+
+
 @pytest.mark.parametrize("killed", [0, 1])
 def test_a_killed_stager_of_one_node_is_an_error_on_every_rank(tmp_path: Path, killed: int) -> None:
     one = start_for_nodes(2, "--stager-memory", "64m")
