@@ -379,6 +379,21 @@ def many(comm, folder: Path, file_format: str, steps: str, name: str = "out") ->
         writer.file.close()
 
 
+def open_together(comm, folder: Path, file_format: str, count: str) -> None:
+    """Has a step of several files under way at a time."""
+    with weir.Session(comm, staging="node") as session:
+        writers = [
+            Writer(session, path_of(folder, file_format, f"out{number}"), file_format)
+            for number in range(int(count))
+        ]
+        for writer in writers:
+            writer.file.begin_step()
+            writer.write(0)
+        for writer in writers:
+            writer.file.end_step()
+            writer.file.close()
+
+
 def main() -> None:
     what, folder, file_format, *more = sys.argv[1:]
     choose_stager(MPI.COMM_WORLD.rank)

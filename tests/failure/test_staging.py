@@ -480,6 +480,66 @@ def test_a_folder_for_spilled_data_that_others_may_enter_is_refused(tmp_path: Pa
     assert "the folder for spilled data must belong to you alone" in refused.stderr
 
 
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--stager-connections", "3", "3 ranks are connected, which is the limit of the stager"),
+        ("--stager-client-memory", "3m", "the memory for one program has 3 blocks"),
+    ],
+)
+def test_a_rank_beyond_a_limit_is_refused_and_other_programs_go_on(
+    tmp_path: Path, option: str, value: str, said: str
+) -> None:
+    one = start("--stager-memory", "32m", option, value)
+    try:
+        for ranks, is_refused in ((3, False), (4, True), (3, False)):
+            ended = run(one, "many", tmp_path, "cdf5", "2", ranks=ranks)
+            assert (ended.returncode != 0) == is_refused, ended.stdout + ended.stderr
+            lines = [line for line in ended.stderr.splitlines() if f"({option})" in line]
+            assert bool(lines) == is_refused, ended.stderr
+            assert all(said in line for line in lines)
+            one.wait_until_idle()
+            assert steps_in(tmp_path / "out.nc") == 2
+    finally:
+        one.kill()
+
+
+def test_a_file_beyond_the_limit_is_refused_by_name(tmp_path: Path) -> None:
+    one = start("--stager-memory", "32m", "--stager-client-files", "2")
+    try:
+        for count, is_refused in ((2, False), (3, True), (2, False)):
+            ended = run(one, "open_together", tmp_path, "cdf5", str(count))
+            assert (ended.returncode != 0) == is_refused, ended.stdout + ended.stderr
+            said = "would be file 3 that the program has open, and the limit of the stager is 2"
+            assert (said in ended.stderr) == is_refused, ended.stderr
+        one.wait_until_idle()
+        assert [steps_in(tmp_path / f"out{number}.nc") for number in range(2)] == [1, 1]
+    finally:
+        one.kill()
+
+
+def test_a_program_waits_where_it_has_its_share_of_the_memory(tmp_path: Path) -> None:
+    one = start("--stager-memory", "16m", "--stager-client-memory", "5m")
+    try:
+        told = report_of_large_step(one, tmp_path, "stored")
+        assert 0 < told["sessions"][0]["memory_bytes"] <= told["client_memory_bytes"] == 5 << 20
+        one.wait_until_stored()
+        assert large_steps_in(tmp_path / "out.nc") == 2
+    finally:
+        one.kill()
+
+
+def test_memory_for_a_program_that_holds_no_block_is_refused() -> None:
+    place = Path(tempfile.mkdtemp(prefix="weir-test-")) / "stager"
+    for given, is_refused in (("1048575", True), ("1048576", False)):
+        words = [STAGER, "--stager-socket", place, "--stager-memory", "16m", "--detach",
+                 "--stager-client-memory", given]  # fmt: skip
+        ended = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
+        assert (ended.returncode == 2) == is_refused, ended.stderr
+        assert ended.stderr.count("\n") == (1 if is_refused else 0)
+    Stager(place).ask("--stop")
+
+
 def test_two_programs_and_one_file_name(tmp_path: Path, stager: Stager) -> None:
     holder = subprocess.Popen(
         [sys.executable, "-c",
