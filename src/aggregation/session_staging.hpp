@@ -21,11 +21,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/status.hpp"
 #include "engines/open_files.hpp"
 #include "system/step_durability.hpp"
+#include "transport/staged_engine.hpp"
 #include "transport/stager_client.hpp"
 
 namespace weir::aggregation {
@@ -62,6 +64,12 @@ class SessionStaging {
 
   // Returns the files that are written through the stager.
   [[nodiscard]] const std::shared_ptr<storage::OpenFiles>& files() const { return files_; }
+  // Returns a file of decoded chunks of one array, which the stager encodes.
+  [[nodiscard]] std::shared_ptr<storage::OpenFiles> files_to_encode(
+      transport::StagedEncoding encoding) const {
+    return std::make_shared<storage::OpenFiles>(
+        transport::make_staged_engine(stager_, std::move(encoding)));
+  }
 
   // Called by rank 0: remember the last ticket of a path, and wait until everything that was asked
   // for the path is done. Waiting fails if a step of the path could not be stored.

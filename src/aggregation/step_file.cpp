@@ -174,6 +174,7 @@ void StepFile::open_array(CollectiveState& state, const topology::FileTargets& t
                   .writable = writable_,
                   .sync_each = settings_.durability == storage::StepDurability::operation,
                   .staged = stages_arrays(state, targets) ? state.staging->files() : nullptr,
+                  .to_encode = encoder(state, targets),
                   .targets = targets,
                   .path = path_,
                   .name = one.description.name,
@@ -187,6 +188,15 @@ void StepFile::open_array(CollectiveState& state, const topology::FileTargets& t
   // A program that made the file earlier may not have made its names durable.
   arrays_.back()->set_names(
       [files = one.map.files, path = path_] { return storage::sync_raw_names(path, files); });
+}
+
+// Several stagers could change a chunk at the same time, of which each has a part.
+std::function<std::shared_ptr<storage::OpenFiles>(transport::StagedEncoding)> StepFile::encoder(
+    const CollectiveState& state, const topology::FileTargets& targets) const {
+  if (!stages_arrays(state, targets) || state.staging->has_several()) return nullptr;
+  return [staging = state.staging.get()](transport::StagedEncoding encoding) {
+    return staging->files_to_encode(std::move(encoding));
+  };
 }
 
 storage::DataFileCache::Closing StepFile::closing() const {

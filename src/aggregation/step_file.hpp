@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -156,6 +157,9 @@ class StepFile {
   Status write_fills(CollectiveState& state);
   [[nodiscard]] Status write_own_fills(const CollectiveState& state) const;
   [[nodiscard]] storage::DataFileCache::Closing closing() const;
+  // Returns ArrayOrigin::to_encode.
+  [[nodiscard]] std::function<std::shared_ptr<storage::OpenFiles>(transport::StagedEncoding)>
+  encoder(const CollectiveState& state, const topology::FileTargets& targets) const;
   // Checksums of arrays (step_file_sums.cpp).
   using SummedArrays = std::vector<storage::NamedRun>;
   // `text`: content of the file of checksums, as rank 0 read it.

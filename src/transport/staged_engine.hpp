@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "engines/engine.hpp"
 #include "transport/stager_client.hpp"
@@ -10,7 +11,8 @@
 namespace weir::transport {
 
 // The stager makes durable what the step that contains it requests, so a sync has nothing to do.
+// With `encoding`, it writes the decoded chunks of one array, which the stager encodes.
 [[nodiscard]] std::unique_ptr<storage::Engine> make_staged_engine(
-    std::shared_ptr<StagerClient> client);
+    std::shared_ptr<StagerClient> client, std::optional<StagedEncoding> encoding = std::nullopt);
 
 }  // namespace weir::transport

@@ -258,7 +258,8 @@ Result<Answer> StagerClient::answer() {
 }
 
 Result<std::uint64_t> StagerClient::name_file(const std::string& path,
-                                              const storage::Opening& opening) {
+                                              const storage::Opening& opening,
+                                              const StagedEncoding* encoding) {
   NameFile message{.file = ++files_,
                    .path = storage::absolute_path(path),
                    .bytes_when_made = opening.bytes_when_made,
@@ -266,6 +267,11 @@ Result<std::uint64_t> StagerClient::name_file(const std::string& path,
   if (opening.known != nullptr) {
     message.known = *opening.known;
     message.known->path = storage::absolute_path(message.known->path);
+  }
+  if (encoding != nullptr) {
+    message.encoded = encoding->map;
+    message.in_shards = encoding->in_shards;
+    message.known = encoding->known;
   }
   const std::uint64_t number = message.file;
   if (Status sent = send(std::move(message)); !sent.ok()) return sent.error();

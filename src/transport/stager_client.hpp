@@ -36,6 +36,13 @@ namespace weir::transport {
 [[nodiscard]] Status start_stager(const std::string& socket, const std::string& program,
                                   const std::vector<std::string>& options, double deadline_seconds);
 
+// An array whose chunks the stager encodes.
+struct StagedEncoding {
+  std::string map;         // NameFile::encoded
+  bool in_shards = false;  // NameFile::in_shards
+  std::optional<storage::KnownFile> known = std::nullopt;
+};
+
 class StagerClient {
  public:
   // Called while a function waits; an error ends the wait.
@@ -59,8 +66,9 @@ class StagerClient {
   // Returns the name of the stager's process, which no other stager has.
   [[nodiscard]] const std::string& stager() const { return welcome_.stager; }
 
-  // Returns the number of a file, for write().
-  Result<std::uint64_t> name_file(const std::string& path, const storage::Opening& opening);
+  // Returns the number of a file, for write(). `encoding` may be null.
+  Result<std::uint64_t> name_file(const std::string& path, const storage::Opening& opening,
+                                  const StagedEncoding* encoding = nullptr);
   Status forget_file(std::uint64_t file);
   // Copies the bytes of a range into the stager's memory.
   Status write(std::uint64_t file, std::int64_t offset, std::span<const storage::Slice> slices);

@@ -27,13 +27,23 @@ import weir
 class Writer:
     """A file of two arrays, and what this rank writes into each step."""
 
-    def __init__(self, session: weir.Session, path: Path, file_format: str, **options) -> None:
+    def __init__(
+        self,
+        session: weir.Session,
+        path: Path,
+        file_format: str,
+        codec: str | None = None,
+        shards: tuple[int, ...] | None = None,
+        **options,
+    ) -> None:
         self.session = session
         self.blocks = session.distribution(SHAPE, "BLOCK,BLOCK,BLOCK")
         self.turns = session.distribution((COUNTS,), "CYCLIC(2)")
         self.file = session.create_file(str(path), format=file_format, **options)
-        chunks = {"chunks": (7, 16, 5)} if file_format == "zarr" else {}
-        self.density = self.file.define("density", SHAPE, "float64", steps=True, **chunks)
+        layout: dict[str, object] = {"codec": codec, "shards": shards}
+        if file_format == "zarr" or codec:
+            layout["chunks"] = (7, 16, 5)
+        self.density = self.file.define("density", SHAPE, "float64", steps=True, **layout)
         self.counts = self.file.define("counts", (COUNTS,), "int32", steps=True)
 
     def write(self, step: int) -> None:
@@ -77,6 +87,33 @@ def equal(comm, folder: Path, file_format: str, checksum: str) -> None:
                 file.select_step(1)
                 file["counts"].read(writer.turns, again)
                 assert (again == got + 1000).all()
+
+
+def encoded(comm, folder: Path, file_format: str, codec: str, *shards: str) -> None:
+    """Writes the same encoded steps without and with a stager, also parts of chunks.
+
+    Prints how many bytes the stager was handed.
+    """
+    for staging in ("none", "node"):
+        with weir.Session(comm, staging=staging) as session:
+            path = path_of(folder, file_format, staging)
+            sizes = tuple(map(int, shards)) or None
+            writer = Writer(session, path, file_format, codec, sizes)
+            for step in range(3):
+                writer.file.begin_step()
+                # What is written twice is decoded and encoded again where chunks are written in part.
+                writer.put(writer.density, writer.blocks, density(step + 5))
+                writer.put(writer.density, writer.blocks, density(step))
+                writer.put(writer.counts, writer.turns, counts(step))
+                got = np.zeros(writer.turns.shape, "int32")
+                writer.counts.read(writer.turns, got)
+                writer.file.end_step()
+            writer.file.wait_for_step(60)
+            if staging == "node" and comm.rank == 0:
+                handed = given_stagers()[0].report()["sessions"][0]["written_bytes"]
+                sys.stdout.write(f"{handed}\n")
+            comm.Barrier()
+            writer.file.close()
 
 
 def wait(comm, folder: Path, file_format: str) -> None:
@@ -194,8 +231,13 @@ def goes_on(comm, folder: Path, file_format: str, steps: str, how: str, *process
     """Something happens to stagers, and the ranks write what follows. Prints each step's number.
 
     A step has the values of its number in the file, so that a lost one is written again.
+    A codec may follow `how`, as in "is_lost,zstd:3".
     """
-    writer = None
+    how, _, codec = how.partition(",")
+
+    def make() -> Writer:
+        path = path_of(folder, file_format)
+        return Writer(session, path, file_format, codec or None, checksum="crc32c")
 
     def happen_to_stagers() -> None:
         comm.Barrier()
@@ -208,7 +250,7 @@ def goes_on(comm, folder: Path, file_format: str, steps: str, how: str, *process
 
     when = {"between_steps": 2, "in_a_step": 2, "is_lost": 2}.get(how, 0)
     with weir.Session(comm, staging="node", staging_lost="direct") as session:
-        writer = Writer(session, path_of(folder, file_format), file_format, checksum="crc32c")
+        writer = make()
         happened = False
         while writer.file.steps < int(steps):
             is_due = not happened and writer.file.steps == when
@@ -216,7 +258,8 @@ def goes_on(comm, folder: Path, file_format: str, steps: str, how: str, *process
                 happen_to_stagers()
                 happened = True
             try:
-                writer.file.begin_step() if not writer.file.in_step else None
+                if not writer.file.in_step:
+                    writer.file.begin_step()
                 if is_due and not happened:
                     happen_to_stagers()
                     happened = True
@@ -228,8 +271,7 @@ def goes_on(comm, folder: Path, file_format: str, steps: str, how: str, *process
                 if writer.file.in_step:
                     writer.file.abort_step()
                 if writer.file.steps == 0 and not path_of(folder, file_format).exists():
-                    writer = Writer(session, path_of(folder, file_format), file_format,
-                                    checksum="crc32c")  # fmt: skip
+                    writer = make()
         if comm.rank == 0:
             sys.stdout.write(f"{writer.file.steps} steps\n")
         writer.file.close()

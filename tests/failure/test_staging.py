@@ -29,6 +29,7 @@ from weir.check import check
 
 PROGRAM = Path(__file__).with_name("staged_ranks.py")
 RUN_SECONDS = 120
+LOST_LINE = "weir: a stager was lost: from now on the ranks write without stagers"
 
 
 @pytest.fixture
@@ -111,6 +112,34 @@ def test_files_are_those_that_ranks_write_without_a_stager(
     assert not list(tmp_path.glob("*.weir_lock")), "a lock was left"
 
 
+@pytest.mark.parametrize("layout", [("zstd:3",), ("shuffle,zstd:1", "14", "32", "10")],
+                         ids=["chunks", "shards"])  # fmt: skip
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_stager_encodes_the_chunks_of_zarr(
+    tmp_path: Path, stager: Stager, layout: tuple[str, ...], ranks: int
+) -> None:
+    ended = run(stager, "encoded", tmp_path, "zarr", *layout, ranks=ranks)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    stager.wait_until_stored()
+    steps_of_density, steps_of_counts = 2 * 3, 3
+    handed = steps_of_density * density(0).nbytes + steps_of_counts * counts(0).nbytes
+    assert int(ended.stdout) == handed, "the ranks encoded"
+    paths = [tmp_path / f"{name}.zarr" for name in ("none", "node")]
+    assert [steps_in(path) for path in paths] == [3, 3]
+    assert bytes_below(paths[0]) == bytes_below(paths[1])
+
+
+@pytest.mark.parametrize("file_format", ["hdf5", "zarr"])
+@pytest.mark.parametrize("how", ["between_steps", "in_a_step", "first_is_lost", "is_lost"])
+def test_ranks_encode_what_follows_a_lost_stager(
+    tmp_path: Path, stager: Stager, file_format: str, how: str
+) -> None:
+    ended = run(stager, "goes_on", tmp_path, file_format, "5", f"{how},zstd:3", str(stager.pid))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert ended.stderr.count(LOST_LINE) == 1, ended.stderr
+    assert steps_in(tmp_path / f"out.{SUFFIXES[file_format]}") == 5
+
+
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 def test_a_step_is_waited_for_given_up_and_written_again(
     tmp_path: Path, stagers: Stager, file_format: str
@@ -152,9 +181,6 @@ def test_a_killed_stager_is_an_error_on_every_rank(
     ended = run(stager, "stager_dies", tmp_path, file_format, str(stager.pid))
     assert "refused" in ended.stdout, ended.stdout + ended.stderr
     assert steps_in(tmp_path / f"out.{SUFFIXES[file_format]}", with_remains=True) == 1
-
-
-LOST_LINE = "weir: a stager was lost: from now on the ranks write without stagers"
 
 
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
