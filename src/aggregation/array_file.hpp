@@ -41,8 +41,9 @@ struct ArrayOrigin {
   // Others may write between what the ranks write, so that no write changes the bytes there.
   bool has_other_writers = false;
   std::shared_ptr<storage::OpenFiles> staged = {};  // files behind a stager; null: no stager
+  bool at_once = false;  // with `staged`: the array has no steps, whose ends it would wait for
   // Returns a file of decoded chunks that a stager encodes; null: the ranks encode.
-  std::function<std::shared_ptr<storage::OpenFiles>(transport::StagedEncoding)> to_encode = {};
+  std::function<std::shared_ptr<storage::OpenFiles>(transport::StagedHandling)> to_encode = {};
   topology::FileTargets targets = {};               // as reported to rank 0 by the file system
   std::string path;                                 // of the file
   std::string name = {};                            // within the file
@@ -459,14 +460,14 @@ class OpenArray {
     storage::DataFiles& files = map.arrays.front().map.files;
     auto parts = files.parts();
     parts.prefix = storage::absolute_path(parts.prefix);
-    transport::StagedEncoding encoding{.in_shards = by_shards_.has_value()};
+    transport::StagedHandling encoding{.in_shards = by_shards_.has_value()};
     if (files.known() != nullptr) {
       encoding.known = *files.known();
       encoding.known->path = storage::absolute_path(encoding.known->path);
     }
     files = storage::DataFiles::of(std::move(parts));
-    encoding.map = storage::message_of(map);
-    if (encoding.map.size() <= longest_encoding) encoding_ = std::move(encoding);
+    encoding.encoded = storage::message_of(map);
+    if (encoding.encoded.size() <= longest_encoding) encoding_ = std::move(encoding);
   }
   // Returns the view that requests in a direction move; nothing if the chunks are not encoded.
   [[nodiscard]] std::optional<Decoded>& decoded(Direction direction) {
@@ -507,7 +508,7 @@ class OpenArray {
   // Bytes of a map that every rank sends at each step in which it writes the array.
   static constexpr std::size_t longest_encoding = std::size_t{1} << 20;
   std::optional<storage::StoredFiles> staged_files_;
-  std::optional<transport::StagedEncoding> encoding_;  // nothing: a stager does not encode
+  std::optional<transport::StagedHandling> encoding_;  // nothing: a stager does not encode
   std::optional<storage::ExtentMap> stored_;  // the true map if chunks are encoded
   storage::EncodedWriter::PlaceSource source_;
   std::optional<Decoded> by_chunks_;  // for reading, and for writing unless there are shards

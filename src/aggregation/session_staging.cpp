@@ -195,6 +195,38 @@ void SessionStaging::note(const std::string& path, std::uint64_t ticket, std::in
   if (steps > 0) noted.steps = steps;
 }
 
+Result<std::uint64_t> SessionStaging::order(const std::string& path, std::uint64_t seal,
+                                            storage::StepDurability durability) {
+  auto ticket = stager_->commit(
+      {.path = path, .durability = durability, .names_sums = false, .seal = seal, .update = {}});
+  if (ticket) note(path, ticket.value());
+  return ticket;
+}
+
+Status SessionStaging::sync_array(CollectiveState& state, const std::string& path) {
+  const std::uint64_t number = next_seal();
+  Status sealed = agree_on(state, seal(number, storage::StepDurability::step));
+  if (!sealed.ok()) return sealed;
+  Result<std::string> found = std::string();
+  if (state.rank == 0) {
+    const ranks::LifeSigns::During storing(state.group->life(), ranks::LifeSigns::What::storage);
+    const auto ticket = order(path, number, storage::StepDurability::step);
+    Status stored = ticket ? stager_->wait(ticket.value(), std::numeric_limits<double>::infinity())
+                           : Status(ticket.error());
+    if (!stored.ok()) found = with_file(stored.error(), path);
+  }
+  const auto told = told_by_rank_0(state, found, "whether the array is stored");
+  return told ? Status() : told.error();
+}
+
+Status SessionStaging::close_array(const CollectiveState& state, const std::string& path) {
+  const std::uint64_t number = next_seal();
+  Status sealed = seal(number, storage::StepDurability::none);
+  if (!sealed.ok() || state.rank != 0) return sealed;
+  const auto ticket = order(path, number, storage::StepDurability::none);
+  return ticket ? Status() : with_file(ticket.error(), path);
+}
+
 void SessionStaging::note_stored(const std::string& path) {
   const auto found = tickets_.find(storage::absolute_path(path));
   if (found != tickets_.end()) found->second.steps = 0;
@@ -233,6 +265,13 @@ Result<std::optional<std::int64_t>> steps_on_storage(const std::string& path) {
   const auto opened = storage::open_any(path);
   if (!opened) return opened.error();
   return std::optional(opened.value().map.steps().value_or(1));
+}
+
+Error array_is_lost(const std::string& path) {
+  return Error(ErrorCode::io,
+               "a stager was lost that may have had a part of the array: open the array again, or "
+               "create it again, and write it",
+               path);
 }
 
 // The ranks decide together, since each knows its own stager only. All of them have handed over

@@ -64,11 +64,11 @@ class SessionStaging {
 
   // Returns the files that are written through the stager.
   [[nodiscard]] const std::shared_ptr<storage::OpenFiles>& files() const { return files_; }
-  // Returns a file of decoded chunks of one array, which the stager encodes.
-  [[nodiscard]] std::shared_ptr<storage::OpenFiles> files_to_encode(
-      transport::StagedEncoding encoding) const {
+  // Returns files that the stager handles in this way.
+  [[nodiscard]] std::shared_ptr<storage::OpenFiles> files_for(
+      transport::StagedHandling handling) const {
     return std::make_shared<storage::OpenFiles>(
-        transport::make_staged_engine(stager_, std::move(encoding)));
+        transport::make_staged_engine(stager_, std::move(handling)));
   }
 
   // Called by rank 0: remember the last ticket of a path, and wait until everything that was asked
@@ -76,6 +76,11 @@ class SessionStaging {
   // `steps`: how many steps the file has then, 0 if that was told before.
   void note(const std::string& path, std::uint64_t ticket, std::int64_t steps = 0);
   Status wait_for(const std::string& path);
+  // An array by itself has no steps, and its stagers write it without being told. Collective: makes
+  // durable what was handed over of it.
+  Status sync_array(CollectiveState& state, const std::string& path);
+  // Called on all ranks when they have handed over the last of it: lets the stagers close it.
+  Status close_array(const CollectiveState& state, const std::string& path);
   // Called by rank 0: every step of the path that the stager has accepted is stored.
   void note_stored(const std::string& path);
   // Called by rank 0 when no stager writes any more: returns a line for people about the last step
@@ -84,6 +89,9 @@ class SessionStaging {
 
  private:
   explicit SessionStaging(std::shared_ptr<transport::StagerClient> stager);
+  // Called by rank 0: hands over a commit that changes no header, and returns its ticket.
+  Result<std::uint64_t> order(const std::string& path, std::uint64_t seal,
+                              storage::StepDurability durability);
 
   std::shared_ptr<transport::StagerClient> stager_;
   std::shared_ptr<storage::OpenFiles> files_;
@@ -102,6 +110,9 @@ class SessionStaging {
 // Returns how many steps of a file readers see, 1 if none of its arrays grows; nothing if it has not
 // got its name yet.
 [[nodiscard]] Result<std::optional<std::int64_t>> steps_on_storage(const std::string& path);
+
+// The error for an array by itself of which a lost stager had a part.
+[[nodiscard]] Error array_is_lost(const std::string& path);
 
 // Collective. If a stager of the ranks is lost, and the session may go on without it, they leave all
 // stagers: state.staging is null then. Fails if a stager that does not answer may still write.

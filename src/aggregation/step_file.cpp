@@ -173,7 +173,8 @@ void StepFile::open_array(CollectiveState& state, const topology::FileTargets& t
                   .grows = one.description.grows,
                   .writable = writable_,
                   .sync_each = settings_.durability == storage::StepDurability::operation,
-                  .staged = stages_arrays(state, targets) ? state.staging->files() : nullptr,
+                  .staged = staged_files(state, targets),
+                  .at_once = settings_.in_place,
                   .to_encode = encoder(state, targets),
                   .targets = targets,
                   .path = path_,
@@ -190,12 +191,18 @@ void StepFile::open_array(CollectiveState& state, const topology::FileTargets& t
       [files = one.map.files, path = path_] { return storage::sync_raw_names(path, files); });
 }
 
+std::shared_ptr<storage::OpenFiles> StepFile::staged_files(
+    const CollectiveState& state, const topology::FileTargets& targets) const {
+  if (!stages_arrays(state, targets)) return nullptr;
+  return settings_.in_place ? state.staging->files_for({.at_once = true}) : state.staging->files();
+}
+
 // Several stagers could change a chunk at the same time, of which each has a part.
-std::function<std::shared_ptr<storage::OpenFiles>(transport::StagedEncoding)> StepFile::encoder(
+std::function<std::shared_ptr<storage::OpenFiles>(transport::StagedHandling)> StepFile::encoder(
     const CollectiveState& state, const topology::FileTargets& targets) const {
   if (!stages_arrays(state, targets) || state.staging->has_several()) return nullptr;
-  return [staging = state.staging.get()](transport::StagedEncoding encoding) {
-    return staging->files_to_encode(std::move(encoding));
+  return [staging = state.staging.get()](transport::StagedHandling encoding) {
+    return staging->files_for(std::move(encoding));
   };
 }
 
@@ -664,6 +671,13 @@ Status StepFile::close_own_part(CollectiveState& state) {
   Status closed = close_files();
   if (first.ok()) first = std::move(closed);
   forget_descriptors(state, number_);
+  const bool writes_alone = settings_.in_place && has_stager_ && !arrays_.empty() &&
+                            arrays_.front()->is_staged();
+  if (writes_alone && !state.broken) {
+    Status handed = state.staging == nullptr ? array_is_lost(path_)
+                                             : state.staging->close_array(state, path_);
+    if (first.ok()) first = std::move(handed);
+  }
   if (state.group->own_place() == 0 && is_staged(state)) {
     transport::StagerClient& stager = state.staging->stager();
     if (first.ok() && ticket_) {  // on rank 0

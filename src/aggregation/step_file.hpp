@@ -157,8 +157,10 @@ class StepFile {
   Status write_fills(CollectiveState& state);
   [[nodiscard]] Status write_own_fills(const CollectiveState& state) const;
   [[nodiscard]] storage::DataFileCache::Closing closing() const;
-  // Returns ArrayOrigin::to_encode.
-  [[nodiscard]] std::function<std::shared_ptr<storage::OpenFiles>(transport::StagedEncoding)>
+  // Return ArrayOrigin::staged and ArrayOrigin::to_encode.
+  [[nodiscard]] std::shared_ptr<storage::OpenFiles> staged_files(
+      const CollectiveState& state, const topology::FileTargets& targets) const;
+  [[nodiscard]] std::function<std::shared_ptr<storage::OpenFiles>(transport::StagedHandling)>
   encoder(const CollectiveState& state, const topology::FileTargets& targets) const;
   // Checksums of arrays (step_file_sums.cpp).
   using SummedArrays = std::vector<storage::NamedRun>;

@@ -17,10 +17,11 @@ constexpr std::int64_t unnamed = -1;
 
 }  // namespace
 
-// Files that are written in place have no steps that could be committed later, and a write that is
-// durable when it returns cannot be handed over.
+// Files that are rewritten have no steps that could be committed later. An array by itself has
+// none either, but nothing of it is published. A write that is durable when it returns cannot be
+// handed over.
 bool StepFile::is_staged(const CollectiveState& state) const {
-  return state.staging != nullptr && writable_ && !settings_.in_place && !settings_.rewrite &&
+  return state.staging != nullptr && writable_ && (settings_.in_place || !settings_.rewrite) &&
          settings_.durability != storage::StepDurability::operation;
 }
 
@@ -85,7 +86,8 @@ Error StepFile::step_is_lost(std::int64_t step) const {
 // told that it had accepted it, is dropped as well, since the program begins it again.
 Status StepFile::go_on_without_stager(CollectiveState& state) {
   if (Status left = leave_lost_stagers(state); !left.ok()) return left;
-  if (!has_stager_ || state.staging != nullptr) return {};
+  // What is lost of an array by itself cannot be named: it fails until it is opened again.
+  if (!has_stager_ || settings_.in_place || state.staging != nullptr) return {};
   Result<std::string> found = std::string();
   if (state.rank == 0) {
     const auto now = steps_on_storage(path_);

@@ -102,15 +102,20 @@ void Stager::remove(ClientId client) {
 void Stager::drop_unfinished(Session& session) {
   while (session.queue.size() > session.in_job) {
     Item& last = session.queue.back();
-    if (const auto* const parcel = std::get_if<ParcelItem>(&last)) {
+    const auto* const parcel = std::get_if<ParcelItem>(&last);
+    if (parcel != nullptr && !parcel->at_once) {
       free_parcel(*parcel);
-    } else if (std::holds_alternative<DrainItem>(last)) {
-      --session.urgent;
-    } else {
+    } else if (!std::holds_alternative<DrainItem>(last)) {
       return;
     }
-    session.queue.pop_back();
+    remove_last(session);
   }
+}
+
+void Stager::remove_last(Session& session) {
+  const auto* const parcel = std::get_if<ParcelItem>(&session.queue.back());
+  if (parcel == nullptr || parcel->at_once) --session.urgent;
+  session.queue.pop_back();
 }
 
 void Stager::end_if_over(SessionId number) {
@@ -309,6 +314,7 @@ void Stager::take_parcel(const Received& event, const transport::Parcel& parcel)
     }
     const auto [index, is_new] = indices.try_emplace(extent.file, item.files.size());
     if (is_new) item.files.push_back(named->second);
+    item.at_once = item.at_once || named->second->at_once;
     extent.file = index->second;
     item.bytes += extent.bytes;
   }
@@ -323,7 +329,9 @@ void Stager::take_parcel(const Received& event, const transport::Parcel& parcel)
     grant();
     return;
   }
+  if (item.at_once) ++session.urgent;
   session.queue.emplace_back(std::move(item));
+  advance(client.session, session);
 }
 
 void Stager::take(ClientId number, const transport::Flush& /*message*/) {
@@ -544,6 +552,7 @@ void Stager::take(const JobEnded& event) {
       const Item& first = session.queue.front();
       if (const auto* const parcel = std::get_if<ParcelItem>(&first)) {
         session.written += parcel->bytes;
+        if (parcel->at_once) --session.urgent;
         free_parcel(*parcel);
       } else if (const auto* const seal = std::get_if<SealItem>(&first)) {
         end_ticket(session, seal->ticket);
@@ -650,12 +659,8 @@ void Stager::drop_behind(Session& session, std::size_t items) {
   if (items == 0) session.in_job = 0;
   while (session.queue.size() > items) {
     const Item& last = session.queue.back();
-    if (const auto* const parcel = std::get_if<ParcelItem>(&last)) {
-      free_parcel(*parcel);
-    } else {
-      --session.urgent;
-    }
-    session.queue.pop_back();
+    if (const auto* const parcel = std::get_if<ParcelItem>(&last)) free_parcel(*parcel);
+    remove_last(session);
   }
 }
 

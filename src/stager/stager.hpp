@@ -9,7 +9,8 @@
 // A session's items are carried out in the order in which they arrived: a commit changes the header
 // of its file only after all parcels before it are written and, if requested, durable. Parcels wait
 // in memory until something needs them written: a commit or a drain behind them, or a rank that
-// finds no free block. At most one job of a session is under way. Overlapping extents are written
+// finds no free block; and the bytes of an array by itself, which no step's end publishes, are
+// written as soon as possible. At most one job of a session is under way. Overlapping extents are written
 // in the order of their arrival.
 //
 // Limits keep one program from taking what others need. A session that has as much memory as one
@@ -249,6 +250,7 @@ class Stager {
     std::int64_t bytes = 0;
     std::optional<SpilledBlock> spilled = std::nullopt;  // its block is free then
     bool is_moving = false;                              // to the spill file
+    bool at_once = false;                                // counts as urgent
     std::vector<NamedFile> files;
     std::vector<transport::ParcelExtent> extents;  // `file` is an index in `files`
   };
@@ -291,7 +293,8 @@ class Stager {
     std::vector<PeerState> peers;  // that joined
     Home home;
     std::deque<Item> queue;
-    std::int64_t urgent = 0;  // items of the queue that are no parcels
+    // Items of the queue that are no parcels, or parcels that wait for no step's end.
+    std::int64_t urgent = 0;
     std::uint64_t tickets = 0;
     std::uint64_t done = 0;  // tickets are done in order
     JobId job = 0;           // 0: none is under way
@@ -390,6 +393,8 @@ class Stager {
   // Begins the next job of a session, if there is one and it is needed now.
   void advance(SessionId number, Session& session);
   void write_parcels(SessionId number, Session& session);
+  // Takes the last item from the queue.
+  static void remove_last(Session& session);
   void end_ticket(Session& session, std::uint64_t ticket);
   void fail(Session& session, const Status& why);
   // Drops what is in the queue behind the first items.

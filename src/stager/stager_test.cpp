@@ -95,6 +95,11 @@ class World {
             transport::Hello{.session = name_of_session(session), .rank = 0, .program = "p"});
     receive(client, transport::NameFile{
                         .file = 1, .path = "f", .bytes_when_made = 0, .known = std::nullopt});
+    receive(client, transport::NameFile{.file = 2,
+                                        .path = "g",
+                                        .bytes_when_made = 0,
+                                        .known = std::nullopt,
+                                        .at_once = true});
     return client;
   }
   void disconnect(ClientId client) {
@@ -107,16 +112,18 @@ class World {
     ranks_.at(client).wants = true;
     receive(client, transport::Reserve{blocks});
   }
-  // Hands over one granted block; its extent's offset is a tag that no other parcel has.
-  void hand_over(ClientId client) {
+  // Hands over one granted block; its extent's offset is a tag that no other parcel has. `at_once`:
+  // of an array by itself.
+  void hand_over(ClientId client, bool at_once = false) {
     Rank& rank = ranks_.at(client);
     const std::int64_t block = *rank.granted.begin();
     rank.granted.erase(rank.granted.begin());
     const std::int64_t tag = ++last_tag_;
     story_of(rank.session).handed.push_back(tag);
+    if (at_once) at_once_.insert(tag);
     memory_[block] = tag;
     receive(client, transport::Parcel{block, 1},
-            {{.file = 1, .offset = tag, .bytes = bytes_of_a_parcel}});
+            {{.file = at_once ? 2U : 1U, .offset = tag, .bytes = bytes_of_a_parcel}});
   }
   void commit(ClientId client) {
     committing_ = true;
@@ -161,6 +168,7 @@ class World {
   [[nodiscard]] const std::vector<Story>& ended() const { return ended_; }
   [[nodiscard]] Story& story_of(int session) { return stories_[session]; }
   [[nodiscard]] bool has_ended() const { return has_ended_; }
+  [[nodiscard]] bool is_at_once(std::int64_t tag) const { return at_once_.contains(tag); }
   [[nodiscard]] std::int64_t commits_stored() const { return commits_stored_; }
   [[nodiscard]] std::int64_t read_back() const { return read_back_; }
 
@@ -332,6 +340,7 @@ class World {
   std::map<SessionId, int> names_;  // of sessions that are not forgotten
   std::set<SessionId> retries_;
   std::set<std::uint64_t> waits_;
+  std::set<std::int64_t> at_once_;  // tags
   std::vector<Story> ended_;
   SessionId sessions_ = 0;
   ClientId last_client_ = 0;
@@ -382,7 +391,7 @@ void happen(World& world, bool may_fail) {
     case 2:
     case 3:
     case 4:
-      if (!rank.granted.empty()) world.hand_over(client);
+      if (!rank.granted.empty()) world.hand_over(client, world.pick(8) == 0);
       break;
     case 5:
       ++rank.flushes;
@@ -453,6 +462,7 @@ void replay(unsigned seed, bool may_fail, std::int64_t& read_back) {
     EXPECT_TRUE(std::equal(story.stored.begin(), story.stored.end(), story.handed.begin()));
     for (std::size_t i = story.stored.size(); i < story.handed.size(); ++i) {
       EXPECT_GT(story.handed[i], 0) << "an accepted step was dropped";
+      EXPECT_FALSE(world.is_at_once(story.handed[i])) << "what belongs to no step was dropped";
     }
   }
   world.handle(Stopping{});
@@ -491,6 +501,22 @@ TEST(Stager, WritesNothingBeforeAStepEnds) {
   world.end_job(world.jobs().begin()->first, {});
   ASSERT_EQ(world.jobs().size(), 1U);
   EXPECT_TRUE(world.jobs().begin()->second.is_commit);
+}
+
+TEST(Stager, WritesAtOnceWhatBelongsToNoStep) {
+  World world(1);
+  const ClientId client = world.connect(1);
+  world.reserve(client, 3);
+  world.hand_over(client);
+  world.hand_over(client, true);
+  ASSERT_EQ(world.jobs().size(), 1U) << "in the order of arrival, with what came before";
+  EXPECT_EQ(world.jobs().begin()->second.write.extents.size(), 2U);
+  world.hand_over(client);
+  world.disconnect(client);
+  settle(world);
+  EXPECT_TRUE(world.stager().is_idle());
+  EXPECT_EQ(world.ended().front().stored.size(), 2U);
+  EXPECT_EQ(world.ended().front().handed.size(), 3U);
 }
 
 TEST(Stager, WritesForARankThatFindsNoMemory) {

@@ -49,6 +49,8 @@ struct NameFile {
   // those of its chunks as sections/decoded_engine.hpp presents them, and `path` is only a name.
   std::string encoded = {};
   bool in_shards = false;  // they are presented by shards
+  // What is handed over needs no step's end: it is written as soon as possible.
+  bool at_once = false;
   // NOLINTEND(readability-redundant-member-init)
   friend bool operator==(const NameFile&, const NameFile&) = default;
 };

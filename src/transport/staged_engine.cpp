@@ -28,8 +28,8 @@ class StagedFile final : public storage::EngineFile {
 
 class StagedEngine final : public storage::BlockingEngine {
  public:
-  StagedEngine(std::shared_ptr<StagerClient> client, std::optional<StagedEncoding> encoding)
-      : client_(std::move(client)), encoding_(std::move(encoding)) {}
+  StagedEngine(std::shared_ptr<StagerClient> client, StagedHandling handling)
+      : client_(std::move(client)), handling_(std::move(handling)) {}
 
   [[nodiscard]] std::string_view name() const override { return "staged"; }
   [[nodiscard]] storage::EngineAbilities abilities() const override {
@@ -40,7 +40,7 @@ class StagedEngine final : public storage::BlockingEngine {
     if (!opening.write) {
       return Error(ErrorCode::unsupported, "a stager reads no files", path);
     }
-    const auto number = client_->name_file(path, opening, encoding_ ? &*encoding_ : nullptr);
+    const auto number = client_->name_file(path, opening, handling_);
     if (!number) return number.error();
     return std::unique_ptr<storage::EngineFile>(
         std::make_unique<StagedFile>(path, number.value(), client_));
@@ -71,14 +71,14 @@ class StagedEngine final : public storage::BlockingEngine {
   }
 
   std::shared_ptr<StagerClient> client_;
-  std::optional<StagedEncoding> encoding_;
+  StagedHandling handling_;
 };
 
 }  // namespace
 
 std::unique_ptr<storage::Engine> make_staged_engine(std::shared_ptr<StagerClient> client,
-                                                    std::optional<StagedEncoding> encoding) {
-  return std::make_unique<StagedEngine>(std::move(client), std::move(encoding));
+                                                    StagedHandling handling) {
+  return std::make_unique<StagedEngine>(std::move(client), std::move(handling));
 }
 
 }  // namespace weir::transport

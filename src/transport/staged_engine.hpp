@@ -3,7 +3,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 
 #include "engines/engine.hpp"
 #include "transport/stager_client.hpp"
@@ -11,8 +10,7 @@
 namespace weir::transport {
 
 // The stager makes durable what the step that contains it requests, so a sync has nothing to do.
-// With `encoding`, it writes the decoded chunks of one array, which the stager encodes.
 [[nodiscard]] std::unique_ptr<storage::Engine> make_staged_engine(
-    std::shared_ptr<StagerClient> client, std::optional<StagedEncoding> encoding = std::nullopt);
+    std::shared_ptr<StagerClient> client, StagedHandling handling = {});
 
 }  // namespace weir::transport

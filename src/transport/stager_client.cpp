@@ -259,7 +259,7 @@ Result<Answer> StagerClient::answer() {
 
 Result<std::uint64_t> StagerClient::name_file(const std::string& path,
                                               const storage::Opening& opening,
-                                              const StagedEncoding* encoding) {
+                                              const StagedHandling& handling) {
   NameFile message{.file = ++files_,
                    .path = storage::absolute_path(path),
                    .bytes_when_made = opening.bytes_when_made,
@@ -268,10 +268,11 @@ Result<std::uint64_t> StagerClient::name_file(const std::string& path,
     message.known = *opening.known;
     message.known->path = storage::absolute_path(message.known->path);
   }
-  if (encoding != nullptr) {
-    message.encoded = encoding->map;
-    message.in_shards = encoding->in_shards;
-    message.known = encoding->known;
+  message.at_once = handling.at_once;
+  if (!handling.encoded.empty()) {
+    message.encoded = handling.encoded;
+    message.in_shards = handling.in_shards;
+    message.known = handling.known;
   }
   const std::uint64_t number = message.file;
   if (Status sent = send(std::move(message)); !sent.ok()) return sent.error();

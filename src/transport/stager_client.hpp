@@ -36,12 +36,15 @@ namespace weir::transport {
 [[nodiscard]] Status start_stager(const std::string& socket, const std::string& program,
                                   const std::vector<std::string>& options, double deadline_seconds);
 
-// An array whose chunks the stager encodes.
-struct StagedEncoding {
-  std::string map;         // NameFile::encoded
-  bool in_shards = false;  // NameFile::in_shards
-  std::optional<storage::KnownFile> known = std::nullopt;
+// What the stager does with the bytes of a file, apart from writing them (NameFile).
+// NOLINTBEGIN(readability-redundant-member-init): fields that may be left out
+struct StagedHandling {
+  std::string encoded = {};
+  bool in_shards = false;
+  std::optional<storage::KnownFile> known = {};  // of an array that is encoded
+  bool at_once = false;
 };
+// NOLINTEND(readability-redundant-member-init)
 
 class StagerClient {
  public:
@@ -66,9 +69,9 @@ class StagerClient {
   // Returns the name of the stager's process, which no other stager has.
   [[nodiscard]] const std::string& stager() const { return welcome_.stager; }
 
-  // Returns the number of a file, for write(). `encoding` may be null.
+  // Returns the number of a file, for write().
   Result<std::uint64_t> name_file(const std::string& path, const storage::Opening& opening,
-                                  const StagedEncoding* encoding = nullptr);
+                                  const StagedHandling& handling = {});
   Status forget_file(std::uint64_t file);
   // Copies the bytes of a range into the stager's memory.
   Status write(std::uint64_t file, std::int64_t offset, std::span<const storage::Slice> slices);

@@ -116,6 +116,73 @@ def encoded(comm, folder: Path, file_format: str, codec: str, *shards: str) -> N
             writer.file.close()
 
 
+def put_alone(array, distribution, step: int) -> None:
+    Writer.put(array, distribution, density(step))
+
+
+def alone(comm, folder: Path, file_format: str) -> None:
+    """Writes an array by itself, again with other parts, and again after it was opened."""
+    for staging in ("none", "node"):
+        with weir.Session(comm, staging=staging) as session:
+            path = path_of(folder, file_format, staging)
+            blocks = session.distribution(SHAPE, "BLOCK,BLOCK,BLOCK")
+            rows = session.distribution(SHAPE, "CYCLIC(5),*,*")
+            array = session.create(str(path), SHAPE, "float64", chunks=(7, 16, 5))
+            put_alone(array, blocks, 0)
+            put_alone(array, rows, 1)
+            got = np.zeros(blocks.shape)
+            array.read(blocks, got)
+            assert got.flat[0] == density(1)[blocks.global_index((0, 0, 0))]
+            array.sync()
+            if comm.rank == 0:
+                with weir.open(path) as file:
+                    assert (file[file.keys()[0]][...] == density(1)).all()
+            comm.Barrier()
+            array.close()
+            array = session.open(str(path))
+            put_alone(array, blocks, 2)
+            array.close()
+            array = session.open(str(path), read_only=True)
+            array.read(blocks, got)
+            assert got.flat[0] == density(2)[blocks.global_index((0, 0, 0))]
+            array.close()
+            if staging == "node" and comm.rank == 0:
+                handed = given_stagers()[0].report()["sessions"][0]["written_bytes"]
+                sys.stdout.write(f"{handed}\n")
+
+
+def alone_dies(comm, folder: Path, file_format: str) -> None:
+    """Ends without a farewell after a write of an array by itself."""
+    session = weir.Session(comm, staging="node")
+    blocks = session.distribution(SHAPE, "BLOCK,BLOCK,BLOCK")
+    array = session.create(str(path_of(folder, file_format)), SHAPE, "float64")
+    put_alone(array, blocks, 4)
+    comm.Barrier()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def alone_is_lost(comm, folder: Path, file_format: str, process: str) -> None:
+    """The stager of an array by itself is killed: the array fails, and further ones are written."""
+    with weir.Session(comm, staging="node", staging_lost="direct") as session:
+        blocks = session.distribution(SHAPE, "BLOCK,BLOCK,BLOCK")
+        array = session.create(str(path_of(folder, file_format)), SHAPE, "float64")
+        put_alone(array, blocks, 3)
+        comm.Barrier()
+        if comm.rank == 0:
+            os.kill(int(process), signal.SIGKILL)
+        comm.Barrier()
+        with pytest.raises(weir.Error, match="stager"):
+            put_alone(array, blocks, 4)
+        other = session.create(str(path_of(folder, file_format, "other")), SHAPE, "float64")
+        put_alone(other, blocks, 4)
+        with pytest.raises(weir.Error, match="stager was lost"):
+            array.sync()
+        with pytest.raises(weir.Error, match="stager was lost"):
+            array.close()
+        other.sync()
+        other.close()
+
+
 def wait(comm, folder: Path, file_format: str) -> None:
     with weir.Session(comm, staging="node") as session:
         writer = Writer(session, path_of(folder, file_format), file_format)

@@ -140,6 +140,35 @@ def test_ranks_encode_what_follows_a_lost_stager(
     assert steps_in(tmp_path / f"out.{SUFFIXES[file_format]}") == 5
 
 
+def test_an_array_by_itself_is_stored_by_the_stager(tmp_path: Path, stagers: Stager) -> None:
+    ended = run(stagers, "alone", tmp_path, "raw")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    if not stagers.others:
+        assert int(ended.stdout) == 3 * density(0).nbytes
+    stagers.wait_until_stored()
+    for suffix in ("raw", "raw.json"):
+        alone, staged = (tmp_path / f"{name}.{suffix}" for name in ("none", "node"))
+        assert alone.read_bytes() == staged.read_bytes().replace(b"node", b"none")
+    assert not list(tmp_path.glob("*.weir_lock")), "a lock was left"
+
+
+def test_a_write_of_an_array_by_itself_survives_the_program(
+    tmp_path: Path, stagers: Stager
+) -> None:
+    assert run(stagers, "alone_dies", tmp_path, "raw").returncode != 0
+    stagers.wait_until_stored()
+    with weir.open(tmp_path / "out.raw") as file:
+        assert (file[file.keys()[0]][...] == density(4)).all()
+
+
+def test_an_array_by_itself_fails_with_its_stager(tmp_path: Path, stager: Stager) -> None:
+    ended = run(stager, "alone_is_lost", tmp_path, "raw", str(stager.pid))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert ended.stderr.count(LOST_LINE) == 1, ended.stderr
+    with weir.open(tmp_path / "other.raw") as file:
+        assert (file[file.keys()[0]][...] == density(4)).all()
+
+
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 def test_a_step_is_waited_for_given_up_and_written_again(
     tmp_path: Path, stagers: Stager, file_format: str
