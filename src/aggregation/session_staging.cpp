@@ -254,7 +254,7 @@ Status SessionStaging::wait_for(const std::string& path) {
   const auto found = tickets_.find(storage::absolute_path(path));
   if (found == tickets_.end()) return {};
   Status done = stager_->wait(found->second.ticket, std::numeric_limits<double>::infinity());
-  tickets_.erase(found);
+  if (done.ok()) tickets_.erase(found);
   return done;
 }
 

@@ -187,6 +187,7 @@ class StepFile {
   // Collective. Called at the begin of a call: if the session has lost a stager and goes on without
   // it (session_staging.hpp), the ranks write this file, behind the last step that is stored.
   Status go_on_without_stager(CollectiveState& state);
+  [[nodiscard]] Result<std::optional<std::int64_t>> take_lock_again(CollectiveState& state);
   [[nodiscard]] Status take_back_first_step(CollectiveState& state);
   [[nodiscard]] Error step_is_lost(std::int64_t step) const;
   Status wait_once(CollectiveState& state, double seconds);

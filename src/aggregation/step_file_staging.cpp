@@ -3,10 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "aggregation/step_file.hpp"
 #include "checksums/sums_file.hpp"
+#include "common/clock.hpp"
 #include "system/incomplete.hpp"
 
 namespace weir::aggregation {
@@ -14,6 +17,9 @@ namespace {
 
 // Told in place of a number of steps: the file has not got its name.
 constexpr std::int64_t unnamed = -1;
+// How long a stager that the ranks have left may keep its part of a lock.
+constexpr std::int64_t most_lock_wait_ns = 10'000'000'000;
+constexpr std::chrono::milliseconds lock_nap(5);
 
 }  // namespace
 
@@ -81,6 +87,26 @@ Error StepFile::step_is_lost(std::int64_t step) const {
                path_);
 }
 
+// Called by rank 0: takes the lock that it shared with a stager, and returns steps_on_storage(). A
+// stager that lives gives its part of the lock up soon after the ranks have left, and removes the
+// lock's file then.
+Result<std::optional<std::int64_t>> StepFile::take_lock_again(CollectiveState& state) {
+  const std::int64_t until_ns = monotonic_ns() + most_lock_wait_ns;
+  const bool was_held = lock_.is_held();
+  lock_.release();
+  while (was_held && !lock_.is_held()) {
+    auto taken = storage::WriterLock::take(path_);
+    if (taken) {
+      lock_ = std::move(taken).value();
+      state.locks.add(lock_, path_);
+      break;  // nothing is held where locks have ceased to be possible
+    }
+    if (monotonic_ns() > until_ns) return taken.error();
+    std::this_thread::sleep_for(lock_nap);
+  }
+  return steps_on_storage(path_);
+}
+
 // The ranks of a session that has lost its stager write this file from now on, too. If the stager
 // had not stored the last step, that step is dropped. A step that it did store although no rank was
 // told that it had accepted it, is dropped as well, since the program begins it again.
@@ -90,7 +116,7 @@ Status StepFile::go_on_without_stager(CollectiveState& state) {
   if (!has_stager_ || settings_.in_place || state.staging != nullptr) return {};
   Result<std::string> found = std::string();
   if (state.rank == 0) {
-    const auto now = steps_on_storage(path_);
+    const auto now = take_lock_again(state);
     found = now ? Result<std::string>(std::to_string(now.value().value_or(unnamed))) : now.error();
   }
   const auto told = told_by_rank_0(state, found, "which steps a lost stager has stored");
@@ -100,7 +126,6 @@ Status StepFile::go_on_without_stager(CollectiveState& state) {
   ticket_.reset();
   lost_ = {};
   staging_ = nullptr;
-  lock_.end_sharing();
   for (const auto& one : arrays_) one->leave_stager();
   if (published_ && stored == unnamed) return take_back_first_step(state);
   if (state.rank == 0) {

@@ -48,10 +48,6 @@ class WriterLock {
   [[nodiscard]] const File& file() const { return (*file_)->file; }
   // Leaves it to the process that adopted the lock to remove the lock's file.
   void share() { (*file_)->is_shared = true; }
-  // Ends the sharing, after the other process has ended or released the lock.
-  void end_sharing() {
-    if (is_held()) (*file_)->is_shared = false;
-  }
 
   // Writes the holder's name into the lock's file, unless that was done or cannot be done.
   void name_holder();
