@@ -534,7 +534,8 @@ int weir_file_step_end(weir_file* file);
  * which then survives the end of this program; whether it could be stored is known only from these
  * calls, from the next weir_file_step_begin, which waits too, and from `weir stage status`.
  * WEIR_E_IO when the stager could not store the step or has ended: then the file has the steps
- * before it, and with `staging_lost` = "direct" weir_file_steps() no longer counts it. Collective, between steps; `seconds` alike. */
+ * before it, and with `staging_lost` = "direct" weir_file_steps() no longer counts it. Collective,
+ * between steps; `seconds` alike. */
 int weir_file_step_wait(weir_file* file, double seconds);
 int weir_file_step_test(weir_file* file, int32_t* stored);
 /* Return how many arrays no rank wrote in the step that ended last, and the name of one of them, by

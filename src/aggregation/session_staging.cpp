@@ -291,7 +291,7 @@ Status leave_lost_stagers(CollectiveState& state) {
     fmt::print(stderr, "weir: {}\n", one);
   }
   if (fates.size() > most_fates) {
-    fmt::print(stderr, "weir: {} more files have such steps: weir ls shows which steps a file has\n",
+    fmt::print(stderr, "weir: {} more files have such steps: weir ls shows what a file has\n",
                fates.size() - most_fates);
   }
   return {};

@@ -12,8 +12,9 @@
 // others. Stagers do not order what they write among each other. Therefore the ranks settle()
 // before they read what others may have handed over, and before they overwrite it.
 //
-// If a stager is lost, so are the steps that it had accepted and not stored. With StagingLost::direct
-// the ranks then leave all stagers (leave_lost_stagers()), and write the next steps themselves.
+// If a stager is lost, so are the steps that it had accepted and not stored. With
+// StagingLost::direct the ranks then leave all stagers (leave_lost_stagers()), and write the next
+// steps themselves.
 #pragma once
 
 #include <cstdint>
@@ -107,15 +108,15 @@ class SessionStaging {
   std::map<std::string, HandedOver> tickets_;  // by absolute path, as it was spelled
 };
 
-// Returns how many steps of a file readers see, 1 if none of its arrays grows; nothing if it has not
-// got its name yet.
+// Returns how many steps of a file readers see, 1 if none of its arrays grows; nothing if it has
+// not got its name yet.
 [[nodiscard]] Result<std::optional<std::int64_t>> steps_on_storage(const std::string& path);
 
 // The error for an array by itself of which a lost stager had a part.
 [[nodiscard]] Error array_is_lost(const std::string& path);
 
-// Collective. If a stager of the ranks is lost, and the session may go on without it, they leave all
-// stagers: state.staging is null then. Fails if a stager that does not answer may still write.
+// Collective. If a stager of the ranks is lost, and the session may go on without it, they leave
+// all stagers: state.staging is null then. Fails if a stager that does not answer may still write.
 [[nodiscard]] Status leave_lost_stagers(CollectiveState& state);
 
 }  // namespace weir::aggregation

@@ -682,7 +682,7 @@ Status StepFile::close_own_part(CollectiveState& state) {
     transport::StagerClient& stager = state.staging->stager();
     if (first.ok() && ticket_) {  // on rank 0
       const auto stored = stager.is_done(*ticket_);
-      // Where the session goes on without a lost stager, its next call says what became of the step.
+      // Where the session goes on without a lost stager, its next call says what became of it.
       const bool goes_on = state.settings.staging_lost == StagingLost::direct;
       if (!stored && !goes_on) first = with_file(stored.error(), path_);
     }

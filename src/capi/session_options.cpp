@@ -240,8 +240,8 @@ std::string SessionOptions::text() const {
       settings.deadline_seconds, aggregation::name_of(settings.strategy), settings.aggregators,
       settings.buffer_bytes, settings.buffers, settings.ranks_per_node, alignment_bytes,
       stripe_bytes, lock_bytes, targets, aggregation::name_of(settings.engine),
-      settings.staging.text(), aggregation::name_of(settings.staging_lost), io_groups ? io_groups->text() : "-",
-      topology::name_of(settings.placement));
+      settings.staging.text(), aggregation::name_of(settings.staging_lost),
+      io_groups ? io_groups->text() : "-", topology::name_of(settings.placement));
 }
 
 Outcome read_options(const weir_session_options* given, SessionOptions& options) {

@@ -123,8 +123,8 @@ Result<SessionFiles::Encoding> SessionFiles::encoding_of(const transport::NameFi
   }
   auto engine = storage::DecodedEngine::create(
       std::move(array),
-      named.in_shards ? storage::EncodedBlocks::shards : storage::EncodedBlocks::chunks, {}, nullptr,
-      storage::DataFileCache::Closing::leaves_to_sync);
+      named.in_shards ? storage::EncodedBlocks::shards : storage::EncodedBlocks::chunks, {},
+      nullptr, storage::DataFileCache::Closing::leaves_to_sync);
   if (!engine) return engine.error();
   auto file = engine.value()->open(named.path, {.write = true});
   if (!file) return file.error();
@@ -150,7 +150,9 @@ Status SessionFiles::settle_encodings(storage::StepDurability durability) {
   for (auto& [path, one] : encodings_) {
     if (durability == storage::StepDurability::none) break;
     storage::EngineFile* const file = one.file.get();
-    if (Status synced = one.engine->sync({&file, 1}); !synced.ok()) return with_file(synced.error(), path);
+    if (Status synced = one.engine->sync({&file, 1}); !synced.ok()) {
+      return with_file(synced.error(), path);
+    }
   }
   encodings_.clear();
   return {};

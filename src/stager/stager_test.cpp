@@ -693,7 +693,7 @@ TEST(Stager, RefusesAParcelForAFileWithoutName) {
   const ClientId client = world.connect(1);
   world.reserve(client, 1);
   world.receive(client, transport::Parcel{*world.ranks().at(client).granted.begin(), 1},
-                {{.file = 2, .offset = 0, .bytes = 1}});
+                {{.file = 3, .offset = 0, .bytes = 1}});
   EXPECT_TRUE(world.ranks().at(client).was_refused);
   EXPECT_EQ(world.stager().free_blocks(), 6);
 }
@@ -758,7 +758,9 @@ TEST(Stager, RefusesAFileBeyondThoseOfAProgram) {
   for (const ClientId client : {1, 2, 3}) {
     (void)stager.handle(Connected{client});
     (void)stager.handle(
-        Received{client, transport::Hello{.session = name_of_session(client == 3 ? 2 : 1)}});
+        Received{client, transport::Hello{.session = name_of_session(client == 3 ? 2 : 1),
+                                          .rank = 0,
+                                          .program = "p"}});
   }
   EXPECT_EQ(name(1, 1, "a"), "");
   EXPECT_EQ(name(2, 1, "a"), "") << "both ranks have the same file";
@@ -779,7 +781,9 @@ TEST(Stager, RefusesARankBeyondTheConnections) {
   const auto connect = [&](ClientId client) {
     (void)stager.handle(Connected{client});
     return refusal_in(stager.handle(
-        Received{client, transport::Hello{.session = name_of_session(static_cast<int>(client))}}));
+        Received{client, transport::Hello{.session = name_of_session(static_cast<int>(client)),
+                                          .rank = 0,
+                                          .program = "p"}}));
   };
   EXPECT_EQ(connect(1), "");
   EXPECT_EQ(connect(2), "");

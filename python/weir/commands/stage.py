@@ -84,13 +84,17 @@ def start(
     ] = None,
     client_files: Annotated[
         int | None,
-        typer.Option(min=1, help="Most files that one program has open [any number]",
-                     show_default=False),
+        typer.Option(
+            min=1, help="Most files that one program has open [any number]", show_default=False
+        ),
     ] = None,
     connections: Annotated[
         int | None,
-        typer.Option(min=1, help="Most ranks of all programs that are connected [any number]",
-                     show_default=False),
+        typer.Option(
+            min=1,
+            help="Most ranks of all programs that are connected [any number]",
+            show_default=False,
+        ),
     ] = None,
     threads: Annotated[
         int, typer.Option(min=1, max=64, help="Threads that write, each for another program.")
