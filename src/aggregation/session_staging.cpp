@@ -277,7 +277,12 @@ Error array_is_lost(const std::string& path) {
 // The ranks decide together, since each knows its own stager only. All of them have handed over
 // nothing more when the first one leaves, so what a stager still writes is over when it says so.
 Status leave_lost_stagers(CollectiveState& state) {
-  if (state.staging == nullptr || state.settings.staging_lost == StagingLost::fail) return {};
+  if (state.settings.staging_lost == StagingLost::fail) return {};
+  if (state.staging == nullptr && state.lost_staging == nullptr) return {};
+  // Ranks that wait for rank 0's answer to the call would vote on nothing else before it.
+  if (state.asked && state.group->own_place() == 0) state.group->openings().release(*state.asked);
+  state.asked.reset();
+  if (state.staging == nullptr) return {};
   const Status lost = agree_on(state, state.staging->stager().check());
   if (lost.ok() || state.broken) return lost;
   Status left = agree_on(state, state.staging->stager().leave_for_good());

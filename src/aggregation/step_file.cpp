@@ -49,6 +49,12 @@ bool are_only_longer(const ArrayChanges& changes, std::int64_t steps) {
   });
 }
 
+// The bytes of a shard depend on the order in which its chunks are written: one aggregator does.
+bool has_shards(const storage::ExtentMap& map) {
+  const storage::EncodedChunks* const chunks = map.encoded();
+  return chunks != nullptr && std::holds_alternative<storage::EncodedShards>(chunks->places);
+}
+
 // Returns the description with the number of data files that was left open.
 storage::FileDescription with_files(storage::FileDescription file, const CollectiveState& state) {
   if (file.in_place && file.in_place->files == 0) {
@@ -175,7 +181,7 @@ void StepFile::open_array(CollectiveState& state, const topology::FileTargets& t
                   .sync_each = settings_.durability == storage::StepDurability::operation,
                   .staged = staged_files(state, targets),
                   .at_once = settings_.in_place,
-                  .to_encode = encoder(state, targets),
+                  .to_encode = has_shards(one.map) ? nullptr : encoder(state, targets),
                   .targets = targets,
                   .path = path_,
                   .name = one.description.name,

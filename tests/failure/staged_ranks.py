@@ -136,7 +136,7 @@ def alone(comm, folder: Path, file_format: str) -> None:
             array.sync()
             if comm.rank == 0:
                 with weir.open(path) as file:
-                    assert (file[file.keys()[0]][...] == density(1)).all()
+                    assert (file[next(iter(file.keys()))][...] == density(1)).all()
             comm.Barrier()
             array.close()
             array = session.open(str(path))

@@ -118,12 +118,13 @@ def test_files_are_those_that_ranks_write_without_a_stager(
 def test_a_stager_encodes_the_chunks_of_zarr(
     tmp_path: Path, stager: Stager, layout: tuple[str, ...], ranks: int
 ) -> None:
+    """Shards are encoded by the ranks: their bytes depend on the order of their chunks."""
     ended = run(stager, "encoded", tmp_path, "zarr", *layout, ranks=ranks)
     assert ended.returncode == 0, ended.stdout + ended.stderr
     stager.wait_until_stored()
-    steps_of_density, steps_of_counts = 2 * 3, 3
+    steps_of_density, steps_of_counts = (2 * 3 if len(layout) == 1 else 0), 3
     handed = steps_of_density * density(0).nbytes + steps_of_counts * counts(0).nbytes
-    assert int(ended.stdout) == handed, "the ranks encoded"
+    assert int(ended.stdout) == handed
     paths = [tmp_path / f"{name}.zarr" for name in ("none", "node")]
     assert [steps_in(path) for path in paths] == [3, 3]
     assert bytes_below(paths[0]) == bytes_below(paths[1])
@@ -158,7 +159,7 @@ def test_a_write_of_an_array_by_itself_survives_the_program(
     assert run(stagers, "alone_dies", tmp_path, "raw").returncode != 0
     stagers.wait_until_stored()
     with weir.open(tmp_path / "out.raw") as file:
-        assert (file[file.keys()[0]][...] == density(4)).all()
+        assert (file[next(iter(file.keys()))][...] == density(4)).all()
 
 
 def test_an_array_by_itself_fails_with_its_stager(tmp_path: Path, stager: Stager) -> None:
@@ -166,7 +167,7 @@ def test_an_array_by_itself_fails_with_its_stager(tmp_path: Path, stager: Stager
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert ended.stderr.count(LOST_LINE) == 1, ended.stderr
     with weir.open(tmp_path / "other.raw") as file:
-        assert (file[file.keys()[0]][...] == density(4)).all()
+        assert (file[next(iter(file.keys()))][...] == density(4)).all()
 
 
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
@@ -587,8 +588,8 @@ def test_a_program_waits_where_it_has_its_share_of_the_memory(tmp_path: Path) ->
 def test_memory_for_a_program_that_holds_no_block_is_refused() -> None:
     place = Path(tempfile.mkdtemp(prefix="weir-test-")) / "stager"
     for given, is_refused in (("1048575", True), ("1048576", False)):
-        words = [STAGER, "--stager-socket", place, "--stager-memory", "16m", "--detach",
-                 "--stager-client-memory", given]  # fmt: skip
+        words = [STAGER, "--stager-socket", place, "--stager-memory", "16m",
+                 "--stager-client-memory", given, *([] if is_refused else ["--detach"])]  # fmt: skip
         ended = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
         assert (ended.returncode == 2) == is_refused, ended.stderr
         assert ended.stderr.count("\n") == (1 if is_refused else 0)
