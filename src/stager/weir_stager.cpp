@@ -107,7 +107,8 @@ weir::FieldSettings<Options> options_table() {
   };
 }
 
-// Writes lines for people to standard error, each with the time.
+// Writes lines for people to standard error, each with the time. A line that cannot be written, for
+// example on a full disk, must not end the stager.
 void say(const std::string& line) {
   static std::mutex mutex;
   const std::lock_guard<std::mutex> guard(mutex);
@@ -116,7 +117,7 @@ void say(const std::string& line) {
   ::localtime_r(&now, &parts);
   std::array<char, 32> time{};
   (void)std::strftime(time.data(), time.size(), "%Y-%m-%d %H:%M:%S", &parts);
-  fmt::print(stderr, "{} weir-stager: {}\n", time.data(), line);
+  (void)std::fputs(fmt::format("{} weir-stager: {}\n", time.data(), line).c_str(), stderr);
   (void)std::fflush(stderr);
 }
 
