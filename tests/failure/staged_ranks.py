@@ -387,26 +387,18 @@ def told_of_lost_step(comm, folder: Path, file_format: str, process: str) -> Non
 
 
 def stopped(comm, folder: Path, file_format: str, process: str) -> None:
-    """A stager that was stopped may still write: the ranks write only after it has ended."""
-    with weir.Session(comm, staging="node", staging_lost="direct", deadline_seconds=2) as session:
-        writer = Writer(session, path_of(folder, file_format), file_format)
-        writer.step(0)
-        writer.file.wait_for_step(60)
-        comm.Barrier()
-        if comm.rank == 0:
-            os.kill(int(process), signal.SIGSTOP)
-        comm.Barrier()
-        with pytest.raises(weir.Error, match="has not ended, so that it may still write"):
-            writer.file.begin_step()
-        comm.Barrier()
-        if comm.rank == 0:
-            os.kill(int(process), signal.SIGKILL)
-            state = Path(f"/proc/{process}/stat")
-            while state.exists() and state.read_text().rpartition(")")[2].split()[0] != "Z":
-                time.sleep(0.02)
-        comm.Barrier()
-        writer.step(1)
-        writer.file.close()
+    """A stager that was stopped may still write: the ranks do not write beside it."""
+    session = weir.Session(comm, staging="node", staging_lost="direct", deadline_seconds=2)
+    writer = Writer(session, path_of(folder, file_format), file_format)
+    writer.step(0)
+    writer.file.wait_for_step(60)
+    comm.Barrier()
+    if comm.rank == 0:
+        os.kill(int(process), signal.SIGSTOP)
+    comm.Barrier()
+    with pytest.raises(weir.Error, match="sign of life|deadline"):
+        writer.file.begin_step()
+    session.abandon()
 
 
 def large(comm, folder: Path, file_format: str, ending: str) -> None:
