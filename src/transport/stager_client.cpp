@@ -155,8 +155,13 @@ Status StagerClient::send(const Message& message, const storage::File* passed) {
   if (!lost_.ok()) return lost_;
   Status sent = socket_.send(encode(message), passed);
   if (!sent.ok() && sent.error().code == ErrorCode::invalid_argument) return sent;
-  if (!sent.ok()) return lose(Error(ErrorCode::io, explained(sent.error().file)));
-  return {};
+  if (sent.ok()) return {};
+  // A stager that refuses says why before it ends the connection.
+  for (auto frame = socket_.next(); frame && frame.value(); frame = socket_.next()) {
+    auto last = parse(frame.value()->payload);
+    if (last) (void)sort(std::move(last).value());
+  }
+  return lose(Error(ErrorCode::io, explained(sent.error().file)));
 }
 
 Status StagerClient::sort(Message message) {
