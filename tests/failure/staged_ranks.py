@@ -396,7 +396,7 @@ def stopped(comm, folder: Path, file_format: str, process: str) -> None:
     if comm.rank == 0:
         os.kill(int(process), signal.SIGSTOP)
     comm.Barrier()
-    with pytest.raises(weir.Error, match="sign of life|deadline"):
+    with pytest.raises(weir.Error, match=r"sign of life|deadline"):
         writer.file.begin_step()
     session.abandon()
 
