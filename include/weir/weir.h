@@ -153,7 +153,12 @@ typedef struct weir_session_options {
                             libraries do), "priced" (where bytes x hops and the shares of the
                             ways out cost least). Hops are those of the network that WEIR_NETWORK or
                             the platform's description names, or else alike. Null: spread. */
-  uint64_t reserved[1];
+  const char* staging_lost; /* what happens after a stager was lost, for example by a signal:
+                               "fail" (the session's calls that need it), "direct" (the ranks write
+                               the next steps themselves; one line on standard error says so, and
+                               names each accepted step that was stored or is lost;
+                               docs/staging.md). Null: fail. */
+  uint64_t reserved[4];
 } weir_session_options;
 
 /* Opens a session on the ranks of `communicator` (an intracommunicator). Weir duplicates the
@@ -529,7 +534,8 @@ int weir_file_step_end(weir_file* file);
  * which then survives the end of this program; whether it could be stored is known only from these
  * calls, from the next weir_file_step_begin, which waits too, and from `weir stage status`.
  * WEIR_E_IO when the stager could not store the step or has ended: then the file has the steps
- * before it. Collective, between steps; `seconds` alike. */
+ * before it, and with `staging_lost` = "direct" weir_file_steps() no longer counts it. Collective,
+ * between steps; `seconds` alike. */
 int weir_file_step_wait(weir_file* file, double seconds);
 int weir_file_step_test(weir_file* file, int32_t* stored);
 /* Return how many arrays no rank wrote in the step that ended last, and the name of one of them, by

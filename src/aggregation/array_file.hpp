@@ -19,11 +19,15 @@
 #include "checksums/array_sums.hpp"
 #include "engines/data_file_cache.hpp"
 #include "engines/open_files.hpp"
+#include "formats/file_map_message.hpp"
 #include "formats/format.hpp"
 #include "sections/decoded_engine.hpp"
 #include "stored/extent_map.hpp"
+#include "stored/file_map.hpp"
 #include "stored/stored_files.hpp"
+#include "system/incomplete.hpp"
 #include "topology/topology.hpp"
+#include "transport/stager_client.hpp"
 
 namespace weir::aggregation {
 
@@ -37,6 +41,9 @@ struct ArrayOrigin {
   // Others may write between what the ranks write, so that no write changes the bytes there.
   bool has_other_writers = false;
   std::shared_ptr<storage::OpenFiles> staged = {};  // files behind a stager; null: no stager
+  bool at_once = false;  // with `staged`: the array has no steps, whose ends it would wait for
+  // Returns a file of decoded chunks that a stager encodes; null: the ranks encode.
+  std::function<std::shared_ptr<storage::OpenFiles>(transport::StagedHandling)> to_encode = {};
   topology::FileTargets targets = {};               // as reported to rank 0 by the file system
   std::string path;                                 // of the file
   std::string name = {};                            // within the file
@@ -105,7 +112,13 @@ class OpenArray {
   // Moves bytes in this direction, with the engine chosen last.
   void turn(Direction direction) { direction_ = direction; }
   [[nodiscard]] storage::StoredFiles& files() {
-    if (decoded(direction_)) return *decoded(direction_)->files;
+    if (decoded(direction_)) {
+      if (is_staged(direction_) && !staged_files_) {
+        staged_files_.emplace(decoded(direction_)->map.files, origin_.writable,
+                              origin_.to_encode(*encoding_));
+      }
+      return is_staged(direction_) ? *staged_files_ : *decoded(direction_)->files;
+    }
     if (is_staged(direction_)) {
       if (!staged_files_) {
         staged_files_.emplace(map_.files, origin_.writable, origin_.staged);
@@ -122,10 +135,11 @@ class OpenArray {
     }
     return *files;
   }
-  // Returns whether requests write the array through a stager. Encoded chunks are written by the
-  // ranks.
+  // Returns whether requests write the array through a stager. Encoded chunks whose places are a
+  // table are written by the ranks.
   [[nodiscard]] bool is_staged(Direction direction = Direction::write) const {
-    return origin_.staged != nullptr && direction == Direction::write && !stored_;
+    return origin_.staged != nullptr && direction == Direction::write &&
+           (!stored_ || encoding_.has_value());
   }
   // Makes durable what this rank wrote, with any engine. Once bytes of the array are lost, each
   // later call fails, until begin_writing().
@@ -190,6 +204,14 @@ class OpenArray {
                                                                             map});
     }
     return *stored_alone_;
+  }
+  // Lets the ranks write the array from now on.
+  void leave_stager() {
+    if (staged_files_) (void)staged_files_->close();
+    staged_files_.reset();
+    encoding_.reset();
+    origin_.staged = nullptr;
+    origin_.to_encode = nullptr;
   }
   // Returns the number of bytes that a byte swap reverses together; 1: nothing is swapped.
   [[nodiscard]] std::int64_t swapped_together() const { return swapped_; }
@@ -405,6 +427,11 @@ class OpenArray {
     stored_.reset();
     by_chunks_.reset();
     by_shards_.reset();
+    if (encoding_) {  // the stager encodes by the map that it has
+      if (staged_files_) (void)staged_files_->close();
+      staged_files_.reset();
+      encoding_.reset();
+    }
     decodable_ = {};
     if (map_.encoded() == nullptr) return;
     stored_ = map_;
@@ -421,6 +448,26 @@ class OpenArray {
     }
     by_chunks_ = std::move(chunks).value();
     map_ = by_chunks_->map;
+    if (origin_.to_encode) describe_encoding();
+  }
+  // Lets a stager encode, unless it would have to know where other chunks are.
+  void describe_encoding() {
+    const auto& places = stored_->encoded()->places;
+    const bool is_possible = std::holds_alternative<storage::FilePerChunk>(places) || by_shards_;
+    if (!is_possible) return;
+    storage::FileMap map;
+    map.arrays.push_back(stored());
+    storage::DataFiles& files = map.arrays.front().map.files;
+    auto parts = files.parts();
+    parts.prefix = storage::absolute_path(parts.prefix);
+    transport::StagedHandling encoding{.in_shards = by_shards_.has_value()};
+    if (files.known() != nullptr) {
+      encoding.known = *files.known();
+      encoding.known->path = storage::absolute_path(encoding.known->path);
+    }
+    files = storage::DataFiles::of(std::move(parts));
+    encoding.encoded = storage::message_of(map);
+    if (encoding.encoded.size() <= longest_encoding) encoding_ = std::move(encoding);
   }
   // Returns the view that requests in a direction move; nothing if the chunks are not encoded.
   [[nodiscard]] std::optional<Decoded>& decoded(Direction direction) {
@@ -458,7 +505,10 @@ class OpenArray {
 
   std::vector<HandedOver> handed_over_;
   std::int64_t settlements_ = 0;
+  // Bytes of a map that every rank sends at each step in which it writes the array.
+  static constexpr std::size_t longest_encoding = std::size_t{1} << 20;
   std::optional<storage::StoredFiles> staged_files_;
+  std::optional<transport::StagedHandling> encoding_;  // nothing: a stager does not encode
   std::optional<storage::ExtentMap> stored_;  // the true map if chunks are encoded
   storage::EncodedWriter::PlaceSource source_;
   std::optional<Decoded> by_chunks_;  // for reading, and for writing unless there are shards

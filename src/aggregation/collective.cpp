@@ -38,6 +38,30 @@ std::string_view name_of(const std::optional<plan::Engine>& engine) {
 
 namespace {
 
+constexpr std::array<std::pair<StagingLost, std::string_view>, 2> staging_lost_choices = {{
+    {StagingLost::fail, "fail"},
+    {StagingLost::direct, "direct"},
+}};
+
+}  // namespace
+
+std::vector<std::string_view> staging_lost_names() {
+  std::vector<std::string_view> names;
+  for (const auto& [choice, name] : staging_lost_choices) names.push_back(name);
+  return names;
+}
+std::string_view name_of(StagingLost choice) {
+  return staging_lost_choices.at(static_cast<std::size_t>(choice)).second;
+}
+std::optional<StagingLost> parse_staging_lost(std::string_view name) {
+  for (const auto& [choice, known] : staging_lost_choices) {
+    if (known == name) return choice;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
 constexpr double default_deadline_seconds = 600;
 // Size of the largest buffer; MPI takes the size of a message as an int.
 constexpr std::int64_t most_buffer_bytes = std::int64_t{1} << 30;
@@ -121,6 +145,7 @@ Collective::Collective(CollectiveState state)
 Collective::~Collective() {
   state_->engines->call_between_parts(nullptr);
   state_->staging.reset();
+  state_->lost_staging.reset();
   if (state_->broken || (state_->group != nullptr && state_->group->revocation().is_revoked())) {
     if (state_->group != nullptr) state_->group->abandon();
     return;
@@ -132,6 +157,7 @@ void Collective::release_locks() {
   state_->locks.release();
   if (state_->staging != nullptr) state_->staging->stager().leave();
 }
+Status Collective::leave_lost_stagers() { return aggregation::leave_lost_stagers(*state_); }
 int Collective::rank() const { return state_->rank; }
 int Collective::ranks() const { return state_->ranks; }
 std::int64_t Collective::nodes() const { return state_->group->nodes(); }
@@ -203,7 +229,7 @@ std::shared_ptr<Request> Collective::begin_regions(const Call& call, OpenArray* 
 Status Collective::move_alone(OpenArray& file, Direction direction, const OwnRegion& own) {
   if (state_->broken) return broken_collective();
   const ranks::LifeSigns::During storage(state_->group->life(), ranks::LifeSigns::What::storage);
-  if (file.is_staged()) {
+  if (file.is_staged() && state_->staging != nullptr) {
     if (state_->staging->has_several() &&
         file.is_handed_over(&own.region, state_->staging->settlements())) {
       return invalid_argument(
@@ -232,6 +258,12 @@ Result<std::string> Collective::explain(std::span<const ArrayPart> parts, Direct
 }
 
 Status Collective::sync(OpenArray& file) {
+  if (file.is_staged() && file.origin().at_once) {
+    Status stored = state_->staging == nullptr
+                        ? array_is_lost(file.path())
+                        : state_->staging->sync_array(*state_, file.path());
+    if (!stored.ok()) return stored;
+  }
   Status agreed = agree_on(*state_, file.sync(begin_sync(*state_)));
   learn_losses(*state_, agreed);
   return agreed;
@@ -262,11 +294,12 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
 
   if (possible.ok() && settings.engine) possible = state.engines->check(*settings.engine);
   const Call call = Call::of(
-      fmt::format("Collective::create({} {} {} {} {} {} {} io_groups '{}' {} {} {} '{}'; {})",
+      fmt::format("Collective::create({} {} {} {} {} {} {} io_groups '{}' {} {} {} {} '{}'; {})",
                   name_of(settings.strategy), name_of(settings.engine), settings.aggregators,
                   settings.buffer_bytes, settings.buffers, settings.deadline_seconds,
                   settings.ranks_per_node, settings.io_groups.text(), settings.alignment_bytes,
-                  settings.staging.text(), topology::name_of(settings.placement),
+                  settings.staging.text(), name_of(settings.staging_lost),
+                  topology::name_of(settings.placement),
                   settings.network ? settings.network->text() : std::string(),
                   text_of(settings.rates, settings.targets)),
       possible);

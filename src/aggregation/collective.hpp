@@ -64,6 +64,13 @@ struct CollectiveState;  // collective_state.hpp
 [[nodiscard]] std::string_view name_of(const std::optional<plan::Strategy>& strategy);
 [[nodiscard]] std::string_view name_of(const std::optional<plan::Engine>& engine);
 
+// What the ranks do after they have lost a stager: their calls fail, or they write the following
+// steps themselves (docs/staging.md).
+enum class StagingLost : std::uint8_t { fail, direct };
+[[nodiscard]] std::vector<std::string_view> staging_lost_names();
+[[nodiscard]] std::string_view name_of(StagingLost choice);
+[[nodiscard]] std::optional<StagingLost> parse_staging_lost(std::string_view name);
+
 // Zero and default values mean that a value is chosen. The settings are equal on all ranks.
 struct CollectiveSettings {
   std::optional<plan::Strategy> strategy;  // nothing: chosen by price for each request
@@ -84,6 +91,7 @@ struct CollectiveSettings {
   topology::PlacementRule placement = topology::PlacementRule::spread;  // of aggregators
   // Where the stagers run through which files with steps are written (session_staging.hpp).
   topology::StagerPlacement staging;
+  StagingLost staging_lost = StagingLost::fail;
   // Alignment of the boundaries between aggregators' parts of a file, in bytes; 0: at stripes, lock
   // blocks and pages.
   std::int64_t alignment_bytes = 0;
@@ -177,6 +185,8 @@ class Collective {
   // Releases this rank's locks on its files, in a session that is over but stays open because MPI
   // may still use it. Not collective.
   void release_locks();
+  // Collective. Does what leave_lost_stagers() in session_staging.hpp does.
+  Status leave_lost_stagers();
 
   [[nodiscard]] int rank() const;
   [[nodiscard]] int ranks() const;

@@ -33,6 +33,8 @@ struct CollectiveState {
   std::unique_ptr<plan::Planner> planner;  // of this rank; caches the plans of requests
   std::shared_ptr<EngineSet> engines;
   std::unique_ptr<SessionStaging> staging;  // null: files are written by the ranks
+  // What `staging` was until a stager was lost and the ranks went on without any.
+  std::unique_ptr<SessionStaging> lost_staging;
   RegionTables region_tables;
   KnownRegions known_regions;
   StoreChoices stores;

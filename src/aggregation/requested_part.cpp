@@ -203,7 +203,7 @@ Result<std::shared_ptr<const plan::Planned>> plan_request(plan::Planner& planner
   // The stager merges what ranks hand over, so they need not gather it.
   const bool is_staged = direction == Direction::write &&
                          std::all_of(parts.begin(), parts.end(), [](const RequestedPart& one) {
-                           return one.file->is_staged();
+                           return one.file->is_staged() && one.file->encoded() == nullptr;
                          });
   if (is_staged && !overrides.strategy) overrides.strategy = plan::Strategy::direct;
   overrides.engines = settings.engine ? plan::Engines::only(*settings.engine) : settings.engines;

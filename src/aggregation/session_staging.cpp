@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <limits>
 #include <span>
@@ -13,9 +14,11 @@
 #include "aggregation/agreement.hpp"
 #include "aggregation/collective_state.hpp"
 #include "aggregation/stager_ranks.hpp"
+#include "formats/open_any.hpp"
 #include "ranks/messages.hpp"
 #include "ranks/progress.hpp"
 #include "ranks/waiting.hpp"
+#include "stored/file_description.hpp"
 #include "system/descriptor_socket.hpp"
 #include "system/incomplete.hpp"
 #include "system/process_name.hpp"
@@ -28,6 +31,8 @@ using transport::StagerClient;
 
 // A stager that a session started ends after so long without work.
 constexpr const char* idle_seconds = "60";
+// Files of which a line says whether the last accepted step is stored.
+constexpr std::size_t most_fates = 64;
 
 bool has_stager_ranks(const CollectiveState& state) {
   return state.settings.staging.where() == topology::StagerPlacement::Where::ranks;
@@ -184,16 +189,117 @@ Status SessionStaging::settle_after(CollectiveState& state, std::uint64_t seal) 
   return {};
 }
 
-void SessionStaging::note(const std::string& path, std::uint64_t ticket) {
-  tickets_[storage::absolute_path(path)] = ticket;
+void SessionStaging::note(const std::string& path, std::uint64_t ticket, std::int64_t steps) {
+  HandedOver& noted = tickets_[storage::absolute_path(path)];
+  noted.ticket = ticket;
+  if (steps > 0) noted.steps = steps;
+}
+
+Result<std::uint64_t> SessionStaging::order(const std::string& path, std::uint64_t seal,
+                                            storage::StepDurability durability) {
+  auto ticket = stager_->commit(
+      {.path = path, .durability = durability, .names_sums = false, .seal = seal, .update = {}});
+  if (ticket) note(path, ticket.value());
+  return ticket;
+}
+
+Status SessionStaging::sync_array(CollectiveState& state, const std::string& path) {
+  const std::uint64_t number = next_seal();
+  Status sealed = agree_on(state, seal(number, storage::StepDurability::step));
+  if (!sealed.ok()) return sealed;
+  Result<std::string> found = std::string();
+  if (state.rank == 0) {
+    const ranks::LifeSigns::During storing(state.group->life(), ranks::LifeSigns::What::storage);
+    const auto ticket = order(path, number, storage::StepDurability::step);
+    Status stored = ticket ? stager_->wait(ticket.value(), std::numeric_limits<double>::infinity())
+                           : Status(ticket.error());
+    if (!stored.ok()) found = with_file(stored.error(), path);
+  }
+  const auto told = told_by_rank_0(state, found, "whether the array is stored");
+  return told ? Status() : told.error();
+}
+
+Status SessionStaging::close_array(const CollectiveState& state, const std::string& path) {
+  const std::uint64_t number = next_seal();
+  Status sealed = seal(number, storage::StepDurability::none);
+  if (!sealed.ok() || state.rank != 0) return sealed;
+  const auto ticket = order(path, number, storage::StepDurability::none);
+  return ticket ? Status() : with_file(ticket.error(), path);
+}
+
+void SessionStaging::note_stored(const std::string& path) {
+  const auto found = tickets_.find(storage::absolute_path(path));
+  if (found != tickets_.end()) found->second.steps = 0;
+}
+
+std::vector<std::string> SessionStaging::fates() const {
+  std::vector<std::string> lines;
+  for (const auto& [path, handed] : tickets_) {
+    if (handed.steps == 0) continue;
+    const std::string step = fmt::format("step {} of {}, which the stager had accepted,",
+                                         handed.steps - 1, storage::printable(path));
+    const auto now = steps_on_storage(path);
+    if (!now) {
+      lines.push_back(fmt::format("{} is lost, or the file cannot be read: {}", step,
+                                  now.error().text()));
+    } else {
+      const bool is_stored = now.value().value_or(0) >= handed.steps;
+      lines.push_back(step + (is_stored ? " is stored" : " is lost"));
+    }
+  }
+  return lines;
 }
 
 Status SessionStaging::wait_for(const std::string& path) {
   const auto found = tickets_.find(storage::absolute_path(path));
   if (found == tickets_.end()) return {};
-  Status done = stager_->wait(found->second, std::numeric_limits<double>::infinity());
-  tickets_.erase(found);
+  Status done = stager_->wait(found->second.ticket, std::numeric_limits<double>::infinity());
+  if (done.ok()) tickets_.erase(found);
   return done;
+}
+
+Result<std::optional<std::int64_t>> steps_on_storage(const std::string& path) {
+  const bool is_unnamed =
+      storage::is_on_disk(storage::incomplete_path(path)) && !storage::is_seen_unrenamed(path);
+  if (is_unnamed) return std::optional<std::int64_t>();
+  const auto opened = storage::open_any(path);
+  if (!opened) return opened.error();
+  return std::optional(opened.value().map.steps().value_or(1));
+}
+
+Error array_is_lost(const std::string& path) {
+  return Error(ErrorCode::io,
+               "a stager was lost that may have had a part of the array: open the array again, or "
+               "create it again, and write it",
+               path);
+}
+
+// The ranks decide together, since each knows its own stager only. All of them have handed over
+// nothing more when the first one leaves, so what a stager still writes is over when it says so.
+Status leave_lost_stagers(CollectiveState& state) {
+  if (state.settings.staging_lost == StagingLost::fail) return {};
+  if (state.staging == nullptr && state.lost_staging == nullptr) return {};
+  // Ranks that wait for rank 0's answer to the call would vote on nothing else before it.
+  if (state.asked && state.group->own_place() == 0) state.group->openings().release(*state.asked);
+  state.asked.reset();
+  if (state.staging == nullptr) return {};
+  const Status lost = agree_on(state, state.staging->stager().check());
+  if (lost.ok() || state.broken) return lost;
+  Status left = agree_on(state, state.staging->stager().leave_for_good());
+  if (!left.ok()) return left;
+  state.lost_staging = std::move(state.staging);
+  if (state.rank != 0) return {};
+  fmt::print(stderr, "weir: a stager was lost: from now on the ranks write without stagers ({})\n",
+             lost.error().text());
+  const std::vector<std::string> fates = state.lost_staging->fates();
+  for (const std::string& one : std::span(fates).first(std::min(fates.size(), most_fates))) {
+    fmt::print(stderr, "weir: {}\n", one);
+  }
+  if (fates.size() > most_fates) {
+    fmt::print(stderr, "weir: {} more files have such steps: weir ls shows what a file has\n",
+               fates.size() - most_fates);
+  }
+  return {};
 }
 
 }  // namespace weir::aggregation

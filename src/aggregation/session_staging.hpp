@@ -11,6 +11,10 @@
 // its share is complete (seal()), and the stager of rank 0, which publishes the step, waits for the
 // others. Stagers do not order what they write among each other. Therefore the ranks settle()
 // before they read what others may have handed over, and before they overwrite it.
+//
+// If a stager is lost, so are the steps that it had accepted and not stored. With
+// StagingLost::direct the ranks then leave all stagers (leave_lost_stagers()), and write the next
+// steps themselves.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +22,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "common/status.hpp"
 #include "engines/open_files.hpp"
 #include "system/step_durability.hpp"
+#include "transport/staged_engine.hpp"
 #include "transport/stager_client.hpp"
 
 namespace weir::aggregation {
@@ -58,14 +65,34 @@ class SessionStaging {
 
   // Returns the files that are written through the stager.
   [[nodiscard]] const std::shared_ptr<storage::OpenFiles>& files() const { return files_; }
+  // Returns files that the stager handles in this way.
+  [[nodiscard]] std::shared_ptr<storage::OpenFiles> files_for(
+      transport::StagedHandling handling) const {
+    return std::make_shared<storage::OpenFiles>(
+        transport::make_staged_engine(stager_, std::move(handling)));
+  }
 
   // Called by rank 0: remember the last ticket of a path, and wait until everything that was asked
   // for the path is done. Waiting fails if a step of the path could not be stored.
-  void note(const std::string& path, std::uint64_t ticket);
+  // `steps`: how many steps the file has then, 0 if that was told before.
+  void note(const std::string& path, std::uint64_t ticket, std::int64_t steps = 0);
   Status wait_for(const std::string& path);
+  // An array by itself has no steps, and its stagers write it without being told. Collective: makes
+  // durable what was handed over of it.
+  Status sync_array(CollectiveState& state, const std::string& path);
+  // Called on all ranks when they have handed over the last of it: lets the stagers close it.
+  Status close_array(const CollectiveState& state, const std::string& path);
+  // Called by rank 0: every step of the path that the stager has accepted is stored.
+  void note_stored(const std::string& path);
+  // Called by rank 0 when no stager writes any more: returns a line for people about the last step
+  // of each file that is not known to be stored.
+  [[nodiscard]] std::vector<std::string> fates() const;
 
  private:
   explicit SessionStaging(std::shared_ptr<transport::StagerClient> stager);
+  // Called by rank 0: hands over a commit that changes no header, and returns its ticket.
+  Result<std::uint64_t> order(const std::string& path, std::uint64_t seal,
+                              storage::StepDurability durability);
 
   std::shared_ptr<transport::StagerClient> stager_;
   std::shared_ptr<storage::OpenFiles> files_;
@@ -74,7 +101,22 @@ class SessionStaging {
   std::uint64_t seal_ = 0;                   // the last one
   std::optional<std::uint64_t> last_write_;  // the seal before it; 0: no step had ended
   std::int64_t settlements_ = 0;
-  std::map<std::string, std::uint64_t> tickets_;  // by absolute path, as it was spelled
+  struct HandedOver {
+    std::uint64_t ticket = 0;
+    std::int64_t steps = 0;  // of the file when that is done; 0: they are stored
+  };
+  std::map<std::string, HandedOver> tickets_;  // by absolute path, as it was spelled
 };
+
+// Returns how many steps of a file readers see, 1 if none of its arrays grows; nothing if it has
+// not got its name yet.
+[[nodiscard]] Result<std::optional<std::int64_t>> steps_on_storage(const std::string& path);
+
+// The error for an array by itself of which a lost stager had a part.
+[[nodiscard]] Error array_is_lost(const std::string& path);
+
+// Collective. If a stager of the ranks is lost, and the session may go on without it, they leave
+// all stagers: state.staging is null then. Fails if a stager that does not answer may still write.
+[[nodiscard]] Status leave_lost_stagers(CollectiveState& state);
 
 }  // namespace weir::aggregation

@@ -49,6 +49,12 @@ bool are_only_longer(const ArrayChanges& changes, std::int64_t steps) {
   });
 }
 
+// The bytes of a shard depend on the order in which its chunks are written: one aggregator does.
+bool has_shards(const storage::ExtentMap& map) {
+  const storage::EncodedChunks* const chunks = map.encoded();
+  return chunks != nullptr && std::holds_alternative<storage::EncodedShards>(chunks->places);
+}
+
 // Returns the description with the number of data files that was left open.
 storage::FileDescription with_files(storage::FileDescription file, const CollectiveState& state) {
   if (file.in_place && file.in_place->files == 0) {
@@ -65,6 +71,7 @@ storage::FileDescription with_files(storage::FileDescription file, const Collect
 Result<std::unique_ptr<StepFile>> StepFile::create(CollectiveState& state, const std::string& path,
                                                    const storage::FileDescription& description,
                                                    const FileSettings& settings) {
+  if (Status left = leave_lost_stagers(state); !left.ok()) return left.error();
   Status possible;
   const auto format = storage::find_format(settings.format);
   if (!format) possible = with_file(format.error(), path);
@@ -90,6 +97,7 @@ Result<std::unique_ptr<StepFile>> StepFile::create(CollectiveState& state, const
   auto told = ask_for_layout(state, possible, lay_out, path);
   if (!told) return told.error();
   file->map_ = std::move(told.value().map);
+  file->has_stager_ = file->is_staged(state);
   file->open_arrays(state, told.value().targets);
   if (Status shared = file->share_places(state); !shared.ok()) return shared.error();
   file->lock_.name_holder();
@@ -108,6 +116,7 @@ Result<std::unique_ptr<StepFile>> StepFile::create(CollectiveState& state, const
 
 Result<std::unique_ptr<StepFile>> StepFile::open(CollectiveState& state, const std::string& path,
                                                  const FileSettings& settings, bool writable) {
+  if (Status left = leave_lost_stagers(state); !left.ok()) return left.error();
   storage::WriterLock lock;
   storage::FileVersion version;
   const auto open = [&]() -> Result<LayoutBroadcast> {
@@ -143,6 +152,7 @@ Result<std::unique_ptr<StepFile>> StepFile::open(CollectiveState& state, const s
                                               std::move(told.value().format), settings, writable));
   file->lock_ = std::move(lock);
   file->version_ = std::move(version);
+  file->has_stager_ = file->is_staged(state);
   file->map_ = std::move(told.value().map);
   file->open_arrays(state, told.value().targets);
   const auto steps = file->map_.steps();
@@ -169,7 +179,9 @@ void StepFile::open_array(CollectiveState& state, const topology::FileTargets& t
                   .grows = one.description.grows,
                   .writable = writable_,
                   .sync_each = settings_.durability == storage::StepDurability::operation,
-                  .staged = stages_arrays(state, targets) ? state.staging->files() : nullptr,
+                  .staged = staged_files(state, targets),
+                  .at_once = settings_.in_place,
+                  .to_encode = has_shards(one.map) ? nullptr : encoder(state, targets),
                   .targets = targets,
                   .path = path_,
                   .name = one.description.name,
@@ -183,6 +195,21 @@ void StepFile::open_array(CollectiveState& state, const topology::FileTargets& t
   // A program that made the file earlier may not have made its names durable.
   arrays_.back()->set_names(
       [files = one.map.files, path = path_] { return storage::sync_raw_names(path, files); });
+}
+
+std::shared_ptr<storage::OpenFiles> StepFile::staged_files(
+    const CollectiveState& state, const topology::FileTargets& targets) const {
+  if (!stages_arrays(state, targets)) return nullptr;
+  return settings_.in_place ? state.staging->files_for({.at_once = true}) : state.staging->files();
+}
+
+// Several stagers could change a chunk at the same time, of which each has a part.
+std::function<std::shared_ptr<storage::OpenFiles>(transport::StagedHandling)> StepFile::encoder(
+    const CollectiveState& state, const topology::FileTargets& targets) const {
+  if (!stages_arrays(state, targets) || state.staging->has_several()) return nullptr;
+  return [staging = state.staging.get()](transport::StagedHandling encoding) {
+    return staging->files_for(std::move(encoding));
+  };
 }
 
 storage::DataFileCache::Closing StepFile::closing() const {
@@ -403,6 +430,7 @@ Result<StepPlaces> StepFile::room_for_step(CollectiveState& state) {
 }
 
 Status StepFile::begin_step(CollectiveState& state) {
+  if (Status gone_on = go_on_without_stager(state); !gone_on.ok()) return gone_on;
   Status possible;
   if (!writable_)
     possible = invalid_argument("the file is open read-only: open it for writing", path_);
@@ -410,8 +438,16 @@ Status StepFile::begin_step(CollectiveState& state) {
   if (possible.ok() && published_ && !has_steps_) {
     possible = nothing_grows(path_, format_, map_);
   }
-  const auto told = ask_for_places(
+  auto told = ask_for_places(
       state, possible, [&] { return room_for_step(state); }, path_);
+  if (!told && possible.ok() && has_stager_ && !state.broken) {
+    // The stager may have been lost while rank 0 waited for the step before.
+    if (Status gone_on = go_on_without_stager(state); !gone_on.ok()) return gone_on;
+    if (!has_stager_) {
+      told = ask_for_places(
+          state, possible, [&] { return room_for_step(state); }, path_);
+    }
+  }
   if (!told) return told.error();
   if (std::holds_alternative<FirstStepPlaces>(told.value())) {
     enter_step(0);
@@ -464,6 +500,7 @@ Result<StepPlaces> StepFile::without_later_steps(CollectiveState& state, std::in
 }
 
 Status StepFile::drop_steps(CollectiveState& state, std::int64_t steps) {
+  if (Status gone_on = go_on_without_stager(state); !gone_on.ok()) return gone_on;
   Status possible = may_keep(steps);
   // Files of the dropped steps are removed, and a rank that writes such a step again creates new
   // ones.
@@ -506,6 +543,13 @@ Status StepFile::end_step(CollectiveState& state) {
   const auto failed = std::find_if(arrays_.begin(), arrays_.end(),
                                    [](const auto& one) { return one->has_failed(); });
   const bool incomplete = failed != arrays_.end();
+  if (possible.ok() && has_stager_ && state.staging == nullptr) {
+    possible = invalid_argument(
+        fmt::format("step {} is not committed, because a stager was lost that had a part of it: "
+                    "begin it again",
+                    steps_),
+        path_);
+  }
   if (possible.ok() && incomplete) {
     possible = invalid_argument(
         fmt::format("step {} is not committed, because writing \"{}\" failed: begin it again",
@@ -563,6 +607,7 @@ Status StepFile::end_step(CollectiveState& state) {
     return agreed;
   }
   if (!published_) {
+    if (is_staged(state) && state.settings.staging_lost == StagingLost::direct) first_room_ = room_;
     published_ = true;
     for (std::size_t i = 0; i < arrays_.size(); ++i) {
       storage::ExtentMap& map = map_.arrays[i].map;
@@ -590,6 +635,7 @@ Status StepFile::clear_step() {
 }
 
 Status StepFile::abort_step(CollectiveState& state) {
+  if (Status gone_on = go_on_without_stager(state); !gone_on.ok()) return gone_on;
   Status possible;
   if (!in_step_) possible = invalid_argument("no step has begun", path_);
   // Nothing of the step may be written after it is cleared.
@@ -610,7 +656,11 @@ Status StepFile::abort_step(CollectiveState& state) {
 }
 
 Status StepFile::close(CollectiveState& state) {
-  Status agreed = agree_on(state, close_own_part(state));
+  const std::int64_t steps = steps_;
+  Status closed = go_on_without_stager(state);
+  if (closed.ok() && steps_ < steps) closed = step_is_lost(steps - 1);
+  const Status own = close_own_part(state);
+  Status agreed = agree_on(state, closed.ok() ? own : closed);
   release_lock();  // no rank writes to the file any more
   return agreed;
 }
@@ -627,11 +677,20 @@ Status StepFile::close_own_part(CollectiveState& state) {
   Status closed = close_files();
   if (first.ok()) first = std::move(closed);
   forget_descriptors(state, number_);
+  const bool writes_alone = settings_.in_place && has_stager_ && !arrays_.empty() &&
+                            arrays_.front()->is_staged();
+  if (writes_alone && !state.broken) {
+    Status handed = state.staging == nullptr ? array_is_lost(path_)
+                                             : state.staging->close_array(state, path_);
+    if (first.ok()) first = std::move(handed);
+  }
   if (state.group->own_place() == 0 && is_staged(state)) {
     transport::StagerClient& stager = state.staging->stager();
     if (first.ok() && ticket_) {  // on rank 0
       const auto stored = stager.is_done(*ticket_);
-      if (!stored) first = with_file(stored.error(), path_);
+      // Where the session goes on without a lost stager, its next call says what became of it.
+      const bool goes_on = state.settings.staging_lost == StagingLost::direct;
+      if (!stored && !goes_on) first = with_file(stored.error(), path_);
     }
     // Bytes of a step that has not ended must not reach a file that gets this name later.
     if (was_in_step) (void)stager.drain();

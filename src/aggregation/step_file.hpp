@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -156,6 +157,11 @@ class StepFile {
   Status write_fills(CollectiveState& state);
   [[nodiscard]] Status write_own_fills(const CollectiveState& state) const;
   [[nodiscard]] storage::DataFileCache::Closing closing() const;
+  // Return ArrayOrigin::staged and ArrayOrigin::to_encode.
+  [[nodiscard]] std::shared_ptr<storage::OpenFiles> staged_files(
+      const CollectiveState& state, const topology::FileTargets& targets) const;
+  [[nodiscard]] std::function<std::shared_ptr<storage::OpenFiles>(transport::StagedHandling)>
+  encoder(const CollectiveState& state, const topology::FileTargets& targets) const;
   // Checksums of arrays (step_file_sums.cpp).
   using SummedArrays = std::vector<storage::NamedRun>;
   // `text`: content of the file of checksums, as rank 0 read it.
@@ -178,6 +184,13 @@ class StepFile {
   [[nodiscard]] Status hand_commit_over(CollectiveState& state);
   [[nodiscard]] Status wait_until_stored(CollectiveState& state, double seconds);
   void release_lock();
+  // Collective. Called at the begin of a call: if the session has lost a stager and goes on without
+  // it (session_staging.hpp), the ranks write this file, behind the last step that is stored.
+  Status go_on_without_stager(CollectiveState& state);
+  [[nodiscard]] Result<std::optional<std::int64_t>> take_lock_again(CollectiveState& state);
+  [[nodiscard]] Status take_back_first_step(CollectiveState& state);
+  [[nodiscard]] Error step_is_lost(std::int64_t step) const;
+  Status wait_once(CollectiveState& state, double seconds);
 
   std::string path_;
   std::string format_;
@@ -211,6 +224,9 @@ class StepFile {
   std::optional<std::uint64_t> ticket_;
   std::uint64_t seal_ = 0;             // of the last step that ended, if it was staged
   Status lost_;                        // on rank 0: why a stager could not store a step
+  bool has_stager_ = false;            // the steps that end are handed over
+  // On rank 0: what the first step needs to be written again, until it is known to be stored.
+  storage::Room first_room_;
   SessionStaging* staging_ = nullptr;  // on rank 0: not null while its stager keeps the lock, too
 };
 

@@ -88,6 +88,7 @@ Status StepFile::take_added(CollectiveState& state, const storage::Additions& ad
 }
 
 Status StepFile::extend(CollectiveState& state, const storage::Additions& added) {
+  if (Status gone_on = go_on_without_stager(state); !gone_on.ok()) return gone_on;
   auto told = ask_for_layout(
       state, may_be_extended(), [&] { return added_layout(state, added); }, path_);
   if (!told) return told.error();

@@ -1,17 +1,33 @@
 // Steps of a file that a stager stores (session_staging.hpp): rank 0 hands over the commit, and
-// asks later what became of it.
+// asks later what became of it. If a stager is lost, the ranks write the steps that follow.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "aggregation/step_file.hpp"
 #include "checksums/sums_file.hpp"
+#include "common/clock.hpp"
+#include "system/incomplete.hpp"
 
 namespace weir::aggregation {
-// Files that are written in place have no steps that could be committed later, and a write that is
-// durable when it returns cannot be handed over.
+namespace {
+
+// Told in place of a number of steps: the file has not got its name.
+constexpr std::int64_t unnamed = -1;
+// How long a stager that the ranks have left may keep its part of a lock.
+constexpr std::int64_t most_lock_wait_ns = 10'000'000'000;
+constexpr std::chrono::milliseconds lock_nap(5);
+
+}  // namespace
+
+// Files that are rewritten have no steps that could be committed later. An array by itself has
+// none either, but nothing of it is published. A write that is durable when it returns cannot be
+// handed over.
 bool StepFile::is_staged(const CollectiveState& state) const {
-  return state.staging != nullptr && writable_ && !settings_.in_place && !settings_.rewrite &&
+  return state.staging != nullptr && writable_ && (settings_.in_place || !settings_.rewrite) &&
          settings_.durability != storage::StepDurability::operation;
 }
 
@@ -32,7 +48,7 @@ Status StepFile::hand_commit_over(CollectiveState& state) {
                                                       .update = room_.update});
   if (!ticket) return ticket.error();
   ticket_ = ticket.value();
-  state.staging->note(path_, *ticket_);
+  state.staging->note(path_, *ticket_, steps_ + 1);
   return {};
 }
 
@@ -40,13 +56,14 @@ Status StepFile::hand_commit_over(CollectiveState& state) {
 // remembers of the file is then remembered, too.
 Status StepFile::wait_until_stored(CollectiveState& state, double seconds) {
   if (!lost_.ok()) return lost_;
-  if (!ticket_) return {};
+  if (!ticket_ || state.staging == nullptr) return {};
   const ranks::LifeSigns::During storing(state.group->life(), ranks::LifeSigns::What::storage);
   Status stored = state.staging->stager().wait(*ticket_, seconds);
   if (!stored.ok() && stored.error().code == ErrorCode::deadline) {
     return with_file(stored.error(), path_);
   }
   ticket_.reset();
+  if (stored.ok()) state.staging->note_stored(path_);
   if (!stored.ok()) {
     Error error = with_file(stored.error(), path_);
     error.message = fmt::format(
@@ -56,12 +73,109 @@ Status StepFile::wait_until_stored(CollectiveState& state, double seconds) {
     lost_ = std::move(error);
     return lost_;
   }
+  first_room_ = {};
   note_version(path_);
   sums_as_ = storage::state_of_file(storage::sums_path(path_));
   return {};
 }
 
+Error StepFile::step_is_lost(std::int64_t step) const {
+  return Error(ErrorCode::io,
+               fmt::format("step {} was handed to a stager that was lost before it had stored it; "
+                           "the ranks write the following steps, beginning with {}",
+                           step, steps_),
+               path_);
+}
+
+// Called by rank 0: takes the lock that it shared with a stager, and returns steps_on_storage(). A
+// stager that lives gives its part of the lock up soon after the ranks have left, and removes the
+// lock's file then.
+Result<std::optional<std::int64_t>> StepFile::take_lock_again(CollectiveState& state) {
+  const std::int64_t until_ns = monotonic_ns() + most_lock_wait_ns;
+  const bool was_held = lock_.is_held();
+  lock_.release();
+  while (was_held && !lock_.is_held()) {
+    auto taken = storage::WriterLock::take(path_);
+    if (taken) {
+      lock_ = std::move(taken).value();
+      state.locks.add(lock_, path_);
+      break;  // nothing is held where locks have ceased to be possible
+    }
+    if (monotonic_ns() > until_ns) return taken.error();
+    std::this_thread::sleep_for(lock_nap);
+  }
+  return steps_on_storage(path_);
+}
+
+// The ranks of a session that has lost its stager write this file from now on, too. If the stager
+// had not stored the last step, that step is dropped. A step that it did store although no rank was
+// told that it had accepted it, is dropped as well, since the program begins it again.
+Status StepFile::go_on_without_stager(CollectiveState& state) {
+  if (Status left = leave_lost_stagers(state); !left.ok()) return left;
+  // What is lost of an array by itself cannot be named: it fails until it is opened again.
+  if (!has_stager_ || settings_.in_place || state.staging != nullptr) return {};
+  Result<std::string> found = std::string();
+  if (state.rank == 0) {
+    const auto now = take_lock_again(state);
+    found = now ? Result<std::string>(std::to_string(now.value().value_or(unnamed))) : now.error();
+  }
+  const auto told = told_by_rank_0(state, found, "which steps a lost stager has stored");
+  if (!told) return told.error();
+  const std::int64_t stored = std::stoll(told.value());
+  has_stager_ = false;
+  ticket_.reset();
+  lost_ = {};
+  staging_ = nullptr;
+  for (const auto& one : arrays_) one->leave_stager();
+  if (published_ && stored == unnamed) return take_back_first_step(state);
+  if (state.rank == 0) {
+    note_version();
+    sums_as_.reset();
+  }
+  first_room_ = {};
+  if (!published_ || in_step_ || !has_steps_ || stored == steps_) return {};
+  return drop_steps(state, std::min(stored, steps_));
+}
+
+// The first step is begun in the file that was laid out for it, and has not got its name.
+Status StepFile::take_back_first_step(CollectiveState& state) {
+  published_ = false;
+  steps_ = 0;
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    storage::ExtentMap& map = map_.arrays[i].map;
+    map.files =
+        map.files.renamed(storage::committed_path(path_), storage::incomplete_path(path_));
+    arrays_[i]->set_map(map);
+  }
+  room_ = std::exchange(first_room_, {});
+  const auto again = [&]() -> Result<StepPlaces> {
+    note_version();
+    auto changes = changes_to(room_.map, 0);
+    if (!changes) return changes.error();
+    return StepPlaces(std::move(changes).value());
+  };
+  const auto told = ask_for_places(state, {}, again, path_);
+  if (!told) return told.error();
+  take_changes(std::get<ArrayChanges>(told.value()));
+  if (Status shared = share_places(state); !shared.ok()) return shared;
+  refuse_writing_between_steps();
+  select_last_step();
+  return give_places(state);
+}
+
 Status StepFile::wait_for_step(CollectiveState& state, double seconds) {
+  const std::int64_t steps = steps_;
+  if (Status gone_on = go_on_without_stager(state); !gone_on.ok()) return gone_on;
+  Status stored = wait_once(state, seconds);
+  if (!stored.ok() && stored.error().code != ErrorCode::deadline && has_stager_ && !state.broken) {
+    // The stager may have been lost meanwhile.
+    if (Status gone_on = go_on_without_stager(state); !gone_on.ok()) return gone_on;
+    if (!has_stager_) stored = {};
+  }
+  return steps_ < steps ? step_is_lost(steps - 1) : stored;
+}
+
+Status StepFile::wait_once(CollectiveState& state, double seconds) {
   Result<std::string> found = std::string();
   if (state.rank == 0) {
     if (Status stored = wait_until_stored(state, seconds); !stored.ok()) found = stored.error();
@@ -73,6 +187,9 @@ Status StepFile::wait_for_step(CollectiveState& state, double seconds) {
 }
 
 Result<bool> StepFile::is_step_stored(CollectiveState& state) {
+  const std::int64_t steps = steps_;
+  if (Status gone_on = go_on_without_stager(state); !gone_on.ok()) return gone_on.error();
+  if (steps_ < steps) return step_is_lost(steps - 1);
   Result<std::string> found = std::string();
   if (state.rank == 0) {
     Status stored = wait_until_stored(state, 0);
@@ -89,7 +206,7 @@ Result<bool> StepFile::is_step_stored(CollectiveState& state) {
 void StepFile::release_lock() {
   lock_.release();
   if (staging_ == nullptr) return;
-  const auto ticket = staging_->stager().unlock(path_);
+  const auto ticket = staging_->stager().unlock(path_);  // fails if the stager is lost
   if (ticket) staging_->note(path_, ticket.value());
   staging_ = nullptr;
 }

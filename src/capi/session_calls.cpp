@@ -223,7 +223,8 @@ Outcome finalize_staging(MPI_Comm* program) {
 
 // Closes every array and file, even after a failure, and returns the first failure.
 Outcome close_arrays(weir_session& session) {
-  Outcome first;
+  // What became of the steps of files that are closed already is told at the latest here.
+  auto first = outcome_of(session.collective->leave_lost_stagers(), "weir_session_close");
   for (const auto& array : session.arrays) {
     auto closed =
         outcome_of(session.collective->close_file(*array->own_file), "weir_session_close");

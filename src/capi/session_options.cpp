@@ -112,6 +112,18 @@ Outcome read_staging(const char* text, const std::string& from,
   return {};
 }
 
+Outcome read_staging_lost(const char* name, const std::string& from,
+                          aggregation::StagingLost& choice) {
+  if (name == nullptr) return {};
+  const auto known = aggregation::parse_staging_lost(name);
+  if (!known) {
+    return bad_argument(fmt::format("{} is '{}': give one of {}", from, name,
+                                    fmt::join(aggregation::staging_lost_names(), ", ")));
+  }
+  choice = *known;
+  return {};
+}
+
 Outcome read_placement(const char* name, const std::string& from,
                        topology::PlacementRule& placement) {
   if (name == nullptr) return {};
@@ -177,6 +189,10 @@ Outcome take(const weir_session_options& given, NameOf name_of, SessionOptions& 
     taken = read_staging(given.staging, name_of("staging", "staging"), settings.staging);
   }
   if (taken.ok()) {
+    taken = read_staging_lost(given.staging_lost, name_of("staging_lost", "staging-lost"),
+                              settings.staging_lost);
+  }
+  if (taken.ok()) {
     taken = read_io_groups(given.io_groups, name_of("io_groups", "io-groups"), options.io_groups);
   }
   return taken.ok() ? read_placement(given.aggregator_placement,
@@ -220,12 +236,12 @@ std::string SessionOptions::text() const {
   return fmt::format(
       "deadline_seconds {}, strategy {}, aggregators {}, buffer_bytes {}, buffers {}, "
       "ranks_per_node {}, alignment_bytes {}, stripe_bytes {}, lock_bytes {}, targets {}, engine "
-      "{}, staging {}, io_groups '{}', aggregator_placement {}",
+      "{}, staging {}, staging_lost {}, io_groups '{}', aggregator_placement {}",
       settings.deadline_seconds, aggregation::name_of(settings.strategy), settings.aggregators,
       settings.buffer_bytes, settings.buffers, settings.ranks_per_node, alignment_bytes,
       stripe_bytes, lock_bytes, targets, aggregation::name_of(settings.engine),
-      settings.staging.text(), io_groups ? io_groups->text() : "-",
-      topology::name_of(settings.placement));
+      settings.staging.text(), aggregation::name_of(settings.staging_lost),
+      io_groups ? io_groups->text() : "-", topology::name_of(settings.placement));
 }
 
 Outcome read_options(const weir_session_options* given, SessionOptions& options) {
@@ -260,6 +276,7 @@ Outcome read_environment(Ranks& ranks, const weir_session_options* given,
   if (passed.strategy != nullptr) variables.erase("WEIR_STRATEGY");
   if (passed.engine != nullptr) variables.erase("WEIR_ENGINE");
   if (passed.staging != nullptr) variables.erase("WEIR_STAGING");
+  if (passed.staging_lost != nullptr) variables.erase("WEIR_STAGING_LOST");
   if (passed.io_groups != nullptr) variables.erase("WEIR_IO_GROUPS");
   if (passed.aggregator_placement != nullptr) variables.erase("WEIR_AGGREGATOR_PLACEMENT");
   for (const NumberOption& option : number_options) {
@@ -277,6 +294,7 @@ Outcome read_environment(Ranks& ranks, const weir_session_options* given,
   if (settings.has("strategy")) told.strategy = settings.text("strategy").c_str();
   if (settings.has("engine")) told.engine = settings.text("engine").c_str();
   if (settings.has("staging")) told.staging = settings.text("staging").c_str();
+  if (settings.has("staging-lost")) told.staging_lost = settings.text("staging-lost").c_str();
   if (settings.has("io-groups")) told.io_groups = settings.text("io-groups").c_str();
   if (settings.has("aggregator-placement")) {
     told.aggregator_placement = settings.text("aggregator-placement").c_str();
@@ -345,6 +363,11 @@ std::span<const Setting> session_settings() {
        .metavar = "`none`, `node`, `ranks`, `ranks:2`, `ranks:1/8`",
        .help = "who writes the steps of files: the ranks, or behind them a stager: of their node, "
                "or of the last ranks or one in so many ranks of each node"},
+      {.name = "staging-lost",
+       .kind = SettingKind::choice,
+       .help = "after a stager was lost: the session's calls fail, or the ranks write the next "
+               "steps directly",
+       .choices = aggregation::staging_lost_names()},
       {.name = "io-groups",
        .kind = SettingKind::text,
        .metavar = "`4`, `0,0,1,1`, `0*2,1*2`",

@@ -29,7 +29,8 @@ module weir_bindings
     type(c_ptr) :: staging = c_null_ptr
     type(c_ptr) :: io_groups = c_null_ptr
     type(c_ptr) :: aggregator_placement = c_null_ptr
-    integer(c_int64_t) :: reserved(1) = 0
+    type(c_ptr) :: staging_lost = c_null_ptr
+    integer(c_int64_t) :: reserved(4) = 0
   end type
 
   type, bind(C), public :: weir_figures

@@ -37,6 +37,7 @@ module weir_sessions
                                                      ! 'ranks:1/8'
     character(len=:), allocatable :: io_groups       ! '4', or of every node: '0,0,1,1', '0*2,1*2'
     character(len=:), allocatable :: aggregator_placement  ! 'spread', 'nearest', 'first', 'priced'
+    character(len=:), allocatable :: staging_lost    ! 'fail', 'direct'
   end type
 
   ! Handles are copied by assignment. `close` ends them; the end of the variable does not.
@@ -171,7 +172,8 @@ contains
     type(weir_session_options), intent(in) :: options
     integer, intent(out), optional :: status
     character(kind=c_char, len=:), allocatable, target :: strategy, platform, engine, staging, &
-                                                              io_groups, aggregator_placement
+                                                              io_groups, aggregator_placement, &
+                                                              staging_lost
     type(session_options_in_c) :: in_c
     in_c%deadline_seconds = options%deadline_seconds
     in_c%aggregators = options%aggregators
@@ -205,6 +207,10 @@ contains
     if (allocated(options%aggregator_placement)) then
       aggregator_placement = with_null(options%aggregator_placement)
       in_c%aggregator_placement = c_loc(aggregator_placement)
+    end if
+    if (allocated(options%staging_lost)) then
+      staging_lost = with_null(options%staging_lost)
+      in_c%staging_lost = c_loc(staging_lost)
     end if
     call settle(c_session_open(int(communicator, c_int32_t), in_c, session%handle), status)
   end subroutine

@@ -137,6 +137,7 @@ class Nodes {
     std::deque<std::pair<ClientId, std::optional<transport::Message>>> mail;
     std::vector<Status> joined;
     std::vector<Status> outcomes;  // of tickets that were asked for
+    std::vector<Status> drained;
     bool was_refused = false;
   };
   [[nodiscard]] Node& node(int number) { return nodes_[static_cast<std::size_t>(number)]; }
@@ -175,6 +176,9 @@ class Nodes {
     }
     if (const auto* const stored = std::get_if<transport::Stored>(&action.message)) {
       one.outcomes.push_back(stored->outcome.status);
+    }
+    if (const auto* const drained = std::get_if<transport::Drained>(&action.message)) {
+      one.drained.push_back(drained->outcome.status);
     }
     one.was_refused = one.was_refused || std::holds_alternative<transport::Refused>(action.message);
   }
@@ -305,6 +309,31 @@ TEST(Peers, LeaveNothingBehindWhereOneIsLost) {
     if (testing::Test::HasFailure()) FAIL() << "seed " << seed;
   }
   EXPECT_GT(lost, 100U);
+}
+
+// Ranks that write the files themselves afterwards wait for this answer.
+TEST(Peers, ADrainOfALostSessionIsAnsweredAfterTheJobUnderWay) {
+  for (const bool asks_before : {true, false}) {
+    Nodes nodes(1);
+    for (int i = 1; i < stagers; ++i) nodes.join(i);
+    nodes.settle();
+    nodes.hand_over(1);  // reserves a block
+    nodes.hand_over(1);
+    nodes.end_step();
+    ASSERT_NE(nodes.node(1).job, 0U);
+    if (asks_before) nodes.receive(1, rank_client, transport::Drain{});
+    nodes.kill(0);
+    while (nodes.deliver(1)) {
+    }
+    if (!asks_before) nodes.receive(1, rank_client, transport::Drain{});
+    EXPECT_TRUE(nodes.node(1).drained.empty()) << "a job still writes";
+    nodes.end_job(1);
+    ASSERT_EQ(nodes.node(1).drained.size(), 1U);
+    EXPECT_FALSE(nodes.node(1).drained.front().ok());
+    nodes.receive(1, rank_client, transport::Drain{});
+    EXPECT_EQ(nodes.node(1).drained.size(), 2U);
+    expect_over(nodes);
+  }
 }
 
 TEST(Peers, AreLetInWithTheSecretOnly) {

@@ -161,6 +161,9 @@ class Server {
                  .block_bytes = settings.block_bytes,
                  .spill_slots = spill_ == nullptr ? 0 : spill_->slots(),
                  .name = fmt::format("{} {}", storage::process_name(), monotonic_ns()),
+                 .client_blocks = settings.client_memory / settings.block_bytes,
+                 .client_files = settings.client_files,
+                 .connections = settings.connections,
                  .host = storage::host_name(),
                  .secret = secret_}),
         workers_(settings.threads),
@@ -587,6 +590,10 @@ Status serve(const ServerSettings& settings, const std::function<void()>& ready,
   if (settings.block_bytes < 4096 || settings.memory_bytes / settings.block_bytes < least_blocks) {
     return invalid_argument(fmt::format("a stager needs memory for {} blocks of {} bytes",
                                         least_blocks, settings.block_bytes));
+  }
+  if (settings.client_memory > 0 && settings.client_memory < settings.block_bytes) {
+    return invalid_argument(fmt::format("the memory for one program is {} bytes: give at least {}",
+                                        settings.client_memory, settings.block_bytes));
   }
   allow_many_connections();
   sigset_t signals;

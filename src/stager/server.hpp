@@ -21,6 +21,11 @@ struct ServerSettings {
   std::string spill;              // folder for data that the memory cannot hold; "": none
   std::int64_t spill_quota = 0;   // bytes of it; 0: half of what is free there
   std::int64_t block_bytes = std::int64_t{1} << 20;
+  // Most that one program has of these, and most ranks of all programs that are connected; 0: no
+  // limit.
+  std::int64_t client_memory = 0;  // bytes; at least a block
+  std::int64_t client_files = 0;
+  std::int64_t connections = 0;
   int threads = 4;          // that execute jobs (003_…, section 5.2.1: four are best)
   double idle_seconds = 0;  // the stager ends after so long without work; 0: it stays
   // The stager ends as soon as the programs that it has served have ended and nothing is left to be

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include "checksums/sums_file.hpp"
+#include "formats/file_map_message.hpp"
 #include "formats/header_update.hpp"
 #include "system/moved_all.hpp"
 
@@ -70,7 +73,10 @@ Status SessionFiles::write(const Write& job) {
   for (const BlockExtent& extent : job.extents) by_file[same[extent.file]].push_back(extent);
   for (std::size_t file = 0; file < by_file.size(); ++file) {
     if (by_file[file].empty()) continue;
-    if (Status written = write_file(job.files[file], by_file[file]); !written.ok()) return written;
+    const transport::NameFile& named = job.files[file];
+    Status written = named.encoded.empty() ? write_file(named, by_file[file])
+                                           : write_encoded(named, by_file[file]);
+    if (!written.ok()) return written;
   }
   return {};
 }
@@ -86,14 +92,69 @@ Status SessionFiles::write_file(const transport::NameFile& named,
   if (!file) return file.error();
   written_.insert_or_assign(named.path, storage::identity_of(named.path));
   files_.written(named.path, storage::DataFileCache::Closing::leaves_to_sync);
+  return write_all(files_.engine(), *file.value(), extents);
+}
+
+Status SessionFiles::write_all(storage::Engine& engine, storage::EngineFile& file,
+                               std::span<const BlockExtent> extents) {
   std::vector<BlockExtent> sorted(extents.begin(), extents.end());
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const auto& a, const auto& b) { return a.offset < b.offset; });
-  if (!overlap(sorted)) return write_ranges(*file.value(), sorted);
+  if (!overlap(sorted)) return write_ranges(engine, file, sorted);
   // What was written twice keeps its order.
   for (const BlockExtent& extent : extents) {
-    if (Status one = write_ranges(*file.value(), {&extent, 1}); !one.ok()) return one;
+    if (Status one = write_ranges(engine, file, {&extent, 1}); !one.ok()) return one;
   }
+  return {};
+}
+
+Result<SessionFiles::Encoding> SessionFiles::encoding_of(const transport::NameFile& named) {
+  auto map = storage::parse_file_map(named.encoded);
+  if (!map) return map.error();
+  if (map.value().arrays.size() != 1 || map.value().arrays.front().map.encoded() == nullptr) {
+    return Error(ErrorCode::corrupt, "a rank described no array with encoded chunks", named.path);
+  }
+  storage::StoredArray& array = map.value().arrays.front();
+  if (std::holds_alternative<storage::EncodedTable>(array.map.encoded()->places)) {
+    return Error(ErrorCode::unsupported, "a stager has no table of encoded chunks", named.path);
+  }
+  if (named.known) {
+    array.map.files.set_known(std::make_shared<const storage::KnownFile>(*named.known));
+  }
+  auto engine = storage::DecodedEngine::create(
+      std::move(array),
+      named.in_shards ? storage::EncodedBlocks::shards : storage::EncodedBlocks::chunks, {},
+      nullptr, storage::DataFileCache::Closing::leaves_to_sync);
+  if (!engine) return engine.error();
+  auto file = engine.value()->open(named.path, {.write = true});
+  if (!file) return file.error();
+  return Encoding{named.encoded, std::move(engine).value(), std::move(file).value()};
+}
+
+Status SessionFiles::write_encoded(const transport::NameFile& named,
+                                   std::span<const BlockExtent> extents) {
+  auto found = encodings_.find(named.path);
+  if (found == encodings_.end() || found->second.map != named.encoded) {
+    auto made = encoding_of(named);
+    if (!made) return with_file(made.error(), named.path);
+    found = encodings_.insert_or_assign(named.path, std::move(made).value()).first;
+  }
+  storage::DecodedEngine& engine = *found->second.engine;
+  Status written = write_all(engine, *found->second.file, extents);
+  // Chunks are complete in the files before anyone reads them there, or the step is given up.
+  Status ended = engine.end();
+  return written.ok() ? ended : written;
+}
+
+Status SessionFiles::settle_encodings(storage::StepDurability durability) {
+  for (auto& [path, one] : encodings_) {
+    if (durability == storage::StepDurability::none) break;
+    storage::EngineFile* const file = one.file.get();
+    if (Status synced = one.engine->sync({&file, 1}); !synced.ok()) {
+      return with_file(synced.error(), path);
+    }
+  }
+  encodings_.clear();
   return {};
 }
 
@@ -106,7 +167,8 @@ void SessionFiles::close_removed(const std::string& path) {
 }
 
 // The extents ascend and do not overlap. Those that follow each other in the file are one range.
-Status SessionFiles::write_ranges(storage::EngineFile& file, std::span<const BlockExtent> extents) {
+Status SessionFiles::write_ranges(storage::Engine& engine, storage::EngineFile& file,
+                                  std::span<const BlockExtent> extents) {
   while (!extents.empty()) {
     const std::size_t count = std::min(extents.size(), most_slices);
     std::vector<storage::Slice> slices;
@@ -132,7 +194,7 @@ Status SessionFiles::write_ranges(storage::EngineFile& file, std::span<const Blo
     }
     end_range();
     storage::FileTraffic traffic;
-    Status written = files_.engine().write(ranges, traffic);
+    Status written = engine.write(ranges, traffic);
     if (written.ok()) {
       written = storage::moved_all(bytes, traffic.moved, file.path(), extents.front().offset);
     }
@@ -145,6 +207,12 @@ Status SessionFiles::write_ranges(storage::EngineFile& file, std::span<const Blo
 // After this nothing of the step is left here: files may get other names, and other files their
 // names.
 Status SessionFiles::settle(storage::StepDurability durability) {
+  if (Status settled = settle_encodings(durability); !settled.ok()) {
+    Error lost = settled.error();
+    lost.message += ": data of the step are lost";
+    lost.system_error = 0;  // it is not repeated when there is space
+    return lost;
+  }
   if (durability != storage::StepDurability::none && !written_.empty()) {
     std::vector<std::string> paths;
     paths.reserve(written_.size());

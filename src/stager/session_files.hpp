@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -13,6 +14,7 @@
 #include "common/status.hpp"
 #include "engines/open_files.hpp"
 #include "formats/writer_lock.hpp"
+#include "sections/decoded_engine.hpp"
 #include "stager/spill_file.hpp"
 #include "stager/stager.hpp"
 #include "system/known_file.hpp"
@@ -42,10 +44,23 @@ class SessionFiles {
   [[nodiscard]] Status settle(storage::StepDurability durability);
   [[nodiscard]] Status write(const Write& job);
   Status write_file(const transport::NameFile& named, std::span<const BlockExtent> extents);
+  // Encodes chunks and writes them. What is left of a chunk after a job is read again by the next.
+  Status write_encoded(const transport::NameFile& named, std::span<const BlockExtent> extents);
+  Status write_all(storage::Engine& engine, storage::EngineFile& file,
+                   std::span<const BlockExtent> extents);
   // Closes the file that was written under this path if it is no longer the one that is there. A
   // step that was given up leaves such a file: ranks have removed it, and make another one.
   void close_removed(const std::string& path);
-  Status write_ranges(storage::EngineFile& file, std::span<const BlockExtent> extents);
+  Status write_ranges(storage::Engine& engine, storage::EngineFile& file,
+                      std::span<const BlockExtent> extents);
+  // The chunks of an array that are encoded here.
+  struct Encoding {
+    std::string map;  // NameFile::encoded
+    std::unique_ptr<storage::DecodedEngine> engine;
+    std::unique_ptr<storage::EngineFile> file;
+  };
+  static Result<Encoding> encoding_of(const transport::NameFile& named);
+  Status settle_encodings(storage::StepDurability durability);
 
   std::span<std::byte> memory_;
   std::int64_t block_bytes_;
@@ -53,6 +68,7 @@ class SessionFiles {
   std::vector<std::byte> read_back_;  // for the job under way
   std::vector<std::size_t> read_to_;  // where in it each spilled block begins
   storage::OpenFiles files_;
+  std::map<std::string, Encoding> encodings_;  // by NameFile::path, since the last commit
   // By path, what was written since the last commit; nothing where the identity is unknown.
   std::map<std::string, std::optional<storage::FileIdentity>> written_;
   std::mutex mutex_;  // for locks_

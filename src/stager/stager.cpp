@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <unordered_map>
 
@@ -28,7 +29,7 @@ Stager::Stager(const StagerSettings& settings) : settings_(settings) {
 std::vector<Action> Stager::handle(const Event& event) {
   actions_.clear();
   std::visit([&](const auto& one) { take(one); }, event);
-  if (is_short_of_blocks()) make_room();
+  if (!wanting_.empty()) make_room();
   empty_spill();
   if (is_stopping_ && sessions_.empty() && !has_ended_) {
     has_ended_ = true;
@@ -75,8 +76,14 @@ void Stager::remove(ClientId client) {
   const bool is_remote = found->second.is_remote;
   for (const std::int64_t block : found->second.granted) free_block(block);
   std::erase(wanting_, client);
-  clients_.erase(found);
   const auto session = sessions_.find(number);
+  if (session != sessions_.end() && !is_remote) {
+    --ranks_;
+    for (const auto& [file, named] : found->second.files) {
+      forget_path(session->second, named->path);
+    }
+  }
+  clients_.erase(found);
   if (session != sessions_.end() && is_remote) {
     remove_peer(client, number, session->second);
   } else if (session != sessions_.end()) {
@@ -95,15 +102,20 @@ void Stager::remove(ClientId client) {
 void Stager::drop_unfinished(Session& session) {
   while (session.queue.size() > session.in_job) {
     Item& last = session.queue.back();
-    if (const auto* const parcel = std::get_if<ParcelItem>(&last)) {
+    const auto* const parcel = std::get_if<ParcelItem>(&last);
+    if (parcel != nullptr && !parcel->at_once) {
       free_parcel(*parcel);
-    } else if (std::holds_alternative<DrainItem>(last)) {
-      --session.urgent;
-    } else {
+    } else if (!std::holds_alternative<DrainItem>(last)) {
       return;
     }
-    session.queue.pop_back();
+    remove_last(session);
   }
+}
+
+void Stager::remove_last(Session& session) {
+  const auto* const parcel = std::get_if<ParcelItem>(&session.queue.back());
+  if (parcel == nullptr || parcel->at_once) --session.urgent;
+  session.queue.pop_back();
 }
 
 void Stager::end_if_over(SessionId number) {
@@ -165,6 +177,22 @@ void Stager::take(ClientId number, const transport::Hello& message) {
     refuse(number, "all ranks of the session have left: open a new one");
     return;
   }
+  if (settings_.connections > 0 && ranks_ >= settings_.connections) {
+    refuse(number, fmt::format("{} ranks are connected, which is the limit of the stager "
+                               "(--stager-connections)",
+                               ranks_));
+    return;
+  }
+  // Each rank needs a block of its own while it hands over.
+  if (settings_.client_blocks > 0 && before != by_name_.end() &&
+      std::ssize(sessions_.at(before->second).clients) >= settings_.client_blocks) {
+    refuse(number,
+           fmt::format("the memory for one program has {} blocks of {} bytes, one for each rank, "
+                       "and {} ranks of the program are connected (--stager-client-memory)",
+                       settings_.client_blocks, settings_.block_bytes, settings_.client_blocks));
+    return;
+  }
+  ++ranks_;
   const auto [known, is_new] = by_name_.try_emplace(message.session, last_session_ + 1);
   if (is_new) ++last_session_;
   client.session = known->second;
@@ -178,14 +206,34 @@ void Stager::take(ClientId number, const transport::Hello& message) {
 }
 
 void Stager::take(ClientId client, const transport::NameFile& message) {
-  auto& files = clients_.at(client).files;
-  const bool is_new =
-      files.try_emplace(message.file, std::make_shared<const transport::NameFile>(message)).second;
-  if (!is_new) refuse(client, "a file's number was used twice");
+  Client& rank = clients_.at(client);
+  if (rank.files.contains(message.file)) {
+    refuse(client, "a file's number was used twice");
+    return;
+  }
+  auto& paths = sessions_.at(rank.session).paths;
+  if (settings_.client_files > 0 && !paths.contains(message.path) &&
+      std::ssize(paths) >= settings_.client_files) {
+    refuse(client, fmt::format("{} would be file {} that the program has open, and the limit of "
+                               "the stager is {} (--stager-client-files)",
+                               message.path, paths.size() + 1, settings_.client_files));
+    return;
+  }
+  ++paths[message.path];
+  rank.files.emplace(message.file, std::make_shared<const transport::NameFile>(message));
+}
+
+void Stager::forget_path(Session& session, const std::string& path) {
+  const auto named = session.paths.find(path);
+  if (named != session.paths.end() && --named->second == 0) session.paths.erase(named);
 }
 
 void Stager::take(ClientId client, const transport::ForgetFile& message) {
-  clients_.at(client).files.erase(message.file);
+  Client& rank = clients_.at(client);
+  const auto named = rank.files.find(message.file);
+  if (named == rank.files.end()) return;
+  forget_path(sessions_.at(rank.session), named->second->path);
+  rank.files.erase(named);
 }
 
 void Stager::take(ClientId number, const transport::Reserve& message) {
@@ -200,16 +248,23 @@ void Stager::take(ClientId number, const transport::Reserve& message) {
 }
 
 // Gives blocks to the ranks that wait for them, the longest waiting first. A rank gets what there
-// is: with less than it wanted it can go on.
+// is and its session may have: with less than it wanted it can go on.
 void Stager::grant() {
-  while (!wanting_.empty() && !free_.empty()) {
-    const ClientId number = wanting_.front();
-    wanting_.pop_front();
+  for (auto next = wanting_.begin(); next != wanting_.end() && !free_.empty();) {
+    const ClientId number = *next;
     Client& client = clients_.at(number);
+    Session& session = sessions_.at(client.session);
+    if (room_of(session) < 1) {
+      ++next;
+      continue;
+    }
+    next = wanting_.erase(next);
     transport::Granted granted;
-    while (client.wanted > 0 && !free_.empty()) {
+    while (client.wanted > 0 && !free_.empty() && room_of(session) > 0) {
       granted.blocks.push_back(free_.back());
       client.granted.insert(free_.back());
+      owners_[free_.back()] = client.session;
+      ++session.blocks;
       free_.pop_back();
       --client.wanted;
     }
@@ -218,7 +273,24 @@ void Stager::grant() {
   }
 }
 
-void Stager::free_block(std::int64_t block) { free_.push_back(block); }
+std::int64_t Stager::room_of(const Session& session) const {
+  return settings_.client_blocks > 0 ? settings_.client_blocks - session.blocks
+                                     : std::numeric_limits<std::int64_t>::max();
+}
+
+std::int64_t Stager::blocks_of(const transport::SessionId& session) const {
+  const auto found = by_name_.find(session);
+  return found == by_name_.end() ? 0 : sessions_.at(found->second).blocks;
+}
+
+void Stager::free_block(std::int64_t block) {
+  free_.push_back(block);
+  const auto owner = owners_.find(block);
+  if (owner == owners_.end()) return;
+  const auto session = sessions_.find(owner->second);
+  if (session != sessions_.end()) --session->second.blocks;
+  owners_.erase(owner);
+}
 
 void Stager::take_parcel(const Received& event, const transport::Parcel& parcel) {
   Client& client = clients_.at(event.client);
@@ -242,6 +314,7 @@ void Stager::take_parcel(const Received& event, const transport::Parcel& parcel)
     }
     const auto [index, is_new] = indices.try_emplace(extent.file, item.files.size());
     if (is_new) item.files.push_back(named->second);
+    item.at_once = item.at_once || named->second->at_once;
     extent.file = index->second;
     item.bytes += extent.bytes;
   }
@@ -256,7 +329,9 @@ void Stager::take_parcel(const Received& event, const transport::Parcel& parcel)
     grant();
     return;
   }
+  if (item.at_once) ++session.urgent;
   session.queue.emplace_back(std::move(item));
+  advance(client.session, session);
 }
 
 void Stager::take(ClientId number, const transport::Flush& /*message*/) {
@@ -345,11 +420,11 @@ void Stager::take(ClientId number, const transport::Await& message) {
 void Stager::take(ClientId number, const transport::Drain& /*message*/) {
   Client& client = clients_.at(number);
   Session& session = sessions_.at(client.session);
+  client.drains = true;
   if (!session.failure.ok()) {
-    send(number, transport::Drained{{session.failure}});
+    answer_drains(session);
     return;
   }
-  client.drains = true;
   session.queue.emplace_back(DrainItem{number});
   ++session.urgent;
   advance(client.session, session);
@@ -469,6 +544,7 @@ void Stager::take(const JobEnded& event) {
   session.job = 0;
   if (!session.failure.ok()) {
     drop_behind(session, 0);
+    answer_drains(session);
   } else if (!event.status.ok()) {
     fail(session, event.status);
   } else {
@@ -476,6 +552,7 @@ void Stager::take(const JobEnded& event) {
       const Item& first = session.queue.front();
       if (const auto* const parcel = std::get_if<ParcelItem>(&first)) {
         session.written += parcel->bytes;
+        if (parcel->at_once) --session.urgent;
         free_parcel(*parcel);
       } else if (const auto* const seal = std::get_if<SealItem>(&first)) {
         end_ticket(session, seal->ticket);
@@ -501,7 +578,10 @@ void Stager::take(const RetryDue& event) {
   Session& session = found->second;
   session.job = 0;
   session.in_job = 0;
-  if (!session.failure.ok()) drop_behind(session, 0);
+  if (!session.failure.ok()) {
+    drop_behind(session, 0);
+    answer_drains(session);
+  }
   // A session that no rank will continue, and that has nothing accepted left, need not wait.
   if (session.clients.empty()) drop_unfinished(session);
   if (session.queue.empty()) session.waits_for_space = false;
@@ -534,13 +614,17 @@ void Stager::take(const Tick& /*event*/) {
 
 std::string Stager::reason_to_wait(const Session& session) const {
   if (session.waits_for_space) return "the file system has no space left, or a quota is used up";
-  if (is_short_of_blocks() && std::any_of(wanting_.begin(), wanting_.end(), [&](ClientId client) {
-        return session.clients.contains(client);
-      })) {
-    if (settings_.spill_slots == 0) return "the stager's memory is full";
+  const bool is_full = room_of(session) < 1;
+  if ((is_full || is_short_of_blocks()) &&
+      std::any_of(wanting_.begin(), wanting_.end(),
+                  [&](ClientId client) { return session.clients.contains(client); })) {
+    const std::string full =
+        is_full ? "the program has all of the stager's memory that one may have"
+                : "the stager's memory is full";
+    if (settings_.spill_slots == 0) return full;
     const bool moves = !spilling_.blocks.empty() || is_spill_usable();
-    return moves ? "the stager's memory is full, and its data move to the spill file"
-                 : "the stager's memory is full, and the spill file takes no more";
+    return full + (moves ? ", and its data move to the spill file"
+                         : ", and the spill file takes no more");
   }
   if (session.queue.empty()) return "";
   const auto* const commit = std::get_if<CommitItem>(&session.queue.front());
@@ -563,6 +647,7 @@ void Stager::end_ticket(Session& session, std::uint64_t ticket) {
 void Stager::fail(Session& session, const Status& why) {
   session.failure = why;
   drop_behind(session, session.job == 0 ? 0 : session.in_job);
+  answer_drains(session);
   for (const auto& [client, ticket] : session.waiting) {
     send(client, transport::Stored{ticket, {why}});
   }
@@ -574,19 +659,19 @@ void Stager::drop_behind(Session& session, std::size_t items) {
   if (items == 0) session.in_job = 0;
   while (session.queue.size() > items) {
     const Item& last = session.queue.back();
-    if (const auto* const parcel = std::get_if<ParcelItem>(&last)) {
-      free_parcel(*parcel);
-    } else {
-      --session.urgent;
+    if (const auto* const parcel = std::get_if<ParcelItem>(&last)) free_parcel(*parcel);
+    remove_last(session);
+  }
+}
+
+// Called where a session has failed. Ranks that go on without the stager must know that it writes
+// nothing of theirs any more, so the answer waits for the job under way.
+void Stager::answer_drains(const Session& session) {
+  if (session.job != 0) return;
+  for (const ClientId rank : session.clients) {
+    if (std::exchange(clients_.at(rank).drains, false)) {
+      send(rank, transport::Drained{{session.failure}});
     }
-    if (const auto* const drain = std::get_if<DrainItem>(&last)) {
-      const auto found = clients_.find(drain->client);
-      if (found != clients_.end()) {
-        found->second.drains = false;
-        send(drain->client, transport::Drained{{session.failure}});
-      }
-    }
-    session.queue.pop_back();
   }
 }
 
@@ -603,21 +688,32 @@ void Stager::free_parcel(const ParcelItem& parcel) {
 }
 
 void Stager::make_room() {
-  if (!spilling_.blocks.empty()) return;
+  const std::set<SessionId> full = full_sessions();
+  if (full.empty() || !spilling_.blocks.empty()) return;
   // Where no parcel can move now, all blocks are those of ranks and jobs, which will free them.
   if (is_spill_usable()) {
-    begin_spill();
+    begin_spill(full);
     return;
   }
   writes_for_room_ = true;
-  std::vector<SessionId> numbers;
-  numbers.reserve(sessions_.size());
-  for (auto& [number, session] : sessions_) {
-    advance(number, session);
-    numbers.push_back(number);
-  }
+  for (const SessionId number : full) advance(number, sessions_.at(number));
   writes_for_room_ = false;
-  for (const SessionId number : numbers) end_if_over(number);
+  for (const SessionId number : full) end_if_over(number);
+}
+
+// Where all memory is in use, those are all sessions, and else those that have as much as one may.
+std::set<SessionId> Stager::full_sessions() const {
+  std::set<SessionId> full;
+  if (is_short_of_blocks()) {
+    for (const auto& [number, session] : sessions_) full.insert(number);
+    return full;
+  }
+  if (settings_.client_blocks == 0) return full;
+  for (const ClientId client : wanting_) {
+    const SessionId number = clients_.at(client).session;
+    if (room_of(sessions_.at(number)) < 1) full.insert(number);
+  }
+  return full;
 }
 
 std::vector<Stager::ParcelItem*> Stager::movable_parcels(Session& session) {
@@ -630,12 +726,12 @@ std::vector<Stager::ParcelItem*> Stager::movable_parcels(Session& session) {
 }
 
 // The session that has most in memory is asked first.
-void Stager::begin_spill() {
+void Stager::begin_spill(const std::set<SessionId>& full) {
   if (spilling_.job != 0) return;
   SessionId chosen = 0;
   std::vector<ParcelItem*> parcels;
-  for (auto& [number, session] : sessions_) {
-    std::vector<ParcelItem*> found = movable_parcels(session);
+  for (const SessionId number : full) {
+    std::vector<ParcelItem*> found = movable_parcels(sessions_.at(number));
     if (found.size() <= parcels.size()) continue;
     parcels = std::move(found);
     chosen = number;
@@ -703,6 +799,9 @@ std::string Stager::report() const {
   all["memory_bytes"] = settings_.blocks * settings_.block_bytes;
   all["ready_bytes"] = ready_ * settings_.block_bytes;
   all["free_bytes"] = free_blocks() * settings_.block_bytes;
+  all["client_memory_bytes"] = settings_.client_blocks * settings_.block_bytes;
+  all["client_files"] = settings_.client_files;
+  all["connections"] = settings_.connections;
   all["spill_bytes"] = settings_.spill_slots * settings_.block_bytes;
   all["spilled_bytes"] = (settings_.spill_slots - free_slots()) * settings_.block_bytes;
   all["spill_failure"] = spill_failure_.ok() ? "" : spill_failure_.error().text();
@@ -720,6 +819,8 @@ std::string Stager::report() const {
     nlohmann::ordered_json one;
     one["program"] = session.program;
     one["ranks"] = session.clients.size();
+    one["memory_bytes"] = session.blocks * settings_.block_bytes;
+    one["files"] = session.paths.size();
     one["held_bytes"] = held;
     one["written_bytes"] = session.written;
     one["steps_to_store"] = steps;

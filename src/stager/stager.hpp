@@ -9,8 +9,13 @@
 // A session's items are carried out in the order in which they arrived: a commit changes the header
 // of its file only after all parcels before it are written and, if requested, durable. Parcels wait
 // in memory until something needs them written: a commit or a drain behind them, or a rank that
-// finds no free block. At most one job of a session is under way. Overlapping extents are written
+// finds no free block; and the bytes of an array by itself, which no step's end publishes, are
+// written as soon as possible. At most one job of a session is under way. Overlapping extents are written
 // in the order of their arrival.
+//
+// Limits keep one program from taking what others need. A session that has as much memory as one
+// program may have waits, as where all memory is in use, until a part of its own is free; a file or
+// a rank beyond the limits is refused.
 //
 // Where the stager may spill, a rank that finds no free block makes parcels move to slots of a file
 // on the node, those first that were handed over last, since they are needed last. Such a parcel
@@ -23,7 +28,8 @@
 //
 // A job that fails for want of space is repeated until there is some: what was accepted is not
 // given up. Any other failure ends the session: nothing that is behind it is carried out, and
-// everyone who asks gets the reason. Once all ranks of a session are gone, parcels behind its last
+// everyone who asks gets the reason; a Drain is then answered when no job of the session is under
+// way, so that its ranks may write the files themselves. Once all ranks of a session are gone, parcels behind its last
 // commit are dropped: their step has not ended, and never will.
 //
 // The ranks of a session on several nodes have a stager on each. The one of rank 0 publishes the
@@ -44,6 +50,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -197,6 +204,10 @@ struct StagerSettings {
   std::int64_t spill_slots = 0;  // blocks that the spill file takes; 0: there is none
   std::int64_t most_read_back_together = std::int64_t{16} << 20;  // spilled bytes of one Write
   std::string name;                                               // Welcome::stager
+  // Most of one session, and connections of ranks in all; 0: no limit.
+  std::int64_t client_blocks = 0;
+  std::int64_t client_files = 0;
+  std::int64_t connections = 0;
   // NOLINTBEGIN(readability-redundant-member-init): may be left out
   std::string host = {};    // of this stager, for people
   std::string secret = {};  // that other stagers know which may join
@@ -216,8 +227,11 @@ class Stager {
   }
   // Returns whether a rank waits for blocks, or will soon, and more could become ready.
   [[nodiscard]] bool needs_more_blocks(std::int64_t enough) const {
-    return ready_ < settings_.blocks && (!wanting_.empty() || free_blocks() < enough);
+    return ready_ < settings_.blocks &&
+           (free_blocks() < enough || (!wanting_.empty() && free_.empty()));
   }
+  // Returns how many blocks a session has, granted or with bytes that are not stored.
+  [[nodiscard]] std::int64_t blocks_of(const transport::SessionId& session) const;
   // Returns whether no rank is connected and nothing is left to be stored.
   [[nodiscard]] bool is_idle() const { return sessions_.empty(); }
   // Returns the number of connections over a network that have not told the secret.
@@ -236,6 +250,7 @@ class Stager {
     std::int64_t bytes = 0;
     std::optional<SpilledBlock> spilled = std::nullopt;  // its block is free then
     bool is_moving = false;                              // to the spill file
+    bool at_once = false;                                // counts as urgent
     std::vector<NamedFile> files;
     std::vector<transport::ParcelExtent> extents;  // `file` is an index in `files`
   };
@@ -278,13 +293,16 @@ class Stager {
     std::vector<PeerState> peers;  // that joined
     Home home;
     std::deque<Item> queue;
-    std::int64_t urgent = 0;  // items of the queue that are no parcels
+    // Items of the queue that are no parcels, or parcels that wait for no step's end.
+    std::int64_t urgent = 0;
     std::uint64_t tickets = 0;
     std::uint64_t done = 0;  // tickets are done in order
     JobId job = 0;           // 0: none is under way
     std::size_t in_job = 0;  // items at the front of the queue that belong to it
     bool waits_for_space = false;
     std::int64_t written = 0;                                 // bytes, so far
+    std::int64_t blocks = 0;                                  // granted, or not stored
+    std::map<std::string, std::int64_t, std::less<>> paths;   // names of each file by its ranks
     Status failure;                                           // why nothing more is carried out
     std::vector<std::pair<ClientId, std::uint64_t>> waiting;  // for tickets
   };
@@ -353,12 +371,17 @@ class Stager {
   void refuse(ClientId client, std::string reason);
   void remove(ClientId client);
   void grant();
+  // Returns how many more blocks the session may have.
+  [[nodiscard]] std::int64_t room_of(const Session& session) const;
   void free_block(std::int64_t block);
+  static void forget_path(Session& session, const std::string& path);
   // Frees what a parcel occupies, or lets the end of its move do so.
   void free_parcel(const ParcelItem& parcel);
   // Called where ranks wait for memory: lets parcels move, or else be written.
   void make_room();
-  void begin_spill();
+  // Returns the sessions whose parcels take the memory for which ranks wait.
+  [[nodiscard]] std::set<SessionId> full_sessions() const;
+  void begin_spill(const std::set<SessionId>& full);
   void end_spill(const Status& status);
   // Gives back the space of the spill file once nothing is in it.
   void empty_spill();
@@ -370,16 +393,19 @@ class Stager {
   // Begins the next job of a session, if there is one and it is needed now.
   void advance(SessionId number, Session& session);
   void write_parcels(SessionId number, Session& session);
+  // Takes the last item from the queue.
+  static void remove_last(Session& session);
   void end_ticket(Session& session, std::uint64_t ticket);
   void fail(Session& session, const Status& why);
-  // Drops what is in the queue behind the first items, and answers who waits for it.
+  // Drops what is in the queue behind the first items.
   void drop_behind(Session& session, std::size_t items);
+  void answer_drains(const Session& session);
   void drop_unfinished(Session& session);
   // Forgets the session if nothing of it is left.
   void end_if_over(SessionId number);
-  // Returns whether ranks wait for memory that only writing can make free.
+  // Returns whether ranks wait although all memory is ready: only writing can make some free.
   [[nodiscard]] bool is_short_of_blocks() const {
-    return !wanting_.empty() && ready_ == settings_.blocks;
+    return !wanting_.empty() && free_.empty() && ready_ == settings_.blocks;
   }
   // Returns why it takes long, for people; "": for no unusual reason.
   [[nodiscard]] std::string reason_to_wait(const Session& session) const;
@@ -388,6 +414,7 @@ class Stager {
   StagerSettings settings_;
   std::int64_t ready_ = 0;  // blocks, so far
   std::vector<std::int64_t> free_;
+  std::map<std::int64_t, SessionId> owners_;  // of blocks that are not free
   std::vector<std::int64_t> free_slots_;
   Spilling spilling_;
   std::uint64_t last_stamp_ = 0;
@@ -399,6 +426,7 @@ class Stager {
   std::map<SessionId, Session> sessions_;
   std::map<transport::SessionId, SessionId> by_name_;
   std::deque<ClientId> wanting_;  // wait for blocks, the longest first
+  std::int64_t ranks_ = 0;        // connected
   SessionId last_session_ = 0;
   JobId last_job_ = 0;
   bool is_stopping_ = false;

@@ -33,16 +33,19 @@ transport::SessionId name_of_session(int number) {
 // The world around a stager: ranks, storage, and what was promised to them.
 class World {
  public:
-  explicit World(unsigned seed, std::int64_t blocks = 6, std::int64_t slots = 0)
+  explicit World(unsigned seed, std::int64_t blocks = 6, std::int64_t slots = 0,
+                 std::int64_t client_blocks = 0)
       : random_(seed),
         blocks_(blocks),
         slots_(slots),
+        client_blocks_(client_blocks),
         stager_({.blocks = blocks,
                  .block_bytes = block_bytes,
                  .most_written_together = 2 * bytes_of_a_parcel,
                  .spill_slots = slots,
                  .most_read_back_together = bytes_of_a_parcel,
-                 .name = "test"}) {
+                 .name = "test",
+                 .client_blocks = client_blocks}) {
     handle(BlocksReady{blocks});
   }
 
@@ -92,6 +95,11 @@ class World {
             transport::Hello{.session = name_of_session(session), .rank = 0, .program = "p"});
     receive(client, transport::NameFile{
                         .file = 1, .path = "f", .bytes_when_made = 0, .known = std::nullopt});
+    receive(client, transport::NameFile{.file = 2,
+                                        .path = "g",
+                                        .bytes_when_made = 0,
+                                        .known = std::nullopt,
+                                        .at_once = true});
     return client;
   }
   void disconnect(ClientId client) {
@@ -104,16 +112,18 @@ class World {
     ranks_.at(client).wants = true;
     receive(client, transport::Reserve{blocks});
   }
-  // Hands over one granted block; its extent's offset is a tag that no other parcel has.
-  void hand_over(ClientId client) {
+  // Hands over one granted block; its extent's offset is a tag that no other parcel has. `at_once`:
+  // of an array by itself.
+  void hand_over(ClientId client, bool at_once = false) {
     Rank& rank = ranks_.at(client);
     const std::int64_t block = *rank.granted.begin();
     rank.granted.erase(rank.granted.begin());
     const std::int64_t tag = ++last_tag_;
     story_of(rank.session).handed.push_back(tag);
+    if (at_once) at_once_.insert(tag);
     memory_[block] = tag;
     receive(client, transport::Parcel{block, 1},
-            {{.file = 1, .offset = tag, .bytes = bytes_of_a_parcel}});
+            {{.file = at_once ? 2U : 1U, .offset = tag, .bytes = bytes_of_a_parcel}});
   }
   void commit(ClientId client) {
     committing_ = true;
@@ -158,6 +168,7 @@ class World {
   [[nodiscard]] const std::vector<Story>& ended() const { return ended_; }
   [[nodiscard]] Story& story_of(int session) { return stories_[session]; }
   [[nodiscard]] bool has_ended() const { return has_ended_; }
+  [[nodiscard]] bool is_at_once(std::int64_t tag) const { return at_once_.contains(tag); }
   [[nodiscard]] std::int64_t commits_stored() const { return commits_stored_; }
   [[nodiscard]] std::int64_t read_back() const { return read_back_; }
 
@@ -293,6 +304,14 @@ class World {
     for (const auto& [client, rank] : ranks_) granted += std::ssize(rank.granted);
     EXPECT_LE(stager_.free_blocks() + granted, blocks_);
     EXPECT_LE(stager_.free_slots(), slots_);
+    for (int session = 1; client_blocks_ > 0 && session <= 3; ++session) {
+      std::int64_t of_ranks = 0;
+      for (const auto& [client, rank] : ranks_) {
+        if (rank.session == session) of_ranks += std::ssize(rank.granted);
+      }
+      EXPECT_LE(of_ranks, stager_.blocks_of(name_of_session(session)));
+      EXPECT_LE(stager_.blocks_of(name_of_session(session)), client_blocks_);
+    }
   }
   // What a job writes is what the rank handed over, from its beginning to its end.
   void check_bytes(const Write& write) const {
@@ -309,6 +328,7 @@ class World {
   std::mt19937 random_;
   std::int64_t blocks_;
   std::int64_t slots_;
+  std::int64_t client_blocks_;
   Stager stager_;
   std::map<std::int64_t, std::int64_t> memory_;  // by block, the parcel's tag; 0: it is granted
   // By slot, the stamp and the tag.
@@ -320,6 +340,7 @@ class World {
   std::map<SessionId, int> names_;  // of sessions that are not forgotten
   std::set<SessionId> retries_;
   std::set<std::uint64_t> waits_;
+  std::set<std::int64_t> at_once_;  // tags
   std::vector<Story> ended_;
   SessionId sessions_ = 0;
   ClientId last_client_ = 0;
@@ -370,7 +391,7 @@ void happen(World& world, bool may_fail) {
     case 2:
     case 3:
     case 4:
-      if (!rank.granted.empty()) world.hand_over(client);
+      if (!rank.granted.empty()) world.hand_over(client, world.pick(8) == 0);
       break;
     case 5:
       ++rank.flushes;
@@ -414,11 +435,16 @@ void settle(World& world) {
 void replay(unsigned seed, bool may_fail, std::int64_t& read_back) {
   constexpr std::array<std::int64_t, 3> slots = {0, 2, 7};
   const std::int64_t spilled = slots.at(seed % slots.size());
-  World world(seed, 6, spilled);
+  World world(seed, 6, spilled, seed % 2 == 0 ? 0 : 3);
   for (int i = 0; i < 120; ++i) happen(world, may_fail);
   settle(world);
   for (const auto& [client, rank] : world.ranks()) {
     if (rank.drains && rank.is_connected) ADD_FAILURE() << "a drain has no answer";
+    // What a rank waits for is with others, which have not handed it over.
+    if (!rank.wants || !rank.is_connected) continue;
+    std::int64_t granted = 0;
+    for (const auto& [other, one] : world.ranks()) granted += std::ssize(one.granted);
+    EXPECT_GT(granted, 0) << "a rank waits for memory that nobody has";
   }
   std::vector<ClientId> left;
   for (const auto& [client, rank] : world.ranks()) {
@@ -436,6 +462,7 @@ void replay(unsigned seed, bool may_fail, std::int64_t& read_back) {
     EXPECT_TRUE(std::equal(story.stored.begin(), story.stored.end(), story.handed.begin()));
     for (std::size_t i = story.stored.size(); i < story.handed.size(); ++i) {
       EXPECT_GT(story.handed[i], 0) << "an accepted step was dropped";
+      EXPECT_FALSE(world.is_at_once(story.handed[i])) << "what belongs to no step was dropped";
     }
   }
   world.handle(Stopping{});
@@ -474,6 +501,22 @@ TEST(Stager, WritesNothingBeforeAStepEnds) {
   world.end_job(world.jobs().begin()->first, {});
   ASSERT_EQ(world.jobs().size(), 1U);
   EXPECT_TRUE(world.jobs().begin()->second.is_commit);
+}
+
+TEST(Stager, WritesAtOnceWhatBelongsToNoStep) {
+  World world(1);
+  const ClientId client = world.connect(1);
+  world.reserve(client, 3);
+  world.hand_over(client);
+  world.hand_over(client, true);
+  ASSERT_EQ(world.jobs().size(), 1U) << "in the order of arrival, with what came before";
+  EXPECT_EQ(world.jobs().begin()->second.write.extents.size(), 2U);
+  world.hand_over(client);
+  world.disconnect(client);
+  settle(world);
+  EXPECT_TRUE(world.stager().is_idle());
+  EXPECT_EQ(world.ended().front().stored.size(), 2U);
+  EXPECT_EQ(world.ended().front().handed.size(), 3U);
 }
 
 TEST(Stager, WritesForARankThatFindsNoMemory) {
@@ -650,7 +693,7 @@ TEST(Stager, RefusesAParcelForAFileWithoutName) {
   const ClientId client = world.connect(1);
   world.reserve(client, 1);
   world.receive(client, transport::Parcel{*world.ranks().at(client).granted.begin(), 1},
-                {{.file = 2, .offset = 0, .bytes = 1}});
+                {{.file = 3, .offset = 0, .bytes = 1}});
   EXPECT_TRUE(world.ranks().at(client).was_refused);
   EXPECT_EQ(world.stager().free_blocks(), 6);
 }
@@ -661,6 +704,97 @@ TEST(Stager, NeedsAHelloFirst) {
   world.handle(Connected{77});
   world.receive(77, transport::Reserve{1});
   EXPECT_TRUE(world.ranks().at(77).was_refused);
+}
+
+TEST(Stager, WritesForASessionThatHasItsShareOfTheMemory) {
+  World world(1, 6, 0, 2);
+  const ClientId limited = world.connect(1);
+  const ClientId other = world.connect(2);
+  world.reserve(limited, 5);  // gets the two that it may have
+  EXPECT_EQ(world.ranks().at(limited).granted.size(), 2U);
+  world.reserve(other, 1);
+  world.hand_over(other);
+  world.hand_over(limited);
+  world.hand_over(limited);
+  EXPECT_TRUE(world.jobs().empty());
+  world.reserve(limited, 1);
+  ASSERT_EQ(world.jobs().size(), 1U) << "only the session that is full writes";
+  EXPECT_TRUE(world.ranks().at(limited).wants);
+  EXPECT_NE(world.stager().report().find("all of the stager's memory that one may have"),
+            std::string::npos);
+  // There is room for others meanwhile.
+  world.reserve(other, 1);
+  EXPECT_FALSE(world.ranks().at(other).wants);
+  world.end_job(world.jobs().begin()->first, {});
+  EXPECT_FALSE(world.ranks().at(limited).wants);
+  EXPECT_TRUE(world.jobs().empty());
+}
+
+// Each limit is reached, and then exceeded by one.
+TEST(Stager, RefusesARankBeyondTheBlocksOfItsProgram) {
+  World world(1, 6, 0, 2);
+  world.connect(1);
+  EXPECT_FALSE(world.ranks().at(world.connect(1)).was_refused);
+  EXPECT_TRUE(world.ranks().at(world.connect(1)).was_refused);
+  EXPECT_FALSE(world.ranks().at(world.connect(2)).was_refused);
+}
+
+std::string refusal_in(const std::vector<Action>& actions) {
+  for (const Action& one : actions) {
+    const auto* const sent = std::get_if<Send>(&one);
+    const auto* const refused =
+        sent == nullptr ? nullptr : std::get_if<transport::Refused>(&sent->message);
+    if (refused != nullptr) return refused->reason;
+  }
+  return "";
+}
+
+TEST(Stager, RefusesAFileBeyondThoseOfAProgram) {
+  Stager stager({.blocks = 4, .block_bytes = block_bytes, .name = "test", .client_files = 2});
+  const auto name = [&](ClientId client, std::uint64_t number, const char* path) {
+    return refusal_in(stager.handle(Received{
+        client, transport::NameFile{.file = number, .path = path, .known = std::nullopt}}));
+  };
+  for (const ClientId client : {1, 2, 3}) {
+    (void)stager.handle(Connected{client});
+    (void)stager.handle(
+        Received{client, transport::Hello{.session = name_of_session(client == 3 ? 2 : 1),
+                                          .rank = 0,
+                                          .program = "p"}});
+  }
+  EXPECT_EQ(name(1, 1, "a"), "");
+  EXPECT_EQ(name(2, 1, "a"), "") << "both ranks have the same file";
+  EXPECT_EQ(name(1, 2, "b"), "");
+  EXPECT_EQ(name(3, 1, "c"), "") << "another program";
+  (void)stager.handle(Received{1, transport::ForgetFile{2}});
+  EXPECT_EQ(name(1, 3, "d"), "");
+  EXPECT_EQ(name(1, 4, "e"),
+            "e would be file 3 that the program has open, and the limit of the stager is 2 "
+            "(--stager-client-files)");
+  // The files of the rank that was refused are no longer open; that of the other rank is.
+  EXPECT_EQ(name(2, 2, "f"), "");
+  EXPECT_NE(name(2, 3, "g"), "");
+}
+
+TEST(Stager, RefusesARankBeyondTheConnections) {
+  Stager stager({.blocks = 4, .block_bytes = block_bytes, .name = "test", .connections = 2});
+  const auto connect = [&](ClientId client) {
+    (void)stager.handle(Connected{client});
+    return refusal_in(stager.handle(
+        Received{client, transport::Hello{.session = name_of_session(static_cast<int>(client)),
+                                          .rank = 0,
+                                          .program = "p"}}));
+  };
+  EXPECT_EQ(connect(1), "");
+  EXPECT_EQ(connect(2), "");
+  EXPECT_EQ(connect(3),
+            "2 ranks are connected, which is the limit of the stager (--stager-connections)");
+  // Who asks for a report is not counted.
+  (void)stager.handle(Connected{4});
+  EXPECT_EQ(refusal_in(stager.handle(Received{4, transport::AskReport{}})), "");
+  (void)stager.handle(Disconnected{1});
+  EXPECT_EQ(connect(5), "");
+  EXPECT_NE(connect(6), "");
 }
 
 TEST(Stager, TakesNoNewSessionWhenToldToStop) {

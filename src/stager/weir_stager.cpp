@@ -43,6 +43,9 @@ std::string& listen_of(Options& options) { return options.server.listen; }
 std::int64_t& memory_of(Options& options) { return options.server.memory_bytes; }
 std::string& spill_of(Options& options) { return options.server.spill; }
 std::int64_t& spill_quota_of(Options& options) { return options.server.spill_quota; }
+std::int64_t& client_memory_of(Options& options) { return options.server.client_memory; }
+std::int64_t& client_files_of(Options& options) { return options.server.client_files; }
+std::int64_t& connections_of(Options& options) { return options.server.connections; }
 int& threads_of(Options& options) { return options.server.threads; }
 double& idle_of(Options& options) { return options.server.idle_seconds; }
 bool& until_of(Options& options) { return options.server.until_programs_end; }
@@ -73,6 +76,18 @@ weir::FieldSettings<Options> options_table() {
        "stager-spill-quota",
        "most that these data take of the disk; 0: half of what is free in the folder",
        {.kind = SettingKind::bytes, .default_value = "0", .metavar = "bytes"}},
+      {client_memory_of,
+       "stager-client-memory",
+       "most of the memory that one program has; it then waits until a part is stored; 0: all",
+       {.kind = SettingKind::bytes, .default_value = "0", .metavar = "bytes"}},
+      {client_files_of,
+       "stager-client-files",
+       "most files that one program has open; one more is refused; 0: any number",
+       {.default_value = "0", .metavar = "number", .range = {0, 1e9}}},
+      {connections_of,
+       "stager-connections",
+       "most ranks, of all programs, that are connected; one more is refused; 0: any number",
+       {.default_value = "0", .metavar = "number", .range = {0, 1e9}}},
       {threads_of,
        "stager-threads",
        "threads that write, each for another program at a time",
@@ -92,7 +107,8 @@ weir::FieldSettings<Options> options_table() {
   };
 }
 
-// Writes lines for people to standard error, each with the time.
+// Writes lines for people to standard error, each with the time. A line that cannot be written, for
+// example on a full disk, must not end the stager.
 void say(const std::string& line) {
   static std::mutex mutex;
   const std::lock_guard<std::mutex> guard(mutex);
@@ -101,7 +117,7 @@ void say(const std::string& line) {
   ::localtime_r(&now, &parts);
   std::array<char, 32> time{};
   (void)std::strftime(time.data(), time.size(), "%Y-%m-%d %H:%M:%S", &parts);
-  fmt::print(stderr, "{} weir-stager: {}\n", time.data(), line);
+  (void)std::fputs(fmt::format("{} weir-stager: {}\n", time.data(), line).c_str(), stderr);
   (void)std::fflush(stderr);
 }
 

@@ -243,6 +243,9 @@ void fields(Visitor& visit, NameFile& message) {
   visit(message.file);
   visit(message.path);
   visit(message.bytes_when_made);
+  visit(message.encoded);
+  visit(message.in_shards);
+  visit(message.at_once);
   bool is_known = message.known.has_value();
   visit(is_known);
   if (!is_known) {

@@ -24,7 +24,7 @@
 namespace weir::transport {
 
 // Both sides refuse to work with another version.
-inline constexpr std::uint16_t protocol_version = 2;
+inline constexpr std::uint16_t protocol_version = 3;
 
 // Identifies a session of a program; all its ranks use the same.
 using SessionId = std::array<std::byte, 16>;
@@ -44,6 +44,14 @@ struct NameFile {
   std::string path;
   std::int64_t bytes_when_made = 0;  // as in engines/engine.hpp
   std::optional<storage::KnownFile> known;
+  // NOLINTBEGIN(readability-redundant-member-init): fields that may be left out
+  // If the stager encodes: the map of one array (formats/file_map_message.hpp). The bytes are then
+  // those of its chunks as sections/decoded_engine.hpp presents them, and `path` is only a name.
+  std::string encoded = {};
+  bool in_shards = false;  // they are presented by shards
+  // What is handed over needs no step's end: it is written as soon as possible.
+  bool at_once = false;
+  // NOLINTEND(readability-redundant-member-init)
   friend bool operator==(const NameFile&, const NameFile&) = default;
 };
 // The rank sends no more bytes for the file.
@@ -96,7 +104,8 @@ struct Await {
   friend bool operator==(const Await&, const Await&) = default;
 };
 // The stager writes everything that the session has handed over, and answers with Drained. Parcels
-// whose step has not ended are written, too.
+// whose step has not ended are written, too. If the session has failed, the answer says so when the
+// stager no longer writes to its files.
 struct Drain {
   friend bool operator==(const Drain&, const Drain&) = default;
 };

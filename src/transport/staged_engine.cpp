@@ -28,7 +28,8 @@ class StagedFile final : public storage::EngineFile {
 
 class StagedEngine final : public storage::BlockingEngine {
  public:
-  explicit StagedEngine(std::shared_ptr<StagerClient> client) : client_(std::move(client)) {}
+  StagedEngine(std::shared_ptr<StagerClient> client, StagedHandling handling)
+      : client_(std::move(client)), handling_(std::move(handling)) {}
 
   [[nodiscard]] std::string_view name() const override { return "staged"; }
   [[nodiscard]] storage::EngineAbilities abilities() const override {
@@ -39,7 +40,7 @@ class StagedEngine final : public storage::BlockingEngine {
     if (!opening.write) {
       return Error(ErrorCode::unsupported, "a stager reads no files", path);
     }
-    const auto number = client_->name_file(path, opening);
+    const auto number = client_->name_file(path, opening, handling_);
     if (!number) return number.error();
     return std::unique_ptr<storage::EngineFile>(
         std::make_unique<StagedFile>(path, number.value(), client_));
@@ -70,12 +71,14 @@ class StagedEngine final : public storage::BlockingEngine {
   }
 
   std::shared_ptr<StagerClient> client_;
+  StagedHandling handling_;
 };
 
 }  // namespace
 
-std::unique_ptr<storage::Engine> make_staged_engine(std::shared_ptr<StagerClient> client) {
-  return std::make_unique<StagedEngine>(std::move(client));
+std::unique_ptr<storage::Engine> make_staged_engine(std::shared_ptr<StagerClient> client,
+                                                    StagedHandling handling) {
+  return std::make_unique<StagedEngine>(std::move(client), std::move(handling));
 }
 
 }  // namespace weir::transport

@@ -11,6 +11,6 @@ namespace weir::transport {
 
 // The stager makes durable what the step that contains it requests, so a sync has nothing to do.
 [[nodiscard]] std::unique_ptr<storage::Engine> make_staged_engine(
-    std::shared_ptr<StagerClient> client);
+    std::shared_ptr<StagerClient> client, StagedHandling handling = {});
 
 }  // namespace weir::transport

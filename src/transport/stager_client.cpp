@@ -25,6 +25,8 @@ constexpr std::int64_t most_blocks_together = 16;
 // How long a rank sleeps between two calls of its function for waiting.
 constexpr int nap_milliseconds = 5;
 constexpr std::size_t longest_complaint = 500;
+// How long a rank waits for a stager whose connection has ended, but which listens still.
+constexpr double longest_farewell_seconds = 30;
 
 std::string explained(const std::string& socket) {
   return fmt::format(
@@ -100,6 +102,8 @@ Result<std::unique_ptr<StagerClient>> StagerClient::connect(const std::string& s
   auto welcome = client->answer<Welcome>();
   if (!welcome) return welcome.error();
   client->welcome_ = std::move(welcome).value();
+  client->path_ = socket;
+  client->hello_ = hello;
   client->touched_.assign(static_cast<std::size_t>(client->welcome_.blocks), false);
   return client;
 }
@@ -112,6 +116,36 @@ void StagerClient::leave() {
   (void)lose(Error(ErrorCode::io, "the session with the stager was given up"));
 }
 
+Status StagerClient::check() {
+  handed_over_ = false;
+  return hand_over();
+}
+
+// A connection ends with its process, after the last write of its threads, or because the process
+// is disturbed. One that listens still, under the same name, therefore has to be asked once more.
+Status StagerClient::leave_for_good() {
+  if (lost_.ok()) (void)drain();
+  if (lost_.ok()) {
+    leave();
+    return {};
+  }
+  const auto listens = [&] { return storage::FrameSocket::connect(path_).ok(); };
+  if (!listens()) return {};
+  const auto again = connect(path_, hello_, std::min(deadline_seconds_, longest_farewell_seconds));
+  Status drained;
+  if (again && again.value()->stager() == welcome_.stager) {
+    (void)again.value()->drain();
+    drained = again.value()->lost_;
+  } else if (!again) {
+    drained = again.error();
+  }
+  if (drained.ok() || !listens()) return {};
+  return Error(ErrorCode::io,
+               fmt::format("the stager that listens at {} was lost and has not ended, so that it "
+                           "may still write to the files ({}): end its process, and try again",
+                           path_, drained.error().message));
+}
+
 Status StagerClient::lose(Error error) {
   if (lost_.ok()) lost_ = std::move(error);
   return lost_;
@@ -121,8 +155,13 @@ Status StagerClient::send(const Message& message, const storage::File* passed) {
   if (!lost_.ok()) return lost_;
   Status sent = socket_.send(encode(message), passed);
   if (!sent.ok() && sent.error().code == ErrorCode::invalid_argument) return sent;
-  if (!sent.ok()) return lose(Error(ErrorCode::io, explained(sent.error().file)));
-  return {};
+  if (sent.ok()) return {};
+  // A stager that refuses says why before it ends the connection.
+  for (auto frame = socket_.next(); frame && frame.value(); frame = socket_.next()) {
+    auto last = parse(frame.value()->payload);
+    if (last) (void)sort(std::move(last).value());
+  }
+  return lose(Error(ErrorCode::io, explained(sent.error().file)));
 }
 
 Status StagerClient::sort(Message message) {
@@ -224,7 +263,8 @@ Result<Answer> StagerClient::answer() {
 }
 
 Result<std::uint64_t> StagerClient::name_file(const std::string& path,
-                                              const storage::Opening& opening) {
+                                              const storage::Opening& opening,
+                                              const StagedHandling& handling) {
   NameFile message{.file = ++files_,
                    .path = storage::absolute_path(path),
                    .bytes_when_made = opening.bytes_when_made,
@@ -232,6 +272,12 @@ Result<std::uint64_t> StagerClient::name_file(const std::string& path,
   if (opening.known != nullptr) {
     message.known = *opening.known;
     message.known->path = storage::absolute_path(message.known->path);
+  }
+  message.at_once = handling.at_once;
+  if (!handling.encoded.empty()) {
+    message.encoded = handling.encoded;
+    message.in_shards = handling.in_shards;
+    message.known = handling.known;
   }
   const std::uint64_t number = message.file;
   if (Status sent = send(std::move(message)); !sent.ok()) return sent.error();

@@ -36,6 +36,16 @@ namespace weir::transport {
 [[nodiscard]] Status start_stager(const std::string& socket, const std::string& program,
                                   const std::vector<std::string>& options, double deadline_seconds);
 
+// What the stager does with the bytes of a file, apart from writing them (NameFile).
+// NOLINTBEGIN(readability-redundant-member-init): fields that may be left out
+struct StagedHandling {
+  std::string encoded = {};
+  bool in_shards = false;
+  std::optional<storage::KnownFile> known = {};  // of an array that is encoded
+  bool at_once = false;
+};
+// NOLINTEND(readability-redundant-member-init)
+
 class StagerClient {
  public:
   // Called while a function waits; an error ends the wait.
@@ -49,12 +59,19 @@ class StagerClient {
 
   // Leaves the session on behalf of this rank, which has given it up.
   void leave();
+  // Returns the error by which the stager was lost, or by which the session has failed on it.
+  Status check();
+  // Leaves the session, of which a stager was lost, so that the ranks can write its files
+  // themselves: when this returns 0, this stager writes nothing of the session any more. Fails if
+  // the stager may still write, for example because its process was stopped.
+  Status leave_for_good();
   void set_waiting(Waiting waiting) { waiting_ = std::move(waiting); }
   // Returns the name of the stager's process, which no other stager has.
   [[nodiscard]] const std::string& stager() const { return welcome_.stager; }
 
   // Returns the number of a file, for write().
-  Result<std::uint64_t> name_file(const std::string& path, const storage::Opening& opening);
+  Result<std::uint64_t> name_file(const std::string& path, const storage::Opening& opening,
+                                  const StagedHandling& handling = {});
   Status forget_file(std::uint64_t file);
   // Copies the bytes of a range into the stager's memory.
   Status write(std::uint64_t file, std::int64_t offset, std::span<const storage::Slice> slices);
@@ -123,6 +140,8 @@ class StagerClient {
   // Tickets for which Await was sent and whose outcome was not told; nothing: it has not arrived.
   std::map<std::uint64_t, std::optional<Status>> awaited_;
   std::int64_t heard_ns_ = 0;  // when the stager last sent something
+  std::string path_;           // of the stager's socket
+  Hello hello_;
   std::string stager_says_;    // why it takes long, as the stager said last
   Status lost_;
 };

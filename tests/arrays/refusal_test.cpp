@@ -344,6 +344,8 @@ TEST_F(Refusal, SessionOptions) {
       {"aggregators", open([](auto& o) { o.aggregators = -2; }), "aggregators is -2"},
       {"buffers", open([](auto& o) { o.buffers = 1; }), "buffers is 1"},
       {"reserved", open([](auto& o) { o.reserved[0] = 1; }), "reserved"},
+      {"staging_lost", open([](auto& o) { o.staging_lost = "retry"; }),
+       "options.staging_lost is 'retry': give one of fail, direct"},
       {"staging", open([](auto& o) { o.staging = "disk"; }),
        "options.staging is 'disk': give none, node, ranks (the last rank of each node), "
        "ranks:2"},

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import sys
 import time
@@ -26,13 +27,23 @@ import weir
 class Writer:
     """A file of two arrays, and what this rank writes into each step."""
 
-    def __init__(self, session: weir.Session, path: Path, file_format: str, **options) -> None:
+    def __init__(
+        self,
+        session: weir.Session,
+        path: Path,
+        file_format: str,
+        codec: str | None = None,
+        shards: tuple[int, ...] | None = None,
+        **options,
+    ) -> None:
         self.session = session
         self.blocks = session.distribution(SHAPE, "BLOCK,BLOCK,BLOCK")
         self.turns = session.distribution((COUNTS,), "CYCLIC(2)")
         self.file = session.create_file(str(path), format=file_format, **options)
-        chunks = {"chunks": (7, 16, 5)} if file_format == "zarr" else {}
-        self.density = self.file.define("density", SHAPE, "float64", steps=True, **chunks)
+        layout: dict[str, object] = {"codec": codec, "shards": shards}
+        if file_format == "zarr" or codec:
+            layout["chunks"] = (7, 16, 5)
+        self.density = self.file.define("density", SHAPE, "float64", steps=True, **layout)
         self.counts = self.file.define("counts", (COUNTS,), "int32", steps=True)
 
     def write(self, step: int) -> None:
@@ -76,6 +87,100 @@ def equal(comm, folder: Path, file_format: str, checksum: str) -> None:
                 file.select_step(1)
                 file["counts"].read(writer.turns, again)
                 assert (again == got + 1000).all()
+
+
+def encoded(comm, folder: Path, file_format: str, codec: str, *shards: str) -> None:
+    """Writes the same encoded steps without and with a stager, also parts of chunks.
+
+    Prints how many bytes the stager was handed.
+    """
+    for staging in ("none", "node"):
+        with weir.Session(comm, staging=staging) as session:
+            path = path_of(folder, file_format, staging)
+            sizes = tuple(map(int, shards)) or None
+            writer = Writer(session, path, file_format, codec, sizes)
+            for step in range(3):
+                writer.file.begin_step()
+                # Written twice: where chunks are written in part, they are decoded and changed.
+                writer.put(writer.density, writer.blocks, density(step + 5))
+                writer.put(writer.density, writer.blocks, density(step))
+                writer.put(writer.counts, writer.turns, counts(step))
+                got = np.zeros(writer.turns.shape, "int32")
+                writer.counts.read(writer.turns, got)
+                writer.file.end_step()
+            writer.file.wait_for_step(60)
+            if staging == "node" and comm.rank == 0:
+                handed = given_stagers()[0].report()["sessions"][0]["written_bytes"]
+                sys.stdout.write(f"{handed}\n")
+            comm.Barrier()
+            writer.file.close()
+
+
+def put_alone(array, distribution, step: int) -> None:
+    Writer.put(array, distribution, density(step))
+
+
+def alone(comm, folder: Path, file_format: str) -> None:
+    """Writes an array by itself, again with other parts, and again after it was opened."""
+    for staging in ("none", "node"):
+        with weir.Session(comm, staging=staging) as session:
+            path = path_of(folder, file_format, staging)
+            blocks = session.distribution(SHAPE, "BLOCK,BLOCK,BLOCK")
+            rows = session.distribution(SHAPE, "CYCLIC(5),*,*")
+            array = session.create(str(path), SHAPE, "float64", chunks=(7, 16, 5))
+            put_alone(array, blocks, 0)
+            put_alone(array, rows, 1)
+            got = np.zeros(blocks.shape)
+            array.read(blocks, got)
+            assert got.flat[0] == density(1)[blocks.global_index((0, 0, 0))]
+            array.sync()
+            if comm.rank == 0:
+                with weir.open(path) as file:
+                    assert (file[next(iter(file.keys()))][...] == density(1)).all()
+            comm.Barrier()
+            array.close()
+            array = session.open(str(path))
+            put_alone(array, blocks, 2)
+            array.close()
+            array = session.open(str(path), read_only=True)
+            array.read(blocks, got)
+            assert got.flat[0] == density(2)[blocks.global_index((0, 0, 0))]
+            array.close()
+            if staging == "node" and comm.rank == 0:
+                handed = given_stagers()[0].report()["sessions"][0]["written_bytes"]
+                sys.stdout.write(f"{handed}\n")
+
+
+def alone_dies(comm, folder: Path, file_format: str) -> None:
+    """Ends without a farewell after a write of an array by itself."""
+    session = weir.Session(comm, staging="node")
+    blocks = session.distribution(SHAPE, "BLOCK,BLOCK,BLOCK")
+    array = session.create(str(path_of(folder, file_format)), SHAPE, "float64")
+    put_alone(array, blocks, 4)
+    comm.Barrier()
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def alone_is_lost(comm, folder: Path, file_format: str, process: str) -> None:
+    """The stager of an array by itself is killed: the array fails, and further ones are written."""
+    with weir.Session(comm, staging="node", staging_lost="direct") as session:
+        blocks = session.distribution(SHAPE, "BLOCK,BLOCK,BLOCK")
+        array = session.create(str(path_of(folder, file_format)), SHAPE, "float64")
+        put_alone(array, blocks, 3)
+        comm.Barrier()
+        if comm.rank == 0:
+            os.kill(int(process), signal.SIGKILL)
+        comm.Barrier()
+        with pytest.raises(weir.Error, match="stager"):
+            put_alone(array, blocks, 4)
+        other = session.create(str(path_of(folder, file_format, "other")), SHAPE, "float64")
+        put_alone(other, blocks, 4)
+        with pytest.raises(weir.Error, match="stager was lost"):
+            array.sync()
+        with pytest.raises(weir.Error, match="stager"):
+            array.close()
+        other.sync()
+        other.close()
 
 
 def wait(comm, folder: Path, file_format: str) -> None:
@@ -189,6 +294,113 @@ def share_is_lost(comm, folder: Path, file_format: str, process: str) -> None:
     session.abandon()
 
 
+def goes_on(comm, folder: Path, file_format: str, steps: str, how: str, *processes: str) -> None:
+    """Something happens to stagers, and the ranks write what follows. Prints each step's number.
+
+    A step has the values of its number in the file, so that a lost one is written again.
+    A codec may follow `how`, as in "is_lost,zstd:3".
+    """
+    how, _, codec = how.partition(",")
+
+    def make() -> Writer:
+        path = path_of(folder, file_format)
+        return Writer(session, path, file_format, codec or None, checksum="crc32c")
+
+    def happen_to_stagers() -> None:
+        comm.Barrier()
+        for process in map(int, processes if comm.rank == 0 else ()):
+            if how in ("first_is_lost", "is_lost"):
+                resource.prlimit(process, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+            elif how != "any_time":
+                os.kill(process, signal.SIGKILL)
+        comm.Barrier()
+
+    when = {"between_steps": 2, "in_a_step": 2, "is_lost": 2}.get(how, 0)
+    with weir.Session(comm, staging="node", staging_lost="direct") as session:
+        writer = make()
+        happened = False
+        while writer.file.steps < int(steps):
+            is_due = not happened and writer.file.steps == when
+            if is_due and how != "in_a_step":
+                happen_to_stagers()
+                happened = True
+            try:
+                if not writer.file.in_step:
+                    writer.file.begin_step()
+                if is_due and not happened:
+                    happen_to_stagers()
+                    happened = True
+                writer.write(writer.file.steps)
+                writer.file.end_step()
+            except weir.Error as error:
+                # The step in which a stager is lost is given up, and begun again.
+                if "stager" not in str(error):
+                    raise
+                if writer.file.in_step:
+                    writer.file.abort_step()
+                if writer.file.steps == 0 and not path_of(folder, file_format).exists():
+                    writer = make()
+        if comm.rank == 0:
+            sys.stdout.write(f"{writer.file.steps} steps\n")
+        writer.file.close()
+
+
+def files_go_on(comm, folder: Path, file_format: str, process: str) -> None:
+    """Each step has a file of its own. The second one is closed, and lost afterwards."""
+    with weir.Session(comm, staging="node", staging_lost="direct") as session:
+        for number in range(4):
+            writer = Writer(session, path_of(folder, file_format, f"out{number}"), file_format)
+            if number == 1 and comm.rank == 0:
+                resource.prlimit(int(process), resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+            comm.Barrier()
+            writer.step(0)
+            if number == 0:
+                writer.file.wait_for_step(60)
+            writer.file.close()
+            if number == 1 and comm.rank == 0:
+                deadline = time.monotonic() + 30
+                while not given_stagers()[0].report()["sessions"][0]["failure"]:
+                    assert time.monotonic() < deadline
+                    time.sleep(0.02)
+            comm.Barrier()
+
+
+def told_of_lost_step(comm, folder: Path, file_format: str, process: str) -> None:
+    """Waiting for a step that is lost says so once, and the next step takes its place."""
+    with weir.Session(comm, staging="node", staging_lost="direct") as session:
+        writer = Writer(session, path_of(folder, file_format), file_format)
+        writer.step(0)
+        writer.file.wait_for_step(60)
+        if comm.rank == 0:
+            resource.prlimit(int(process), resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+        comm.Barrier()
+        writer.step(1)
+        with pytest.raises(weir.Error, match="step 1 was handed to a stager that was lost"):
+            writer.file.wait_for_step(60)
+        assert writer.file.steps == 1
+        assert writer.file.is_step_stored()
+        writer.step(1)
+        writer.file.wait_for_step(60)
+        got = np.zeros(writer.turns.shape, "int32")
+        writer.counts.read(writer.turns, got)
+        writer.file.close()
+
+
+def stopped(comm, folder: Path, file_format: str, process: str) -> None:
+    """A stager that was stopped may still write: the ranks do not write beside it."""
+    session = weir.Session(comm, staging="node", staging_lost="direct", deadline_seconds=2)
+    writer = Writer(session, path_of(folder, file_format), file_format)
+    writer.step(0)
+    writer.file.wait_for_step(60)
+    comm.Barrier()
+    if comm.rank == 0:
+        os.kill(int(process), signal.SIGSTOP)
+    comm.Barrier()
+    with pytest.raises(weir.Error, match=r"sign of life|deadline"):
+        writer.file.begin_step()
+    session.abandon()
+
+
 def large(comm, folder: Path, file_format: str, ending: str) -> None:
     """Two steps that are larger than the stager's memory; "refused": it is killed in the second.
 
@@ -268,6 +480,21 @@ def many(comm, folder: Path, file_format: str, steps: str, name: str = "out") ->
             sys.stdout.write("accepted\n")
             sys.stdout.flush()
         writer.file.close()
+
+
+def open_together(comm, folder: Path, file_format: str, count: str) -> None:
+    """Has a step of several files under way at a time."""
+    with weir.Session(comm, staging="node") as session:
+        writers = [
+            Writer(session, path_of(folder, file_format, f"out{number}"), file_format)
+            for number in range(int(count))
+        ]
+        for writer in writers:
+            writer.file.begin_step()
+            writer.write(0)
+        for writer in writers:
+            writer.file.end_step()
+            writer.file.close()
 
 
 def main() -> None:

@@ -29,6 +29,7 @@ from weir.check import check
 
 PROGRAM = Path(__file__).with_name("staged_ranks.py")
 RUN_SECONDS = 120
+LOST_LINE = "weir: a stager was lost: from now on the ranks write without stagers"
 
 
 @pytest.fixture
@@ -111,6 +112,64 @@ def test_files_are_those_that_ranks_write_without_a_stager(
     assert not list(tmp_path.glob("*.weir_lock")), "a lock was left"
 
 
+@pytest.mark.parametrize("layout", [("zstd:3",), ("shuffle,zstd:1", "14", "32", "10")],
+                         ids=["chunks", "shards"])  # fmt: skip
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_a_stager_encodes_the_chunks_of_zarr(
+    tmp_path: Path, stager: Stager, layout: tuple[str, ...], ranks: int
+) -> None:
+    """Shards are encoded by the ranks: their bytes depend on the order of their chunks."""
+    ended = run(stager, "encoded", tmp_path, "zarr", *layout, ranks=ranks)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    stager.wait_until_stored()
+    steps_of_density, steps_of_counts = (2 * 3 if len(layout) == 1 else 0), 3
+    handed = steps_of_density * density(0).nbytes + steps_of_counts * counts(0).nbytes
+    assert int(ended.stdout) == handed
+    paths = [tmp_path / f"{name}.zarr" for name in ("none", "node")]
+    assert [steps_in(path) for path in paths] == [3, 3]
+    assert bytes_below(paths[0]) == bytes_below(paths[1])
+
+
+@pytest.mark.parametrize("file_format", ["hdf5", "zarr"])
+@pytest.mark.parametrize("how", ["between_steps", "in_a_step", "first_is_lost", "is_lost"])
+def test_ranks_encode_what_follows_a_lost_stager(
+    tmp_path: Path, stager: Stager, file_format: str, how: str
+) -> None:
+    ended = run(stager, "goes_on", tmp_path, file_format, "5", f"{how},zstd:3", str(stager.pid))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert ended.stderr.count(LOST_LINE) == 1, ended.stderr
+    assert steps_in(tmp_path / f"out.{SUFFIXES[file_format]}") == 5
+
+
+def test_an_array_by_itself_is_stored_by_the_stager(tmp_path: Path, stagers: Stager) -> None:
+    ended = run(stagers, "alone", tmp_path, "raw")
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    if not stagers.others:
+        assert int(ended.stdout) == 3 * density(0).nbytes
+    stagers.wait_until_stored()
+    for suffix in ("raw", "raw.json"):
+        alone, staged = (tmp_path / f"{name}.{suffix}" for name in ("none", "node"))
+        assert alone.read_bytes() == staged.read_bytes().replace(b"node", b"none")
+    assert not list(tmp_path.glob("*.weir_lock")), "a lock was left"
+
+
+def test_a_write_of_an_array_by_itself_survives_the_program(
+    tmp_path: Path, stagers: Stager
+) -> None:
+    assert run(stagers, "alone_dies", tmp_path, "raw").returncode != 0
+    stagers.wait_until_stored()
+    with weir.open(tmp_path / "out.raw") as file:
+        assert (file[next(iter(file.keys()))][...] == density(4)).all()
+
+
+def test_an_array_by_itself_fails_with_its_stager(tmp_path: Path, stager: Stager) -> None:
+    ended = run(stager, "alone_is_lost", tmp_path, "raw", str(stager.pid))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert ended.stderr.count(LOST_LINE) == 1, ended.stderr
+    with weir.open(tmp_path / "other.raw") as file:
+        assert (file[next(iter(file.keys()))][...] == density(4)).all()
+
+
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 def test_a_step_is_waited_for_given_up_and_written_again(
     tmp_path: Path, stagers: Stager, file_format: str
@@ -152,6 +211,112 @@ def test_a_killed_stager_is_an_error_on_every_rank(
     ended = run(stager, "stager_dies", tmp_path, file_format, str(stager.pid))
     assert "refused" in ended.stdout, ended.stdout + ended.stderr
     assert steps_in(tmp_path / f"out.{SUFFIXES[file_format]}", with_remains=True) == 1
+
+
+@pytest.mark.parametrize("file_format", list(SUFFIXES))
+@pytest.mark.parametrize("when", ["between_steps", "in_a_step"])
+def test_ranks_write_what_follows_a_killed_stager(
+    tmp_path: Path, stager: Stager, file_format: str, when: str
+) -> None:
+    ended = run(stager, "goes_on", tmp_path, file_format, "5", when, str(stager.pid))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert ended.stdout == "5 steps\n"
+    assert ended.stderr.count(LOST_LINE) == 1, ended.stderr
+    assert steps_in(tmp_path / f"out.{SUFFIXES[file_format]}") == 5
+    assert not list(tmp_path.glob("*.weir_lock")), "a lock was left"
+
+
+@pytest.mark.parametrize("file_format", list(SUFFIXES))
+@pytest.mark.parametrize("lost", [0, 2])
+def test_a_lost_step_is_named_and_written_again(
+    tmp_path: Path, stager: Stager, file_format: str, lost: int
+) -> None:
+    """The stager has accepted the step, and its files may grow no further."""
+    how = "is_lost" if lost else "first_is_lost"
+    ended = run(stager, "goes_on", tmp_path, file_format, "4", how, str(stager.pid))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    path = tmp_path / f"out.{SUFFIXES[file_format]}"
+    assert ended.stderr.count(LOST_LINE) == 1, ended.stderr
+    assert f"weir: step {lost} of {path}, which the stager had accepted, is lost" in ended.stderr
+    assert steps_in(path) == 4
+
+
+@pytest.mark.parametrize("file_format", ["hdf5", "zarr"])
+@pytest.mark.parametrize("killed", [0, 1])
+def test_ranks_of_all_nodes_write_what_follows(
+    tmp_path: Path, file_format: str, killed: int
+) -> None:
+    one = start_for_nodes(2, "--stager-memory", "64m")
+    victim = (one, *one.others)[killed]
+    try:
+        for when in ("between_steps", "in_a_step"):
+            folder = tmp_path / f"weir-{when}"
+            folder.mkdir()
+            victim = (one, *one.others)[killed]
+            ended = run(one, "goes_on", folder, file_format, "5", when, str(victim.pid))
+            assert ended.returncode == 0, ended.stdout + ended.stderr
+            assert ended.stderr.count(LOST_LINE) == 1, ended.stderr
+            assert steps_in(folder / f"out.{SUFFIXES[file_format]}") == 5
+            one.kill()
+            one = start_for_nodes(2, "--stager-memory", "64m")
+    finally:
+        one.kill()
+
+
+@pytest.mark.parametrize("file_format", ["hdf5", "cdf5", "zarr", "raw"])
+def test_a_stager_killed_at_any_time_costs_only_named_steps(
+    tmp_path: Path, file_format: str
+) -> None:
+    for pause in (0.0, 0.02, 0.1):
+        folder = tmp_path / f"weir-{pause}"
+        folder.mkdir()
+        one = start("--stager-memory", "16m")
+        own = one.variables() | {"PYTHONPATH": str(PROGRAM.parents[1])}
+        writer = subprocess.Popen(
+            [*launcher(deadline_seconds=RUN_SECONDS), "-n", "2", sys.executable, "-m", "mpi4py",
+             PROGRAM, "goes_on", folder, file_format, "60", "any_time"],
+            env=environment(own), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+        path = folder / f"out.{SUFFIXES[file_format]}"
+        deadline = time.monotonic() + RUN_SECONDS
+        while not path.exists() and writer.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.005)
+        time.sleep(pause)
+        one.kill()
+        told, said = writer.communicate(timeout=RUN_SECONDS)
+        assert writer.returncode == 0, told + said
+        assert told == "60 steps\n"
+        assert said.count(LOST_LINE) == 1, said
+        assert steps_in(path) == 60
+
+
+@pytest.mark.parametrize("file_format", ["hdf5", "raw"])
+def test_what_became_of_closed_files_is_told(
+    tmp_path: Path, stager: Stager, file_format: str
+) -> None:
+    ended = run(stager, "files_go_on", tmp_path, file_format, str(stager.pid))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    paths = [tmp_path / f"out{number}.{SUFFIXES[file_format]}" for number in range(4)]
+    assert ended.stderr.count(LOST_LINE) == 1, ended.stderr
+    assert f"step 0 of {paths[1]}, which the stager had accepted, is lost" in ended.stderr
+    assert str(paths[0]) not in ended.stderr, "it was known to be stored"
+    with pytest.raises(FileNotFoundError):
+        weir.open(paths[1])
+    assert [steps_in(path) for path in (paths[0], *paths[2:])] == [1, 1, 1]
+
+
+def test_waiting_for_a_lost_step_says_so_once(tmp_path: Path, stager: Stager) -> None:
+    ended = run(stager, "told_of_lost_step", tmp_path, "zarr", str(stager.pid))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert steps_in(tmp_path / "out.zarr") == 2
+
+
+def test_ranks_do_not_write_beside_a_stager_that_was_stopped(
+    tmp_path: Path, stager: Stager
+) -> None:
+    ended = run(stager, "stopped", tmp_path, "hdf5", str(stager.pid))
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert steps_in(tmp_path / "out.h5", with_remains=True) == 1
 
 
 @pytest.mark.parametrize("killed", [0, 1])
@@ -369,6 +534,68 @@ def test_a_folder_for_spilled_data_that_others_may_enter_is_refused(tmp_path: Pa
     assert refused.returncode == 2
     assert refused.stderr.count("\n") == 1
     assert "the folder for spilled data must belong to you alone" in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "said"),
+    [
+        ("--stager-connections", "3", "3 ranks are connected, which is the limit of the stager"),
+        ("--stager-client-memory", "3m", "the memory for one program has 3 blocks"),
+    ],
+)
+def test_a_rank_beyond_a_limit_is_refused_and_other_programs_go_on(
+    tmp_path: Path, option: str, value: str, said: str
+) -> None:
+    one = start("--stager-memory", "32m", option, value)
+    try:
+        for ranks, is_refused in ((3, False), (4, True), (3, False)):
+            ended = run(one, "many", tmp_path, "cdf5", "2", ranks=ranks)
+            assert (ended.returncode != 0) == is_refused, ended.stdout + ended.stderr
+            lines = [line for line in ended.stderr.splitlines() if f"({option})" in line]
+            assert bool(lines) == is_refused, ended.stderr
+            assert all(said in line for line in lines)
+            one.wait_until_idle()
+            assert steps_in(tmp_path / "out.nc") == 2
+    finally:
+        one.kill()
+
+
+def test_a_file_beyond_the_limit_is_refused_by_name(tmp_path: Path) -> None:
+    one = start("--stager-memory", "32m", "--stager-client-files", "2")
+    try:
+        for count, is_refused in ((2, False), (3, True), (2, False)):
+            ended = run(one, "open_together", tmp_path, "cdf5", str(count))
+            assert (ended.returncode != 0) == is_refused, ended.stdout + ended.stderr
+            said = "would be file 3 that the program has open, and the limit of the stager is 2"
+            assert (said in ended.stderr) == is_refused, ended.stderr
+        one.wait_until_idle()
+        assert [steps_in(tmp_path / f"out{number}.nc") for number in range(2)] == [1, 1]
+    finally:
+        one.kill()
+
+
+def test_a_program_waits_where_it_has_its_share_of_the_memory(tmp_path: Path) -> None:
+    one = start("--stager-memory", "16m", "--stager-client-memory", "5m")
+    try:
+        told = report_of_large_step(one, tmp_path, "stored")
+        assert 0 < told["sessions"][0]["memory_bytes"] <= told["client_memory_bytes"] == 5 << 20
+        one.wait_until_stored()
+        assert large_steps_in(tmp_path / "out.nc") == 2
+    finally:
+        one.kill()
+
+
+def test_memory_for_a_program_that_holds_no_block_is_refused() -> None:
+    place = Path(tempfile.mkdtemp(prefix="weir-test-")) / "stager"
+    for given, is_refused in (("1048575", True), ("1048576", False)):
+        words = [STAGER, "--stager-socket", place, "--stager-memory", "16m",
+                 "--stager-client-memory", given]  # fmt: skip
+        if not is_refused:
+            words.append("--detach")
+        ended = subprocess.run(words, capture_output=True, text=True, timeout=30, check=False)
+        assert (ended.returncode == 2) == is_refused, ended.stderr
+        assert ended.stderr.count("\n") == (1 if is_refused else 0)
+    Stager(place).ask("--stop")
 
 
 def test_two_programs_and_one_file_name(tmp_path: Path, stager: Stager) -> None:

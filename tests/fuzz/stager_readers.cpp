@@ -55,6 +55,9 @@ class Conversation {
                  .most_written_together = 2 * block_bytes,
                  .spill_slots = slots,
                  .name = "fuzz",
+                 .client_blocks = 3,
+                 .client_files = 2,
+                 .connections = 3,
                  .secret = "secret"}) {
     for (std::size_t i = 0; i < connections; ++i) connect(i);
   }

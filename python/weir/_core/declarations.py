@@ -66,7 +66,8 @@ class SessionOptions(Structure):
         ("staging", c_char_p),
         ("io_groups", c_char_p),
         ("aggregator_placement", c_char_p),
-        ("reserved", c_uint64 * 1),
+        ("staging_lost", c_char_p),
+        ("reserved", c_uint64 * 4),
     ]
 
 

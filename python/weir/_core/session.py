@@ -234,6 +234,7 @@ class Session:
         staging: str | None = None,
         io_groups: str | None = None,
         aggregator_placement: str | None = None,
+        staging_lost: str | None = None,
     ) -> None:
         options = declarations.SessionOptions(
             deadline_seconds=deadline_seconds,
@@ -253,6 +254,7 @@ class Session:
             aggregator_placement=(
                 aggregator_placement.encode() if aggregator_placement is not None else None
             ),
+            staging_lost=staging_lost.encode() if staging_lost is not None else None,
         )
         self.handle = c_void_p()
         self.requests = Requests()

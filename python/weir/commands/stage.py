@@ -74,6 +74,28 @@ def start(
             show_default=False,
         ),
     ] = None,
+    client_memory: Annotated[
+        str | None,
+        typer.Option(
+            help="Most of the memory that one program has, such as 2g; it then waits until a part "
+            "is stored [all]",
+            show_default=False,
+        ),
+    ] = None,
+    client_files: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Most files that one program has open [any number]", show_default=False
+        ),
+    ] = None,
+    connections: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Most ranks of all programs that are connected [any number]",
+            show_default=False,
+        ),
+    ] = None,
     threads: Annotated[
         int, typer.Option(min=1, max=64, help="Threads that write, each for another program.")
     ] = 4,
@@ -93,6 +115,12 @@ def start(
         words += ["--stager-spill", spill]
     if spill_quota:
         words += ["--stager-spill-quota", spill_quota]
+    if client_memory:
+        words += ["--stager-client-memory", client_memory]
+    if client_files:
+        words += ["--stager-client-files", str(client_files)]
+    if connections:
+        words += ["--stager-connections", str(connections)]
     if listen:
         words += ["--stager-listen", listen]
     _stager(words, socket)
