@@ -189,8 +189,8 @@ class Session {
   // The destructor does nothing collective.
   virtual ~Session() = default;
 
-  // Returns the engine of File::submit(). It is null if the interface does not keep several moves in
-  // flight and SessionSettings::submission is none.
+  // Returns the engine of File::submit(). It is null if the interface does not keep several moves
+  // in flight and SessionSettings::submission is none.
   virtual storage::Engine* engine() { return nullptr; }
   // Does what all files with such a part share, so that opening them does not. Collective over the
   // session's ranks.

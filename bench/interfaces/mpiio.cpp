@@ -283,7 +283,8 @@ class MpiioNames final : public NameCalls {
   std::array<MPI_File, most_open> open_{};
 };
 
-// Moves that are submitted are made by the library's engine, in the background with nonblocking calls.
+// Moves that are submitted are made by the library's engine, in the background with nonblocking
+// calls.
 class MpiioEngineSession final : public Session {
  public:
   explicit MpiioEngineSession(const SessionSettings& settings)

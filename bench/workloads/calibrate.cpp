@@ -4,8 +4,8 @@
 // The workload writes calibration.json (python/weir/results/calibration.py). The measurements are
 // the simplest form of the benchmark's: every rank moves consecutive pieces to or from a file of
 // its own, or its own part of a file of all ranks. The ranks meet before and after each piece, or
-// each 1 MiB of smaller ones, and a rate is the bytes of all ranks over the sum of the spans between
-// two meetings, each from the first start to the last end.
+// each 1 MiB of smaller ones, and a rate is the bytes of all ranks over the sum of the spans
+// between two meetings, each from the first start to the last end.
 //
 // This file has the command line, the test files and the result. Rank 0 writes FILE. While FILE
 // is missing, FILE.unfinished/ exists, with the record of a failure if there was one

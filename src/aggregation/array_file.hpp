@@ -44,11 +44,11 @@ struct ArrayOrigin {
   bool at_once = false;  // with `staged`: the array has no steps, whose ends it would wait for
   // Returns a file of decoded chunks that a stager encodes; null: the ranks encode.
   std::function<std::shared_ptr<storage::OpenFiles>(transport::StagedHandling)> to_encode = {};
-  topology::FileTargets targets = {};               // as reported to rank 0 by the file system
-  std::string path;                                 // of the file
-  std::string name = {};                            // within the file
-  std::vector<std::byte> fill = {};                 // one element; empty: zeros
-  std::uint64_t file_number = 0;  // unique number of the open file that contains the array
+  topology::FileTargets targets = {};  // as reported to rank 0 by the file system
+  std::string path;                    // of the file
+  std::string name = {};               // within the file
+  std::vector<std::byte> fill = {};    // one element; empty: zeros
+  std::uint64_t file_number = 0;       // unique number of the open file that contains the array
   storage::DescriptorSource* descriptors = nullptr;  // of the node; null: files are opened directly
   // Treatment of files of chunks that are closed early, in a file whose steps are durable or
   // not.
@@ -509,7 +509,7 @@ class OpenArray {
   static constexpr std::size_t longest_encoding = std::size_t{1} << 20;
   std::optional<storage::StoredFiles> staged_files_;
   std::optional<transport::StagedHandling> encoding_;  // nothing: a stager does not encode
-  std::optional<storage::ExtentMap> stored_;  // the true map if chunks are encoded
+  std::optional<storage::ExtentMap> stored_;           // the true map if chunks are encoded
   storage::EncodedWriter::PlaceSource source_;
   std::optional<Decoded> by_chunks_;  // for reading, and for writing unless there are shards
   std::optional<Decoded> by_shards_;

@@ -259,9 +259,8 @@ Result<std::string> Collective::explain(std::span<const ArrayPart> parts, Direct
 
 Status Collective::sync(OpenArray& file) {
   if (file.is_staged() && file.origin().at_once) {
-    Status stored = state_->staging == nullptr
-                        ? array_is_lost(file.path())
-                        : state_->staging->sync_array(*state_, file.path());
+    Status stored = state_->staging == nullptr ? array_is_lost(file.path())
+                                               : state_->staging->sync_array(*state_, file.path());
     if (!stored.ok()) return stored;
   }
   Status agreed = agree_on(*state_, file.sync(begin_sync(*state_)));

@@ -677,11 +677,11 @@ Status StepFile::close_own_part(CollectiveState& state) {
   Status closed = close_files();
   if (first.ok()) first = std::move(closed);
   forget_descriptors(state, number_);
-  const bool writes_alone = settings_.in_place && has_stager_ && !arrays_.empty() &&
-                            arrays_.front()->is_staged();
+  const bool writes_alone =
+      settings_.in_place && has_stager_ && !arrays_.empty() && arrays_.front()->is_staged();
   if (writes_alone && !state.broken) {
-    Status handed = state.staging == nullptr ? array_is_lost(path_)
-                                             : state.staging->close_array(state, path_);
+    Status handed =
+        state.staging == nullptr ? array_is_lost(path_) : state.staging->close_array(state, path_);
     if (first.ok()) first = std::move(handed);
   }
   if (state.group->own_place() == 0 && is_staged(state)) {

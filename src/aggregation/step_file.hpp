@@ -222,9 +222,9 @@ class StepFile {
   bool knows_state_ = true;       // whether version_.state is of that time
   // On rank 0: the ticket of the last step that a stager has accepted and may not have stored yet.
   std::optional<std::uint64_t> ticket_;
-  std::uint64_t seal_ = 0;             // of the last step that ended, if it was staged
-  Status lost_;                        // on rank 0: why a stager could not store a step
-  bool has_stager_ = false;            // the steps that end are handed over
+  std::uint64_t seal_ = 0;   // of the last step that ended, if it was staged
+  Status lost_;              // on rank 0: why a stager could not store a step
+  bool has_stager_ = false;  // the steps that end are handed over
   // On rank 0: what the first step needs to be written again, until it is known to be stored.
   storage::Room first_room_;
   SessionStaging* staging_ = nullptr;  // on rank 0: not null while its stager keeps the lock, too

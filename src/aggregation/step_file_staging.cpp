@@ -143,8 +143,7 @@ Status StepFile::take_back_first_step(CollectiveState& state) {
   steps_ = 0;
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
     storage::ExtentMap& map = map_.arrays[i].map;
-    map.files =
-        map.files.renamed(storage::committed_path(path_), storage::incomplete_path(path_));
+    map.files = map.files.renamed(storage::committed_path(path_), storage::incomplete_path(path_));
     arrays_[i]->set_map(map);
   }
   room_ = std::exchange(first_room_, {});

@@ -10,8 +10,8 @@
 // of its file only after all parcels before it are written and, if requested, durable. Parcels wait
 // in memory until something needs them written: a commit or a drain behind them, or a rank that
 // finds no free block; and the bytes of an array by itself, which no step's end publishes, are
-// written as soon as possible. At most one job of a session is under way. Overlapping extents are written
-// in the order of their arrival.
+// written as soon as possible. At most one job of a session is under way. Overlapping extents are
+// written in the order of their arrival.
 //
 // Limits keep one program from taking what others need. A session that has as much memory as one
 // program may have waits, as where all memory is in use, until a part of its own is free; a file or
@@ -29,8 +29,8 @@
 // A job that fails for want of space is repeated until there is some: what was accepted is not
 // given up. Any other failure ends the session: nothing that is behind it is carried out, and
 // everyone who asks gets the reason; a Drain is then answered when no job of the session is under
-// way, so that its ranks may write the files themselves. Once all ranks of a session are gone, parcels behind its last
-// commit are dropped: their step has not ended, and never will.
+// way, so that its ranks may write the files themselves. Once all ranks of a session are gone,
+// parcels behind its last commit are dropped: their step has not ended, and never will.
 //
 // The ranks of a session on several nodes have a stager on each. The one of rank 0 publishes the
 // steps; the others join it, over a network. At the end of a step, each of these gets a SealStep

@@ -95,11 +95,10 @@ class World {
             transport::Hello{.session = name_of_session(session), .rank = 0, .program = "p"});
     receive(client, transport::NameFile{
                         .file = 1, .path = "f", .bytes_when_made = 0, .known = std::nullopt});
-    receive(client, transport::NameFile{.file = 2,
-                                        .path = "g",
-                                        .bytes_when_made = 0,
-                                        .known = std::nullopt,
-                                        .at_once = true});
+    receive(
+        client,
+        transport::NameFile{
+            .file = 2, .path = "g", .bytes_when_made = 0, .known = std::nullopt, .at_once = true});
     return client;
   }
   void disconnect(ClientId client) {
@@ -757,10 +756,9 @@ TEST(Stager, RefusesAFileBeyondThoseOfAProgram) {
   };
   for (const ClientId client : {1, 2, 3}) {
     (void)stager.handle(Connected{client});
-    (void)stager.handle(
-        Received{client, transport::Hello{.session = name_of_session(client == 3 ? 2 : 1),
-                                          .rank = 0,
-                                          .program = "p"}});
+    (void)stager.handle(Received{
+        client, transport::Hello{
+                    .session = name_of_session(client == 3 ? 2 : 1), .rank = 0, .program = "p"}});
   }
   EXPECT_EQ(name(1, 1, "a"), "");
   EXPECT_EQ(name(2, 1, "a"), "") << "both ranks have the same file";
@@ -780,10 +778,10 @@ TEST(Stager, RefusesARankBeyondTheConnections) {
   Stager stager({.blocks = 4, .block_bytes = block_bytes, .name = "test", .connections = 2});
   const auto connect = [&](ClientId client) {
     (void)stager.handle(Connected{client});
-    return refusal_in(stager.handle(
-        Received{client, transport::Hello{.session = name_of_session(static_cast<int>(client)),
-                                          .rank = 0,
-                                          .program = "p"}}));
+    return refusal_in(stager.handle(Received{
+        client,
+        transport::Hello{
+            .session = name_of_session(static_cast<int>(client)), .rank = 0, .program = "p"}}));
   };
   EXPECT_EQ(connect(1), "");
   EXPECT_EQ(connect(2), "");

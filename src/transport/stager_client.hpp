@@ -142,7 +142,7 @@ class StagerClient {
   std::int64_t heard_ns_ = 0;  // when the stager last sent something
   std::string path_;           // of the stager's socket
   Hello hello_;
-  std::string stager_says_;    // why it takes long, as the stager said last
+  std::string stager_says_;  // why it takes long, as the stager said last
   Status lost_;
 };
 

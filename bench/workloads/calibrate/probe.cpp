@@ -10,9 +10,9 @@
 
 #include "common/clock.hpp"
 #include "common/page.hpp"
+#include "measurement/busy_work.hpp"
 #include "measurement/page_cache.hpp"
 #include "measurement/payload.hpp"
-#include "measurement/busy_work.hpp"
 
 namespace weir::bench::calibrate {
 namespace {

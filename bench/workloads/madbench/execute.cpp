@@ -212,20 +212,18 @@ Status Executor::run_function(const Configuration& configuration, Function funct
 // A collective open happens even if this rank's observer fails; otherwise the others would wait.
 Status Executor::open_file(FunctionRun& run) {
   const Variant& variant = run.configuration.variant;
-  const bool collective =
-      variant.method->can.collective && variant.file_type == FileType::shared;
+  const bool collective = variant.method->can.collective && variant.file_type == FileType::shared;
   const bool write = run.function != Function::C;
   auto observer = storage::File::open(run.path, {.read = true, .write = write});
   if (!observer && !collective) return observer.error();
   auto session = open_session(
-      *variant.method,
-      {.communicator = collective ? job_.world : MPI_COMM_SELF,
-       .deadline_seconds = core_.deadline_seconds,
-       .durability = core_.durability,
-       .direct = core_.direct,
-       .queue_depth = 2,  // the next matrix is read while the last one is written
-       .submission =
-           variant.mode == Mode::async ? Submission::background : Submission::foreground});
+      *variant.method, {.communicator = collective ? job_.world : MPI_COMM_SELF,
+                        .deadline_seconds = core_.deadline_seconds,
+                        .durability = core_.durability,
+                        .direct = core_.direct,
+                        .queue_depth = 2,  // the next matrix is read while the last one is written
+                        .submission = variant.mode == Mode::async ? Submission::background
+                                                                  : Submission::foreground});
   if (!session) return session.error();
   run.session = std::move(session).value();
   auto opened = run.session->open({.path = run.path, .write = write});
@@ -250,8 +248,8 @@ void Executor::sample_residency(FunctionRun& run) const {
   const GangLevel level = read_level(run.function);
   for (std::int64_t matrix = 0; matrix < run.configuration.layout.matrices(level); ++matrix) {
     const Extent extent = run.configuration.layout.extent(level, run.owner, matrix);
-    const auto resident = storage::resident_fraction(*run.observer, extent.offset,
-                                                     extent.bytes, resident_sample_pages);
+    const auto resident = storage::resident_fraction(*run.observer, extent.offset, extent.bytes,
+                                                     resident_sample_pages);
     if (!resident) continue;  // without residency there is no evidence
     run.cost.resident_sum += resident.value();
     ++run.cost.resident_count;

@@ -160,7 +160,7 @@ Status Executor::move_all(Phase& phase) {
   phase.events.reserve(phase.events.size() + static_cast<std::size_t>(traced));
   const auto move = [&](std::int64_t to, bool walled) {
     return session_->engine() != nullptr ? move_in_flight(phase, to, walled)
-                                        : move_one_by_one(phase, to, walled);
+                                         : move_one_by_one(phase, to, walled);
   };
 
   figures.start_ns = monotonic_ns();
