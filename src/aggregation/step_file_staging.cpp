@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 #include <utility>
 
 #include "aggregation/step_file.hpp"
 #include "checksums/sums_file.hpp"
-#include "common/clock.hpp"
+#include "ranks/progress.hpp"
 #include "system/incomplete.hpp"
 
 namespace weir::aggregation {
@@ -18,8 +16,7 @@ namespace {
 // Told in place of a number of steps: the file has not got its name.
 constexpr std::int64_t unnamed = -1;
 // How long a stager that the ranks have left may keep its part of a lock.
-constexpr std::int64_t most_lock_wait_ns = 10'000'000'000;
-constexpr std::chrono::milliseconds lock_nap(5);
+constexpr double most_lock_seconds = 10;
 
 }  // namespace
 
@@ -91,19 +88,21 @@ Error StepFile::step_is_lost(std::int64_t step) const {
 // stager that lives gives its part of the lock up soon after the ranks have left, and removes the
 // lock's file then.
 Result<std::optional<std::int64_t>> StepFile::take_lock_again(CollectiveState& state) {
-  const std::int64_t until_ns = monotonic_ns() + most_lock_wait_ns;
   const bool was_held = lock_.is_held();
   lock_.release();
-  while (was_held && !lock_.is_held()) {
-    auto taken = storage::WriterLock::take(path_);
-    if (taken) {
-      lock_ = std::move(taken).value();
-      state.locks.add(lock_, path_);
-      break;  // nothing is held where locks have ceased to be possible
-    }
-    if (monotonic_ns() > until_ns) return taken.error();
-    std::this_thread::sleep_for(lock_nap);
-  }
+  if (!was_held) return steps_on_storage(path_);
+  Result<storage::WriterLock> taken = storage::WriterLock();
+  const auto is_taken = [&] {
+    taken = storage::WriterLock::take(path_);
+    return taken.ok();
+  };
+  const Status waited = ranks::wait_until(is_taken, state.group->revocation(), most_lock_seconds,
+                                          "a stager that keeps the lock of a file");
+  if (!taken) return taken.error();
+  if (!waited.ok()) return waited.error();
+  // Nothing is held where locks have ceased to be possible.
+  lock_ = std::move(taken).value();
+  state.locks.add(lock_, path_);
   return steps_on_storage(path_);
 }
 
