@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <csignal>
 #include <cstdint>
@@ -47,13 +48,21 @@ class LifeSignsTest : public testing::Test {
 
   // Rank 11 does this, and what follows in it is for ever.
   void let_other(const std::function<void(LifeSigns&)>& act) {
+    std::array<int, 2> ready{};
+    ASSERT_EQ(::pipe(ready.data()), 0);
     child_ = ::fork();
     ASSERT_GE(child_, 0);
     if (child_ == 0) {
       LifeSigns own(memory_, ranks_, 1, false, deadline_seconds);
+      ::close(ready[1]);
       act(own);
       compute_for_ever();
     }
+    // On a loaded machine the other process may be long in coming.
+    ::close(ready[1]);
+    char nothing = 0;
+    EXPECT_EQ(::read(ready[0], &nothing, 1), 0);
+    ::close(ready[0]);
     pause_for_milliseconds(20);
   }
   // How long this rank waits in vain, at most so many seconds; why it has ended, "" when it has

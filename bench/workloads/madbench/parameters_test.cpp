@@ -109,7 +109,7 @@ TEST(Parameters, RefusesUnknownEnvironmentValuesByName) {
   const auto resolved = resolve({}, environment);
   ASSERT_FALSE(resolved.ok());
   EXPECT_EQ(resolved.error().message,
-            "environment variable IOMETHOD: 'POSX' is not a list of POSIX, MPI");
+            "environment variable IOMETHOD: 'POSX' is not a list of POSIX, IO_URING, MPI");
 }
 
 TEST(Parameters, SeveralValuesMakeEveryCombination) {
