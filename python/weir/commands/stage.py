@@ -97,7 +97,7 @@ def start(
         ),
     ] = None,
     threads: Annotated[
-        int, typer.Option(min=1, max=64, help="Threads that write, each for another program.")
+        int, typer.Option(min=1, max=64, help="Threads that write, each for another program")
     ] = 4,
     listen: Annotated[
         str | None,
