@@ -322,6 +322,8 @@ def goes_on(comm, folder: Path, file_format: str, steps: str, how: str, *process
         while writer.file.steps < int(steps):
             is_due = not happened and writer.file.steps == when
             if is_due and how != "in_a_step":
+                if how == "is_lost":
+                    writer.file.wait_for_step(60)  # the step before is not lost
                 happen_to_stagers()
                 happened = True
             try:
