@@ -94,21 +94,24 @@ def test_a_target_that_is_slow_as_a_whole_is_only_as_calibrated(
     before = bench(tmp_path / "before", *run)
     call("targets", "set", made.name, "--rate", "20MB/s")
     after = bench(tmp_path / "after", *run)
+    narrow = 0
     for direction in ("write", "read"):
         assert before.judged(direction).verdict in NOT_OFF
         judged, bound = after.judged(direction), after.expected(direction).a_priori
         assert bound is not None
         assert bound.basis == "earlier calibration"
-        # A target that has just been made may give its first reads at once: too wide a bound.
+        # A target that has been idle gives its first few megabytes at once, so that the trials of
+        # one direction may differ a lot: too wide a bound.
         assert bound.low is not None
         assert bound.value is not None
         if bound.low > bound.value / 2:
+            narrow += 1
             assert judged.verdict == "as calibrated"
             assert judged.a_priori_ratio is not None
             assert 0.25 < judged.a_priori_ratio < 0.42
         else:
-            assert direction == "read"
             assert judged.verdict in NOT_OFF
+    assert narrow > 0
 
 
 def test_one_link_of_four(hosts: MakeHosts, tmp_path: Path) -> None:
