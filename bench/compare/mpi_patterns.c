@@ -14,12 +14,22 @@
 #include <time.h>
 
 enum { most_times = 100 };
-static int rank;
-static int ranks;
+
+struct Place {
+  int rank;
+  int ranks;
+};
+
+static struct Place own_place(void) {
+  struct Place place;
+  MPI_Comm_rank(MPI_COMM_WORLD, &place.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &place.ranks);
+  return place;
+}
 
 static void must(int holds, const char* what) {
   if (holds) return;
-  fprintf(stderr, "mpi_patterns: rank %d: %s\n", rank, what);
+  fprintf(stderr, "mpi_patterns: rank %d: %s\n", own_place().rank, what);
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
@@ -31,13 +41,14 @@ struct Part {
   int64_t elements;
 };
 
-static struct Part own_part(int64_t row_bytes, int64_t mebibytes) {
+static struct Part own_part(struct Place place, int64_t row_bytes, int64_t mebibytes) {
   int grid[3] = {0, 0, 0};
-  MPI_Dims_create(ranks, 3, grid);
-  const int at[3] = {rank / (grid[1] * grid[2]), rank / grid[2] % grid[1], rank % grid[2]};
+  MPI_Dims_create(place.ranks, 3, grid);
+  const int at[3] = {place.rank / (grid[1] * grid[2]), place.rank / grid[2] % grid[1],
+                     place.rank % grid[2]};
   struct Part part;
   part.parts[2] = (int)(row_bytes / (int64_t)sizeof(double));
-  const int64_t rows = mebibytes * (1 << 20) / row_bytes / ranks;
+  const int64_t rows = mebibytes * (1 << 20) / row_bytes / place.ranks;
   must(rows > 0, "the array has less than a row on each rank");
   part.parts[1] = 1;
   while ((int64_t)part.parts[1] * part.parts[1] < rows) part.parts[1] *= 2;
@@ -52,8 +63,8 @@ static struct Part own_part(int64_t row_bytes, int64_t mebibytes) {
   return part;
 }
 
-static double value(int64_t element, int time) {
-  return (double)(element * ranks + rank) + 1e-3 * time;
+static double value(struct Place place, int64_t element, int time) {
+  return (double)(element * place.ranks + place.rank) + 1e-3 * time;
 }
 
 typedef int (*Move)(MPI_File file, void* memory, int count, MPI_Status* status);
@@ -110,31 +121,33 @@ static int by_size(const void* a, const void* b) {
 static void print_rate(const char* name, const char* direction, double* seconds, int times,
                        double mebibytes) {
   qsort(seconds, (size_t)times, sizeof *seconds, by_size);
-  if (rank == 0) printf("%s_%s %.1f\n", name, direction, mebibytes / seconds[times / 2]);
+  if (own_place().rank == 0)
+    printf("%s_%s %.1f\n", name, direction, mebibytes / seconds[times / 2]);
 }
 
 static void measure(const char* name, MPI_File file, Move write, Move read, double* memory,
                     int count, int times) {
   double writing[most_times];
   double reading[most_times];
+  const struct Place place = own_place();
   for (int time = 0; time < times; ++time) {
-    for (int i = 0; i < count; ++i) memory[i] = value(i, time);
+    for (int i = 0; i < count; ++i) memory[i] = value(place, i, time);
     writing[time] = seconds_of(write, file, memory, count);
     memset(memory, 0, sizeof(double) * (size_t)count);
     reading[time] = seconds_of(read, file, memory, count);
-    for (int i = 0; i < count; ++i) must(memory[i] == value(i, time), "what was read is wrong");
+    for (int i = 0; i < count; ++i)
+      must(memory[i] == value(place, i, time), "what was read is wrong");
   }
-  const double mebibytes = (double)ranks * count * sizeof(double) / (1 << 20);
+  const double mebibytes = (double)place.ranks * count * sizeof(double) / (1 << 20);
   print_rate(name, "write", writing, times, mebibytes);
   print_rate(name, "read", reading, times, mebibytes);
 }
 
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  const struct Place place = own_place();
   must(argc == 5, "usage: mpi_patterns FILE ROW_BYTES MEBIBYTES TIMES");
-  const struct Part part = own_part(strtol(argv[2], NULL, 10), strtol(argv[3], NULL, 10));
+  const struct Part part = own_part(place, strtol(argv[2], NULL, 10), strtol(argv[3], NULL, 10));
   const int times = (int)strtol(argv[4], NULL, 10);
   must(times > 0 && times <= most_times, "TIMES is 1 to 100");
   const int count = (int)part.elements;
@@ -150,7 +163,7 @@ int main(int argc, char** argv) {
   MPI_File_set_view(file, 0, MPI_DOUBLE, block, "native", MPI_INFO_NULL);
   measure("blocks", file, write_all, read_all, memory, count, times);
   measure("own_blocks", file, write_own, read_own, memory, count, times);
-  const MPI_Offset begin = (MPI_Offset)rank * count * (MPI_Offset)sizeof(double);
+  const MPI_Offset begin = (MPI_Offset)place.rank * count * (MPI_Offset)sizeof(double);
   MPI_File_set_view(file, begin, MPI_DOUBLE, MPI_DOUBLE, "native", MPI_INFO_NULL);
   measure("pieces", file, write_all, read_all, memory, count, times);
   measure("own_pieces", file, write_own, read_own, memory, count, times);

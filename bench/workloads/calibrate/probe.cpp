@@ -84,8 +84,11 @@ Status Probe::make_new_file() {
   if (opened) {
     file_.emplace(std::move(opened).value());
     auto moved = engine_->open(path, {.write = true});
-    if (moved) moved_ = std::move(moved).value();
-    if (!moved) status = moved.error();
+    if (moved) {
+      moved_ = std::move(moved).value();
+    } else {
+      status = moved.error();
+    }
   } else {
     status = opened.error();
   }
@@ -150,7 +153,7 @@ Result<std::int64_t> Probe::move_pieces(std::int64_t pieces, TransferRequest req
 
 Result<double> Probe::rate_of_rounds(
     std::int64_t pieces, std::int64_t per_round, std::int64_t piece_bytes,
-    const std::function<Result<std::int64_t>(std::int64_t)>& round) {
+    const std::function<Result<std::int64_t>(std::int64_t)>& round) const {
   const std::int64_t at_once = std::min(pieces, per_round);
   const std::int64_t rounds = pieces / at_once;
   std::int64_t total_ns = 0;

@@ -80,9 +80,9 @@ class Probe {
  private:
   Result<double> copy(std::int64_t copies, bool takes_part, int ranks, Waiting waiting);
   // Moves `pieces` pieces in rounds of at most `per_round`, each of which returns its nanoseconds.
-  Result<double> rate_of_rounds(std::int64_t pieces, std::int64_t per_round,
-                                std::int64_t piece_bytes,
-                                const std::function<Result<std::int64_t>(std::int64_t)>& round);
+  Result<double> rate_of_rounds(
+      std::int64_t pieces, std::int64_t per_round, std::int64_t piece_bytes,
+      const std::function<Result<std::int64_t>(std::int64_t)>& round) const;
   // Returns the nanoseconds. `last` is the durability of the last piece; `request` has that of all
   // pieces before it.
   Result<std::int64_t> move_pieces(std::int64_t pieces, TransferRequest request,
