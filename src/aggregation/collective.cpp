@@ -47,12 +47,15 @@ constexpr std::array<std::pair<StagingLost, std::string_view>, 2> staging_lost_c
 
 std::vector<std::string_view> staging_lost_names() {
   std::vector<std::string_view> names;
+  names.reserve(staging_lost_choices.size());
   for (const auto& [choice, name] : staging_lost_choices) names.push_back(name);
   return names;
 }
+
 std::string_view name_of(StagingLost choice) {
   return staging_lost_choices.at(static_cast<std::size_t>(choice)).second;
 }
+
 std::optional<StagingLost> parse_staging_lost(std::string_view name) {
   for (const auto& [choice, known] : staging_lost_choices) {
     if (known == name) return choice;
