@@ -283,7 +283,7 @@ Status leave_lost_stagers(CollectiveState& state) {
   if (state.asked && state.group->own_place() == 0) state.group->openings().release(*state.asked);
   state.asked.reset();
   if (state.staging == nullptr) return {};
-  const Status lost = agree_on(state, state.staging->stager().check());
+  Status lost = agree_on(state, state.staging->stager().check());
   if (lost.ok() || state.broken) return lost;
   Status left = agree_on(state, state.staging->stager().leave_for_good());
   if (!left.ok()) return left;

@@ -26,6 +26,14 @@ void* operator new(std::size_t size) {
   }
   return static_cast<char*>(memory) + header;
 }
+// The sanitizers have their own of this kind, whose blocks have no header.
+void* operator new(std::size_t size, const std::nothrow_t& /*tag*/) noexcept {
+  try {
+    return operator new(size);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
 void operator delete(void* memory) noexcept {
   if (memory == nullptr) return;
   void* const start = static_cast<char*>(memory) - header;

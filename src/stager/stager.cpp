@@ -618,9 +618,8 @@ std::string Stager::reason_to_wait(const Session& session) const {
   if ((is_full || is_short_of_blocks()) &&
       std::any_of(wanting_.begin(), wanting_.end(),
                   [&](ClientId client) { return session.clients.contains(client); })) {
-    const std::string full = is_full
-                                 ? "the program has all of the stager's memory that one may have"
-                                 : "the stager's memory is full";
+    std::string full = is_full ? "the program has all of the stager's memory that one may have"
+                               : "the stager's memory is full";
     if (settings_.spill_slots == 0) return full;
     const bool moves = !spilling_.blocks.empty() || is_spill_usable();
     return full +

@@ -754,7 +754,7 @@ TEST(Stager, RefusesAFileBeyondThoseOfAProgram) {
     return refusal_in(stager.handle(Received{
         client, transport::NameFile{.file = number, .path = path, .known = std::nullopt}}));
   };
-  for (const ClientId client : {1, 2, 3}) {
+  for (const ClientId client : {1U, 2U, 3U}) {
     (void)stager.handle(Connected{client});
     (void)stager.handle(Received{
         client, transport::Hello{
