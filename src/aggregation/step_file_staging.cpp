@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "aggregation/step_file.hpp"
@@ -148,6 +150,15 @@ Status StepFile::take_back_first_step(CollectiveState& state) {
   room_ = std::exchange(first_room_, {});
   const auto again = [&]() -> Result<StepPlaces> {
     note_version();
+    if (has_chunk_tables_) {
+      // The file's index has the chunks of the lost attempt, and one that keeps its length keeps
+      // its place (Format::enter_chunks()). So no new chunk may be written where an old one is.
+      const std::string place = storage::incomplete_path(path_);
+      std::error_code failed;
+      const auto bytes = std::filesystem::file_size(place, failed);
+      if (failed) return system_failure("stat", place, -1, failed.value());
+      room_.free_from = std::max(room_.free_from, static_cast<std::int64_t>(bytes));
+    }
     auto changes = changes_to(room_.map, 0);
     if (!changes) return changes.error();
     return StepPlaces(std::move(changes).value());

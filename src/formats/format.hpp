@@ -41,8 +41,8 @@ struct Room {
   HeaderUpdate update;
   // For encoded chunks whose places are kept in a table (EncodedTable): offset in the file from
   // which on their bytes may be written, one chunk after the other, by any process and in any
-  // order. The writer keeps the list for enter_chunks(). -1 if chunks are files of their own or in
-  // shards.
+  // order, but not over chunks that enter_chunks() was told of before. The writer keeps the list
+  // for enter_chunks(). -1 if chunks are files of their own or in shards.
   std::int64_t free_from = -1;
   // A killed commit left chunks behind the file's steps, which the update removes.
   bool has_leftovers = false;

@@ -45,10 +45,16 @@ class Writer:
             layout["chunks"] = (7, 16, 5)
         self.density = self.file.define("density", SHAPE, "float64", steps=True, **layout)
         self.counts = self.file.define("counts", (COUNTS,), "int32", steps=True)
+        self.more = None
+        """One more array of the form of `counts`, or None."""
 
-    def write(self, step: int) -> None:
+    def write(self, step: int, more_first: bool = False) -> None:
+        if self.more and more_first:
+            self.put(self.more, self.turns, counts(step))
         self.put(self.density, self.blocks, density(step))
         self.put(self.counts, self.turns, counts(step))
+        if self.more and not more_first:
+            self.put(self.more, self.turns, counts(step))
 
     @staticmethod
     def put(array, distribution, whole: np.ndarray) -> None:
@@ -298,13 +304,18 @@ def goes_on(comm, folder: Path, file_format: str, steps: str, how: str, *process
     """Something happens to stagers, and the ranks write what follows. Prints each step's number.
 
     A step has the values of its number in the file, so that a lost one is written again.
-    A codec may follow `how`, as in "is_lost,zstd:3".
+    A codec may follow `how`, as in "is_lost,zstd:3". There is then one more array with the codec.
+    A step that is written again has this array first instead of last, so that its encoded chunks
+    come in another order.
     """
     how, _, codec = how.partition(",")
 
     def make() -> Writer:
         path = path_of(folder, file_format)
-        return Writer(session, path, file_format, codec or None, checksum="crc32c")
+        one = Writer(session, path, file_format, codec or None, checksum="crc32c")
+        if codec:
+            one.more = one.file.define("more", (COUNTS,), "int32", steps=True, codec=codec)
+        return one
 
     def happen_to_stagers() -> None:
         comm.Barrier()
@@ -319,6 +330,7 @@ def goes_on(comm, folder: Path, file_format: str, steps: str, how: str, *process
     with weir.Session(comm, staging="node", staging_lost="direct") as session:
         writer = make()
         happened = False
+        written: set[int] = set()
         while writer.file.steps < int(steps):
             is_due = not happened and writer.file.steps == when
             if is_due and how != "in_a_step":
@@ -332,7 +344,9 @@ def goes_on(comm, folder: Path, file_format: str, steps: str, how: str, *process
                 if is_due and not happened:
                     happen_to_stagers()
                     happened = True
-                writer.write(writer.file.steps)
+                step = writer.file.steps
+                writer.write(step, more_first=step in written)
+                written.add(step)
                 writer.file.end_step()
             except weir.Error as error:
                 # The step in which a stager is lost is given up, and begun again.
