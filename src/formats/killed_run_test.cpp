@@ -8,8 +8,11 @@
 
 #include <array>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <random>
 #include <string>
 #include <thread>
@@ -17,6 +20,7 @@
 #include "formats/format.hpp"
 #include "formats/test_steps.hpp"
 #include "formats/unfinished.hpp"
+#include "system/incomplete.hpp"
 #include "system/test_folder.hpp"
 
 namespace weir::storage {
@@ -60,7 +64,10 @@ FileDescription growing(const StepsOfFormat& written) {
     steps = *opened.value().steps();
   } else {
     auto room = format.lay_out(growing(written), path);
-    if (!room) ::_exit(6);
+    if (!room) {
+      std::fputs((room.error().text() + "\n").c_str(), stderr);
+      ::_exit(6);
+    }
     if (!write_steps(format, path, room.value(), 0).ok()) ::_exit(8);
     end(room.value(), ++steps);
   }
@@ -78,14 +85,14 @@ struct Ended {
   std::int64_t steps = 0;  // the last one that was told; 0: none
 };
 
-Ended run_and_kill(const StepsOfFormat& written, const std::string& path,
-                   std::chrono::microseconds after) {
+// `run` is given the descriptor to which it writes each number of steps, and does not return.
+Ended run_and_kill(const std::function<void(int told)>& run, std::chrono::microseconds after) {
   std::array<int, 2> ends{};
   EXPECT_EQ(::pipe(ends.data()), 0);
   const pid_t child = ::fork();
   if (child == 0) {
     ::close(ends[0]);
-    add_steps(written, path, ends[1]);
+    run(ends[1]);
   }
   ::close(ends[1]);
   std::this_thread::sleep_for(after);
@@ -116,7 +123,8 @@ TEST_P(KilledRun, LeavesEveryCommittedStep) {
   int ahead = 0;
   for (int kill = 0; kill < kills; ++kill) {
     SCOPED_TRACE("kill " + std::to_string(kill) + " after step " + std::to_string(committed));
-    const Ended ended = run_and_kill(GetParam(), path, std::chrono::microseconds(moment(random)));
+    const Ended ended = run_and_kill([&](int told) { add_steps(GetParam(), path, told); },
+                                     std::chrono::microseconds(moment(random)));
     ASSERT_TRUE(ended.killed) << "it ended by itself with " << WEXITSTATUS(ended.status);
     if (ended.steps > committed) {
       all_committed += ended.steps - committed;
@@ -154,6 +162,26 @@ TEST_P(KilledRun, LeavesEveryCommittedStep) {
         "%s: %d kills, %ld steps committed, none lost; %d times a step was unfinished, "
         "arrays ahead %d\n",
         GetParam().name().c_str(), kills, static_cast<long>(all_committed), named, ahead);
+  }
+}
+
+// The mark by which a run knows what an earlier one left is the last thing that is removed.
+TEST(KilledRemoval, LeavesAFolderThatTheNextRunRemoves) {
+  TestFolder folder;
+  const std::string path = folder.path("file");
+  const auto make_and_remove = [&](int /*told*/) {
+    while (true) {
+      if (!make_incomplete_folder(path).ok()) ::_exit(1);
+      for (int i = 0; i < 64; ++i) {
+        std::ofstream(incomplete_path(path) + "/" + std::to_string(i)) << "x";
+      }
+    }
+  };
+  std::mt19937 random(7);
+  std::uniform_int_distribution<std::int64_t> moment(0, 20'000);
+  for (int kill = 0; kill < 60; ++kill) {
+    const Ended ended = run_and_kill(make_and_remove, std::chrono::microseconds(moment(random)));
+    ASSERT_TRUE(ended.killed) << "what kill " << kill << " left was not removed";
   }
 }
 

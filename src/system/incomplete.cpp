@@ -21,6 +21,23 @@ Error failure(const char* operation, const std::string& path, const std::error_c
   return system_failure(operation, path, -1, failed.value());
 }
 
+// Removes an unfinished file or marked folder. The mark goes last, so that what a run that is
+// killed in here leaves is known as left by a run.
+void remove_unfinished(const std::string& temporary, std::error_code& failed) {
+  if (std::filesystem::is_directory(std::filesystem::symlink_status(temporary, failed))) {
+    failed.clear();
+    std::filesystem::directory_iterator entries(temporary, failed);
+    for (; !failed && entries != std::filesystem::end(entries); entries.increment(failed)) {
+      if (entries->path().filename() == mark) continue;
+      std::filesystem::remove_all(entries->path(), failed);
+      if (failed) return;
+    }
+    if (failed) return;
+  }
+  failed.clear();
+  std::filesystem::remove_all(temporary, failed);
+}
+
 }  // namespace
 
 bool is_on_disk(const std::string& path) {
@@ -92,8 +109,7 @@ Status make_incomplete_folder(const std::string& path, const Striping& striping)
           "remove it",
           temporary);
     }
-    failed.clear();
-    std::filesystem::remove_all(temporary, failed);
+    remove_unfinished(temporary, failed);
     if (failed) return failure("remove", temporary, failed);
   }
   failed.clear();
@@ -115,9 +131,7 @@ void remove_incomplete(const std::string& path) {
   const auto left = std::filesystem::symlink_status(temporary, ignored).type();
   const bool marked = left == std::filesystem::file_type::directory &&
                       std::filesystem::exists(temporary + "/" + mark, ignored);
-  if (left == std::filesystem::file_type::regular || marked) {
-    std::filesystem::remove_all(temporary, ignored);
-  }
+  if (left == std::filesystem::file_type::regular || marked) remove_unfinished(temporary, ignored);
 }
 
 Status publish(const std::string& path, StepDurability durability) {
