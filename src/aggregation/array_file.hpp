@@ -135,8 +135,8 @@ class OpenArray {
     }
     return *files;
   }
-  // Returns whether requests write the array through a stager. Encoded chunks whose places are a
-  // table are written by the ranks.
+  // Returns whether requests write the array through a stager. Encoded chunks without files of
+  // their own are written by the ranks.
   [[nodiscard]] bool is_staged(Direction direction = Direction::write) const {
     return origin_.staged != nullptr && direction == Direction::write &&
            (!stored_ || encoding_.has_value());
@@ -450,17 +450,17 @@ class OpenArray {
     map_ = by_chunks_->map;
     if (origin_.to_encode) describe_encoding();
   }
-  // Lets a stager encode, unless it would have to know where other chunks are.
+  // Lets a stager encode chunks that have files of their own. It would have to know where other
+  // chunks are in a table, and the bytes of a shard depend on the order of its chunks.
   void describe_encoding() {
     const auto& places = stored_->encoded()->places;
-    const bool is_possible = std::holds_alternative<storage::FilePerChunk>(places) || by_shards_;
-    if (!is_possible) return;
+    if (!std::holds_alternative<storage::FilePerChunk>(places)) return;
     storage::FileMap map;
     map.arrays.push_back(stored());
     storage::DataFiles& files = map.arrays.front().map.files;
     auto parts = files.parts();
     parts.prefix = storage::absolute_path(parts.prefix);
-    transport::StagedHandling encoding{.in_shards = by_shards_.has_value()};
+    transport::StagedHandling encoding;
     if (files.known() != nullptr) {
       encoding.known = *files.known();
       encoding.known->path = storage::absolute_path(encoding.known->path);

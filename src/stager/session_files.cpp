@@ -115,29 +115,29 @@ Result<SessionFiles::Encoding> SessionFiles::encoding_of(const transport::NameFi
     return Error(ErrorCode::corrupt, "a rank described no array with encoded chunks", named.path);
   }
   storage::StoredArray& array = map.value().arrays.front();
-  if (std::holds_alternative<storage::EncodedTable>(array.map.encoded()->places)) {
-    return Error(ErrorCode::unsupported, "a stager has no table of encoded chunks", named.path);
+  if (!std::holds_alternative<storage::FilePerChunk>(array.map.encoded()->places)) {
+    return Error(ErrorCode::unsupported, "a stager encodes only chunks with files of their own",
+                 named.path);
   }
   if (named.known) {
     array.map.files.set_known(std::make_shared<const storage::KnownFile>(*named.known));
   }
-  auto engine = storage::DecodedEngine::create(
-      std::move(array),
-      named.in_shards ? storage::EncodedBlocks::shards : storage::EncodedBlocks::chunks, {},
-      nullptr, storage::DataFileCache::Closing::leaves_to_sync);
+  auto engine =
+      storage::DecodedEngine::create(std::move(array), storage::EncodedBlocks::chunks, {}, nullptr,
+                                     storage::DataFileCache::Closing::leaves_to_sync);
   if (!engine) return engine.error();
   auto file = engine.value()->open(named.path, {.write = true});
   if (!file) return file.error();
-  return Encoding{named.encoded, std::move(engine).value(), std::move(file).value()};
+  return Encoding{std::move(engine).value(), std::move(file).value()};
 }
 
 Status SessionFiles::write_encoded(const transport::NameFile& named,
                                    std::span<const BlockExtent> extents) {
-  auto found = encodings_.find(named.path);
-  if (found == encodings_.end() || found->second.map != named.encoded) {
+  auto found = encodings_.find(named.encoded);
+  if (found == encodings_.end()) {
     auto made = encoding_of(named);
     if (!made) return with_file(made.error(), named.path);
-    found = encodings_.insert_or_assign(named.path, std::move(made).value()).first;
+    found = encodings_.emplace(named.encoded, std::move(made).value()).first;
   }
   storage::DecodedEngine& engine = *found->second.engine;
   Status written = write_all(engine, *found->second.file, extents);
@@ -147,11 +147,11 @@ Status SessionFiles::write_encoded(const transport::NameFile& named,
 }
 
 Status SessionFiles::settle_encodings(storage::StepDurability durability) {
-  for (auto& [path, one] : encodings_) {
+  for (auto& [map, one] : encodings_) {
     if (durability == storage::StepDurability::none) break;
     storage::EngineFile* const file = one.file.get();
     if (Status synced = one.engine->sync({&file, 1}); !synced.ok()) {
-      return with_file(synced.error(), path);
+      return with_file(synced.error(), file->path());
     }
   }
   encodings_.clear();

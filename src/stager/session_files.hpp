@@ -55,7 +55,6 @@ class SessionFiles {
                       std::span<const BlockExtent> extents);
   // The chunks of an array that are encoded here.
   struct Encoding {
-    std::string map;  // NameFile::encoded
     std::unique_ptr<storage::DecodedEngine> engine;
     std::unique_ptr<storage::EngineFile> file;
   };
@@ -68,7 +67,7 @@ class SessionFiles {
   std::vector<std::byte> read_back_;  // for the job under way
   std::vector<std::size_t> read_to_;  // where in it each spilled block begins
   storage::OpenFiles files_;
-  std::map<std::string, Encoding> encodings_;  // by NameFile::path, since the last commit
+  std::map<std::string, Encoding> encodings_;  // by NameFile::encoded, since the last commit
   // By path, what was written since the last commit; nothing where the identity is unknown.
   std::map<std::string, std::optional<storage::FileIdentity>> written_;
   std::mutex mutex_;  // for locks_

@@ -244,7 +244,6 @@ void fields(Visitor& visit, NameFile& message) {
   visit(message.path);
   visit(message.bytes_when_made);
   visit(message.encoded);
-  visit(message.in_shards);
   visit(message.at_once);
   bool is_known = message.known.has_value();
   visit(is_known);

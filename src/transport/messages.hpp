@@ -48,7 +48,6 @@ struct NameFile {
   // If the stager encodes: the map of one array (formats/file_map_message.hpp). The bytes are then
   // those of its chunks as sections/decoded_engine.hpp presents them, and `path` is only a name.
   std::string encoded = {};
-  bool in_shards = false;  // they are presented by shards
   // What is handed over needs no step's end: it is written as soon as possible.
   bool at_once = false;
   // NOLINTEND(readability-redundant-member-init)

@@ -276,7 +276,6 @@ Result<std::uint64_t> StagerClient::name_file(const std::string& path,
   message.at_once = handling.at_once;
   if (!handling.encoded.empty()) {
     message.encoded = handling.encoded;
-    message.in_shards = handling.in_shards;
     message.known = handling.known;
   }
   const std::uint64_t number = message.file;

@@ -40,7 +40,6 @@ namespace weir::transport {
 // NOLINTBEGIN(readability-redundant-member-init): fields that may be left out
 struct StagedHandling {
   std::string encoded = {};
-  bool in_shards = false;
   std::optional<storage::KnownFile> known = {};  // of an array that is encoded
   bool at_once = false;
 };

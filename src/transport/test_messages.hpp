@@ -31,7 +31,6 @@ inline std::vector<Message> test_messages() {
                    .bytes_when_made = 0,
                    .known = std::nullopt,
                    .encoded = "map",
-                   .in_shards = true,
                    .at_once = true},
           ForgetFile{2},
           Reserve{16},
