@@ -110,6 +110,9 @@ std::optional<storage::File> opened_again(const Opening& opening) {
   return std::move(file).value();
 }
 
+// MPI has refused to copy bytes between the program's memory and a buffer.
+Error packing_failed() { return Error(ErrorCode::io, "MPI_Pack or MPI_Unpack failed"); }
+
 // Returns where the bytes of a transfer are in memory if they follow each other, or null.
 std::byte* block_of(const Transfer& transfer, MPI_Datatype datatype) {
   const auto size = takeover::size_of(datatype);
@@ -343,20 +346,23 @@ Result<std::int64_t> TakenFile::move_packed(const Transfer& transfer, MPI_Dataty
     std::byte* const memory = static_cast<std::byte*>(transfer.memory) + done * extent;
     const auto pack_into = [&](std::byte* buffer) {
       int at = 0;
-      MPI_Pack(memory, count, datatype, buffer, bytes, &at, group_.communicator());
+      return MPI_Pack(memory, count, datatype, buffer, bytes, &at, group_.communicator()) ==
+             MPI_SUCCESS;
     };
-    if (transfer.writing) pack_into(packed.data());
+    if (transfer.writing && !pack_into(packed.data())) return packing_failed();
     const auto some = move_range(transfer.writing, part.first + moved, bytes, packed.data());
-    if (!some) return some;
+    if (!some) return some.error();
     moved += some.value();
     if (transfer.writing) continue;
     if (some.value() < bytes) {  // memory keeps what is not in the file
       std::vector<std::byte> kept(static_cast<std::size_t>(bytes));
-      pack_into(kept.data());
+      if (!pack_into(kept.data())) return packing_failed();
       std::copy(kept.begin() + some.value(), kept.end(), packed.begin() + some.value());
     }
     int at = 0;
-    MPI_Unpack(packed.data(), bytes, &at, memory, count, datatype, group_.communicator());
+    const int unpacked =
+        MPI_Unpack(packed.data(), bytes, &at, memory, count, datatype, group_.communicator());
+    if (unpacked != MPI_SUCCESS) return packing_failed();
     if (some.value() < bytes) break;
   }
   return moved;
