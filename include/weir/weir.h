@@ -154,10 +154,10 @@ typedef struct weir_session_options {
                             ways out cost least). Hops are those of the network that WEIR_NETWORK or
                             the platform's description names, or else alike. Null: spread. */
   const char* staging_lost; /* what happens after a stager was lost, for example by a signal:
-                               "fail" (the session's calls that need it), "direct" (the ranks write
-                               the next steps themselves; one line on standard error says so, and
-                               names each accepted step that was stored or is lost;
-                               docs/staging.md). Null: fail. */
+                               "fail" (the session's calls that need it fail), "direct" (the ranks
+                               write the next steps themselves; one line on standard error says
+                               so, and further ones name the accepted steps that were stored or are
+                               lost; docs/staging.md). Null: fail. */
   uint64_t reserved[4];
 } weir_session_options;
 
