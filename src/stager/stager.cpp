@@ -179,7 +179,7 @@ void Stager::take(ClientId number, const transport::Hello& message) {
   }
   if (settings_.connections > 0 && ranks_ >= settings_.connections) {
     refuse(number, fmt::format("{} ranks are connected, which is the limit of the stager "
-                               "(--stager-connections)",
+                               "(weir stage start --connections)",
                                ranks_));
     return;
   }
@@ -188,7 +188,8 @@ void Stager::take(ClientId number, const transport::Hello& message) {
       std::ssize(sessions_.at(before->second).clients) >= settings_.client_blocks) {
     refuse(number,
            fmt::format("the memory for one program has {} blocks of {} bytes, one for each rank, "
-                       "and {} ranks of the program are connected (--stager-client-memory)",
+                       "and {} ranks of the program are connected (weir stage start "
+                       "--client-memory)",
                        settings_.client_blocks, settings_.block_bytes, settings_.client_blocks));
     return;
   }
@@ -215,7 +216,7 @@ void Stager::take(ClientId client, const transport::NameFile& message) {
   if (settings_.client_files > 0 && !paths.contains(message.path) &&
       std::ssize(paths) >= settings_.client_files) {
     refuse(client, fmt::format("{} would be file {} that the program has open, and the limit of "
-                               "the stager is {} (--stager-client-files)",
+                               "the stager is {} (weir stage start --client-files)",
                                message.path, paths.size() + 1, settings_.client_files));
     return;
   }

@@ -768,7 +768,7 @@ TEST(Stager, RefusesAFileBeyondThoseOfAProgram) {
   EXPECT_EQ(name(1, 3, "d"), "");
   EXPECT_EQ(name(1, 4, "e"),
             "e would be file 3 that the program has open, and the limit of the stager is 2 "
-            "(--stager-client-files)");
+            "(weir stage start --client-files)");
   // The files of the rank that was refused are no longer open; that of the other rank is.
   EXPECT_EQ(name(2, 2, "f"), "");
   EXPECT_NE(name(2, 3, "g"), "");
@@ -786,8 +786,9 @@ TEST(Stager, RefusesARankBeyondTheConnections) {
   EXPECT_EQ(connect(1), "");
   EXPECT_EQ(connect(2), "");
   EXPECT_EQ(connect(3),
-            "2 ranks are connected, which is the limit of the stager (--stager-connections)");
-  // Who asks for a report is not counted.
+            "2 ranks are connected, which is the limit of the stager (weir stage start "
+            "--connections)");
+  // A client that asks for a report is not counted.
   (void)stager.handle(Connected{4});
   EXPECT_EQ(refusal_in(stager.handle(Received{4, transport::AskReport{}})), "");
   (void)stager.handle(Disconnected{1});

@@ -263,6 +263,27 @@ def test_ranks_of_all_nodes_write_what_follows(
         one.kill()
 
 
+def ended_without_stager(path: Path, pause: float, *words: str | Path) -> tuple[int, str, str]:
+    """Kills the stager of two ranks `pause` seconds after their file has its name.
+
+    Returns the ranks' exit status and what they printed.
+    """
+    one = start("--stager-memory", "16m")
+    own = one.variables() | {"PYTHONPATH": str(PROGRAM.parents[1])}
+    writer = subprocess.Popen(
+        [*launcher(deadline_seconds=RUN_SECONDS), "-n", "2", sys.executable, "-m", "mpi4py",
+         PROGRAM, *words],
+        env=environment(own), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + RUN_SECONDS
+    while not path.exists() and writer.poll() is None and time.monotonic() < deadline:
+        time.sleep(0.005)
+    time.sleep(pause)
+    one.kill()
+    told, said = writer.communicate(timeout=RUN_SECONDS)
+    return writer.returncode, told, said
+
+
 @pytest.mark.parametrize("file_format", ["hdf5", "cdf5", "zarr", "raw"])
 def test_a_stager_killed_at_any_time_costs_only_named_steps(
     tmp_path: Path, file_format: str
@@ -270,21 +291,11 @@ def test_a_stager_killed_at_any_time_costs_only_named_steps(
     for pause in (0.0, 0.02, 0.1):
         folder = tmp_path / f"weir-{pause}"
         folder.mkdir()
-        one = start("--stager-memory", "16m")
-        own = one.variables() | {"PYTHONPATH": str(PROGRAM.parents[1])}
-        writer = subprocess.Popen(
-            [*launcher(deadline_seconds=RUN_SECONDS), "-n", "2", sys.executable, "-m", "mpi4py",
-             PROGRAM, "goes_on", folder, file_format, "60", "any_time"],
-            env=environment(own), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
         path = folder / f"out.{SUFFIXES[file_format]}"
-        deadline = time.monotonic() + RUN_SECONDS
-        while not path.exists() and writer.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.005)
-        time.sleep(pause)
-        one.kill()
-        told, said = writer.communicate(timeout=RUN_SECONDS)
-        assert writer.returncode == 0, told + said
+        status, told, said = ended_without_stager(
+            path, pause, "goes_on", folder, file_format, "60", "any_time"
+        )
+        assert status == 0, told + said
         assert told == "60 steps\n"
         assert said.count(LOST_LINE) == 1, said
         assert steps_in(path) == 60
@@ -413,20 +424,8 @@ def test_a_stager_killed_at_any_time_leaves_whole_steps(tmp_path: Path, file_for
     for pause in (0.0, 0.01, 0.05, 0.2):
         folder = tmp_path / f"weir-{pause}"
         folder.mkdir()
-        one = start("--stager-memory", "16m")
-        own = one.variables() | {"PYTHONPATH": str(PROGRAM.parents[1])}
-        writer = subprocess.Popen(
-            [*launcher(deadline_seconds=RUN_SECONDS), "-n", "2", sys.executable, "-m", "mpi4py",
-             PROGRAM, "many", folder, file_format, "200"],
-            env=environment(own), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        )  # fmt: skip
         path = folder / f"out.{SUFFIXES[file_format]}"
-        deadline = time.monotonic() + RUN_SECONDS
-        while not path.exists() and writer.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.005)
-        time.sleep(pause)
-        one.kill()
-        writer.wait(RUN_SECONDS)
+        ended_without_stager(path, pause, "many", folder, file_format, "200")
         assert steps_in(path, with_remains=True) >= 1
 
 
@@ -551,7 +550,8 @@ def test_a_rank_beyond_a_limit_is_refused_and_other_programs_go_on(
         for ranks, is_refused in ((3, False), (4, True), (3, False)):
             ended = run(one, "many", tmp_path, "cdf5", "2", ranks=ranks)
             assert (ended.returncode != 0) == is_refused, ended.stdout + ended.stderr
-            lines = [line for line in ended.stderr.splitlines() if f"({option})" in line]
+            named = f"(weir stage start {option.replace('stager-', '')})"
+            lines = [line for line in ended.stderr.splitlines() if named in line]
             assert bool(lines) == is_refused, ended.stderr
             assert all(said in line for line in lines)
             one.wait_until_idle()
