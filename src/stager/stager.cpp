@@ -347,7 +347,7 @@ void Stager::take(ClientId number, const transport::CommitStep& message) {
   const SessionId session_number = clients_.at(number).session;
   Session& session = sessions_.at(session_number);
   const std::uint64_t ticket = ++session.tickets;
-  send(number, transport::Accepted{ticket});
+  send(number, transport::Accepted{ticket, {session.failure}});
   if (!session.failure.ok()) return;
   session.queue.emplace_back(CommitItem{ticket, message});
   ++session.urgent;
@@ -358,7 +358,7 @@ void Stager::take(ClientId number, const transport::UnlockFile& message) {
   const SessionId session_number = clients_.at(number).session;
   Session& session = sessions_.at(session_number);
   const std::uint64_t ticket = ++session.tickets;
-  send(number, transport::Accepted{ticket});
+  send(number, transport::Accepted{ticket, {session.failure}});
   if (!session.failure.ok()) {
     actions_.emplace_back(Unlock{session_number, message.path});
     return;
@@ -394,7 +394,7 @@ void Stager::take(ClientId number, const transport::SealStep& message) {
     return;
   }
   const std::uint64_t ticket = ++session.tickets;
-  send(number, transport::Accepted{ticket});
+  send(number, transport::Accepted{ticket, {session.failure}});
   if (!session.failure.ok()) return;
   session.queue.emplace_back(SealItem{ticket, message});
   ++session.urgent;

@@ -272,6 +272,7 @@ class World {
     EXPECT_GE(rank.flushes, 0);
   }
   void answer(ClientId /*client*/, Rank& rank, transport::Accepted& message) {
+    EXPECT_EQ(message.outcome.status.ok(), !story_of(rank.session).has_failed);
     rank.tickets.push_back(message.ticket);
     story_of(rank.session).handed.push_back(-static_cast<std::int64_t>(message.ticket));
   }

@@ -311,6 +311,7 @@ void fields(Visitor& visit, Flushed& message) {
 template <typename Visitor>
 void fields(Visitor& visit, Accepted& message) {
   visit(message.ticket);
+  fields(visit, message.outcome);
 }
 template <typename Visitor>
 void fields(Visitor& visit, Stored& message) {

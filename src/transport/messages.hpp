@@ -24,7 +24,7 @@
 namespace weir::transport {
 
 // Both sides refuse to work with another version.
-inline constexpr std::uint16_t protocol_version = 3;
+inline constexpr std::uint16_t protocol_version = 4;
 
 // Identifies a session of a program; all its ranks use the same.
 using SessionId = std::array<std::byte, 16>;
@@ -169,8 +169,10 @@ struct Flushed {
   Outcome outcome;
   friend bool operator==(const Flushed&, const Flushed&) = default;
 };
+// The outcome is the error with which the session has failed: nothing will be done then.
 struct Accepted {
   std::uint64_t ticket = 0;
+  Outcome outcome;
   friend bool operator==(const Accepted&, const Accepted&) = default;
 };
 struct Stored {

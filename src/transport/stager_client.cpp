@@ -362,7 +362,8 @@ Result<std::uint64_t> StagerClient::commit(CommitStep step) {
   if (Status sent = send(std::move(step)); !sent.ok()) return sent.error();
   const auto accepted = answer<Accepted>();
   if (!accepted) return accepted.error();
-  return accepted.value().ticket;
+  const Status& outcome = accepted.value().outcome.status;
+  return outcome.ok() ? Result<std::uint64_t>(accepted.value().ticket) : outcome.error();
 }
 
 Result<std::uint64_t> StagerClient::unlock(const std::string& path) {
@@ -431,7 +432,7 @@ Status StagerClient::join(const Listening& home) {
 Status StagerClient::seal(const SealStep& step) {
   if (Status sent = send(step); !sent.ok()) return sent;
   const auto accepted = answer<Accepted>();
-  return accepted ? Status() : Status(accepted.error());
+  return accepted ? accepted.value().outcome.status : Status(accepted.error());
 }
 
 }  // namespace weir::transport

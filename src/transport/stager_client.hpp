@@ -80,7 +80,8 @@ class StagerClient {
   // Called by one rank of the session, after all ranks have handed over.
   Status keep_lock(const std::string& path, const storage::File& lock);
   // Return a ticket, after which wait() and is_done() can be asked. The stager carries out what
-  // the session asks in the order of the tickets.
+  // the session asks in the order of the tickets. commit() fails if the session has failed on the
+  // stager.
   Result<std::uint64_t> commit(CommitStep step);
   Result<std::uint64_t> unlock(const std::string& path);
   // Waits until what the ticket stands for is done, and returns its outcome. Fails with

@@ -55,7 +55,7 @@ inline std::vector<Message> test_messages() {
           Refused{"why"},
           Granted{{1, 2, 3}},
           Flushed{{error}},
-          Accepted{5},
+          Accepted{5, {error}},
           Stored{5, {}},
           Drained{{error}},
           Alive{"no space"},
