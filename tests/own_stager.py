@@ -31,8 +31,10 @@ class Stager:
         """What a program needs; with others, it calls choose_stager() on each rank."""
         chosen = {"WEIR_STAGER_SOCKET": str(self.socket), "WEIR_STAGER": str(STAGER)}
         if self.others:
-            sockets = [one.socket for one in (self, *self.others)]
-            chosen["WEIR_TEST_SOCKETS"] = os.pathsep.join(map(str, sockets))
+            all_of_them = (self, *self.others)
+            sockets = [str(one.socket) for one in all_of_them]
+            chosen["WEIR_TEST_SOCKETS"] = os.pathsep.join(sockets)
+            chosen["WEIR_TEST_STAGERS"] = " ".join(str(one.pid) for one in all_of_them)
         return chosen
 
     def report(self) -> dict[str, Any]:
@@ -85,6 +87,11 @@ def given_stagers() -> list[Stager]:
     """Called in a program that got variables()."""
     sockets = os.environ.get("WEIR_TEST_SOCKETS") or os.environ["WEIR_STAGER_SOCKET"]
     return [Stager(Path(socket)) for socket in sockets.split(os.pathsep)]
+
+
+def given_processes() -> list[int]:
+    """Called in a program that got variables() of several stagers: their processes."""
+    return [int(process) for process in os.environ["WEIR_TEST_STAGERS"].split()]
 
 
 def stagers_of_ranks() -> list[Stager]:

@@ -250,7 +250,7 @@ class Soak:
         self.counts: Counter[str] = Counter()
         self.reader = Reader(folder)
         self.looking = ThreadPoolExecutor(1)
-        self.stager = start_for_nodes(2, "--stager-memory", "16m")
+        self.stager = started_stagers()
         self.looks: list[tuple[int, Future[str]]] = []
         self.begun: list[int] = []
         """Killed cases, whose later phases are to come."""
@@ -260,13 +260,16 @@ class Soak:
         self.counts["cases"] += len(cases)
         self.counts["killed"] += sum(case.launch == "killed" for case in cases)
         self.counts["staged"] += sum(any(p.staged for p in case.phases) for case in cases)
+        self.counts["losing"] += sum(case.loses_stagers for case in cases)
         self.counts["faulty"] += sum(
             any(p.fault or p.mpi_fault for p in case.phases) for case in cases
         )
         for case in cases:
             if case.launch == "killed":
                 self.kill(case)
-        plain = [case for case in cases if case.launch == "plain"]
+            if case.loses_stagers:
+                self.lose_stagers(case)
+        plain = [case for case in cases if case.launch == "plain" and not case.loses_stagers]
         self.make([case.seed for case in plain if not case.small_shm])
         self.make([case.seed for case in plain if case.small_shm], small_shm=True)
         self.collect()
@@ -277,9 +280,21 @@ class Soak:
         self.make(begun, first_phase=1)
         self.collect()
 
-    def make(self, seeds: list[int], first_phase: int = 0, *, small_shm: bool = False) -> None:
+    def lose_stagers(self, case: Case) -> None:
+        """The case has stagers of its own, and kills or breaks them."""
+        stager = started_stagers()
+        try:
+            self.make([case.seed], stager=stager)
+        finally:
+            stager.kill()
+
+    def make(
+        self, seeds: list[int], first_phase: int = 0, *, small_shm: bool = False,
+        stager: Stager | None = None,
+    ) -> None:  # fmt: skip
+        given = stager or self.stager
         while seeds and not self.is_over():
-            run = Run(self.folder, self.stager, first_phase, seeds, MOST_RANKS, small_shm=small_shm)
+            run = Run(self.folder, given, first_phase, seeds, MOST_RANKS, small_shm=small_shm)
             try:
                 ended = run.ended()
             finally:
@@ -369,6 +384,10 @@ class Soak:
         self.stager.kill()
 
 
+def started_stagers() -> Stager:
+    return start_for_nodes(2, "--stager-memory", "16m")
+
+
 def say(line: str) -> None:
     sys.stdout.write(f"soak: {line}\n")
     sys.stdout.flush()
@@ -406,7 +425,7 @@ def main() -> int:
         counts = soak.counts
     say(
         f"{counts['cases']} cases ({counts['killed']} killed, {counts['faulty']} with faults, "
-        f"{counts['staged']} staged, "
+        f"{counts['staged']} staged, {counts['losing']} without their stagers in the end, "
         f"{counts['refused']} refused), {counts['steps']} steps acknowledged, "
         f"{counts['added']} additions, "
         f"{counts['lost']} lost, {counts['wrong']} wrong, {counts['hung']} hung, "

@@ -107,6 +107,20 @@ class Addition:
 
 
 @dataclass
+class Loss:
+    """A phase loses stagers, and its ranks write the steps that follow."""
+
+    step: int
+    """Of the phase; as many as it adds: behind its last one."""
+    moment: str
+    """beginning | writing | ending: before this call of the step."""
+    stagers: list[int]
+    """Their numbers."""
+    kills: bool
+    """They are killed; otherwise the storage refuses to take what they write."""
+
+
+@dataclass
 class Phase:
     """One session: its ranks and settings, the steps it adds, what goes wrong, how it ends."""
 
@@ -123,7 +137,9 @@ class Phase:
     OPENING_THE_SESSION; {tree} is the file's name."""
     fault_step: int = 0
     staged: bool = False
-    """A stager without faults stores its steps."""
+    """Stagers store its steps."""
+    loss: Loss | None = None
+    """What happens to its stagers; None: they have no fault."""
     mpi_fault: str = ""
     """For faulty_mpi.so, armed as `fault` is."""
     after_fault: str = "retry"
@@ -157,6 +173,10 @@ class Case:
     @property
     def growing(self) -> list[ArrayDrawn]:
         return [array for array in self.arrays if array.grows]
+
+    @property
+    def loses_stagers(self) -> bool:
+        return any(phase.loss for phase in self.phases)
 
     @property
     def later(self) -> dict[str, ArrayDrawn]:
@@ -291,6 +311,28 @@ def draw_stagers(case: Case) -> None:
         phase.settings |= {"staging": "node"} if phase.staged else {}
 
 
+def draw_loss(case: Case) -> None:
+    """Drawn apart from the rest of the case, too. A session that comes later has no stagers."""
+    draw = random.Random(f"{case.seed} lost stagers")
+    adding = {one.phase for one in case.additions}
+    losing = [
+        phase
+        for phase in case.phases
+        if phase.staged and phase.steps > 0 and phase.ending == "close"
+        and not (phase.fault or phase.mpi_fault or phase.number in adding)
+    ]  # fmt: skip
+    if case.launch != "plain" or case.small_shm or not losing or draw.random() < 0.5:
+        return
+    phase = draw.choice(losing)
+    step = draw.randint(0, phase.steps)
+    moment = draw.choice(["beginning", "writing", "ending"]) if step < phase.steps else "beginning"
+    phase.loss = Loss(step, moment, draw.choice([[0], [1], [0, 1]]), draw.random() < 0.5)
+    phase.settings["staging_lost"] = "direct"
+    for later in case.phases[phase.number + 1 :]:
+        later.staged = False
+        later.settings.pop("staging", None)
+
+
 def drawn_value(draw: random.Random) -> str | int | float:
     return draw.choice(["x", "of a text", draw.randint(-5, 1 << 40), draw.random()])
 
@@ -355,6 +397,7 @@ def drawn_case(seed: int) -> Case:
         case.kill_rank = draw.choice([None, *range(first.ranks)])
     case.additions = drawn_additions(case)
     draw_stagers(case)
+    draw_loss(case)
     return case
 
 

@@ -12,6 +12,8 @@ import ctypes
 import itertools
 import os
 import random
+import resource
+import signal
 import sys
 import time
 import traceback
@@ -22,7 +24,7 @@ from typing import Any
 
 import numpy as np
 from mpi4py import MPI
-from own_stager import choose_stager, given_stagers
+from own_stager import choose_stager, given_processes, given_stagers
 from soak_case import (
     BROKEN,
     OPENING_THE_FILE,
@@ -96,6 +98,14 @@ class PhaseOnRanks:
         """The step was begun before, and did not end well."""
         self.is_leaving = False
         """A request of the step that is being written is not waited for."""
+        self.number = 0
+        """Of the step of this phase that is being written."""
+        self.has_lost = False
+        """Stagers were killed or broken."""
+        self.may_fail = False
+        """They were, and no call has failed since then."""
+        self.is_a_step_lost = False
+        """A step that they had accepted is lost; no other one may be."""
         told = self.model.acknowledged() if ranks.rank == 0 else None
         self.generation, self.steps = ranks.bcast(told)
         self.present: list[ArrayDrawn] = case.arrays
@@ -116,7 +126,7 @@ class PhaseOnRanks:
         if any(lines):
             first = next(filter(None, lines))
             self.looks_at_fills = False
-            if not (may_fail or self.faulty):
+            if not (may_fail or self.faulty or self.may_fail):
                 raise WrongError(f"{what} failed: {first}")
             raise FailedError(f"{what}: {first}")
         return given
@@ -140,7 +150,7 @@ class PhaseOnRanks:
         lines = self.ranks.allgather(line)
         if any(lines):
             self.looks_at_fills = False
-            if not self.faulty:
+            if not (self.faulty or self.may_fail):
                 raise WrongError(f"{what} failed: {lines}")
             raise FailedError(f"{what}: {lines}")
 
@@ -218,6 +228,8 @@ class PhaseOnRanks:
             file, arrays = self.opened_file(session)
         self.end_fault()
         self.add_steps(session, file, arrays)
+        if self.phase.loss:
+            self.learn_of_lost_step(session, file, arrays)
         self.add(file, arrays, self.phase.steps)
         if self.phase.ending == "unfinished":
             self.leave_unfinished(session, file, arrays)
@@ -381,8 +393,9 @@ class PhaseOnRanks:
 
     def add_steps(self, session: weir.Session, file: Any, arrays: dict[str, Any]) -> None:
         for number in range(self.phase.steps):
+            self.number = number
             attempts = self.phase.attempts if self.faulty_step(number) else 0
-            for attempt in range(attempts):
+            for attempt in range(1 if self.phase.loss else attempts):
                 self.begin_fault(attempt)
                 try:
                     self.add(file, arrays, number)
@@ -393,6 +406,7 @@ class PhaseOnRanks:
                     if self.phase.after_fault == "reopen" or not_again:
                         raise
                     self.is_again = True
+                    self.may_fail = False
                     if self.ranks.rank == 0:
                         self.model.tell(f"again after {failed}")
             else:
@@ -402,27 +416,75 @@ class PhaseOnRanks:
             if not self.phase.killed:
                 self.end_fault()
 
+    def lose_stagers(self, moment: str) -> None:
+        loss = self.phase.loss
+        if not loss or self.has_lost or (loss.step, loss.moment) != (self.number, moment):
+            return
+        self.ranks.barrier()
+        if self.ranks.rank == 0:
+            for stager in loss.stagers:
+                process = given_processes()[stager]
+                if loss.kills:
+                    os.kill(process, signal.SIGKILL)
+                else:
+                    resource.prlimit(process, resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
+            self.model.tell("again without stagers")
+        self.ranks.barrier()
+        self.has_lost = self.may_fail = True
+        self.looks_at_fills = False
+
+    def learn_of_lost_step(self, session: weir.Session, file: Any, arrays: dict[str, Any]) -> None:
+        """Behind the last step, which is written once more if it was lost."""
+        self.number = self.phase.steps
+        self.lose_stagers("beginning")
+        try:
+            self.together("waiting for the last step", lambda: file.wait_for_step(60))
+        except FailedError:
+            self.may_fail = False
+        if self.take_lost_step_back(file):
+            self.one_step(session, file, arrays)
+            self.together("waiting again", lambda: file.wait_for_step(60))
+
+    def take_lost_step_back(self, file: Any) -> bool:
+        """Whether the stagers had accepted one step more than the file has."""
+        if file.steps == self.steps:
+            return False
+        if not self.has_lost or self.is_a_step_lost or file.steps != self.steps - 1:
+            raise WrongError(f"the file has {file.steps} steps, {self.steps} had ended")
+        self.steps -= 1
+        self.is_again = self.is_a_step_lost = True
+        if self.ranks.rank == 0:
+            self.model.tell(f"dropped {self.generation} {self.steps}")
+        return True
+
     def faulty_step(self, number: int) -> bool:
         return self.has_fault and number == self.phase.fault_step
 
     def one_step(self, session: weir.Session, file: Any, arrays: dict[str, Any]) -> None:
         is_first = self.steps == 0
-        if not is_first and not self.faulty and self.draw.random() < 0.1:
+        if not is_first and not self.faulty and not self.phase.loss and self.draw.random() < 0.1:
             self.give_step_up(session, file, arrays)
-        calm = not self.faulty and not self.phase.killed
+        calm = not self.faulty and not self.phase.killed and not self.phase.loss
         if calm and self.steps > 1 and self.case.growing and self.draw.random() < 0.1:
             self.drop_steps(file)
         if self.ranks.rank == 0:
             self.model.tell(f"begun {self.generation} {self.steps + 1} {self.phase.number}")
         # What a format cannot hold is refused here at the latest.
         what = "refused: beginning the first step" if is_first else "beginning a step"
+        self.lose_stagers("beginning")
         self.begin_step(file, what, may_fail=is_first)
+        if self.take_lost_step_back(file):
+            is_first = self.steps == 0
+            if self.ranks.rank == 0:
+                self.model.tell(f"begun {self.generation} {self.steps + 1} {self.phase.number}")
+        self.lose_stagers("writing")
         writing = [one for one in self.present if one.grows or is_first or one in self.fresh]
         try:
             self.write_step(session, arrays, writing, keep=True)
         except FailedError as failed:
             self.together("ending a step that failed", file.end_step, may_fail=True)
             raise WrongError(f"a step ended although a write of it had failed: {failed}") from None
+        self.lose_stagers("ending")
         self.together("ending a step", file.end_step)
         self.steps += 1
         self.is_again = False
@@ -483,7 +545,7 @@ class PhaseOnRanks:
 
     def drawn_way(self) -> str:
         """How a request is waited for: where a call may fail, at once, as failures are compared."""
-        may_leave = not self.has_fault and not self.phase.killed
+        may_leave = not self.has_fault and not self.phase.killed and not self.phase.loss
         way = self.draw.choice(["blocking", "blocking", "begun", "begun", "dropped", "left"])
         if way in {"dropped", "left"} and not may_leave:
             return "begun"
@@ -749,7 +811,9 @@ def one_case(case: Case, folder: Path, first_phase: int) -> None:
             PhaseOnRanks(case, phase, folder, ranks).run()
         wait_for_all(WORLD)
         ranks.Free()
-        if phase.staged and WORLD.rank == 0:  # it holds the file's lock until all is stored
+        if (
+            phase.staged and not phase.loss and WORLD.rank == 0
+        ):  # it holds the file's lock until all is stored
             for stager in given_stagers():
                 stager.wait_until_idle()
         if phase.killed:
