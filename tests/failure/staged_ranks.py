@@ -572,6 +572,18 @@ def many(comm, folder: Path, file_format: str, steps: str, name: str = "out") ->
         writer.file.close()
 
 
+def acknowledged(comm, folder: Path, file_format: str, steps: str) -> None:
+    """Prints a line when a step has ended."""
+    session = weir.Session(comm, staging="node")
+    writer = Writer(session, path_of(folder, file_format), file_format, checksum="crc32c")
+    for step in range(int(steps)):
+        writer.step(step)
+        if comm.rank == 0:
+            sys.stdout.write(f"{step}\n")
+            sys.stdout.flush()
+    writer.file.close()
+
+
 def open_together(comm, folder: Path, file_format: str, count: str) -> None:
     """Has a step of several files under way at a time."""
     with weir.Session(comm, staging="node") as session:

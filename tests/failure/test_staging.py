@@ -264,12 +264,14 @@ def test_ranks_of_all_nodes_write_what_follows(
         one.kill()
 
 
-def ended_without_stager(path: Path, pause: float, *words: str | Path) -> tuple[int, str, str]:
+def ended_without_stager(
+    path: Path, pause: float, *words: str | Path, one: Stager | None = None
+) -> tuple[int, str, str]:
     """Kills the stager of two ranks `pause` seconds after their file has its name.
 
     Returns the ranks' exit status and what they printed.
     """
-    one = start("--stager-memory", "16m")
+    one = one or start("--stager-memory", "16m")
     own = one.variables() | {"PYTHONPATH": str(PROGRAM.parents[1])}
     writer = subprocess.Popen(
         [*launcher(deadline_seconds=RUN_SECONDS), "-n", "2", sys.executable, "-m", "mpi4py",
@@ -518,6 +520,29 @@ def test_a_replay_that_is_killed_is_made_again(
         assert not list(journal.iterdir())
     finally:
         last.kill()
+
+
+@pytest.mark.parametrize("file_format", list(SUFFIXES))
+def test_with_a_journal_a_stager_killed_at_any_time_costs_no_step(
+    tmp_path: Path, file_format: str
+) -> None:
+    for pause in (0.0, 0.02, 0.1):
+        folder = tmp_path / f"weir-{pause}"
+        folder.mkdir()
+        path = folder / f"out.{SUFFIXES[file_format]}"
+        journal = folder / "journal"
+        _, told, said = ended_without_stager(path, pause, "acknowledged", folder, file_format,
+                                             "200", one=start_with_journal(journal))  # fmt: skip
+        assert "stager" in said, said
+        again = start_with_journal(journal)
+        try:
+            accepted = told.count("\n")
+            assert 0 < accepted < 200
+            # One more may have been recorded when the stager was killed.
+            assert steps_in(path, with_remains=True) in (accepted, accepted + 1)
+            assert not list(journal.iterdir()), again.log()
+        finally:
+            again.kill()
 
 
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
