@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "common/page.hpp"
+#include "formats/commit_progress.hpp"
 #include "formats/drop_steps.hpp"
 #include "formats/format.hpp"
 #include "formats/new_file.hpp"
@@ -115,13 +116,21 @@ class KilledSteps : public testing::TestWithParam<StepsOfFormat> {
       ASSERT_TRUE(room.ok()) << room.error().text();
       const Status written = write_steps(format(), path_, room.value(), now);
       ASSERT_TRUE(written.ok()) << written.error().text();
+      const auto before = content_before(path_, room.value().update);
+      ASSERT_TRUE(before.ok()) << before.error().text();
       for (std::size_t changes = 0; changes <= room.value().update.changes.size(); ++changes) {
         SCOPED_TRACE(std::to_string(changes) + " changes of the commit of step " +
                      std::to_string(next));
         copy_file(path_, copy_);
         const HeaderUpdate part = beginning(room.value().update, changes);
+        const bool all = changes == room.value().update.changes.size();
+        expect_to_be_carried_out(room.value().update, before.value(), part, all);
+        if (HasFailure()) return;
+        copy_file(path_, copy_);
         ASSERT_TRUE(commit(copy_, part, StepDurability::none).ok());
-        expect_kept_and_go_on(arrays, now, next, changes == room.value().update.changes.size());
+        expect_kept_and_go_on(arrays, now, next, all);
+        EXPECT_EQ(progress(room.value().update, before.value()), CommitProgress::is_foreign)
+            << "the next step is in the file";
         if (HasFailure()) return;
       }
       ASSERT_TRUE(commit(path_, room.value().update, StepDurability::none).ok());
@@ -178,6 +187,29 @@ class KilledSteps : public testing::TestWithParam<StepsOfFormat> {
     const Status written = write_steps(format(), path, room, from);
     ASSERT_TRUE(written.ok()) << written.error().text();
     ASSERT_TRUE(commit(path, room.update, StepDurability::none).ok());
+  }
+
+  CommitProgress progress(const HeaderUpdate& update, const HeaderUpdate& before) {
+    const auto found = progress_of(copy_, identity_of(copy_).value(), update, before);
+    EXPECT_TRUE(found.ok()) << found.error().text();
+    return found ? found.value() : CommitProgress::is_foreign;
+  }
+
+  // A commit that was killed is carried out later, in the copy, whatever part of it was made.
+  void expect_to_be_carried_out(const HeaderUpdate& update, const HeaderUpdate& before,
+                                const HeaderUpdate& part, bool all) {
+    EXPECT_EQ(progress(update, before), CommitProgress::can_begin);
+    ASSERT_TRUE(commit(copy_, part, StepDurability::none).ok());
+    const CommitProgress made = progress(update, before);
+    EXPECT_NE(made, CommitProgress::is_foreign);
+    EXPECT_TRUE(!all || made == CommitProgress::is_done);
+    const auto rest = rest_of(copy_, update);
+    ASSERT_TRUE(rest.ok()) << rest.error().text();
+    if (made == CommitProgress::can_begin) {
+      const Status done = commit(copy_, rest.value(), StepDurability::none);
+      ASSERT_TRUE(done.ok()) << done.error().text();
+    }
+    EXPECT_EQ(progress(update, before), CommitProgress::is_done);
   }
 
   // In the copy, where a commit of `next` steps came to some point.

@@ -25,6 +25,8 @@
 #include <vector>
 
 #include "common/clock.hpp"
+#include "stager/journal.hpp"
+#include "stager/journal_replay.hpp"
 #include "stager/session_files.hpp"
 #include "stager/spill_file.hpp"
 #include "stager/stager.hpp"
@@ -146,7 +148,8 @@ class Server {
   Server(const ServerSettings& settings, storage::FrameListener listener,
          storage::SharedMemory memory, storage::File epoll, storage::File signals,
          std::unique_ptr<News> news, std::unique_ptr<SpillFile> spill,
-         const transport::SessionId& secret, std::function<void(const std::string&)> say)
+         std::unique_ptr<Journal> journal, const transport::SessionId& secret,
+         std::function<void(const std::string&)> say)
       : settings_(settings),
         blocks_(settings.memory_bytes / settings.block_bytes),
         listener_(std::move(listener)),
@@ -155,6 +158,7 @@ class Server {
         signals_(std::move(signals)),
         news_(std::move(news)),
         spill_(std::move(spill)),
+        journal_(std::move(journal)),
         say_(std::move(say)),
         secret_(reinterpret_cast<const char*>(secret.data()), secret.size()),
         stager_({.blocks = blocks_,
@@ -165,7 +169,9 @@ class Server {
                  .client_files = settings.client_files,
                  .connections = settings.connections,
                  .host = storage::host_name(),
-                 .secret = secret_}),
+                 .secret = secret_,
+                 .has_journal = journal_ != nullptr}),
+        recorder_(1),
         workers_(settings.threads),
         reserving_([this] { reserve(); }) {}
   Server(const Server&) = delete;
@@ -479,6 +485,19 @@ class Server {
   void carry_out(EmptySpill& action) {
     execute_beside(action.job, [this] { return spill_->empty(); });
   }
+  void carry_out(Record& action) {
+    const std::span<std::byte> block(memory_.data() + action.block * settings_.block_bytes,
+                                     static_cast<std::size_t>(settings_.block_bytes));
+    record(action.job, [one = std::move(action), block, this] {
+      return journal_->put(one.session, one.files, one.extents, block);
+    });
+  }
+  void carry_out(RecordStep& action) {
+    const bool is_locked = files_of(action.session).has_lock(action.step.path);
+    record(action.job, [one = std::move(action), is_locked, this] {
+      return journal_->end_step(one.session, one.step, is_locked);
+    });
+  }
   void carry_out(Commit& action) { execute(std::move(action)); }
   void carry_out(KeepLock& action) {
     if (!passed_) return;  // the file system of the file has no locks
@@ -497,7 +516,11 @@ class Server {
     }
     retries_.push_back(action.session);
   }
-  void carry_out(Forget& action) { files_.erase(action.session); }
+  void carry_out(Forget& action) {
+    files_.erase(action.session);
+    if (journal_ == nullptr) return;
+    recorder_.add([session = action.session, this] { journal_->forget(session); });
+  }
   void carry_out(End& /*action*/) { has_ended_ = true; }
 
   SessionFiles& files_of(SessionId session) {
@@ -515,13 +538,29 @@ class Server {
     (void)files_of(job.session);
     const JobId number = job.job;
     std::shared_ptr<SessionFiles> files = files_.at(job.session);
-    execute_beside(number, [files = std::move(files), given = std::move(job)] {
-      return files->execute(given);
+    execute_beside(number, [files = std::move(files), given = std::move(job), this] {
+      Status done = files->execute(given);
+      if (done.ok()) note_stored(given);
+      return done;
     });
+  }
+  template <typename Job>
+  void note_stored(const Job& /*job*/) {}
+  void note_stored(const Commit& job) {
+    if (journal_ == nullptr || job.step.update.changes.empty()) return;
+    recorder_.add(
+        [session = job.session, path = job.step.path, this] { journal_->stored(session, path); });
   }
 
   void execute_beside(JobId number, std::function<Status()> job) {
-    workers_.add([number, job = std::move(job), this] {
+    execute_by(workers_, number, std::move(job));
+  }
+  // Records are in the journal in the order in which they were begun.
+  void record(JobId number, std::function<Status()> job) {
+    execute_by(recorder_, number, std::move(job));
+  }
+  void execute_by(Workers& workers, JobId number, std::function<Status()> job) {
+    workers.add([number, job = std::move(job), this] {
       Status done = job();
       if (!done.ok()) say_(done.error().text());
       news_->add(JobEnded{number, std::move(done)});
@@ -561,6 +600,7 @@ class Server {
   storage::File signals_;
   std::unique_ptr<News> news_;
   std::unique_ptr<SpillFile> spill_;  // null: nothing is spilled
+  std::unique_ptr<Journal> journal_;  // null: there is none. The recorder alone uses it
   std::function<void(const std::string&)> say_;
   std::string secret_;
   Stager stager_;
@@ -579,6 +619,7 @@ class Server {
   std::condition_variable reserve_changed_;
   bool needs_more_ = true;
   bool is_ending_ = false;
+  Workers recorder_;  // for the journal; workers use it
   Workers workers_;
   std::thread reserving_;
 };
@@ -621,13 +662,23 @@ Status serve(const ServerSettings& settings, const std::function<void()>& ready,
     if (!made) return made.error();
     spill = std::move(made).value();
   }
+  std::unique_ptr<Journal> journal;
+  std::vector<std::string> replayed;
+  if (!settings.journal.empty()) {
+    auto made = Journal::create(settings.journal, settings.journal_quota);
+    if (!made) return made.error();
+    journal = std::move(made).value();
+    replay_journals(journal->folder(), [&](const std::string& line) { replayed.push_back(line); });
+  }
   const auto secret = storage::new_secret();
   if (!secret) return secret.error();
   Server server(settings, std::move(listener).value(), std::move(memory).value(),
                 std::move(epoll).value(), std::move(signal).value(),
-                std::make_unique<News>(std::move(event).value()), std::move(spill), secret.value(),
-                say);
+                std::make_unique<News>(std::move(event).value()), std::move(spill),
+                std::move(journal), secret.value(), say);
   ready();
+  // The log has the lines: it is there from now on.
+  for (const std::string& line : replayed) say(line);
   return server.run();
 }
 

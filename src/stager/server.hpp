@@ -17,9 +17,11 @@ struct ServerSettings {
   // Numeric address at which stagers of other nodes connect once a session asks for it; "": all
   // addresses of this node.
   std::string listen;
-  std::int64_t memory_bytes = 0;  // of all blocks; at least 16 blocks
-  std::string spill;              // folder for data that the memory cannot hold; "": none
-  std::int64_t spill_quota = 0;   // bytes of it; 0: half of what is free there
+  std::int64_t memory_bytes = 0;   // of all blocks; at least 16 blocks
+  std::string spill;               // folder for data that the memory cannot hold; "": none
+  std::int64_t spill_quota = 0;    // bytes of it; 0: half of what is free there
+  std::string journal;             // folder for what a later stager stores; "": none
+  std::int64_t journal_quota = 0;  // bytes of it; 0: half of what is free there
   std::int64_t block_bytes = std::int64_t{1} << 20;
   // Most that one program has of these, and most ranks of all programs that are connected; 0: no
   // limit.

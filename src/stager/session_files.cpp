@@ -253,6 +253,11 @@ void SessionFiles::keep_lock(const std::string& path, storage::WriterLock lock) 
   locks_.insert_or_assign(path, std::move(lock));
 }
 
+bool SessionFiles::has_lock(const std::string& path) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return locks_.contains(path);
+}
+
 void SessionFiles::release_lock(const std::string& path) {
   const std::lock_guard<std::mutex> guard(mutex_);
   locks_.erase(path);

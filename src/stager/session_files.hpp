@@ -36,6 +36,7 @@ class SessionFiles {
   // Keeps a lock until it is released. Called by any thread.
   void keep_lock(const std::string& path, storage::WriterLock lock);
   void release_lock(const std::string& path);
+  [[nodiscard]] bool has_lock(const std::string& path);
 
  private:
   // Reads spilled bytes into read_back_.

@@ -3,15 +3,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkostemp is of the system
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <string_view>
 
-#include "codecs/crc32c.hpp"
-#include "common/numbers_in_bytes.hpp"
 #include "common/page.hpp"
 #include "system/incomplete.hpp"
 #include "system/own_folder.hpp"
@@ -21,10 +18,6 @@ namespace weir::stager {
 namespace {
 
 constexpr std::string_view magic = "WEIRSPIL";
-constexpr std::uint32_t version = 1;
-constexpr std::size_t summed_bytes = 32;  // of the head
-
-using Head = std::array<std::byte, spill_head_bytes>;
 
 // The file's name exists for a moment only.
 Result<storage::File> unnamed_file(const std::string& folder) {
@@ -37,47 +30,17 @@ Result<storage::File> unnamed_file(const std::string& folder) {
   return file;
 }
 
-Result<std::int64_t> free_bytes(const std::string& folder) {
-  struct statvfs about {};
-  if (::statvfs(folder.c_str(), &about) != 0) return system_failure("statvfs", folder, -1, errno);
-  return static_cast<std::int64_t>(about.f_bavail) * static_cast<std::int64_t>(about.f_frsize);
-}
-
 }  // namespace
-
-Head spill_head(std::uint64_t stamp, std::span<const std::byte> bytes) {
-  Head head{};
-  std::transform(magic.begin(), magic.end(), head.begin(),
-                 [](char one) { return static_cast<std::byte>(one); });
-  storage::put_number(head, 8, version);
-  storage::put_number(head, 12, storage::crc32c(bytes));
-  storage::put_number(head, 16, stamp);
-  storage::put_number(head, 24, std::uint64_t{bytes.size()});
-  storage::put_number(head, summed_bytes, storage::crc32c(std::span(head).first(summed_bytes)));
-  return head;
-}
-
-// A record has one possible head, so comparing all of it finds whatever is damaged.
-Status check_spilled(std::span<const std::byte> head, std::uint64_t stamp,
-                     std::span<const std::byte> bytes) {
-  const Head expected = spill_head(stamp, bytes);
-  if (std::equal(head.begin(), head.end(), expected.begin(), expected.end())) return {};
-  return Error(ErrorCode::corrupt,
-               "data that the stager spilled to the node's disk came back damaged: replace the "
-               "disk, or start the stager with another folder (weir stage start --spill)");
-}
 
 Result<std::unique_ptr<SpillFile>> SpillFile::create(const std::string& folder, std::int64_t quota,
                                                      std::int64_t block_bytes) {
   const std::string place = storage::absolute_path(folder);
   Status own = storage::make_own_folder(place, "the folder for spilled data");
   if (!own.ok()) return own.error();
-  if (quota == 0) {
-    const auto free = free_bytes(place);
-    if (!free) return free.error();
-    quota = free.value() / 2;
-  }
-  const std::int64_t record_bytes = block_bytes + static_cast<std::int64_t>(spill_head_bytes);
+  const auto most = quota_in(place, quota);
+  if (!most) return most.error();
+  quota = most.value();
+  const std::int64_t record_bytes = block_bytes + static_cast<std::int64_t>(record_head_bytes);
   const std::int64_t slot_bytes = (record_bytes + page_bytes - 1) / page_bytes * page_bytes;
   if (quota < slot_bytes) {
     return invalid_argument(
@@ -94,7 +57,7 @@ Result<std::unique_ptr<SpillFile>> SpillFile::create(const std::string& folder, 
 }
 
 Status SpillFile::put(std::int64_t slot, std::uint64_t stamp, std::span<std::byte> bytes) const {
-  Head head = spill_head(stamp, bytes);
+  RecordHead head = record_head(magic, stamp, bytes);
   const std::array slices = {storage::Slice{head.data(), std::ssize(head)},
                              storage::Slice{bytes.data(), static_cast<std::int64_t>(bytes.size())}};
   std::int64_t calls = 0;
@@ -102,7 +65,7 @@ Status SpillFile::put(std::int64_t slot, std::uint64_t stamp, std::span<std::byt
 }
 
 Status SpillFile::get(std::int64_t slot, std::uint64_t stamp, std::span<std::byte> bytes) const {
-  Head head{};
+  RecordHead head{};
   const std::array slices = {storage::Slice{head.data(), std::ssize(head)},
                              storage::Slice{bytes.data(), static_cast<std::int64_t>(bytes.size())}};
   std::int64_t calls = 0;
@@ -111,12 +74,11 @@ Status SpillFile::get(std::int64_t slot, std::uint64_t stamp, std::span<std::byt
   if (Status got = storage::read_slices(file_, slices, offset, read, calls); !got.ok()) return got;
   // Where the file ends too early, the head is one of more bytes than there are.
   const auto whole = static_cast<std::size_t>(std::max<std::int64_t>(read - std::ssize(head), 0));
-  Status same = check_spilled(head, stamp, bytes.first(whole));
-  if (!same.ok()) {
-    same.error().file = file_.path();
-    same.error().offset = offset;
-  }
-  return same;
+  if (is_head_of(head, magic, stamp, bytes.first(whole))) return {};
+  return Error(ErrorCode::corrupt,
+               "data that the stager spilled to the node's disk came back damaged: replace the "
+               "disk, or start the stager with another folder (weir stage start --spill)",
+               file_.path(), offset);
 }
 
 }  // namespace weir::stager

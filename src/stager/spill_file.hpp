@@ -2,16 +2,14 @@
 //
 // clang-format off
 //     file    slot 0 | slot 1 | …              each as long as a record of a whole block
-//     record  "WEIRSPIL", version (4), crc32c of the bytes (4), stamp (8), number of bytes (8),
-//             crc32c of the 32 bytes before (4), 0 (4), bytes
+//     record  head (disk_record.hpp), bytes
 // clang-format on
 //
-// Numbers are little-endian. Nothing in the file is needed once the stager has ended, so it has no
+// Nothing in the file is needed once the stager has ended, so it has no
 // name: its space is free again however the stager ends. What is read back is compared with its
 // checksum, and with the stamp under which it was put.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -20,18 +18,10 @@
 #include <utility>
 
 #include "common/status.hpp"
+#include "stager/disk_record.hpp"
 #include "system/file.hpp"
 
 namespace weir::stager {
-
-inline constexpr std::size_t spill_head_bytes = 40;
-
-// Returns the head of a record.
-[[nodiscard]] std::array<std::byte, spill_head_bytes> spill_head(std::uint64_t stamp,
-                                                                 std::span<const std::byte> bytes);
-// Fails unless this is the head of a record of these bytes.
-[[nodiscard]] Status check_spilled(std::span<const std::byte> head, std::uint64_t stamp,
-                                   std::span<const std::byte> bytes);
 
 // put() and get() may be called by several threads, for different slots.
 class SpillFile {

@@ -64,7 +64,7 @@ TEST(SpillFile, NoticesEveryDamagedByte) {
   std::vector<std::byte> put = bytes_from(1);
   ASSERT_TRUE(file.put(0, 5, put).ok());
   std::vector<std::byte> got(put.size());
-  const auto record = static_cast<std::int64_t>(spill_head_bytes + put.size());
+  const auto record = static_cast<std::int64_t>(record_head_bytes + put.size());
   for (std::int64_t at = 0; at < record; ++at) {
     std::byte one{};
     const storage::Slice slice{&one, 1};

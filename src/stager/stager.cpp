@@ -115,6 +115,14 @@ void Stager::drop_unfinished(Session& session) {
 void Stager::remove_last(Session& session) {
   const auto* const parcel = std::get_if<ParcelItem>(&session.queue.back());
   if (parcel == nullptr || parcel->at_once) --session.urgent;
+  const auto* const commit = std::get_if<CommitItem>(&session.queue.back());
+  const auto recording = recordings_.find(parcel != nullptr   ? parcel->recording
+                                          : commit != nullptr ? commit->recording
+                                                              : 0);
+  if (recording != recordings_.end()) {
+    recording->second.parcel = nullptr;
+    recording->second.commit = nullptr;
+  }
   session.queue.pop_back();
 }
 
@@ -332,6 +340,13 @@ void Stager::take_parcel(const Received& event, const transport::Parcel& parcel)
   }
   if (item.at_once) ++session.urgent;
   session.queue.emplace_back(std::move(item));
+  if (is_journaled(session)) {
+    auto& last = std::get<ParcelItem>(session.queue.back());
+    last.recording = ++last_job_;
+    recordings_[last.recording] = {.session = client.session, .parcel = &last, .block = last.block};
+    actions_.emplace_back(
+        Record{last.recording, client.session, last.block, last.files, last.extents});
+  }
   advance(client.session, session);
 }
 
@@ -347,10 +362,21 @@ void Stager::take(ClientId number, const transport::CommitStep& message) {
   const SessionId session_number = clients_.at(number).session;
   Session& session = sessions_.at(session_number);
   const std::uint64_t ticket = ++session.tickets;
-  send(number, transport::Accepted{ticket, {session.failure}});
+  // A commit without changes ends no step: it waits for what an array by itself was given.
+  const bool is_recorded =
+      session.failure.ok() && is_journaled(session) && !message.update.changes.empty();
+  if (!is_recorded) send(number, transport::Accepted{ticket, {session.failure}});
   if (!session.failure.ok()) return;
   session.queue.emplace_back(CommitItem{ticket, message});
   ++session.urgent;
+  if (is_recorded) {
+    auto& last = std::get<CommitItem>(session.queue.back());
+    last.recording = ++last_job_;
+    recordings_[last.recording] = {
+        .session = session_number, .commit = &last, .client = number, .ticket = ticket};
+    clients_.at(number).commits = true;
+    actions_.emplace_back(RecordStep{last.recording, session_number, message});
+  }
   advance(session_number, session);
 }
 
@@ -452,7 +478,7 @@ void Stager::advance(SessionId number, Session& session) {
   while (!session.queue.empty() && (session.urgent > 0 || writes_for_room_)) {
     Item& first = session.queue.front();
     if (const auto* const parcel = std::get_if<ParcelItem>(&first)) {
-      if (!parcel->is_moving) write_parcels(number, session);
+      if (!parcel->is_moving && parcel->recording == 0) write_parcels(number, session);
       return;
     }
     if (const auto* const seal = std::get_if<SealItem>(&first)) {
@@ -462,6 +488,7 @@ void Stager::advance(SessionId number, Session& session) {
       return;
     }
     if (const auto* const commit = std::get_if<CommitItem>(&first)) {
+      if (commit->recording != 0) return;
       if (const PeerState* const late = late_peer(session, commit->step.seal)) {
         if (late->client != 0) return;  // until it tells, or its connection ends
         fail(session, lost_peer(late->host));
@@ -498,7 +525,7 @@ void Stager::write_parcels(SessionId number, Session& session) {
   std::int64_t read_back = 0;
   for (const Item& item : session.queue) {
     const auto* const parcel = std::get_if<ParcelItem>(&item);
-    if (parcel == nullptr || parcel->is_moving) break;
+    if (parcel == nullptr || parcel->is_moving || parcel->recording != 0) break;
     if (bytes > 0 && bytes + parcel->bytes > settings_.most_written_together) break;
     std::int64_t block = parcel->block;
     if (parcel->spilled) {
@@ -529,6 +556,10 @@ void Stager::write_parcels(SessionId number, Session& session) {
 void Stager::take(const JobEnded& event) {
   if (event.job == spilling_.job) {
     end_spill(event.status);
+    return;
+  }
+  if (recordings_.contains(event.job)) {
+    end_recording(event.job, event.status);
     return;
   }
   const auto found = std::find_if(sessions_.begin(), sessions_.end(),
@@ -607,7 +638,7 @@ void Stager::take(const Tick& /*event*/) {
                     [&, waiting = number](const auto& one) { return one.first == waiting; });
     const bool joins = std::find(session.home.waiting.begin(), session.home.waiting.end(),
                                  number) != session.home.waiting.end();
-    if (client.wanted == 0 && !client.drains && !awaits && !joins) continue;
+    if (client.wanted == 0 && !client.drains && !client.commits && !awaits && !joins) continue;
     send(number, transport::Alive{reason_to_wait(session)});
   }
   for (const ClientId stranger : strangers) refuse(stranger, "it did not say who it is");
@@ -675,9 +706,39 @@ void Stager::answer_drains(const Session& session) {
   }
 }
 
+// ---- The journal --------------------------------------------------------------------------------
+
+void Stager::end_recording(JobId job, const Status& status) {
+  const Recording ended = recordings_.extract(job).mapped();
+  const auto session = sessions_.find(ended.session);
+  if (!status.ok()) {
+    journal_failure_ = status.error().text();
+  } else if (ended.ticket != 0) {
+    journal_failure_.clear();
+  }
+  if (ended.ticket != 0) {
+    const auto client = clients_.find(ended.client);
+    if (client != clients_.end()) {
+      client->second.commits = false;
+      const Status failure = session != sessions_.end() ? session->second.failure : Status();
+      send(ended.client, transport::Accepted{ended.ticket, {failure}});
+    }
+  } else if (ended.parcel == nullptr) {
+    free_block(ended.block);
+  }
+  if (ended.parcel != nullptr) ended.parcel->recording = 0;
+  if (ended.commit != nullptr) ended.commit->recording = 0;
+  if (session != sessions_.end()) {
+    advance(ended.session, session->second);
+    end_if_over(ended.session);
+  }
+  grant();
+}
+
 // ---- Spilling -----------------------------------------------------------------------------------
 
 void Stager::free_parcel(const ParcelItem& parcel) {
+  if (parcel.recording != 0) return;  // the end of its recording frees it
   if (parcel.is_moving) {
     spilling_.dropped.insert(parcel.block);
   } else if (parcel.spilled) {
@@ -720,7 +781,7 @@ std::vector<Stager::ParcelItem*> Stager::movable_parcels(Session& session) {
   std::vector<ParcelItem*> found;
   for (std::size_t i = session.queue.size(); i > session.in_job; --i) {
     auto* const parcel = std::get_if<ParcelItem>(&session.queue[i - 1]);
-    if (parcel != nullptr && !parcel->spilled) found.push_back(parcel);
+    if (parcel != nullptr && !parcel->spilled && parcel->recording == 0) found.push_back(parcel);
   }
   return found;
 }
@@ -805,6 +866,8 @@ std::string Stager::report() const {
   all["spill_bytes"] = settings_.spill_slots * settings_.block_bytes;
   all["spilled_bytes"] = (settings_.spill_slots - free_slots()) * settings_.block_bytes;
   all["spill_failure"] = spill_failure_.ok() ? "" : spill_failure_.error().text();
+  all["has_journal"] = settings_.has_journal;
+  all["journal_failure"] = journal_failure_;
   all["stopping"] = is_stopping_;
   all["sessions"] = nlohmann::ordered_json::array();
   for (const auto& [number, session] : sessions_) {

@@ -26,6 +26,15 @@
 //     Parcel: in memory ─► moves ─► in a slot, its block is free ─► written ─► the slot is free
 // clang-format on
 //
+// Where the stager keeps a journal (journal.hpp), parcels and commits are recorded there in the
+// order of their arrival, beside the jobs of all sessions. Nothing of a parcel is written, moved or
+// freed before it is recorded, and a commit is accepted when its record is durable. What cannot be
+// recorded is accepted all the same, and the report says so.
+//
+// clang-format off
+//     CommitStep ─► in the queue ─► recorded ─► Accepted ─► step is published
+// clang-format on
+//
 // A job that fails for want of space is repeated until there is some: what was accepted is not
 // given up. Any other failure ends the session: nothing that is behind it is carried out, and
 // everyone who asks gets the reason; a Drain is then answered when no job of the session is under
@@ -152,6 +161,21 @@ struct Spill {
   JobId job = 0;
   std::vector<SpilledBlock> blocks;
 };
+// Writes bytes of a block to the journal. It runs beside the jobs of all sessions, behind the
+// records that were begun before.
+struct Record {
+  JobId job = 0;
+  SessionId session = 0;
+  std::int64_t block = 0;
+  std::vector<std::shared_ptr<const transport::NameFile>> files;
+  std::vector<transport::ParcelExtent> extents;  // `file` is an index in `files`
+};
+// The same with the end of a step: what was recorded of it is durable when the job has ended.
+struct RecordStep {
+  JobId job = 0;
+  SessionId session = 0;
+  transport::CommitStep step;
+};
 // Gives back the space of the spill file, in which nothing is left.
 struct EmptySpill {
   JobId job = 0;
@@ -194,8 +218,8 @@ struct Forget {
 };
 // The stager was told to stop, and everything is stored.
 struct End {};
-using Action = std::variant<Send, Disconnect, Write, Spill, EmptySpill, Commit, Seal, OpenNetwork,
-                            Connect, KeepLock, Unlock, RetryLater, Forget, End>;
+using Action = std::variant<Send, Disconnect, Write, Spill, EmptySpill, Record, RecordStep, Commit,
+                            Seal, OpenNetwork, Connect, KeepLock, Unlock, RetryLater, Forget, End>;
 
 struct StagerSettings {
   std::int64_t blocks = 0;  // in all; BlocksReady gives them for use
@@ -211,6 +235,7 @@ struct StagerSettings {
   // NOLINTBEGIN(readability-redundant-member-init): may be left out
   std::string host = {};    // of this stager, for people
   std::string secret = {};  // that other stagers know which may join
+  bool has_journal = false;
   // NOLINTEND(readability-redundant-member-init)
 };
 
@@ -250,6 +275,7 @@ class Stager {
     std::int64_t bytes = 0;
     std::optional<SpilledBlock> spilled = std::nullopt;  // its block is free then
     bool is_moving = false;                              // to the spill file
+    JobId recording = 0;                                 // 0: it is not being recorded
     bool at_once = false;                                // counts as urgent
     std::vector<NamedFile> files;
     std::vector<transport::ParcelExtent> extents;  // `file` is an index in `files`
@@ -257,6 +283,7 @@ class Stager {
   struct CommitItem {
     std::uint64_t ticket = 0;
     transport::CommitStep step;
+    JobId recording = 0;
   };
   struct UnlockItem {
     std::uint64_t ticket = 0;
@@ -313,6 +340,15 @@ class Stager {
     std::vector<SpilledBlock> blocks;
     std::set<std::int64_t> dropped;  // blocks whose parcels nobody needs any more
   };
+  // What is being recorded in the journal. Items of a queue keep their place in memory.
+  struct Recording {
+    SessionId session = 0;
+    ParcelItem* parcel = nullptr;  // null: it was dropped, or this is a commit
+    CommitItem* commit = nullptr;  // the same
+    std::int64_t block = -1;       // of the parcel; freed at the end if that was dropped
+    ClientId client = 0;           // that gets an Accepted
+    std::uint64_t ticket = 0;
+  };
   struct Client {
     SessionId session = 0;  // 0: has not said Hello, or Peer
     bool is_remote = false;
@@ -321,6 +357,7 @@ class Stager {
     std::set<std::int64_t> granted;
     std::int64_t wanted = 0;  // blocks, while it waits for some
     bool drains = false;      // waits for Drained
+    bool commits = false;     // waits for Accepted
   };
 
   void take(const Connected& event);
@@ -394,7 +431,14 @@ class Stager {
   void advance(SessionId number, Session& session);
   void write_parcels(SessionId number, Session& session);
   // Takes the last item from the queue.
-  static void remove_last(Session& session);
+  void remove_last(Session& session);
+  // Returns whether what the session hands over is recorded in the journal: that of a session with
+  // several stagers is not.
+  [[nodiscard]] bool is_journaled(const Session& session) const {
+    return settings_.has_journal && session.peers.empty() &&
+           session.home.state == Home::State::none;
+  }
+  void end_recording(JobId job, const Status& status);
   void end_ticket(Session& session, std::uint64_t ticket);
   void fail(Session& session, const Status& why);
   // Drops what is in the queue behind the first items.
@@ -418,9 +462,11 @@ class Stager {
   std::vector<std::int64_t> free_slots_;
   Spilling spilling_;
   std::uint64_t last_stamp_ = 0;
-  bool spill_is_used_ = false;    // since its space was given back
-  bool spill_pauses_ = false;     // it had no space left; it is tried again a second later
-  Status spill_failure_;          // why it takes no more
+  bool spill_is_used_ = false;  // since its space was given back
+  bool spill_pauses_ = false;   // it had no space left; it is tried again a second later
+  Status spill_failure_;        // why it takes no more
+  std::map<JobId, Recording> recordings_;
+  std::string journal_failure_;   // why a step that was accepted is not in the journal
   bool writes_for_room_ = false;  // parcels are written although no commit needs it
   std::map<ClientId, Client> clients_;
   std::map<SessionId, Session> sessions_;

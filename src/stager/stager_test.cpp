@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <deque>
 #include <map>
 #include <optional>
 #include <random>
@@ -34,18 +35,20 @@ transport::SessionId name_of_session(int number) {
 class World {
  public:
   explicit World(unsigned seed, std::int64_t blocks = 6, std::int64_t slots = 0,
-                 std::int64_t client_blocks = 0)
+                 std::int64_t client_blocks = 0, bool has_journal = false)
       : random_(seed),
         blocks_(blocks),
         slots_(slots),
         client_blocks_(client_blocks),
+        has_journal_(has_journal),
         stager_({.blocks = blocks,
                  .block_bytes = block_bytes,
                  .most_written_together = 2 * bytes_of_a_parcel,
                  .spill_slots = slots,
                  .most_read_back_together = bytes_of_a_parcel,
                  .name = "test",
-                 .client_blocks = client_blocks}) {
+                 .client_blocks = client_blocks,
+                 .has_journal = has_journal}) {
     handle(BlocksReady{blocks});
   }
 
@@ -67,6 +70,7 @@ class World {
     std::set<std::int64_t> granted;
     bool wants = false;
     bool drains = false;
+    bool commits = false;
     bool is_connected = true;
     bool was_refused = false;
     bool has_welcome = false;
@@ -83,8 +87,16 @@ class World {
   struct Story {
     std::vector<std::int64_t> handed;  // tags; a commit is -ticket
     std::vector<std::int64_t> stored;
+    std::int64_t tickets = 0;
     bool has_failed = false;
     bool is_forgotten = false;
+  };
+  // What is being written to the journal: a block with a parcel of this tag, or a commit.
+  struct Recording {
+    JobId job = 0;
+    std::int64_t block = -1;
+    std::int64_t tag = 0;
+    SessionId session = 0;
   };
 
   ClientId connect(int session) {
@@ -125,9 +137,23 @@ class World {
             {{.file = at_once ? 2U : 1U, .offset = tag, .bytes = bytes_of_a_parcel}});
   }
   void commit(ClientId client) {
-    committing_ = true;
-    receive(client, transport::CommitStep{.path = "f", .update = {}});
-    committing_ = false;
+    Rank& rank = ranks_.at(client);
+    Story& story = story_of(rank.session);
+    rank.commits = true;
+    story.handed.push_back(-++story.tickets);
+    receive(client,
+            transport::CommitStep{.path = "f",
+                                  .update = {.made = {}, .changes = {storage::DurabilityPoint{}}}});
+  }
+  // Ends what was begun first.
+  void end_recording(Status status) {
+    const Recording ended = recordings_.front();
+    recordings_.pop_front();
+    if (ended.block >= 0) {
+      EXPECT_EQ(memory_.at(ended.block), ended.tag) << "a block was granted before it was recorded";
+    }
+    recorded_.insert({ended.session, ended.tag});
+    handle(JobEnded{ended.job, std::move(status)});
   }
   void end_job(JobId job, Status status) {
     const Job ended = jobs_.at(job);
@@ -163,6 +189,7 @@ class World {
   [[nodiscard]] std::map<ClientId, Rank>& ranks() { return ranks_; }
   [[nodiscard]] std::map<JobId, Job>& jobs() { return jobs_; }
   [[nodiscard]] std::set<SessionId>& retries() { return retries_; }
+  [[nodiscard]] bool records() const { return !recordings_.empty(); }
   [[nodiscard]] Stager& stager() { return stager_; }
   [[nodiscard]] const std::vector<Story>& ended() const { return ended_; }
   [[nodiscard]] Story& story_of(int session) { return stories_[session]; }
@@ -182,9 +209,22 @@ class World {
     rank.granted.clear();
     rank.wants = false;
   }
+  void carry_out(Record& action) {
+    EXPECT_TRUE(has_journal_);
+    EXPECT_EQ(action.files.size(), 1U);
+    const std::int64_t tag = action.extents.at(0).offset;
+    recordings_.push_back({action.job, action.block, tag, action.session});
+    sessions_of_tags_[tag] = action.session;
+  }
+  void carry_out(RecordStep& action) {
+    EXPECT_TRUE(has_journal_);
+    const std::int64_t tickets = story_of(names_.at(action.session)).tickets;
+    recordings_.push_back({action.job, -1, -tickets, action.session});
+  }
   void carry_out(Spill& action) {
     EXPECT_LE(action.blocks.size(), 2U);
     for (const SpilledBlock& one : action.blocks) {
+      expect_recorded(memory_.at(one.block));
       EXPECT_GE(one.slot, 0);
       EXPECT_LT(one.slot, slots_);
       EXPECT_EQ(one.bytes, bytes_of_a_parcel);
@@ -207,6 +247,7 @@ class World {
     for (const BlockExtent& extent : action.extents) {
       EXPECT_GT(extent.offset, before) << "parcels are written in the order of their arrival";
       before = extent.offset;
+      expect_recorded(extent.offset);
       in_job_[action.job].push_back(extent.offset);
     }
     EXPECT_FALSE(action.extents.empty());
@@ -218,6 +259,7 @@ class World {
     const std::size_t done = story.stored.size();
     ASSERT_LT(done, story.handed.size());
     EXPECT_LT(story.handed[done], 0) << "a parcel that came before the commit is not stored";
+    EXPECT_TRUE(!has_journal_ || recorded_.contains({action.session, story.handed[done]}));
     in_job_[action.job].push_back(story.handed[done]);
     ++commits_stored_;
   }
@@ -274,7 +316,17 @@ class World {
   void answer(ClientId /*client*/, Rank& rank, transport::Accepted& message) {
     EXPECT_EQ(message.outcome.status.ok(), !story_of(rank.session).has_failed);
     rank.tickets.push_back(message.ticket);
-    story_of(rank.session).handed.push_back(-static_cast<std::int64_t>(message.ticket));
+    Story& story = story_of(rank.session);
+    const auto ticket = static_cast<std::int64_t>(message.ticket);
+    if (std::exchange(rank.commits, false)) {
+      const auto number =
+          std::ranges::find_if(names_, [&](const auto& one) { return one.second == rank.session; });
+      EXPECT_TRUE(!has_journal_ || story.has_failed || recorded_.contains({number->first, -ticket}))
+          << "a step was accepted before it was recorded";
+      return;
+    }
+    story.tickets = ticket;
+    story.handed.push_back(-ticket);
   }
   void answer(ClientId /*client*/, Rank& rank, transport::Drained& message) {
     EXPECT_TRUE(rank.drains);
@@ -298,6 +350,10 @@ class World {
     EXPECT_FALSE(retries_.contains(session));
     EXPECT_TRUE(jobs_.try_emplace(job, Job{.session = session, .is_commit = is_commit}).second);
     in_job_[job].clear();
+  }
+  void expect_recorded(std::int64_t tag) const {
+    EXPECT_TRUE(!has_journal_ || recorded_.contains({sessions_of_tags_.at(tag), tag}))
+        << "a parcel left its block before it was recorded";
   }
   void check_blocks() {
     std::int64_t granted = 0;
@@ -329,6 +385,7 @@ class World {
   std::int64_t blocks_;
   std::int64_t slots_;
   std::int64_t client_blocks_;
+  bool has_journal_;
   Stager stager_;
   std::map<std::int64_t, std::int64_t> memory_;  // by block, the parcel's tag; 0: it is granted
   // By slot, the stamp and the tag.
@@ -347,7 +404,9 @@ class World {
   std::int64_t last_tag_ = 0;
   std::int64_t commits_stored_ = 0;
   std::int64_t read_back_ = 0;  // parcels that were spilled
-  bool committing_ = false;
+  std::deque<Recording> recordings_;
+  std::map<std::int64_t, SessionId> sessions_of_tags_;
+  std::set<std::pair<SessionId, std::int64_t>> recorded_;  // tags; a commit is -ticket
   bool has_ended_ = false;
 };
 
@@ -372,6 +431,11 @@ void happen(World& world, bool may_fail) {
     world.end_job(job->first, status);
     return;
   }
+  if (world.records() && world.pick(3) > 0) {
+    const bool fails = world.pick(10) == 0;
+    world.end_recording(fails ? Status(Error(ErrorCode::insufficient, "quota")) : Status());
+    return;
+  }
   if (what == 4 && !world.retries().empty()) {
     world.retry(*world.retries().begin());
     return;
@@ -379,7 +443,7 @@ void happen(World& world, bool may_fail) {
   const ClientId client =
       connected[static_cast<std::size_t>(world.pick(static_cast<int>(connected.size())))];
   World::Rank& rank = world.ranks().at(client);
-  if (rank.wants || rank.drains) {  // a rank that waits sends nothing, but may end
+  if (rank.wants || rank.drains || rank.commits) {  // a rank that waits sends nothing, but may end
     if (what == 5) world.disconnect(client);
     return;
   }
@@ -425,7 +489,8 @@ void happen(World& world, bool may_fail) {
 void settle(World& world) {
   for (int round = 0; round < 1000; ++round) {
     while (!world.jobs().empty()) world.end_job(world.jobs().begin()->first, {});
-    if (world.retries().empty()) return;
+    if (world.retries().empty() && !world.records()) return;
+    while (world.records()) world.end_recording({});
     while (!world.retries().empty()) world.retry(*world.retries().begin());
   }
   FAIL() << "the stager never comes to rest";
@@ -435,11 +500,12 @@ void settle(World& world) {
 void replay(unsigned seed, bool may_fail, std::int64_t& read_back) {
   constexpr std::array<std::int64_t, 3> slots = {0, 2, 7};
   const std::int64_t spilled = slots.at(seed % slots.size());
-  World world(seed, 6, spilled, seed % 2 == 0 ? 0 : 3);
+  World world(seed, 6, spilled, seed % 2 == 0 ? 0 : 3, seed % 5 < 2);
   for (int i = 0; i < 120; ++i) happen(world, may_fail);
   settle(world);
   for (const auto& [client, rank] : world.ranks()) {
     if (rank.drains && rank.is_connected) ADD_FAILURE() << "a drain has no answer";
+    if (rank.commits && rank.is_connected) ADD_FAILURE() << "a commit has no answer";
     // What a rank waits for is with others, which have not handed it over.
     if (!rank.wants || !rank.is_connected) continue;
     std::int64_t granted = 0;
@@ -501,6 +567,37 @@ TEST(Stager, WritesNothingBeforeAStepEnds) {
   world.end_job(world.jobs().begin()->first, {});
   ASSERT_EQ(world.jobs().size(), 1U);
   EXPECT_TRUE(world.jobs().begin()->second.is_commit);
+}
+
+TEST(Stager, AcceptsAStepWhenItIsInTheJournal) {
+  World world(1, 6, 0, 0, true);
+  const ClientId client = world.connect(1);
+  world.reserve(client, 1);
+  world.hand_over(client);
+  world.commit(client);
+  EXPECT_TRUE(world.jobs().empty());
+  world.end_recording({});
+  EXPECT_TRUE(world.ranks().at(client).commits);
+  EXPECT_EQ(world.jobs().size(), 1U) << "what is recorded can be written";
+  world.end_recording(Error(ErrorCode::insufficient, "its quota is used up"));
+  EXPECT_FALSE(world.ranks().at(client).commits) << "it is accepted all the same";
+  EXPECT_NE(world.stager().report().find("its quota is used up"), std::string::npos);
+  settle(world);
+  world.commit(client);
+  world.end_recording({});
+  EXPECT_EQ(world.stager().report().find("its quota is used up"), std::string::npos);
+}
+
+TEST(Stager, KeepsABlockUntilItIsRecorded) {
+  World world(1, 1, 0, 0, true);
+  const ClientId client = world.connect(1);
+  world.reserve(client, 1);
+  world.hand_over(client);
+  world.disconnect(client);
+  EXPECT_TRUE(world.stager().is_idle());
+  EXPECT_EQ(world.stager().free_blocks(), 0) << "the block is still read";
+  world.end_recording({});
+  EXPECT_EQ(world.stager().free_blocks(), 1);
 }
 
 TEST(Stager, WritesAtOnceWhatBelongsToNoStep) {

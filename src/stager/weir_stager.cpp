@@ -43,6 +43,8 @@ std::string& listen_of(Options& options) { return options.server.listen; }
 std::int64_t& memory_of(Options& options) { return options.server.memory_bytes; }
 std::string& spill_of(Options& options) { return options.server.spill; }
 std::int64_t& spill_quota_of(Options& options) { return options.server.spill_quota; }
+std::string& journal_of(Options& options) { return options.server.journal; }
+std::int64_t& journal_quota_of(Options& options) { return options.server.journal_quota; }
 std::int64_t& client_memory_of(Options& options) { return options.server.client_memory; }
 std::int64_t& client_files_of(Options& options) { return options.server.client_files; }
 std::int64_t& connections_of(Options& options) { return options.server.connections; }
@@ -75,6 +77,18 @@ weir::FieldSettings<Options> options_table() {
       {spill_quota_of,
        "stager-spill-quota",
        "most that these data take of the disk; 0: half of what is free in the folder",
+       {.kind = SettingKind::bytes, .default_value = "0", .metavar = "bytes"}},
+      {journal_of,
+       "stager-journal",
+       "folder on a disk of this node, that only you may enter, for a journal of the steps that "
+       "were "
+       "accepted: what a stager leaves there when it is killed is stored by the next one; default: "
+       "none",
+       {.metavar = "folder"}},
+      {journal_quota_of,
+       "stager-journal-quota",
+       "most that the journal takes of the disk; steps beyond it are not in it; 0: half of what is "
+       "free in the folder",
        {.kind = SettingKind::bytes, .default_value = "0", .metavar = "bytes"}},
       {client_memory_of,
        "stager-client-memory",

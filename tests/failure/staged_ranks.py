@@ -11,6 +11,7 @@ import json
 import os
 import resource
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -417,6 +418,70 @@ def stopped(comm, folder: Path, file_format: str, process: str) -> None:
     session.abandon()
 
 
+def fill(folder: Path) -> None:
+    """Takes all space of a file system."""
+    descriptor = os.open(folder / "hog", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    for size in (1 << 16, 1 << 12, 1):
+        try:
+            while os.write(descriptor, bytes(size)) == size:
+                pass
+        except OSError:
+            continue
+    os.close(descriptor)
+
+
+def journaled(
+    comm, folder: Path, file_format: str, step: str, ending: str, process: str, *second: str
+) -> None:
+    """The stager is killed after it has accepted a step, for which storage has no space.
+
+    The program is killed, too ("killed"), or goes on without the stager ("goes_on"): it gives the
+    step other values, and ends one more. `second` starts another stager meanwhile.
+    """
+    goes_on = ending == "goes_on"
+    lost = "direct" if goes_on else "fail"
+    last = int(step)
+    session = weir.Session(comm, staging="node", staging_lost=lost)
+    writer = Writer(session, path_of(folder, file_format), file_format)
+    for number in range(last):
+        writer.step(number)
+        writer.file.wait_for_step(60)
+    writer.file.begin_step()
+    writer.write(last + 7 if goes_on else last)
+    comm.Barrier()
+    if comm.rank == 0:
+        fill(folder)
+    comm.Barrier()
+    writer.file.end_step()
+    if comm.rank == 0:
+        deadline = time.monotonic() + 30
+        while not given_stagers()[0].report()["sessions"][0]["waits_for_space"]:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+        os.kill(int(process), signal.SIGKILL)
+        (folder / "hog").unlink()
+    comm.Barrier()
+    if not goes_on:
+        os.kill(os.getpid(), signal.SIGKILL)
+    while writer.file.steps < last + 2:
+        if comm.rank == 0 and second:
+            subprocess.run([*second, "--detach"], check=True, timeout=60)
+        second = ()
+        comm.Barrier()
+        try:
+            if not writer.file.in_step:
+                writer.file.begin_step()
+            writer.write(writer.file.steps)
+            writer.file.end_step()
+        except weir.Error as error:
+            if "stager" not in str(error):
+                raise
+            if writer.file.in_step:
+                writer.file.abort_step()
+    writer.file.close()
+    session.close()
+
+
 def large(comm, folder: Path, file_format: str, ending: str) -> None:
     """Two steps that are larger than the stager's memory; "refused": it is killed in the second.
 
@@ -487,6 +552,15 @@ def set_apart(comm, folder: Path, file_format: str, staging: str, ending: str) -
         weir.finalize_staging(program)
 
 
+def plain(comm, folder: Path, file_format: str, steps: str) -> None:
+    """Writes steps without a stager."""
+    with weir.Session(comm, staging="none") as session:
+        writer = Writer(session, path_of(folder, file_format), file_format)
+        for step in range(int(steps)):
+            writer.step(step)
+        writer.file.close()
+
+
 def many(comm, folder: Path, file_format: str, steps: str, name: str = "out") -> None:
     with weir.Session(comm, staging="node") as session:
         writer = Writer(session, path_of(folder, file_format, name), file_format, durability="none")
@@ -496,6 +570,18 @@ def many(comm, folder: Path, file_format: str, steps: str, name: str = "out") ->
             sys.stdout.write("accepted\n")
             sys.stdout.flush()
         writer.file.close()
+
+
+def acknowledged(comm, folder: Path, file_format: str, steps: str) -> None:
+    """Prints a line when a step has ended."""
+    session = weir.Session(comm, staging="node")
+    writer = Writer(session, path_of(folder, file_format), file_format, checksum="crc32c")
+    for step in range(int(steps)):
+        writer.step(step)
+        if comm.rank == 0:
+            sys.stdout.write(f"{step}\n")
+            sys.stdout.flush()
+    writer.file.close()
 
 
 def open_together(comm, folder: Path, file_format: str, count: str) -> None:

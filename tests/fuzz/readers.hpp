@@ -40,6 +40,8 @@ struct Reader {
 std::optional<std::string> read_message(std::span<const std::byte> bytes,
                                         const std::string& folder);
 std::optional<std::string> read_parcel(std::span<const std::byte> bytes, const std::string& folder);
+std::optional<std::string> read_journal(std::span<const std::byte> bytes,
+                                        const std::string& folder);
 std::optional<std::string> read_conversation(std::span<const std::byte> bytes,
                                              const std::string& folder);
 

@@ -22,6 +22,7 @@ std::vector<Bytes> cdf_seeds(const std::string& folder);
 std::vector<Bytes> codec_seeds(const std::string& folder);
 std::vector<Bytes> conversation_seeds(const std::string& folder);
 std::vector<Bytes> hdf5_seeds(const std::string& folder);
+std::vector<Bytes> journal_seeds(const std::string& folder);
 std::vector<Bytes> message_seeds(const std::string& folder);
 std::vector<Bytes> parcel_seeds(const std::string& folder);
 std::vector<Bytes> raw_file_seeds(const std::string& folder);

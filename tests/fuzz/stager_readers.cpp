@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <fstream>
 #include <limits>
 #include <map>
 #include <utility>
@@ -15,7 +16,11 @@
 
 #include "readers.hpp"
 #include "seeds.hpp"
+#include "stager/disk_record.hpp"
+#include "stager/journal.hpp"
+#include "stager/journal_replay.hpp"
 #include "stager/stager.hpp"
+#include "system/file.hpp"
 #include "transport/messages.hpp"
 #include "transport/parcel.hpp"
 #include "transport/test_messages.hpp"
@@ -58,7 +63,8 @@ class Conversation {
                  .client_blocks = 3,
                  .client_files = 2,
                  .connections = 3,
-                 .secret = "secret"}) {
+                 .secret = "secret",
+                 .has_journal = true}) {
     for (std::size_t i = 0; i < connections; ++i) connect(i);
   }
 
@@ -170,6 +176,10 @@ class Conversation {
         jobs_.push_back(spill->job);
       } else if (const auto* const empty = std::get_if<stager::EmptySpill>(&action)) {
         jobs_.push_back(empty->job);
+      } else if (const auto* const record = std::get_if<stager::Record>(&action)) {
+        jobs_.push_back(record->job);
+      } else if (const auto* const step = std::get_if<stager::RecordStep>(&action)) {
+        jobs_.push_back(step->job);
       } else if (const auto* const commit = std::get_if<stager::Commit>(&action)) {
         jobs_.push_back(commit->job);
       } else if (const auto* const seal = std::get_if<stager::Seal>(&action)) {
@@ -234,6 +244,32 @@ Complaint read_parcel(Input bytes, const std::string& /*folder*/) {
   return std::nullopt;
 }
 
+// The records of a journal without their heads: 2 bytes of length each, then bytes.
+Complaint read_journal(Input bytes, const std::string& folder) {
+  const std::string path = folder + "/journal";
+  {
+    std::ofstream file(path, std::ios::binary | std::ios::trunc);
+    const auto put = [&](Input part) {
+      file.write(reinterpret_cast<const char*>(part.data()), std::ssize(part));
+    };
+    for (std::uint64_t number = 0; bytes.size() > 2; ++number) {
+      const std::size_t length =
+          std::to_integer<std::size_t>(bytes[0]) + 256 * std::to_integer<std::size_t>(bytes[1]);
+      const Input record = bytes.subspan(2, std::min(length, bytes.size() - 2));
+      put(stager::record_head(stager::journal_magic, number, record));
+      put(record);
+      bytes = bytes.subspan(2 + record.size());
+    }
+  }
+  const auto file = storage::File::open(path, {});
+  if (!file) return std::nullopt;
+  const auto read = stager::read_journal(file.value(), nullptr);
+  if (!read || !read.value()) return std::nullopt;
+  const stager::JournaledStep& step = *read.value();
+  if (step.files.empty() || !step.files.front().known) return "a step of no known file";
+  return step.step.path == step.before.path ? Complaint() : "two files of one commit";
+}
+
 Complaint read_conversation(Input bytes, const std::string& /*folder*/) {
   Conversation conversation;
   conversation.hold(bytes);
@@ -256,6 +292,30 @@ std::vector<Bytes> parcel_seeds(const std::string& /*folder*/) {
     (void)writer.add(1, offset, std::array{storage::Slice{data.data(), 50}}, 0);
   }
   seed[0] = static_cast<std::byte>(writer.extents() + 1);
+  return {seed};
+}
+
+std::vector<Bytes> journal_seeds(const std::string& /*folder*/) {
+  Bytes seed;
+  const auto record = [&](const Bytes& bytes) {
+    seed.push_back(static_cast<std::byte>(bytes.size() % 256));
+    seed.push_back(static_cast<std::byte>(bytes.size() / 256));
+    seed.insert(seed.end(), bytes.begin(), bytes.end());
+  };
+  for (std::uint64_t file = 0; file < 2; ++file) {
+    record(transport::encode(transport::NameFile{.file = file,
+                                                 .path = "f",
+                                                 .bytes_when_made = 0,
+                                                 .known = storage::KnownFile{"f", {1, 2, 3}}}));
+  }
+  Bytes block(50 + 24);
+  transport::ParcelWriter writer(block);
+  Bytes data(50, std::byte{7});
+  (void)writer.add(1, 300, std::array{storage::Slice{data.data(), 50}}, 0);
+  record(transport::encode(transport::Parcel{std::ssize(block), writer.extents()}));
+  record(block);
+  record(transport::encode(transport::CommitStep{.path = "f", .update = {}}));
+  record(transport::encode(transport::CommitStep{.path = "f", .update = {}}));
   return {seed};
 }
 

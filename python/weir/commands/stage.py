@@ -74,6 +74,23 @@ def start(
             show_default=False,
         ),
     ] = None,
+    journal: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Folder on a disk of this node, that only you may enter, for a journal: accepted "
+            "steps that a killed stager leaves there are stored by the next one [none]",
+            show_default=False,
+        ),
+    ] = None,
+    journal_quota: Annotated[
+        str | None,
+        typer.Option(
+            help="Most that the journal takes of the disk, such as 64g; steps beyond it are not in "
+            "it [half of what is free there]",
+            show_default=False,
+        ),
+    ] = None,
     client_memory: Annotated[
         str | None,
         typer.Option(
@@ -115,6 +132,10 @@ def start(
         words += ["--stager-spill", spill]
     if spill_quota:
         words += ["--stager-spill-quota", spill_quota]
+    if journal:
+        words += ["--stager-journal", journal]
+    if journal_quota:
+        words += ["--stager-journal-quota", journal_quota]
     if client_memory:
         words += ["--stager-client-memory", client_memory]
     if client_files:
@@ -146,7 +167,7 @@ def _show(report: dict[str, Any]) -> None:
     process = report["stager"].rpartition(" ")[0]
     console.print(
         f"stager, {process}: {size_text(used)} of {size_text(report['memory_bytes'])} "
-        f"in use{_spilled(report)}{', stopping' if report['stopping'] else ''}"
+        f"in use{_spilled(report)}{_journaled(report)}{', stopping' if report['stopping'] else ''}"
     )
     if not report["sessions"]:
         console.print("no program")
@@ -174,6 +195,13 @@ def _spilled(report: dict[str, Any]) -> str:
     spilled = f"{size_text(report['spilled_bytes'])} of {size_text(report['spill_bytes'])} spilled"
     failure = report["spill_failure"]
     return f", {spilled}" + (f" (takes no more: {failure})" if failure else "")
+
+
+def _journaled(report: dict[str, Any]) -> str:
+    if not report["has_journal"]:
+        return ""
+    failure = report["journal_failure"]
+    return ", with a journal" + (f" (without the last step: {failure})" if failure else "")
 
 
 @stage_app.command("stop")

@@ -1,0 +1,254 @@
+#include "stager/journal.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): mkostemp is of the system
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <optional>
+
+#include "formats/commit_progress.hpp"
+#include "stager/disk_record.hpp"
+#include "system/incomplete.hpp"
+#include "system/own_folder.hpp"
+#include "system/slices.hpp"
+#include "system/uninterrupted.hpp"
+
+namespace weir::stager {
+namespace {
+
+constexpr std::int64_t extent_bytes = 24;  // of a parcel's table
+// Each failed attempt means that another stager has looked for journals meanwhile.
+constexpr int most_attempts = 100;
+
+// The file of which these bytes are a part; null: unknown.
+const storage::KnownFile* owner_of(const transport::NameFile& named) {
+  return named.known ? &*named.known : nullptr;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Journal>> Journal::create(const std::string& folder, std::int64_t quota) {
+  const std::string place = storage::absolute_path(folder);
+  Status own = storage::make_own_folder(place, "the folder for the journal");
+  if (!own.ok()) return own.error();
+  const auto most = quota_in(place, quota);
+  if (!most) return most.error();
+  return std::unique_ptr<Journal>(new Journal(place, most.value()));
+}
+
+Journal::Key Journal::key_of(SessionId session, const storage::FileIdentity& identity) {
+  return {session, identity.inode, identity.birth_seconds, identity.birth_nanoseconds};
+}
+
+Result<std::unique_ptr<Journal::Segment>> Journal::begin(const storage::KnownFile& file) {
+  for (int attempt = 0; attempt < most_attempts; ++attempt) {
+    std::string name = folder_ + "/" + std::string(journal_prefix) + "XXXXXX";
+    const int descriptor = ::mkostemp(name.data(), O_CLOEXEC);
+    if (descriptor < 0) return system_failure("open", name, -1, errno);
+    auto segment = std::make_unique<Segment>(storage::File::passed(descriptor, name, 0));
+    if (storage::uninterrupted([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) != 0) {
+      if (errno == EWOULDBLOCK) continue;
+      const int reason = errno;
+      (void)::unlink(name.c_str());
+      return system_failure("flock", name, -1, reason);
+    }
+    Status begun = append(
+        *segment,
+        transport::NameFile{.file = 0, .path = file.path, .bytes_when_made = 0, .known = file});
+    if (begun.ok()) return segment;
+    remove(std::move(segment));
+    return begun.error();
+  }
+  return Error(ErrorCode::io, "other stagers use the folder for the journal: give another one",
+               folder_);
+}
+
+Result<Journal::Unfinished*> Journal::unfinished(SessionId session,
+                                                 const storage::KnownFile& file) {
+  const auto [found, is_new] = unfinished_.try_emplace(key_of(session, file.identity));
+  if (is_new) {
+    auto begun = begin(file);
+    if (begun) {
+      found->second.segment = std::move(begun).value();
+    } else {
+      found->second.why = begun.error();
+      return begun.error();
+    }
+  }
+  return &found->second;
+}
+
+Status Journal::append(Segment& segment, std::span<std::byte> bytes) {
+  const auto count = static_cast<std::int64_t>(record_head_bytes + bytes.size());
+  if (count > quota_ - used_) {
+    return Error(ErrorCode::insufficient,
+                 fmt::format("the journal has {} bytes, and its quota is {}: a step is not in it "
+                             "(weir stage start --journal-quota)",
+                             used_, quota_),
+                 folder_);
+  }
+  RecordHead head = record_head(journal_magic, segment.records, bytes);
+  const std::array slices = {storage::Slice{head.data(), std::ssize(head)},
+                             storage::Slice{bytes.data(), static_cast<std::int64_t>(bytes.size())}};
+  std::int64_t calls = 0;
+  Status written = storage::write_slices(segment.file, slices, segment.bytes, calls);
+  if (!written.ok()) return written;
+  ++segment.records;
+  segment.bytes += count;
+  used_ += count;
+  return {};
+}
+
+Status Journal::append(Segment& segment, const transport::Message& message) {
+  std::vector<std::byte> bytes = transport::encode(message);
+  if (!std::holds_alternative<transport::Parcel>(message)) {
+    segment.name_bytes += std::ssize(bytes);
+    if (segment.name_bytes > most_journaled_names) {
+      return Error(ErrorCode::insufficient,
+                   fmt::format("a step has more than {} bytes of names: it is not in the journal",
+                               most_journaled_names),
+                   folder_);
+    }
+  }
+  return append(segment, bytes);
+}
+
+Result<std::uint64_t> Journal::number_of(Segment& segment, const NamedFile& file) {
+  const auto [found, is_new] = segment.numbers.try_emplace(file.get(), segment.named.size() + 1);
+  if (!is_new) return found->second;
+  segment.named.push_back(file);
+  transport::NameFile named = *file;
+  named.file = found->second;
+  Status appended = append(segment, named);
+  if (!appended.ok()) return appended.error();
+  return found->second;
+}
+
+Status Journal::put(SessionId session, std::span<const NamedFile> files,
+                    std::span<const transport::ParcelExtent> extents, std::span<std::byte> block) {
+  std::map<Key, const storage::KnownFile*> owners;
+  for (const NamedFile& file : files) {
+    if (file->at_once) continue;
+    if (const storage::KnownFile* const owner = owner_of(*file)) {
+      owners.emplace(key_of(session, owner->identity), owner);
+    } else {
+      unknown_.insert(session);
+    }
+  }
+  Status all;
+  for (const auto& [key, owner] : owners) {
+    auto found = unfinished(session, *owner);
+    if (!found) {
+      all = found.error();
+      continue;
+    }
+    Unfinished& one = *found.value();
+    if (one.segment == nullptr) continue;
+    std::vector<transport::ParcelExtent> own;
+    std::vector<storage::Slice> slices;
+    std::int64_t at = 0;
+    for (const transport::ParcelExtent& extent : extents) {
+      const NamedFile& file = files[extent.file];
+      const storage::KnownFile* const of = owner_of(*file);
+      if (!file->at_once && of != nullptr && key_of(session, of->identity) == key) {
+        own.push_back(extent);
+        slices.push_back({block.data() + at, extent.bytes});
+      }
+      at += extent.bytes;
+    }
+    Status put = put_parcel(*one.segment, files, own, slices);
+    if (put.ok()) continue;
+    one.why = put;
+    remove(std::move(one.segment));
+    all = put;
+  }
+  return all;
+}
+
+Status Journal::put_parcel(Segment& segment, std::span<const NamedFile> files,
+                           std::span<const transport::ParcelExtent> extents,
+                           std::span<const storage::Slice> slices) {
+  const std::int64_t bytes =
+      storage::bytes_of(slices) + static_cast<std::int64_t>(extents.size()) * extent_bytes;
+  std::vector<std::byte> block(static_cast<std::size_t>(bytes));
+  transport::ParcelWriter writer(block);
+  for (std::size_t i = 0; i < extents.size(); ++i) {
+    const auto number = number_of(segment, files[extents[i].file]);
+    if (!number) return number.error();
+    (void)writer.add(number.value(), extents[i].offset, slices.subspan(i, 1), 0);
+  }
+  Status announced = append(segment, transport::Parcel{bytes, writer.extents()});
+  return announced.ok() ? append(segment, block) : announced;
+}
+
+Status Journal::end_step(SessionId session, const transport::CommitStep& step, bool is_locked) {
+  const std::string place = storage::place_of(step.path, step.update);
+  const auto identity = storage::identity_of(place);
+  if (!identity) {
+    return Error(
+        ErrorCode::unsupported,
+        "a step is not in the journal: its file system does not tell one file from another",
+        step.path);
+  }
+  if (!is_locked) {
+    return Error(ErrorCode::unsupported,
+                 "a step is not in the journal: its file system has no locks", step.path);
+  }
+  if (unknown_.contains(session)) {
+    return Error(ErrorCode::unsupported,
+                 "a step is not in the journal: its files cannot be told from others", step.path);
+  }
+  const auto found = unfinished(session, {place, *identity});
+  const auto entry = unfinished_.extract(key_of(session, *identity));
+  if (!found) return found.error();
+  std::unique_ptr<Segment> segment = std::move(entry.mapped().segment);
+  if (segment == nullptr) return entry.mapped().why;
+  transport::CommitStep before = step;
+  auto content = storage::content_before(step.path, step.update);
+  Status done = content ? Status() : Status(content.error());
+  if (done.ok()) {
+    before.update = std::move(content).value();
+    done = append(*segment, before);
+  }
+  if (done.ok()) done = append(*segment, step);
+  if (done.ok()) done = segment->file.sync_data();
+  if (done.ok()) done = storage::sync_folder(folder_);
+  if (!done.ok()) {
+    remove(std::move(segment));
+    return done;
+  }
+  segment->numbers.clear();
+  segment->named.clear();
+  ended_[{session, step.path}].push_back(std::move(segment));
+  return {};
+}
+
+void Journal::stored(SessionId session, const std::string& path) {
+  const auto found = ended_.find({session, path});
+  if (found == ended_.end()) return;
+  remove(std::move(found->second.front()));
+  found->second.pop_front();
+  if (found->second.empty()) ended_.erase(found);
+}
+
+void Journal::forget(SessionId session) {
+  for (auto one = unfinished_.begin(); one != unfinished_.end();) {
+    const bool is_of_session = std::get<0>(one->first) == session;
+    if (is_of_session && one->second.segment != nullptr) remove(std::move(one->second.segment));
+    one = is_of_session ? unfinished_.erase(one) : std::next(one);
+  }
+  std::erase_if(ended_, [&](const auto& one) { return one.first.first == session; });
+  unknown_.erase(session);
+}
+
+void Journal::remove(std::unique_ptr<Segment> segment) {
+  (void)::unlink(segment->file.path().c_str());
+  used_ -= segment->bytes;
+}
+
+}  // namespace weir::stager

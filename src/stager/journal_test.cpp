@@ -1,0 +1,319 @@
+// The journal of a stager: what a killed one leaves is stored once, what is torn, damaged or of
+// another file never.
+#include "stager/journal.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "formats/writer_lock.hpp"
+#include "stager/disk_record.hpp"
+#include "stager/journal_replay.hpp"
+#include "system/known_file.hpp"
+#include "system/test_folder.hpp"
+#include "system/test_text.hpp"
+#include "transport/messages.hpp"
+
+namespace weir::stager {
+namespace {
+
+using storage::text_of;
+using storage::write_text;
+using Lines = std::vector<std::string>;
+
+constexpr std::int64_t large_quota = 1 << 20;
+constexpr SessionId session = 7;
+
+std::vector<std::byte> bytes_of(const std::string& text) {
+  std::vector<std::byte> bytes(text.size());
+  std::ranges::transform(text, bytes.begin(), [](char one) { return static_cast<std::byte>(one); });
+  return bytes;
+}
+
+// A file "0000000000", whose step is "abcd" at offset 4, published by "1" at offset 0.
+class JournalTest : public testing::Test {
+ protected:
+  void SetUp() override { write_text(path(), before); }
+
+  [[nodiscard]] std::string path() const { return folder_.path("f"); }
+  [[nodiscard]] std::string place() const { return folder_.path("journal"); }
+  [[nodiscard]] storage::KnownFile known() const {
+    return {path(), storage::identity_of(path()).value()};
+  }
+  [[nodiscard]] transport::CommitStep step() const {
+    return {.path = path(),
+            .update = {.made = {},
+                       .changes = {storage::HeaderWrite{.offset = 0, .bytes = bytes_of("1")}}}};
+  }
+  [[nodiscard]] std::unique_ptr<Journal> open(std::int64_t quota = large_quota) const {
+    auto made = Journal::create(place(), quota);
+    EXPECT_TRUE(made.ok()) << made.error().text();
+    return std::move(made).value();
+  }
+  [[nodiscard]] Status put(Journal& journal) const {
+    const std::vector<Journal::NamedFile> files = {std::make_shared<const transport::NameFile>(
+        transport::NameFile{.file = 3, .path = path(), .bytes_when_made = 0, .known = known()})};
+    std::vector<std::byte> block = bytes_of("cdab");
+    return journal.put(session, files, std::vector<transport::ParcelExtent>{{0, 6, 2}, {0, 4, 2}},
+                       block);
+  }
+  // Records the step, as a stager that is killed then.
+  void record() const {
+    const auto journal = open();
+    const Status put = this->put(*journal);
+    ASSERT_TRUE(put.ok()) << put.error().text();
+    const Status ended = journal->end_step(session, step(), true);
+    ASSERT_TRUE(ended.ok()) << ended.error().text();
+  }
+  [[nodiscard]] Lines replay() const {
+    Lines lines;
+    replay_journals(place(), [&](const std::string& line) { lines.push_back(line); });
+    return lines;
+  }
+  // Names below the folder of the journal.
+  [[nodiscard]] Lines left() const {
+    Lines names;
+    for (const auto& one : std::filesystem::directory_iterator(place())) {
+      names.push_back(one.path().string());
+    }
+    return names;
+  }
+  void expect_kept_aside(const Lines& lines, const std::string& reason) {
+    ASSERT_EQ(lines.size(), 1U);
+    EXPECT_NE(lines.front().find(reason), std::string::npos) << lines.front();
+    ASSERT_EQ(left().size(), 1U);
+    EXPECT_TRUE(left().front().ends_with(".aside"));
+    EXPECT_NE(lines.front().find(left().front()), std::string::npos) << lines.front();
+    EXPECT_TRUE(replay().empty()) << "what is kept aside is not looked at again";
+  }
+
+  static constexpr const char* before = "0000000000";
+  static constexpr const char* after = "1000abcd00";
+
+ private:
+  storage::TestFolder folder_;
+};
+
+TEST_F(JournalTest, GivesBackAStepOnce) {
+  record();
+  EXPECT_EQ(text_of(path()), before);
+  const Lines lines = replay();
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_NE(lines.front().find("was stored from the journal"), std::string::npos) << lines.front();
+  EXPECT_EQ(text_of(path()), after);
+  EXPECT_TRUE(left().empty());
+  EXPECT_FALSE(std::filesystem::exists(storage::lock_path(path())));
+  EXPECT_TRUE(replay().empty());
+}
+
+TEST_F(JournalTest, LetsThatOfALivingStagerBe) {
+  const auto journal = open();
+  ASSERT_TRUE(put(*journal).ok());
+  ASSERT_TRUE(journal->end_step(session, step(), true).ok());
+  EXPECT_TRUE(replay().empty());
+  EXPECT_EQ(left().size(), 1U);
+  EXPECT_EQ(text_of(path()), before);
+  journal->stored(session, path());
+  EXPECT_TRUE(left().empty());
+}
+
+TEST_F(JournalTest, HasNothingOfAStepThatHasNotEnded) {
+  {
+    const auto journal = open();
+    ASSERT_TRUE(put(*journal).ok());
+  }
+  EXPECT_TRUE(replay().empty());
+  EXPECT_TRUE(left().empty());
+  EXPECT_EQ(text_of(path()), before);
+  const auto journal = open();
+  ASSERT_TRUE(put(*journal).ok());
+  journal->forget(session);
+  EXPECT_TRUE(left().empty());
+}
+
+TEST_F(JournalTest, KeepsAStepOfASessionThatIsOver) {
+  const auto journal = open();
+  ASSERT_TRUE(put(*journal).ok());
+  ASSERT_TRUE(journal->end_step(session, step(), true).ok());
+  journal->forget(session);
+  EXPECT_EQ(replay().size(), 1U);
+  EXPECT_EQ(text_of(path()), after);
+}
+
+TEST_F(JournalTest, EndsWhereItWasTorn) {
+  record();
+  const std::string name = left().front();
+  const std::string whole = text_of(name);
+  for (std::size_t bytes = 0; bytes < whole.size(); ++bytes) {
+    SCOPED_TRACE(bytes);
+    write_text(name, whole.substr(0, bytes));
+    EXPECT_TRUE(replay().empty());
+    ASSERT_TRUE(left().empty());
+    ASSERT_EQ(text_of(path()), before);
+  }
+  write_text(name, whole);
+  EXPECT_EQ(replay().size(), 1U);
+  EXPECT_EQ(text_of(path()), after);
+}
+
+TEST_F(JournalTest, IsKeptAsideWhereAnyByteIsDamaged) {
+  record();
+  const std::string name = left().front();
+  const std::string whole = text_of(name);
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    SCOPED_TRACE(at);
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ 4);
+    write_text(name, damaged);
+    expect_kept_aside(replay(), "it is damaged");
+    ASSERT_EQ(text_of(path()), before);
+    std::filesystem::remove(left().front());
+  }
+}
+
+TEST_F(JournalTest, IsKeptAsideWhereBytesFollowItsEnd) {
+  record();
+  const std::string name = left().front();
+  write_text(name, text_of(name) + "x");
+  expect_kept_aside(replay(), "it is damaged");
+  EXPECT_EQ(text_of(path()), before);
+}
+
+TEST_F(JournalTest, WritesNotIntoAFileThatReplacedItsOwn) {
+  record();
+  write_text(path() + ".other", before);
+  std::filesystem::rename(path() + ".other", path());
+  expect_kept_aside(replay(), "was replaced or changed");
+  EXPECT_EQ(text_of(path()), before);
+}
+
+TEST_F(JournalTest, WritesNotIntoAFileThatIsGone) {
+  record();
+  std::filesystem::remove(path());
+  expect_kept_aside(replay(), "was replaced or changed");
+  EXPECT_FALSE(std::filesystem::exists(path()));
+}
+
+TEST_F(JournalTest, WritesNotIntoAFileWithOtherSteps) {
+  record();
+  write_text(path(), "2000xxxxyy");
+  expect_kept_aside(replay(), "was replaced or changed");
+  EXPECT_EQ(text_of(path()), "2000xxxxyy");
+}
+
+TEST_F(JournalTest, WritesNothingOfAStepThatIsStored) {
+  record();
+  write_text(path(), "1000xxxx00");  // by the ranks, after the stager was lost
+  const Lines lines = replay();
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_NE(lines.front().find("was stored already"), std::string::npos) << lines.front();
+  EXPECT_EQ(text_of(path()), "1000xxxx00");
+  EXPECT_TRUE(left().empty());
+}
+
+TEST_F(JournalTest, WaitsForAnotherWriter) {
+  record();
+  auto lock = storage::WriterLock::take(path());
+  ASSERT_TRUE(lock.ok());
+  const Lines lines = replay();
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_NE(lines.front().find("stays in the journal"), std::string::npos) << lines.front();
+  EXPECT_EQ(left().size(), 1U);
+  EXPECT_EQ(text_of(path()), before);
+  lock.value().release();
+  EXPECT_EQ(replay().size(), 1U);
+  EXPECT_EQ(text_of(path()), after);
+}
+
+TEST_F(JournalTest, TakesWhatItsQuotaHolds) {
+  record();
+  const auto bytes = static_cast<std::int64_t>(std::filesystem::file_size(left().front()));
+  std::filesystem::remove(left().front());
+  for (const std::int64_t quota : {bytes, bytes - 1}) {
+    const auto journal = open(quota);
+    ASSERT_TRUE(put(*journal).ok());
+    const Status ended = journal->end_step(session, step(), true);
+    EXPECT_EQ(ended.ok(), quota == bytes);
+    EXPECT_EQ(left().size(), quota == bytes ? 1U : 0U);
+    if (!ended.ok()) {
+      EXPECT_NE(ended.error().text().find("--journal-quota"), std::string::npos);
+      // The space of the step that was given up serves the next one.
+      const auto empty = journal->end_step(session, step(), true);
+      EXPECT_TRUE(empty.ok()) << empty.error().text();
+    }
+    journal->stored(session, path());
+    EXPECT_TRUE(left().empty());
+  }
+}
+
+TEST_F(JournalTest, TellsThatAPartOfAStepHadNoRoom) {
+  const auto journal = open(300);
+  EXPECT_FALSE(put(*journal).ok());
+  EXPECT_TRUE(put(*journal).ok()) << "it is told once";
+  EXPECT_TRUE(left().empty());
+  EXPECT_FALSE(journal->end_step(session, step(), true).ok());
+}
+
+TEST_F(JournalTest, HasNoStepOfAFileThatOthersMayWrite) {
+  const auto journal = open();
+  ASSERT_TRUE(put(*journal).ok());
+  EXPECT_FALSE(journal->end_step(session, step(), false).ok());
+}
+
+// Every record has its checksum, and makes no sense.
+TEST_F(JournalTest, IsKeptAsideWhereItMakesNoSense) {
+  using transport::Message;
+  const auto encoded = [](const Message& message) { return transport::encode(message); };
+  const auto file = [&](std::uint64_t number) {
+    return transport::NameFile{
+        .file = number, .path = path(), .bytes_when_made = 0, .known = known()};
+  };
+  transport::NameFile unknown = file(0);
+  unknown.known.reset();
+  transport::NameFile another = file(1);
+  ++another.known->identity.inode;
+  transport::CommitStep elsewhere = step();
+  elsewhere.path += "x";
+  const std::vector<std::byte> block(64);
+  const std::vector<std::vector<std::vector<std::byte>>> journals = {
+      {encoded(transport::Hello{})},
+      {encoded(step())},
+      {encoded(unknown)},
+      {encoded(file(1))},
+      {encoded(file(0)), encoded(another)},
+      {encoded(file(0)), encoded(transport::Parcel{std::int64_t{1} << 50, 1}), block},
+      {encoded(file(0)), encoded(transport::Parcel{64, 1}), block},
+      {encoded(file(0)), encoded(transport::Parcel{64, std::int64_t{1} << 50}), block},
+      {encoded(file(0)), encoded(step()), encoded(file(1))},
+      {encoded(file(0)), encoded(step()), encoded(transport::Parcel{64, 1})},
+      {encoded(file(0)), encoded(step()), encoded(elsewhere)},
+      {encoded(file(0)), encoded(step()), encoded(step()), encoded(step())},
+      {{std::byte{1}}},
+  };
+  (void)open();
+  for (std::size_t i = 0; i < journals.size(); ++i) {
+    SCOPED_TRACE(i);
+    std::string text;
+    for (std::uint64_t number = 0; number < journals[i].size(); ++number) {
+      const auto& bytes = journals[i][number];
+      const RecordHead head = record_head(journal_magic, number, bytes);
+      text.append(reinterpret_cast<const char*>(head.data()), head.size());
+      text.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    }
+    write_text(place() + "/" + std::string(journal_prefix) + "x", text);
+    const Lines lines = replay();
+    ASSERT_EQ(lines.size(), 1U);
+    EXPECT_NE(lines.front().find("a journal is not replayed"), std::string::npos) << lines.front();
+    EXPECT_EQ(text_of(path()), before);
+    std::filesystem::remove(left().front());
+  }
+}
+
+}  // namespace
+}  // namespace weir::stager
