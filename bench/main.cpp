@@ -27,6 +27,7 @@ int run_open(const std::vector<std::string>& arguments);
 int run_plan(const std::vector<std::string>& arguments);
 int run_probe(const std::vector<std::string>& arguments);
 int run_s3d(const std::vector<std::string>& arguments);
+int run_sink(const std::vector<std::string>& arguments);
 int run_stream(const std::vector<std::string>& arguments);
 
 }  // namespace weir::bench
@@ -61,6 +62,8 @@ constexpr Workload workloads[] = {
      weir::bench::run_flash},
     {"s3d", "S3D's restart files, written and read back on other ranks, by the same interfaces",
      weir::bench::run_s3d},
+    {"sink", "messages of every rank to where they are dropped, over a range of sizes",
+     weir::bench::run_sink},
     {"calibrate", "measures the simplest I/O for a few seconds, for the expectation before a run",
      weir::bench::run_calibrate},
     {"probe", "measures each part of the I/O path in under a minute, for a platform description",

@@ -70,7 +70,7 @@ constexpr Interface registry[] = {
      .library = "PnetCDF", .remedy = "install libpnetcdf-dev and"},
     {.name = "weir", .title = "WEIR",
      .can = {.parts = true, .names = true, .collective = true, .chunks = true, .plans = true,
-             .layouts = true},
+             .layouts = true, .stages = true},
      .open = opener<has_weir, open_weir>,
      .library = array_library, .remedy = "add that and"},
     {.name = "weir-hdf5", .title = "WEIR-HDF5",

@@ -138,7 +138,8 @@ struct StageTimes {
   std::int64_t gathering_ns = 0;
   std::int64_t storage_ns = 0;
   std::int64_t waiting_ns = 0;
-  std::int64_t aggregators = 0;  // ranks of the whole job that were to read and write files
+  std::int64_t aggregators = 0;   // ranks of the whole job that were to read and write files
+  std::int64_t bytes_stored = 0;  // that this rank wrote to files, or dropped by the engine null
 };
 
 class File {

@@ -85,7 +85,8 @@ class WeirFile final : public File {
                       .gathering_ns = figures.gather_ns,
                       .storage_ns = figures.storage_ns,
                       .waiting_ns = figures.wait_ns,
-                      .aggregators = figures.aggregators};
+                      .aggregators = figures.aggregators,
+                      .bytes_stored = figures.bytes_stored};
   }
 
  private:

@@ -206,8 +206,21 @@ std::vector<std::string> options_of_stager(std::int64_t stagers_of_node) {
 
 Result<StartedStager> StartedStager::start(const std::string& socket, std::int64_t stagers_of_node,
                                            double deadline_seconds) {
-  Status started = transport::start_stager(socket, transport::stager_program(),
-                                           options_of_stager(stagers_of_node), deadline_seconds);
+  return start_with(socket, options_of_stager(stagers_of_node), deadline_seconds);
+}
+
+Result<StartedStager> StartedStager::start_beside(const std::string& name, bool drops,
+                                                  double deadline_seconds) {
+  std::vector<std::string> options = options_of_stager(1);
+  if (drops) options.emplace_back("--drop");
+  return start_with(transport::default_socket() + "-" + name, options, deadline_seconds);
+}
+
+Result<StartedStager> StartedStager::start_with(const std::string& socket,
+                                                const std::vector<std::string>& options,
+                                                double deadline_seconds) {
+  Status started =
+      transport::start_stager(socket, transport::stager_program(), options, deadline_seconds);
   if (!started.ok()) return started.error();
   auto watch = storage::FrameSocket::connect(socket);
   if (!watch) return watch.error();

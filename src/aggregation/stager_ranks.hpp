@@ -19,6 +19,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/status.hpp"
 #include "system/frame_socket.hpp"
@@ -31,6 +32,10 @@ class StartedStager {
  public:
   static Result<StartedStager> start(const std::string& socket, std::int64_t stagers_of_node,
                                      double deadline_seconds);
+  // Starts one for a benchmark, at a socket of this name beside the one where programs look. With
+  // `drops` it drops all data instead of storing them.
+  static Result<StartedStager> start_beside(const std::string& name, bool drops,
+                                            double deadline_seconds);
   [[nodiscard]] const std::string& socket() const { return socket_; }
   // Waits until the stager has ended, as it does when its ranks have. Fails if it did not end by
   // itself.
@@ -39,6 +44,9 @@ class StartedStager {
   void stop();
 
  private:
+  static Result<StartedStager> start_with(const std::string& socket,
+                                          const std::vector<std::string>& options,
+                                          double deadline_seconds);
   StartedStager(std::string socket, storage::FrameSocket watch)
       : socket_(std::move(socket)), watch_(std::move(watch)) {}
 

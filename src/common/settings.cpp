@@ -67,8 +67,43 @@ const std::string_view* choice_named(const Setting& setting, std::string_view va
   return nullptr;
 }
 
-// Gives the choices in a value their declared spelling. The value is valid.
+// Returns the values of a part of a list of sizes: one, or those of a range such as 2k:4m:*2, whose
+// end is a value if a step meets it. Returns nothing if the part is neither.
+std::optional<std::vector<std::int64_t>> sizes_in(std::string_view part) {
+  constexpr std::size_t most_values = 1000;
+  const std::size_t first_colon = part.find(':');
+  const auto first = parse_bytes(part.substr(0, first_colon));
+  if (!first) return std::nullopt;
+  if (first_colon == std::string_view::npos) return std::vector<std::int64_t>{*first};
+  part.remove_prefix(first_colon + 1);
+  const std::size_t second_colon = part.find(':');
+  const auto last = parse_bytes(part.substr(0, second_colon));
+  if (!last || *last < *first || second_colon == std::string_view::npos) return std::nullopt;
+  part.remove_prefix(second_colon + 1);
+  const bool multiplied = part.starts_with('*');
+  const auto step = parse_bytes(multiplied ? part.substr(1) : part);
+  if (!step || *step < (multiplied ? 2 : 1) || (multiplied && *first == 0)) return std::nullopt;
+  std::vector<std::int64_t> values;
+  for (std::optional<std::int64_t> value = *first; value && *value <= *last;
+       value = multiplied ? checked_multiply(*value, *step) : checked_add(*value, *step)) {
+    if (values.size() == most_values) return std::nullopt;
+    values.push_back(*value);
+  }
+  return values;
+}
+
+// Gives the choices in a value their declared spelling, and writes out the ranges in a list of
+// sizes. The value is valid.
 std::string as_declared(const Setting& setting, std::string value) {
+  if (setting.kind == SettingKind::sizes && value.find(':') != std::string::npos) {
+    std::string listed;
+    for (const std::string& part : split_list(value)) {
+      for (const std::int64_t one : sizes_in(part).value_or(std::vector<std::int64_t>{})) {
+        listed += fmt::format("{}{}", listed.empty() ? "" : ",", one);
+      }
+    }
+    return listed;
+  }
   if (setting.choices.empty()) return value;
   std::string declared;
   for (const std::string& part : split_list(value)) {
@@ -100,7 +135,8 @@ std::optional<std::string> complaint(const Setting& setting, const std::string& 
       return fmt::format("is not one of {}", fmt::join(setting.choices, ", "));
     case SettingKind::sizes:
       for (const std::string& part : split_list(value)) {
-        if (!parse_bytes(part)) return "is not a list of numbers or sizes such as 4096, 64k or 1g";
+        if (sizes_in(part)) continue;
+        return "is not a list of numbers or sizes such as 4096, 64k, 1g or 2k:4m:*2";
       }
       return std::nullopt;
     case SettingKind::choices:
@@ -123,10 +159,13 @@ std::optional<std::string> broken_range(const Setting& setting, const std::strin
   bool holds = true;
   if (setting.kind == SettingKind::real) {
     holds = allows(parse_real(value).value_or(0));
-  } else if (setting.kind == SettingKind::integer || setting.kind == SettingKind::bytes ||
-             setting.kind == SettingKind::sizes) {
+  } else if (setting.kind == SettingKind::integer || setting.kind == SettingKind::bytes) {
+    holds = allows(static_cast<double>(parse_bytes(value).value_or(0)));
+  } else if (setting.kind == SettingKind::sizes) {
     for (const std::string& part : split_list(value)) {
-      holds = holds && allows(static_cast<double>(parse_bytes(part).value_or(0)));
+      for (const std::int64_t one : sizes_in(part).value_or(std::vector<std::int64_t>{})) {
+        holds = holds && allows(static_cast<double>(one));
+      }
     }
   }
   if (holds) return std::nullopt;

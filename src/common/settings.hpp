@@ -29,7 +29,7 @@ enum class SettingKind {
   flag,     // --name sets it to true, --no-name to false
   choice,   // one of `choices`
   choices,  // one or more of `choices`, separated by commas
-  sizes,    // one or more values of kind `bytes`, separated by commas
+  sizes,    // one or more values of kind `bytes`, or ranges such as 2k:4m:*2, separated by commas
 };
 
 // The values of a number, or of each number in a list.

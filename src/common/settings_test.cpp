@@ -183,6 +183,24 @@ TEST(Settings, ShortNamesAreBundledAndListsOfSizesAreRead) {
   EXPECT_NE(refused.error().message.find("is not a list of numbers or sizes"), std::string::npos);
 }
 
+TEST(Settings, RangesOfSizesAreWrittenOut) {
+  const std::vector<Setting> all = {
+      {.name = "block", .kind = SettingKind::sizes, .range = {1, 1 << 20}}};
+  const auto resolved = [&](const std::string& text) {
+    const std::vector<std::string> given{"--block", text};
+    return resolve_settings("test", "", all, given, environment({}));
+  };
+  const auto list = resolved("2k:16k:*2,1:8:3,5");
+  ASSERT_TRUE(list) << list.error().message;
+  EXPECT_EQ(list.value().settings.text("block"), "2048,4096,8192,16384,1,4,7,5");
+  EXPECT_TRUE(resolved("1:1000:1"));
+  EXPECT_TRUE(resolved("1m"));
+  for (const char* wrong : {"1:1001:1", "8:4:*2", "1:8", "1:8:0", "1:8:*1", "0:8:*2", "1:8:2:2",
+                            ":8:2", "1:8:*2k:", "512k:2m:*2", "2m"}) {
+    EXPECT_FALSE(resolved(wrong)) << wrong;
+  }
+}
+
 TEST(Settings, ChoicesAreTakenInUpperOrLowerCase) {
   const auto resolved = resolve({"--method", "b,A"});
   ASSERT_TRUE(resolved) << resolved.error().message;

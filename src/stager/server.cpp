@@ -528,7 +528,8 @@ class Server {
     if (files == nullptr) {
       const std::span<std::byte> memory(memory_.data(),
                                         static_cast<std::size_t>(blocks_ * settings_.block_bytes));
-      files = std::make_shared<SessionFiles>(memory, settings_.block_bytes, spill_.get());
+      files = std::make_shared<SessionFiles>(memory, settings_.block_bytes, spill_.get(),
+                                             settings_.drops);
     }
     return *files;
   }

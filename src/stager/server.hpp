@@ -33,6 +33,8 @@ struct ServerSettings {
   // The stager ends as soon as the programs that it has served have ended and nothing is left to be
   // stored, whoever else is connected.
   bool until_programs_end = false;
+  // Drops all data instead of writing them to files, for benchmarks that measure everything else.
+  bool drops = false;
 };
 
 // Serves until it is told to stop. `ready` is called when programs can connect; `say` gets lines

@@ -27,11 +27,11 @@ bool overlap(std::span<const BlockExtent> sorted) {
 }  // namespace
 
 SessionFiles::SessionFiles(std::span<std::byte> memory, std::int64_t block_bytes,
-                           const SpillFile* spill)
+                           const SpillFile* spill, bool drops)
     : memory_(memory),
       block_bytes_(block_bytes),
       spill_(spill),
-      files_(storage::make_background_engine()) {}
+      files_(drops ? storage::make_null_engine() : storage::make_background_engine()) {}
 
 Status SessionFiles::execute(const Write& job) {
   Status done = read_back(job.spilled);

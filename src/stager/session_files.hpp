@@ -24,8 +24,9 @@ namespace weir::stager {
 class SessionFiles {
  public:
   // `memory`: all blocks of the stager, each of `block_bytes`. `spill` may be null if nothing is
-  // spilled.
-  SessionFiles(std::span<std::byte> memory, std::int64_t block_bytes, const SpillFile* spill);
+  // spilled. With `drops`, what would be written to files is dropped.
+  SessionFiles(std::span<std::byte> memory, std::int64_t block_bytes, const SpillFile* spill,
+               bool drops = false);
 
   // Write the bytes; end the stager's share of a step: make durable what was written; and end a
   // step: the same, and change the header of the file. One thread at a time calls these functions.

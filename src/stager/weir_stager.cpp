@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <ctime>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -51,8 +52,12 @@ std::int64_t& connections_of(Options& options) { return options.server.connectio
 int& threads_of(Options& options) { return options.server.threads; }
 double& idle_of(Options& options) { return options.server.idle_seconds; }
 bool& until_of(Options& options) { return options.server.until_programs_end; }
+bool& drops_of(Options& options) { return options.server.drops; }
 
-// Each can also be given in the environment: --stager-memory as WEIR_STAGER_MEMORY.
+// No variable sets --drop, so that one left in a job script loses no data.
+constexpr const char* drop_variable = "WEIR_DROP";
+
+// Each but --drop can also be given in the environment: --stager-memory as WEIR_STAGER_MEMORY.
 weir::FieldSettings<Options> options_table() {
   return {
       {socket_of,
@@ -112,6 +117,9 @@ weir::FieldSettings<Options> options_table() {
        {.default_value = "0", .metavar = "seconds", .range = {0, 1e9}}},
       {until_of, "until-programs-end",
        "end as soon as the programs that it has served have ended and everything is stored"},
+      {drops_of, "drop",
+       "drop all data instead of storing them, for benchmarks; needs --stager-socket with a path "
+       "where no other program looks for a stager"},
       {&Options::report, "report", "print, as JSON, what the stager that runs holds, and for whom"},
       {&Options::stop, "stop",
        "let the stager that runs take no new programs, and wait until it has stored everything "
@@ -170,6 +178,19 @@ int ask(const std::string& socket, const weir::transport::Message& message, bool
     return 0;
   }
   return fail(weir::Error(weir::ErrorCode::deadline, "the stager does not answer", socket));
+}
+
+// Fails if a program that does not ask for it could find a stager that drops its data.
+weir::Status check_drop(const weir::Settings& given, const std::string& socket) {
+  const auto& values = given.values();
+  const auto found = values.find("stager-socket");
+  const bool on_command_line =
+      found != values.end() && found->second.origin == weir::SettingOrigin::command_line;
+  if (on_command_line && socket != weir::transport::default_socket()) return {};
+  return weir::invalid_argument(
+      "--drop loses all data: give it with --stager-socket and a path at which no other program "
+      "looks for a stager",
+      socket);
 }
 
 // Leaves the terminal and the session of the process that started this one. Standard error goes to
@@ -250,7 +271,9 @@ int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const auto resolved = weir::resolve_settings(
       "weir-stager", "takes data from programs on this node, and writes them behind the programs",
-      weir::declarations_of(options_table()), arguments, weir::process_environment);
+      weir::declarations_of(options_table()), arguments, [](const std::string& name) {
+        return name == drop_variable ? std::nullopt : weir::process_environment(name);
+      });
   if (!resolved) return fail(resolved.error());
   if (resolved.value().help) {
     fmt::print("{}", *resolved.value().help);
@@ -260,6 +283,11 @@ int main(int argc, char** argv) {
   weir::fill(resolved.value().settings, options_table(), &options);
   weir::stager::ServerSettings& settings = options.server;
   if (settings.socket.empty()) settings.socket = weir::transport::default_socket();
+  if (settings.drops) {
+    if (weir::Status alone = check_drop(resolved.value().settings, settings.socket); !alone.ok()) {
+      return fail(alone.error());
+    }
+  }
   if (options.report) return ask(settings.socket, weir::transport::AskReport{}, false);
   if (options.stop) return ask(settings.socket, weir::transport::Stop{}, true);
   if (settings.memory_bytes == 0) {

@@ -14,5 +14,5 @@ def test_a_job_that_stores_nothing_has_no_expectation(tmp_path: Path) -> None:
     assert can_be_expected(plan_job(program, arguments, 2), None)
     dropped = plan_job(program, [*arguments, "--engine", "null", "--no-verify"], 2)
     assert not can_be_expected(dropped, None)
-    why = "the engine null drops the bytes, and expectations are of storage"
+    why = "the bytes are dropped, and expectations are of storage"
     assert why_nothing(dropped) == why

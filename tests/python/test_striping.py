@@ -22,6 +22,7 @@ WORKLOADS = {
     "metadata": ["--items", "4"],
     "open": [],
     "s3d": [],
+    "sink": [],
     "stream": ["-t", "64k", "-b", "1m"],
 }
 LAYOUT = ["--stripe-count", "2", "--stripe-size", "1m", "--first-target", "0", "--pool", "flash"]

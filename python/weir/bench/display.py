@@ -13,6 +13,7 @@ from weir.analysis.imported import imported_listing
 from weir.analysis.listing import names_by_text
 from weir.analysis.opening import opening_listing
 from weir.analysis.outputs import outputs_listing
+from weir.analysis.sink import sink_listing
 from weir.analysis.yardstick import NOT_KNOWN, a_priori_text, extrapolation_text
 from weir.bench.job import Calibrated
 from weir.bench.messages import Progress
@@ -216,6 +217,7 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
     show_listing(console, opening_listing([run for run in runs if run.status == "complete"]))
     show_listing(console, polled_listing(runs))
     show_listing(console, outputs_listing(runs))
+    show_listing(console, sink_listing(runs))
     show_listing(console, imported_listing(runs))
     for remark, labels in names_by_text(remarks).items():
         whose = labels[0] if len(labels) == 1 else f"{len(labels)} runs"

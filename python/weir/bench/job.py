@@ -135,8 +135,12 @@ def can_be_expected(planned: PlannedJob, platform: Platform | None) -> bool:
 
 
 def drops_bytes(planned: PlannedJob) -> bool:
-    """Returns whether the engine ``null`` takes the bytes: no rate of storage applies to them."""
-    return any(setting(one.parameters, "engine", "") == "null" for one in planned.configurations)
+    """Returns whether the bytes are dropped: no rate of storage applies to them."""
+    return any(
+        setting(one.parameters, name, "") == "null"
+        for one in planned.configurations
+        for name in ("engine", "into")
+    )
 
 
 def acts_on_names(planned: PlannedJob) -> bool:
@@ -147,7 +151,7 @@ def acts_on_names(planned: PlannedJob) -> bool:
 def why_nothing(planned: PlannedJob) -> str:
     """Returns why a job has no expectation, if ``can_be_expected`` says so."""
     if drops_bytes(planned):
-        return "the engine null drops the bytes, and expectations are of storage"
+        return "the bytes are dropped, and expectations are of storage"
     if acts_on_names(planned):
         known = known_here()
         here = f"; {FOLDER}/ has {', '.join(known)}, of other storage" if known else ""

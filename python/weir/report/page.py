@@ -15,6 +15,7 @@ from importlib.resources import files
 from weir.analysis.flagfile import polled_listing
 from weir.analysis.imported import imported_listing
 from weir.analysis.outputs import outputs_listing
+from weir.analysis.sink import sink_listing
 from weir.report import (
     arrays,
     by_time,
@@ -32,6 +33,7 @@ from weir.report import (
     rank_map,
     ranks,
     rates,
+    sink,
     spectrum,
     targets,
     trace,
@@ -154,6 +156,7 @@ def _sections(source: Source, with_machine: bool) -> list[Section]:
             "What the program observes of its output",
             listing.render(outputs_listing([run]), skipped=1),
         ),
+        ("sink", "What the route took", listing.render(sink_listing([run]), skipped=1)),
         ("hidden", "What was hidden", overlap.render(source)),
         ("latency", "Latency", latency.render(source)),
         ("ranks", "Ranks", ranks.render(source) if _has_transfers(source) else None),
@@ -217,6 +220,7 @@ def _main(
             opening.compare(sources),
             listing.render(polled_listing([source.run for source in sources]), titled=True),
             listing.render(outputs_listing([source.run for source in sources]), titled=True),
+            sink.compare([source.run for source in sources]),
             listing.render(
                 imported_listing([one.run for one in sources if one.is_within]), titled=True
             ),

@@ -21,6 +21,7 @@ from weir.results.output_records import Outputs
 from weir.results.purpose import Purpose
 from weir.results.record import Count, Latencies, NonNegative, Record, Spread
 from weir.results.series import Series, Unit, stored_in
+from weir.results.sink_records import Sink
 from weir.results.spectrum_records import Spectrum
 
 FORMAT_VERSION = 1
@@ -465,6 +466,7 @@ class Run(Record):
     )
     flag: Flag | None = Field(default=None, description="only for the workload flagfile")
     outputs: Outputs | None = Field(default=None, description="only for flash and s3d")
+    sink: Sink | None = Field(default=None, description="only for the workload sink")
     histograms: list[Histogram]
     nodes: list[Node]
     targets: list[TargetShare] = Field(

@@ -1,0 +1,69 @@
+"""What routes that drop their bytes take of messages, beside what they could: the workload sink."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from weir.analysis.campaign_summary import level_text
+from weir.analysis.listing import Cell, Listing, Range, Value
+from weir.results.quantities import percent_text
+from weir.results.schema import Rate, Run
+from weir.results.sink_records import Sink
+
+NOTE = (
+    "Source: the rate at which all ranks together copy such messages in their own memory. "
+    "Receiving: the same with as many ranks as receive from others. Efficiency: measured over the "
+    "smaller of both, each in the same repetition (Vishwanath et al., table 1). It is above 100 % "
+    "where a route does not touch the bytes, as a write to /dev/null. The values are medians."
+)
+SIZE = "message-bytes"
+
+
+def sinks_of(runs: Sequence[Run]) -> list[tuple[Run, Sink]]:
+    """Returns the complete runs of the workload, by route and size."""
+    found = [(run, run.sink) for run in runs if run.sink and run.status == "complete"]
+    routes = list(dict.fromkeys(sink.route for _, sink in found))
+    return sorted(found, key=lambda one: (routes.index(one[1].route), one[1].message_bytes))
+
+
+def sink_listing(runs: Sequence[Run]) -> Listing | None:
+    """Returns a row for each complete run; None for other workloads."""
+    found = sinks_of(runs)
+    if not found:
+        return None
+    head = [
+        "route",
+        "message",
+        "time",
+        "source",
+        "receiving",
+        "measured",
+        "least to most",
+        "efficiency",
+    ]
+    rows: list[Sequence[Cell]] = []
+    for run, sink in found:
+        receiving = sink.receiving_capacity
+        measured = measured_of(run)
+        row: list[Cell] = [
+            sink.route,
+            level_text(SIZE, sink.message_bytes),
+            Value(sink.message.median, "s"),
+            Value(sink.source_capacity.median, "bytes/s"),
+            None if receiving is None else Value(receiving.median, "bytes/s"),
+            Value(measured.median, "bytes/s"),
+            Range(min(measured.values), max(measured.values), "bytes/s"),
+            Value(sink.efficiency, "share"),
+        ]
+        rows.append(row)
+    best = max((sink for _, sink in found), key=lambda sink: sink.efficiency)
+    lead = (
+        f"At most {percent_text(best.efficiency)} of what could be is reached: with {best.route} "
+        f"and messages of {level_text(SIZE, best.message_bytes)}."
+    )
+    return Listing("Messages to where they are dropped", head, rows, 2, lead, NOTE)
+
+
+def measured_of(run: Run) -> Rate:
+    """Returns the rate that was measured of the messages."""
+    return next(rate for rate in run.rates if rate.headline)
