@@ -3,11 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <system_error>
 #include <utility>
 
 #include "aggregation/step_file.hpp"
+#include "checksums/file_state.hpp"
 #include "checksums/sums_file.hpp"
 #include "ranks/progress.hpp"
 #include "system/incomplete.hpp"
@@ -153,11 +152,11 @@ Status StepFile::take_back_first_step(CollectiveState& state) {
     if (has_chunk_tables_) {
       // The file's index has the chunks of the lost attempt, and one that keeps its length keeps
       // its place (Format::enter_chunks()). So no new chunk may be written where an old one is.
-      const std::string place = storage::incomplete_path(path_);
-      std::error_code failed;
-      const auto bytes = std::filesystem::file_size(place, failed);
-      if (failed) return system_failure("stat", place, -1, failed.value());
-      room_.free_from = std::max(room_.free_from, static_cast<std::int64_t>(bytes));
+      const auto file = storage::state_of_file(storage::incomplete_path(path_));
+      if (!file || file->is_missing()) {
+        return Error(ErrorCode::io, "the file of the first step is no longer there", path_);
+      }
+      room_.free_from = std::max(room_.free_from, file->bytes);
     }
     auto changes = changes_to(room_.map, 0);
     if (!changes) return changes.error();
