@@ -80,6 +80,16 @@ Status for_each_group(const StridedCopy& to_file, std::int64_t widest, std::int6
 
 }  // namespace
 
+Status CopiedFiles::write_rows(std::int64_t file, std::span<const PlacedSlice> rows,
+                               std::int64_t& bytes) {
+  bytes = 0;
+  return for_each_between_holes(rows, [&](std::int64_t offset, std::span<const Slice> slices) {
+    Status written = write({file, offset, slices});
+    if (written.ok()) bytes += bytes_of(slices);
+    return written;
+  });
+}
+
 void FileCopier::set_options(const FileCopyOptions& options) {
   options_ = options;
   set_reads_holes(true);
@@ -139,9 +149,11 @@ bool FileCopier::is_straight(const StridedCopy& copy) const {
 bool FileCopier::continues_batch(const StridedCopy& copy, std::int64_t bytes) {
   const Span& last = spans_.back();
   const std::int64_t hole = copy.to_offset - last.end;
-  return spans_.size() < most_together && is_straight(copy) == straight_ &&
+  const bool is_row = !is_reading() && hole >= 0;
+  return spans_.size() < (is_row ? most_rows_together : most_together) &&
+         is_straight(copy) == straight_ &&
          copy.to_offset + bytes - spans_.front().begin <= options_.most_bytes &&
-         (array::moves_along(hole, narrow_) ||
+         (is_row || array::moves_along(hole, narrow_) ||
           (array::moves_along(hole, wide_) && is_cold(last.end))) &&
          (hole == 0 || !straight_ || !options_.keeps_holes);
 }
@@ -150,7 +162,11 @@ Status FileCopier::take(const StridedCopy& copy, std::int64_t bytes, std::byte* 
   if (!spans_.empty() && !continues_batch(copy, bytes)) {
     if (Status ended = end(); !ended.ok()) return ended;
   }
-  if (spans_.empty()) straight_ = is_straight(copy);
+  if (spans_.empty()) {
+    straight_ = is_straight(copy);
+  } else if (!is_reading() && copy.to_offset > spans_.back().end) {
+    has_rows_ = true;
+  }
   if (shapes_.empty() || shapes_.back().bytes != copy.bytes ||
       shapes_.back().levels != copy.levels) {
     shapes_.push_back(copy);
@@ -167,9 +183,10 @@ Status FileCopier::end() {
   // A single run needs no buffer, however short it is, unless a write swaps it.
   const bool is_one_run = spans_.size() == 1 && shapes_[spans_.front().shape].levels.empty();
   const bool swaps_a_copy = !is_reading() && options_.swapped_together > 1;
-  Status status = straight_ || (is_one_run && !swaps_a_copy) ? move_straight()
-                  : is_reading()                             ? read_through_buffer()
-                                                             : write_through_buffer();
+  Status status = has_rows_                                    ? write_spans_as_rows()
+                  : straight_ || (is_one_run && !swaps_a_copy) ? move_straight()
+                  : is_reading()                               ? read_through_buffer()
+                                                               : write_through_buffer();
   clear_batch();
   return status;
 }
@@ -177,6 +194,7 @@ Status FileCopier::end() {
 void FileCopier::clear_batch() {
   spans_.clear();
   slices_.clear();
+  has_rows_ = false;
   if (shapes_.size() > 1) shapes_.erase(shapes_.begin(), shapes_.end() - 1);
 }
 
@@ -304,6 +322,47 @@ Status FileCopier::write_through_buffer() {
   }
   Status written = files_.write({file_, begin, {&slice, 1}});
   if (written.ok()) account_.moved += bytes;
+  return written;
+}
+
+// Returns whether the spans are one block of memory, of which no number is swapped.
+bool FileCopier::is_block_of_memory() const {
+  if (options_.swapped_together > 1) return false;
+  const std::byte* next = spans_.front().memory;
+  return std::ranges::all_of(spans_, [&](const Span& span) {
+    const bool follows = span.memory == next && shapes_[span.shape].levels.empty();
+    next = span.memory + (span.end - span.begin);
+    return follows;
+  });
+}
+
+// Writes spans with holes between them; those in the buffer follow each other there.
+Status FileCopier::write_spans_as_rows() {
+  rows_.clear();
+  const bool is_copied = !straight_ && !is_block_of_memory();
+  std::int64_t all = 0;
+  for (const Span& span : spans_) all += span.end - span.begin;
+  std::byte* packed = is_copied ? buffer(all) : nullptr;
+  for (const Span& span : spans_) {
+    const StridedCopy& shape = shapes_[span.shape];
+    const std::int64_t bytes = span.end - span.begin;
+    if (is_copied) {
+      shape.run(span.memory, packed, StridedCopy::Target::cached, options_.swapped_together);
+      rows_.push_back({span.begin, {packed, bytes}});
+      packed += bytes;
+    } else if (shape.levels.empty()) {
+      rows_.push_back({span.begin, {span.memory, bytes}});
+    } else {
+      CopyRuns runs(shape);
+      std::int64_t from = 0;
+      for (std::int64_t to = 0; runs.next(from, to);) {
+        rows_.push_back({span.begin + to, {span.memory + from, shape.bytes}});
+      }
+    }
+  }
+  std::int64_t bytes = 0;
+  Status written = files_.write_rows(file_, rows_, bytes);
+  account_.moved += bytes;
   return written;
 }
 

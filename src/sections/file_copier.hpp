@@ -6,11 +6,14 @@
 //     copy ─► spans of a file ─► batch of spans that follow each other ─► calls ─► account
 //             (cut() here)       (take())                                 long runs: straight to and from memory
 //                                                                         short runs: through a buffer
+//                                                                         writes with holes: as rows
 // clang-format on
 //
 // A span is contiguous in the file. In a read it contains the holes that data sieving reads along
-// (array/data_sieving.hpp); in a write it has no hole. Numbers of the other byte order are swapped
-// where they pass: in the copy from or to the buffer, or in place while they are in a cache.
+// (array/data_sieving.hpp); in a write it has no hole, and spans with holes between them are
+// passed on together as rows (system/scattered_write.hpp). Numbers of the other byte order are
+// swapped where they pass: in the copy from or to the buffer, or in place while they are in a
+// cache.
 #pragma once
 
 #include <cstddef>
@@ -24,6 +27,7 @@
 #include "common/direction.hpp"
 #include "common/status.hpp"
 #include "engines/transfer_watch.hpp"
+#include "system/scattered_write.hpp"
 #include "system/slices.hpp"
 
 namespace weir::storage {
@@ -41,6 +45,10 @@ class CopiedFiles {
   virtual Result<bool> read(const StoredRange& range) = 0;
   // Writes the slices of the range.
   virtual Status write(const StoredRange& range) = 0;
+  // Writes rows, which ascend in the file, and no byte between them. Sets `bytes` to the number of
+  // bytes written. If this is not overridden, what is between two holes is a write().
+  virtual Status write_rows(std::int64_t file, std::span<const PlacedSlice> rows,
+                            std::int64_t& bytes);
   // Returns whether a read at this offset would wait for storage. It is called only if that decides
   // whether holes are read.
   virtual bool is_cold(std::int64_t file, std::int64_t offset) = 0;
@@ -74,6 +82,8 @@ class FileCopier {
   static constexpr std::int64_t straight_from = 1 << 10;
   // Maximum number of spans in a batch, and of slices in a call.
   static constexpr std::size_t most_together = 1024;
+  // Maximum number of spans in a batch of a write.
+  static constexpr std::size_t most_rows_together = 16 << 10;
 
   FileCopier(CopiedFiles& files, const FileCopyOptions& options) : files_(files) {
     set_options(options);
@@ -112,6 +122,8 @@ class FileCopier {
   Status read_through_buffer();
   Status write_through_buffer();
   Status write_long_run(const Span& span);
+  [[nodiscard]] bool is_block_of_memory() const;
+  Status write_spans_as_rows();
   // Forgets the spans, and all shapes but the last one, which the next span probably has.
   void clear_batch();
   std::byte* buffer(std::int64_t bytes);
@@ -129,12 +141,14 @@ class FileCopier {
   // The copies of spans, from memory to the file, without their offsets; most spans have the same.
   std::vector<array::StridedCopy> shapes_;
   bool straight_ = false;
+  bool has_rows_ = false;  // a write whose spans have holes between them
   // Where is_cold() was asked last, for the bytes from `asked_` up to most_bytes behind it.
   std::int64_t asked_file_ = -1;
   std::int64_t asked_ = 0;
   bool cold_ = false;
 
-  std::vector<Slice> slices_;    // of the next call
+  std::vector<Slice> slices_;  // of the next call
+  std::vector<PlacedSlice> rows_;
   std::vector<std::byte> hole_;  // destination of holes between runs
   std::unique_ptr<std::byte[]> buffer_;
   std::int64_t capacity_ = 0;

@@ -211,6 +211,62 @@ TEST(FileCopier, WritesNoHole) {
   EXPECT_EQ(files.calls.size(), 1U);
 }
 
+// Files that take rows together.
+class RowFiles final : public CopiedFiles {
+ public:
+  Result<bool> read(const StoredRange& /*range*/) override { return true; }
+  Status write(const StoredRange& range) override {
+    calls.push_back({{range.offset, range.slices.front()}});
+    return {};
+  }
+  Status write_rows(std::int64_t /*file*/, std::span<const PlacedSlice> rows,
+                    std::int64_t& bytes) override {
+    calls.emplace_back(rows.begin(), rows.end());
+    bytes = 0;
+    for (const PlacedSlice& row : rows) bytes += row.slice.bytes;
+    return {};
+  }
+  bool is_cold(std::int64_t /*file*/, std::int64_t /*offset*/) override { return false; }
+
+  std::vector<std::vector<PlacedSlice>> calls;
+};
+
+TEST(FileCopier, RowsWithHolesBetweenThemAreWrittenTogether) {
+  const auto calls = [](const StridedCopy& copy, std::int64_t number = 1) {
+    RowFiles files;
+    Bytes memory(1 << 20);
+    FileCopier copier(files, {.direction = Direction::write, .swapped_together = number});
+    EXPECT_TRUE(copier.move(0, copy, memory.data()).ok());
+    EXPECT_TRUE(copier.end().ok());
+    EXPECT_EQ(copier.account().moved, copy.runs() * copy.bytes);
+    return files.calls;
+  };
+  for (const std::int64_t bytes : {64, 2048}) {  // through the buffer, and straight
+    SCOPED_TRACE(bytes);
+    for (const std::int64_t number : {1, 8}) {
+      const auto near = calls(rows(bytes, 100, bytes, 4096), number);
+      ASSERT_EQ(near.size(), 1U);
+      ASSERT_EQ(near[0].size(), 100U);
+      EXPECT_EQ(near[0][99].offset, 99 * 4096);
+      EXPECT_EQ(near[0][99].slice.bytes, bytes);
+    }
+    // As many as end within 4 MiB.
+    const auto far = calls(rows(bytes, 5, bytes, 1 << 20));
+    ASSERT_EQ(far.size(), 2U);
+    EXPECT_EQ(far[0].size(), 4U);
+  }
+  EXPECT_EQ(calls(rows(8, 16 << 10, 8, 16)).size(), 1U);
+  EXPECT_EQ(calls(rows(8, (16 << 10) + 1, 8, 16)).size(), 2U);
+  // What is between two holes is one row, wherever it is in memory.
+  StridedCopy pairs = rows(16, 100, 64, 128);
+  pairs.levels.push_back({2, 32, 16});
+  const auto together = calls(pairs);
+  ASSERT_EQ(together.size(), 1U);
+  ASSERT_EQ(together[0].size(), 100U);
+  EXPECT_EQ(together[0][1].offset, 128);
+  EXPECT_EQ(together[0][1].slice.bytes, 32);
+}
+
 TEST(FileCopier, ACallHasAtMostSoManySlices) {
   VectorFiles files;
   const std::int64_t run = FileCopier::straight_from;

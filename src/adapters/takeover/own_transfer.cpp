@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "array/copy.hpp"
@@ -10,6 +11,7 @@
 #include "engines/cold_reading.hpp"
 #include "sections/file_copier.hpp"
 #include "system/file_facts.hpp"
+#include "system/scattered_write.hpp"
 #include "system/slices.hpp"
 
 namespace weir::takeover {
@@ -38,6 +40,11 @@ class OwnFile final : public storage::CopiedFiles {
   Status write(const StoredRange& range) override {
     std::int64_t calls = 0;
     return storage::write_slices(file_, range.slices, range.offset, calls);
+  }
+  Status write_rows(std::int64_t /*file*/, std::span<const storage::PlacedSlice> rows,
+                    std::int64_t& bytes) override {
+    std::int64_t calls = 0;
+    return storage::write_scattered(file_, rows, bytes, calls);
   }
   bool is_cold(std::int64_t /*file*/, std::int64_t offset) override {
     return storage::waits_for_storage(file_, offset);

@@ -97,13 +97,17 @@ bool are_blocks_apart(const std::vector<std::int64_t>& told, std::size_t ranks) 
   return std::ranges::adjacent_find(blocks, meets_next) == blocks.end();
 }
 
-// Opens the file again, as the MPI library has opened it. Writing needs no reading, as no write
-// changes what is between its bytes.
+// Opens the file again, as the MPI library has opened it. A file that the program only writes is
+// open for reading, too, if the system permits it: rows are then written together
+// (system/scattered_write.hpp).
 std::optional<storage::File> opened_again(const Opening& opening) {
   if (opening.result != MPI_SUCCESS) return std::nullopt;
-  const bool writes = (opening.mode & (MPI_MODE_WRONLY | MPI_MODE_RDWR)) != 0;
-  auto file = storage::File::open(opening.path,
-                                  {.read = (opening.mode & MPI_MODE_WRONLY) == 0, .write = writes});
+  const bool only_writes = (opening.mode & MPI_MODE_WRONLY) != 0;
+  const bool writes = only_writes || (opening.mode & MPI_MODE_RDWR) != 0;
+  auto file = storage::File::open(opening.path, {.write = writes});
+  if (!file && only_writes) {
+    file = storage::File::open(opening.path, {.read = false, .write = true});
+  }
   if (!file) return std::nullopt;
   const auto facts = storage::facts_of(fmt::format("/proc/self/fd/{}", file.value().descriptor()));
   if (!facts || !is_regular(facts.value().mode)) return std::nullopt;
