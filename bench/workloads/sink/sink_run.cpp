@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "measurement/aggregate.hpp"
+#include "measurement/cache_verdict.hpp"
 #include "measurement/repetition.hpp"
 
 namespace weir::bench::sink {
@@ -61,7 +62,10 @@ ordered_json SinkRun::figures(const JobFacts& facts, bool counted) {
   ordered_json own = PhasedRun::figures(facts, counted);
   const std::array<double, 2> mine{latest_.source_seconds, latest_.receiving_seconds};
   const std::vector<Spread> slowest = spread_over_ranks(facts.job, mine);
-  if (facts.job.rank != 0 || !counted) return own;
+  if (facts.job.rank != 0) return own;
+  // What is dropped comes to neither storage nor memory.
+  if (!options_.into_file) own["phases"][0]["cache"] = to_json(CacheState{});
+  if (!counted) return own;
   const auto bytes = static_cast<double>(configuration_.variant.message_bytes);
   const double source = bytes * facts.job.size / slowest[0].max;
   source_.add(source);

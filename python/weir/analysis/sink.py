@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from weir.analysis.campaign_summary import level_text
 from weir.analysis.listing import Cell, Listing, Range, Value
-from weir.results.quantities import percent_text
 from weir.results.schema import Rate, Run
 from weir.results.sink_records import Sink
 
@@ -56,12 +55,7 @@ def sink_listing(runs: Sequence[Run]) -> Listing | None:
             Value(sink.efficiency, "share"),
         ]
         rows.append(row)
-    best = max((sink for _, sink in found), key=lambda sink: sink.efficiency)
-    lead = (
-        f"At most {percent_text(best.efficiency)} of what could be is reached: with {best.route} "
-        f"and messages of {level_text(SIZE, best.message_bytes)}."
-    )
-    return Listing("Messages to where they are dropped", head, rows, 2, lead, NOTE)
+    return Listing("Messages to where they are dropped", head, rows, 2, "", NOTE)
 
 
 def measured_of(run: Run) -> Rate:

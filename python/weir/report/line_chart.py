@@ -211,14 +211,23 @@ def line_chart(
 def _decades(
     series: Sequence[Series], base: float, units: Sequence[Unit]
 ) -> tuple[LogScale, list[tuple[float, str]]]:
-    """Returns a logarithmic axis over whole powers of ten, and its ticks."""
+    """Returns a logarithmic axis over whole powers, and its ticks.
+
+    They are powers of ten, or of sixteen for rates, whose units are powers of 1024.
+    """
+    factor = 16.0 if units is RATE_UNITS else 10.0
     points = [point for one in series for point in [*one.points, *one.expected]]
     values = [end for point in points for end in (point.low, point.value, point.high)]
-    first = math.floor(math.log10(min(values)) + 1e-9)
-    last = max(math.ceil(math.log10(max(values)) - 1e-9), first + 1)
-    powers = [10.0**power for power in range(first, last + 1)]
-    ticks = [(power, fitting_unit(units, power).text(power)) for power in powers]
+    first = math.floor(math.log(min(values), factor) + 1e-9)
+    last = max(math.ceil(math.log(max(values), factor) - 1e-9), first + 1)
+    powers = [factor**power for power in range(first, last + 1)]
+    ticks = [(power, _tick_text(power, units)) for power in powers]
     return LogScale(powers[0], powers[-1], base, TOP), ticks
+
+
+def _tick_text(value: float, units: Sequence[Unit]) -> str:
+    unit = fitting_unit(units, value)
+    return f"{value / unit.size:g} {unit.name}" if units is RATE_UNITS else unit.text(value)
 
 
 def _labels(
