@@ -52,6 +52,8 @@ struct Choice {
   std::string rates_origin;   // PlatformRates::origin
   std::string io_groups;      // number and sizes of the I/O groups; empty if there is one
   std::string network;        // the network between the nodes; empty if it is not known
+  // As it was asked for: with `priced`, the parameters may have another one that costs less.
+  topology::PlacementRule placement = topology::PlacementRule::spread;
 
   [[nodiscard]] const Parameters& parameters() const { return chosen.parameters; }
   [[nodiscard]] Engine engine() const { return chosen.engine; }
