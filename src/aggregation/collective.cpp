@@ -297,10 +297,11 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
 
   if (possible.ok() && settings.engine) possible = state.engines->check(*settings.engine);
   const Call call = Call::of(
-      fmt::format("Collective::create({} {} {} {} {} {} {} io_groups '{}' {} {} {} {} '{}'; {})",
+      fmt::format("Collective::create({} {} {} {} {} {} {} io_groups '{}' {} {} {} {} {} '{}'; {})",
                   name_of(settings.strategy), name_of(settings.engine), settings.aggregators,
                   settings.buffer_bytes, settings.buffers, settings.deadline_seconds,
-                  settings.ranks_per_node, settings.io_groups.text(), settings.alignment_bytes,
+                  settings.ranks_per_node, settings.io_groups.text(),
+                  settings.slurm_place.has_value(), settings.alignment_bytes,
                   settings.staging.text(), name_of(settings.staging_lost),
                   topology::name_of(settings.placement),
                   settings.network ? settings.network->text() : std::string(),
@@ -313,9 +314,10 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
   }
   if (agreed.ok()) {
     state.group = std::make_unique<NodeGroup>();
-    Status made = state.group->create(state.communicator, chosen.ranks_per_node, chosen.io_groups,
-                                      chosen.aggregators, chosen.buffers, chosen.buffer_bytes,
-                                      deadline, channel.revocation());
+    const NodeGroup::Grouping grouping{chosen.io_groups, chosen.slurm_place};
+    Status made =
+        state.group->create(state.communicator, chosen.ranks_per_node, grouping, chosen.aggregators,
+                            chosen.buffers, chosen.buffer_bytes, deadline, channel.revocation());
     if (made.ok() && chosen.network) made = state.group->connect_by(*chosen.network);
     const bool over = !made.ok() && ranks::ends_communication(made.error());
     agreed = over ? made : agree(channel, state.communicator, {.possible = made}, deadline);
@@ -363,6 +365,11 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
   state.planner =
       std::make_unique<plan::Planner>(state.group->topology(), chosen.targets, chosen.rates,
                                       state.rank, state.group->holders_per_node());
+  chosen.groups_are_suggested = state.group->groups_are_from_slurm();
+  if (chosen.groups_are_suggested) chosen.io_groups_origin = "SLURM_TOPOLOGY_ADDR of each node";
+  if (!chosen.io_groups_origin.empty()) {
+    state.planner->set_io_groups_origin(", from " + chosen.io_groups_origin);
+  }
   return std::unique_ptr<Collective>(new Collective(std::move(state)));
 }
 

@@ -31,6 +31,8 @@ struct Overrides {
   // aggregation.
   std::optional<std::int64_t> aggregators_per_group;
   std::int64_t nodes_per_way_out = 0;  // as in Parameters
+  // As if all nodes were one I/O group.
+  bool in_one_group = false;
 
   friend bool operator==(const Overrides&, const Overrides&) = default;
 };
