@@ -32,8 +32,6 @@ class Collector {
  private:
   Status add_ranks(const std::shared_ptr<const plan::Plan>& plan);
   Status add_aggregator(const std::shared_ptr<const plan::Plan>& plan, std::int64_t aggregator);
-  [[nodiscard]] std::vector<plan::Contributor> contributors_of(const plan::Plan& plan,
-                                                               const plan::Piece& piece) const;
   Status add_operation(const plan::Plan& plan, const plan::Piece& piece,
                        const std::vector<plan::Contributor>& contributors, Client& client);
   void add_messages(const plan::Plan& plan, const plan::Piece& piece,
@@ -84,30 +82,13 @@ std::int64_t Collector::node_of(const plan::Plan& plan, std::int64_t aggregator)
   return topology_.node_in_group(group, place % topology_.nodes_in_group(group));
 }
 
-// Collects the contributors node after node: it is slower to find the ranks of a large group one
-// by one.
-std::vector<plan::Contributor> Collector::contributors_of(const plan::Plan& plan,
-                                                          const plan::Piece& piece) const {
-  if (rules_.aggregators_on_first_nodes > 0) return plan.contributors(piece);
-  if (plan.parameters().strategy == plan::Strategy::node_aggregation) {
-    return plan.contributors_on(plan.group(), piece);
-  }
-  std::vector<plan::Contributor> found;
-  for (std::int64_t i = 0; i < topology_.nodes_in_group(plan.group()); ++i) {
-    for (const auto& one : plan.contributors_on(topology_.node_in_group(plan.group(), i), piece)) {
-      found.push_back(one);
-    }
-  }
-  return found;
-}
-
 Status Collector::add_aggregator(const std::shared_ptr<const plan::Plan>& plan,
                                  std::int64_t aggregator) {
   Client client;
   client.node = node_of(*plan, aggregator);
   plan::AggregatorPieces pieces(plan, aggregator);
   for (plan::Piece piece; pieces.next(piece);) {
-    const auto contributors = contributors_of(*plan, piece);
+    const auto contributors = plan->contributors(piece);
     if (contributors.empty()) continue;
     if (Status added = add_operation(*plan, piece, contributors, client); !added) return added;
   }

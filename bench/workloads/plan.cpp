@@ -35,6 +35,7 @@ struct Questions {
   std::int64_t ranks_per_node = 0;
   std::string io_groups;
   std::string network;
+  std::int64_t link_rate = 0;
   std::optional<std::int64_t> cores;
   std::int64_t targets = 0;
   std::int64_t stripe_bytes = 0;
@@ -83,6 +84,11 @@ FieldSettings<Questions> table() {
        "network between the nodes: a torus such as 8x8x16, mesh:8x8, switches:16 for 16 nodes on "
        "each switch, fat-tree:16x8 or dragonfly:4x8x2x9 [each node one hop from every other]",
        {.metavar = "SHAPE", .complaint = complaint_about_network}},
+      {&Questions::link_rate,
+       "link-rate",
+       "bytes per second of a link between switches, or between neighbours, of --network: prices "
+       "then know hops; 0: hops cost nothing",
+       {.kind = SettingKind::bytes, .default_value = "0", .metavar = "BYTES"}},
       {&Questions::cores,
        "cores",
        "cores of a node [as many as it has ranks]",
@@ -182,6 +188,7 @@ Result<Machine> machine_of(const Questions& asked) {
   machine.targets.stripe_bytes = asked.stripe_bytes;
   machine.targets.lock_bytes = asked.lock_bytes.value_or(asked.stripe_bytes);
   machine.rates.cores_per_node = asked.cores.value_or(each);
+  machine.rates.hop_bytes_per_second = static_cast<double>(asked.link_rate);
   return machine;
 }
 
@@ -294,6 +301,7 @@ void print_crossings(const std::vector<Crossing>& crossings) {
 struct PlacementFigures {
   std::string name;
   plan::PlanAudit found;
+  double seconds = 0;  // the price
 };
 
 // Returns the parameters of the chosen strategy, or of the cheapest one that sends messages; null
@@ -319,11 +327,17 @@ Result<std::vector<PlacementFigures>> compare_placements(const Task& task,
   const plan::Parameters* const chosen = sending(choice);
   if (topology.network() == nullptr || chosen == nullptr) return compared;
   plan::Parameters parameters = *chosen;
+  const auto pricing =
+      plan::Pricing::create(task.request, topology, task.machine.targets, task.machine.rates);
+  if (!pricing) return pricing.error();
   for (const auto rule : topology::all_placement_rules) {
     parameters.placement = rule;
     const auto found = audit_of_routes(task, topology, parameters);
     if (!found) return found.error();
-    compared.push_back({std::string(topology::name_of(rule)), found.value()});
+    const auto price = pricing.value().price(parameters);
+    if (!price) return price.error();
+    compared.push_back(
+        {std::string(topology::name_of(rule)), found.value(), price.value().seconds});
   }
   if (topology.io_groups() == 1) return compared;
   const auto one_group = topology.with_io_groups(topology.nodes());
@@ -333,20 +347,25 @@ Result<std::vector<PlacementFigures>> compare_placements(const Task& task,
   parameters.aggregators *= topology.io_groups();
   const auto found = audit_of_routes(task, one_group.value(), parameters);
   if (!found) return found.error();
-  compared.push_back({"first, for all groups", found.value()});
+  const auto ungrouped = plan::Pricing::create(task.request, one_group.value(),
+                                               task.machine.targets, task.machine.rates);
+  if (!ungrouped) return ungrouped.error();
+  const auto price = ungrouped.value().price(parameters);
+  if (!price) return price.error();
+  compared.push_back({"first, for all groups", found.value(), price.value().seconds});
   return compared;
 }
 
 void print_placements(const std::vector<PlacementFigures>& compared) {
   if (compared.empty()) return;
   fmt::print(
-      "\n{:<34}{:>12}{:>12}{:>12}{:>12}\n",
+      "\n{:<34}{:>12}{:>12}{:>12}{:>12}{:>12}\n",
       fmt::format("placement, with {}", plan::name_of(compared.front().found.parameters.strategy)),
-      "aggregators", "hops", "across", "most a link");
+      "aggregators", "hops", "across", "most a link", "price");
   for (const PlacementFigures& one : compared) {
-    fmt::print("{:<34}{:>12}{:>12}{:>12}{:>12}\n", one.name, one.found.aggregators,
+    fmt::print("{:<34}{:>12}{:>12}{:>12}{:>12}{:>12}\n", one.name, one.found.aggregators,
                number_text(one.found.mean_hops), bytes_text(one.found.bytes_across_groups),
-               bytes_text(one.found.bytes_per_link.most));
+               bytes_text(one.found.bytes_per_link.most), fmt::format("{:.3g} s", one.seconds));
   }
 }
 
@@ -412,7 +431,8 @@ void print_json(const plan::Choice& choice, const plan::PlanAudit& found,
                                     {"bytes_across_groups", one.found.bytes_across_groups},
                                     {"hop_bytes", one.found.hop_bytes},
                                     {"mean_hops", one.found.mean_hops},
-                                    {"bytes_per_link", json_of(one.found.bytes_per_link)}};
+                                    {"bytes_per_link", json_of(one.found.bytes_per_link)},
+                                    {"price_seconds", one.seconds}};
   }
   for (const Crossing& one : crossings) {
     json["bytes_across_groups"][std::string(plan::name_of(one.strategy))] = {

@@ -107,14 +107,15 @@ std::string text_of(const plan::FileRates& rates) {
 // Returns the rates and targets as text. Plans depend on them, so all ranks compare them in order
 // to create equal plans.
 std::string text_of(const plan::PlatformRates& rates, const topology::FileTargets& targets) {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}",
+  return fmt::format("{} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}",
                      rates.core_copy_bytes_per_second, rates.node_copy_bytes_per_second,
                      rates.copy_run_seconds, rates.cores_per_node, text_of(rates.write),
                      text_of(rates.read), text_of(rates.direct_write), text_of(rates.direct_read),
                      rates.uring_write_seconds, rates.uring_read_seconds, rates.mpi_io_seconds,
                      rates.cached_bytes, rates.shared_block_seconds, rates.link_bytes_per_second,
-                     rates.message_seconds, rates.piece_seconds, rates.overlap,
-                     rates.early_arrivals, targets.count, targets.stripe_bytes, targets.lock_bytes);
+                     rates.message_seconds, rates.hop_bytes_per_second, rates.piece_seconds,
+                     rates.overlap, rates.early_arrivals, targets.count, targets.stripe_bytes,
+                     targets.lock_bytes);
 }
 
 // Determines the engines that all ranks have. After a missed deadline the communicator must not be
@@ -296,10 +297,11 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
 
   if (possible.ok() && settings.engine) possible = state.engines->check(*settings.engine);
   const Call call = Call::of(
-      fmt::format("Collective::create({} {} {} {} {} {} {} io_groups '{}' {} {} {} {} '{}'; {})",
+      fmt::format("Collective::create({} {} {} {} {} {} {} io_groups '{}' {} {} {} {} {} '{}'; {})",
                   name_of(settings.strategy), name_of(settings.engine), settings.aggregators,
                   settings.buffer_bytes, settings.buffers, settings.deadline_seconds,
-                  settings.ranks_per_node, settings.io_groups.text(), settings.alignment_bytes,
+                  settings.ranks_per_node, settings.io_groups.text(),
+                  settings.slurm_place.has_value(), settings.alignment_bytes,
                   settings.staging.text(), name_of(settings.staging_lost),
                   topology::name_of(settings.placement),
                   settings.network ? settings.network->text() : std::string(),
@@ -312,9 +314,10 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
   }
   if (agreed.ok()) {
     state.group = std::make_unique<NodeGroup>();
-    Status made = state.group->create(state.communicator, chosen.ranks_per_node, chosen.io_groups,
-                                      chosen.aggregators, chosen.buffers, chosen.buffer_bytes,
-                                      deadline, channel.revocation());
+    const NodeGroup::Grouping grouping{chosen.io_groups, chosen.slurm_place};
+    Status made =
+        state.group->create(state.communicator, chosen.ranks_per_node, grouping, chosen.aggregators,
+                            chosen.buffers, chosen.buffer_bytes, deadline, channel.revocation());
     if (made.ok() && chosen.network) made = state.group->connect_by(*chosen.network);
     const bool over = !made.ok() && ranks::ends_communication(made.error());
     agreed = over ? made : agree(channel, state.communicator, {.possible = made}, deadline);
@@ -362,6 +365,11 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
   state.planner =
       std::make_unique<plan::Planner>(state.group->topology(), chosen.targets, chosen.rates,
                                       state.rank, state.group->holders_per_node());
+  chosen.groups_are_suggested = state.group->groups_are_from_slurm();
+  if (chosen.groups_are_suggested) chosen.io_groups_origin = "SLURM_TOPOLOGY_ADDR of each node";
+  if (!chosen.io_groups_origin.empty()) {
+    state.planner->set_io_groups_origin(", from " + chosen.io_groups_origin);
+  }
   return std::unique_ptr<Collective>(new Collective(std::move(state)));
 }
 

@@ -47,6 +47,7 @@
 #include "topology/aggregator_placement.hpp"
 #include "topology/io_groups.hpp"
 #include "topology/network.hpp"
+#include "topology/slurm_place.hpp"
 #include "topology/stager_placement.hpp"
 #include "topology/topology.hpp"
 
@@ -86,7 +87,14 @@ struct CollectiveSettings {
   // Treats this many consecutive ranks as a node, in order to try communication between nodes on a
   // single node; 0: the ranks that share memory. Ranks that do not share memory are never joined.
   std::int64_t ranks_per_node = 0;
-  topology::IoGroups io_groups;              // of the nodes; no data is exchanged between them
+  topology::IoGroups io_groups;  // of the nodes; no data is exchanged between them
+  std::string io_groups_origin;  // who says so, for explain(); empty: nobody
+  // Without a value, `io_groups` counts. Otherwise this is what the rank's own environment tells,
+  // and need not be equal on all ranks: the nodes below a leaf switch are a group.
+  std::optional<topology::SlurmPlace> slurm_place;
+  // Set by create(): the groups are such ones. Requests that they would make impossible are planned
+  // in one group.
+  bool groups_are_suggested = false;
   std::optional<topology::Network> network;  // between the nodes; nothing: not known
   topology::PlacementRule placement = topology::PlacementRule::spread;  // of aggregators
   // Where the stagers run through which files with steps are written (session_staging.hpp).

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <limits>
 #include <new>
+#include <string>
 #include <utility>
 
 #include "aggregation/memory_sharing.hpp"
@@ -71,6 +72,12 @@ struct NodeGroup::Told {
   // Data that the first ranks send to the other ranks of their nodes.
   int stretches = 0;
   std::vector<std::int64_t> numbers;  // four for each stretch
+  // The node's place in the network, and on the first ranks the places of all nodes.
+  bool asks_for_places = false;
+  topology::SlurmPlace own_place;
+  std::vector<topology::SlurmPlace> all_places;
+  std::int64_t group_letters = 0;
+  std::string groups;  // text of the I/O groups; empty if the places tell none
 };
 
 namespace {
@@ -119,10 +126,9 @@ void NodeGroup::abandon() {
   node_ = MPI_COMM_NULL;
 }
 
-Status NodeGroup::create(MPI_Comm world, std::int64_t ranks_per_node,
-                         const topology::IoGroups& io_groups, std::int64_t aggregators,
-                         std::int64_t buffers, std::int64_t buffer_bytes, double deadline_seconds,
-                         ranks::Revocation& opening) {
+Status NodeGroup::create(MPI_Comm world, std::int64_t ranks_per_node, const Grouping& grouping,
+                         std::int64_t aggregators, std::int64_t buffers, std::int64_t buffer_bytes,
+                         double deadline_seconds, ranks::Revocation& opening) {
   buffers_ = buffers;
   buffer_bytes_ = round_to_pages(buffer_bytes);
   deadline_seconds_ = deadline_seconds;
@@ -133,15 +139,20 @@ Status NodeGroup::create(MPI_Comm world, std::int64_t ranks_per_node,
   if (!place) return place.error();
   ranks::KeptUntilDone<Told> told;
   told->rank = place.value().own;
+  told->asks_for_places = grouping.own_place.has_value();
+  told->own_place = grouping.own_place.value_or(topology::SlurmPlace{});
   Status made = count_holders(world, aggregators, *told);
   if (made.ok()) made = tell_topology(world, *told);
+  if (made.ok() && told->asks_for_places) made = divide_by_places(*told);
   if (!made.ok()) {
     told.keep_for_good();
     return made;
   }
-  auto grouped = io_groups.divide(*topology_);
-  if (!grouped) return grouped.error();
-  topology_ = std::move(grouped).value();
+  if (!grouping.own_place) {
+    auto grouped = grouping.given.divide(*topology_);
+    if (!grouped) return grouped.error();
+    topology_ = std::move(grouped).value();
+  }
   if (buffers_ == 0) buffers_ = usual_buffers(buffer_bytes_, nodes());
   return make_memory(world);
 }
@@ -252,6 +263,9 @@ Status NodeGroup::tell_topology(MPI_Comm world, Told& told) {
     Status freed = nodes == 1 ? ranks::free_communicator(leaders) : Status();
     if (Status fine = ranks::unless_failed(std::move(freed), *opening_); !fine.ok()) return fine;
     leaders_ = told.leaders;
+    if (told.asks_for_places && nodes > 1) {
+      if (Status done = gather_places(told); !done.ok()) return done;
+    }
     const auto found = topology_of(told.counts, told.ranks);
     if (!found) return found.error();
     told.stretches = static_cast<int>(found.value().stretches().size());
@@ -283,6 +297,46 @@ Status NodeGroup::tell_topology(MPI_Comm world, Told& told) {
   if (!made) return made.error();
   topology_ = made.value();
   return find_holders(told.rank);
+}
+
+Status NodeGroup::gather_places(Told& told) const {
+  static_assert(sizeof(topology::SlurmPlace) == 2 * sizeof(std::uint64_t), "sent as two numbers");
+  told.all_places.resize(told.counts.size());
+  ranks::Pending pending;
+  if (Status done = wait(ranks::gather_at_all(pending, &told.own_place, 2, told.all_places.data(),
+                                              MPI_UINT64_T, told.leaders[0]),
+                         pending);
+      !done.ok()) {
+    return done;
+  }
+  if (const auto groups = topology::groups_by_leaf(told.all_places)) told.groups = groups->text();
+  told.all_places = {};
+  return {};
+}
+
+Status NodeGroup::divide_by_places(Told& told) {
+  ranks::Pending pending;
+  told.group_letters = static_cast<std::int64_t>(told.groups.size());
+  if (Status done =
+          wait(ranks::broadcast(pending, &told.group_letters, sizeof told.group_letters, 0, node_),
+               pending);
+      !done.ok()) {
+    return done;
+  }
+  if (told.group_letters == 0) return {};
+  told.groups.resize(static_cast<std::size_t>(told.group_letters));
+  if (Status done = wait(
+          ranks::broadcast(pending, told.groups.data(), told.group_letters, 0, node_), pending);
+      !done.ok()) {
+    return done;
+  }
+  const auto groups = topology::IoGroups::parse(told.groups);
+  if (!groups) return groups.error();
+  auto divided = groups.value().divide(*topology_);
+  if (!divided) return divided.error();
+  topology_ = std::move(divided).value();
+  groups_are_from_slurm_ = true;
+  return {};
 }
 
 Status NodeGroup::find_holders(int rank) {

@@ -54,6 +54,7 @@
 #include "topology/aggregator_placement.hpp"
 #include "topology/io_groups.hpp"
 #include "topology/network.hpp"
+#include "topology/slurm_place.hpp"
 
 namespace weir::aggregation {
 
@@ -74,6 +75,13 @@ class NodeGroup {
   NodeGroup& operator=(const NodeGroup&) = delete;
   ~NodeGroup();  // collective, since communicators are freed
 
+  // The I/O groups: as they are given, or as the nodes' places in the network say, of which each
+  // rank knows its own node's.
+  struct Grouping {
+    topology::IoGroups given;
+    std::optional<topology::SlurmPlace> own_place;  // nothing: the given ones count
+  };
+
   // Collective. Finds the nodes of `world`, divides them into I/O groups, and creates buffers for
   // `aggregators` ranks of each node, or for all ranks of a node that has fewer (0: as many as a
   // node has cores and ranks, up to 16). If `buffers` is 0, each holder has two buffers, or with
@@ -83,7 +91,7 @@ class NodeGroup {
   // agree on the outcome, except for an error that ends communication (ranks/messages.hpp), after
   // which nothing collective may be called. `world` must outlive the object. `opening` is revoked
   // if MPI fails here, and waits check it.
-  Status create(MPI_Comm world, std::int64_t ranks_per_node, const topology::IoGroups& io_groups,
+  Status create(MPI_Comm world, std::int64_t ranks_per_node, const Grouping& grouping,
                 std::int64_t aggregators, std::int64_t buffers, std::int64_t buffer_bytes,
                 double deadline_seconds, ranks::Revocation& opening);
   // Local, after create(). Adds the network to the topology; fails if the nodes do not fit.
@@ -97,6 +105,8 @@ class NodeGroup {
   // Returns the number of buffers of each aggregator.
   [[nodiscard]] std::int64_t buffers() const { return buffers_; }
 
+  // Returns whether the nodes' places in the network made the I/O groups.
+  [[nodiscard]] bool groups_are_from_slurm() const { return groups_are_from_slurm_; }
   // Returns the topology of the ranks of `world`, with the I/O groups.
   [[nodiscard]] const topology::Topology& topology() const { return *topology_; }
   [[nodiscard]] std::int64_t nodes() const { return topology_->nodes(); }
@@ -175,6 +185,10 @@ class NodeGroup {
   // Lets the first ranks of the nodes compute the topology, without I/O groups, and send it to the
   // others.
   Status tell_topology(MPI_Comm world, Told& told);
+  // Called by the first ranks of the nodes: sets told.groups by the places of all nodes.
+  Status gather_places(Told& told) const;
+  // Sends told.groups from the first rank of the node to its others, and divides the nodes.
+  Status divide_by_places(Told& told);
   Status find_holders(int rank);
   // Shares memory with the largest buffers for which all nodes have room.
   Status make_memory(MPI_Comm world);
@@ -216,6 +230,7 @@ class NodeGroup {
   std::array<MPI_Comm, channel_count> leaders_{MPI_COMM_NULL, MPI_COMM_NULL};
   std::optional<storage::SharedMemory> memory_;
   std::optional<topology::Topology> topology_;
+  bool groups_are_from_slurm_ = false;
   std::int64_t holders_per_node_ = 1;
   std::int64_t cores_per_node_ = 1;
   std::int64_t buffers_ = 2;

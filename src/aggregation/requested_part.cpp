@@ -192,13 +192,13 @@ Result<std::shared_ptr<const plan::Planned>> plan_encoded(plan::Planner& planner
                parts.front().file->path());
 }
 
-}  // namespace
-
-Result<std::shared_ptr<const plan::Planned>> plan_request(plan::Planner& planner,
-                                                          const CollectiveSettings& settings,
-                                                          std::vector<RequestedPart>& parts,
-                                                          Direction direction) {
+// `in_one_group`: as if all nodes were one I/O group.
+Result<std::shared_ptr<const plan::Planned>> plan_in(plan::Planner& planner,
+                                                     const CollectiveSettings& settings,
+                                                     std::vector<RequestedPart>& parts,
+                                                     Direction direction, bool in_one_group) {
   plan::Overrides overrides;
+  overrides.in_one_group = in_one_group;
   overrides.strategy = settings.strategy;
   // The stager merges what ranks hand over, so they need not gather it.
   const bool is_staged = direction == Direction::write &&
@@ -232,6 +232,19 @@ Result<std::shared_ptr<const plan::Planned>> plan_request(plan::Planner& planner
     return planner.plan(request.value(), overrides);
   }
   return plan_encoded(planner, request.value(), overrides, parts);
+}
+
+}  // namespace
+
+Result<std::shared_ptr<const plan::Planned>> plan_request(plan::Planner& planner,
+                                                          const CollectiveSettings& settings,
+                                                          std::vector<RequestedPart>& parts,
+                                                          Direction direction) {
+  auto planned = plan_in(planner, settings, parts, direction, false);
+  if (planned || !settings.groups_are_suggested || planned.error().code != ErrorCode::unsupported) {
+    return planned;
+  }
+  return plan_in(planner, settings, parts, direction, true);
 }
 
 }  // namespace weir::aggregation

@@ -1,7 +1,5 @@
 #include "array/distribution.hpp"
 
-#include <algorithm>
-
 namespace weir::array {
 
 std::int64_t Distribution::pieces(std::int64_t rank) const {
@@ -29,9 +27,7 @@ std::vector<Distribution::Piece> Distribution::pieces_meeting(const Region& regi
     return found;
   }
   RanksMeeting ranks(*regular(), region);
-  for (std::int64_t rank = 0; ranks.next(rank);) found.push_back({rank, 0});
-  std::sort(found.begin(), found.end(),
-            [](const Piece& a, const Piece& b) { return a.rank < b.rank; });
+  for (RanksMeeting::Share share; ranks.next(share);) found.push_back({share.rank, 0});
   return found;
 }
 

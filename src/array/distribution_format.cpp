@@ -150,28 +150,36 @@ DistributedDimension::Holders DistributedDimension::holders(const Interval& inte
   return {owner(lower), std::min(blocks, processes_)};
 }
 
-std::vector<std::int64_t> DistributedDimension::holders(const IndexBlocks& indices) const {
-  std::vector<std::int64_t> found;
-  const auto append = [&](const Holders& some) {
-    for (std::int64_t k = 0; k < some.count; ++k) found.push_back((some.first + k) % processes_);
+std::int64_t DistributedDimension::add_shares(const IndexBlocks& indices, const Interval& among,
+                                              std::vector<Share>& found) const {
+  std::int64_t looked_at = 0;
+  const auto look_at = [&](const Interval& some) {
+    const std::int64_t upper = std::min(some.upper, among.upper);
+    for (std::int64_t process = std::max(some.lower, among.lower); process < upper; ++process) {
+      ++looked_at;
+      const std::int64_t size = common_size(part(process), indices);
+      if (size > 0) found.push_back({process, size});
+    }
   };
   const Holders candidates = holders(Interval{indices.lower(), indices.upper()});
-  if (indices.is_interval()) {
-    append(candidates);
-  } else if (indices.blocks() < candidates.count) {
-    for (std::int64_t number = 0; number < indices.blocks(); ++number) {
-      append(holders(indices.block(number)));
-    }
-    std::sort(found.begin(), found.end());
-    found.erase(std::unique(found.begin(), found.end()), found.end());
-  } else {
-    append(candidates);
-    std::erase_if(found, [&](std::int64_t process) {
-      IndexBlocks common;
-      return !CommonBlocks(part(process), indices).next(common);
-    });
+  if (indices.is_interval() || indices.blocks() >= std::min(candidates.count, among.size())) {
+    // Holders that go on behind the last process come first.
+    const std::int64_t end = candidates.first + candidates.count;
+    look_at({0, end - processes_});
+    look_at({candidates.first, std::min(end, processes_)});
+    return looked_at;
   }
-  return found;
+  std::vector<std::int64_t> processes;
+  for (std::int64_t number = 0; number < indices.blocks(); ++number) {
+    const Holders some = holders(indices.block(number));
+    for (std::int64_t k = 0; k < some.count; ++k) {
+      processes.push_back((some.first + k) % processes_);
+    }
+  }
+  std::sort(processes.begin(), processes.end());
+  processes.erase(std::unique(processes.begin(), processes.end()), processes.end());
+  for (const std::int64_t process : processes) look_at({process, process + 1});
+  return looked_at;
 }
 
 }  // namespace weir::array

@@ -72,9 +72,18 @@ class DistributedDimension {
     std::int64_t count = 0;
   };
   [[nodiscard]] Holders holders(const Interval& interval) const;
-  // Returns the processes that hold an index of `indices`, each once. The work is proportional to
-  // the number of blocks of `indices` or of processes, whichever is smaller.
-  [[nodiscard]] std::vector<std::int64_t> holders(const IndexBlocks& indices) const;
+  // A process, and how many indices of a set it holds.
+  struct Share {
+    std::int64_t process = 0;
+    std::int64_t indices = 0;
+
+    friend bool operator==(const Share&, const Share&) = default;
+  };
+  // Adds to `found`, in ascending order, the processes of `among` that hold an index of `indices`.
+  // Returns how many processes were looked at: as many as `among` has or `indices` may meet,
+  // whichever is less.
+  std::int64_t add_shares(const IndexBlocks& indices, const Interval& among,
+                          std::vector<Share>& found) const;
 
   friend bool operator==(const DistributedDimension&, const DistributedDimension&) = default;
 

@@ -107,7 +107,7 @@ TEST(DistributionFormat, EveryIndexHasOneOwner) {
   }
 }
 
-TEST(DistributionFormat, HoldersAreTheOwnersOfTheIndices) {
+TEST(DistributionFormat, SharesAreThoseOfTheOwnersOfTheIndices) {
   Random random(40);
   for (int round = 0; round < rounds(5000); ++round) {
     const std::int64_t extent = random.between(1, 80);
@@ -117,14 +117,22 @@ TEST(DistributionFormat, HoldersAreTheOwnersOfTheIndices) {
                                                                 random.between(0, processes - 1));
     const auto distributed = DistributedDimension::create(format, extent, processes).value();
     const IndexBlocks indices = random.blocks(extent).clipped(0, extent);
-    Numbers expected;
-    for (const std::int64_t index : indices_at_positions(indices))
-      expected.push_back(distributed.owner(index));
-    std::sort(expected.begin(), expected.end());
-    expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
-    Numbers found = distributed.holders(indices);
-    std::sort(found.begin(), found.end());
+    Numbers owned(static_cast<std::size_t>(processes));
+    for (const std::int64_t index : indices_at_positions(indices)) {
+      ++owned[static_cast<std::size_t>(distributed.owner(index))];
+    }
+    const std::int64_t first = random.chance(40) ? 0 : random.between(0, processes);
+    const std::int64_t last = random.chance(40) ? processes : random.between(first, processes);
+    std::vector<DistributedDimension::Share> expected;
+    for (std::int64_t process = first; process < last; ++process) {
+      const std::int64_t size = owned[static_cast<std::size_t>(process)];
+      if (size > 0) expected.push_back({process, size});
+    }
+    std::vector<DistributedDimension::Share> found;
+    const std::int64_t looked_at = distributed.add_shares(indices, {first, last}, found);
     ASSERT_EQ(found, expected) << "round " << round;
+    ASSERT_GE(looked_at, std::ssize(found)) << "round " << round;
+    ASSERT_LE(looked_at, last - first) << "round " << round;
   }
 }
 

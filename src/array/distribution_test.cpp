@@ -74,6 +74,7 @@ TEST(RegularDistribution, EveryElementIsHeldByItsOwnerAlone) {
   }
 }
 
+// Each rank by itself, and each element by itself, tell the same.
 TEST(RegularDistribution, RanksMeetingARegionAreItsOwners) {
   Random random(51);
   for (int round = 0; round < rounds(3000); ++round) {
@@ -81,16 +82,22 @@ TEST(RegularDistribution, RanksMeetingARegionAreItsOwners) {
     const RegularDistribution distribution = random.regular(shape);
     const Region region =
         random.chance(50) ? Region(random.box(shape)) : Region(random.section(shape));
-    std::set<std::int64_t> expected;
+    std::vector<std::int64_t> owned(static_cast<std::size_t>(distribution.ranks()));
     for (const Indices& index : all_elements(shape)) {
-      if (region.contains(index)) expected.insert(distribution.owner(index));
+      if (region.contains(index)) ++owned[static_cast<std::size_t>(distribution.owner(index))];
     }
-    std::set<std::int64_t> found;
-    RanksMeeting ranks(distribution, region);
-    ASSERT_EQ(ranks.count(), static_cast<std::int64_t>(expected.size())) << "round " << round;
-    for (std::int64_t rank = 0; ranks.next(rank);) {
-      ASSERT_TRUE(found.insert(rank).second) << "round " << round;
+    const std::int64_t first = random.chance(40) ? 0 : random.between(0, distribution.ranks());
+    const std::int64_t last =
+        random.chance(40) ? distribution.ranks() : random.between(first, distribution.ranks());
+    std::vector<RanksMeeting::Share> expected;
+    for (std::int64_t rank = first; rank < last; ++rank) {
+      const std::int64_t elements = common_elements(distribution.part(rank), region);
+      ASSERT_EQ(elements, owned[static_cast<std::size_t>(rank)]) << "round " << round;
+      if (elements > 0) expected.push_back({rank, elements});
     }
+    std::vector<RanksMeeting::Share> found;
+    RanksMeeting ranks(distribution, region, first, last);
+    for (RanksMeeting::Share share; ranks.next(share);) found.push_back(share);
     ASSERT_EQ(found, expected) << "round " << round;
   }
 }

@@ -86,18 +86,44 @@ TEST(LargeNumbers, FileDomainMeetsACyclicPartInAFewRegionsNotInItsBlocks) {
   EXPECT_EQ(all, part.elements());
 }
 
+std::int64_t count_of(RanksMeeting& ranks) {
+  std::int64_t count = 0;
+  for (RanksMeeting::Share share; ranks.next(share);) ++count;
+  return count;
+}
+
 TEST(LargeNumbers, FileDomainMeetsOnlyTheRanksThatHoldIt) {
   const auto distribution =
       distribute(DistributionFormat::block_of(), DistributionFormat::block_of());
   // 1000 rows in the last two dimensions' first blocks: one rank.
-  const RanksMeeting few(distribution, Region(Box{{5, 0, 0}, {1000, 128, 2}}));
-  EXPECT_EQ(few.count(), 1);
-  const RanksMeeting plane(distribution, Region(Box{{5, 0, 0}, {1000, 16384, 256}}));
-  EXPECT_EQ(plane.count(), 128 * 128);
+  RanksMeeting few(distribution, Region(Box{{5, 0, 0}, {1000, 128, 2}}));
+  EXPECT_EQ(count_of(few), 1);
+  EXPECT_EQ(few.looked_at(), 3);
+  RanksMeeting plane(distribution, Region(Box{{5, 0, 0}, {1000, 16384, 256}}));
+  EXPECT_EQ(count_of(plane), 128 * 128);
+  EXPECT_EQ(plane.looked_at(), 1 + 128 + 128);
   // One index in 2^34 along the first dimension lies on one process of 64 after the other.
-  const RanksMeeting sparse(distribution,
-                            Region(Section{{0, 0, 0}, {64, 1, 1}, {tebi / 64, 1, 1}}));
-  EXPECT_EQ(sparse.count(), 64);
+  RanksMeeting sparse(distribution, Region(Section{{0, 0, 0}, {64, 1, 1}, {tebi / 64, 1, 1}}));
+  EXPECT_EQ(count_of(sparse), 64);
+  EXPECT_EQ(sparse.looked_at(), 64 + 1 + 1);
+}
+
+// Of 2^20 ranks, those of a node are some consecutive ones: what others hold is not counted.
+TEST(LargeNumbers, SomeRanksCostNoMoreThanTheyAre) {
+  const auto distribution =
+      distribute(DistributionFormat::block_of(), DistributionFormat::cyclic_of());
+  const Region all(distribution.shape().box());
+  for (const std::int64_t first : {std::int64_t{0}, std::int64_t{777}, std::int64_t{128 * 128 - 3},
+                                   distribution.ranks() - 64}) {
+    RanksMeeting some(distribution, all, first, first + 64);
+    std::int64_t rank = first;
+    for (RanksMeeting::Share share; some.next(share); ++rank) {
+      EXPECT_EQ(share, (RanksMeeting::Share{rank, distribution.elements(rank)}));
+    }
+    EXPECT_EQ(rank, first + 64);
+    // Three boxes of the grid at most, and two more processes for each.
+    EXPECT_LE(some.looked_at(), 64 + 3 * 2) << first;
+  }
 }
 
 TEST(LargeNumbers, RunsOfARowBeyondTwoToTheFortyBytesHaveRightOffsets) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -66,31 +67,57 @@ std::string RegularDistribution::text() const {
 }
 
 RanksMeeting::RanksMeeting(const RegularDistribution& distribution, const Region& region)
-    : grid_(distribution.grid()) {
-  Odometer<>::Counts counts;
-  for (int d = 0; d < region.dimensions(); ++d) {
-    coordinates_.push_back(distribution.along(d).holders(region.along(d)));
-    counts.push_back(static_cast<std::int64_t>(coordinates_[d].size()));
+    : RanksMeeting(distribution, region, 0, distribution.ranks()) {}
+
+RanksMeeting::RanksMeeting(const RegularDistribution& distribution, const Region& region,
+                           std::int64_t first, std::int64_t last)
+    : distribution_(distribution),
+      region_(region),
+      // The grid has at most 2^31 ranks, so it is a shape.
+      boxes_(Shape::create(distribution.grid().extents).value(), distribution.grid().order,
+             std::max<std::int64_t>(0, first), std::min(last, distribution.ranks())) {}
+
+bool RanksMeeting::next_box() {
+  const int dimensions = region_.dimensions();
+  Box box;
+  while (boxes_.next(box)) {
+    counts_.clear();
+    first_count_ = {};
+    Odometer<>::Counts lengths;
+    for (int depth = 0; depth < dimensions; ++depth) {
+      const int d = dimension_at_depth(distribution_.grid().order, dimensions, depth);
+      first_count_.push_back(counts_.size());
+      looked_at_ += distribution_.along(d).add_shares(region_.along(d),
+                                                      {box.lower[d], box.upper(d)}, counts_);
+      lengths.push_back(static_cast<std::int64_t>(counts_.size() - first_count_.back()));
+      if (lengths.back() == 0) break;
+    }
+    choice_ = Odometer<>(lengths);
+    if (!choice_.valid()) continue;
+    products_ = PerDimension<Share>(dimensions);
+    multiply_from(0);
+    return true;
   }
-  choice_ = Odometer<>(counts);
+  return false;
 }
 
-std::int64_t RanksMeeting::count() const {
-  std::int64_t product = 1;
-  for (const std::vector<std::int64_t>& some : coordinates_) {
-    product *= static_cast<std::int64_t>(some.size());
+void RanksMeeting::multiply_from(int depth) {
+  const ProcessGrid& grid = distribution_.grid();
+  for (; depth < products_.size(); ++depth) {
+    const Share outside = depth == 0 ? Share{0, 1} : products_[depth - 1];
+    const auto& one =
+        counts_[first_count_[depth] + static_cast<std::size_t>(choice_.digits()[depth])];
+    const int d = dimension_at_depth(grid.order, products_.size(), depth);
+    products_[depth] = {outside.rank * grid.extents[d] + one.process,
+                        outside.elements * one.indices};
   }
-  return product;
 }
 
-bool RanksMeeting::next(std::int64_t& rank) {
-  if (!choice_.valid()) return false;
-  Indices coordinates;
-  for (int d = 0; d < coordinates_.size(); ++d) {
-    coordinates.push_back(coordinates_[d][static_cast<std::size_t>(choice_.digits()[d])]);
-  }
-  rank = grid_.rank(coordinates);
-  choice_.advance();
+bool RanksMeeting::next(Share& share) {
+  if (!choice_.valid() && !next_box()) return false;
+  share = products_.back();
+  const int changed = choice_.advance();
+  if (changed >= 0) multiply_from(changed);
   return true;
 }
 

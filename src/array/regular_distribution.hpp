@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "array/distribution_format.hpp"
+#include "array/linear_range.hpp"
 #include "array/odometer.hpp"
 #include "array/per_dimension.hpp"
 #include "array/process_grid.hpp"
@@ -54,19 +55,43 @@ class RegularDistribution {
   PerDimension<DistributedDimension> along_;
 };
 
-// Iterates over the ranks that hold an element of a region, each once, in no particular order.
+// Iterates over the ranks that hold an element of a region, in ascending order, with how many
+// elements each holds. Along each dimension it is counted once how many indices each process has;
+// which ranks there are, and how much they hold, are products of these counts. Nothing is done for
+// ranks that hold nothing.
 class RanksMeeting {
  public:
-  RanksMeeting(const RegularDistribution& distribution, const Region& region);
+  struct Share {
+    std::int64_t rank = 0;
+    std::int64_t elements = 0;
 
-  [[nodiscard]] std::int64_t count() const;
+    friend bool operator==(const Share&, const Share&) = default;
+  };
+
+  // Iterates over all ranks, or over those with first <= rank < last. `distribution` must outlive
+  // the object.
+  RanksMeeting(const RegularDistribution& distribution, const Region& region);
+  RanksMeeting(const RegularDistribution& distribution, const Region& region, std::int64_t first,
+               std::int64_t last);
+
   // Returns false when no rank is left.
-  bool next(std::int64_t& rank);
+  bool next(Share& share);
+  // Returns along how many processes of single dimensions elements have been counted.
+  [[nodiscard]] std::int64_t looked_at() const { return looked_at_; }
 
  private:
-  ProcessGrid grid_;
-  PerDimension<std::vector<std::int64_t>> coordinates_;
+  bool next_box();
+  void multiply_from(int depth);
+
+  const RegularDistribution& distribution_;
+  Region region_;
+  RangeBoxes boxes_;  // of the grid's coordinates: those of the ranks in question
+  // Of the current box: the counts along the dimension at each depth of the grid's order.
+  std::vector<DistributedDimension::Share> counts_;
+  PerDimension<std::size_t> first_count_;
   Odometer<> choice_;
+  PerDimension<Share> products_;  // of the chosen counts, down to each depth
+  std::int64_t looked_at_ = 0;
 };
 
 }  // namespace weir::array

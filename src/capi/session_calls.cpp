@@ -16,6 +16,7 @@
 #include "capi/version.hpp"
 #include "ranks/messages.hpp"
 #include "stored/file_description.hpp"
+#include "topology/slurm_place.hpp"
 
 namespace weir::capi {
 namespace {
@@ -125,6 +126,23 @@ bool is_broken(const Ranks& ranks, const Outcome& outcome) {
   return ranks.broken() || outcome.code == WEIR_E_DEADLINE || outcome.code == WEIR_E_BROKEN;
 }
 
+// The given I/O groups count, else those of the platform's description. Those of Slurm are made of
+// what it tells each rank about its node.
+void choose_io_groups(SessionOptions& chosen, std::int64_t described_nodes_per_group) {
+  aggregation::CollectiveSettings& settings = chosen.settings;
+  if (chosen.io_groups_of_slurm) {
+    settings.slurm_place =
+        topology::slurm_place(process_environment("SLURM_TOPOLOGY_ADDR").value_or(""),
+                              process_environment("SLURM_TOPOLOGY_ADDR_PATTERN").value_or(""));
+  } else if (chosen.io_groups) {
+    settings.io_groups = *chosen.io_groups;
+    settings.io_groups_origin = "the option io_groups or WEIR_IO_GROUPS";
+  } else if (described_nodes_per_group > 0) {
+    settings.io_groups = topology::IoGroups(described_nodes_per_group);
+    settings.io_groups_origin = "the platform's description";
+  }
+}
+
 Outcome open_session(MPI_Comm communicator, const weir_session_options* options,
                      weir_session** result) {
   constexpr const char* call = "weir_session_open";
@@ -151,8 +169,7 @@ Outcome open_session(MPI_Comm communicator, const weir_session_options* options,
       settings.alignment_bytes = chosen.alignment_bytes;
       settings.rates = session->platform.rates;
       settings.targets = session->platform.targets;
-      settings.io_groups =
-          chosen.io_groups.value_or(topology::IoGroups(session->platform.nodes_per_io_group));
+      choose_io_groups(chosen, session->platform.nodes_per_io_group);
       settings.network = chosen.network ? chosen.network : session->platform.network;
       auto made = aggregation::Collective::create(ranks.communicator(), settings);
       if (!made) return outcome_of(made.error(), call);

@@ -90,14 +90,16 @@ std::string excerpt(std::string text) {
   return text.size() <= longest_excerpt ? text : text.substr(0, longest_excerpt) + "…";
 }
 
-Outcome read_io_groups(const char* text, const std::string& from,
-                       std::optional<topology::IoGroups>& io_groups) {
+Outcome read_io_groups(const char* text, const std::string& from, SessionOptions& options) {
   if (text == nullptr) return {};
+  options.io_groups_of_slurm = std::string_view(text) == "slurm";
+  if (options.io_groups_of_slurm) return {};
   const auto parsed = topology::IoGroups::parse(text);
   if (!parsed) {
-    return bad_argument(fmt::format("{} is '{}': {}", from, excerpt(text), parsed.error().message));
+    return bad_argument(fmt::format("{} is '{}': {}, or slurm for those that Slurm tells", from,
+                                    excerpt(text), parsed.error().message));
   }
-  io_groups = parsed.value();
+  options.io_groups = parsed.value();
   return {};
 }
 
@@ -193,7 +195,7 @@ Outcome take(const weir_session_options& given, NameOf name_of, SessionOptions& 
                               settings.staging_lost);
   }
   if (taken.ok()) {
-    taken = read_io_groups(given.io_groups, name_of("io_groups", "io-groups"), options.io_groups);
+    taken = read_io_groups(given.io_groups, name_of("io_groups", "io-groups"), options);
   }
   return taken.ok() ? read_placement(given.aggregator_placement,
                                      name_of("aggregator_placement", "aggregator-placement"),
@@ -233,6 +235,7 @@ void SessionOptions::override(topology::FileTargets& described) const {
 }
 
 std::string SessionOptions::text() const {
+  const std::string groups = io_groups ? io_groups->text() : "-";
   return fmt::format(
       "deadline_seconds {}, strategy {}, aggregators {}, buffer_bytes {}, buffers {}, "
       "ranks_per_node {}, alignment_bytes {}, stripe_bytes {}, lock_bytes {}, targets {}, engine "
@@ -241,7 +244,7 @@ std::string SessionOptions::text() const {
       settings.buffer_bytes, settings.buffers, settings.ranks_per_node, alignment_bytes,
       stripe_bytes, lock_bytes, targets, aggregation::name_of(settings.engine),
       settings.staging.text(), aggregation::name_of(settings.staging_lost),
-      io_groups ? io_groups->text() : "-", topology::name_of(settings.placement));
+      io_groups_of_slurm ? "slurm" : groups, topology::name_of(settings.placement));
 }
 
 Outcome read_options(const weir_session_options* given, SessionOptions& options) {
@@ -370,11 +373,11 @@ std::span<const Setting> session_settings() {
        .choices = aggregation::staging_lost_names()},
       {.name = "io-groups",
        .kind = SettingKind::text,
-       .metavar = "`4`, `0,0,1,1`, `0*2,1*2`",
+       .metavar = "`4`, `0,0,1,1`, `0*2,1*2`, `one`",
        .help = "nodes that share a way to the storage: how many consecutive ones, or the group of "
-               "every node; no data is exchanged between groups; unset: as the platform is "
-               "described, or "
-               "one group"},
+               "every node; no data is exchanged between groups; `one`: one group; unset: as the "
+               "platform is described, or by the leaf switches that Slurm tells each node, or one "
+               "group"},
       {.name = "aggregator-placement",
        .kind = SettingKind::choice,
        .help = "on which nodes of a group its aggregators are: spread over them, nearest to their "

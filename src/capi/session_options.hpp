@@ -30,6 +30,7 @@ struct SessionOptions {
   std::int64_t targets = 0;
   // Nothing: as the platform is described.
   std::optional<topology::IoGroups> io_groups;
+  bool io_groups_of_slurm = false;  // in place of those
   std::optional<topology::Network> network;
 
   // Replaces the values of the platform's description by the values that are specified here.

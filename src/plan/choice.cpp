@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <numeric>
 #include <set>
+#include <utility>
 
 #include "common/checked.hpp"
 #include "common/page.hpp"
@@ -108,6 +109,41 @@ DomainAssignment assignment_for(const topology::FileTargets& targets, std::int64
   return own_targets ? DomainAssignment::striped : DomainAssignment::contiguous;
 }
 
+bool knows_hops(const topology::Topology& topology, const PlatformRates& rates) {
+  return topology.network() != nullptr && rates.hop_bytes_per_second > 0;
+}
+
+// Returns what a hop costs compared with the link of a node; the same if the rate is not known.
+double hop_cost(const topology::Topology& topology, const PlatformRates& rates) {
+  if (!knows_hops(topology, rates)) return 1;
+  return rates.link_bytes_per_second / rates.hop_bytes_per_second;
+}
+
+// Returns the placements to be priced for one that was asked for. The greedy one of `priced` need
+// not be the cheapest as a whole.
+std::vector<topology::PlacementRule> placements(topology::PlacementRule asked,
+                                                const topology::Topology& topology,
+                                                const PlatformRates& rates) {
+  using topology::PlacementRule;
+  if (asked != PlacementRule::priced || !knows_hops(topology, rates)) return {asked};
+  return {PlacementRule::priced, PlacementRule::nearest, PlacementRule::spread};
+}
+
+// Returns the price with the cheapest of some placements. Fails if the first one does.
+Result<Price> cheapest_placement(const Pricing& pricing, Parameters parameters, Engines engines,
+                                 const std::vector<topology::PlacementRule>& rules) {
+  parameters.placement = rules.front();
+  auto best = pricing.price(parameters, engines);
+  const bool placed =
+      parameters.strategy != Strategy::direct && parameters.strategy != Strategy::node_aggregation;
+  for (std::size_t other = 1; best && placed && other < rules.size(); ++other) {
+    parameters.placement = rules[other];
+    auto price = pricing.price(parameters, engines);
+    if (price && price.value().seconds < best.value().seconds) best = std::move(price);
+  }
+  return best;
+}
+
 std::string bytes_text(std::int64_t bytes) {
   if (bytes >= 1 << 30) return fmt::format("{:.4g} GiB", static_cast<double>(bytes) / (1 << 30));
   if (bytes >= 1 << 20) return fmt::format("{:.4g} MiB", static_cast<double>(bytes) / (1 << 20));
@@ -176,6 +212,7 @@ Result<Choice> choose(const Request& request, const topology::Topology& topology
   choice.rates_origin = rates.origin;
   if (topology.io_groups() > 1) choice.io_groups = topology::text_of_io_groups(topology);
   if (topology.network() != nullptr) choice.network = topology.network()->text();
+  choice.placement = overrides.placement;
   const auto pricing = Pricing::create(request, topology, targets, rates);
   if (!pricing) return pricing.error();
   std::optional<Error> refused;
@@ -217,9 +254,12 @@ Result<Choice> choose(const Request& request, const topology::Topology& topology
       parameters.buffer_bytes = overrides.buffer_bytes.value_or(usual_buffer_bytes(targets));
       parameters.assignment = overrides.assignment.value_or(assignment_for(targets, aggregators));
       if (parameters.assignment == DomainAssignment::striped) parameters.targets = in_turn;
-      if (!by_one_node) parameters.placement = overrides.placement;
       parameters.nodes_per_way_out = overrides.nodes_per_way_out;
-      const auto price = pricing.value().price(parameters, overrides.engines);
+      parameters.hop_cost = hop_cost(topology, rates);
+      const auto price =
+          cheapest_placement(pricing.value(), parameters, overrides.engines,
+                             by_one_node ? std::vector{topology::PlacementRule::spread}
+                                         : placements(overrides.placement, topology, rates));
       if (!price) {
         if (!refused) refused = price.error();
         continue;
@@ -266,10 +306,17 @@ std::string Choice::explain() const {
   }
   text += engines_text(chosen);
   if (!io_groups.empty()) text += "\nI/O groups: " + io_groups;
-  if (taken.placement != topology::PlacementRule::spread) {
-    text += fmt::format("\naggregators are placed: {}", topology::name_of(taken.placement));
+  if (placement != topology::PlacementRule::spread) {
+    text += fmt::format("\naggregators are placed: {}", topology::name_of(placement));
+    if (taken.placement != placement) {
+      text += fmt::format(", which is {} here", topology::name_of(taken.placement));
+    }
   }
   if (!network.empty()) text += "\nnetwork: " + network;
+  if (chosen.mean_hops > 0) {
+    text += fmt::format("; a byte from another node passes {:.3g} links, which takes {:.3g} s more",
+                        chosen.mean_hops, chosen.hop_seconds);
+  }
   return text + "\nrates: " + rates_origin;
 }
 

@@ -55,6 +55,9 @@ struct Parameters {
   topology::PlacementRule placement = topology::PlacementRule::spread;
   // Consecutive nodes of a group that share a way to the storage; 0: a group has one way.
   std::int64_t nodes_per_way_out = 0;
+  // What a hop of a byte costs with the placement `priced`, compared with its time on the link of a
+  // node.
+  double hop_cost = 1;
 
   friend bool operator==(const Parameters&, const Parameters&) = default;
 };

@@ -54,7 +54,8 @@ class Placing {
   std::vector<std::int64_t> taken_;
   std::vector<std::int64_t> taken_of_way_;
   // These describe the aggregator that was looked at last: its contributions and bytes, the
-  // positions from the fewest hops to the most, and the bytes × hops if it were at each position.
+  // positions from the fewest hops to the most, and what bytes × hops cost if it were at each
+  // position.
   std::int64_t contributions_ = 0;
   double bytes_ = 0;
   std::vector<std::int32_t> order_;
@@ -97,7 +98,7 @@ void Placing::look_at(std::int64_t aggregator) {
   bytes_ = hops.weight();
   for (std::int64_t position = 0; position < nodes_; ++position) {
     hop_bytes_[static_cast<std::size_t>(position)] =
-        hops.to(placement_.node_at(plan_.group(), position));
+        hops.to(placement_.node_at(plan_.group(), position)) * plan_.parameters().hop_cost;
   }
   std::iota(order_.begin(), order_.end(), 0);
   std::stable_sort(order_.begin(), order_.end(), [this](std::int32_t a, std::int32_t b) {
@@ -133,8 +134,8 @@ std::int32_t Placing::take_nearest() {
 }
 
 // A node's link is shared by its aggregators, and a way out by those of its nodes. A share is
-// priced like one hop of the bytes for each other aggregator of the node, and for each even share
-// of the aggregators that the way out has already.
+// priced like one pass of the bytes over a node's link, for each other aggregator of the node and
+// for each even share of the aggregators that the way out has already.
 std::int32_t Placing::take_cheapest() {
   const std::int64_t considered = std::max(least_considered, looked_at_in_all / aggregators_);
   const auto ways = static_cast<std::int64_t>(taken_of_way_.size());

@@ -146,6 +146,71 @@ TEST(Placing, NearestFillsTheMiddleOfAMeshAndPricedSharesItsNodes) {
   EXPECT_THAT(nodes_of(*first), ::testing::ElementsAre(0, 1, 2));
 }
 
+// Eight aggregators in a line of 64 nodes: the part of each comes from 8 neighbours.
+class PricesOfPlacements : public ::testing::Test {
+ protected:
+  [[nodiscard]] Price price_of(PlacementRule rule) const {
+    const auto pricing = Pricing::create(request_, topology_, targets_, rates_).value();
+    return pricing.price(placed(rule, 8)).value();
+  }
+  [[nodiscard]] Choice choose_with(PlacementRule rule) const {
+    Overrides overrides;
+    overrides.strategy = Strategy::two_phase;
+    overrides.placement = rule;
+    overrides.aggregators_per_group = 8;
+    overrides.buffer_bytes = 8192;
+    overrides.alignment = 64;
+    return choose(request_, topology_, targets_, rates_, overrides).value();
+  }
+
+  topology::Topology topology_ = machine(64, 64, "mesh:64");
+  Request request_ = stretches_of(64 * 1024, 64);
+  topology::FileTargets targets_;
+  PlatformRates rates_;
+};
+
+TEST_F(PricesOfPlacements, KnowHopsAndPricedTakesTheFewer) {
+  rates_.hop_bytes_per_second = rates_.link_bytes_per_second / 4;
+  const Price spread = price_of(PlacementRule::spread);
+  const Price nearest = price_of(PlacementRule::nearest);
+  // The aggregator is at the first of 8 neighbours, or in their middle.
+  EXPECT_DOUBLE_EQ(spread.mean_hops, (1 + 2 + 3 + 4 + 5 + 6 + 7) / 7.0);
+  EXPECT_DOUBLE_EQ(nearest.mean_hops, (3 + 2 + 1 + 1 + 2 + 3 + 4) / 7.0);
+  EXPECT_NEAR(spread.hop_seconds / nearest.hop_seconds,
+              (spread.mean_hops - 1) / (nearest.mean_hops - 1), 1e-9);
+  EXPECT_LT(nearest.seconds, spread.seconds);
+  EXPECT_NEAR(spread.exchange_seconds - spread.hop_seconds,
+              nearest.exchange_seconds - nearest.hop_seconds, 1e-12);
+  const Choice chosen = choose_with(PlacementRule::priced);
+  EXPECT_DOUBLE_EQ(chosen.chosen.mean_hops, nearest.mean_hops);
+  EXPECT_LE(chosen.chosen.seconds, nearest.seconds);
+  EXPECT_THAT(chosen.explain(), ::testing::HasSubstr("aggregators are placed: priced\n"));
+  EXPECT_THAT(chosen.explain(),
+              ::testing::HasSubstr("mesh:64; a byte from another node passes 2.29 links, which"));
+}
+
+// Where hops cost little, sharing a node may cost less than a neighbour; where they cost much, not.
+TEST_F(PricesOfPlacements, PricedIsNeverDearerThanTheOthers) {
+  for (const double share : {0.01, 0.25, 1.0, 4.0, 100.0}) {
+    rates_.hop_bytes_per_second = rates_.link_bytes_per_second * share;
+    const double priced = choose_with(PlacementRule::priced).chosen.seconds;
+    EXPECT_LE(priced, choose_with(PlacementRule::spread).chosen.seconds) << share;
+    EXPECT_LE(priced, choose_with(PlacementRule::nearest).chosen.seconds) << share;
+  }
+}
+
+TEST_F(PricesOfPlacements, AreTheSameWhereNothingIsKnownOfTheNetwork) {
+  const Price unknown_rate = price_of(PlacementRule::nearest);
+  EXPECT_EQ(unknown_rate.mean_hops, 0);
+  EXPECT_EQ(unknown_rate.seconds, price_of(PlacementRule::spread).seconds);
+  topology_ = topology::Topology::filled(64, 1).value();
+  EXPECT_EQ(price_of(PlacementRule::spread).seconds, unknown_rate.seconds);
+  const std::string before = choose_with(PlacementRule::priced).explain();
+  rates_.hop_bytes_per_second = 1e6;
+  EXPECT_EQ(price_of(PlacementRule::spread).seconds, unknown_rate.seconds);
+  EXPECT_EQ(choose_with(PlacementRule::priced).explain(), before);
+}
+
 // All data is on node 3 of a ring, whose other nodes hold nothing.
 TEST(Placing, PricedSharesANodeUntilANeighbourCostsLess) {
   const auto topology = topology::Topology::filled(24, 4)

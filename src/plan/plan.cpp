@@ -12,9 +12,9 @@
 namespace weir::plan {
 namespace {
 
-// In groups of at most this many ranks, the contributors are found by asking each rank. In larger
-// groups, and if all ranks are one group, the holders of the elements are looked up, and those in
-// other groups are skipped.
+// In groups of at most this many ranks that do not follow each other, and if the distribution is
+// explicit, the contributors are found by asking each rank. In larger groups, the holders of the
+// elements are looked up, and those in other groups are skipped.
 constexpr std::int64_t few_ranks = 256;
 constexpr std::int64_t unlimited = std::int64_t{1} << 62;
 
@@ -52,6 +52,10 @@ void cut(const array::Section& section, array::Order order, std::int64_t first, 
 
 // Merges contributors of the same rank; the result is in ascending order of ranks.
 std::vector<Contributor> merged(std::vector<Contributor> found) {
+  const auto not_ascending = [](const Contributor& a, const Contributor& b) {
+    return a.rank >= b.rank;
+  };
+  if (std::adjacent_find(found.begin(), found.end(), not_ascending) == found.end()) return found;
   std::sort(found.begin(), found.end(),
             [](const Contributor& a, const Contributor& b) { return a.rank < b.rank; });
   std::vector<Contributor> ranks;
@@ -91,6 +95,7 @@ Result<std::shared_ptr<const Plan>> Plan::create(Request request,
       new Plan(std::move(request), parameters, std::move(placement).value(), group));
   const bool direct = parameters.strategy == Strategy::direct;
   plan->aggregators_ = direct ? 0 : plan->placement_.aggregators_in(group);
+  plan->find_ranks();
   plan->make_schedules();
   if (Status status = plan->place_by_data(); !status) return status.error();
   return std::shared_ptr<const Plan>(plan);
@@ -212,13 +217,33 @@ std::int64_t Plan::group_of(const topology::Topology& topology, Strategy strateg
                                                                   : topology.io_group_of_node(node);
 }
 
+template <typename Visit>
+void Plan::visit_ranks(const Visit& visit) const {
+  for (std::int64_t position = 0; position < placement_.nodes_of(group_); ++position) {
+    const std::int64_t node = placement_.node_at(group_, position);
+    for (std::int64_t i = 0; i < topology().ranks_on(node); ++i) visit(topology().rank_on(node, i));
+  }
+}
+
+void Plan::find_ranks() {
+  if (all_ranks()) {
+    group_ranks_ = last_rank_ = topology().ranks();
+    return;
+  }
+  first_rank_ = topology().ranks();
+  visit_ranks([this](std::int64_t rank) {
+    ++group_ranks_;
+    first_rank_ = std::min(first_rank_, rank);
+    last_rank_ = std::max(last_rank_, rank + 1);
+  });
+}
+
 array::Section Plan::held_by_group(const ArrayRequest& request) const {
   const int dimensions = request.shape().dimensions();
   array::Indices lower(dimensions, std::numeric_limits<std::int64_t>::max());
   array::Indices upper(dimensions, 0);
-  for (std::int64_t i = 0; i < placement_.ranks_in(group_); ++i) {
-    const std::int64_t rank = placement_.rank_in(group_, i);
-    if (rank >= request.memory->ranks()) continue;
+  visit_ranks([&](std::int64_t rank) {
+    if (rank >= request.memory->ranks()) return;
     for (std::int64_t number = 0; number < request.memory->pieces(rank); ++number) {
       const array::Box box = request.memory->piece(rank, number).bounding_box();
       if (box.empty()) continue;
@@ -227,7 +252,7 @@ array::Section Plan::held_by_group(const ArrayRequest& request) const {
         upper[d] = std::max(upper[d], box.upper(d));
       }
     }
-  }
+  });
   array::Box held{lower, upper};
   for (int d = 0; d < dimensions; ++d) {
     held.lower[d] = std::min(lower[d], upper[d]);
@@ -354,16 +379,30 @@ void Plan::add_share(int array, const array::Section& section, std::int64_t rank
   }
 }
 
+void Plan::add_regular(int array, const array::Section& section, std::int64_t first,
+                       std::int64_t last, std::vector<Contributor>& found) const {
+  const ArrayRequest& request = request_.arrays[static_cast<std::size_t>(array)];
+  array::RanksMeeting ranks(*request.memory->regular(), array::Region(section), first, last);
+  for (array::RanksMeeting::Share share; ranks.next(share);) {
+    if (!is_consecutive() && placement_.group_of_rank(share.rank) != group_) continue;
+    found.push_back({share.rank, share.elements * request.image.element_bytes()});
+  }
+}
+
 void Plan::add_contributions(int array, const array::Section& section,
                              std::vector<Contributor>& found) const {
-  if (!all_ranks() && placement_.ranks_in(group_) <= few_ranks) {
-    for (std::int64_t i = 0; i < placement_.ranks_in(group_); ++i) {
-      add_share(array, section, placement_.rank_in(group_, i), found);
-    }
+  const ArrayRequest& request = request_.arrays[static_cast<std::size_t>(array)];
+  const bool regular = request.memory->regular() != nullptr;
+  const bool few = !all_ranks() && group_ranks_ <= few_ranks;
+  if (few && !(regular && is_consecutive())) {
+    visit_ranks([&](std::int64_t rank) { add_share(array, section, rank, found); });
+    return;
+  }
+  if (regular) {
+    add_regular(array, section, first_rank_, last_rank_, found);
     return;
   }
   const array::Region wanted(section);
-  const ArrayRequest& request = request_.arrays[static_cast<std::size_t>(array)];
   for (const array::Distribution::Piece& held : request.memory->pieces_meeting(wanted)) {
     if (!all_ranks() && placement_.group_of_rank(held.rank) != group_) continue;
     const std::int64_t elements =
@@ -395,6 +434,11 @@ std::vector<Contributor> Plan::contributors_on(std::int64_t node, const Piece& p
   for (const Slab& slab : piece.slabs) {
     const SharedDistribution& memory = request_.arrays[static_cast<std::size_t>(slab.array)].memory;
     if (memory->regular() != nullptr) {
+      const std::int64_t first = topology().rank_on(node, 0);
+      if (topology().rank_on(node, ranks - 1) - first == ranks - 1) {
+        add_regular(slab.array, slab.section, first, first + ranks, found);
+        continue;
+      }
       for (std::int64_t i = 0; i < ranks; ++i) {
         add_share(slab.array, slab.section, topology().rank_on(node, i), found);
       }

@@ -97,8 +97,8 @@ class Plan {
   // Returns the contributors of the piece with this id. This does not look at its slabs one by one,
   // of which a piece of small chunks may have hundreds of thousands.
   [[nodiscard]] std::vector<Contributor> contributors(const PieceId& id) const;
-  // Returns the contributors on one node of the group. For regular distributions, the work is
-  // proportional to the number of ranks on the node.
+  // Returns the contributors on one node of the group. For regular distributions, the work is at
+  // most proportional to the number of ranks on the node.
   [[nodiscard]] std::vector<Contributor> contributors_on(std::int64_t node,
                                                          const Piece& piece) const;
   // Returns true if the group is known to hold all requested elements of a piece. The piece then
@@ -139,6 +139,12 @@ class Plan {
   Plan(Request request, const Parameters& parameters, topology::AggregatorPlacement placement,
        std::int64_t group);
   [[nodiscard]] bool all_ranks() const { return placement_.groups() == 1; }
+  void find_ranks();
+  // Visits the ranks of the group, node after node.
+  template <typename Visit>
+  void visit_ranks(const Visit& visit) const;
+  // Returns whether the group's ranks follow each other without a gap.
+  [[nodiscard]] bool is_consecutive() const { return last_rank_ - first_rank_ == group_ranks_; }
   [[nodiscard]] array::Section held_by_group(const ArrayRequest& request) const;
   [[nodiscard]] bool holds_everything(int array) const;
   void make_schedules();
@@ -153,11 +159,19 @@ class Plan {
   // Adds the contribution of one rank to a section of an array to `found`.
   void add_share(int array, const array::Section& section, std::int64_t rank,
                  std::vector<Contributor>& found) const;
+  // Adds the contributions of the group's ranks with first <= rank < last to a section of an array
+  // that has a regular distribution.
+  void add_regular(int array, const array::Section& section, std::int64_t first, std::int64_t last,
+                   std::vector<Contributor>& found) const;
 
   Request request_;
   Parameters parameters_;
   topology::AggregatorPlacement placement_;
   std::int64_t group_;
+  // The group's number of ranks, all of which have first_rank_ <= rank < last_rank_.
+  std::int64_t group_ranks_ = 0;
+  std::int64_t first_rank_ = 0;
+  std::int64_t last_rank_ = 0;
   std::int64_t aggregators_ = 0;
   std::vector<Schedule> schedules_;  // per array; arrays in bundles have no units of their own
   std::vector<int> scheduled_;

@@ -62,6 +62,7 @@ std::uint64_t fingerprint_of(const Request& request, const Overrides& overrides)
   fingerprint.add(static_cast<std::int64_t>(overrides.placement));
   add(fingerprint, overrides.aggregators_per_group);
   fingerprint.add(overrides.nodes_per_way_out);
+  fingerprint.add(std::int64_t{overrides.in_one_group});
   if (overrides.targets) {
     fingerprint.add(overrides.targets->count);
     fingerprint.add(overrides.targets->stripe_bytes);
@@ -162,11 +163,18 @@ Result<std::shared_ptr<const Planned>> Planner::plan(const Request& request,
   if (auto known = cache_.find(request, overrides)) return known;
   Overrides here = overrides;
   here.holders = holders_;
-  auto choice = choose(request, topology_, overrides.targets.value_or(targets_), rates_, here);
+  auto topology = topology_;
+  if (overrides.in_one_group) {
+    auto one_group = topology.with_io_groups(topology.nodes());
+    if (!one_group) return one_group.error();
+    topology = std::move(one_group).value();
+  }
+  auto choice = choose(request, topology, overrides.targets.value_or(targets_), rates_, here);
   if (!choice) return choice.error();
+  if (!choice.value().io_groups.empty()) choice.value().io_groups += io_groups_origin_;
   const Parameters& parameters = choice.value().parameters();
-  auto plan = Plan::create(request, topology_, parameters,
-                           Plan::group_of(topology_, parameters.strategy, rank_));
+  auto plan = Plan::create(request, topology, parameters,
+                           Plan::group_of(topology, parameters.strategy, rank_));
   if (!plan) return plan.error();
   auto bundles = std::make_shared<CachedBundles>(plan.value(), rank_);
   const std::int64_t bytes = bytes_of(*plan.value(), rank_);

@@ -7,7 +7,9 @@
 #include <functional>
 #include <list>
 #include <memory>
+#include <string>
 #include <unordered_map>
+#include <utility>
 
 #include "common/status.hpp"
 #include "plan/cached_bundles.hpp"
@@ -74,6 +76,9 @@ class Planner {
           const PlatformRates& rates, std::int64_t rank, std::int64_t holders = 0,
           std::size_t cached_plans = 64);
 
+  // What explain() says after the number of I/O groups.
+  void set_io_groups_origin(std::string origin) { io_groups_origin_ = std::move(origin); }
+
   // Returns the plan of the rank's group. All ranks that make the same request get the same choice.
   // Fails if choose() does.
   [[nodiscard]] Result<std::shared_ptr<const Planned>> plan(const Request& request,
@@ -96,6 +101,7 @@ class Planner {
   PlatformRates rates_;
   std::int64_t rank_;
   std::int64_t holders_;
+  std::string io_groups_origin_;
   PlanCache cache_;
 };
 

@@ -203,12 +203,38 @@ void read_storage(Reader& reader, const toml::table& document, PlatformRates& ra
   rates.cached_bytes = dirty_share * memory.value_or(0);
 }
 
-void read_network(Reader& reader, PlatformRates& rates) {
+// Returns the rate of the edge by which the simulation's links between switches are named, such as
+// "leaf switch -> spine switch": its own, or that of its first stage. 0 if there is none.
+double rate_between_switches(Reader& reader, const toml::table& document) {
+  const auto name = document["simulation"]["network_links"].value<std::string_view>();
+  const toml::array* const edges = document["edges"].as_array();
+  if (!name || edges == nullptr) return 0;
+  const auto rate_of = [&](toml::node_view<const toml::node> owner, const std::string& where) {
+    return reader.figure(owner["rate_bytes_per_second"], where + ".rate_bytes_per_second", 1);
+  };
+  for (std::size_t i = 0; i < edges->size(); ++i) {
+    const toml::node_view<const toml::node> edge(edges->get(i));
+    const std::string from = edge["from"].value_or(std::string());
+    if (from + " -> " + edge["to"].value_or(std::string()) != *name) continue;
+    if (const auto own = rate_of(edge, fmt::format("edges[{}]", i))) return *own;
+    const auto stage = edge["stages"][0].value<std::string_view>();
+    const toml::array* const stages = document["stages"].as_array();
+    for (std::size_t k = 0; stage && stages != nullptr && k < stages->size(); ++k) {
+      const toml::node_view<const toml::node> one(stages->get(k));
+      if (one["name"].value<std::string_view>() != stage) continue;
+      return rate_of(one, fmt::format("stages[{}]", k)).value_or(0);
+    }
+  }
+  return 0;
+}
+
+void read_network(Reader& reader, const toml::table& document, PlatformRates& rates) {
   const auto link = reader.stage("node link", "", "network");
   rates.link_bytes_per_second = reader.either(link ? std::optional(link->rate) : std::nullopt,
                                               rates.link_bytes_per_second, "node link");
   rates.message_seconds =
       reader.either(reader.latency("message"), rates.message_seconds, "message");
+  rates.hop_bytes_per_second = rate_between_switches(reader, document);
 }
 
 // Reads the stripes of the first directory, and the size of locks on file systems that nodes share.
@@ -270,7 +296,7 @@ Result<PlatformDescription> read_document(const toml::table& document, const std
   read_memory(reader, document, description.rates);
   read_files(reader, description.rates);
   read_storage(reader, document, description.rates);
-  read_network(reader, description.rates);
+  read_network(reader, document, description.rates);
   description.targets = read_targets(reader, document);
   description.nodes_per_io_group = read_nodes_per_io_group(reader, document);
   description.network = read_shape(reader, document);

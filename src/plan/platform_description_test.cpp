@@ -215,6 +215,28 @@ TEST(PlatformDescription, HasTheShapeOfTheNetwork) {
   EXPECT_THAT(refusal(head + "network_shape = 8\n"), HasSubstr("network_shape does not"));
 }
 
+TEST(PlatformDescription, HasTheRateOfLinksBetweenSwitches) {
+  const std::string head =
+      "format = 'weir-platform'\nformat_version = 1\n[simulation]\nnetwork_links = 'leaf -> "
+      "spine'\n";
+  const std::string edge =
+      "[[edges]]\nfrom = 'node'\nto = 'leaf'\nrate_bytes_per_second = 1e9\n"
+      "[[edges]]\nfrom = 'leaf'\nto = 'spine'\n";
+  const auto hop_rate = [](const std::string& text) {
+    return parsed(text).rates.hop_bytes_per_second;
+  };
+  EXPECT_EQ(hop_rate(head + edge + "rate_bytes_per_second = {value = 25e9}\n"), 25e9);
+  EXPECT_EQ(hop_rate(head + edge), 0) << "its rate is not known";
+  EXPECT_EQ(hop_rate(head), 0) << "there is no such edge";
+  EXPECT_EQ(hop_rate("format = 'weir-platform'\nformat_version = 1\n" + edge), 0);
+  EXPECT_EQ(hop_rate(head + edge +
+                     "stages = ['torus']\n[[stages]]\nname = 'torus'\nkind = 'fabric'\n"
+                     "rate_bytes_per_second = 425e6\n"),
+            425e6);
+  EXPECT_THAT(refusal(head + edge + "rate_bytes_per_second = -1\n"),
+              HasSubstr("edges[1].rate_bytes_per_second is -1: give 1 to"));
+}
+
 TEST(PlatformDescription, IsTakenAtEachLimitAndRefusedBeyond) {
   const std::string head = "format = 'weir-platform'\nformat_version = 1\n";
   const std::string whole = head + std::string(most_description_bytes - head.size(), '\n');

@@ -53,6 +53,9 @@ struct PlatformRates {
   // The network: a node's link in one direction.
   double link_bytes_per_second = 1.2e9;
   double message_seconds = 3e-6;  // latency and handling of one message
+  // A link between switches, or between neighbours in a torus, in one direction: each link that a
+  // byte passes before the last one takes its time. 0: unknown, and then hops cost nothing.
+  double hop_bytes_per_second = 0;
 
   // Cost of each piece: agreeing on which ranks may fill and which may write its buffer.
   double piece_seconds = 20e-6;

@@ -10,6 +10,7 @@
 #include "plan/meeting_blocks.hpp"
 #include "plan/piece_sample.hpp"
 #include "plan/rank_pieces.hpp"
+#include "topology/network.hpp"
 
 namespace weir::plan {
 namespace {
@@ -20,6 +21,11 @@ constexpr int sampled_aggregators = 2;
 constexpr int sampled_pieces = 3;
 constexpr double sampled_shares = 200;           // enough, even if there are few pieces
 constexpr std::int64_t sampled_slabs = 1 << 10;  // of a piece
+// Of the sample by which hops are counted: aggregators, pieces of each, and ranks with a share of
+// them after which no further piece is looked at.
+constexpr int hop_aggregators = 4;
+constexpr std::int64_t hop_pieces = 16;
+constexpr std::int64_t hop_contributions = 1 << 15;
 // Shorter transfers do not bypass the page cache.
 constexpr std::int64_t least_direct_bytes = 64 << 10;
 // An engine replaces another one only for a significant gain.
@@ -174,6 +180,34 @@ Sample sample_pieces(const std::shared_ptr<const Plan>& plan, const PlatformRate
     add_pieces_of(plan, topology.rank_on(node, i), rates, sample);
   }
   return sample;
+}
+
+// Returns how many links a byte from another node passes, as a mean over pieces in scattered
+// places: neighbouring pieces come from neighbouring nodes. 0 if no byte is known to.
+double mean_hops(const Plan& plan) {
+  const topology::Topology& topology = plan.topology();
+  double bytes = 0;
+  double hop_bytes = 0;
+  std::int64_t looked_at = 0;
+  std::set<std::int64_t> aggregators;
+  for (int i = 0; i < hop_aggregators; ++i) {
+    aggregators.insert(plan.aggregators() * (2 * i + 1) / (2 * hop_aggregators));
+  }
+  for (const std::int64_t aggregator : aggregators) {
+    const std::int64_t to = topology.node_of(plan.rank_of(aggregator));
+    for (const SampledPiece& one : piece_sample(plan, aggregator, hop_pieces)) {
+      if (looked_at > hop_contributions) break;
+      for (const Contributor& from : plan.contributors(one.id)) {
+        ++looked_at;
+        const std::int64_t node = topology.node_of(from.rank);
+        if (node == to) continue;
+        const double sent = static_cast<double>(from.bytes) * one.times;
+        bytes += sent;
+        hop_bytes += sent * static_cast<double>(topology.network()->hops(node, to));
+      }
+    }
+  }
+  return bytes > 0 ? hop_bytes / bytes : 0;
 }
 
 std::set<std::int64_t> some_ranks(std::int64_t ranks) {
@@ -372,6 +406,12 @@ Status Pricing::price_aggregated(Engines engines, Price& price) const {
     price.exchange_seconds =
         leaving * bytes / busy_nodes / rates_->link_bytes_per_second +
         leaving * (asks ? 2 * messages : messages) / busy * rates_->message_seconds;
+    if (topology_->network() != nullptr && rates_->hop_bytes_per_second > 0) {
+      price.mean_hops = mean_hops(*plan.value());
+      price.hop_seconds = std::max(0.0, price.mean_hops - 1) * leaving * bytes / busy_nodes /
+                          rates_->hop_bytes_per_second;
+      price.exchange_seconds += price.hop_seconds;
+    }
   }
   const auto lock = static_cast<double>(targets_->lock_bytes);
   if (lock > 0 && groups > 1 && request_->direction == Direction::write) {

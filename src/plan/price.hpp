@@ -7,7 +7,9 @@
 //     direct       calls and bytes of the rows, on as many nodes in parallel, and blocks that
 //                  several nodes share
 //     aggregated   gathering (copies inside nodes; packing, link and unpacking between nodes) and
-//                  writing of pieces; the longer of both hides a part of the shorter
+//                  writing of pieces; the longer of both hides a part of the shorter. Where the
+//                  network and the rate of its links are known, bytes × hops on the way: so the
+//                  placement of aggregators has a price
 #pragma once
 
 #include <array>
@@ -29,6 +31,7 @@ struct Price {
   double seconds = 0;           // of the whole request
   double gather_seconds = 0;    // copies inside nodes
   double exchange_seconds = 0;  // messages between nodes
+  double hop_seconds = 0;       // part of these: links before the last one
   double call_seconds = 0;      // calls on files
   double file_seconds = 0;      // bytes of files
   double lock_seconds = 0;      // blocks that change between nodes
@@ -36,6 +39,7 @@ struct Price {
   std::int64_t aggregators = 0;  // of all groups; with direct, the number of ranks
   std::int64_t calls = 0;        // number of calls on files, by all callers
   std::int64_t bytes_per_call = 0;
+  double mean_hops = 0;            // links that a byte from another node passes; 0: unknown
   std::int64_t bytes_per_run = 0;  // contiguous in both a rank's part and the file: a row
   // Time of the whole request with each engine; negative: not estimated.
   std::array<double, engine_count> seconds_by_engine = {-1, -1, -1, -1, -1};

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* forms =
     "give a number of nodes for each group, such as 4, or the group of every node, such as 0,0,1,1 "
-    "or 0*2,1*2";
+    "or 0*2,1*2, or one for one group";
 
 }  // namespace
 
@@ -39,7 +39,7 @@ Result<IoGroups::Run> IoGroups::parse_run(std::string_view text, std::size_t num
 
 Result<IoGroups> IoGroups::parse(std::string_view text) {
   IoGroups groups;
-  if (text.empty()) return groups;
+  if (text.empty() || text == "one") return groups;
   if (text.find_first_of(",*") == std::string_view::npos) {
     const auto nodes = whole_number(text, 1, most_grouped_nodes);
     if (!nodes) {
@@ -53,21 +53,33 @@ Result<IoGroups> IoGroups::parse(std::string_view text) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const auto run = parse_run(text.substr(begin, end - begin), ++number);
     if (!run) return run.error();
-    groups.listed_nodes_ += run.value().nodes;
-    if (groups.listed_nodes_ > most_grouped_nodes) {
+    const std::int64_t nodes = groups.listed_nodes_ + run.value().nodes;
+    if (nodes > most_grouped_nodes) {
       return invalid_argument(fmt::format("parts 1 to {} have {} nodes: give at most {}", number,
-                                          groups.listed_nodes_, most_grouped_nodes));
+                                          nodes, most_grouped_nodes));
     }
-    if (!groups.runs_.empty() && groups.runs_.back().group == run.value().group) {
-      groups.runs_.back().nodes += run.value().nodes;
-    } else {
-      groups.runs_.push_back(run.value());
-    }
+    groups.add(run.value());
     begin = end + 1;
   }
   if (const Status numbered = groups.check_numbers(); !numbered.ok()) return numbered.error();
   groups.shorten();
   return groups;
+}
+
+IoGroups IoGroups::of_nodes(std::span<const std::int64_t> group_of_node) {
+  IoGroups groups;
+  for (const std::int64_t group : group_of_node) groups.add({group, 1});
+  groups.shorten();
+  return groups;
+}
+
+void IoGroups::add(const Run& run) {
+  listed_nodes_ += run.nodes;
+  if (!runs_.empty() && runs_.back().group == run.group) {
+    runs_.back().nodes += run.nodes;
+  } else {
+    runs_.push_back(run);
+  }
 }
 
 // Every run has one group, so a number that is not below the number of runs leaves a gap.

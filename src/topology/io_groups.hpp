@@ -1,7 +1,7 @@
 // The I/O groups of a job's nodes as a user gives them, before the nodes are known.
 //
 //     text            I/O groups
-//     ""              one, of all nodes
+//     "", "one"       one, of all nodes
 //     "4"             4 consecutive nodes each; the last one may have fewer
 //     "0,0,1,0"       the group of node 0, of node 1 and so on
 //     "0*64,1*32"     the same, with the number of consecutive nodes of the same group
@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +28,9 @@ class IoGroups {
   IoGroups() = default;  // one group
   // Groups of so many consecutive nodes each; one group if the number is 0.
   explicit IoGroups(std::int64_t nodes_per_group) : nodes_per_group_(nodes_per_group) {}
+  // Returns the groups of a list with the group of each node: 0, 1 and so on without gaps, and at
+  // least one node.
+  static IoGroups of_nodes(std::span<const std::int64_t> group_of_node);
   // Fails if the text has none of the forms above, or if the groups that it names are not 0, 1 and
   // so on without gaps. The error does not repeat the text.
   static Result<IoGroups> parse(std::string_view text);
@@ -47,6 +51,7 @@ class IoGroups {
   };
   static Result<Run> parse_run(std::string_view text, std::size_t number);
   [[nodiscard]] Status check_numbers() const;
+  void add(const Run& run);
   void shorten();
 
   std::int64_t nodes_per_group_ = 0;  // 0: one group, or as `runs_` say

@@ -20,6 +20,21 @@ class Environment : public OnRanks {
     ::setenv(name.c_str(), rank_of_world() == 0 ? value.c_str() : "another", 1);
     set_.push_back(name);
   }
+  // This rank's own value, as a launcher sets it for each task.
+  void set_here(const std::string& name, const std::string& value) {
+    ::setenv(name.c_str(), value.c_str(), 1);
+    set_.push_back(name);
+  }
+  // Opens a session with this option for I/O groups, and returns why it writes as it does.
+  std::string explained_with_groups(const char* passed) const {
+    weir_session_options options = {};
+    options.io_groups = passed;
+    Session session(MPI_COMM_WORLD, options);
+    const auto columns = session.distribution({64, 64}, "*, BLOCK");
+    auto array = session.create<double>(path("grouped"), {64, 64});
+    const std::vector<double> part(columns.elements());
+    return session.explain_write({Outgoing(array, columns, part)});
+  }
   void unset(const std::string& name) { ::unsetenv(name.c_str()); }
 
   weir_figures figures_of_a_write(Session& session) const {
@@ -76,22 +91,78 @@ TEST_F(Environment, HasTheIoGroups) {
   ASSERT_EQ(size_of_world(), 4);
   set("WEIR_RANKS_PER_NODE", "1");
   set("WEIR_IO_GROUPS", "0*3,1");
-  const auto explained = [&](const char* passed) {
-    weir_session_options options = {};
-    options.io_groups = passed;
-    Session session(MPI_COMM_WORLD, options);
-    const auto columns = session.distribution({64, 64}, "*, BLOCK");
-    auto array = session.create<double>(path("grouped"), {64, 64});
-    const std::vector<double> part(columns.elements());
-    return session.explain_write({Outgoing(array, columns, part)});
-  };
   const auto has = [](const std::string& text, const char* what) {
     return text.find(what) != std::string::npos;
   };
-  EXPECT_TRUE(has(explained(nullptr), "\nI/O groups: 2 (1 of 3 nodes, 1 of 1 node)"));
-  EXPECT_TRUE(has(explained("2"), "\nI/O groups: 2 (of 2 nodes each)"));
-  EXPECT_FALSE(has(explained("4"), "I/O groups"));
-  EXPECT_FALSE(has(explained(""), "I/O groups")) << "the program has one group";
+  EXPECT_TRUE(has(explained_with_groups(nullptr),
+                  "\nI/O groups: 2 (1 of 3 nodes, 1 of 1 node), from the option io_groups or "
+                  "WEIR_IO_GROUPS\n"));
+  EXPECT_TRUE(has(explained_with_groups("2"), "\nI/O groups: 2 (of 2 nodes each)"));
+  EXPECT_FALSE(has(explained_with_groups("4"), "I/O groups"));
+  EXPECT_FALSE(has(explained_with_groups(""), "I/O groups")) << "the program has one group";
+}
+
+TEST_F(Environment, TheIoGroupsAreThoseOfSlurmsLeafSwitches) {
+  ASSERT_EQ(size_of_world(), 4);
+  set("WEIR_RANKS_PER_NODE", "1");
+  const auto has = [](const std::string& text, const char* what) {
+    return text.find(what) != std::string::npos;
+  };
+  const std::string rank = std::to_string(rank_of_world());
+  set_here("SLURM_TOPOLOGY_ADDR_PATTERN", "switch.switch.node");
+  set_here("SLURM_TOPOLOGY_ADDR",
+           std::string("top.s") + (rank_of_world() % 2 == 0 ? "0" : "1") + ".n" + rank);
+  EXPECT_FALSE(has(explained_with_groups(nullptr), "I/O groups")) << "nobody asked for them";
+  EXPECT_TRUE(has(explained_with_groups("slurm"),
+                  "\nI/O groups: 2 (of 2 nodes each), from SLURM_TOPOLOGY_ADDR of each node\n"));
+  set("WEIR_IO_GROUPS", "slurm");
+  EXPECT_TRUE(has(explained_with_groups(nullptr), "\nI/O groups: 2 (of 2 nodes each)"));
+  // What the program gives goes first.
+  EXPECT_TRUE(has(explained_with_groups("0*3,1"), "(1 of 3 nodes, 1 of 1 node), from the option"));
+  EXPECT_FALSE(has(explained_with_groups("one"), "I/O groups"));
+  // A launcher that passes one node's variables on, and nodes that know nothing.
+  set_here("SLURM_TOPOLOGY_ADDR", "top.s0.n0");
+  EXPECT_FALSE(has(explained_with_groups(nullptr), "I/O groups"));
+  if (rank_of_world() == 3) unset("SLURM_TOPOLOGY_ADDR");
+  EXPECT_FALSE(has(explained_with_groups(nullptr), "I/O groups"));
+}
+
+// Encoded chunks that nodes of several groups share cannot be written in given groups.
+TEST_F(Environment, WhatSlurmsGroupsWouldMakeImpossibleIsDoneInOneGroup) {
+  ASSERT_EQ(size_of_world(), 4);
+  set("WEIR_RANKS_PER_NODE", "1");
+  set_here("SLURM_TOPOLOGY_ADDR_PATTERN", "switch.node");
+  set_here("SLURM_TOPOLOGY_ADDR",
+           std::string(rank_of_world() < 2 ? "s0" : "s1") + ".n" + std::to_string(rank_of_world()));
+  const std::vector<std::int64_t> chunks = {64, 64};
+  weir_file_options format{};
+  format.format = "zarr";
+  const auto written = [&](const char* groups) {
+    weir_session_options options = {};
+    options.io_groups = groups;
+    Session session(MPI_COMM_WORLD, options);
+    const auto columns = session.distribution({64, 64}, "*, BLOCK");
+    const auto part = numbered_part<double>(columns, {64, 64});
+    File file = session.create_file(path(groups == std::string("slurm") ? "told.zarr" : "given.zarr"), format);
+    weir_define_options once{};
+    once.chunks = chunks.data();
+    once.codec = "crc32c";
+    Array array = file.define<double>("a", {64, 64}, once);
+    file.begin_step();
+    array.write(columns, part);
+    file.end_step();
+    std::vector<double> again(columns.elements());
+    array.read(columns, again);
+    return again == part;
+  };
+  EXPECT_TRUE(written("slurm"));
+  try {
+    written("2");
+    ADD_FAILURE() << "these groups are given";
+  } catch (const Failure& failure) {
+    EXPECT_NE(std::string(failure.what()).find("I/O groups separate the ranks"), std::string::npos)
+        << failure.what();
+  }
 }
 
 TEST_F(Environment, HasThePlacementAndTheNetwork) {

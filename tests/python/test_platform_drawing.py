@@ -10,6 +10,7 @@ import pytest
 from rich.console import Console
 
 from weir.bench.errors import BenchError
+from weir.bench.platforms import find_platform
 from weir.platform.drawing import bar, draw_platform, interval_text
 from weir.platform.files import check_output, default_path, find_description, keep_older, probe_path
 from weir.platform.picture import MOST_CHARACTERS, write_picture
@@ -142,6 +143,14 @@ def test_the_drawing_names_the_network(tmp_path: Path, shape: str) -> None:
     stream = io.StringIO()
     draw_platform(Console(file=stream, width=160), load_platform(file))
     assert f"network of nodes: {shape}" in stream.getvalue()
+
+
+def test_the_drawing_names_what_a_hop_occupies() -> None:
+    stream = io.StringIO()
+    draw_platform(Console(file=stream, width=160), find_platform("made-up"))
+    assert (
+        "network of nodes: fat-tree:16x8; a hop occupies a link of 23.3 GiB/s" in stream.getvalue()
+    )
 
 
 def test_a_network_has_a_shape() -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from weir.results.platform import Platform
-from weir.results.quantities import size_text
+from weir.results.quantities import rate_text, size_text
 
 SHOWN_GROUPS = 16
 LONGEST_LIST = 200
@@ -39,7 +39,9 @@ def topology_tree(platform: Platform) -> Branch:
         nodes = "node" if platform.nodes_per_io_group == 1 else "consecutive nodes"
         tree.children.append(Branch(f"I/O groups of {platform.nodes_per_io_group} {nodes}"))
     if platform.network_shape is not None:
-        tree.children.append(Branch(f"network of nodes: {platform.network_shape}"))
+        tree.children.append(
+            Branch(f"network of nodes: {platform.network_shape}{_links(platform)}")
+        )
     network = platform.topology.get("network")
     if isinstance(network, dict):
         tree.children += _network(network, platform.topology.get("io_groups"))
@@ -55,6 +57,13 @@ def topology_tree(platform: Platform) -> Branch:
         branch.children += _target(target.mount, target.layout)
         tree.children.append(branch)
     return tree
+
+
+def _links(platform: Platform) -> str:
+    """What a link of the network carries, which is what a hop costs; "" if it is not known."""
+    named = platform.simulation.network_links if platform.simulation is not None else None
+    rate = platform.rate_of(named) if named is not None else 0.0
+    return f"; a hop occupies a link of {rate_text(rate)}" if rate > 0 else ""
 
 
 def _network(network: dict[str, Any], io_groups: Any) -> list[Branch]:

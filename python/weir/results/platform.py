@@ -390,6 +390,19 @@ class Platform(Record):
                     )
         return self
 
+    def rate_of(self, name: str) -> float:
+        """Returns the rate of the edge of this name: its own, or its first stage's.
+
+        0: there is no such edge, or its rate is not known.
+        """
+        edge = next((edge for edge in self.edges if edge.name == name), None)
+        if edge is None:
+            return 0.0
+        if edge.rate_bytes_per_second is not None:
+            return edge.rate_bytes_per_second.value
+        stages = (stage for stage in self.stages if stage.name in edge.stages[:1])
+        return next((stage.rate_bytes_per_second.value for stage in stages), 0.0)
+
     def _check_routes(self) -> None:
         """Raises ValueError if the simulation names an edge that is not there."""
         if self.simulation is None:

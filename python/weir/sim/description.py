@@ -47,8 +47,8 @@ def describe(platform: Platform, asked: Asked) -> dict[str, Any]:
             parts.append(part)
             groups |= {nodes_each} if nodes_each else set()
     _limit_by_fabrics(parts, fabrics)
-    messages = _messages(simulation, edges, stages)
-    network = _network(platform, simulation, edges, stages, asked)
+    messages = _messages(platform, simulation)
+    network = _network(platform, simulation, asked)
     for slow in asked.slow:
         _make_slow(slow, platform, parts, messages, network.get("network"))
     if len(groups) > 1:
@@ -196,31 +196,16 @@ def _limit_by_fabrics(parts: list[dict[str, Any]], fabrics: list[float]) -> None
             part["bytes_per_second"] = min(part["bytes_per_second"], rate / part["units"])
 
 
-def _rate(edge: Edge, stages: dict[str, PlatformStage]) -> float:
-    """Returns the rate of an edge, which stands there or with its first stage; 0: not known."""
-    if edge.stages:
-        return stages[edge.stages[0]].rate_bytes_per_second.value
-    return edge.rate_bytes_per_second.value if edge.rate_bytes_per_second is not None else 0.0
-
-
-def _messages(
-    simulation: Simulation, edges: dict[str, Edge], stages: dict[str, PlatformStage]
-) -> dict[str, Any]:
+def _messages(platform: Platform, simulation: Simulation) -> dict[str, Any]:
     if simulation.messages is None:
         return {"bytes_per_second": 0.0, "seconds_each": 0.0}
     return {
-        "bytes_per_second": _rate(edges[simulation.messages], stages),
+        "bytes_per_second": platform.rate_of(simulation.messages),
         "seconds_each": simulation.message_seconds,
     }
 
 
-def _network(
-    platform: Platform,
-    simulation: Simulation,
-    edges: dict[str, Edge],
-    stages: dict[str, PlatformStage],
-    asked: Asked,
-) -> dict[str, Any]:
+def _network(platform: Platform, simulation: Simulation, asked: Asked) -> dict[str, Any]:
     if simulation.network_links is None:
         if asked.network:
             raise BenchError(
@@ -232,7 +217,7 @@ def _network(
     return {
         "network": {
             "shape": asked.network or platform.network_shape,
-            "bytes_per_second": _rate(edges[simulation.network_links], stages),
+            "bytes_per_second": platform.rate_of(simulation.network_links),
             "first_end": platform.hosts,
         }
     }
