@@ -143,7 +143,8 @@ TEST_F(Environment, WhatSlurmsGroupsWouldMakeImpossibleIsDoneInOneGroup) {
     Session session(MPI_COMM_WORLD, options);
     const auto columns = session.distribution({64, 64}, "*, BLOCK");
     const auto part = numbered_part<double>(columns, {64, 64});
-    File file = session.create_file(path(groups == std::string("slurm") ? "told.zarr" : "given.zarr"), format);
+    File file = session.create_file(
+        path(groups == std::string("slurm") ? "told.zarr" : "given.zarr"), format);
     weir_define_options once{};
     once.chunks = chunks.data();
     once.codec = "crc32c";
