@@ -15,7 +15,9 @@ namespace {
 
 constexpr const char* socket_variable = "WEIR_STAGER_SOCKET";
 
-// Gives a variable of the environment another value for the time of its life.
+// Gives a variable of the environment another value for the time of its life. No thread of Weir
+// reads the environment meanwhile.
+// NOLINTBEGIN(concurrency-mt-unsafe)
 class Variable {
  public:
   Variable(const char* name, const std::string& value)
@@ -36,6 +38,7 @@ class Variable {
   const char* name_;
   std::optional<std::string> before_;
 };
+// NOLINTEND(concurrency-mt-unsafe)
 
 }  // namespace
 

@@ -84,7 +84,7 @@ std::optional<std::vector<std::int64_t>> sizes_in(std::string_view part) {
   const auto step = parse_bytes(multiplied ? part.substr(1) : part);
   if (!step || *step < (multiplied ? 2 : 1) || (multiplied && *first == 0)) return std::nullopt;
   std::vector<std::int64_t> values;
-  for (std::optional<std::int64_t> value = *first; value && *value <= *last;
+  for (std::optional<std::int64_t> value = first; value && *value <= *last;
        value = multiplied ? checked_multiply(*value, *step) : checked_add(*value, *step)) {
     if (values.size() == most_values) return std::nullopt;
     values.push_back(*value);

@@ -227,7 +227,8 @@ Result<CommitProgress> progress_of(const std::string& path, const FileIdentity& 
   if (has_writes) writes = progress_of_writes(path, update, before);
   if (!writes || writes.value() == CommitProgress::is_foreign) return writes;
   const auto documents = progress_of_documents(path, update, before);
-  if (!documents || documents.value() != CommitProgress::is_done) return documents;
+  if (!documents) return documents.error();
+  if (documents.value() != CommitProgress::is_done) return documents.value();
   return writes;
 }
 

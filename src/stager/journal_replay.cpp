@@ -172,9 +172,13 @@ Replayed store(const storage::File& journal, const JournaledStep& told) {
   Status stored = read ? Status() : Status(read.error());
   if (stored.ok()) {
     auto rest = storage::rest_of(step.path, step.update);
-    transport::CommitStep left = step;
-    if (rest) left.update = std::move(rest).value();
-    stored = rest ? writer.commit(std::move(left)) : Status(rest.error());
+    if (rest) {
+      transport::CommitStep left = step;
+      left.update = std::move(rest).value();
+      stored = writer.commit(std::move(left));
+    } else {
+      stored = rest.error();
+    }
   }
   if (!stored.ok()) {
     return {Fate::left, fmt::format("a step of {} stays in the journal, for the next stager: {}",

@@ -279,7 +279,7 @@ TEST_F(JournalTest, IsKeptAsideWhereItMakesNoSense) {
   transport::NameFile another = file(1);
   ++another.known->identity.inode;
   transport::CommitStep elsewhere = step();
-  elsewhere.path += "x";
+  elsewhere.path += 'x';
   const std::vector<std::byte> block(64);
   const std::vector<std::vector<std::vector<std::byte>>> journals = {
       {encoded(transport::Hello{})},

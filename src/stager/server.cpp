@@ -488,13 +488,15 @@ class Server {
   void carry_out(Record& action) {
     const std::span<std::byte> block(memory_.data() + action.block * settings_.block_bytes,
                                      static_cast<std::size_t>(settings_.block_bytes));
-    record(action.job, [one = std::move(action), block, this] {
+    const JobId job = action.job;
+    record(job, [one = std::move(action), block, this] {
       return journal_->put(one.session, one.files, one.extents, block);
     });
   }
   void carry_out(RecordStep& action) {
     const bool is_locked = files_of(action.session).has_lock(action.step.path);
-    record(action.job, [one = std::move(action), is_locked, this] {
+    const JobId job = action.job;
+    record(job, [one = std::move(action), is_locked, this] {
       return journal_->end_step(one.session, one.step, is_locked);
     });
   }
