@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -99,6 +100,25 @@ void compare_overlap(WriteFound& one, WriteFound& other) {
     if (is_of_first) second.is_expected[in_second] = true;
     first.is_last[in_first] = second.is_last[in_second];
   }
+}
+
+// Of a file that has got its name. Its documents have their last text, unless they have an earlier
+// one of the same commit.
+Result<CommitProgress> progress_of_end(const std::string& path, const HeaderUpdate& update) {
+  std::map<std::string, std::vector<std::string_view>> texts;  // by path
+  const Documents documents(path);
+  for (const HeaderChange& change : update.changes) {
+    if (const auto* const one = std::get_if<SidecarReplacement>(&change)) {
+      texts[documents.place(*one)].emplace_back(one->text);
+    }
+  }
+  for (const auto& [place, all] : texts) {
+    const auto now = text_at(place);
+    if (!now) return now.error();
+    if (now.value() == all.back()) continue;
+    if (std::ranges::find(all, now.value()) != all.end()) return CommitProgress::lacks_end;
+  }
+  return CommitProgress::is_done;
 }
 
 Result<CommitProgress> progress_of_writes(const std::string& path, const HeaderUpdate& update,
@@ -215,7 +235,8 @@ Result<CommitProgress> progress_of(const std::string& path, const FileIdentity& 
   const std::string name = committed_path(path);
   if (publishes(update)) {
     if (identity_of(incomplete_path(path)) == identity) return CommitProgress::can_begin;
-    return identity_of(name) == identity ? CommitProgress::is_done : CommitProgress::is_foreign;
+    if (identity_of(name) != identity) return CommitProgress::is_foreign;
+    return progress_of_end(path, update);
   }
   if (before.changes.size() != update.changes.size() || identity_of(name) != identity) {
     return CommitProgress::is_foreign;
@@ -234,7 +255,14 @@ Result<CommitProgress> progress_of(const std::string& path, const FileIdentity& 
 
 Result<HeaderUpdate> rest_of(const std::string& path, const HeaderUpdate& update) {
   HeaderUpdate rest = update;
-  if (publishes(update)) return rest;
+  const auto publication = std::ranges::find_if(rest.changes, [](const HeaderChange& one) {
+    return std::holds_alternative<Publication>(one);
+  });
+  if (publication != rest.changes.end()) {
+    if (is_on_disk(incomplete_path(path))) return rest;
+    rest.changes.erase(rest.changes.begin(), publication + 1);
+    return rest;
+  }
   const Documents documents(path);
   rest.changes.clear();
   for (const HeaderChange& change : update.changes) {

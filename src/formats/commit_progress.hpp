@@ -28,6 +28,7 @@ namespace weir::storage {
 
 enum class CommitProgress : std::uint8_t {
   can_begin,  // none or some of the changes are made, and no others: it can be carried out
+  lacks_end,  // the file has got its name, and only changes behind that are missing
   is_done,
   is_foreign,  // the file was replaced, or has other content than the commit's process has left
 };
@@ -38,8 +39,9 @@ enum class CommitProgress : std::uint8_t {
                                                  const HeaderUpdate& update,
                                                  const HeaderUpdate& before);
 
-// Returns the changes that are left of a commit that can begin: commit() cannot rename an announced
-// document twice; everything else can be repeated.
+// Returns the changes that are left of a commit that can begin or lacks its end: commit() can
+// neither rename an announced document twice nor give a file its name twice; everything else can be
+// repeated.
 [[nodiscard]] Result<HeaderUpdate> rest_of(const std::string& path, const HeaderUpdate& update);
 
 }  // namespace weir::storage

@@ -404,6 +404,34 @@ TEST_P(KilledCommit, OfANewFileLeavesTheOldOrTheNewOne) {
   }
 }
 
+// A raw file gets its name by one change, and its document the last text by the next one.
+TEST(KilledPublication, IsCompleted) {
+  const Format& raw = *find_format("raw").value();
+  using enum CommitProgress;
+  const std::vector<CommitProgress> after = {can_begin, can_begin, lacks_end, is_done};
+  for (std::size_t changes = 0; changes < after.size(); ++changes) {
+    SCOPED_TRACE(std::to_string(changes) + " changes");
+    TestFolder folder;
+    const std::string path = folder.path("file.raw");
+    const auto room = raw.lay_out(growing(raw, 2, 1), path);
+    ASSERT_TRUE(room.ok()) << room.error().text();
+    const HeaderUpdate& update = room.value().update;
+    ASSERT_EQ(update.changes.size() + 1, after.size());
+    write_steps(room.value().map);
+    const FileIdentity identity = identity_of(incomplete_path(path)).value();
+    ASSERT_TRUE(commit(path, beginning(update, changes), StepDurability::none).ok());
+    EXPECT_EQ(progress_of(path, identity, update, {}).value(), after[changes]);
+    if (after[changes] != is_done) {
+      const auto rest = rest_of(path, update);
+      ASSERT_TRUE(rest.ok()) << rest.error().text();
+      ASSERT_TRUE(commit(path, rest.value(), StepDurability::step).ok());
+    }
+    EXPECT_EQ(progress_of(path, identity, update, {}).value(), is_done);
+    EXPECT_TRUE(find_unfinished(path).value().empty());
+    expect_steps(raw.open(path).value(), 2, 1, 1);
+  }
+}
+
 TEST(IncompleteFolder, IsRemovedOnlyWhereARunMadeIt) {
   TestFolder folder;
   const std::string path = folder.path("a");

@@ -165,11 +165,15 @@ Replayed store(const storage::File& journal, const JournaledStep& told) {
     return {Fate::removed, fmt::format("a step of {} in the journal was stored already", path)};
   }
   BlockWriter writer(told);
-  const auto read =
-      read_journal(journal, [&](std::span<const std::byte> block, std::int64_t extents) {
-        return writer.take(block, extents);
-      });
-  Status stored = read ? Status() : Status(read.error());
+  Status stored;
+  // The bytes of a file are in it before it gets its name.
+  if (progress.value() == storage::CommitProgress::can_begin) {
+    const auto read =
+        read_journal(journal, [&](std::span<const std::byte> block, std::int64_t extents) {
+          return writer.take(block, extents);
+        });
+    if (!read) stored = read.error();
+  }
   if (stored.ok()) {
     auto rest = storage::rest_of(step.path, step.update);
     if (rest) {
