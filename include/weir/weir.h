@@ -145,10 +145,9 @@ typedef struct weir_session_options {
   const char* io_groups; /* the I/O groups of the nodes, which are numbered from 0 in the order of
                             their first ranks: "4" (4 consecutive nodes each), or the group of every
                             node, "0,0,1,1" or "0*2,1*2". The nodes of a group share a way to the
-                            storage; aggregators gather no data from other groups. "" or "one": one
-                            group. "slurm": the nodes below each leaf switch that
-                            SLURM_TOPOLOGY_ADDR tells. Null: as the platform's description says, or
-                            else one group. */
+                            storage; aggregators gather no data from other groups. "": one group.
+                            "slurm": the nodes below each leaf switch that SLURM_TOPOLOGY_ADDR
+                            tells. Null: as the platform's description says, or else one group. */
   const char* aggregator_placement; /* the nodes of an I/O group on which its aggregators are:
                             "spread" (evenly over the nodes), "nearest" (each with the fewest hops
                             to the data that it gathers), "first" (on the first nodes, as MPI-IO

@@ -373,11 +373,11 @@ std::span<const Setting> session_settings() {
        .choices = aggregation::staging_lost_names()},
       {.name = "io-groups",
        .kind = SettingKind::text,
-       .metavar = "`4`, `0,0,1,1`, `0*2,1*2`, `one`, `slurm`",
-       .help = "nodes that share a way to the storage: how many consecutive ones, or the group of "
-               "every node; no data is exchanged between groups; `one`: one group; `slurm`: by the "
-               "leaf switches that Slurm tells each node; unset: as the platform is described, or "
-               "one group"},
+       .metavar = "`4`, `0,0,1,1`, `0*2,1*2`, `slurm`",
+       .help =
+           "nodes that share a way to the storage: how many consecutive ones, or the group of "
+           "every node; no data is exchanged between groups; `slurm`: by the leaf switches that "
+           "Slurm tells each node; unset: as the platform is described, or one group"},
       {.name = "aggregator-placement",
        .kind = SettingKind::choice,
        .help = "on which nodes of a group its aggregators are: spread over them, nearest to their "

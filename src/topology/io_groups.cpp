@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* forms =
     "give a number of nodes for each group, such as 4, or the group of every node, such as 0,0,1,1 "
-    "or 0*2,1*2, or one for one group";
+    "or 0*2,1*2";
 
 }  // namespace
 
@@ -39,7 +39,7 @@ Result<IoGroups::Run> IoGroups::parse_run(std::string_view text, std::size_t num
 
 Result<IoGroups> IoGroups::parse(std::string_view text) {
   IoGroups groups;
-  if (text.empty() || text == "one") return groups;
+  if (text.empty()) return groups;
   if (text.find_first_of(",*") == std::string_view::npos) {
     const auto nodes = whole_number(text, 1, most_grouped_nodes);
     if (!nodes) {

@@ -1,7 +1,7 @@
 // The I/O groups of a job's nodes as a user gives them, before the nodes are known.
 //
 //     text            I/O groups
-//     "", "one"       one, of all nodes
+//     ""              one, of all nodes
 //     "4"             4 consecutive nodes each; the last one may have fewer
 //     "0,0,1,0"       the group of node 0, of node 1 and so on
 //     "0*64,1*32"     the same, with the number of consecutive nodes of the same group
