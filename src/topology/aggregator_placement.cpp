@@ -141,23 +141,6 @@ std::int64_t AggregatorPlacement::node_at(std::int64_t group, std::int64_t posit
   return within_ == GatherWithin::node ? group : topology_.node_in_group(group, position);
 }
 
-std::int64_t AggregatorPlacement::ranks_in(std::int64_t group) const {
-  if (groups() == 1) return topology_.ranks();
-  std::int64_t sum = 0;
-  for (std::int64_t n = 0; n < nodes_of(group); ++n) sum += topology_.ranks_on(node_at(group, n));
-  return sum;
-}
-
-std::int64_t AggregatorPlacement::rank_in(std::int64_t group, std::int64_t position) const {
-  if (groups() == 1) return position;
-  for (std::int64_t n = 0;; ++n) {
-    const std::int64_t node = node_at(group, n);
-    const std::int64_t here = topology_.ranks_on(node);
-    if (position < here) return topology_.rank_on(node, position);
-    position -= here;
-  }
-}
-
 std::int64_t AggregatorPlacement::position_of(std::int64_t node) const {
   return within_ == GatherWithin::node ? 0 : topology_.position_in_group(node);
 }

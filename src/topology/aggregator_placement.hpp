@@ -87,9 +87,6 @@ class AggregatorPlacement {
   [[nodiscard]] GatherWithin within() const { return within_; }
   [[nodiscard]] std::int64_t groups() const;
   [[nodiscard]] std::int64_t group_of_rank(std::int64_t rank) const;
-  [[nodiscard]] std::int64_t ranks_in(std::int64_t group) const;
-  // Returns the rank at `position` among the ranks of a group, ordered node after node.
-  [[nodiscard]] std::int64_t rank_in(std::int64_t group, std::int64_t position) const;
 
   [[nodiscard]] std::int64_t aggregators_in(std::int64_t group) const;
   // Return the number of nodes of a group, the node at a position among them in ascending order,

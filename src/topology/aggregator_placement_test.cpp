@@ -10,19 +10,26 @@
 namespace weir::topology {
 namespace {
 
+std::set<std::int64_t> ranks_in(const AggregatorPlacement& placement, std::int64_t group) {
+  const Topology& topology = placement.topology();
+  std::set<std::int64_t> ranks;
+  for (std::int64_t position = 0; position < placement.nodes_of(group); ++position) {
+    const std::int64_t node = placement.node_at(group, position);
+    for (std::int64_t i = 0; i < topology.ranks_on(node); ++i) {
+      EXPECT_TRUE(ranks.insert(topology.rank_on(node, i)).second);
+    }
+  }
+  return ranks;
+}
+
 // Every aggregator is a rank of its group, no rank is two, and aggregator_at() is the inverse.
 void check(const AggregatorPlacement& placement) {
   std::int64_t found = 0;
   std::int64_t ranks = 0;
   for (std::int64_t group = 0; group < placement.groups(); ++group) {
-    std::set<std::int64_t> members;
-    for (std::int64_t i = 0; i < placement.ranks_in(group); ++i) {
-      const std::int64_t rank = placement.rank_in(group, i);
-      ASSERT_EQ(placement.group_of_rank(rank), group);
-      members.insert(rank);
-    }
-    ASSERT_EQ(static_cast<std::int64_t>(members.size()), placement.ranks_in(group));
-    ranks += placement.ranks_in(group);
+    std::set<std::int64_t> members = ranks_in(placement, group);
+    for (const std::int64_t rank : members) ASSERT_EQ(placement.group_of_rank(rank), group);
+    ranks += static_cast<std::int64_t>(members.size());
     for (std::int64_t number = 0; number < placement.aggregators_in(group); ++number) {
       const std::int64_t rank = placement.rank_of(group, number);
       ASSERT_EQ(members.erase(rank), 1U) << rank;
@@ -47,8 +54,8 @@ void check(const AggregatorPlacement& placement) {
       ASSERT_LE(std::set<std::int64_t>(node_at.begin(), node_at.end()).size(),
                 static_cast<std::size_t>(placement.nodes_used(group)));
     }
-    for (std::int64_t i = 0; i < placement.ranks_in(group); ++i) {
-      const std::int64_t first = placement.first_place_for(placement.rank_in(group, i));
+    for (const std::int64_t rank : ranks_in(placement, group)) {
+      const std::int64_t first = placement.first_place_for(rank);
       ASSERT_GE(first, 0);
       ASSERT_LT(first, placement.aggregators_in(group));
     }
