@@ -42,6 +42,28 @@ ordered_json result_parameters(const Settings& settings) {
   return parameters;
 }
 
+ordered_json planned(std::int64_t ranks, std::int64_t files, std::int64_t memory_bytes_per_rank,
+                     std::int64_t disk_bytes, const std::vector<PlannedPhase>& phases) {
+  ordered_json plan;
+  plan["ranks"] = ranks;
+  plan["files"] = files;
+  plan["memory_bytes_per_rank"] = memory_bytes_per_rank;
+  plan["memory_bytes_total"] = memory_bytes_per_rank * ranks;
+  plan["disk_bytes_total"] = disk_bytes;
+  plan["phases"] = ordered_json::array();
+  for (const PlannedPhase& one : phases) {
+    plan["phases"].push_back({{"function", one.function},
+                              {"direction", name_of(one.direction)},
+                              {"operations_per_rank", one.operations_per_rank},
+                              {"bytes_per_operation", one.bytes_per_operation},
+                              {"bytes_total", one.bytes_total},
+                              {"computations_per_operation", one.computations_per_operation},
+                              {"exposed_operations_per_rank",
+                               one.exposed_operations_per_rank.value_or(one.operations_per_rank)}});
+  }
+  return plan;
+}
+
 int print_planned(const std::vector<PlannedConfiguration>& configurations, const CoreSettings& core,
                   std::int64_t transfer_bytes, const std::vector<std::string>& notes) {
   ordered_json plan;

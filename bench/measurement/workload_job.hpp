@@ -8,9 +8,12 @@
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "common/direction.hpp"
 #include "common/setting_fields.hpp"
 #include "common/settings.hpp"
 #include "common/status.hpp"
@@ -47,6 +50,24 @@ template <typename Variant>
   }
   return parameters;
 }
+
+// What one function of a configuration is going to transfer.
+struct PlannedPhase {
+  std::string_view function;
+  Direction direction = Direction::write;
+  std::int64_t operations_per_rank = 0;
+  std::int64_t bytes_per_operation = 0;
+  std::int64_t bytes_total = 0;  // of all ranks
+  double computations_per_operation = 0;
+  // Operations that no computation can hide; nothing: all.
+  std::optional<std::int64_t> exposed_operations_per_rank = std::nullopt;
+};
+
+// Returns the record `plan` of a configuration, with these phases. `disk_bytes`: of all files.
+[[nodiscard]] nlohmann::ordered_json planned(std::int64_t ranks, std::int64_t files,
+                                             std::int64_t memory_bytes_per_rank,
+                                             std::int64_t disk_bytes,
+                                             const std::vector<PlannedPhase>& phases = {});
 
 // One configuration in the output of --plan.
 struct PlannedConfiguration {

@@ -154,15 +154,8 @@ ordered_json plan_json(const Options& options, std::int64_t ranks) {
   constexpr std::int64_t path_bytes = 256;
   const std::int64_t memory =
       2 * static_cast<std::int64_t>(sizeof(LatencyHistogram)) + options.files * path_bytes;
-  ordered_json plan;
-  plan["ranks"] = ranks;
-  plan["files"] = options.others * options.files + 1;
-  plan["memory_bytes_per_rank"] = memory;
-  plan["memory_bytes_total"] = memory * ranks;
-  plan["disk_bytes_total"] = 8;
   // The number of operations in --seconds is only known after the run.
-  plan["phases"] = ordered_json::array();
-  return plan;
+  return planned(ranks, options.others * options.files + 1, memory, 8);
 }
 
 constexpr std::array<Part, 2> parts = {Part::other, Part::poller};

@@ -51,23 +51,13 @@ ordered_json own_parameters(const Request& request, const Variant& variant) {
 }
 
 ordered_json plan_json(const Options& options, const Variant& variant, std::int64_t ranks) {
-  const std::int64_t memory = Executor::memory_bytes(variant.message_bytes);
   const std::int64_t messages = options.messages(variant);
-  ordered_json plan;
-  plan["ranks"] = ranks;
-  plan["files"] = 1;
-  plan["memory_bytes_per_rank"] = memory;
-  plan["memory_bytes_total"] = memory * ranks;
-  plan["disk_bytes_total"] = variant.message_bytes * ranks;
-  plan["phases"] = ordered_json::array();
-  plan["phases"].push_back({{"function", "write"},
-                            {"direction", "write"},
-                            {"operations_per_rank", messages},
-                            {"bytes_per_operation", variant.message_bytes},
-                            {"bytes_total", variant.message_bytes * messages * ranks},
-                            {"computations_per_operation", 0.0},
-                            {"exposed_operations_per_rank", messages}});
-  return plan;
+  return planned(ranks, 1, Executor::memory_bytes(variant.message_bytes),
+                 variant.message_bytes * ranks,
+                 {{.function = "write",
+                   .operations_per_rank = messages,
+                   .bytes_per_operation = variant.message_bytes,
+                   .bytes_total = variant.message_bytes * messages * ranks}});
 }
 
 class SinkWorkload final : public SweptWorkload {

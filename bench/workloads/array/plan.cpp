@@ -1,7 +1,12 @@
 #include "workloads/array/plan.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <vector>
+
+#include "measurement/result.hpp"
+#include "measurement/workload_job.hpp"
 
 namespace weir::bench::array_io {
 namespace {
@@ -19,17 +24,13 @@ std::int64_t operations_of(const Geometry& geometry, const array::RegularDistrib
   return std::max<std::int64_t>(runs, 1);
 }
 
-ordered_json phase_json(const char* direction, const Geometry& geometry, std::int64_t operations,
-                        std::int64_t ranks) {
-  ordered_json phase;
-  phase["function"] = direction;
-  phase["direction"] = direction;
-  phase["operations_per_rank"] = operations;
-  phase["bytes_per_operation"] = geometry.asked_bytes() / ranks / operations;
-  phase["bytes_total"] = geometry.asked_bytes();
-  phase["computations_per_operation"] = 0.0;
-  phase["exposed_operations_per_rank"] = operations;
-  return phase;
+PlannedPhase phase_of(Direction direction, const Geometry& geometry, std::int64_t operations,
+                      std::int64_t ranks) {
+  return {.function = name_of(direction),
+          .direction = direction,
+          .operations_per_rank = operations,
+          .bytes_per_operation = geometry.asked_bytes() / ranks / operations,
+          .bytes_total = geometry.asked_bytes()};
 }
 
 // Returns the number of data files. If the number of aggregators is left open, it is unknown before
@@ -54,34 +55,29 @@ std::int64_t memory_bytes_per_rank(const Geometry& geometry) {
 
 ordered_json plan_json(const Geometry& geometry, const Options& options, const Variant& variant,
                        std::int64_t ranks) {
-  const std::int64_t memory = memory_bytes_per_rank(geometry);
-  ordered_json plan;
-  plan["ranks"] = ranks;
   const std::int64_t files = files_of(options, variant, ranks);
-  plan["files"] = files;
-  plan["memory_bytes_per_rank"] = memory;
-  plan["memory_bytes_total"] = memory * ranks;
-  plan["disk_bytes_total"] = geometry.array_bytes();
-  plan["phases"] = ordered_json::array();
+  std::vector<PlannedPhase> phases;
   if (options.write) {
-    plan["phases"].push_back(
-        phase_json("write", geometry, operations_of(geometry, geometry.writing, variant), ranks));
+    const std::int64_t operations = operations_of(geometry, geometry.writing, variant);
+    phases.push_back(phase_of(Direction::write, geometry, operations, ranks));
   }
   if (options.read) {
-    plan["phases"].push_back(
-        phase_json("read", geometry, operations_of(geometry, geometry.reading, variant), ranks));
+    const std::int64_t operations = operations_of(geometry, geometry.reading, variant);
+    phases.push_back(phase_of(Direction::read, geometry, operations, ranks));
   }
+  ordered_json plan =
+      planned(ranks, files, memory_bytes_per_rank(geometry), geometry.array_bytes(), phases);
   plan["targets"] = ordered_json::array();
   // Files are distributed to the directories, and thus also the ranks whose bytes go to them.
   const auto directories = static_cast<std::int64_t>(options.directories.size());
   for (std::int64_t i = 0; i < directories; ++i) {
     std::vector<std::int64_t> mine;
     for (std::int64_t rank = i; rank < ranks; rank += directories) mine.push_back(rank);
-    const auto phases = static_cast<std::int64_t>(plan["phases"].size());
-    plan["targets"].push_back({{"directory", options.directories[static_cast<std::size_t>(i)]},
-                               {"ranks", mine},
-                               {"files", files > i ? (files - 1 - i) / directories + 1 : 0},
-                               {"bytes_total", geometry.asked_bytes() / directories * phases}});
+    plan["targets"].push_back(
+        {{"directory", options.directories[static_cast<std::size_t>(i)]},
+         {"ranks", mine},
+         {"files", files > i ? (files - 1 - i) / directories + 1 : 0},
+         {"bytes_total", geometry.asked_bytes() / directories * std::ssize(phases)}});
   }
   return plan;
 }

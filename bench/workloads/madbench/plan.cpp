@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "measurement/busy_work.hpp"
+#include "measurement/workload_job.hpp"
 #include "workloads/madbench/full/full_work.hpp"
 #include "workloads/madbench/schedule.hpp"
 
@@ -81,33 +82,26 @@ Result<ordered_json> plan_json(const Size& size, const Variant& variant, double 
   if (!created) return created.error();
   const Layout& layout = created.value();
   const bool transfers = variant.mode != Mode::none;
-
-  ordered_json plan;
-  plan["ranks"] = size.no_pe;
-  plan["files"] = !transfers ? 0 : variant.file_type == FileType::unique ? size.no_pe : 1;
-  plan["memory_bytes_per_rank"] = layout.memory_bytes_per_rank();
-  plan["memory_bytes_total"] = layout.memory_bytes_per_rank() * size.no_pe;
-  plan["disk_bytes_total"] = transfers ? layout.disk_bytes() : 0;
-  plan["phases"] = ordered_json::array();
+  std::vector<PlannedPhase> phases;
   for (const PhaseKey& key : phases_of(variant)) {
     const auto function = static_cast<Function>(key.function);
-    const bool reading = key.direction == Direction::read;
-    const GangLevel level = reading ? read_level(function) : write_level(function);
+    const GangLevel level =
+        key.direction == Direction::read ? read_level(function) : write_level(function);
     const Overlap overlap = calculation == Calculation::busy_work ? overlap_of(size, key, alpha)
                                                                   : full_overlap_of(size, key);
     // The sum of every rank's share is whole matrices, as many at a time as there are gangs.
     const std::int64_t at_once = level == GangLevel::all_ranks ? 1 : size.no_gang;
-    ordered_json phase;
-    phase["function"] = name_of(function);
-    phase["direction"] = reading ? "read" : "write";
-    phase["operations_per_rank"] = overlap.operations;
-    phase["bytes_per_operation"] = layout.largest_share_bytes(level);
-    phase["bytes_total"] = overlap.operations * at_once * size.no_pix * size.no_pix * 8;
-    phase["computations_per_operation"] = overlap.computations;
-    phase["exposed_operations_per_rank"] = overlap.exposed;
-    plan["phases"].push_back(std::move(phase));
+    phases.push_back({.function = name_of(function),
+                      .direction = key.direction,
+                      .operations_per_rank = overlap.operations,
+                      .bytes_per_operation = layout.largest_share_bytes(level),
+                      .bytes_total = overlap.operations * at_once * size.no_pix * size.no_pix * 8,
+                      .computations_per_operation = overlap.computations,
+                      .exposed_operations_per_rank = overlap.exposed});
   }
-  return plan;
+  const std::int64_t files = variant.file_type == FileType::unique ? size.no_pe : 1;
+  return planned(size.no_pe, transfers ? files : 0, layout.memory_bytes_per_rank(),
+                 transfers ? layout.disk_bytes() : 0, phases);
 }
 
 }  // namespace weir::bench::madbench

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "measurement/histogram.hpp"
+#include "measurement/workload_job.hpp"
 
 namespace weir::bench::metadata {
 namespace {
@@ -57,19 +58,15 @@ std::int64_t disk_bytes(const Variant& variant, const Options& options) {
 
 nlohmann::ordered_json plan_json(const Variant& variant, const Options& options) {
   const TreeShape& shape = variant.shape;
-  const std::int64_t memory = memory_bytes_per_rank(variant, options);
   const auto measured = measured_on(options, variant);
   const bool any_files = std::any_of(measured.begin(), measured.end(), [](const Measured& one) {
     const Subject subject = facts_of(one.action).subject;
     return subject == Subject::file || subject == Subject::listing;
   });
-  nlohmann::ordered_json plan;
-  plan["ranks"] = shape.ranks;
-  plan["files"] = !any_files ? 0 : shape.sharing == Sharing::one_file ? 1 : shape.all_items();
-  plan["memory_bytes_per_rank"] = memory;
-  plan["memory_bytes_total"] = memory * shape.ranks;
-  plan["disk_bytes_total"] = disk_bytes(variant, options);
-  plan["phases"] = nlohmann::ordered_json::array();
+  const std::int64_t files = shape.sharing == Sharing::one_file ? 1 : shape.all_items();
+  nlohmann::ordered_json plan =
+      planned(shape.ranks, any_files ? files : 0, memory_bytes_per_rank(variant, options),
+              disk_bytes(variant, options));
   plan["metadata"] = nlohmann::ordered_json::array();
   TreeState state{.tree = options.existing,
                   .directories = options.existing && options.kinds.directories,

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "measurement/workload_job.hpp"
+
 namespace weir::bench::opening {
 
 std::int64_t files_of(const Variant& variant, const Options& options, std::int64_t ranks) {
@@ -14,14 +16,7 @@ std::int64_t files_of(const Variant& variant, const Options& options, std::int64
 nlohmann::ordered_json plan_json(const Variant& variant, const Options& options,
                                  std::int64_t ranks) {
   const std::int64_t memory = 2 * options.bytes;  // for the written and the read piece
-  nlohmann::ordered_json plan;
-  plan["ranks"] = ranks;
-  plan["files"] = files_of(variant, options, ranks);
-  plan["memory_bytes_per_rank"] = memory;
-  plan["memory_bytes_total"] = memory * ranks;
-  plan["disk_bytes_total"] = options.bytes * ranks;
-  plan["phases"] = nlohmann::ordered_json::array();
-  return plan;
+  return planned(ranks, files_of(variant, options, ranks), memory, options.bytes * ranks);
 }
 
 }  // namespace weir::bench::opening

@@ -61,27 +61,18 @@ ordered_json own_parameters(const Request& request, const Variant& variant) {
 
 ordered_json plan_json(const Content& content, const Variant& variant, std::int64_t ranks) {
   const std::vector<Kind> kinds = content.kinds();
-  const std::int64_t memory = Executor::memory_bytes(content);
   std::int64_t files = 0;
-  for (const Kind& kind : kinds) files += kind.files;
-  ordered_json plan;
-  plan["ranks"] = ranks;
-  plan["files"] = files;
-  plan["memory_bytes_per_rank"] = memory;
-  plan["memory_bytes_total"] = memory * ranks;
-  plan["disk_bytes_total"] = bytes_of_files(content, variant);
-  plan["phases"] = ordered_json::array();
+  std::vector<PlannedPhase> phases;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const std::int64_t bytes = bytes_of_file(content, i, variant.api->can.netcdf);
-    plan["phases"].push_back({{"function", kinds[i].name},
-                              {"direction", "write"},
-                              {"operations_per_rank", kinds[i].files},
-                              {"bytes_per_operation", bytes / ranks},
-                              {"bytes_total", kinds[i].files * bytes},
-                              {"computations_per_operation", 0.0},
-                              {"exposed_operations_per_rank", kinds[i].files}});
+    files += kinds[i].files;
+    phases.push_back({.function = kinds[i].name,
+                      .operations_per_rank = kinds[i].files,
+                      .bytes_per_operation = bytes / ranks,
+                      .bytes_total = kinds[i].files * bytes});
   }
-  return plan;
+  return planned(ranks, files, Executor::memory_bytes(content), bytes_of_files(content, variant),
+                 phases);
 }
 
 class Workload final : public SweptWorkload {

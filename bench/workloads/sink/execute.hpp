@@ -8,8 +8,7 @@
 //   4. Untimed: compare the bytes that the route says it took with those that were sent; close.
 //   5. Receiving capacity: as many ranks as received copy the message, at the same time.
 //   6. Untimed, unless the user does without: send one message the same way into a file, or take
-//   the
-//      file that was overwritten; read it back, and compare every byte.
+//      the file that was overwritten; read it back, and compare every byte.
 // A rank whose operation failed goes on to the next meeting and reports the failure there.
 #pragma once
 
@@ -43,8 +42,8 @@ struct Configuration {
 
 struct SinkRecord {
   RepetitionRecord repetition;
-  double source_seconds = 0;     // of a copy of the message by this rank, while all copied
-  double receiving_seconds = 0;  // the same while only those that receive did; 0: it did not
+  double source_seconds = 0;     // of a copy of the message by this rank, while all ranks copied
+  double receiving_seconds = 0;  // of one while only the receivers copied; 0: this rank is none
   std::int64_t receivers = 0;    // of all nodes; 0: unknown, or nobody receives by copying
   bool accounted = false;        // the route counts the bytes that it took
 };
