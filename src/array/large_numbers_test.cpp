@@ -108,7 +108,7 @@ TEST(LargeNumbers, FileDomainMeetsOnlyTheRanksThatHoldIt) {
   EXPECT_EQ(sparse.looked_at(), 64 + 1 + 1);
 }
 
-// Of 2^20 ranks, those of a node are some consecutive ones: what others hold is not counted.
+// The ranks of a node are consecutive ones of 2^20: what others hold is not counted.
 TEST(LargeNumbers, SomeRanksCostNoMoreThanTheyAre) {
   const auto distribution =
       distribute(DistributionFormat::block_of(), DistributionFormat::cyclic_of());

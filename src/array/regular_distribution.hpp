@@ -86,7 +86,7 @@ class RanksMeeting {
   const RegularDistribution& distribution_;
   Region region_;
   RangeBoxes boxes_;  // of the grid's coordinates: those of the ranks in question
-  // Of the current box: the counts along the dimension at each depth of the grid's order.
+  // The counts of the current box, along the dimension at each depth of the grid's order.
   std::vector<DistributedDimension::Share> counts_;
   PerDimension<std::size_t> first_count_;
   Odometer<> choice_;

@@ -102,8 +102,8 @@ void compare_overlap(WriteFound& one, WriteFound& other) {
   }
 }
 
-// Of a file that has got its name. Its documents have their last text, unless they have an earlier
-// one of the same commit.
+// Looks at a file that has got its name. Its documents have their last text, or a later one, unless
+// they have an earlier one of the same commit.
 Result<CommitProgress> progress_of_end(const std::string& path, const HeaderUpdate& update) {
   std::map<std::string, std::vector<std::string_view>> texts;  // by path
   const Documents documents(path);

@@ -21,8 +21,8 @@ constexpr int sampled_aggregators = 2;
 constexpr int sampled_pieces = 3;
 constexpr double sampled_shares = 200;           // enough, even if there are few pieces
 constexpr std::int64_t sampled_slabs = 1 << 10;  // of a piece
-// Of the sample by which hops are counted: aggregators, pieces of each, and ranks with a share of
-// them after which no further piece is looked at.
+// Limits of the sample by which hops are counted: aggregators, pieces of each, and ranks with a
+// share of them, after which no further piece is looked at.
 constexpr int hop_aggregators = 4;
 constexpr std::int64_t hop_pieces = 16;
 constexpr std::int64_t hop_contributions = 1 << 15;

@@ -170,7 +170,8 @@ struct Record {
   std::vector<std::shared_ptr<const transport::NameFile>> files;
   std::vector<transport::ParcelExtent> extents;  // `file` is an index in `files`
 };
-// The same with the end of a step: what was recorded of it is durable when the job has ended.
+// Records the end of a step in the same way. What was recorded of the step is durable when the job
+// has ended.
 struct RecordStep {
   JobId job = 0;
   SessionId session = 0;

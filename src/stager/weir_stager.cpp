@@ -85,10 +85,8 @@ weir::FieldSettings<Options> options_table() {
        {.kind = SettingKind::bytes, .default_value = "0", .metavar = "bytes"}},
       {journal_of,
        "stager-journal",
-       "folder on a disk of this node, that only you may enter, for a journal of the steps that "
-       "were "
-       "accepted: what a stager leaves there when it is killed is stored by the next one; default: "
-       "none",
+       "folder on a disk of this node, that only you may enter, for a journal: accepted steps that "
+       "a killed stager leaves there are stored by the next one; default: none",
        {.metavar = "folder"}},
       {journal_quota_of,
        "stager-journal-quota",

@@ -33,7 +33,7 @@ using Bytes = std::vector<std::byte>;
 // Rows in a file, with the bytes that belong there.
 class Rows {
  public:
-  // Of equal length at equal distances.
+  // The rows have equal lengths and equal distances.
   Rows(std::int64_t count, std::int64_t bytes, std::int64_t offset, std::int64_t stride,
        unsigned char value)
       : memory_(static_cast<std::size_t>(count * bytes), std::byte{value}) {
