@@ -75,6 +75,15 @@ def test_without_time_it_says_how_much_would_be_needed() -> None:
     assert told.endswith("(given: 60 s)")
 
 
+def test_one_repetition_beside_the_expectation_is_run_again() -> None:
+    record = scattered(2.0, reach=1.0).model_dump(mode="json")
+    for rate in record["rates"]:
+        rate["values_bytes_per_second"] = [rate["median_bytes_per_second"]]
+    run = Run.model_validate(record)
+    more = more_of([run.model_copy(update={"verdict": verdict(run)})], 1e6)
+    assert isinstance(more, More)
+
+
 @pytest.mark.parametrize(
     ("expected", "reach"), [(1.0, 1.0), (2.0, 1.0)], ids=["as expected", "below"]
 )

@@ -105,6 +105,34 @@ def test_the_median_decides_at_the_bound(share: float, word: str) -> None:
     assert judged(Run.model_validate(record), "write").verdict == word
 
 
+def alone(run: Run) -> Run:
+    """The run with one repetition, whose interval is that one value."""
+    record = run.model_dump(mode="json")
+    for rate in record["rates"]:
+        median = rate["median_bytes_per_second"]
+        rate["values_bytes_per_second"] = [median]
+        rate["low_bytes_per_second"] = rate["high_bytes_per_second"] = median
+    return Run.model_validate(record)
+
+
+@pytest.mark.parametrize(
+    ("factor", "word"),
+    [
+        (1.99 / 0.85, "not decided"),
+        (2.01 / 0.85, "below"),
+        (0.51 / 1.15, "not decided"),
+        (0.49 / 1.15, "above"),
+    ],
+)
+def test_one_repetition_is_out_only_by_more_than_a_factor_of_two(factor: float, word: str) -> None:
+    run = alone(with_expectation(make_run(straggler_factor=1.0), factor))
+    found = judged(run, "write")
+    assert found.verdict == word
+    side = "below" if factor > 1 else "above"
+    told = found.text.startswith(f"not decided: the only repetition is {side} ")
+    assert told == (word == "not decided")
+
+
 def test_below_names_the_limiting_stage() -> None:
     run = with_expectation(make_run(straggler_factor=1.0), 2.0)
     assert verdict(run).overall == "below"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from weir.results.expectations import APriori, Expectation, ExpectedRate
 from weir.results.quantities import range_text, rate_text
-from weir.results.series import Expected
+from weir.results.series import Expected, Series
 
 CALIBRATED = "as calibrated just before"
 WIDEST = 4.0
 """An interval whose upper end is more than this many times its lower end decides nothing."""
+ALONE = 2.0
+"""A single repetition is judged as if others could differ from it by this factor, either way."""
 NOT_KNOWN = "what the components allow is not known"
 TOO_WIDE = f"too wide to judge by: its ends are more than a factor of {WIDEST:g} apart"
 
@@ -16,6 +18,17 @@ TOO_WIDE = f"too wide to judge by: its ends are more than a factor of {WIDEST:g}
 def too_wide(bound: APriori) -> bool:
     """Returns whether a bound says too little; a ceiling, which has no lower end, is judged by."""
     return bool(bound.low and bound.high) and (bound.high or 0) > WIDEST * (bound.low or 0)
+
+
+def likely_range(measured: Series) -> tuple[float, float]:
+    """Returns the interval of the median as verdicts take it: one repetition alone has none.
+
+    Runs of milliseconds on a memory file system differ by up to ``ALONE`` from each other, so that
+    one of them beside the expectation proves nothing; ten times too slow still does.
+    """
+    if len(measured.values) == 1:
+        return measured.median / ALONE, measured.median * ALONE
+    return measured.low, measured.high
 
 
 def yardstick_text(expectation: Expectation) -> str:

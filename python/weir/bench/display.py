@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
 
 from rich.console import Console
 from rich.markup import escape
@@ -21,7 +22,7 @@ from weir.bench.program import PlannedJob
 from weir.bench.progress import State
 from weir.bench.tables import COLOURS, plain_table, show_listing
 from weir.results.calibration import Calibration
-from weir.results.expectations import Expectation, ExpectedRate, Stage
+from weir.results.expectations import Expectation, ExpectedRate, RateVerdict, Stage
 from weir.results.figures import Figure, headlines_of
 from weir.results.platform import Platform
 from weir.results.quantities import (
@@ -42,6 +43,8 @@ METRIC_NAMES = {
     "foreground": "EAAR, over foreground time",
     "total": "with opening and closing",
 }
+MOST_TOLD = 4
+"""Of more figures than these, only those that are not as expected are told in sentences."""
 
 
 def show_plan(console: Console, planned: PlannedJob, command: Sequence[str]) -> None:
@@ -189,29 +192,44 @@ def _describe(step: Progress) -> str:
 
 
 def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
-    """Prints one line per headline figure with its verdict, and common facts of runs once."""
+    """Prints a line per headline figure, its verdict in sentences, and common facts of runs once.
+
+    Of more than ``MOST_TOLD`` figures, those as expected are in the table alone.
+    """
+    figures = {run.id: [] if _has_own_table(run) else headlines_of(run) for run in runs}
+    every = [(run, figure) for run in runs for figure in figures[run.id]]
     # A rate of bytes names what served it; operations on names have their software's share instead.
     has_bytes = any(run.rates for run in runs)
-    head = ["run", "", ">measured", ">expected", ">ratio", *(["served by"] if has_bytes else [])]
-    table = plain_table(*head, "=verdict")
+    allowed = any(_share_of_components(figure) for _, figure in every)
+    head = ["run", "", ">measured", ">expected", ">ratio"]
+    head += [">of components"] if allowed else []
+    head += ["served by"] if has_bytes else []
+    table = plain_table(*head, "verdict")
     remarks: list[tuple[str, str]] = []
     for run in runs:
-        figures = [] if _has_own_table(run) else headlines_of(run)
-        for place, cells in enumerate(_verdict_rows(run, figures)):
-            shown = cells if has_bytes else [*cells[:4], cells[5]]
+        for place, row in enumerate(_verdict_rows(run, figures[run.id])):
             # What has a verdict of its own is read by itself.
-            label = escape(run.label) if figures or not place else ""
-            table.add_row(label, *shown)
+            label = escape(run.label) if figures[run.id] or not place else ""
+            shown = [row.share] if allowed else []
+            shown += [row.served_by] if has_bytes else []
+            table.add_row(label, *row.rates, *shown, row.verdict)
         if run.status != "complete":
             reason = run.failure.message if run.failure else "no reason was recorded"
             remarks.append((f"{run.status}: {reason}", run.label))
         if run.environment is not None and not run.environment.quiet.quiet:
             remarks.append((run.environment.quiet.text, run.label))
         remarks += [(f"warning: {warning}", run.label) for warning in run.warnings]
-        if any(_without_bound(figure) for figure in figures):
+        if any(_without_bound(figure) for figure in figures[run.id]):
             remarks.append((NOT_KNOWN, run.label))
     if table.row_count:
-        console.print(table)
+        console.print(table, "")
+    for run, figure in every:
+        judged = figure.verdict
+        if run.status != "complete" or judged is None:
+            continue
+        if len(every) <= MOST_TOLD or judged.verdict != "as expected":
+            whose = f"{run.label}, {figure.name}"
+            console.print(f"{whose}: {judged.text}", markup=False, highlight=False)
     for run in runs:
         _show_software(console, run)
     show_listing(console, opening_listing([run for run in runs if run.status == "complete"]))
@@ -238,28 +256,43 @@ def _has_own_table(run: Run) -> bool:
     return bool(run.opening or run.flag or run.imported)
 
 
-def _verdict_rows(run: Run, figures: Sequence[Figure]) -> Iterator[list[str]]:
-    """Yields what was measured, expected, their ratio, what served it, and the verdict."""
+class _Row(NamedTuple):
+    """Cells of a row of the table of verdicts."""
+
+    rates: Sequence[str]
+    """The figure's name, what was measured and expected, and their ratio."""
+    share: str
+    """What was measured over what the components allow."""
+    served_by: str
+    verdict: str
+
+
+def _verdict_rows(run: Run, figures: Sequence[Figure]) -> Iterator[_Row]:
     if run.status != "complete":
-        yield ["", "", "", "", "", f"[red]{run.status}[/]"]
+        yield _Row(["", "", "", ""], "", "", f"[red]{run.status}[/]")
     elif not figures and not _has_own_table(run):
-        yield ["", "", "", "", "", "complete, no rate was measured"]
+        yield _Row(["", "", "", ""], "", "", "complete, no rate was measured")
     for figure in figures:
         measured, judged = figure.series, figure.verdict
-        cells = [figure.name, value_text(measured.median, figure.unit), "", ""]
-        cells.append((served_by(run, figure.direction) or "unknown") if figure.direction else "")
+        rates = [figure.name, value_text(measured.median, figure.unit), "", ""]
+        word = ""
         if run.status != "complete":
             # Only the finished repetitions are known.
             number = len(measured.values)
             several = "" if number == 1 else "s"
-            yield [*cells, f"not judged: of {number} finished repetition{several}"]
-        elif judged is None:
-            yield [*cells, ""]
-        else:
-            cells[2] = "none"
+            word = f"not judged: of {number} finished repetition{several}"
+        elif judged is not None:
+            rates[2] = "none"
             if judged.ratio is not None:
-                cells[2:4] = [value_text(judged.expected, figure.unit), f"{judged.ratio:.2f}"]
-            yield [*cells, f"[{COLOURS[judged.verdict]}]{escape(judged.text)}[/]"]
+                rates[2:4] = [value_text(judged.expected, figure.unit), f"{judged.ratio:.2f}"]
+            word = f"[{COLOURS[judged.verdict]}]{judged.verdict}[/]"
+        served = (served_by(run, figure.direction) or "unknown") if figure.direction else ""
+        yield _Row(rates, _share_of_components(figure), served, word)
+
+
+def _share_of_components(figure: Figure) -> str:
+    ratio = figure.verdict.a_priori_ratio if isinstance(figure.verdict, RateVerdict) else None
+    return "" if ratio is None else f"{ratio:.2f}"
 
 
 def _without_bound(figure: Figure) -> bool:

@@ -14,6 +14,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from weir.analysis.yardstick import likely_range
 from weir.results.figures import headlines_of
 from weir.results.purpose import Purpose
 from weir.results.schema import Run
@@ -50,9 +51,9 @@ def left_undecided(runs: Sequence[Run]) -> dict[str, list[str]]:
             made = figure.expected.quantity if figure.expected is not None else None
             if judged is None or made is None or judged.verdict != "not decided":
                 continue
-            measured = figure.series
-            reaches_in = measured.low <= made.high and measured.high >= made.low
-            if reaches_in and not made.low <= measured.median <= made.high:
+            low, high = likely_range(figure.series)
+            reaches_in = low <= made.high and high >= made.low
+            if reaches_in and not made.low <= figure.series.median <= made.high:
                 found.setdefault(run.label, []).append(figure.name)
     return found
 

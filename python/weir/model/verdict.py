@@ -2,13 +2,15 @@
 
 The measured median and its interval are compared with the interval of the expectation. *as
 expected*: the median lies in it. *not decided: repeat ...*: only the measured interval reaches into
-it, so that a wide scatter never leads to a good verdict; or the median lies in an interval so wide
-that no measurement could have missed it (``WIDEST``); or it lies below what was calibrated and not
-below what the components allow, so that one of the two is wrong. *below: look at ...*: the whole
-measured interval lies below the expected one, and the clause names the limiting stage or what the
-run's own evidence suggests. *above: the model or the measurement is wrong*: the measured interval
-lies above; no component can be faster than itself, so such a rate is not good news until it is
-explained (Uselton, section 1).
+it, so that a wide scatter never leads to a good verdict, where one repetition counts as if its
+scatter were a factor of two (``weir.analysis.yardstick.likely_range``); or the median lies in an
+interval so wide
+that no measurement could have missed it (``WIDEST``); or it lies below what was
+calibrated and not below what the components allow, so that one of the two is wrong. *below: look at
+...*: the whole measured interval lies below the expected one, and the clause names the limiting
+stage or what the run's own evidence suggests. *above: the model or the measurement is wrong*: the
+measured interval lies above; no component can be faster than itself, so such a rate is not good
+news until it is explained (Uselton, section 1).
 
 A good verdict names what it is based on, because a calibration is made on the run's own storage.
 The second opinion is what the components allow (``weir.bench.second_opinion``): *as calibrated* is
@@ -21,8 +23,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from weir.analysis.yardstick import (
+    ALONE,
     WIDEST,
     extrapolation_text,
+    likely_range,
     share_text,
     too_wide,
     yardstick_text,
@@ -39,9 +43,9 @@ from weir.results.expectations import (
 )
 from weir.results.figures import Figure, figures_of
 from weir.results.quantities import range_text
-from weir.results.record import WORST_FIRST, VerdictWord
+from weir.results.record import WORST_FIRST, Quantity, VerdictWord
 from weir.results.schema import Rate, Run
-from weir.results.series import Judged, Unit
+from weir.results.series import Judged, Series, Unit
 from weir.results.served_by import served_by
 
 MEASURED_BY: dict[Unit, str] = {"bytes/s": "calibrated", "1/s": "probed"}
@@ -100,6 +104,7 @@ def _with_second_opinion(figure: Figure, word: VerdictWord, text: str) -> tuple[
     bound = expected.a_priori if isinstance(expected, ExpectedRate) else None
     if bound is None or bound.value is None:
         return word, text
+    low, high = likely_range(measured)
     share = share_text(measured.median, bound)
     if too_wide(bound):
         return word, f"{text}; {share}"
@@ -108,10 +113,10 @@ def _with_second_opinion(figure: Figure, word: VerdictWord, text: str) -> tuple[
             "not decided: below what was calibrated just before, but "
             f"{share}: one of the two is wrong, and --platform judges by a probe alone"
         )
-    if word == "as expected" and bound.low is not None and measured.high < bound.low:
+    if word == "as expected" and bound.low is not None and high < bound.low:
         found = text.removeprefix("as expected: ")
         return "as calibrated", f"as calibrated, but {share}: {found}"
-    if bound.high is not None and measured.low > bound.high:
+    if bound.high is not None and low > bound.high:
         share += ", which is more than they can: memory served it, or that source is wrong"
     return word, f"{text}; {share}"
 
@@ -123,26 +128,36 @@ def _compared(run: Run, figure: Figure, siblings: Sequence[Run]) -> tuple[Verdic
         why = f": {expected.how}" if expected else " was made before the run; weir bench makes one"
         return "no expectation", f"no expectation{why}"
     interval = range_text(made.low, made.high, figure.unit)
-    if measured.high < made.low:
+    low, high = likely_range(measured)
+    if high < made.low:
         return "below", f"below: look at {why_below(run, expected, measured, siblings)}"
-    if measured.low > made.high:
+    if low > made.high:
         text = "above: the model or the measurement is wrong"
         cause = why_above(run, expected, measured)
         how = MEASURED_BY[figure.unit]
         text += f": {cause}" if cause else f"; {expected.limiting_stage} is faster than {how}"
         return "above", text
     if not made.low <= measured.median <= made.high:
-        side = "below" if measured.median < made.low else "above"
-        return "not decided", (
-            f"not decided: the median is {side} {interval}, but its interval reaches into it: "
-            "repeat more often (--repetitions) or on a quieter machine"
-        )
+        return "not decided", f"not decided: {_why_undecided(measured, made, interval)}"
     if made.high > WIDEST * made.low:
         return "not decided", (
             f"not decided: {interval} was expected, which is too wide for a verdict, because "
             "its samples varied: repeat on a quieter machine"
         )
     return "as expected", _as_expected(run, run.expectation, figure, interval)
+
+
+def _why_undecided(measured: Series, made: Quantity, interval: str) -> str:
+    side = "below" if measured.median < made.low else "above"
+    if len(measured.values) == 1:
+        return (
+            f"the only repetition is {side} {interval} by less than a factor of {ALONE:g}, and one "
+            "alone does not show how much they differ: repeat (--repetitions)"
+        )
+    return (
+        f"the median is {side} {interval}, but its interval reaches into it: "
+        "repeat more often (--repetitions) or on a quieter machine"
+    )
 
 
 def _as_expected(run: Run, expectation: Expectation, figure: Figure, interval: str) -> str:
