@@ -99,8 +99,10 @@ def ruled_out(run: Run) -> list[str]:
     said = _of_events(run)
     if run.monitor is not None and run.monitor.others.verdict == "quiet":
         said.append(f"Others on the file system: {run.monitor.others.text}.")
-    if run.verification.performed and not run.verification.errors:
-        checked = size_text(run.verification.bytes_verified)
+    checks = run.verification
+    # The workload metadata checks items instead of bytes.
+    if checks.performed and checks.bytes_verified and not checks.errors:
+        checked = size_text(checks.bytes_verified)
         said.append(f"Wrong data: {checked} were read back and are what was written.")
     return said
 

@@ -26,8 +26,8 @@ EXPLANATION = (
 )
 
 
-HEAD = ["Action", "operations", "per second", "interval", "answered by", "with barrier"]
-HEAD += ["p50", "p99", "p99.9", "longest", "slowest rank"]
+RATES = ["Action", "operations", "per second", "interval", "with barrier", "answered by"]
+LATENCIES = ["Action", "p50", "p99", "p99.9", "longest", "slowest rank"]
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def _excess(spread: Spread) -> float:
 
 
 def render(source: Source) -> Markup | None:
-    """Returns one row per action; None for other workloads."""
+    """Returns one row per action, of its rates and of its latencies; None for other workloads."""
     run = source.run
     if not run.metadata:
         return None
@@ -75,31 +75,49 @@ def render(source: Source) -> Markup | None:
             " Below a mix, each of its operations: per second of the whole mix's time, with its "
             "own latencies."
         )
-    rows = [_row(run, result) for result in run.metadata]
-    caption = "Rates and latencies of each action"
-    return join(element("p", said, class_="note"), table(HEAD, rows, caption=caption))
+    return join(
+        element("p", said, class_="note"),
+        table(
+            RATES,
+            [_rates(run, result) for result in run.metadata],
+            caption="Rates of each action",
+        ),
+        table(
+            LATENCIES,
+            [_latencies(run, result) for result in run.metadata],
+            caption="Latency of one operation",
+            titled=True,
+        ),
+    )
 
 
-def _row(run: Run, result: ActionResult) -> list[Child]:
+def _rates(run: Run, result: ActionResult) -> list[Child]:
     own = next((rate for rate in result.rates if rate.headline), None)
     barrier = next((rate for rate in result.rates if rate.metric == "barrier"), None)
     # A mix may end before its plan does: the operations of the last measured repetition.
     phases = [one for repetition in measured(run) for one in repetition.metadata]
     done = [one.operations for one in phases if one.action == result.action]
-    answer, slow = judge_look_ups_of(run, result), straggler_of(run, result.action)
-    latencies = result.latencies
+    answer = judge_look_ups_of(run, result)
+    return [
+        result.action,
+        count(done[-1] if done else 0),
+        None if own is None else shown(own.median, own.unit),
+        None if own is None else interval(own),
+        None if barrier is None else shown(barrier.median, barrier.unit),
+        None if answer is None else element("span", answer.answer, title=answer.text),
+    ]
+
+
+def _latencies(run: Run, result: ActionResult) -> list[Child]:
+    told = percentiles(result.latencies)
+    slow = straggler_of(run, result.action)
     slowest: Child = "even"
     if slow is not None:
         more = f"{percent_text(slow.over_mean - 1)} over the mean, rank {slow.rank} on "
         slowest = join(more, element("bdi", slow.host))
     return [
         result.action,
-        count(done[-1] if done else 0),
-        None if own is None else shown(own.median, own.unit),
-        None if own is None else interval(own),
-        None if answer is None else element("span", answer.answer, title=answer.text),
-        None if barrier is None else shown(barrier.median, barrier.unit),
-        *(nanoseconds(value) for name, value in percentiles(latencies) if name in HEAD),
-        nanoseconds(latencies.max_ns),
+        *(nanoseconds(value) for name, value in told if name in LATENCIES),
+        nanoseconds(result.latencies.max_ns),
         slowest,
     ]
