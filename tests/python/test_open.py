@@ -73,6 +73,22 @@ def opened(label: str, low: float, median: float, high: float, served: float | N
     return Run.model_validate(record)
 
 
+def test_the_page_draws_the_times_of_each_interface() -> None:
+    runs = [opened("POSIX shared", 0.9, 1.0, 1.2), opened("HDF5 shared", 3.5, 4.0, 9.0)]
+    sources = [Source(run, None, "") for run in runs]
+    page = parse(str(opening.compare(sources)))
+    drawn = page.one("figure", data_figure="opening-times")
+    (panel,) = drawn.find("svg")
+    assert panel.attributes["aria-label"] == "open: POSIX shared 1.00 s; HDF5 shared 4.00 s"
+    widths = {
+        float(bar.attributes["data-value"]): float(bar.attributes["width"])
+        for bar in panel.find("rect")
+    }
+    assert widths[4.0] == pytest.approx(4 * widths[1.0], rel=0.01)
+    # The longest interval is cut off at 1.5 times the longest median.
+    assert len(list(panel.find("path"))) == 1
+
+
 @pytest.mark.parametrize(
     ("high", "told"),
     [(2e-3, "slowest with HDF5, 3.00 ms. "), (4e-3, "3.00 ms; their intervals overlap")],

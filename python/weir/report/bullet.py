@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from weir.report.chart import LinearScale, bar, drawing, line
+from weir.report.chart import LinearScale, bar, drawing, line, whisker
 from weir.report.markup import Markup, element, join
 from weir.report.quantities import rate_range_text, rate_text
 from weir.report.sources import headline_rate
@@ -30,21 +30,6 @@ def scale_end(runs: list[Run], direction: Direction) -> float:
     return max(*fitting, min(max(reaching), 1.5 * max(fitting)))
 
 
-def _whisker(low: float, high: float, end: float, middle: float) -> list[Markup]:
-    """Draws the interval, in pixels, with an arrow if it continues beyond the scale."""
-    shown = min(high, end)
-    parts = [
-        line(low, middle, shown, middle, "whisker"),
-        line(low, middle - 3, low, middle + 3, "whisker"),
-    ]
-    if high > end:
-        arrow = f"M{end:.2f} {middle:.2f}l-6 -3.5v7z"
-        parts.append(element("path", d=arrow, class_="pointer"))
-    else:
-        parts.append(line(high, middle - 3, high, middle + 3, "whisker"))
-    return parts
-
-
 def bullet(run: Run, direction: Direction, end: float, width: float) -> Markup:
     """Draws the measured median as a bar with its interval; the expectation is behind it."""
     scale = LinearScale(0.0, end or 1.0, 0.0, width - 2)
@@ -67,7 +52,7 @@ def bullet(run: Run, direction: Direction, end: float, width: float) -> Markup:
             tip += f", {headline.confidence * 100:.0f} % interval {interval}"
         parts.append(bar(0, middle - 5, scale(median), 10, direction, tip=tip, value=median))
         low, high = scale(headline.low), scale(headline.high)
-        parts += _whisker(low, high, scale.end, middle)
+        parts += whisker(low, high, scale.end, middle)
         said.append(tip)
     if expected is not None:
         x = scale(expected.value)

@@ -113,6 +113,21 @@ def bar(
     )
 
 
+def whisker(low: float, high: float, end: float, middle: float) -> list[Markup]:
+    """Draws an interval, in pixels, with an arrow if it continues beyond the scale."""
+    shown = min(high, end)
+    parts = [
+        line(low, middle, shown, middle, "whisker"),
+        line(low, middle - 3, low, middle + 3, "whisker"),
+    ]
+    if high > end:
+        arrow = f"M{end:.2f} {middle:.2f}l-6 -3.5v7z"
+        parts.append(element("path", d=arrow, class_="pointer"))
+    else:
+        parts.append(line(high, middle - 3, high, middle + 3, "whisker"))
+    return parts
+
+
 def bottom_axis(
     scale: LinearScale | LogScale,
     y: float,

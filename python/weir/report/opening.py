@@ -6,11 +6,18 @@ from collections.abc import Sequence
 
 from weir.analysis.opening import opening_listing
 from weir.report import listing
-from weir.report.chart import figure, table
+from weir.report.chart import LinearScale, bar, drawing, figure, shortened, table, text, whisker
 from weir.report.comparison import extremes
 from weir.report.line_chart import Frame, Point, Series, legend, line_chart
 from weir.report.markup import Child, Markup, element, join
-from weir.report.quantities import Unit, count, grouped, plural, seconds
+from weir.report.quantities import (
+    Unit,
+    count,
+    grouped,
+    plural,
+    seconds,
+    seconds_text,
+)
 from weir.report.sources import Source
 from weir.results.opening_records import CountedOperations, ExpectedOperations, StepOperations
 from weir.results.schema import Run
@@ -23,6 +30,13 @@ COLOURS = {
 }
 """The steps that are drawn, with their colours and shapes."""
 COMPARED = ("create", "close-written", "open", "close-read")
+
+PANEL = 428.0
+NAMES = 128.0
+"""The part of a panel's width that is left of its bars, in pixels."""
+FIGURES = 62.0
+"""The part that is right of them."""
+LINE = 22.0
 
 TIMES = (
     "Times are from the first rank that began a step to the last that was done with it: medians, "
@@ -112,8 +126,39 @@ def compare(sources: Sequence[Source]) -> Markup | None:
     return join(
         element("p", *told) if any(told) else None,
         element("p", said, TIMES, class_="note"),
+        _bars(runs),
         table(head, rows, caption="What each interface took, and asked the file system for"),
     )
+
+
+def _bars(runs: Sequence[Run]) -> Markup | None:
+    """Draws the times of each step as bars of its own scale, one for each interface."""
+    drawn = [panel for name in COMPARED if (panel := _panel(name, runs)) is not None]
+    if len(runs) < 2 or not drawn:
+        return None
+    grid = element("div", *drawn, class_="small-multiples")
+    caption = "Time of each step: medians as bars, their intervals as thin lines"
+    return figure("opening-times", caption, grid)
+
+
+def _panel(name: str, runs: Sequence[Run]) -> Markup | None:
+    timed = [(run.label, step.times) for run in runs for step in run.opening if step.step == name]
+    longest = max((times.median for _, times in timed), default=0.0)
+    if longest <= 0:
+        return None
+    reach = min(max(times.high for _, times in timed), 1.5 * longest)
+    scale = LinearScale(0.0, reach, NAMES, PANEL - FIGURES)
+    parts = [text(0, 14, name, class_="label strong")]
+    for place, (label, times) in enumerate(timed):
+        middle = 24 + (place + 0.5) * LINE
+        tip = f"{label}: {seconds_text(times.median)}"
+        width = scale(times.median) - NAMES
+        filled = bar(NAMES, middle - 6, width, 12, COLOURS[name][0], tip=tip, value=times.median)
+        parts += [text(0, middle + 4, shortened(label, 20)), filled]
+        parts += whisker(scale(times.low), scale(times.high), scale.end, middle)
+        parts.append(text(PANEL, middle + 4, seconds_text(times.median), anchor="end"))
+    said = "; ".join(f"{label} {seconds_text(times.median)}" for label, times in timed)
+    return drawing(PANEL, 28 + len(timed) * LINE, f"{name}: {said}", *parts)
 
 
 def _compared(run: Run) -> list[Child]:
