@@ -10,6 +10,8 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <memory>
+#include <sstream>
 
 #include "common/checked.hpp"
 #include "common/setting_fields.hpp"
@@ -199,6 +201,52 @@ std::optional<std::string> text_of(const toml::node& node) {
   return std::nullopt;
 }
 
+/// Prints an option as `-w,--[no-]write` or `--shape NxM`, and breaks its description at 100
+/// columns. CLI11's own formatter prints `--write,--no-write{false}`, and before 2.5 does not
+/// break.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option(const CLI::Option* option, bool is_positional) const override {
+    constexpr std::size_t indent = 30;
+    constexpr std::size_t width = 100;
+    std::string text;
+    std::string line =
+        fmt::format("  {}{}", names_of(*option, is_positional), make_option_opts(option));
+    const std::string description = make_option_desc(option);
+    if (!description.empty() && line.size() + 2 > indent) {
+      text += line + "\n";
+      line.clear();
+    }
+    line.resize(description.empty() ? line.size() : indent, ' ');
+    std::istringstream words(description);
+    bool first = true;
+    for (std::string word; words >> word; first = false) {
+      if (!first && line.size() + 1 + word.size() > width) {
+        text += line + "\n";
+        line.assign(indent, ' ');
+        first = true;
+      }
+      line += (first ? "" : " ") + word;
+    }
+    return text + line + "\n";
+  }
+
+ private:
+  std::string names_of(const CLI::Option& option, bool is_positional) const {
+    std::string names = make_option_name(&option, is_positional);
+    if (const auto mark = names.find("{false}"); mark != std::string::npos) names.resize(mark);
+    const auto comma = names.rfind(",--no-");
+    if (comma == std::string::npos) return names;
+    const std::string flag = names.substr(comma + 6);
+    const std::string positive = "--" + flag;
+    if (comma < positive.size() ||
+        names.compare(comma - positive.size(), positive.size(), positive) != 0) {
+      return names;
+    }
+    return fmt::format("{}--[no-]{}", names.substr(0, comma - positive.size()), flag);
+  }
+};
+
 }  // namespace
 
 std::string recorded_name(const Setting& setting) {
@@ -383,6 +431,7 @@ Result<ResolvedSettings> resolve_settings(std::string_view program, std::string_
   }
 
   CLI::App app{std::string(description), std::string(program)};
+  app.formatter(std::make_shared<HelpFormatter>());
   std::string settings_file;
   app.add_option("--settings", settings_file, "TOML file with any of these settings")
       ->type_name("FILE");

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "common/setting_fields.hpp"
 
@@ -143,6 +144,28 @@ TEST(SettingsTest, AFlagThatSaysNoIsSwitchedOffWithoutIt) {
   EXPECT_FALSE(resolve({"--fill"}).value().settings.flag("no-fill"));
   EXPECT_TRUE(resolve({"--no-fill"}, {{"WEIR_NO_FILL", "no"}}).value().settings.flag("no-fill"));
   EXPECT_EQ(resolve({"--help"}).value().help->find("no-no-"), std::string::npos);
+}
+
+TEST(SettingsTest, HelpShowsAFlagWithItsNegation) {
+  const std::string help = resolve({"--help"}).value().help.value();
+  EXPECT_NE(help.find("\n  --[no-]verify "), std::string::npos) << help;
+  EXPECT_NE(help.find("--no-fill,--fill "), std::string::npos) << help;
+  EXPECT_EQ(help.find("{false}"), std::string::npos) << help;
+}
+
+TEST(SettingsTest, HelpIsBrokenAt100Columns) {
+  std::string words;
+  for (int word = 0; word < 24; ++word) words += "word ";  // 14 of them fit behind 30 columns
+  const Setting setting{.name = "n", .kind = SettingKind::integer, .metavar = "N", .help = words};
+  const auto resolved =
+      resolve_settings("test", "Tests.", std::span(&setting, 1), std::vector<std::string>{"--help"},
+                       [](const std::string&) { return std::nullopt; });
+  const std::string& help = resolved.value().help.value();
+  std::istringstream lines(help);
+  std::size_t longest = 0;
+  for (std::string line; std::getline(lines, line);) longest = std::max(longest, line.size());
+  EXPECT_EQ(longest, 99U) << help;
+  EXPECT_NE(help.find("\n" + std::string(30, ' ') + "word word"), std::string::npos) << help;
 }
 
 TEST(SettingsTest, HelpListsEverySetting) {

@@ -29,9 +29,11 @@ Usage: weir-bench stream [OPTIONS]
 Options:
   -h,--help                   Print this help message and exit
   -t,--transfer SIZE          of one call [256k]
-  --verify,--no-verify{false} check every byte [true]
-  --collective-metadata,--no-collective-metadata{false}
-                              HDF5: collective metadata operations [false]
+  --[no-]verify               check every byte [true]
+  --[no-]collective-metadata  HDF5: collective metadata operations, which all ranks of the
+                              communicator have to make [false]
+  -n,--no-fill-values,--fill-values
+                              HDF5: never write fill values [false]
   --memory-hog SIZE|PERCENT%  occupy so much memory [0]
 """
 
@@ -62,8 +64,11 @@ def test_workloads_and_options_are_read_from_the_help() -> None:
         "--transfer": "of one call [256k]",
         "--verify": "check every byte [true]",
         "--no-verify": "not --verify",
-        "--collective-metadata": "HDF5: collective metadata operations [false]",
+        "--collective-metadata": "HDF5: collective metadata operations, which all ranks of the "
+        "communicator have to make [false]",
         "--no-collective-metadata": "not --collective-metadata",
+        "--no-fill-values": "HDF5: never write fill values [false]",
+        "--fill-values": "not --no-fill-values",
         "--memory-hog": "occupy so much memory [0]",
     }
 

@@ -16,7 +16,8 @@ from weir.bench.program import find_program, help_text
 from weir.commands.job_options import MonitoringCommand
 
 WORKLOAD = re.compile(r"^  (\w+)  +(\S.*)$", re.MULTILINE)
-OPTION = re.compile(r"^  (?:-\w,)?(--[\w-]+)(?:,(--[\w-]+)\{\w+\})?(?: [A-Z|%]+)?(?: +(\S.*))?$")
+OPTION = re.compile(r"^  (?:-\w,)?--(\[no-\])?([\w-]+)(?:,--([\w-]+))?(?: \S+)?(?:  +(\S.*))?$")
+DESCRIPTION = " " * 30
 
 
 def workloads(text: str) -> dict[str, str]:
@@ -25,18 +26,20 @@ def workloads(text: str) -> dict[str, str]:
 
 
 def options(text: str) -> dict[str, str]:
-    """Returns each long option in a workload's help, with the description beside it or below."""
+    """Returns each long option in a workload's help with its description."""
     found: dict[str, str] = {}
-    lines = text.splitlines()
-    for line, following in zip(lines, [*lines[1:], ""], strict=True):
-        match = OPTION.match(line)
-        if match is None:
-            continue
-        name, negation, said = match.groups()
-        below = following.strip() if following.startswith(" " * 20) else ""
-        found[name] = said or below
-        if negation:
-            found[negation] = f"not {name}"
+    name = None
+    for line in text.splitlines():
+        if line.startswith(DESCRIPTION) and name is not None:
+            found[name] = f"{found[name]} {line.strip()}".lstrip()
+        elif match := OPTION.match(line):
+            has_negation, word, negation, said = match.groups()
+            name = f"--{word}"
+            found[name] = said or ""
+            if has_negation or negation:
+                found[f"--{negation or f'no-{word}'}"] = f"not {name}"
+        else:
+            name = None
     return found
 
 
