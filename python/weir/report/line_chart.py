@@ -183,7 +183,7 @@ def line_chart(
         y = scale(value)
         parts.append(line(LEFT, y, frame.right, y, "grid"))
         parts.append(text(LEFT - 8, y + 4, label, class_="tick", anchor="end"))
-    name = "logarithmic" if frame.is_logarithmic else unit.name
+    name = "log" if frame.is_logarithmic else unit.name
     parts.append(text(LEFT - 8, 11, name, class_="tick", anchor="end"))
     if frame.heading is not None:
         parts.append(text(LEFT, 12, frame.heading, class_="label strong"))
