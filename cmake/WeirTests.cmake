@@ -74,11 +74,13 @@ function(weir_add_mpi_test name)
   add_test(NAME ${name}
            COMMAND ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${arg_RANKS} ${flags}
                    ${program} ${arg_COMMAND})
+  # Two ranks fill two cores; more ranks than that yield to each other.
+  set(processors 2)
+  if(arg_RANKS EQUAL 1)
+    set(processors 1)
+  endif()
   set_tests_properties(${name} PROPERTIES
-    LABELS mpi
-    # Two ranks fill two cores; more ranks than that yield to each other.
-    PROCESSORS 2
-    TIMEOUT ${arg_TIMEOUT})
+    LABELS mpi PROCESSORS ${processors} TIMEOUT ${arg_TIMEOUT})
   weir_set_rank_environment(${name} "${arg_PRELOAD}" ${arg_ENVIRONMENT})
 endfunction()
 

@@ -11,6 +11,10 @@ from mpi_launcher import preload
 
 TESTS = Path(__file__).parent
 LONG = (
+    "failure/test_changes.py",
+    "failure/test_lost_writes.py",
+    "failure/test_journal.py",
+    "failure/test_lost_stagers.py",
     "python/test_cli_bench.py",
     "python/test_campaign_cli.py",
     "measurement/test_madcap.py",

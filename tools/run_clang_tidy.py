@@ -175,17 +175,21 @@ def check_batch(sources: list[Source], build_folder: Path) -> list[Source]:
 
 
 def batches_of(sources: list[Source]) -> list[list[Source]]:
-    """Groups sources that may be checked together, in the given order; a C source is alone."""
+    """Groups sources that may be checked together, the longest groups first; a C source is alone.
+
+    No core then waits for a long group that another one began last.
+    """
     alike: dict[tuple[str, str], list[Source]] = {}
     for source in sources:
         alone = source.path.suffix != ".cpp"
         key = (source.flags, source.name if alone else source.target)
         alike.setdefault(key, []).append(source)
-    return [
+    batches = [
         group[first : first + BATCH]
         for group in alike.values()
         for first in range(0, len(group), BATCH)
     ]
+    return sorted(batches, key=lambda batch: -sum(one.path.stat().st_size for one in batch))
 
 
 def main() -> int:

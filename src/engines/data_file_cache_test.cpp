@@ -70,7 +70,7 @@ TEST(DataFileCache, KeepsOpenWhatSomebodyUses) {
   std::vector<std::shared_ptr<const File>> used;
   used.reserve(most_open);
   for (int i = 0; i < most_open; ++i) used.push_back(files.get(chunk(folder, i), 4).value());
-  ASSERT_TRUE(write_chunks(files, folder, most_open, 3 * most_open).ok());
+  ASSERT_TRUE(write_chunks(files, folder, most_open, most_open + 8).ok());
   for (int i = 0; i < most_open; ++i) {
     EXPECT_EQ(files.get(chunk(folder, i), 4).value(), used[static_cast<std::size_t>(i)]);
   }

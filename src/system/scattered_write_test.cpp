@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -82,12 +83,14 @@ class ScatteredWrite : public testing::Test {
   [[nodiscard]] File open(const std::string& path, bool read = true) const {
     return File::open(path, {.read = read, .write = true, .create = true}).value();
   }
-  [[nodiscard]] Bytes content() const {
+  // std::memcmp takes a hundredth of the time of == where nothing is optimised.
+  [[nodiscard]] bool content_is(const Bytes& expected) const {
+    if (std::filesystem::file_size(path_) != expected.size()) return false;
+    Bytes bytes(expected.size());
     std::ifstream stream(path_, std::ios::binary);
-    const std::string text{std::istreambuf_iterator<char>(stream), {}};
-    Bytes bytes(text.size());
-    std::ranges::transform(text, bytes.begin(), [](char one) { return std::byte(one); });
-    return bytes;
+    stream.read(reinterpret_cast<char*>(bytes.data()), std::ssize(bytes));
+    return stream.gcount() == std::ssize(bytes) &&
+           std::memcmp(bytes.data(), expected.data(), bytes.size()) == 0;
   }
   // Returns whether rows on this file system are mapped.
   [[nodiscard]] bool is_mapped() const {
@@ -105,7 +108,7 @@ TEST_F(ScatteredWrite, ManyRowsTakeFewCallsAndChangeNoByteBetweenThem) {
   Rows rows(1000, 64, 4321, 128, 1);
   ASSERT_TRUE(rows.write(file).ok());
   rows.put_into(expected);
-  EXPECT_TRUE(content() == expected);
+  EXPECT_TRUE(content_is(expected));
   EXPECT_EQ(rows.bytes(), 64'000);
   if (is_mapped()) {
     EXPECT_EQ(rows.calls(), 2);
@@ -120,11 +123,11 @@ TEST_F(ScatteredWrite, RowsAnywhereInMemoryAndFileAreWritten) {
   const File file = open(path_);
   Bytes expected;
   Bytes memory(1 << 20);
+  for (std::byte& one : memory) one = std::byte(random());
   for (int round = 0; round < 15; ++round) {
-    for (std::byte& one : memory) one = std::byte(random());
     std::vector<PlacedSlice> rows;
     std::int64_t offset = between(0, 100'000);
-    std::int64_t at = 0;
+    std::int64_t at = std::int64_t{4099} * round;  // so that no round writes what one before it did
     std::int64_t wanted = 0;
     const std::int64_t most_hole = round % 3 == 0 ? 20'000 : 300;
     const std::int64_t most_row = round % 5 == 0 ? 9000 : 200;
@@ -146,7 +149,7 @@ TEST_F(ScatteredWrite, RowsAnywhereInMemoryAndFileAreWritten) {
       if (expected.size() < end) expected.resize(end);
       std::copy_n(row.slice.data, row.slice.bytes, expected.begin() + row.offset);
     }
-    ASSERT_TRUE(content() == expected) << round;
+    ASSERT_TRUE(content_is(expected)) << round;
   }
 }
 
@@ -191,7 +194,7 @@ TEST_F(ScatteredWrite, OtherProcessesWriteBetweenTheRowsAtTheSameTime) {
         Rows(count, row_bytes, process * row_bytes, 2 * row_bytes, value(rounds - 1, process))
             .put_into(expected);
       }
-      EXPECT_TRUE(content() == expected);
+      EXPECT_TRUE(content_is(expected));
     }
   }
 }
@@ -208,7 +211,7 @@ TEST_F(ScatteredWrite, TheFileEndsBehindTheLastRowAndHasANewTime) {
   EXPECT_GT(facts.st_mtim.tv_sec, 1);
   Bytes expected;
   rows.put_into(expected);
-  EXPECT_TRUE(content() == expected);
+  EXPECT_TRUE(content_is(expected));
 }
 
 TEST_F(ScatteredWrite, AFileThatIsOpenForWritingOnlyIsWrittenRowByRow) {
@@ -218,7 +221,7 @@ TEST_F(ScatteredWrite, AFileThatIsOpenForWritingOnlyIsWrittenRowByRow) {
   EXPECT_EQ(rows.calls(), 100);
   Bytes expected;
   rows.put_into(expected);
-  EXPECT_TRUE(content() == expected);
+  EXPECT_TRUE(content_is(expected));
 }
 
 // The file is long enough, so that only its pages find that there is no space.

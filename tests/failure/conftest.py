@@ -1,4 +1,4 @@
-"""The modules beside this file are importable; places where storage is small or full."""
+"""The modules beside this file are importable; stagers; places where storage is small or full."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from own_stager import Stager, start, start_for_nodes
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -88,3 +89,18 @@ def read_only_folder(tmp_path: Path) -> Iterator[Path]:
         pytest.skip(f"cannot mount a read-only file system here: {mounted.stderr!r}")
     yield folder
     subprocess.run(["umount", str(folder)], check=True)
+
+
+@pytest.fixture
+def stager() -> Iterator[Stager]:
+    one = start("--stager-memory", "64m")
+    yield one
+    one.kill()
+
+
+@pytest.fixture(params=[1, 2], ids=["one-node", "two-nodes"])
+def stagers(request: pytest.FixtureRequest) -> Iterator[Stager]:
+    """The stager of rank 0, with that of another node or without."""
+    one = start_for_nodes(request.param, "--stager-memory", "64m")
+    yield one
+    one.kill()

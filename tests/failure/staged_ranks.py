@@ -1,4 +1,4 @@
-"""Ranks whose files a stager writes, for test_staging.py.
+"""Ranks whose files a stager writes, for the tests of staging.
 
 usage: staged_ranks.py WHAT FOLDER FORMAT [ARGUMENT...]
 

@@ -1,4 +1,4 @@
-"""What staged_ranks.py writes, and test_staging.py expects."""
+"""What staged_ranks.py writes and the tests of staging expect."""
 
 from __future__ import annotations
 

@@ -342,15 +342,16 @@ INSTANTIATE_TEST_SUITE_P(Settings, RoundTrips, ::testing::ValuesIn(RoundTrips::c
                          name_of_case);
 
 TEST_P(RoundTrips, GiveBackWhatIsWrittenByTheSameRequestsForAllStrategies) {
-  for (std::uint64_t seed = 1; seed <= 3; ++seed) {
-    round_trip(*collective_, path("weir-collective"), seed);
+  for (int seed = 1; seed <= array::rounds(3); ++seed) {
+    round_trip(*collective_, path("weir-collective"), static_cast<std::uint64_t>(seed));
     if (HasFatalFailure()) return;
   }
 }
 
 TEST_P(RoundTrips, GiveBackWhatIsWrittenByRequestsOfOneStrategyOnly) {
-  for (std::uint64_t seed = 0; seed < 4; ++seed) {
-    round_trip(*collective_, path("weir-collective"), 100 + 10 * kind() + seed);
+  for (int seed = 0; seed < array::rounds(4); ++seed) {
+    round_trip(*collective_, path("weir-collective"),
+               100 + 10 * kind() + static_cast<std::uint64_t>(seed));
     if (HasFatalFailure()) return;
   }
 }

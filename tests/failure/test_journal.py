@@ -1,0 +1,181 @@
+"""Accepted steps that outlive their stager, because it keeps a journal."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+from own_stager import STAGER, Stager, start
+from staged_files import bytes_below, ended_without_stager, run, steps_in
+from staged_values import SUFFIXES
+
+
+def start_with_journal(journal: Path, *words: str) -> Stager:
+    """Returns when the stager has replayed what is there, and answers."""
+    one = start("--stager-memory", "16m", "--stager-journal", str(journal), *words)
+    one.report()
+    return one
+
+
+def lose_accepted_step(one: Stager, folder: Path, file_format: str, step: int) -> Path:
+    """Kills the stager, and the program, when it has accepted a step and stored nothing of it."""
+    ended = run(one, "journaled", folder, file_format, str(step), "killed", str(one.pid), ranks=2)
+    assert ended.returncode != 0
+    assert "Traceback" not in ended.stderr, ended.stdout + ended.stderr
+    one.kill()
+    path = folder / f"out.{SUFFIXES[file_format]}"
+    if step:
+        assert steps_in(path, with_remains=True) == step
+    else:
+        assert not path.exists()
+    return path
+
+
+@pytest.mark.parametrize("file_format", list(SUFFIXES))
+@pytest.mark.parametrize("step", [0, 2])
+def test_a_step_in_the_journal_survives_the_stager(
+    tmp_path: Path, small_file_system: Path, file_format: str, step: int
+) -> None:
+    journal = tmp_path / "journal"
+    one = start_with_journal(journal)
+    path = lose_accepted_step(one, small_file_system, file_format, step)
+    assert len(list(journal.iterdir())) == 1
+    again = start_with_journal(journal)
+    try:
+        assert steps_in(path) == step + 1
+        assert not list(journal.iterdir())
+        assert "was stored from the journal" in again.log()
+        plain = tmp_path / "plain"
+        plain.mkdir()
+        ended = run(again, "plain", plain, file_format, str(step + 1), ranks=2)
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        if file_format == "hdf5":  # has times of its making
+            assert path.stat().st_size == (plain / path.name).stat().st_size
+        else:
+            assert bytes_below(path) == bytes_below(plain / path.name)
+        assert not list(small_file_system.glob("*.weir_lock")), "a lock was left"
+    finally:
+        again.kill()
+
+
+@pytest.mark.parametrize("file_format", list(SUFFIXES))
+def test_a_replay_that_is_killed_is_made_again(
+    tmp_path: Path, small_file_system: Path, file_format: str
+) -> None:
+    journal = tmp_path / "journal"
+    path = lose_accepted_step(start_with_journal(journal), small_file_system, file_format, 2)
+    place = Path(tempfile.mkdtemp(prefix="weir-test-")) / "stager"
+    for pause in (0.005, 0.01, 0.015, 0.02, 0.03):
+        killed = subprocess.Popen([STAGER, "--stager-socket", place, "--stager-memory", "16m",
+                                   "--stager-journal", journal])  # fmt: skip
+        time.sleep(pause)
+        killed.kill()
+        killed.wait()
+    last = start_with_journal(journal)
+    try:
+        assert steps_in(path) == 3
+        assert not list(journal.iterdir())
+    finally:
+        last.kill()
+
+
+@pytest.mark.parametrize("file_format", list(SUFFIXES))
+def test_with_a_journal_a_stager_killed_at_any_time_costs_no_step(
+    tmp_path: Path, file_format: str
+) -> None:
+    for pause in (0.0, 0.02, 0.1):
+        folder = tmp_path / f"weir-{pause}"
+        folder.mkdir()
+        path = folder / f"out.{SUFFIXES[file_format]}"
+        journal = folder / "journal"
+        _, told, said = ended_without_stager(path, pause, "acknowledged", folder, file_format,
+                                             "200", one=start_with_journal(journal))  # fmt: skip
+        assert "stager" in said, said
+        again = start_with_journal(journal)
+        try:
+            accepted = told.count("\n")
+            assert 0 < accepted < 200
+            # One more may have been recorded when the stager was killed.
+            assert steps_in(path, with_remains=True) in (accepted, accepted + 1)
+            assert not list(journal.iterdir()), again.log()
+        finally:
+            again.kill()
+
+
+@pytest.mark.parametrize("file_format", list(SUFFIXES))
+@pytest.mark.parametrize("step", [0, 2])
+def test_a_journal_is_not_written_into_another_file(
+    tmp_path: Path, small_file_system: Path, file_format: str, step: int
+) -> None:
+    journal = tmp_path / "journal"
+    one = start_with_journal(journal)
+    path = lose_accepted_step(one, small_file_system, file_format, step)
+    if path.is_dir():
+        shutil.rmtree(path)
+    absent = Stager(Path(tempfile.mkdtemp(prefix="weir-test-")) / "stager")
+    ended = run(absent, "plain", small_file_system, file_format, "2", ranks=2)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    before = bytes_below(path)
+    again = start_with_journal(journal)
+    try:
+        assert bytes_below(path) == before
+        assert f"{path} was replaced or changed since" in again.log()
+        (kept,) = journal.iterdir()
+        assert str(kept) in again.log()
+    finally:
+        again.kill()
+    once_more = start_with_journal(journal)
+    once_more.kill()
+    assert "replaced" not in once_more.log()
+    assert steps_in(path) == 2
+
+
+@pytest.mark.parametrize("file_format", list(SUFFIXES))
+@pytest.mark.parametrize("step", [0, 2])
+def test_ranks_that_go_on_are_not_written_over_by_a_journal(
+    tmp_path: Path, small_file_system: Path, file_format: str, step: int
+) -> None:
+    """The journal has other values for the step that the ranks write again.
+
+    One stager starts while they have the file open, and one later.
+    """
+    journal = tmp_path / "journal"
+    one = start_with_journal(journal)
+    place = Path(tempfile.mkdtemp(prefix="weir-test-")) / "stager"
+    second = [str(STAGER), "--stager-socket", str(place), "--stager-memory", "16m",
+              "--stager-journal", str(journal)]  # fmt: skip
+    ended = run(one, "journaled", small_file_system, file_format, str(step), "goes_on",
+                str(one.pid), *second, ranks=2)  # fmt: skip
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    one.kill()
+    assert "stays in the journal" in place.with_name("stager.log").read_text()
+    Stager(place).ask("--stop")
+    path = small_file_system / f"out.{SUFFIXES[file_format]}"
+    before = bytes_below(path)
+    again = start_with_journal(journal)
+    again.kill()
+    assert bytes_below(path) == before
+    assert steps_in(path) == step + 2
+    assert "was stored from the journal" not in again.log()
+
+
+def test_steps_beyond_the_quota_of_the_journal_are_stored_and_reported(tmp_path: Path) -> None:
+    for quota, has_failed in (("1m", False), ("20k", True)):
+        journal = tmp_path / f"journal-{quota}"
+        one = start_with_journal(journal, "--stager-journal-quota", quota)
+        try:
+            ended = run(one, "many", tmp_path, "cdf5", "3", f"out{quota}")
+            assert ended.returncode == 0, ended.stdout + ended.stderr
+            one.wait_until_idle()
+            told = one.report()
+            assert told["has_journal"]
+            assert ("--journal-quota" in told["journal_failure"]) == has_failed
+            assert steps_in(tmp_path / f"out{quota}.nc") == 3
+            one.wait_until_stored()
+            assert not list(journal.iterdir())
+        finally:
+            one.kill()
