@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import pytest
 from failing_runs import environment, launcher
-from own_stager import STAGER, STORED_SECONDS, Stager, start, start_for_nodes
+from own_stager import STAGER, STORED_SECONDS, Stager, start, start_for_nodes, start_service
 from staged_values import LARGE_ROWS, SUFFIXES, counts, density, large_value
 
 import weir
@@ -34,16 +34,25 @@ LOST_LINE = "weir: a stager was lost: from now on the ranks write without stager
 
 
 @pytest.fixture
-def stager() -> Iterator[Stager]:
-    one = start("--stager-memory", "64m")
+def stager(request: pytest.FixtureRequest) -> Iterator[Stager]:
+    """The stager of the node, or one that is reached over a network (`wherever`)."""
+    of_node = getattr(request, "param", "node") == "node"
+    one = start("--stager-memory", "64m") if of_node else start_service(1, "--stager-memory", "64m")
     yield one
     one.kill()
 
 
-@pytest.fixture(params=[1, 2], ids=["one-node", "two-nodes"])
+wherever = pytest.mark.parametrize("stager", ["node", "service"], indirect=True)
+
+
+@pytest.fixture(
+    params=[(start_for_nodes, 1), (start_for_nodes, 2), (start_service, 1), (start_service, 2)],
+    ids=["one-node", "two-nodes", "service", "service-of-two"],
+)
 def stagers(request: pytest.FixtureRequest) -> Iterator[Stager]:
-    """The stager of rank 0, with that of another node or without."""
-    one = start_for_nodes(request.param, "--stager-memory", "64m")
+    """The stager of rank 0, with another one or without."""
+    start_them, count = request.param
+    one = start_them(count, "--stager-memory", "64m")
     yield one
     one.kill()
 
@@ -113,6 +122,7 @@ def test_files_are_those_that_ranks_write_without_a_stager(
     assert not list(tmp_path.glob("*.weir_lock")), "a lock was left"
 
 
+@wherever
 @pytest.mark.parametrize("layout", [("zstd:3",), ("shuffle,zstd:1", "14", "32", "10")],
                          ids=["chunks", "shards"])  # fmt: skip
 @pytest.mark.parametrize("ranks", [1, 3])
@@ -131,6 +141,7 @@ def test_a_stager_encodes_the_chunks_of_zarr(
     assert bytes_below(paths[0]) == bytes_below(paths[1])
 
 
+@wherever
 @pytest.mark.parametrize("file_format", ["hdf5", "zarr"])
 @pytest.mark.parametrize("how", ["between_steps", "in_a_step", "first_is_lost", "is_lost"])
 def test_ranks_encode_what_follows_a_lost_stager(
@@ -163,6 +174,7 @@ def test_a_write_of_an_array_by_itself_survives_the_program(
         assert (file[next(iter(file.keys()))][...] == density(4)).all()
 
 
+@wherever
 def test_an_array_by_itself_fails_with_its_stager(tmp_path: Path, stager: Stager) -> None:
     ended = run(stager, "alone_is_lost", tmp_path, "raw", str(stager.pid))
     assert ended.returncode == 0, ended.stdout + ended.stderr
@@ -205,6 +217,7 @@ def test_accepted_steps_survive_the_program(
     assert not Path(f"{path}.weir_lock").exists()
 
 
+@wherever
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 def test_a_killed_stager_is_an_error_on_every_rank(
     tmp_path: Path, stager: Stager, file_format: str
@@ -214,6 +227,7 @@ def test_a_killed_stager_is_an_error_on_every_rank(
     assert steps_in(tmp_path / f"out.{SUFFIXES[file_format]}", with_remains=True) == 1
 
 
+@wherever
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 @pytest.mark.parametrize("when", ["between_steps", "in_a_step"])
 def test_ranks_write_what_follows_a_killed_stager(
@@ -227,6 +241,7 @@ def test_ranks_write_what_follows_a_killed_stager(
     assert not list(tmp_path.glob("*.weir_lock")), "a lock was left"
 
 
+@wherever
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 @pytest.mark.parametrize("lost", [0, 2])
 def test_a_lost_step_is_named_and_written_again(
@@ -304,6 +319,7 @@ def test_a_stager_killed_at_any_time_costs_only_named_steps(
         assert steps_in(path) == 60
 
 
+@wherever
 @pytest.mark.parametrize("file_format", ["hdf5", "raw"])
 def test_what_became_of_closed_files_is_told(
     tmp_path: Path, stager: Stager, file_format: str
@@ -319,12 +335,14 @@ def test_what_became_of_closed_files_is_told(
     assert [steps_in(path) for path in (paths[0], *paths[2:])] == [1, 1, 1]
 
 
+@wherever
 def test_waiting_for_a_lost_step_says_so_once(tmp_path: Path, stager: Stager) -> None:
     ended = run(stager, "told_of_lost_step", tmp_path, "zarr", str(stager.pid))
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert steps_in(tmp_path / "out.zarr") == 2
 
 
+@wherever
 def test_ranks_do_not_write_beside_a_stager_that_was_stopped(
     tmp_path: Path, stager: Stager
 ) -> None:
