@@ -561,6 +561,17 @@ def plain(comm, folder: Path, file_format: str, steps: str) -> None:
         writer.file.close()
 
 
+def held(comm, folder: Path, file_format: str) -> None:
+    """Keeps its file open after a step until `go` is there."""
+    with weir.Session(comm, staging=given_staging()) as session:
+        writer = Writer(session, path_of(folder, file_format), file_format)
+        writer.step(0)
+        end = time.monotonic() + 60
+        while not (folder / "go").exists() and time.monotonic() < end:
+            time.sleep(0.02)
+        writer.file.close()
+
+
 def many(comm, folder: Path, file_format: str, steps: str, name: str = "out") -> None:
     with weir.Session(comm, staging=given_staging()) as session:
         writer = Writer(session, path_of(folder, file_format, name), file_format, durability="none")

@@ -1,0 +1,61 @@
+"""Runs ranks whose files a stager writes, and checks the files."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from failing_runs import environment, launcher
+from own_stager import Stager
+from staged_values import counts, density
+
+import weir
+from weir.check import check
+
+PROGRAM = Path(__file__).with_name("staged_ranks.py")
+RUN_SECONDS = 120
+LOST_LINE = "weir: a stager was lost: from now on the ranks write without stagers"
+
+
+def run(
+    stager: Stager,
+    what: str,
+    folder: Path,
+    file_format: str,
+    *arguments: str,
+    ranks: int = 3,
+    ranks_per_node: int = 1,
+    cwd: Path | None = None,
+) -> subprocess.CompletedProcess[str]:
+    own = stager.variables() | {"PYTHONPATH": str(PROGRAM.parents[1])}
+    if stager.others:
+        own["WEIR_RANKS_PER_NODE"] = str(ranks_per_node)
+    return subprocess.run(
+        [*launcher(deadline_seconds=RUN_SECONDS), "-n", str(ranks), sys.executable, "-m", "mpi4py",
+         PROGRAM, what, folder, file_format, *arguments],
+        env=environment(own), capture_output=True, text=True,
+        timeout=RUN_SECONDS + 15, check=False, cwd=cwd,
+    )  # fmt: skip
+
+
+def steps_in(path: Path, *, with_remains: bool = False) -> int:
+    """Checks the file, and that all steps in it are right; returns how many there are.
+
+    `with_remains`: the file may have remains of a step that did not end.
+    """
+    wrong = check(path).findings
+    if with_remains:
+        unfinished = ("a step that was not committed", "a commit that did not finish")
+        wrong = [line for line in wrong if not line.endswith(unfinished)]
+    assert wrong == []
+    with weir.open(path) as file:
+        for step in range(file.steps):
+            assert (file["density"][step] == density(step)).all()
+            assert (file["counts"][step] == counts(step)).all()
+        return file.steps
+
+
+def bytes_below(path: Path) -> dict[str, bytes]:
+    files = [path] if path.is_file() else sorted(one for one in path.rglob("*") if one.is_file())
+    return {str(one.relative_to(path)): one.read_bytes() for one in files}
