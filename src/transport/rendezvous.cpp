@@ -15,6 +15,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "system/incomplete.hpp"
 #include "system/network_address.hpp"
 #include "system/process_name.hpp"
 #include "system/slices.hpp"
@@ -192,9 +193,11 @@ Result<std::vector<Rendezvous>> read_rendezvous(const std::string& path) {
 // The lock tells a second stager that the first one still runs, and ends with its process.
 Result<RendezvousFile> RendezvousFile::write(const std::string& path, const Rendezvous& stager) {
   std::error_code failed;
-  const std::string place = std::filesystem::is_directory(path, failed)
-                                ? fmt::format("{}/{}-{}", path, storage::host_name(), ::getpid())
-                                : path;
+  // It is removed by a process that has another working directory.
+  const std::string place =
+      storage::absolute_path(std::filesystem::is_directory(path, failed)
+                                 ? fmt::format("{}/{}-{}", path, storage::host_name(), ::getpid())
+                                 : path);
   auto file = open_owned(place, O_RDWR | O_CREAT);
   if (!file) return file.error();
   const int descriptor = file.value().descriptor();
