@@ -26,6 +26,8 @@ class Stager:
     """None: somebody else started it."""
     others: list[Stager] = field(default_factory=list)
     """Those of other nodes: node n has number n modulo their number, this one being 0."""
+    rendezvous: Path | None = None
+    """The file or folder by which ranks of other nodes find it, and the others."""
 
     def variables(self) -> dict[str, str]:
         """What a program needs; with others, it calls choose_stager() on each rank."""
@@ -35,6 +37,8 @@ class Stager:
             sockets = [str(one.socket) for one in all_of_them]
             chosen["WEIR_TEST_SOCKETS"] = os.pathsep.join(sockets)
             chosen["WEIR_TEST_STAGERS"] = " ".join(str(one.pid) for one in all_of_them)
+        if self.rendezvous:
+            chosen["WEIR_TEST_STAGING"] = f"service:{self.rendezvous}"
         return chosen
 
     def report(self) -> dict[str, Any]:
@@ -94,6 +98,11 @@ def given_processes() -> list[int]:
     return [int(process) for process in os.environ["WEIR_TEST_STAGERS"].split()]
 
 
+def given_staging() -> str:
+    """Called in a program that got variables(): the way to the stager that the test chose."""
+    return os.environ.get("WEIR_TEST_STAGING", "node")
+
+
 def stagers_of_ranks() -> list[Stager]:
     """Called in a program that got variables(): the stagers in the place of its ranks."""
     path = Path(os.environ["WEIR_STAGER_SOCKET"])
@@ -111,6 +120,19 @@ def start_for_nodes(nodes: int, *words: str) -> Stager:
     """Starts a stager for each of these nodes, which are one in truth."""
     first, *others = (start(*words) for _ in range(nodes))
     first.others = others
+    return first
+
+
+def start_service(stagers: int, *words: str) -> Stager:
+    """Starts stagers for ranks of other nodes, all of which are one node in truth."""
+    folder = Path(tempfile.mkdtemp(prefix="weir-test-"))
+    first, *others = (
+        start("--stager-listen", "127.0.0.1", "--stager-rendezvous", str(folder / str(number)),
+              *words)
+        for number in range(stagers)
+    )  # fmt: skip
+    first.others = others
+    first.rendezvous = folder
     return first
 
 

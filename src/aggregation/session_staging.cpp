@@ -34,16 +34,19 @@ constexpr const char* idle_seconds = "60";
 // Files of which a line says whether the last accepted step is stored.
 constexpr std::size_t most_fates = 64;
 
+using Where = topology::StagerPlacement::Where;
+
 bool has_stager_ranks(const CollectiveState& state) {
-  return state.settings.staging.where() == topology::StagerPlacement::Where::ranks;
+  return state.settings.staging.where() == Where::ranks;
 }
 
 std::string socket_of(const CollectiveState& state) {
   return has_stager_ranks(state) ? socket_of_divided() : transport::default_socket();
 }
 
-// Starts the stager of this node, unless its ranks have stagers of their own.
+// Starts the stager of this node, unless its ranks have stagers of their own, or a service.
 Status start_for_node(const CollectiveState& state) {
+  if (state.settings.staging.where() == Where::service) return {};
   const std::string socket = socket_of(state);
   if (socket.empty()) {
     return invalid_argument(fmt::format(
@@ -57,13 +60,38 @@ Status start_for_node(const CollectiveState& state) {
                                  state.settings.deadline_seconds);
 }
 
+// Collective. Rank 0 reads where the stagers of a service are. Ranks that follow each other have
+// the same one.
+Result<transport::StagerPlace> find_stager(CollectiveState& state) {
+  if (state.settings.staging.where() != Where::service) {
+    return transport::StagerPlace(socket_of(state));
+  }
+  const std::string& path = state.settings.staging.rendezvous();
+  Result<std::string> found = std::string();
+  if (state.rank == 0) {
+    const auto stagers = transport::read_rendezvous(path);
+    found = stagers ? Result<std::string>(transport::text_of(stagers.value())) : stagers.error();
+  }
+  const auto told = told_by_rank_0(state, found, "where the stagers are");
+  if (!told) return told.error();
+  auto stagers = transport::parse_rendezvous(told.value(), path);
+  if (!stagers) return stagers.error();
+  auto& all = stagers.value();
+  const std::int64_t own = std::int64_t{state.rank} * std::ssize(all) / state.ranks;
+  return transport::StagerPlace(std::move(all[static_cast<std::size_t>(own)]));
+}
+
 Result<std::shared_ptr<StagerClient>> connect(const CollectiveState& state,
+                                              const transport::StagerPlace& place,
                                               const transport::SessionId& session) {
   auto client = StagerClient::connect(
-      socket_of(state),
-      {.session = session, .rank = state.rank, .program = storage::process_name()},
+      place, {.session = session, .rank = state.rank, .program = storage::process_name()},
       state.settings.deadline_seconds);
-  if (!client) return client.error();
+  if (!client) {
+    const bool is_service = state.settings.staging.where() == Where::service;
+    return is_service ? with_file(client.error(), state.settings.staging.rendezvous())
+                      : client.error();
+  }
   return std::shared_ptr<StagerClient>(std::move(client).value());
 }
 
@@ -149,7 +177,9 @@ Result<std::unique_ptr<SessionStaging>> SessionStaging::open(CollectiveState& st
     return started.error();
   const auto session = name_session(state);
   if (!session) return session.error();
-  auto connected = connect(state, session.value());
+  const auto place = find_stager(state);
+  if (!place) return place.error();
+  auto connected = connect(state, place.value(), session.value());
   Status agreed = agree_on(state, connected ? Status() : Status(connected.error()));
   if (!agreed.ok()) return agreed.error();
   const std::shared_ptr<StagerClient> client = std::move(connected).value();

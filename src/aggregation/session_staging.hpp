@@ -1,4 +1,4 @@
-// Staging of a session: the way of its ranks to stagers on their nodes
+// Staging of a session: the way of its ranks to stagers on their nodes or on others
 // (transport/stager_client.hpp).
 //
 // clang-format off
@@ -38,13 +38,16 @@ struct CollectiveState;
 class SessionStaging {
  public:
   // Collective. Starts a stager on each node where none runs, unless ranks have stagers
-  // (stager_ranks.hpp), and connects all ranks to theirs. All ranks get the error of a rank that
-  // fails.
+  // (stager_ranks.hpp) or a service is named, and connects all ranks to theirs. All ranks get the
+  // error of a rank that fails.
   static Result<std::unique_ptr<SessionStaging>> open(CollectiveState& state);
 
   [[nodiscard]] transport::StagerClient& stager() { return *stager_; }
   // Returns whether the ranks have several stagers; equal on all ranks.
   [[nodiscard]] bool has_several() const { return has_several_; }
+  // Returns whether a stager may see what ranks have written, or ranks what it has, later than
+  // processes of one node do.
+  [[nodiscard]] bool is_on_other_nodes() const { return has_several_ || stager_->is_remote(); }
   // Called on all ranks at the end of a step, which get the same number for it.
   std::uint64_t next_seal() { return has_several_ ? ++seal_ : 0; }
   // Lets the stagers that joined tell when they have stored everything before this seal. Called on

@@ -359,10 +359,17 @@ Status StepFile::can_be_tried_again() const {
 // everything that a stager has of it is stored, since a change begins with reading the header.
 Status StepFile::begin_writing(CollectiveState& state, storage::WriterLock::Naming naming) {
   Status stored = wait_until_stored(state, std::numeric_limits<double>::infinity());
-  if (!stored.ok() || lock_.is_held()) return stored;
+  if (!stored.ok() || lock_.is_held() || stager_has_lock_) return stored;
   if (is_staged(state)) {
     // The session may have written a file of this path before.
     if (Status before = state.staging->wait_for(path_); !before.ok()) return before;
+    // No open file is passed to a stager of another node, which takes the lock itself.
+    if (state.staging->stager().is_remote()) {
+      Status taken = state.staging->stager().take_lock(path_);
+      stager_has_lock_ = taken.ok();
+      if (taken.ok()) staging_ = state.staging.get();
+      return taken;
+    }
   }
   auto taken = storage::WriterLock::take(path_, naming);
   if (!taken) return taken.error();

@@ -218,6 +218,7 @@ class StepFile {
   storage::Room room_;                   // on rank 0: the means to commit the step
   // On rank 0: held from the first step that this run begins until the file is closed.
   storage::WriterLock lock_;
+  bool stager_has_lock_ = false;  // in place of `lock_`: one of another node has taken it
   storage::FileVersion version_;  // on rank 0: after this run last opened, laid out or changed it
   bool knows_state_ = true;       // whether version_.state is of that time
   // On rank 0: the ticket of the last step that a stager has accepted and may not have stored yet.

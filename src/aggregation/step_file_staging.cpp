@@ -34,7 +34,7 @@ bool StepFile::is_staged(const CollectiveState& state) const {
 // published by the stager.
 bool StepFile::stages_arrays(const CollectiveState& state,
                              const topology::FileTargets& targets) const {
-  return is_staged(state) && (targets.coherent_caches || !state.staging->has_several());
+  return is_staged(state) && (targets.coherent_caches || !state.staging->is_on_other_nodes());
 }
 
 // Called by rank 0, after all ranks have handed over what they wrote.
@@ -89,7 +89,8 @@ Error StepFile::step_is_lost(std::int64_t step) const {
 // stager that lives gives its part of the lock up soon after the ranks have left, and removes the
 // lock's file then.
 Result<std::optional<std::int64_t>> StepFile::take_lock_again(CollectiveState& state) {
-  const bool was_held = lock_.is_held();
+  const bool was_held = lock_.is_held() || stager_has_lock_;
+  stager_has_lock_ = false;
   lock_.release();
   if (!was_held) return steps_on_storage(path_);
   Result<storage::WriterLock> taken = storage::WriterLock();
@@ -213,6 +214,7 @@ Result<bool> StepFile::is_step_stored(CollectiveState& state) {
 // The stager holds the lock as long as anything of the file is left to be stored.
 void StepFile::release_lock() {
   lock_.release();
+  stager_has_lock_ = false;
   if (staging_ == nullptr) return;
   const auto ticket = staging_->stager().unlock(path_);  // fails if the stager is lost
   if (ticket) staging_->note(path_, ticket.value());

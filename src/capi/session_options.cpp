@@ -363,9 +363,10 @@ std::span<const Setting> session_settings() {
        .choices = automatic_or(plan::storing_engines)},
       {.name = "staging",
        .kind = SettingKind::text,
-       .metavar = "`none`, `node`, `ranks`, `ranks:2`, `ranks:1/8`",
+       .metavar = "`none`, `node`, `ranks`, `ranks:2`, `ranks:1/8`, `service:FILE`",
        .help = "who writes the steps of files: the ranks, or behind them a stager: of their node, "
-               "or of the last ranks or one in so many ranks of each node"},
+               "or of the last ranks or one in so many ranks of each node, or those on other nodes "
+               "that a file or folder names"},
       {.name = "staging-lost",
        .kind = SettingKind::choice,
        .help = "after a stager was lost: the session's calls fail, or the ranks write the next "

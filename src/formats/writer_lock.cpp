@@ -36,8 +36,8 @@ std::string holder_in(const File& file) {
   return printable(text);
 }
 
-Error is_taken(const std::string& path, const std::string& holder) {
-  const bool is_here = holder == process_name();
+Error is_taken(const std::string& path, const std::string& holder, const std::string& taker) {
+  const bool is_here = holder == taker;
   return invalid_argument(
       is_here
           ? "this program already has it open for writing: close it first, or give another name"
@@ -68,8 +68,8 @@ bool can_name_holder(const struct stat& about) {
 }
 
 // Writes the holder, into an empty file, for people whose runs are refused.
-void write_holder(const File& file) {
-  std::string text = process_name() + "\n";
+void write_holder(const File& file, const std::string& holder) {
+  std::string text = holder.substr(0, longest_holder - 1) + "\n";
   const Slice slice{reinterpret_cast<std::byte*>(text.data()),
                     static_cast<std::int64_t>(text.size())};
   std::int64_t calls = 0;
@@ -80,7 +80,9 @@ void write_holder(const File& file) {
 
 std::string lock_path(const std::string& path) { return committed_path(path) + ".weir_lock"; }
 
-Result<WriterLock> WriterLock::take(const std::string& path, Naming naming) {
+Result<WriterLock> WriterLock::take(const std::string& path, Naming naming,
+                                    const std::string& holder) {
+  const std::string taker = holder.empty() ? process_name() : holder;
   const std::string place = lock_path(path);
   for (int attempt = 0; attempt < most_attempts; ++attempt) {
     const int descriptor = open_lock(place);
@@ -97,17 +99,17 @@ Result<WriterLock> WriterLock::take(const std::string& path, Naming naming) {
       }
       // A file that its holder is just removing is no longer the path's lock.
       if (!is_still_at(place, about)) continue;
-      return is_taken(path, holder_in(file));
+      return is_taken(path, holder_in(file), taker);
     }
     if (!is_still_at(place, about)) continue;
     // An empty file is not emptied again: ext4 writes to the disk, before it closes a file, what
     // followed such a call. A killed run's name must not stay.
     const bool may_name = can_name_holder(about) && (about.st_size == 0 || file.set_length(0).ok());
-    WriterLock taken(std::move(file), may_name);
+    WriterLock taken(std::move(file), may_name, taker);
     if (naming == Naming::at_once) taken.name_holder();
     return taken;
   }
-  return is_taken(path, "");
+  return is_taken(path, "", taker);
 }
 
 WriterLock::WriterLock(WriterLock&& other) noexcept
@@ -123,7 +125,8 @@ WriterLock& WriterLock::operator=(WriterLock&& other) noexcept {
 }
 
 void WriterLock::name_holder() {
-  if (is_held() && std::exchange((*file_)->is_unnamed, false)) write_holder((*file_)->file);
+  if (is_held() && std::exchange((*file_)->is_unnamed, false))
+    write_holder((*file_)->file, (*file_)->holder);
 }
 
 void WriterLock::release() {

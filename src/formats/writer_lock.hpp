@@ -31,8 +31,10 @@ class WriterLock {
   // run. With `by_caller`, the caller calls name_holder() when no other rank waits for it.
   enum class Naming : std::uint8_t { at_once, by_caller };
   // Takes the lock. Fails, and names the holder, if another process or another open file of this
-  // process writes to PATH. Does not wait.
-  static Result<WriterLock> take(const std::string& path, Naming naming = Naming::at_once);
+  // process writes to PATH. Does not wait. `holder`: the program for which this process takes it;
+  // "": this process itself.
+  static Result<WriterLock> take(const std::string& path, Naming naming = Naming::at_once,
+                                 const std::string& holder = "");
 
   WriterLock() = default;  // holds nothing
   WriterLock(WriterLock&& other) noexcept;
@@ -63,11 +65,12 @@ class WriterLock {
     File file;
     bool is_shared = false;
     bool is_unnamed = false;  // the holder is to be named
+    std::string holder = {};  // NOLINT(readability-redundant-member-init): may be left out
   };
   using Held = std::optional<LockFile>;  // nothing: it was released
-  explicit WriterLock(File file, bool is_unnamed = false)
-      : file_(std::make_shared<Held>(LockFile{.file = std::move(file), .is_unnamed = is_unnamed})) {
-  }
+  explicit WriterLock(File file, bool is_unnamed = false, const std::string& holder = "")
+      : file_(std::make_shared<Held>(
+            LockFile{.file = std::move(file), .is_unnamed = is_unnamed, .holder = holder})) {}
   static void release(Held& held);
 
   std::shared_ptr<Held> file_;

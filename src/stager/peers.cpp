@@ -4,19 +4,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "stager/stager.hpp"
+#include "transport/proof.hpp"
 
 namespace weir::stager {
 namespace {
 
-// Compares all bytes, so that the time it takes does not tell how many are right.
 bool is_secret(const std::string& given, const std::string& secret) {
-  if (secret.empty() || given.size() != secret.size()) return false;
-  int different = 0;
-  for (std::size_t i = 0; i < secret.size(); ++i) different += given[i] == secret[i] ? 0 : 1;
-  return different == 0;
+  return !secret.empty() &&
+         transport::is_same(std::as_bytes(std::span(given)), std::as_bytes(std::span(secret)));
 }
 
 }  // namespace
@@ -40,7 +39,7 @@ void Stager::take_from_peer(ClientId number, const transport::Message& message) 
   }
   const auto found = sessions_.find(session_number);
   if (found == sessions_.end()) {
-    refuse(number, "the first message was no Peer");
+    refuse(number, "the first message over a network was neither Knock nor Peer");
     return;
   }
   Session& session = found->second;

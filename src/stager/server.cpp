@@ -18,6 +18,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <span>
 #include <thread>
 #include <utility>
@@ -36,6 +37,8 @@
 #include "system/process_name.hpp"
 #include "system/shared_memory.hpp"
 #include "system/uninterrupted.hpp"
+#include "transport/proof.hpp"
+#include "transport/rendezvous.hpp"
 
 namespace weir::stager {
 namespace {
@@ -54,11 +57,21 @@ constexpr std::uint64_t first_client = 16;
 constexpr std::size_t most_strangers = 1024;
 // How long an address of another stager is tried before the next one.
 constexpr std::int64_t most_connecting_ns = 5 * second_ns;
+constexpr int longest_nap_ms = 500;
+// Messages of one connection that are handled before others are looked at.
+constexpr int most_messages_together = 64;
 
 Result<storage::File> owned(int descriptor, const char* operation) {
   if (descriptor < 0) return system_failure(operation, "", -1, errno);
   return storage::File::passed(descriptor, "", 0);
 }
+
+// What ranks of other nodes connect to.
+struct Service {
+  storage::NetworkListener listener;
+  std::string secret;
+  transport::RendezvousFile file;
+};
 
 // Events that other threads have for the thread of the state machine.
 class News {
@@ -149,7 +162,7 @@ class Server {
          storage::SharedMemory memory, storage::File epoll, storage::File signals,
          std::unique_ptr<News> news, std::unique_ptr<SpillFile> spill,
          std::unique_ptr<Journal> journal, const transport::SessionId& secret,
-         std::function<void(const std::string&)> say)
+         std::optional<Service> service, std::function<void(const std::string&)> say)
       : settings_(settings),
         blocks_(settings.memory_bytes / settings.block_bytes),
         listener_(std::move(listener)),
@@ -160,6 +173,7 @@ class Server {
         spill_(std::move(spill)),
         journal_(std::move(journal)),
         say_(std::move(say)),
+        service_(std::move(service)),
         secret_(reinterpret_cast<const char*>(secret.data()), secret.size()),
         stager_({.blocks = blocks_,
                  .block_bytes = settings.block_bytes,
@@ -170,6 +184,7 @@ class Server {
                  .connections = settings.connections,
                  .host = storage::host_name(),
                  .secret = secret_,
+                 .rank_secret = service_ ? service_->secret : std::string(),
                  .has_journal = journal_ != nullptr}),
         recorder_(1),
         workers_(settings.threads),
@@ -186,6 +201,10 @@ class Server {
   }
 
   Status run() {
+    if (service_) {
+      Status watched = watch_network(std::move(service_->listener));
+      if (!watched.ok()) return watched;
+    }
     for (const auto& [descriptor, key] :
          {std::pair(listener_->descriptor(), listener_key),
           std::pair(news_->descriptor(), news_key), std::pair(signals_.descriptor(), signal_key)}) {
@@ -199,9 +218,11 @@ class Server {
       std::array<epoll_event, 64> events{};
       const int count = storage::uninterrupted([&] {
         return ::epoll_wait(epoll_.descriptor(), events.data(), static_cast<int>(events.size()),
-                            500);
+                            unread_.empty() ? longest_nap_ms : 0);
       });
+      const std::set<ClientId> unread = std::exchange(unread_, {});
       for (int i = 0; i < count; ++i) look_at(events.at(static_cast<std::size_t>(i)));
+      for (const ClientId client : unread) look_at_client(client);
       go_on_accepting();
       const std::int64_t now_ns = monotonic_ns();
       if (now_ns - ticked_ns >= second_ns) {
@@ -218,6 +239,7 @@ class Server {
       const bool was_last = settings_.until_programs_end && has_served_ && stager_.is_idle();
       if (is_over || was_last) has_ended_ = true;
     }
+    service_.reset();  // removes the rendezvous file
     // Whoever waits for the end of this stager sees its connection end, and then finds no socket.
     listener_.reset();
     return {};
@@ -291,8 +313,23 @@ class Server {
   void accept(storage::FrameSocket socket, bool is_remote) {
     const ClientId client = next_client_++;
     if (!watch(socket.descriptor(), client, EPOLLIN, EPOLL_CTL_ADD).ok()) return;
+    Connected connected{.client = client, .is_remote = is_remote};
+    if (is_remote) {
+      const auto nonce = transport::new_nonce();
+      if (!nonce) {
+        say_(nonce.error().text());
+        return;
+      }
+      connected.nonce = nonce.value();
+    }
     clients_.try_emplace(client, std::move(socket));
-    handle(Connected{client, is_remote});
+    handle(connected);
+  }
+
+  Status watch_network(storage::NetworkListener listener) {
+    Status watched = watch(listener.descriptor(), network_key, EPOLLIN, EPOLL_CTL_ADD);
+    if (watched.ok()) network_.emplace(std::move(listener));
+    return watched;
   }
 
   void accept_strangers() {
@@ -363,7 +400,7 @@ class Server {
       look_at_link(client);
       return;
     }
-    for (;;) {
+    for (int messages = 0; messages < most_messages_together; ++messages) {
       const auto found = clients_.find(client);
       if (found == clients_.end()) return;
       const Status sent = found->second.socket.send_rest();
@@ -381,10 +418,15 @@ class Server {
         drop(client);
         return;
       }
-      if (!frame.value()) break;
+      if (!frame.value()) {
+        watch_rest(client);
+        return;
+      }
       take(client, std::move(*frame.value()));
     }
+    // Others are looked at first.
     watch_rest(client);
+    unread_.insert(client);
   }
 
   void take(ClientId client, storage::Frame frame) {
@@ -404,7 +446,9 @@ class Server {
                                  static_cast<std::size_t>(settings_.block_bytes)},
                                 parcel->extents);
     }
+    brought_ = std::get_if<transport::BlockBytes>(&received.message);
     handle(received);
+    brought_ = nullptr;
   }
 
   [[nodiscard]] std::int64_t reserved_blocks() const {
@@ -427,7 +471,8 @@ class Server {
   Status reply(ClientId client, const transport::Message& message) {
     const auto found = clients_.find(client);
     if (found == clients_.end()) return {};
-    const bool passes = std::holds_alternative<transport::Welcome>(message);
+    const bool passes =
+        std::holds_alternative<transport::Welcome>(message) && !found->second.socket.is_network();
     Status sent =
         found->second.socket.send(transport::encode(message), passes ? &memory_.file() : nullptr);
     watch_rest(client);
@@ -451,17 +496,21 @@ class Server {
       clients_.erase(found);
     }
   }
+  void carry_out(Trust& action) {
+    const auto found = clients_.find(action.client);
+    if (found != clients_.end()) found->second.socket.trust();
+  }
+  void carry_out(Fill& action) {
+    if (brought_ == nullptr) return;
+    std::ranges::copy(brought_->bytes,
+                      memory_.data() + action.block * settings_.block_bytes + action.at);
+  }
   void carry_out(Seal& action) { execute(action); }
   void carry_out(OpenNetwork& action) {
     Status opened;
     if (!network_) {
       auto made = storage::NetworkListener::listen(settings_.listen);
-      if (made) {
-        opened = watch(made.value().descriptor(), network_key, EPOLLIN, EPOLL_CTL_ADD);
-        if (opened.ok()) network_.emplace(std::move(made).value());
-      } else {
-        opened = made.error();
-      }
+      opened = made ? watch_network(std::move(made).value()) : Status(made.error());
       // The log of a stager of a few programs stays only if something went wrong.
       if (opened.ok() && !settings_.until_programs_end) {
         say_(fmt::format("stagers of other nodes can join at {}",
@@ -501,6 +550,12 @@ class Server {
     });
   }
   void carry_out(Commit& action) { execute(std::move(action)); }
+  void carry_out(AcquireLock& action) {
+    (void)files_of(action.session);
+    execute_beside(action.job, [files = files_.at(action.session), given = action] {
+      return files->take_lock(given.path, given.program);
+    });
+  }
   void carry_out(KeepLock& action) {
     if (!passed_) return;  // the file system of the file has no locks
     passed_->renamed(storage::lock_path(action.path));
@@ -605,6 +660,7 @@ class Server {
   std::unique_ptr<SpillFile> spill_;  // null: nothing is spilled
   std::unique_ptr<Journal> journal_;  // null: there is none. The recorder alone uses it
   std::function<void(const std::string&)> say_;
+  std::optional<Service> service_;  // nothing: ranks of this node only
   std::string secret_;
   Stager stager_;
   std::map<ClientId, Client> clients_;
@@ -612,7 +668,9 @@ class Server {
   std::optional<storage::NetworkListener> network_;  // once a session on several nodes asked for it
   bool is_full_ = false;                             // of strangers: no more are accepted
   std::map<ClientId, Link> links_;
-  std::optional<storage::File> passed_;  // with the message that is handled
+  std::optional<storage::File> passed_;             // with the message that is handled
+  const transport::BlockBytes* brought_ = nullptr;  // the message that is handled, if it is one
+  std::set<ClientId> unread_;                       // may have sent more than was read
   std::map<SessionId, std::shared_ptr<SessionFiles>> files_;
   std::vector<SessionId> retries_;
   SessionId told_of_space_ = 0;
@@ -626,6 +684,27 @@ class Server {
   Workers workers_;
   std::thread reserving_;
 };
+
+// Nothing: ranks of this node only. The rendezvous file is written last, so that who finds it can
+// connect.
+Result<std::optional<Service>> open_service(const ServerSettings& settings) {
+  if (settings.rendezvous.empty()) return std::optional<Service>();
+  if (settings.listen.empty()) {
+    return invalid_argument(
+        "a stager for ranks of other nodes listens only where it is told: give the address of this "
+        "node with --listen");
+  }
+  const auto secret = transport::new_nonce();
+  if (!secret) return secret.error();
+  auto listener = storage::NetworkListener::listen(settings.listen);
+  if (!listener) return listener.error();
+  const std::string text(reinterpret_cast<const char*>(secret.value().data()),
+                         secret.value().size());
+  auto file =
+      transport::RendezvousFile::write(settings.rendezvous, {listener.value().addresses(), text});
+  if (!file) return file.error();
+  return std::optional(Service{std::move(listener).value(), text, std::move(file).value()});
+}
 
 }  // namespace
 
@@ -675,12 +754,19 @@ Status serve(const ServerSettings& settings, const std::function<void()>& ready,
   }
   const auto secret = storage::new_secret();
   if (!secret) return secret.error();
+  auto service = open_service(settings);
+  if (!service) return service.error();
+  std::optional<std::vector<std::string>> addresses;
+  if (service.value()) addresses = service.value()->listener.addresses();
   Server server(settings, std::move(listener).value(), std::move(memory).value(),
                 std::move(epoll).value(), std::move(signal).value(),
                 std::make_unique<News>(std::move(event).value()), std::move(spill),
-                std::move(journal), secret.value(), say);
+                std::move(journal), secret.value(), std::move(service).value(), say);
   ready();
   // The log has the lines: it is there from now on.
+  if (addresses) {
+    say(fmt::format("serves ranks of other nodes at {}", fmt::join(*addresses, ", ")));
+  }
   for (const std::string& line : replayed) say(line);
   return server.run();
 }

@@ -14,9 +14,12 @@ namespace weir::stager {
 
 struct ServerSettings {
   std::string socket;  // path
-  // Numeric address at which stagers of other nodes connect once a session asks for it; "": all
-  // addresses of this node.
+  // Numeric address, with or without a port, at which stagers of other nodes connect once a session
+  // asks for it, and ranks of other nodes from the beginning; "": all addresses of this node.
   std::string listen;
+  // File by which ranks of other nodes find this stager, and which has the secret that they have to
+  // know; a folder: a file in it. "": only ranks of this node are served.
+  std::string rendezvous;
   std::int64_t memory_bytes = 0;   // of all blocks; at least 16 blocks
   std::string spill;               // folder for data that the memory cannot hold; "": none
   std::int64_t spill_quota = 0;    // bytes of it; 0: half of what is free there

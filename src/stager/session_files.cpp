@@ -253,6 +253,13 @@ void SessionFiles::keep_lock(const std::string& path, storage::WriterLock lock) 
   locks_.insert_or_assign(path, std::move(lock));
 }
 
+Status SessionFiles::take_lock(const std::string& path, const std::string& program) {
+  auto taken = storage::WriterLock::take(path, storage::WriterLock::Naming::at_once, program);
+  if (!taken) return taken.error();
+  keep_lock(path, std::move(taken).value());
+  return {};
+}
+
 bool SessionFiles::has_lock(const std::string& path) {
   const std::lock_guard<std::mutex> guard(mutex_);
   return locks_.contains(path);

@@ -36,6 +36,8 @@ class SessionFiles {
 
   // Keeps a lock until it is released. Called by any thread.
   void keep_lock(const std::string& path, storage::WriterLock lock);
+  // Takes the lock for a program, whose name it gets.
+  [[nodiscard]] Status take_lock(const std::string& path, const std::string& program);
   void release_lock(const std::string& path);
   [[nodiscard]] bool has_lock(const std::string& path);
 

@@ -17,7 +17,7 @@ bool is_want_of_space(const Status& status) {
          (status.error().system_error == ENOSPC || status.error().system_error == EDQUOT);
 }
 
-// Seconds for which another stager may be connected without telling its secret.
+// Seconds for which somebody may be connected over a network without showing a secret.
 constexpr int most_ticks_of_a_stranger = 10;
 
 }  // namespace
@@ -64,7 +64,9 @@ void Stager::take(const Stopping& /*event*/) { is_stopping_ = true; }
 // ---- Connections --------------------------------------------------------------------------------
 
 void Stager::take(const Connected& event) {
-  clients_.try_emplace(event.client).first->second.is_remote = event.is_remote;
+  Client& client = clients_.try_emplace(event.client).first->second;
+  client.is_remote = event.is_remote;
+  client.nonce = event.nonce;
 }
 
 void Stager::take(const Disconnected& event) { remove(event.client); }
@@ -74,7 +76,7 @@ void Stager::remove(ClientId client) {
   if (found == clients_.end()) return;
   const SessionId number = found->second.session;
   const bool is_remote = found->second.is_remote;
-  for (const std::int64_t block : found->second.granted) free_block(block);
+  for (const auto& [block, filled] : found->second.granted) free_block(block);
   std::erase(wanting_, client);
   const auto session = sessions_.find(number);
   if (session != sessions_.end() && !is_remote) {
@@ -144,7 +146,21 @@ void Stager::take(const Received& event) {
   if (found == clients_.end()) return;  // it was refused, and has not noticed yet
   using namespace transport;
   if (found->second.is_remote) {
-    take_from_peer(event.client, event.message);
+    if (!take_from_stranger(event.client, event.message)) {
+      take_from_peer(event.client, event.message);
+    }
+    return;
+  }
+  // A rank of another node passes no open file, and this stager's memory is not its own.
+  const bool is_of_the_node = std::holds_alternative<LockFile>(event.message) ||
+                              std::holds_alternative<AskReport>(event.message) ||
+                              std::holds_alternative<Stop>(event.message);
+  const bool is_of_another_node = std::holds_alternative<BlockBytes>(event.message) ||
+                                  std::holds_alternative<TakeLock>(event.message);
+  if (found->second.is_remote_rank ? is_of_the_node : is_of_another_node) {
+    refuse(event.client,
+           "a message that is sent only by programs on the stager's node, or only by "
+           "those on others");
     return;
   }
   const bool needs_session = !std::holds_alternative<Hello>(event.message) &&
@@ -271,7 +287,7 @@ void Stager::grant() {
     transport::Granted granted;
     while (client.wanted > 0 && !free_.empty() && room_of(session) > 0) {
       granted.blocks.push_back(free_.back());
-      client.granted.insert(free_.back());
+      client.granted.emplace(free_.back(), Filled{});
       owners_[free_.back()] = client.session;
       ++session.blocks;
       free_.pop_back();
@@ -303,7 +319,8 @@ void Stager::free_block(std::int64_t block) {
 
 void Stager::take_parcel(const Received& event, const transport::Parcel& parcel) {
   Client& client = clients_.at(event.client);
-  if (client.granted.erase(parcel.block) == 0) {
+  const auto granted = client.granted.extract(parcel.block);
+  if (granted.empty()) {
     refuse(event.client, "a block was handed over that was not granted");
     return;
   }
@@ -312,6 +329,8 @@ void Stager::take_parcel(const Received& event, const transport::Parcel& parcel)
   std::string problem;
   if (!event.extents) {
     problem = event.extents.error().message;
+  } else if (client.is_remote_rank && !is_filled(granted.mapped(), event.extents.value())) {
+    problem = "a block was handed over of which bytes are missing";
   } else {
     item.extents = event.extents.value();
   }
@@ -352,7 +371,7 @@ void Stager::take_parcel(const Received& event, const transport::Parcel& parcel)
 
 void Stager::take(ClientId number, const transport::Flush& /*message*/) {
   Client& client = clients_.at(number);
-  for (const std::int64_t block : client.granted) free_block(block);
+  for (const auto& [block, filled] : client.granted) free_block(block);
   client.granted.clear();
   send(number, transport::Flushed{{sessions_.at(client.session).failure}});
   grant();
@@ -562,6 +581,7 @@ void Stager::take(const JobEnded& event) {
     end_recording(event.job, event.status);
     return;
   }
+  if (end_locking(event)) return;
   const auto found = std::find_if(sessions_.begin(), sessions_.end(),
                                   [&](const auto& one) { return one.second.job == event.job; });
   if (found == sessions_.end()) return;
@@ -638,7 +658,10 @@ void Stager::take(const Tick& /*event*/) {
                     [&, waiting = number](const auto& one) { return one.first == waiting; });
     const bool joins = std::find(session.home.waiting.begin(), session.home.waiting.end(),
                                  number) != session.home.waiting.end();
-    if (client.wanted == 0 && !client.drains && !client.commits && !awaits && !joins) continue;
+    const bool locks = client.locks != 0;
+    if (client.wanted == 0 && !client.drains && !client.commits && !awaits && !joins && !locks) {
+      continue;
+    }
     send(number, transport::Alive{reason_to_wait(session)});
   }
   for (const ClientId stranger : strangers) refuse(stranger, "it did not say who it is");

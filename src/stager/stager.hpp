@@ -53,6 +53,14 @@
 // clang-format on
 //
 // A failure on one of the stagers, or the loss of one, ends the session on all of them.
+//
+// Ranks of other nodes connect over a network, too, where the stager has a secret for them
+// (remote_ranks.cpp). What they hand over comes in messages. They are ranks like all others from
+// the moment at which they have shown that they know the secret.
+//
+// clang-format off
+//     Knock ─► Challenge ─► Prove ─► Hello, … BlockBytes, BlockBytes, Parcel, …
+// clang-format on
 #pragma once
 
 #include <algorithm>
@@ -85,7 +93,8 @@ using JobId = std::uint64_t;
 
 struct Connected {
   ClientId client = 0;
-  bool is_remote = false;  // over a network: only another stager may be at the other end
+  bool is_remote = false;    // over a network: another stager, or a rank of another node
+  transport::Nonce nonce{};  // with `is_remote`: random bytes for its Challenge
 };
 struct Received {
   ClientId client = 0;
@@ -130,6 +139,16 @@ struct Send {
 };
 struct Disconnect {
   ClientId client = 0;
+};
+// The client has shown that it knows the secret: its messages may be as long as those of a rank of
+// the node.
+struct Trust {
+  ClientId client = 0;
+};
+// The bytes that came with the message are put into a block.
+struct Fill {
+  std::int64_t block = 0;
+  std::int64_t at = 0;  // behind its beginning
 };
 // The bytes of an extent lie in a block, `at` bytes behind its beginning.
 struct BlockExtent {
@@ -201,6 +220,13 @@ struct Connect {
   SessionId session = 0;
   std::vector<std::string> addresses;
 };
+// Takes the writer's lock of a path for the session.
+struct AcquireLock {
+  JobId job = 0;
+  SessionId session = 0;
+  std::string path;
+  std::string program;  // holds it, for people
+};
 // The lock that came with the message is kept.
 struct KeepLock {
   SessionId session = 0;
@@ -219,8 +245,9 @@ struct Forget {
 };
 // The stager was told to stop, and everything is stored.
 struct End {};
-using Action = std::variant<Send, Disconnect, Write, Spill, EmptySpill, Record, RecordStep, Commit,
-                            Seal, OpenNetwork, Connect, KeepLock, Unlock, RetryLater, Forget, End>;
+using Action = std::variant<Send, Disconnect, Trust, Fill, Write, Spill, EmptySpill, Record,
+                            RecordStep, Commit, Seal, OpenNetwork, Connect, AcquireLock, KeepLock,
+                            Unlock, RetryLater, Forget, End>;
 
 struct StagerSettings {
   std::int64_t blocks = 0;  // in all; BlocksReady gives them for use
@@ -234,8 +261,9 @@ struct StagerSettings {
   std::int64_t client_files = 0;
   std::int64_t connections = 0;
   // NOLINTBEGIN(readability-redundant-member-init): may be left out
-  std::string host = {};    // of this stager, for people
-  std::string secret = {};  // that other stagers know which may join
+  std::string host = {};         // of this stager, for people
+  std::string secret = {};       // that other stagers know which may join
+  std::string rank_secret = {};  // that ranks of other nodes know; "": none are served
   bool has_journal = false;
   // NOLINTEND(readability-redundant-member-init)
 };
@@ -260,7 +288,7 @@ class Stager {
   [[nodiscard]] std::int64_t blocks_of(const transport::SessionId& session) const;
   // Returns whether no rank is connected and nothing is left to be stored.
   [[nodiscard]] bool is_idle() const { return sessions_.empty(); }
-  // Returns the number of connections over a network that have not told the secret.
+  // Returns the number of connections over a network that have shown no secret.
   [[nodiscard]] std::size_t strangers() const {
     return static_cast<std::size_t>(std::count_if(
         clients_.begin(), clients_.end(),
@@ -350,15 +378,25 @@ class Stager {
     ClientId client = 0;           // that gets an Accepted
     std::uint64_t ticket = 0;
   };
+  // Bytes of a block that have come in messages, at its beginning and at its end.
+  struct Filled {
+    std::int64_t begin = 0;
+    std::int64_t end = 0;
+  };
   struct Client {
-    SessionId session = 0;  // 0: has not said Hello, or Peer
-    bool is_remote = false;
-    int ticks = 0;  // since a remote client connected, until it has said Peer
+    SessionId session = 0;   // 0: has not said Hello, or Peer
+    bool is_remote = false;  // another stager, or somebody who has shown nothing so far
+    bool is_remote_rank = false;
+    bool has_knocked = false;
+    transport::Nonce nonce{};          // of this stager, for a Challenge
+    transport::Proof awaited_proof{};  // with `has_knocked`
+    int ticks = 0;  // since a remote client connected, until it has shown a secret
     std::map<std::uint64_t, NamedFile> files;
-    std::set<std::int64_t> granted;
+    std::map<std::int64_t, Filled> granted;
     std::int64_t wanted = 0;  // blocks, while it waits for some
     bool drains = false;      // waits for Drained
     bool commits = false;     // waits for Accepted
+    JobId locks = 0;          // waits for Locked when the job has ended; 0: it does not
   };
 
   void take(const Connected& event);
@@ -391,6 +429,16 @@ class Stager {
   void take(ClientId client, const transport::Stop& message);
   template <typename Other>
   void take(ClientId client, const Other& message);
+  // Messages of ranks of other nodes, in src/stager/remote_ranks.cpp.
+  void take(ClientId number, const transport::BlockBytes& message);
+  void take(ClientId number, const transport::TakeLock& message);
+  // Returns whether it is a message of somebody who wants to become such a rank.
+  bool take_from_stranger(ClientId number, const transport::Message& message);
+  // Returns whether all bytes of a parcel have come.
+  [[nodiscard]] static bool is_filled(const Filled& filled,
+                                      std::span<const transport::ParcelExtent> extents);
+  // Returns whether the job took a lock, and answers.
+  bool end_locking(const JobEnded& event);
   // Messages of other stagers, in src/stager/peers.cpp.
   void take_from_peer(ClientId number, const transport::Message& message);
   void let_in(ClientId number, const transport::Peer& message);
@@ -467,6 +515,12 @@ class Stager {
   bool spill_pauses_ = false;   // it had no space left; it is tried again a second later
   Status spill_failure_;        // why it takes no more
   std::map<JobId, Recording> recordings_;
+  struct Locking {
+    SessionId session = 0;
+    ClientId client = 0;
+    std::string path;
+  };
+  std::map<JobId, Locking> lockings_;
   std::string journal_failure_;   // why a step that was accepted is not in the journal
   bool writes_for_room_ = false;  // parcels are written although no commit needs it
   std::map<ClientId, Client> clients_;

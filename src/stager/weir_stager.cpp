@@ -1,5 +1,6 @@
-// The program weir-stager: takes data from programs on its node, and writes them while the programs
-// go on. Sessions start it where they find none; `weir stage start` starts it beforehand.
+// The program weir-stager: takes data from programs on its node or on others, and writes them while
+// the programs go on. Sessions start it where they find none; `weir stage start` starts it
+// beforehand.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -41,6 +42,7 @@ struct Options {
 
 std::string& socket_of(Options& options) { return options.server.socket; }
 std::string& listen_of(Options& options) { return options.server.listen; }
+std::string& rendezvous_of(Options& options) { return options.server.rendezvous; }
 std::int64_t& memory_of(Options& options) { return options.server.memory_bytes; }
 std::string& spill_of(Options& options) { return options.server.spill; }
 std::int64_t& spill_quota_of(Options& options) { return options.server.spill_quota; }
@@ -67,9 +69,16 @@ weir::FieldSettings<Options> options_table() {
        {.metavar = "path"}},
       {listen_of,
        "stager-listen",
-       "address of this node at which stagers of other nodes connect, once a session on several "
-       "nodes begins; default: all its addresses",
+       "address of this node, with or without a port, at which stagers of other nodes connect, "
+       "once "
+       "a session on several nodes begins; default: all its addresses, and a port that is free",
        {.metavar = "address"}},
+      {rendezvous_of,
+       "stager-rendezvous",
+       "file for programs on other nodes, which only you may read, or a folder for it: where the "
+       "stager listens from the beginning, and a secret; needs --stager-listen; default: none, and "
+       "only programs of this node are served",
+       {.metavar = "file"}},
       {memory_of,
        "stager-memory",
        "memory for data that are not stored yet; 0: a quarter of what is available",

@@ -29,19 +29,6 @@ bool is_link_local(const sockaddr* address) {
          IN6_IS_ADDR_LINKLOCAL(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
 }
 
-Result<File> bind_to(const NetworkAddress& address) {
-  const std::string name = address.host();
-  const int descriptor = ::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (descriptor < 0) return system_failure("socket", name, -1, errno);
-  File socket = File::passed(descriptor, name, 0);
-  if (address.family() == AF_INET6) {
-    const int no = 0;  // IPv4, too
-    (void)::setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
-  }
-  if (::bind(descriptor, address.address(), address.bytes()) == 0) return socket;
-  return system_failure("bind", name, -1, errno);
-}
-
 }  // namespace
 
 Result<NetworkAddress> NetworkAddress::of(const std::string& host, const std::string& port) {
@@ -105,12 +92,30 @@ std::vector<NetworkAddress> own_addresses() {
   return found;
 }
 
+Result<File> bound_socket(const NetworkAddress& address) {
+  const std::string name = address.host();
+  const int descriptor = ::socket(address.family(), SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+  if (descriptor < 0) return system_failure("socket", name, -1, errno);
+  File socket = File::passed(descriptor, name, 0);
+  if (address.family() == AF_INET6) {
+    const int no = 0;  // IPv4, too
+    (void)::setsockopt(descriptor, IPPROTO_IPV6, IPV6_V6ONLY, &no, sizeof no);
+  }
+  if (address.port() != 0) {
+    // Connections of a process that listened there before may be remembered for a minute.
+    const int yes = 1;
+    (void)::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+  }
+  if (::bind(descriptor, address.address(), address.bytes()) == 0) return socket;
+  return system_failure("bind", name, -1, errno);
+}
+
 Result<File> bound_socket(const std::string& host) {
   const auto place = NetworkAddress::of(host.empty() ? "::" : host, "0");
   if (!place) return place.error();
-  auto socket = bind_to(place.value());
+  auto socket = bound_socket(place.value());
   if (socket || !host.empty()) return socket;
-  return bind_to(NetworkAddress::of("0.0.0.0", "0").value());  // a host without IPv6
+  return bound_socket(NetworkAddress::of("0.0.0.0", "0").value());  // a host without IPv6
 }
 
 Result<NetworkAddress> NetworkAddress::parse(const std::string& text) {
@@ -130,6 +135,11 @@ Result<NetworkAddress> NetworkAddress::parse(const std::string& text) {
     return invalid_argument(fmt::format("\"{}\" is no port: give 1 to 65535", port));
   }
   return of(host, port);
+}
+
+Result<NetworkAddress> NetworkAddress::parse_place(const std::string& text) {
+  const bool has_port = text.starts_with('[') || std::ranges::count(text, ':') == 1;
+  return has_port ? parse(text) : of(text, "0");
 }
 
 }  // namespace weir::storage

@@ -21,6 +21,9 @@ class NetworkAddress {
   // Takes "10.0.0.1:4711" or "[fd00::1]:4711".
   static Result<NetworkAddress> parse(const std::string& text);
 
+  // Takes the same, and addresses without a port, such as "10.0.0.1" or "fd00::1": port 0.
+  static Result<NetworkAddress> parse_place(const std::string& text);
+
   // Takes an address of one of these families; nothing else is one.
   static std::optional<NetworkAddress> from(const sockaddr* address);
 
@@ -47,5 +50,7 @@ class NetworkAddress {
 // Makes a socket that does not block and is bound to an address and a port that the system chooses;
 // "": all addresses of this host, of IPv6 and IPv4 if it has both. It does not listen yet.
 [[nodiscard]] Result<File> bound_socket(const std::string& host);
+// Makes such a socket that is bound to this address and its port; 0: the system chooses one.
+[[nodiscard]] Result<File> bound_socket(const NetworkAddress& address);
 
 }  // namespace weir::storage

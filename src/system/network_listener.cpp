@@ -22,7 +22,13 @@ std::string text_of(const std::string& host, int port) {
 }  // namespace
 
 Result<NetworkListener> NetworkListener::listen(const std::string& address) {
-  auto socket = bound_socket(address);
+  const auto wanted = address.empty() ? Result<NetworkAddress>(NetworkAddress())
+                                      : NetworkAddress::parse_place(address);
+  if (!wanted) return wanted.error();
+  auto socket = address.empty() ? bound_socket("") : bound_socket(wanted.value());
+  if (!socket && socket.error().system_error == EADDRINUSE) {
+    return invalid_argument(fmt::format("another process listens at \"{}\" already", address));
+  }
   if (!socket && socket.error().system_error == EADDRNOTAVAIL) {
     std::vector<std::string> own;
     for (const NetworkAddress& one : own_addresses()) own.push_back(one.host());
@@ -42,7 +48,7 @@ Result<NetworkListener> NetworkListener::listen(const std::string& address) {
   if (!place) return system_failure("getsockname", socket.value().path(), -1, EAFNOSUPPORT);
   std::vector<std::string> reached;
   if (!address.empty()) {
-    reached.push_back(text_of(address, place->port()));
+    reached.push_back(text_of(wanted.value().host(), place->port()));
   } else {
     for (const NetworkAddress& one : own_addresses()) {
       if (place->family() == AF_INET && one.family() == AF_INET6) continue;

@@ -13,8 +13,9 @@ namespace weir::storage {
 
 class NetworkListener {
  public:
-  // Listens at a port that the system chooses. `address`: a numeric address of this node; "": all
-  // of its addresses. Fails with ErrorCode::invalid_argument if it is not one of this node.
+  // Listens at `address`, a numeric address of this node with or without a port, such as
+  // "10.0.0.1:4711"; "": at all of its addresses. Without a port, the system chooses one. Fails
+  // with ErrorCode::invalid_argument if the address is not one of this node or the port is in use.
   static Result<NetworkListener> listen(const std::string& address);
 
   // Returns a new connection, or nothing if there is none.

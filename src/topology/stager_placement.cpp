@@ -18,8 +18,10 @@ constexpr std::array<std::pair<std::string_view, Where>, 3> placement_names = {
 constexpr std::string_view one_in_so_many = "1/";
 
 constexpr const char* placement_forms =
-    "give none, node, ranks (the last rank of each node), ranks:2 (the last 2 of each node) or "
-    "ranks:1/8 (one in 8 of each node)";
+    "give none, node, ranks (the last rank of each node), ranks:2 (the last 2 of each node), "
+    "ranks:1/8 (one in 8 of each node) or service:FILE (those that `weir stage start --rendezvous "
+    "FILE` has started)";
+constexpr std::string_view service_form = "service:";
 
 }  // namespace
 
@@ -28,6 +30,11 @@ Result<StagerPlacement> StagerPlacement::parse(std::string_view text) {
   for (const auto& [name, where] : placement_names) {
     if (text != name) continue;
     made.where_ = where;
+    return made;
+  }
+  if (text.starts_with(service_form) && text.size() > service_form.size()) {
+    made.where_ = Where::service;
+    made.rendezvous_ = text.substr(service_form.size());
     return made;
   }
   constexpr std::string_view begin = "ranks:";
@@ -45,6 +52,7 @@ Result<StagerPlacement> StagerPlacement::parse(std::string_view text) {
 std::string StagerPlacement::text() const {
   if (one_in_ > 0) return fmt::format("ranks:{}{}", one_in_so_many, one_in_);
   if (count_ > 1) return fmt::format("ranks:{}", count_);
+  if (where_ == Where::service) return std::string(service_form) + rendezvous_;
   return std::string(placement_names.at(static_cast<std::size_t>(where_)).first);
 }
 

@@ -6,6 +6,7 @@
 //     "ranks"       the last rank of each node
 //     "ranks:2"     the last 2 ranks of each node
 //     "ranks:1/8"   one in 8 ranks of each node, the last of every 8
+//     "service:F"   processes on nodes of their own, which file or folder F names
 #pragma once
 
 #include <cstdint>
@@ -21,7 +22,7 @@ class StagerPlacement {
   // The largest number of ranks in a text.
   static constexpr std::int64_t most_ranks = INT32_MAX;
 
-  enum class Where : std::uint8_t { none, node, ranks };
+  enum class Where : std::uint8_t { none, node, ranks, service };
   // What a rank of a node becomes.
   struct Role {
     bool is_stager = false;
@@ -35,6 +36,8 @@ class StagerPlacement {
 
   [[nodiscard]] Where where() const { return where_; }
   [[nodiscard]] bool stages() const { return where_ != Where::none; }
+  // Returns the path of the file or folder that names the stagers, for Where::service.
+  [[nodiscard]] const std::string& rendezvous() const { return rendezvous_; }
   // The following functions are for Where::ranks.
   // Fails if a node with so many ranks would have no stager, or fewer other ranks than stagers.
   [[nodiscard]] Status check(std::int64_t ranks) const;
@@ -47,6 +50,7 @@ class StagerPlacement {
   Where where_ = Where::none;
   std::int64_t count_ = 1;   // stagers of a node, if `one_in_` is 0
   std::int64_t one_in_ = 0;  // ranks with one stager among them
+  std::string rendezvous_;
 };
 
 }  // namespace weir::topology

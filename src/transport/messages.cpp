@@ -1,6 +1,7 @@
 #include "transport/messages.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <type_traits>
 #include <utility>
@@ -224,13 +225,21 @@ void fields(Visitor& visit, Outcome& outcome) {
   outcome.status = std::move(error);
 }
 
-template <typename Visitor>
-void fields(Visitor& visit, SessionId& session) {
-  for (std::byte& one : session) {
+template <typename Visitor, std::size_t Bytes>
+void fields(Visitor& visit, std::array<std::byte, Bytes>& bytes) {
+  for (std::byte& one : bytes) {
     auto number = std::to_integer<std::uint8_t>(one);
     visit(number);
     one = std::byte{number};
   }
+}
+template <typename Visitor>
+void fields(Visitor& visit, Knock& message) {
+  fields(visit, message.nonce);
+}
+template <typename Visitor>
+void fields(Visitor& visit, Prove& message) {
+  fields(visit, message.proof);
 }
 template <typename Visitor>
 void fields(Visitor& visit, Hello& message) {
@@ -266,12 +275,22 @@ void fields(Visitor& visit, Reserve& message) {
   visit(message.blocks);
 }
 template <typename Visitor>
+void fields(Visitor& visit, BlockBytes& message) {
+  visit(message.block);
+  visit(message.at_end);
+  visit(message.bytes);
+}
+template <typename Visitor>
 void fields(Visitor& visit, Parcel& message) {
   visit(message.block);
   visit(message.extents);
 }
 template <typename Visitor>
 void fields(Visitor& visit, LockFile& message) {
+  visit(message.path);
+}
+template <typename Visitor>
+void fields(Visitor& visit, TakeLock& message) {
   visit(message.path);
 }
 template <typename Visitor>
@@ -291,6 +310,11 @@ void fields(Visitor& visit, Await& message) {
   visit(message.ticket);
 }
 template <typename Visitor>
+void fields(Visitor& visit, Challenge& message) {
+  fields(visit, message.nonce);
+  fields(visit, message.proof);
+}
+template <typename Visitor>
 void fields(Visitor& visit, Welcome& message) {
   visit(message.blocks);
   visit(message.block_bytes);
@@ -306,6 +330,10 @@ void fields(Visitor& visit, Granted& message) {
 }
 template <typename Visitor>
 void fields(Visitor& visit, Flushed& message) {
+  fields(visit, message.outcome);
+}
+template <typename Visitor>
+void fields(Visitor& visit, Locked& message) {
   fields(visit, message.outcome);
 }
 template <typename Visitor>

@@ -24,14 +24,28 @@
 namespace weir::transport {
 
 // Both sides refuse to work with another version.
-inline constexpr std::uint16_t protocol_version = 4;
+inline constexpr std::uint16_t protocol_version = 5;
 
 // Identifies a session of a program; all its ranks use the same.
 using SessionId = std::array<std::byte, 16>;
+// Random bytes of one side of a connection, and what only who knows the secret makes of the bytes
+// of both sides (proof.hpp).
+using Nonce = std::array<std::byte, 16>;
+using Proof = std::array<std::byte, 32>;
 
 // ---- From a rank to the stager ------------------------------------------------------------------
 
-// The first message. The stager answers with Welcome or Refused.
+// The first message of a rank over a network. The stager answers with Challenge.
+struct Knock {
+  Nonce nonce{};
+  friend bool operator==(const Knock&, const Knock&) = default;
+};
+// Answers Challenge. Messages of this rank are taken as those of a rank of the node from now on.
+struct Prove {
+  Proof proof{};
+  friend bool operator==(const Prove&, const Prove&) = default;
+};
+// The first message of a rank of the node. The stager answers with Welcome or Refused.
 struct Hello {
   SessionId session{};
   std::int32_t rank = 0;
@@ -63,6 +77,15 @@ struct Reserve {
   std::int64_t blocks = 0;
   friend bool operator==(const Reserve&, const Reserve&) = default;
 };
+// From a rank over a network: bytes of a granted block. The stager puts them behind those that came
+// before, or, with `at_end`, before those that came before with `at_end`, the first ones at the end
+// of the block.
+struct BlockBytes {
+  std::int64_t block = 0;
+  bool at_end = false;
+  std::vector<std::byte> bytes;
+  friend bool operator==(const BlockBytes&, const BlockBytes&) = default;
+};
 // Hands over a granted block with its bytes (transport/parcel.hpp); the stager owns it from now on.
 struct Parcel {
   std::int64_t block = 0;
@@ -79,6 +102,12 @@ struct Flush {
 struct LockFile {
   std::string path;
   friend bool operator==(const LockFile&, const LockFile&) = default;
+};
+// From a rank over a network, which cannot pass a lock: the stager takes the writer's lock of the
+// path. It answers with Locked.
+struct TakeLock {
+  std::string path;
+  friend bool operator==(const TakeLock&, const TakeLock&) = default;
 };
 // Ends a step: after everything that the session has handed over before is stored, the stager
 // changes the header of the file. The stager answers with Accepted.
@@ -142,7 +171,13 @@ struct Stop {
 
 // ---- From the stager ----------------------------------------------------------------------------
 
-// Passes the file of the stager's memory.
+// The stager's answer to Knock, which shows that it knows the secret. The rank answers with Prove.
+struct Challenge {
+  Nonce nonce{};
+  Proof proof{};
+  friend bool operator==(const Challenge&, const Challenge&) = default;
+};
+// Passes the file of the stager's memory to a rank of the node.
 struct Welcome {
   std::int64_t blocks = 0;
   std::int64_t block_bytes = 0;
@@ -168,6 +203,10 @@ struct Outcome {
 struct Flushed {
   Outcome outcome;
   friend bool operator==(const Flushed&, const Flushed&) = default;
+};
+struct Locked {
+  Outcome outcome;
+  friend bool operator==(const Locked&, const Locked&) = default;
 };
 // The outcome is the error with which the session has failed: nothing will be done then.
 struct Accepted {
@@ -223,11 +262,11 @@ struct SessionFailed {
   friend bool operator==(const SessionFailed&, const SessionFailed&) = default;
 };
 
-using Message =
-    std::variant<Hello, NameFile, ForgetFile, Reserve, Parcel, Flush, LockFile, CommitStep,
-                 UnlockFile, Await, Drain, Listen, JoinHome, SealStep, Goodbye, AskReport, Stop,
-                 Welcome, Refused, Granted, Flushed, Accepted, Stored, Drained, Alive, Report,
-                 Listening, Peer, Joined, Sealed, SessionFailed>;
+using Message = std::variant<Knock, Prove, Hello, NameFile, ForgetFile, Reserve, BlockBytes, Parcel,
+                             Flush, LockFile, TakeLock, CommitStep, UnlockFile, Await, Drain,
+                             Listen, JoinHome, SealStep, Goodbye, AskReport, Stop, Challenge,
+                             Welcome, Refused, Granted, Flushed, Locked, Accepted, Stored, Drained,
+                             Alive, Report, Listening, Peer, Joined, Sealed, SessionFailed>;
 
 [[nodiscard]] std::vector<std::byte> encode(const Message& message);
 [[nodiscard]] Result<Message> parse(std::span<const std::byte> bytes);

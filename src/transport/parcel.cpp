@@ -9,8 +9,6 @@
 namespace weir::transport {
 namespace {
 
-constexpr std::int64_t extent_bytes = 24;
-
 std::size_t place_of(std::span<const std::byte> block, std::int64_t extent) {
   return block.size() - static_cast<std::size_t>((extent + 1) * extent_bytes);
 }

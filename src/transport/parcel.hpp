@@ -19,6 +19,9 @@
 
 namespace weir::transport {
 
+// Bytes that an extent takes at the end of a block.
+inline constexpr std::int64_t extent_bytes = 24;
+
 struct ParcelExtent {
   std::uint64_t file = 0;
   std::int64_t offset = 0;
@@ -35,6 +38,13 @@ class ParcelWriter {
   std::int64_t add(std::uint64_t file, std::int64_t offset, std::span<const storage::Slice> slices,
                    std::int64_t skipped);
   [[nodiscard]] std::int64_t extents() const { return extents_; }
+  // Return what was put at the beginning of the block, and the extents at its end.
+  [[nodiscard]] std::span<const std::byte> data() const {
+    return block_.first(static_cast<std::size_t>(bytes_));
+  }
+  [[nodiscard]] std::span<const std::byte> table() const {
+    return block_.last(static_cast<std::size_t>(extents_ * extent_bytes));
+  }
 
  private:
   [[nodiscard]] std::int64_t room() const;

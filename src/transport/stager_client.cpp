@@ -16,6 +16,7 @@
 #include "common/settings.hpp"
 #include "system/child_process.hpp"
 #include "system/incomplete.hpp"
+#include "transport/proof.hpp"
 
 namespace weir::transport {
 namespace {
@@ -28,11 +29,31 @@ constexpr std::size_t longest_complaint = 500;
 // How long a rank waits for a stager whose connection has ended, but which listens still.
 constexpr double longest_farewell_seconds = 30;
 
-std::string explained(const std::string& socket) {
-  return fmt::format(
-      "the stager that listened at {} has ended or was replaced; what it had not yet "
-      "stored is lost, and {}.log may say why",
-      socket, socket);
+// Bytes of a block that a rank fills before it sends them.
+constexpr std::int64_t most_sent_block_bytes = std::int64_t{1} << 30;
+// How long an address is tried before the next one.
+constexpr double longest_connecting_seconds = 10;
+
+std::string name_of(const StagerPlace& place) {
+  if (const auto* const socket = std::get_if<std::string>(&place)) return *socket;
+  return fmt::format("{}", fmt::join(std::get<Rendezvous>(place).addresses, ", "));
+}
+
+// Waits until the connection is made. A connection that cannot be made is the error.
+Status wait_until_connected(storage::FrameSocket& socket, const std::string& address,
+                            double seconds) {
+  const std::int64_t began_ns = monotonic_ns();
+  while (socket.has_rest()) {
+    socket.wait(nap_milliseconds);
+    if (const int reason = socket.connecting_error(); reason != 0) {
+      return system_failure("connect", address, -1, reason);
+    }
+    if (Status sent = socket.send_rest(); !sent.ok()) return sent;
+    if (socket.has_rest() && static_cast<double>(monotonic_ns() - began_ns) > seconds * 1e9) {
+      return Error(ErrorCode::deadline, fmt::format("no answer within {:g} s", seconds), address);
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -91,20 +112,94 @@ Status start_stager(const std::string& socket, const std::string& program,
                                           told.empty() ? "it ended without a reason" : told));
 }
 
-Result<std::unique_ptr<StagerClient>> StagerClient::connect(const std::string& socket,
+std::string StagerClient::explained(const Error& error) const {
+  if (const auto* const socket = std::get_if<std::string>(&place_)) {
+    return fmt::format(
+        "the stager that listened at {} has ended or was replaced; what it had not yet stored is "
+        "lost, and {}.log may say why",
+        *socket, *socket);
+  }
+  if (welcome_.stager.empty()) {
+    return fmt::format(
+        "who listens at {} has ended the connection: it is no stager of this version of Weir",
+        name_of(place_));
+  }
+  return fmt::format(
+      "the stager at {} has ended, or the connection to it has ({}); what it had not yet stored "
+      "may "
+      "be lost, and its log may say why",
+      name_of(place_), error.text());
+}
+
+Result<std::unique_ptr<StagerClient>> StagerClient::reach(const Rendezvous& service,
+                                                          double deadline_seconds) {
+  Error last(ErrorCode::invalid_argument, "no address is known");
+  for (const std::string& address : service.addresses) {
+    auto begun = storage::FrameSocket::begin_connection(address);
+    if (!begun) {
+      last = begun.error();
+      continue;
+    }
+    std::unique_ptr<StagerClient> client(
+        new StagerClient(std::move(begun).value(), service, deadline_seconds));
+    Status introduced = client->introduce(service);
+    if (introduced.ok()) return client;
+    last = introduced.error();
+    if (!client->lost_.ok()) return last;  // somebody listens there
+  }
+  last.message =
+      last.system_error == ECONNREFUSED
+          ? fmt::format(
+                "no stager listens at {}: it has ended, and its rendezvous file is stale, "
+                "or a firewall refuses; start it again",
+                name_of(service))
+          : fmt::format("the stager at {} cannot be reached: {}", name_of(service), last.text());
+  last.operation.clear();
+  last.file.clear();
+  return last;
+}
+
+Status StagerClient::introduce(const Rendezvous& service) {
+  const auto nonce = new_nonce();
+  if (!nonce) return nonce.error();
+  Status begun = socket_.send(encode(Knock{nonce.value()}));
+  if (begun.ok()) {
+    begun = wait_until_connected(socket_, service.addresses.front(),
+                                 std::min(deadline_seconds_, longest_connecting_seconds));
+  }
+  if (!begun.ok()) return begun;
+  const auto challenge = answer<Challenge>();
+  if (!challenge) return challenge.error();
+  const Nonce& other = challenge.value().nonce;
+  if (!is_same(challenge.value().proof,
+               proof_of(Side::stager, service.secret, nonce.value(), other))) {
+    return lose(invalid_argument(
+        fmt::format("who listens at {} does not know the secret: the rendezvous file is stale, and "
+                    "its stager has ended or was started again",
+                    name_of(place_))));
+  }
+  socket_.trust();
+  return send(Prove{proof_of(Side::rank, service.secret, nonce.value(), other)});
+}
+
+Result<std::unique_ptr<StagerClient>> StagerClient::connect(const StagerPlace& place,
                                                             const Hello& hello,
                                                             double deadline_seconds) {
-  auto connected = storage::FrameSocket::connect(socket);
-  if (!connected) return connected.error();
-  std::unique_ptr<StagerClient> client(
-      new StagerClient(std::move(connected).value(), deadline_seconds));
+  std::unique_ptr<StagerClient> client;
+  if (const auto* const socket = std::get_if<std::string>(&place)) {
+    auto connected = storage::FrameSocket::connect(*socket);
+    if (!connected) return connected.error();
+    client.reset(new StagerClient(std::move(connected).value(), place, deadline_seconds));
+  } else {
+    auto reached = reach(std::get<Rendezvous>(place), deadline_seconds);
+    if (!reached) return reached.error();
+    client = std::move(reached).value();
+  }
   if (Status sent = client->send(hello); !sent.ok()) return sent.error();
   auto welcome = client->answer<Welcome>();
   if (!welcome) return welcome.error();
   client->welcome_ = std::move(welcome).value();
-  client->path_ = socket;
   client->hello_ = hello;
-  client->touched_.assign(static_cast<std::size_t>(client->welcome_.blocks), false);
   return client;
 }
 
@@ -129,9 +224,8 @@ Status StagerClient::leave_for_good() {
     leave();
     return {};
   }
-  const auto listens = [&] { return storage::FrameSocket::connect(path_).ok(); };
-  if (!listens()) return {};
-  const auto again = connect(path_, hello_, std::min(deadline_seconds_, longest_farewell_seconds));
+  if (!may_run()) return {};
+  const auto again = connect(place_, hello_, std::min(deadline_seconds_, longest_farewell_seconds));
   Status drained;
   if (again && again.value()->stager() == welcome_.stager) {
     (void)again.value()->drain();
@@ -139,11 +233,23 @@ Status StagerClient::leave_for_good() {
   } else if (!again) {
     drained = again.error();
   }
-  if (drained.ok() || !listens()) return {};
+  if (drained.ok() || !may_run()) return {};
   return Error(ErrorCode::io,
                fmt::format("the stager that listens at {} was lost and has not ended, so that it "
                            "may still write to the files ({}): end its process, and try again",
-                           path_, drained.error().message));
+                           name_of(place_), drained.error().message));
+}
+
+// A node that refuses a connection has no process that listens there. One that cannot be reached
+// tells nothing. Who listens in its place and does not know the secret has come after its end.
+bool StagerClient::may_run() const {
+  if (const auto* const socket = std::get_if<std::string>(&place_)) {
+    return storage::FrameSocket::connect(*socket).ok();
+  }
+  const auto reached =
+      reach(std::get<Rendezvous>(place_), std::min(deadline_seconds_, longest_connecting_seconds));
+  return reached.ok() || (reached.error().system_error != ECONNREFUSED &&
+                          reached.error().code != ErrorCode::invalid_argument);
 }
 
 Status StagerClient::lose(Error error) {
@@ -161,7 +267,20 @@ Status StagerClient::send(const Message& message, const storage::File* passed) {
     auto last = parse(frame.value()->payload);
     if (last) (void)sort(std::move(last).value());
   }
-  return lose(Error(ErrorCode::io, explained(sent.error().file)));
+  return lose(Error(ErrorCode::io, explained(sent.error())));
+}
+
+Status StagerClient::send_now(const Message& message) {
+  if (Status sent = send(message); !sent.ok()) return sent;
+  heard_ns_ = monotonic_ns();
+  for (std::size_t unsent = socket_.unsent_frames(); unsent > 0;) {
+    if (Status looked = look(nap_milliseconds); !looked.ok()) return looked;
+    const std::size_t now = socket_.unsent_frames();
+    if (now < unsent) heard_ns_ = monotonic_ns();
+    unsent = now;
+    if (Status may = unsent > 0 ? may_go_on_waiting() : Status(); !may.ok()) return may;
+  }
+  return {};
 }
 
 Status StagerClient::sort(Message message) {
@@ -174,6 +293,10 @@ Status StagerClient::sort(Message message) {
           granted_ = std::move(one);
         } else if constexpr (std::is_same_v<Kind, Flushed>) {
           flushed_ = std::move(one);
+        } else if constexpr (std::is_same_v<Kind, Challenge>) {
+          challenge_ = one;
+        } else if constexpr (std::is_same_v<Kind, Locked>) {
+          locked_ = std::move(one);
         } else if constexpr (std::is_same_v<Kind, Accepted>) {
           accepted_ = one;
         } else if constexpr (std::is_same_v<Kind, Drained>) {
@@ -203,13 +326,13 @@ Status StagerClient::look(int milliseconds) {
   if (!lost_.ok()) return lost_;
   socket_.wait(milliseconds);
   if (Status sent = socket_.send_rest(); !sent.ok()) {
-    return lose(Error(ErrorCode::io, explained(sent.error().file)));
+    return lose(Error(ErrorCode::io, explained(sent.error())));
   }
   for (;;) {
     auto frame = socket_.next();
     if (!frame) {
       return lose(frame.error().code == ErrorCode::io
-                      ? Error(ErrorCode::io, explained(frame.error().file))
+                      ? Error(ErrorCode::io, explained(frame.error()))
                       : frame.error());
     }
     if (!frame.value()) return {};
@@ -218,14 +341,20 @@ Status StagerClient::look(int milliseconds) {
     if (const auto* const welcome = std::get_if<Welcome>(&message.value())) {
       const bool possible = welcome->blocks > 0 && welcome->block_bytes > 0 &&
                             welcome->blocks <= (std::int64_t{1} << 50) / welcome->block_bytes;
-      if (!possible || !frame.value()->passed) {
+      const bool is_small = !is_remote() || welcome->block_bytes <= most_sent_block_bytes;
+      if (!possible || !is_small || is_remote() == frame.value()->passed.has_value()) {
         return lose(Error(ErrorCode::corrupt, "the stager sent no memory"));
       }
-      auto memory = storage::SharedMemory::map(std::move(*frame.value()->passed),
-                                               welcome->blocks * welcome->block_bytes);
-      if (!memory) return lose(memory.error());
-      memory_ = std::move(memory).value();
-      memory_->close_file();
+      if (is_remote()) {
+        carrier_ =
+            make_message_carrier(*welcome, [this](const Message& one) { return send_now(one); });
+      } else {
+        auto memory = storage::SharedMemory::map(std::move(*frame.value()->passed),
+                                                 welcome->blocks * welcome->block_bytes);
+        if (!memory) return lose(memory.error());
+        memory.value().close_file();
+        carrier_ = make_shared_memory_carrier(std::move(memory).value(), *welcome);
+      }
     }
     if (Status sorted = sort(std::move(message).value()); !sorted.ok()) return sorted;
   }
@@ -243,7 +372,9 @@ Status StagerClient::may_go_on_waiting() {
 template <typename Answer>
 Result<Answer> StagerClient::answer() {
   const auto slot = [&]() -> std::optional<Answer>& {
+    if constexpr (std::is_same_v<Answer, Challenge>) return challenge_;
     if constexpr (std::is_same_v<Answer, Welcome>) return welcomed_;
+    if constexpr (std::is_same_v<Answer, Locked>) return locked_;
     if constexpr (std::is_same_v<Answer, Granted>) return granted_;
     if constexpr (std::is_same_v<Answer, Flushed>) return flushed_;
     if constexpr (std::is_same_v<Answer, Accepted>) return accepted_;
@@ -297,6 +428,7 @@ Status StagerClient::send_parcel() {
     blocks_.push_back(block);
     return lost_;
   }
+  if (Status brought = carrier_->bring(block, parcel_); !brought.ok()) return brought;
   return send(Parcel{block, parcel_.extents()});
 }
 
@@ -319,13 +451,7 @@ Status StagerClient::begin_block(std::int64_t bytes) {
   }
   block_ = blocks_.back();
   blocks_.pop_back();
-  const auto size = static_cast<std::size_t>(welcome_.block_bytes);
-  std::byte* const data = memory_->data() + *block_ * welcome_.block_bytes;
-  if (!touched_[static_cast<std::size_t>(*block_)]) {
-    touched_[static_cast<std::size_t>(*block_)] = true;
-    memory_->map_pages(*block_ * welcome_.block_bytes, welcome_.block_bytes);
-  }
-  parcel_ = ParcelWriter({data, size});
+  parcel_ = ParcelWriter(carrier_->begin(*block_));
   return {};
 }
 
@@ -355,6 +481,12 @@ Status StagerClient::hand_over() {
 
 Status StagerClient::keep_lock(const std::string& path, const storage::File& lock) {
   return send(LockFile{storage::absolute_path(path)}, &lock);
+}
+
+Status StagerClient::take_lock(const std::string& path) {
+  if (Status asked = send(TakeLock{storage::absolute_path(path)}); !asked.ok()) return asked;
+  const auto locked = answer<Locked>();
+  return locked ? locked.value().outcome.status : Status(locked.error());
 }
 
 Result<std::uint64_t> StagerClient::commit(CommitStep step) {

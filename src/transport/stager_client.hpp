@@ -1,6 +1,7 @@
-// A rank's connection to the stager of its node.
+// A rank's connection to the stager of its node, or to one of another node.
 //
-// Bytes are copied once, into blocks of the stager's memory. A rank that finds no free block waits
+// Bytes are copied once, into blocks of the stager's memory, or into a block of the rank's own that
+// is then sent (carrier.hpp). A rank that finds no free block waits
 // until the stager has written something; while it waits, it calls the function of set_waiting(). A
 // wait fails if the stager shows no sign of life for `deadline_seconds`. After a failure of the
 // connection every function returns the same error.
@@ -18,9 +19,10 @@
 #include "common/status.hpp"
 #include "engines/engine.hpp"
 #include "system/frame_socket.hpp"
-#include "system/shared_memory.hpp"
+#include "transport/carrier.hpp"
 #include "transport/messages.hpp"
 #include "transport/parcel.hpp"
+#include "transport/rendezvous.hpp"
 
 namespace weir::transport {
 
@@ -50,8 +52,8 @@ class StagerClient {
   // Called while a function waits; an error ends the wait.
   using Waiting = std::function<Status()>;
 
-  static Result<std::unique_ptr<StagerClient>> connect(const std::string& socket,
-                                                       const Hello& hello, double deadline_seconds);
+  static Result<std::unique_ptr<StagerClient>> connect(const StagerPlace& place, const Hello& hello,
+                                                       double deadline_seconds);
   StagerClient(const StagerClient&) = delete;
   StagerClient& operator=(const StagerClient&) = delete;
   ~StagerClient();  // says goodbye: what was not committed is dropped when all ranks have left
@@ -67,6 +69,8 @@ class StagerClient {
   void set_waiting(Waiting waiting) { waiting_ = std::move(waiting); }
   // Returns the name of the stager's process, which no other stager has.
   [[nodiscard]] const std::string& stager() const { return welcome_.stager; }
+  // Returns whether the stager is reached over a network.
+  [[nodiscard]] bool is_remote() const { return std::holds_alternative<Rendezvous>(place_); }
 
   // Returns the number of a file, for write().
   Result<std::uint64_t> name_file(const std::string& path, const storage::Opening& opening,
@@ -77,8 +81,11 @@ class StagerClient {
   // Hands over everything that was copied, and returns when the stager owns it.
   Status hand_over();
 
-  // Called by one rank of the session, after all ranks have handed over.
+  // Called by one rank of the session: gives a writer's lock to a stager of this node, or lets one
+  // of another node take it.
   Status keep_lock(const std::string& path, const storage::File& lock);
+  Status take_lock(const std::string& path);
+  // Called by one rank of the session, after all ranks have handed over.
   // Return a ticket, after which wait() and is_done() can be asked. The stager carries out what
   // the session asks in the order of the tickets. commit() fails if the session has failed on the
   // stager.
@@ -101,8 +108,17 @@ class StagerClient {
   Status seal(const SealStep& step);
 
  private:
-  StagerClient(storage::FrameSocket socket, double deadline_seconds)
-      : socket_(std::move(socket)), deadline_seconds_(deadline_seconds) {}
+  StagerClient(storage::FrameSocket socket, StagerPlace place, double deadline_seconds)
+      : socket_(std::move(socket)), place_(std::move(place)), deadline_seconds_(deadline_seconds) {}
+  static Result<std::unique_ptr<StagerClient>> reach(const Rendezvous& service,
+                                                     double deadline_seconds);
+  // Shows the stager that this rank knows the secret, if the stager does.
+  Status introduce(const Rendezvous& service);
+  // Returns whether the stager may still write to files: nobody knows that it has ended.
+  [[nodiscard]] bool may_run() const;
+  [[nodiscard]] std::string explained(const Error& error) const;
+  // Sends a message, and waits until the connection has taken it.
+  Status send_now(const Message& message);
 
   Status send(const Message& message, const storage::File* passed = nullptr);
   // Waits for the next message of one kind. Other answers that may come meanwhile are kept.
@@ -119,18 +135,20 @@ class StagerClient {
   Status lose(Error error);
 
   storage::FrameSocket socket_;
+  StagerPlace place_;
   double deadline_seconds_;
   Waiting waiting_;
   Welcome welcome_;
-  std::optional<storage::SharedMemory> memory_;
+  std::unique_ptr<Carrier> carrier_;
   std::uint64_t files_ = 0;            // numbers given so far
   std::vector<std::int64_t> blocks_;   // granted and not used yet
   std::optional<std::int64_t> block_;  // that is being filled
   ParcelWriter parcel_;
-  bool handed_over_ = true;    // nothing was sent since the last hand_over()
-  std::vector<bool> touched_;  // blocks whose pages this process has mapped
+  bool handed_over_ = true;  // nothing was sent since the last hand_over()
   // Answers that have arrived.
+  std::optional<Challenge> challenge_;
   std::optional<Welcome> welcomed_;
+  std::optional<Locked> locked_;
   std::optional<Granted> granted_;
   std::optional<Flushed> flushed_;
   std::optional<Accepted> accepted_;
@@ -140,7 +158,6 @@ class StagerClient {
   // Tickets for which Await was sent and whose outcome was not told; nothing: it has not arrived.
   std::map<std::uint64_t, std::optional<Status>> awaited_;
   std::int64_t heard_ns_ = 0;  // when the stager last sent something
-  std::string path_;           // of the stager's socket
   Hello hello_;
   std::string stager_says_;  // why it takes long, as the stager said last
   Status lost_;

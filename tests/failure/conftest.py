@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from own_stager import Stager, start, start_for_nodes
+from own_stager import Stager, start, start_for_nodes, start_service
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -92,15 +92,21 @@ def read_only_folder(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.fixture
-def stager() -> Iterator[Stager]:
-    one = start("--stager-memory", "64m")
+def stager(request: pytest.FixtureRequest) -> Iterator[Stager]:
+    """The stager of the node, or one that is reached over a network (`wherever`)."""
+    of_node = getattr(request, "param", "node") == "node"
+    one = start("--stager-memory", "64m") if of_node else start_service(1, "--stager-memory", "64m")
     yield one
     one.kill()
 
 
-@pytest.fixture(params=[1, 2], ids=["one-node", "two-nodes"])
+@pytest.fixture(
+    params=[(start_for_nodes, 1), (start_for_nodes, 2), (start_service, 2)],
+    ids=["one-node", "two-nodes", "service-of-two"],
+)
 def stagers(request: pytest.FixtureRequest) -> Iterator[Stager]:
-    """The stager of rank 0, with that of another node or without."""
-    one = start_for_nodes(request.param, "--stager-memory", "64m")
+    """The stager of rank 0, with another one or without."""
+    start_them, count = request.param
+    one = start_them(count, "--stager-memory", "64m")
     yield one
     one.kill()

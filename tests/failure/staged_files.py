@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from failing_runs import environment, launcher
 from own_stager import Stager, start
 from staged_values import counts, density
@@ -16,6 +17,8 @@ from weir.check import check
 
 PROGRAM = Path(__file__).with_name("staged_ranks.py")
 RUN_SECONDS = 120
+wherever = pytest.mark.parametrize("stager", ["node", "service"], indirect=True)
+"""Runs a test with the stager of the node, and with one that is reached over a network."""
 LOST_LINE = "weir: a stager was lost: from now on the ranks write without stagers"
 
 

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from mpi4py import MPI
-from own_stager import choose_stager, given_stagers, stagers_of_ranks
+from own_stager import choose_stager, given_stagers, given_staging, stagers_of_ranks
 from staged_values import COUNTS, LARGE_SHAPE, SHAPE, SUFFIXES, counts, density, large_value
 
 import weir
@@ -76,9 +76,9 @@ def path_of(folder: Path, file_format: str, name: str = "out") -> Path:
 
 def equal(comm, folder: Path, file_format: str, checksum: str) -> None:
     """Writes the same steps without and with a stager, and reads them back through the session."""
-    for staging in ("none", "node"):
+    for name, staging in (("none", "none"), ("node", given_staging())):
         with weir.Session(comm, staging=staging) as session:
-            path = path_of(folder, file_format, staging)
+            path = path_of(folder, file_format, name)
             writer = Writer(session, path, file_format, checksum=checksum)
             for step in range(3):
                 writer.step(step)
@@ -101,9 +101,9 @@ def encoded(comm, folder: Path, file_format: str, codec: str, *shards: str) -> N
 
     Prints how many bytes the stager was handed.
     """
-    for staging in ("none", "node"):
+    for name, staging in (("none", "none"), ("node", given_staging())):
         with weir.Session(comm, staging=staging) as session:
-            path = path_of(folder, file_format, staging)
+            path = path_of(folder, file_format, name)
             sizes = tuple(map(int, shards)) or None
             writer = Writer(session, path, file_format, codec, sizes)
             for step in range(3):
@@ -116,7 +116,7 @@ def encoded(comm, folder: Path, file_format: str, codec: str, *shards: str) -> N
                 writer.counts.read(writer.turns, got)
                 writer.file.end_step()
             writer.file.wait_for_step(60)
-            if staging == "node" and comm.rank == 0:
+            if name == "node" and comm.rank == 0:
                 handed = given_stagers()[0].report()["sessions"][0]["written_bytes"]
                 sys.stdout.write(f"{handed}\n")
             comm.Barrier()
@@ -129,9 +129,9 @@ def put_alone(array, distribution, step: int) -> None:
 
 def alone(comm, folder: Path, file_format: str) -> None:
     """Writes an array by itself, again with other parts, and again after it was opened."""
-    for staging in ("none", "node"):
+    for name, staging in (("none", "none"), ("node", given_staging())):
         with weir.Session(comm, staging=staging) as session:
-            path = path_of(folder, file_format, staging)
+            path = path_of(folder, file_format, name)
             blocks = session.distribution(SHAPE, "BLOCK,BLOCK,BLOCK")
             rows = session.distribution(SHAPE, "CYCLIC(5),*,*")
             array = session.create(str(path), SHAPE, "float64", chunks=(7, 16, 5))
@@ -153,14 +153,14 @@ def alone(comm, folder: Path, file_format: str) -> None:
             array.read(blocks, got)
             assert got.flat[0] == density(2)[blocks.global_index((0, 0, 0))]
             array.close()
-            if staging == "node" and comm.rank == 0:
+            if name == "node" and comm.rank == 0:
                 handed = given_stagers()[0].report()["sessions"][0]["written_bytes"]
                 sys.stdout.write(f"{handed}\n")
 
 
 def alone_dies(comm, folder: Path, file_format: str) -> None:
     """Ends without a farewell after a write of an array by itself."""
-    session = weir.Session(comm, staging="node")
+    session = weir.Session(comm, staging=given_staging())
     blocks = session.distribution(SHAPE, "BLOCK,BLOCK,BLOCK")
     array = session.create(str(path_of(folder, file_format)), SHAPE, "float64")
     put_alone(array, blocks, 4)
@@ -170,7 +170,7 @@ def alone_dies(comm, folder: Path, file_format: str) -> None:
 
 def alone_is_lost(comm, folder: Path, file_format: str, process: str) -> None:
     """The stager of an array by itself is killed: the array fails, and further ones are written."""
-    with weir.Session(comm, staging="node", staging_lost="direct") as session:
+    with weir.Session(comm, staging=given_staging(), staging_lost="direct") as session:
         blocks = session.distribution(SHAPE, "BLOCK,BLOCK,BLOCK")
         array = session.create(str(path_of(folder, file_format)), SHAPE, "float64")
         put_alone(array, blocks, 3)
@@ -191,7 +191,7 @@ def alone_is_lost(comm, folder: Path, file_format: str, process: str) -> None:
 
 
 def wait(comm, folder: Path, file_format: str) -> None:
-    with weir.Session(comm, staging="node") as session:
+    with weir.Session(comm, staging=given_staging()) as session:
         writer = Writer(session, path_of(folder, file_format), file_format)
         writer.file.wait_for_step(0)  # before the first step there is nothing to wait for
         assert writer.file.is_step_stored()
@@ -228,7 +228,7 @@ def wait(comm, folder: Path, file_format: str) -> None:
 
 def extend(comm, folder: Path, file_format: str) -> None:
     """Adds arrays while the stager may still store the step before."""
-    with weir.Session(comm, staging="node") as session:
+    with weir.Session(comm, staging=given_staging()) as session:
         writer = Writer(session, path_of(folder, file_format), file_format)
         for step in range(4):
             writer.step(step)
@@ -240,7 +240,7 @@ def extend(comm, folder: Path, file_format: str) -> None:
 
 def die(comm, folder: Path, file_format: str, when: str) -> None:
     """Ends without a farewell after step 2: at once, or in the middle of the next one."""
-    session = weir.Session(comm, staging="node")
+    session = weir.Session(comm, staging=given_staging())
     writer = Writer(session, path_of(folder, file_format), file_format)
     for step in range(3):
         writer.step(step)
@@ -253,7 +253,7 @@ def die(comm, folder: Path, file_format: str, when: str) -> None:
 
 def stager_dies(comm, folder: Path, file_format: str, process: str) -> None:
     """The stager is killed between two steps: the next one fails on every rank, by name."""
-    session = weir.Session(comm, staging="node")
+    session = weir.Session(comm, staging=given_staging())
     writer = Writer(session, path_of(folder, file_format), file_format)
     writer.step(0)
     writer.file.wait_for_step(60)
@@ -273,7 +273,7 @@ def stager_dies(comm, folder: Path, file_format: str, process: str) -> None:
 
 def share_is_lost(comm, folder: Path, file_format: str, process: str) -> None:
     """A step ends while the stager of another node does nothing, which then is killed."""
-    session = weir.Session(comm, staging="node")
+    session = weir.Session(comm, staging=given_staging())
     writer = Writer(session, path_of(folder, file_format), file_format)
     writer.step(0)
     writer.file.wait_for_step(60)
@@ -328,7 +328,7 @@ def goes_on(comm, folder: Path, file_format: str, steps: str, how: str, *process
         comm.Barrier()
 
     when = {"between_steps": 2, "in_a_step": 2, "is_lost": 2}.get(how, 0)
-    with weir.Session(comm, staging="node", staging_lost="direct") as session:
+    with weir.Session(comm, staging=given_staging(), staging_lost="direct") as session:
         writer = make()
         happened = False
         written: set[int] = set()
@@ -364,7 +364,7 @@ def goes_on(comm, folder: Path, file_format: str, steps: str, how: str, *process
 
 def files_go_on(comm, folder: Path, file_format: str, process: str) -> None:
     """Each step has a file of its own. The second one is closed, and lost afterwards."""
-    with weir.Session(comm, staging="node", staging_lost="direct") as session:
+    with weir.Session(comm, staging=given_staging(), staging_lost="direct") as session:
         for number in range(4):
             writer = Writer(session, path_of(folder, file_format, f"out{number}"), file_format)
             if number == 1 and comm.rank == 0:
@@ -384,7 +384,7 @@ def files_go_on(comm, folder: Path, file_format: str, process: str) -> None:
 
 def told_of_lost_step(comm, folder: Path, file_format: str, process: str) -> None:
     """Waiting for a step that is lost says so once, and the next step takes its place."""
-    with weir.Session(comm, staging="node", staging_lost="direct") as session:
+    with weir.Session(comm, staging=given_staging(), staging_lost="direct") as session:
         writer = Writer(session, path_of(folder, file_format), file_format)
         writer.step(0)
         writer.file.wait_for_step(60)
@@ -405,7 +405,7 @@ def told_of_lost_step(comm, folder: Path, file_format: str, process: str) -> Non
 
 def stopped(comm, folder: Path, file_format: str, process: str) -> None:
     """A stager that was stopped may still write: the ranks do not write beside it."""
-    session = weir.Session(comm, staging="node", staging_lost="direct", deadline_seconds=2)
+    session = weir.Session(comm, staging=given_staging(), staging_lost="direct", deadline_seconds=2)
     writer = Writer(session, path_of(folder, file_format), file_format)
     writer.step(0)
     writer.file.wait_for_step(60)
@@ -441,7 +441,7 @@ def journaled(
     goes_on = ending == "goes_on"
     lost = "direct" if goes_on else "fail"
     last = int(step)
-    session = weir.Session(comm, staging="node", staging_lost=lost)
+    session = weir.Session(comm, staging=given_staging(), staging_lost=lost)
     writer = Writer(session, path_of(folder, file_format), file_format)
     for number in range(last):
         writer.step(number)
@@ -488,7 +488,7 @@ def large(comm, folder: Path, file_format: str, ending: str) -> None:
     Prints the stager's report from before the end of a step.
     """
     stager = given_stagers()[0]
-    with weir.Session(comm, staging="node") as session:
+    with weir.Session(comm, staging=given_staging()) as session:
         blocks = session.distribution(LARGE_SHAPE, "BLOCK,*,*")
         file = session.create_file(str(path_of(folder, file_format)), format=file_format)
         array = file.define("a", LARGE_SHAPE, "float64", steps=True)
@@ -561,8 +561,19 @@ def plain(comm, folder: Path, file_format: str, steps: str) -> None:
         writer.file.close()
 
 
+def held(comm, folder: Path, file_format: str) -> None:
+    """Keeps its file open after a step until `go` is there."""
+    with weir.Session(comm, staging=given_staging()) as session:
+        writer = Writer(session, path_of(folder, file_format), file_format)
+        writer.step(0)
+        end = time.monotonic() + 60
+        while not (folder / "go").exists() and time.monotonic() < end:
+            time.sleep(0.02)
+        writer.file.close()
+
+
 def many(comm, folder: Path, file_format: str, steps: str, name: str = "out") -> None:
-    with weir.Session(comm, staging="node") as session:
+    with weir.Session(comm, staging=given_staging()) as session:
         writer = Writer(session, path_of(folder, file_format, name), file_format, durability="none")
         for step in range(int(steps)):
             writer.step(step)
@@ -574,7 +585,7 @@ def many(comm, folder: Path, file_format: str, steps: str, name: str = "out") ->
 
 def acknowledged(comm, folder: Path, file_format: str, steps: str) -> None:
     """Prints a line when a step has ended."""
-    session = weir.Session(comm, staging="node")
+    session = weir.Session(comm, staging=given_staging())
     writer = Writer(session, path_of(folder, file_format), file_format, checksum="crc32c")
     for step in range(int(steps)):
         writer.step(step)
@@ -586,7 +597,7 @@ def acknowledged(comm, folder: Path, file_format: str, steps: str) -> None:
 
 def open_together(comm, folder: Path, file_format: str, count: str) -> None:
     """Has a step of several files under way at a time."""
-    with weir.Session(comm, staging="node") as session:
+    with weir.Session(comm, staging=given_staging()) as session:
         writers = [
             Writer(session, path_of(folder, file_format, f"out{number}"), file_format)
             for number in range(int(count))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from own_stager import Stager, start_for_nodes
-from staged_files import LOST_LINE, ended_without_stager, run, steps_in
+from staged_files import LOST_LINE, ended_without_stager, run, steps_in, wherever
 from staged_values import SUFFIXES, density
 
 import weir
@@ -23,6 +23,7 @@ def test_ranks_encode_what_follows_a_lost_stager(
     assert steps_in(tmp_path / f"out.{SUFFIXES[file_format]}") == 5
 
 
+@wherever
 def test_an_array_by_itself_fails_with_its_stager(tmp_path: Path, stager: Stager) -> None:
     ended = run(stager, "alone_is_lost", tmp_path, "raw", str(stager.pid))
     assert ended.returncode == 0, ended.stdout + ended.stderr
@@ -40,6 +41,7 @@ def test_a_killed_stager_is_an_error_on_every_rank(
     assert steps_in(tmp_path / f"out.{SUFFIXES[file_format]}", with_remains=True) == 1
 
 
+@wherever
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 @pytest.mark.parametrize("when", ["between_steps", "in_a_step"])
 def test_ranks_write_what_follows_a_killed_stager(
@@ -53,6 +55,7 @@ def test_ranks_write_what_follows_a_killed_stager(
     assert not list(tmp_path.glob("*.weir_lock")), "a lock was left"
 
 
+@wherever
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 @pytest.mark.parametrize("lost", [0, 2])
 def test_a_lost_step_is_named_and_written_again(
@@ -122,12 +125,14 @@ def test_what_became_of_closed_files_is_told(
     assert [steps_in(path) for path in (paths[0], *paths[2:])] == [1, 1, 1]
 
 
+@wherever
 def test_waiting_for_a_lost_step_says_so_once(tmp_path: Path, stager: Stager) -> None:
     ended = run(stager, "told_of_lost_step", tmp_path, "zarr", str(stager.pid))
     assert ended.returncode == 0, ended.stdout + ended.stderr
     assert steps_in(tmp_path / "out.zarr") == 2
 
 
+@wherever
 def test_ranks_do_not_write_beside_a_stager_that_was_stopped(
     tmp_path: Path, stager: Stager
 ) -> None:

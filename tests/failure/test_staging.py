@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 from own_stager import STAGER, STORED_SECONDS, Stager, start, start_for_nodes
-from staged_files import bytes_below, run, steps_in
+from staged_files import bytes_below, run, steps_in, wherever
 from staged_values import SUFFIXES, counts, density
 
 import weir
@@ -45,6 +45,7 @@ def test_files_are_those_that_ranks_write_without_a_stager(
     assert not list(tmp_path.glob("*.weir_lock")), "a lock was left"
 
 
+@wherever
 @pytest.mark.parametrize("layout", [("zstd:3",), ("shuffle,zstd:1", "14", "32", "10")],
                          ids=["chunks", "shards"])  # fmt: skip
 @pytest.mark.parametrize("ranks", [1, 3])

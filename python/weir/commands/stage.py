@@ -1,4 +1,4 @@
-"""``weir stage``: starts, shows and stops the stager of this node."""
+"""``weir stage``: starts, shows and stops a stager on this node."""
 
 from __future__ import annotations
 
@@ -28,10 +28,15 @@ Socket = Annotated[
 ]
 
 
-def _stager(words: list[str], socket: str | None) -> subprocess.CompletedProcess[str]:
+def _stager(
+    words: list[str], socket: str | None, *, in_place: bool = False
+) -> subprocess.CompletedProcess[str]:
+    """Runs the program; with `in_place`, this process becomes that program."""
     command = [str(find_program(os.environ, STAGER)), *words]
     if socket:
         command += ["--stager-socket", socket]
+    if in_place:
+        os.execvp(command[0], command)
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     if done.returncode != 0:
         raise typer.Exit(done.returncode)
@@ -40,10 +45,12 @@ def _stager(words: list[str], socket: str | None) -> subprocess.CompletedProcess
 
 @stage_app.callback()
 def stage() -> None:
-    """Start, show or stop the stager of this node.
+    """Start, show or stop a stager on this node.
 
     A stager takes the steps of programs that run with WEIR_STAGING=node, and stores them while the
-    programs go on. A program starts one where none runs; it ends a minute after its last work.
+    programs go on. A program starts one where none runs; it ends a minute after its last work. One
+    that is started with --listen and --rendezvous FILE takes those of programs on any nodes that
+    run with WEIR_STAGING=service:FILE.
     """
 
 
@@ -119,13 +126,35 @@ def start(
     listen: Annotated[
         str | None,
         typer.Option(
-            help="Address of this node at which stagers of other nodes connect [all of them]",
+            metavar="ADDRESS[:PORT]",
+            help="Address of this node at which stagers of other nodes connect, and programs with "
+            "--rendezvous [all of them, and a port that is free]",
             show_default=False,
         ),
     ] = None,
+    rendezvous: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Serve programs on other nodes, too, which find the stager by this file (or by "
+            "one that it makes in this folder): it has the address and a secret, only you may "
+            "read it, and it is removed when the stager ends. Needs --listen [none]",
+            show_default=False,
+        ),
+    ] = None,
+    foreground: Annotated[
+        bool,
+        typer.Option(
+            "--foreground",
+            help="Do not go into the background: for `srun` and for supervisors, whose signal "
+            "lets it store everything and end",
+        ),
+    ] = False,
 ) -> None:
     """Start a stager that stays until `weir stage stop`."""
-    words = ["--detach", "--stager-threads", str(threads)]
+    words = ["--stager-threads", str(threads)]
+    if not foreground:
+        words.insert(0, "--detach")
     if memory:
         words += ["--stager-memory", memory]
     if spill:
@@ -144,7 +173,9 @@ def start(
         words += ["--stager-connections", str(connections)]
     if listen:
         words += ["--stager-listen", listen]
-    _stager(words, socket)
+    if rendezvous:
+        words += ["--stager-rendezvous", rendezvous]
+    _stager(words, socket, in_place=foreground)
 
 
 @stage_app.command("status")

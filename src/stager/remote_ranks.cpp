@@ -1,0 +1,94 @@
+// Ranks of other nodes: how they show that they know the secret, and how their bytes come into the
+// blocks that they were granted. What a rank sends names a block and never a place in it, so that
+// it can fill only blocks of its own, each byte once, and hand over only what it has filled: no
+// bytes of another program reach its files.
+#include <utility>
+
+#include "stager/stager.hpp"
+#include "transport/proof.hpp"
+
+namespace weir::stager {
+
+bool Stager::take_from_stranger(ClientId number, const transport::Message& message) {
+  Client& client = clients_.at(number);
+  const auto* const knock = std::get_if<transport::Knock>(&message);
+  const auto* const prove = std::get_if<transport::Prove>(&message);
+  if (client.session != 0 || (knock == nullptr && prove == nullptr)) return false;
+  if (settings_.rank_secret.empty()) {
+    refuse(number, "the stager serves the programs of its own node");
+    return true;
+  }
+  if (knock != nullptr && !client.has_knocked) {
+    client.has_knocked = true;
+    client.awaited_proof = transport::proof_of(transport::Side::rank, settings_.rank_secret,
+                                               knock->nonce, client.nonce);
+    send(number,
+         transport::Challenge{client.nonce,
+                              transport::proof_of(transport::Side::stager, settings_.rank_secret,
+                                                  knock->nonce, client.nonce)});
+    return true;
+  }
+  const bool is_right = prove != nullptr && client.has_knocked &&
+                        transport::is_same(prove->proof, client.awaited_proof);
+  if (!is_right) {
+    refuse(number, "it was shown a wrong secret");
+    return true;
+  }
+  client.is_remote = false;
+  client.is_remote_rank = true;
+  actions_.emplace_back(Trust{number});
+  return true;
+}
+
+void Stager::take(ClientId number, const transport::BlockBytes& message) {
+  Client& client = clients_.at(number);
+  const auto granted = client.granted.find(message.block);
+  if (granted == client.granted.end()) {
+    refuse(number, "bytes came for a block that was not granted");
+    return;
+  }
+  Filled& filled = granted->second;
+  const std::int64_t bytes = std::ssize(message.bytes);
+  if (bytes < 1 || bytes > settings_.block_bytes - filled.begin - filled.end) {
+    refuse(number, "more bytes came for a block than it has room for, or none");
+    return;
+  }
+  std::int64_t& part = message.at_end ? filled.end : filled.begin;
+  const std::int64_t at = message.at_end ? settings_.block_bytes - part - bytes : part;
+  part += bytes;
+  actions_.emplace_back(Fill{message.block, at});
+}
+
+bool Stager::is_filled(const Filled& filled, std::span<const transport::ParcelExtent> extents) {
+  std::int64_t bytes = 0;
+  for (const transport::ParcelExtent& one : extents) bytes += one.bytes;
+  return filled.begin == bytes && filled.end == std::ssize(extents) * transport::extent_bytes;
+}
+
+void Stager::take(ClientId number, const transport::TakeLock& message) {
+  Client& client = clients_.at(number);
+  if (client.locks != 0) {
+    refuse(number, "a lock was asked for before the answer to another one");
+    return;
+  }
+  const Session& session = sessions_.at(client.session);
+  client.locks = ++last_job_;
+  lockings_[client.locks] = {.session = client.session, .client = number, .path = message.path};
+  actions_.emplace_back(AcquireLock{client.locks, client.session, message.path, session.program});
+}
+
+bool Stager::end_locking(const JobEnded& event) {
+  const auto found = lockings_.find(event.job);
+  if (found == lockings_.end()) return false;
+  const Locking ended = std::move(lockings_.extract(found).mapped());
+  const auto client = clients_.find(ended.client);
+  if (client != clients_.end()) {
+    client->second.locks = 0;
+    send(ended.client, transport::Locked{{event.status}});
+  } else if (event.status.ok() && sessions_.contains(ended.session)) {
+    actions_.emplace_back(Unlock{ended.session, ended.path});  // nobody will ask for it
+  }
+  return true;
+}
+
+}  // namespace weir::stager

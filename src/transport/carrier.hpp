@@ -1,0 +1,45 @@
+// How the bytes of a rank come into the blocks of a stager that it was granted. What is in a block,
+// and who owns it when, is the same for each carrier (parcel.hpp, stager_client.hpp):
+//
+// clang-format off
+//     shared memory   the rank of a node copies its bytes into the block itself
+//     messages        the rank of another node fills a block of its own, which goes over the
+//                     connection in pieces
+// clang-format on
+//
+// A carrier that puts bytes into the stager's memory (RDMA) is a third one: it flushes in bring().
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "common/status.hpp"
+#include "system/shared_memory.hpp"
+#include "transport/messages.hpp"
+#include "transport/parcel.hpp"
+
+namespace weir::transport {
+
+class Carrier {
+ public:
+  Carrier() = default;
+  Carrier(const Carrier&) = delete;
+  Carrier& operator=(const Carrier&) = delete;
+  virtual ~Carrier() = default;
+
+  // Returns the memory that is filled in place of a granted block. One block is filled at a time.
+  virtual std::span<std::byte> begin(std::int64_t block) = 0;
+  // Called before the block is handed over: when this returns 0, what was put into it will be there
+  // before the message that hands it over is read.
+  virtual Status bring(std::int64_t block, const ParcelWriter& parcel) = 0;
+};
+
+[[nodiscard]] std::unique_ptr<Carrier> make_shared_memory_carrier(storage::SharedMemory memory,
+                                                                  const Welcome& stager);
+// `send` sends a message, and waits until the connection has taken it.
+[[nodiscard]] std::unique_ptr<Carrier> make_message_carrier(
+    const Welcome& stager, std::function<Status(const Message&)> send);
+
+}  // namespace weir::transport

@@ -1,0 +1,61 @@
+// How ranks of other nodes find stagers and learn their secrets: a file that each stager writes
+// when it listens, and removes at its end. Only its user may read it.
+//
+// clang-format off
+//     line      "weir-stager", version of the protocol, addresses, secret
+//     example   weir-stager 5 10.0.0.1:4711,[fd00::1]:4711 00112233445566778899aabbccddeeff
+// clang-format on
+//
+// A file may have a line for each of several stagers. A folder stands for all files in it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "common/status.hpp"
+#include "system/file.hpp"
+
+namespace weir::transport {
+
+struct Rendezvous {
+  std::vector<std::string> addresses;  // such as "10.0.0.1:4711", tried in this order
+  std::string secret;                  // 16 bytes
+  friend bool operator==(const Rendezvous&, const Rendezvous&) = default;
+};
+
+// Where a stager is: the path of its socket on this node, or an address on another one.
+using StagerPlace = std::variant<std::string, Rendezvous>;
+
+// Returns a line for each of the stagers, as a file has them.
+[[nodiscard]] std::string text_of(const std::vector<Rendezvous>& stagers);
+// Reads such lines; `path` is named in errors. Fails if there is none.
+[[nodiscard]] Result<std::vector<Rendezvous>> parse_rendezvous(const std::string& text,
+                                                               const std::string& path);
+// Reads a file, or all files of a folder in the order of their names. Fails if one of them does not
+// belong to this user, or if other users may read or write it.
+[[nodiscard]] Result<std::vector<Rendezvous>> read_rendezvous(const std::string& path);
+
+// The file that a stager writes.
+class RendezvousFile {
+ public:
+  // Writes the file. In a folder, it gets the name of this host and process. Fails if another
+  // stager, which has not ended, has written it.
+  static Result<RendezvousFile> write(const std::string& path, const Rendezvous& stager);
+  RendezvousFile(RendezvousFile&& other) noexcept : file_(std::move(other.file_)) {
+    other.file_.reset();
+  }
+  RendezvousFile(const RendezvousFile&) = delete;
+  RendezvousFile& operator=(RendezvousFile&&) = delete;
+  RendezvousFile& operator=(const RendezvousFile&) = delete;
+  ~RendezvousFile();  // removes it
+
+ private:
+  explicit RendezvousFile(storage::File file) : file_(std::move(file)) {}
+
+  std::optional<storage::File> file_;  // locked as long as the stager runs
+};
+
+}  // namespace weir::transport
