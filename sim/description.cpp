@@ -105,11 +105,11 @@ Status check(const NetworkLinks& network, const Description& asked) {
   if (asked.exchange.aggregators_on_first_nodes > 0) {
     return refuse("a global exchange is not simulated on a network: leave one of them out");
   }
-  if (network.first_end < asked.nodes) {
+  if (network.first_end && *network.first_end < asked.nodes) {
     return refuse(
         fmt::format("the first server or stager is at node {} of the network, among the "
                     "{} nodes of the job: give a number from there on",
-                    network.first_end, asked.nodes));
+                    *network.first_end, asked.nodes));
   }
   for (const auto& [link, share] : network.slow) {
     if (!is_share(share)) {
@@ -119,7 +119,7 @@ Status check(const NetworkLinks& network, const Description& asked) {
                       link, share));
     }
   }
-  return network.shape.check_nodes(network.first_end + asked.ends());
+  return network.shape.check_nodes(network.first_end.value_or(asked.nodes) + asked.ends());
 }
 
 Status check(const Description& asked) {
@@ -165,8 +165,9 @@ Status read_network(const json& given, std::optional<NetworkLinks>& network) {
   if (!shape) return refuse("the network's shape: " + shape.error().message);
   network = NetworkLinks{std::move(shape).value(),
                          words.at("bytes_per_second").get<double>(),
-                         words.at("first_end").get<std::int64_t>(),
+                         std::nullopt,
                          {}};
+  if (words.contains("first_end")) network->first_end = words.at("first_end").get<std::int64_t>();
   if (!words.contains("slow")) return {};
   for (const json& one : words.at("slow")) {
     network->slow[one.at("link").get<std::string>()] = one.at("share").get<double>();
@@ -234,6 +235,7 @@ double speed_of(const SlowUnits& slow, std::int64_t unit) {
 }
 
 std::int64_t Description::ends() const {
+  if (network && !network->first_end) return 0;
   for (const Part& part : parts) {
     if (part.users == Users::client || part.users == Users::stripe) return part.units;
   }

@@ -56,8 +56,9 @@ struct Messages {
 struct NetworkLinks {
   topology::Network shape;
   double bytes_per_second = 0;
-  // The network's node at which the first server or stager is; the others follow.
-  std::int64_t first_end = 0;
+  // The network's node at which the first server or stager is; the others follow. Nothing: the way
+  // to them does not pass this network.
+  std::optional<std::int64_t> first_end;
   std::map<std::string, double> slow;  // by names of links
 };
 
@@ -98,7 +99,7 @@ struct Description {
   // Number of places that a file's stripes are dealt to; 0 if no part has users by stripe.
   [[nodiscard]] std::int64_t targets() const;
   // Number of servers or stagers that are nodes of the network: the units of the first part that
-  // clients use in turn or by stripes; 0 if there is none.
+  // clients use in turn or by stripes; 0 if there is none, or if they are not on the network.
   [[nodiscard]] std::int64_t ends() const;
 };
 

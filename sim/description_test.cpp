@@ -63,6 +63,8 @@ TEST(Description, HasANetworkAndSlowUnits) {
   EXPECT_EQ(asked.value().network->shape.text(), "fat-tree:16x8");
   EXPECT_EQ(asked.value().network->slow.at("switch 3 up 2"), 0.1);
   EXPECT_EQ(asked.value().ends(), 8);
+  given["network"].erase("first_end");
+  EXPECT_EQ(parse_description(given.dump()).value().ends(), 0);
 }
 
 TEST(Description, NamesWhatIsWrongWithANetworkOrSlowUnits) {

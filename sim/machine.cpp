@@ -123,8 +123,8 @@ void Machine::make_rest_on_network(const Client& client) {
   const std::int64_t ends = asked_.ends();
   const auto add = [&](std::int64_t place) {
     const std::int64_t end = end_of(client, place);
-    // Without servers or stagers the way does not pass the network.
-    const std::int64_t to_node = ends == 0 ? client.node : asked_.network->first_end + end % ends;
+    // Without servers or stagers on the network, the way does not pass it.
+    const std::int64_t to_node = ends == 0 ? client.node : *asked_.network->first_end + end % ends;
     add_network_way(ways_of_rest_, client.node, end, links_of_rest(client, true, place),
                     client.node, to_node, links_of_rest(client, false, place));
   };

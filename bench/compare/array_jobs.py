@@ -46,12 +46,15 @@ class Job:
     seconds: float
     sync: str = "none"
     drop_cache: bool = False
+    launcher: Sequence[str] = tuple(LAUNCHER.split())
+    peak: bool = True
 
     def command(self, output: Path, directory: Path) -> list[str]:
         return [
-            *LAUNCHER.split(),
+            *self.launcher,
             *("--mca", "io", IMPLEMENTATIONS[self.implementation], "-n", str(self.ranks)),
-            *(str(self.weir_bench), "array", "--api", ",".join(self.apis), "--peak", "--existing"),
+            *(str(self.weir_bench), "array", "--api", ",".join(self.apis), "--existing"),
+            *(["--peak"] if self.peak else []),
             *("--sync", self.sync, "--warmups", "1", "--repetitions", str(self.repetitions)),
             *(["--drop-cache"] if self.drop_cache else []),
             *("--max-repetitions", str(self.repetitions), "--time-limit", str(self.seconds)),

@@ -170,6 +170,27 @@ def test_a_network_lies_between_the_nodes_and_the_servers_behind_them() -> None:
         Platform.model_validate(shapeless)
 
 
+def test_io_groups_are_asked_for_where_the_way_has_none() -> None:
+    machine = find_platform("made-up")
+    assert describe(machine, made_up())["nodes_per_group"] == 0
+    assert describe(machine, made_up(io_groups=2))["nodes_per_group"] == 2
+    grouped = machine.model_copy(update={"nodes_per_io_group": 4})
+    assert describe(grouped, made_up())["nodes_per_group"] == 4
+    assert describe(grouped, made_up(io_groups=0))["nodes_per_group"] == 0
+    with pytest.raises(BenchError, match="--io-groups 2: on intrepid parts of the way to stagers"):
+        describe(intrepid(), glean(io_groups=2))
+
+
+def test_storage_beside_the_network_is_none_of_its_nodes() -> None:
+    machine = find_platform("made-up")
+    assert machine.simulation is not None
+    (route,) = machine.simulation.routes
+    beside = route.model_copy(update={"beside_network": True})
+    simulation = machine.simulation.model_copy(update={"routes": [beside]})
+    made = describe(machine.model_copy(update={"simulation": simulation}), made_up())
+    assert made["network"] == {"shape": "fat-tree:16x8", "bytes_per_second": 25e9}
+
+
 def test_slow_units_are_those_of_their_parts() -> None:
     slow = ["target=7:0.25", "server=1:0.5", "node=1:0.1", "link=switch 0 up 1:0.2"]
     made = describe(find_platform("made-up"), made_up(slow=tuple(slow_in(one) for one in slow)))

@@ -86,9 +86,10 @@ def targets(testbed: None) -> MakeTargets:  # noqa: ARG001
 def hosts(testbed: None) -> MakeHosts:  # noqa: ARG001
     """A function that makes hosts with these links (``"1gbit,100mbit"``) and returns them."""
 
-    def make(count: int, link: str = "1gbit") -> list[Host]:
+    def make(count: int, link: str = "1gbit", *, options: str = "") -> list[Host]:
         skip_without(require_for_hosts)
-        made = call_json("hosts", "up", "--count", str(count), "--link", link, "--json")
+        words = ["--count", str(count), "--link", link, *options.split()]
+        made = call_json("hosts", "up", *words, "--json")
         return [Host(**entry) for entry in made["hosts"]]
 
     return make

@@ -12,7 +12,16 @@ from pathlib import Path
 import pytest
 
 from testbed.hosts import Host
-from testbed_calls import PROGRAM, WEIR_BENCH, MakeHosts, call, call_json, kill_up, launcher
+from testbed_calls import (
+    PROGRAM,
+    WEIR_BENCH,
+    MakeHosts,
+    call,
+    call_json,
+    kill_up,
+    launcher,
+    switch_traffic,
+)
 from testbed_traces import machine_state
 from testbed_transfers import expect_limits
 
@@ -76,6 +85,38 @@ def test_a_link_can_be_slowed_while_it_is_up(hosts: MakeHosts) -> None:
     call("hosts", "set", second.name, "--link", "50mbit")
     expect_limits(lambda: [payload_rate(first, second)], [50e6 * TCP_PAYLOAD])
     assert call_json("status", "--json")["hosts"]["hosts"][1]["link"] == 50 * 10**6
+
+
+def test_switches_are_joined_by_links_of_their_rate(hosts: MakeHosts) -> None:
+    made = hosts(4, "500mbit", options="--switches 2 --between 50mbit")
+    assert [host.switch for host in made] == [0, 0, 1, 1]
+    call("hosts", "set", "switch1", "--link", "100mbit")
+    call("hosts", "set", "switch0", "--link", "100mbit")
+    expect_limits(
+        lambda: [payload_rate(made[0], made[2]), payload_rate(made[3], made[1])],
+        [1e8 * TCP_PAYLOAD, 1e8 * TCP_PAYLOAD],
+    )
+    before = switch_traffic()
+    payload_rate(made[0], made[1])
+    inside = switch_traffic()
+    payload_rate(made[0], made[2])
+    across = switch_traffic()
+    assert inside["switch0"] - before["switch0"] < 1 << 20
+    assert across["switch0"] - inside["switch0"] > 10 << 20
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ("--switches 3 --between 50mbit", "give a number that divides the 4 hosts"),
+        ("--switches 2", "give both or neither"),
+        ("--between 50mbit", "give both or neither"),
+        ("--switches 2 --between 50mbit,50mbit,50mbit", "lists 3 rates for 2 switches"),
+    ],
+)
+@pytest.mark.usefixtures("testbed")
+def test_switches_that_do_not_fit_the_hosts_are_refused(options: str, said: str) -> None:
+    assert said in call("hosts", "up", "--count", "4", *options.split(), status=2).stderr
 
 
 def test_hosts_have_names_and_see_the_same_files(hosts: MakeHosts, tmp_path: Path) -> None:

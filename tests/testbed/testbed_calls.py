@@ -48,6 +48,12 @@ def call_json(*words: str) -> dict[str, Any]:
     return value
 
 
+def switch_traffic() -> dict[str, int]:
+    """Bytes that each switch has sent to the one above."""
+    links = call_json("hosts", "traffic", "--json")["links"]
+    return {link["name"]: link["up"] for link in links if link["name"].startswith("switch")}
+
+
 def skip_without(require: Callable[[], object]) -> None:
     """Skips with the reason that `require` raises."""
     try:

@@ -94,7 +94,7 @@ def _status(arguments: argparse.Namespace) -> None:
         elif part == "targets":
             target_commands.show(targets.listed(journal), False)
         elif part == "hosts":
-            host_commands.show(hosts.listed(journal), False)
+            host_commands.show(hosts.listed(journal), hosts.listed_switches(journal), False)
         elif part == "ceph":
             print(ceph_commands.described(ceph.from_facts(facts)))
         elif part == "gluster":

@@ -1,14 +1,21 @@
-"""Hosts: network namespaces with their own names, joined to one switch by links of set speed.
+"""Hosts: network namespaces with their own names, joined to switches by links of set speed.
 
     weir-host0 ── eth0 ══ port0 ──┐
     weir-host1 ── eth0 ══ port1 ──┤ bridge `switch` in the namespace weir-switch
     ...                           │
     weir-hostN ── eth0 ══ portN ──┘
 
+With several switches each has an equal block of the hosts, and a link to one above them:
+
+    weir-host0 ── eth0 ══ port0 ──┬ switch0 ── up0 ══ down0 ──┐
+    weir-host1 ── eth0 ══ port1 ──┘                           │ bridge `switch`, as the others
+    weir-host2 ── eth0 ══ port2 ──┬ switch1 ── up1 ══ down1 ──┘ in the namespace weir-switch
+    weir-host3 ── eth0 ══ port3 ──┘
+
 A link is a veth pair with a token bucket at each end: that at the host's ``eth0`` limits what the
-host sends, that at the switch's port what it receives. All hosts see the same files. An MPI
-launcher starts ranks on them through ``launching.py``. Nothing is added to the machine's own
-network: pairs are made inside the namespaces and disappear with them.
+host sends, that at the switch's port what it receives; a switch's link likewise. All hosts see the
+same files. An MPI launcher starts ranks on them through ``launching.py``. Nothing is added to the
+machine's own network: pairs are made inside the namespaces and disappear with them.
 
 TCP uses Reno for congestion control on every host, so that figures from different systems are
 comparable.
@@ -18,7 +25,8 @@ Addresses are in 198.18.0.0/15, which RFC 2544 reserves for measuring networks.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+import json
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from testbed.errors import USAGE, TestbedError
@@ -29,6 +37,8 @@ from testbed.removal import NAMESPACES
 
 PART = "hosts"
 SWITCH = "weir-switch"
+ABOVE = "switch"
+"""The bridge of all hosts, or above the switches."""
 NAME_PATTERN = r"weir-(host\d+|switch)"
 HOSTS_FILES = Path("/etc/netns")
 MOST_HOSTS = 64
@@ -46,6 +56,27 @@ class Host:
     name: str
     address: str
     link: int
+    switch: int = 0
+
+
+@dataclass(frozen=True)
+class Switch:
+    """One of several switches, with the rate of its link to the switch above, as of a host's."""
+
+    name: str
+    link: int
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """What a link has carried since it is up, in bytes of whole frames.
+
+    ``up`` is what a host sent, or a switch to the one above; ``down`` is the other direction.
+    """
+
+    name: str
+    up: int
+    down: int
 
 
 def require() -> None:
@@ -55,26 +86,56 @@ def require() -> None:
         raise TestbedError("this kernel has no namespaces for networks and host names")
 
 
-def up(journal: Journal, links: list[int]) -> list[Host]:
-    """Makes one host for each link rate, in bits per second; at most ``MOST_HOSTS``."""
+def up(journal: Journal, links: list[int], between: list[int]) -> tuple[list[Host], list[Switch]]:
+    """Makes one host for each link rate, in bits per second; at most ``MOST_HOSTS``.
+
+    `between` has the rate of the link of each switch; none: one switch. Their number divides that
+    of the hosts.
+    """
     require()
     journal.begin(PART)
     journal.enter(PART, Resource("namespace folder", str(NAMESPACES)))
     if not HOSTS_FILES.is_dir():
         journal.enter(PART, Resource("directory", str(HOSTS_FILES)))
         HOSTS_FILES.mkdir()
+    per_switch = len(links) // max(1, len(between))
     hosts = [
-        Host(f"weir-host{number}", f"198.18.0.{number + 1}", link)
+        Host(f"weir-host{number}", f"198.18.0.{number + 1}", link, number // per_switch)
         for number, link in enumerate(links)
     ]
+    switches = [Switch(f"switch{number}", link) for number, link in enumerate(between)]
     _namespace_up(journal, SWITCH)
-    run(["ip", "-n", SWITCH, "link", "add", "switch", "type", "bridge"])
-    run(["ip", "-n", SWITCH, "link", "set", "switch", "up"])
+    _bridge_up(ABOVE)
+    for number, switch in enumerate(switches):
+        _switch_up(number, switch)
     for number, host in enumerate(hosts):
-        _host_up(journal, host, f"port{number}", hosts)
+        _host_up(journal, host, number, hosts, _bridge_of(host, switches))
     write_launcher(journal, PART, [host.name for host in hosts])
-    journal.set_facts(PART, {"hosts": [asdict(host) for host in hosts]})
-    return hosts
+    _set_facts(journal, hosts, switches)
+    return hosts, switches
+
+
+def _set_facts(journal: Journal, hosts: list[Host], switches: list[Switch]) -> None:
+    facts = {"hosts": [asdict(host) for host in hosts], "switches": [asdict(s) for s in switches]}
+    journal.set_facts(PART, facts)
+
+
+def _bridge_of(host: Host, switches: list[Switch]) -> str:
+    return switches[host.switch].name if switches else ABOVE
+
+
+def _bridge_up(name: str) -> None:
+    run(["ip", "-n", SWITCH, "link", "add", name, "type", "bridge"])
+    run(["ip", "-n", SWITCH, "link", "set", name, "up"])
+
+
+def _switch_up(number: int, switch: Switch) -> None:
+    _bridge_up(switch.name)
+    up, down = f"up{number}", f"down{number}"
+    run(["ip", "-n", SWITCH, "link", "add", up, "type", "veth", "peer", "name", down])
+    run(["ip", "-n", SWITCH, "link", "set", up, "master", switch.name, "up"])
+    run(["ip", "-n", SWITCH, "link", "set", down, "master", ABOVE, "up"])
+    _slow_switch_link(number, switch.link)
 
 
 def _namespace_up(journal: Journal, name: str) -> None:
@@ -88,7 +149,8 @@ def _namespace_up(journal: Journal, name: str) -> None:
     run(["ip", "netns", "exec", name, "sysctl", "-qw", "net.ipv4.tcp_congestion_control=reno"])
 
 
-def _host_up(journal: Journal, host: Host, port: str, hosts: list[Host]) -> None:
+def _host_up(journal: Journal, host: Host, number: int, hosts: list[Host], bridge: str) -> None:
+    port = f"port{number}"
     folder = HOSTS_FILES / host.name
     journal.enter(PART, Resource("directory", str(folder)))
     folder.mkdir()
@@ -98,18 +160,26 @@ def _host_up(journal: Journal, host: Host, port: str, hosts: list[Host]) -> None
     _namespace_up(journal, host.name)
     pair = ["type", "veth", "peer", "name", "eth0", "netns", host.name]
     run(["ip", "-n", SWITCH, "link", "add", port, *pair])
-    run(["ip", "-n", SWITCH, "link", "set", port, "master", "switch", "up"])
+    run(["ip", "-n", SWITCH, "link", "set", port, "master", bridge, "up"])
     run(["ip", "-n", host.name, "address", "add", f"{host.address}/24", "dev", "eth0"])
     run(["ip", "-n", host.name, "link", "set", "eth0", "up"])
-    _slow_link(host, port)
+    _slow_host_link(host, number)
 
 
-def _slow_link(host: Host, port: str) -> None:
-    """Sets the token buckets at both ends of the link."""
-    burst = max(SMALLEST_BURST, round(host.link / 8 * BURST_SECONDS))
-    bucket = ["tbf", "rate", f"{host.link}bit", "burst", f"{burst}b",
+def _slow_host_link(host: Host, number: int) -> None:
+    _slow_link(host.link, (host.name, "eth0"), (SWITCH, f"port{number}"))
+
+
+def _slow_switch_link(number: int, link: int) -> None:
+    _slow_link(link, (SWITCH, f"up{number}"), (SWITCH, f"down{number}"))
+
+
+def _slow_link(link: int, *ends: tuple[str, str]) -> None:
+    """Sets the token buckets at both ends of a link, each a namespace and a device in it."""
+    burst = max(SMALLEST_BURST, round(link / 8 * BURST_SECONDS))
+    bucket = ["tbf", "rate", f"{link}bit", "burst", f"{burst}b",
               "latency", f"{QUEUE_SECONDS * 1000:g}ms"]  # fmt: skip
-    for namespace, device in ((host.name, "eth0"), (SWITCH, port)):
+    for namespace, device in ends:
         run(["tc", "-n", namespace, "qdisc", "replace", "dev", device, "root", *bucket])
 
 
@@ -117,6 +187,14 @@ def listed(journal: Journal) -> list[Host]:
     """Returns the hosts that are up; none if the part is not."""
     facts = journal.facts(PART) or {"hosts": []}
     return [Host(**entry) for entry in facts["hosts"]]
+
+
+def needed(journal: Journal) -> list[Host]:
+    """Returns the hosts that are up, or raises an error if the part is not."""
+    hosts = listed(journal)
+    if not hosts:
+        raise TestbedError("no hosts are up; make some with: testbed hosts up", USAGE)
+    return hosts
 
 
 def find(journal: Journal, name: str) -> Host:
@@ -129,15 +207,43 @@ def find(journal: Journal, name: str) -> Host:
     raise TestbedError(f"no host {name!r} is up; up are: {names}", USAGE)
 
 
-def set_link(journal: Journal, name: str, link: int) -> Host:
-    """Changes the rate of a host's link, in bits per second, while it is in use."""
-    changed = Host(name, find(journal, name).address, link)
-    hosts = listed(journal)
-    number = next(number for number, host in enumerate(hosts) if host.name == name)
-    _slow_link(changed, f"port{number}")
-    hosts[number] = changed
-    journal.set_facts(PART, {"hosts": [asdict(host) for host in hosts]})
-    return changed
+def listed_switches(journal: Journal) -> list[Switch]:
+    """Returns the switches that are up if there are several; otherwise none."""
+    facts = journal.facts(PART) or {"switches": []}
+    return [Switch(**entry) for entry in facts["switches"]]
+
+
+def set_link(journal: Journal, name: str, link: int) -> Host | Switch:
+    """Changes the rate of a host's or a switch's link, in bits per second, while it is in use."""
+    hosts, switches = listed(journal), listed_switches(journal)
+    for number, switch in enumerate(switches):
+        if switch.name != name:
+            continue
+        _slow_switch_link(number, link)
+        switches[number] = replace(switch, link=link)
+        _set_facts(journal, hosts, switches)
+        return switches[number]
+    number = hosts.index(find(journal, name))
+    hosts[number] = replace(hosts[number], link=link)
+    _slow_host_link(hosts[number], number)
+    _set_facts(journal, hosts, switches)
+    return hosts[number]
+
+
+def traffic(journal: Journal) -> list[Traffic]:
+    """Returns what each link has carried: those of hosts, then those of switches."""
+    hosts, switches = needed(journal), listed_switches(journal)
+    told = json.loads(run(["ip", "-n", SWITCH, "-s", "-j", "link", "show"]))
+    counted = {one["ifname"]: one["stats64"] for one in told}
+    carried = []
+    # What a device of the switches' namespace receives comes from a host, or from above.
+    for number, host in enumerate(hosts):
+        port = counted[f"port{number}"]
+        carried.append(Traffic(host.name, port["rx"]["bytes"], port["tx"]["bytes"]))
+    for number, switch in enumerate(switches):
+        port = counted[f"up{number}"]
+        carried.append(Traffic(switch.name, port["tx"]["bytes"], port["rx"]["bytes"]))
+    return carried
 
 
 def unplug(journal: Journal, name: str) -> None:
@@ -150,7 +256,8 @@ def unplug(journal: Journal, name: str) -> None:
 
 def plug_in(journal: Journal, name: str) -> None:
     """Undoes ``unplug``."""
-    _port_of(journal, name, "master", "switch")
+    bridge = _bridge_of(find(journal, name), listed_switches(journal))
+    _port_of(journal, name, "master", bridge)
 
 
 def _port_of(journal: Journal, name: str, *setting: str) -> None:

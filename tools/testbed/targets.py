@@ -173,13 +173,20 @@ def listed(journal: Journal) -> list[Target]:
     return [_from_facts(entry) for entry in facts["targets"]]
 
 
-def set_limits(journal: Journal, name: str, changes: Mapping[str, int | None]) -> Target:
-    """Changes some limits of a target that is up; the keys of `changes` are names of ``Limits``."""
+def find(journal: Journal, name: str) -> Target:
+    """Returns the target of that name or directory, or raises an error."""
     targets = listed(journal)
     chosen = next((target for target in targets if name in (target.name, target.directory)), None)
     if chosen is None:
         names = ", ".join(target.name for target in targets) or "none"
         raise TestbedError(f"no target {name!r} is up; up are: {names}", USAGE)
+    return chosen
+
+
+def set_limits(journal: Journal, name: str, changes: Mapping[str, int | None]) -> Target:
+    """Changes some limits of a target that is up; the keys of `changes` are names of ``Limits``."""
+    targets = listed(journal)
+    chosen = find(journal, name)
     changed = limited(chosen, replace(chosen.limits, **changes))
     journal.set_facts(PART, {"targets": [asdict(changed if t == chosen else t) for t in targets]})
     return changed

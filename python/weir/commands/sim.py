@@ -81,6 +81,14 @@ def sim_command(
     meeting: Annotated[
         bool, typer.Option("--meeting", help="All clients begin every step together.")
     ] = False,
+    io_groups: Annotated[
+        int | None,
+        typer.Option(
+            "--io-groups",
+            min=0,
+            help="Nodes of each I/O group; 0: one group.  [default: as the platform has them]",
+        ),
+    ] = None,
     network: Annotated[
         str,
         typer.Option(
@@ -136,6 +144,7 @@ def sim_command(
         stagers=stagers,
         steps=steps,
         meeting=meeting,
+        io_groups=io_groups,
         network=network,
         placement=placement,
         slow=tuple(slow_in(text) for text in slow or []),

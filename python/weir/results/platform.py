@@ -235,6 +235,9 @@ class SimulatedRoute(Record):
 
     to: Literal["io-nodes", "stagers", "storage"]
     edges: list[str] = Field(min_length=1, description="names of edges, in the order of a write")
+    beside_network: bool = Field(
+        default=False, description="whether this way passes no link of the network between nodes"
+    )
     how: str = ""
 
 
@@ -264,7 +267,8 @@ class Simulation(Record):
         default=None,
         description=(
             "name of the edge with the rate of a link between switches; network_shape says which "
-            "links there are. Servers and stagers are nodes of that network, after the hosts"
+            "links there are. Servers and stagers are nodes of that network, after the hosts, "
+            "unless the route to them says beside_network"
         ),
     )
     routes: list[SimulatedRoute] = Field(min_length=1)

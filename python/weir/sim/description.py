@@ -48,9 +48,15 @@ def describe(platform: Platform, asked: Asked) -> dict[str, Any]:
             groups |= {nodes_each} if nodes_each else set()
     _limit_by_fabrics(parts, fabrics)
     messages = _messages(platform, simulation)
-    network = _network(platform, simulation, asked)
+    network = _network(platform, simulation, route, asked)
     for slow in asked.slow:
         _make_slow(slow, platform, parts, messages, network.get("network"))
+    if groups and asked.io_groups is not None:
+        raise BenchError(
+            f"--io-groups {asked.io_groups}: on {platform.name} parts of the way to {route.to} "
+            f"serve {', '.join(map(str, sorted(groups)))} nodes each, and these are the groups",
+            USAGE,
+        )
     if len(groups) > 1:
         raise BenchError(
             f"platform {platform.name}: parts of the way to {route.to} serve {sorted(groups)} "
@@ -60,7 +66,7 @@ def describe(platform: Platform, asked: Asked) -> dict[str, Any]:
     return {
         "nodes": nodes,
         "ranks_per_node": platform.ranks_per_host,
-        "nodes_per_group": groups.pop() if groups else platform.nodes_per_io_group or 0,
+        "nodes_per_group": groups.pop() if groups else _nodes_per_group(platform, asked),
         "parts": parts,
         "messages": messages,
         **network,
@@ -105,6 +111,10 @@ def _nodes(platform: Platform, asked: Asked) -> int:
             USAGE,
         )
     return nodes
+
+
+def _nodes_per_group(platform: Platform, asked: Asked) -> int:
+    return platform.nodes_per_io_group or 0 if asked.io_groups is None else asked.io_groups
 
 
 def _route(platform: Platform, simulation: Simulation, asked: Asked) -> SimulatedRoute:
@@ -205,7 +215,9 @@ def _messages(platform: Platform, simulation: Simulation) -> dict[str, Any]:
     }
 
 
-def _network(platform: Platform, simulation: Simulation, asked: Asked) -> dict[str, Any]:
+def _network(
+    platform: Platform, simulation: Simulation, route: SimulatedRoute, asked: Asked
+) -> dict[str, Any]:
     if simulation.network_links is None:
         if asked.network:
             raise BenchError(
@@ -218,7 +230,7 @@ def _network(platform: Platform, simulation: Simulation, asked: Asked) -> dict[s
         "network": {
             "shape": asked.network or platform.network_shape,
             "bytes_per_second": platform.rate_of(simulation.network_links),
-            "first_end": platform.hosts,
+            **({} if route.beside_network else {"first_end": platform.hosts}),
         }
     }
 

@@ -49,7 +49,7 @@ STRATEGIES: dict[str, Way] = {
 DEFAULT_BUFFER = 2 << 20
 DEFAULT_STRIPE = 4 << 20
 SIZES = ("bytes", "buffer", "stripe")
-NUMBERS = ("ranks", "stagers", "aggregators", "steps", *SIZES)
+NUMBERS = ("ranks", "stagers", "aggregators", "io_groups", "steps", *SIZES)
 SWEPT = (*NUMBERS, "strategy", "placement", "network")
 """Fields that --sweep can vary."""
 PLACEMENTS = ("spread", "nearest", "first", "priced")
@@ -103,6 +103,7 @@ class Asked:
     stagers: int = 0
     steps: int = 1
     meeting: bool = False
+    io_groups: int | None = None  # nodes of each; 0: one group; none: as the platform has them
     network: str = ""  # instead of the platform's network_shape
     placement: str = "spread"
     slow: tuple[Slow, ...] = ()
@@ -136,8 +137,10 @@ def check(asked: Asked) -> None:
         raise BenchError("--array-shape is for weir sim array: leave it out of messages", USAGE)
     for name in NUMBERS:
         least = 1 if name in ("ranks", "bytes", "steps") else 0
-        if getattr(asked, name) < least:
-            raise BenchError(f"--{name} {getattr(asked, name)}: give at least {least}", USAGE)
+        number = getattr(asked, name)
+        if number is not None and number < least:
+            option = name.replace("_", "-")
+            raise BenchError(f"--{option} {number}: give at least {least}", USAGE)
 
 
 def size_in(option: str, text: str) -> int:
@@ -154,7 +157,7 @@ def sweep_levels(texts: Sequence[str]) -> dict[str, list[Value]]:
     swept: dict[str, list[Value]] = {}
     for text in texts:
         name, _, levels = text.partition("=")
-        name = name.strip()
+        name = name.strip().replace("-", "_")
         if name not in SWEPT or name not in known:
             raise BenchError(
                 f"--sweep {text!r}: write NAME=LEVELS with one of "
