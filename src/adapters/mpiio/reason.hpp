@@ -31,7 +31,7 @@ enum class Reason : std::uint8_t {
 // In the order of the reasons. A record has these texts, and the table prints them.
 inline constexpr std::array<std::string_view, 17> reason_texts{
     "taken over",
-    "the program uses another MPI library than Weir was built with",
+    "no library that takes calls over was built with the program's MPI",
     "the library that takes calls over could not be loaded",
     "the launcher does not tell that all ranks run on one node",
     "the program uses MPI_THREAD_MULTIPLE",
