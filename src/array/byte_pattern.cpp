@@ -213,15 +213,18 @@ ByteView::Cut ByteView::cut(std::int64_t first, std::int64_t bytes, std::size_t 
   if (!repeats() && bytes > tile_.bytes() - skipped) return Cut::irregular;
   for (std::int64_t tile = first / tile_.bytes(); bytes > 0; ++tile) {
     const auto offset = checked_multiply(tile, extent_);
-    const auto shown = offset ? tile_.shifted(*offset) : std::nullopt;
-    if (!shown || shown->offset() < 0) return Cut::impossible;
-    for (const BytePattern& pattern : shown->patterns()) {
+    if (!offset) return Cut::impossible;
+    for (const BytePattern& pattern : tile_.patterns()) {
       const std::int64_t left_out = std::min(skipped, pattern.bytes());
       const std::int64_t taken = std::min(bytes, pattern.bytes() - left_out);
-      pattern.cut(left_out, taken, found);
       skipped -= left_out;
+      if (taken == 0) continue;
+      const auto shown = pattern.shifted(*offset);
+      if (!shown || shown->offset() < 0) return Cut::impossible;
+      shown->cut(left_out, taken, found);
       bytes -= taken;
       if (found.size() > most) return Cut::irregular;
+      if (bytes == 0) break;
     }
   }
   return Cut::done;

@@ -71,10 +71,11 @@ class BytePattern {
   std::int64_t span_ = 0;
 };
 
-// Bytes in the order of their offsets: a few patterns, each behind the one before.
+// Bytes in the order of their offsets: patterns, each behind the one before. Most datatypes are a
+// few, irregular ones are one for each block.
 class PatternList {
  public:
-  static constexpr std::size_t most_patterns = 16;
+  static constexpr std::size_t most_patterns = std::size_t{16} << 10;  // 3 MiB
 
   PatternList() = default;  // no bytes
   // NOLINTNEXTLINE(google-explicit-constructor): a pattern is a list of one
@@ -146,7 +147,8 @@ class ByteView {
   [[nodiscard]] Cut cut(std::int64_t first, std::int64_t bytes, std::size_t most,
                         std::vector<BytePattern>& found) const;
   // Returns how many of the bytes numbered first to first + bytes - 1 one cut() can take: those of
-  // one tile, or all if the tiles are one pattern. They are at most some hundred patterns.
+  // one tile, or all if the tiles are one pattern. They are at most some patterns for each of the
+  // tile.
   [[nodiscard]] std::int64_t cut_together(std::int64_t first, std::int64_t bytes) const;
 
  private:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from mpi_launcher import BUILD, environment, is_open_mpi, launcher, there_is_one
+from mpi_launcher import BUILD, CLONE, environment, is_open_mpi, launcher, there_is_one
 from weir_process import WeirProcess
 
 from weir.advise.records import RecordError
@@ -55,7 +55,7 @@ every_mpi = pytest.mark.parametrize("name", MPIS or [WITHOUT_MPI])
 
 
 @functools.cache
-def compiled(folder: Path, compiler: str, source: str, *options: str) -> Path:
+def compiled(folder: Path, compiler: str, source: str, *options: str | Path) -> Path:
     program = folder / str(len(list(folder.iterdir())))
     command = [compiler, "-O1", "-o", program, HERE / source, *options]
     done = subprocess.run(
@@ -90,6 +90,39 @@ def fortran_program(mpi: Mpi, folder: Path) -> Path:
 @pytest.fixture(scope="module")
 def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("programs")
+
+
+def take_over_library(name: str) -> Path | None:
+    """The library that takes calls over in programs of an MPI of `MPIS`.
+
+    That of another MPI is built with WEIR_OTHER_MPI, or in the copy of the sources for MPICH.
+    """
+    built = Path("src/adapters/takeover")
+    of_others = (
+        BUILD / built / f"libweir_take_over_{name}.so.0",
+        CLONE / "build" / name / "build/release" / built / "libweir_take_over.so.0",
+    )
+    places = (BUILD / built / "libweir_take_over.so.0",) if name == "own" else of_others
+    return next((place for place in places if place.exists()), None)
+
+
+def modelled_calls(mpi: Mpi, folder: Path) -> Path:
+    if mpi.c is None:
+        return BUILT / "mpiio_modelled_calls"
+    return compiled(folder, mpi.c, "modelled_calls.c", HERE / "modelled_types.c")
+
+
+def taken_over(
+    folder: Path, command: Sequence[str | Path], libraries: Path | str
+) -> tuple[str, Sums]:
+    """The output of a command, and the sums of its records, with calls taken over."""
+    words = ["run", "--mpi-io", "--take-over", "--records", "records", "--", *map(str, command)]
+    # OMPIO writes into holes of views where ranks write together.
+    variables = {"WEIR_TAKE_OVER_LIBRARY": str(libraries), "OMPI_MCA_fcoll": "individual"}
+    with WeirProcess(words, cwd=folder, env=environment(variables)) as process:
+        out, err = process.communicate(timeout=100)
+        assert process.wait(0) == 0, out + err
+        return out, sum_up(sorted((folder / "records").iterdir()))
 
 
 def run(folder: Path, command: Sequence[str | Path]) -> tuple[int, str]:
@@ -151,6 +184,39 @@ def test_calls_of_fortran_are_counted(name: str, programs: Path, tmp_path: Path)
     (file,) = sums.files.values()
     found = {function: (one.calls, one.size) for function, one in file.items()}
     assert found == {"open": (4, 0), "write_at_all": (2, 32), "read_at": (2, 32), "close": (4, 0)}
+
+
+OTHER_MPI = "no library that takes calls over was built with the program's MPI"
+
+
+@every_mpi
+def test_each_program_gets_the_library_that_takes_over_for_its_mpi(
+    name: str, programs: Path, tmp_path: Path
+) -> None:
+    there = [library for each in MPIS if (library := take_over_library(each)) is not None]
+    if take_over_library(name) is None:
+        pytest.skip("Weir was not built for this MPI")
+    program = modelled_calls(MPIS[name], programs)
+    command = [*MPIS[name].launcher, "-n", "2", program, "2", "15", "collective"]
+    out, sums = taken_over(tmp_path, command, ":".join(map(str, there)))
+    assert re.search(r"^\d+ calls, 0 differences$", out, re.MULTILINE), out
+    file = sums.files[f"{tmp_path}/modelled.out"]
+    for function in ("write_at_all", "read_at_all", "write_all", "read_all"):
+        assert file[function].taken > 0, function
+    assert OTHER_MPI not in sums.passed[f"{tmp_path}/modelled.out"]
+
+
+@every_mpi
+def test_calls_are_passed_on_where_no_library_is_of_the_programs_mpi(
+    name: str, programs: Path, tmp_path: Path
+) -> None:
+    program = modelled_calls(MPIS[name], programs)
+    command = [*MPIS[name].launcher, "-n", "1", program, "2", "3", "collective"]
+    # A library with a dependency on no MPI stands for one of an MPI that is not there.
+    _, sums = taken_over(tmp_path, command, BUILD / "src/adapters/mpiio/libweir_mpiio.so.0")
+    (passed,) = sums.passed.values()
+    assert set(passed) == {OTHER_MPI}
+    assert all(one.taken == 0 for file in sums.files.values() for one in file.values())
 
 
 @every_mpi

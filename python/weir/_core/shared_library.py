@@ -53,14 +53,13 @@ def load(name: str, path_variable: str, functions: Declarations) -> CDLL:
 def find(name: str, path_variable: str) -> str:
     """Returns where `load` finds the library `name`, for LD_PRELOAD of another program.
 
-    The result is a path, or the bare name if ld.so finds it. Raises LibraryError.
+    Raises LibraryError.
     """
-    for path in _candidates(name, path_variable):
-        if path == name and not _ld_so_finds(name):
+    for candidate in _candidates(name, path_variable):
+        path = _path_by_ld_so(name) if candidate == name else Path(candidate)
+        if path is None or not path.is_file():
             continue
-        if path != name and not Path(path).is_file():
-            continue
-        found = path if path == name else str(Path(path).resolve())
+        found = str(path.resolve())
         if any(mark in found for mark in " :"):
             message = (
                 f"{found}: the path of a library that is loaded into programs must not contain "
@@ -75,12 +74,15 @@ def find(name: str, path_variable: str) -> str:
     raise LibraryError(message)
 
 
-def _ld_so_finds(name: str) -> bool:
+def _path_by_ld_so(name: str) -> Path | None:
+    """Where ld.so finds a library; None if it finds none."""
     try:
         CDLL(name)
     except OSError:
-        return False
-    return True
+        return None
+    lines = Path("/proc/self/maps").read_text().splitlines()
+    mapped = {Path(line.split(maxsplit=5)[5]) for line in lines if "/" in line}
+    return next((path for path in mapped if path.name.startswith(name)), None)
 
 
 def _candidates(name: str, path_variable: str) -> list[str]:

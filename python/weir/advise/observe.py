@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -9,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from weir._core.shared_library import find
+from weir._core.shared_library import LibraryError, find
 
 
 @dataclass(frozen=True)
@@ -25,10 +26,30 @@ LIBC_CALLS = Observer("libweir_calls.so.0", "WEIR_CALLS_LIBRARY", "WEIR_CALLS_FO
 MPI_IO_CALLS = Observer("libweir_mpiio.so.0", "WEIR_MPIIO_LIBRARY", "WEIR_MPIIO_FOLDER")
 
 
+TAKE_OVER = "WEIR_TAKE_OVER_LIBRARY"
+"""Paths of libraries that take calls over, each for one MPI, with colons between them."""
+
+
 def take_over_variables() -> dict[str, str]:
-    """The environment in which libweir_mpiio.so takes calls over. Raises LibraryError."""
-    library = find("libweir_take_over.so.0", "WEIR_TAKE_OVER_LIBRARY")
-    return {"WEIR_MPIIO_TAKE_OVER": library}
+    """The environment in which libweir_mpiio.so takes calls over.
+
+    It has a library for each MPI for which Weir was built. Raises LibraryError.
+    """
+    if told := os.environ.get(TAKE_OVER):
+        libraries = told.split(":")
+        for path in libraries:
+            if not Path(path).is_file():
+                message = (
+                    f"{path} in {TAKE_OVER} does not exist: give paths of libweir_take_over.so.0"
+                )
+                raise LibraryError(message)
+    else:
+        libraries = [find("libweir_take_over.so.0", TAKE_OVER)]
+        for mpi in ("openmpi", "mpich"):
+            with contextlib.suppress(LibraryError):
+                libraries.append(find(f"libweir_take_over_{mpi}.so.0", ""))
+    absolute = [str(Path(path).resolve()) for path in libraries]
+    return {"WEIR_MPIIO_TAKE_OVER": ":".join(absolute)}
 
 
 def observe(

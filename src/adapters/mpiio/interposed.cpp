@@ -10,10 +10,10 @@ using weir::mpiio::counted_changing;
 using weir::mpiio::counted_closing;
 using weir::mpiio::counted_deleting;
 using weir::mpiio::counted_ending;
-using weir::mpiio::counted_moving;
 using weir::mpiio::counted_opening;
 using weir::mpiio::counted_taking;
 using weir::mpiio::File;
+using weir::mpiio::From;
 using weir::mpiio::Function;
 using weir::mpiio::Handle;
 using weir::mpiio::Offset;
@@ -46,17 +46,9 @@ using weir::mpiio::Way;
                       Function::file_##name, file, [&] { return real.get() arguments; }, \
                       [&](const TakeOver& calls, TakenFile* taken, int result) { calls.change; }))
 
-// A function that moves elements, and that of MPI-4 whose count has 64 bits. `memory` is const for
-// those that write, and `last` is a status or a request.
-#define WEIR_MOVING(name, shape)                                         \
-  WEIR_MOVING_BY(name, name, shape##_PARAMETERS(int), shape##_ARGUMENTS) \
-  WEIR_MOVING_BY(name##_c, name, shape##_PARAMETERS(Count), shape##_ARGUMENTS)
-#define WEIR_MOVING_BY(symbol, name, parameters, arguments)                    \
-  WEIR_INTERPOSED(symbol, parameters,                                          \
-                  counted_moving(Function::file_##name, file, count, datatype, \
-                                 [&] { return real.get() arguments; }))
-
-// A function of this kind that may be taken over. The shape tells whether its offset is explicit.
+// A function that moves elements and may be taken over, and that of MPI-4 whose count has 64 bits.
+// `memory` is const for those that write, and `last` is a status or a request. The shape tells
+// where the call begins.
 #define WEIR_TAKEN(name, shape, way, writing)                                                   \
   WEIR_TAKEN_BY(name, name, shape##_PARAMETERS(int), shape##_ARGUMENTS, shape##_TRANSFER,       \
                 (writing, Way::way))                                                            \
@@ -77,21 +69,29 @@ using weir::mpiio::Way;
   (File file, void* memory, number count, Handle datatype, void* last)
 #define WEIR_HERE_ARGUMENTS (file, memory, count, datatype, last)
 #define WEIR_HERE_TRANSFER(writing, way) \
-  { writing, way, false, 0, memory, count, datatype, last }
+  { writing, way, From::own_pointer, 0, memory, count, datatype, last }
 #define WEIR_AT_PARAMETERS(number) \
   (File file, Offset offset, void* memory, number count, Handle datatype, void* last)
 #define WEIR_AT_ARGUMENTS (file, offset, memory, count, datatype, last)
 #define WEIR_AT_TRANSFER(writing, way) \
-  { writing, way, true, offset, memory, count, datatype, last }
+  { writing, way, From::offset, offset, memory, count, datatype, last }
+#define WEIR_SHARED_PARAMETERS(number) WEIR_HERE_PARAMETERS(number)
+#define WEIR_SHARED_ARGUMENTS WEIR_HERE_ARGUMENTS
+#define WEIR_SHARED_TRANSFER(writing, way) \
+  { writing, way, From::shared_pointer, 0, memory, count, datatype, last }
 #define WEIR_BEGIN_HERE_PARAMETERS(number) (File file, void* memory, number count, Handle datatype)
 #define WEIR_BEGIN_HERE_ARGUMENTS (file, memory, count, datatype)
 #define WEIR_BEGIN_HERE_TRANSFER(writing, way) \
-  { writing, way, false, 0, memory, count, datatype, nullptr }
+  { writing, way, From::own_pointer, 0, memory, count, datatype, nullptr }
+#define WEIR_BEGIN_SHARED_PARAMETERS(number) WEIR_BEGIN_HERE_PARAMETERS(number)
+#define WEIR_BEGIN_SHARED_ARGUMENTS WEIR_BEGIN_HERE_ARGUMENTS
+#define WEIR_BEGIN_SHARED_TRANSFER(writing, way) \
+  { writing, way, From::shared_pointer, 0, memory, count, datatype, nullptr }
 #define WEIR_BEGIN_AT_PARAMETERS(number) \
   (File file, Offset offset, void* memory, number count, Handle datatype)
 #define WEIR_BEGIN_AT_ARGUMENTS (file, offset, memory, count, datatype)
 #define WEIR_BEGIN_AT_TRANSFER(writing, way) \
-  { writing, way, true, offset, memory, count, datatype, nullptr }
+  { writing, way, From::offset, offset, memory, count, datatype, nullptr }
 
 extern "C" {
 
@@ -135,12 +135,12 @@ WEIR_TAKEN(iread, WEIR_HERE, nonblocking, false)
 WEIR_TAKEN(iwrite, WEIR_HERE, nonblocking, true)
 WEIR_TAKEN(iread_all, WEIR_HERE, nonblocking, false)
 WEIR_TAKEN(iwrite_all, WEIR_HERE, nonblocking, true)
-WEIR_MOVING(read_shared, WEIR_HERE)
-WEIR_MOVING(write_shared, WEIR_HERE)
-WEIR_MOVING(iread_shared, WEIR_HERE)
-WEIR_MOVING(iwrite_shared, WEIR_HERE)
-WEIR_MOVING(read_ordered, WEIR_HERE)
-WEIR_MOVING(write_ordered, WEIR_HERE)
+WEIR_TAKEN(read_shared, WEIR_SHARED, independent, false)
+WEIR_TAKEN(write_shared, WEIR_SHARED, independent, true)
+WEIR_TAKEN(iread_shared, WEIR_SHARED, nonblocking, false)
+WEIR_TAKEN(iwrite_shared, WEIR_SHARED, nonblocking, true)
+WEIR_TAKEN(read_ordered, WEIR_SHARED, collective, false)
+WEIR_TAKEN(write_ordered, WEIR_SHARED, collective, true)
 
 WEIR_PASSED(seek, (File file, Offset offset, int from), (file, offset, from))
 WEIR_PASSED(get_position, (File file, Offset* offset), (file, offset))
@@ -153,14 +153,14 @@ WEIR_TAKEN(read_at_all_begin, WEIR_BEGIN_AT, split, false)
 WEIR_TAKEN(write_at_all_begin, WEIR_BEGIN_AT, split, true)
 WEIR_TAKEN(read_all_begin, WEIR_BEGIN_HERE, split, false)
 WEIR_TAKEN(write_all_begin, WEIR_BEGIN_HERE, split, true)
-WEIR_MOVING(read_ordered_begin, WEIR_BEGIN_HERE)
-WEIR_MOVING(write_ordered_begin, WEIR_BEGIN_HERE)
+WEIR_TAKEN(read_ordered_begin, WEIR_BEGIN_SHARED, split, false)
+WEIR_TAKEN(write_ordered_begin, WEIR_BEGIN_SHARED, split, true)
 WEIR_SPLIT_END(read_at_all_end, false)
 WEIR_SPLIT_END(write_at_all_end, true)
 WEIR_SPLIT_END(read_all_end, false)
 WEIR_SPLIT_END(write_all_end, true)
-WEIR_PASSED(read_ordered_end, (File file, void* memory, void* status), (file, memory, status))
-WEIR_PASSED(write_ordered_end, (File file, void* memory, void* status), (file, memory, status))
+WEIR_SPLIT_END(read_ordered_end, false)
+WEIR_SPLIT_END(write_ordered_end, true)
 
 WEIR_PASSED(get_type_extent, (File file, Handle datatype, void* extent), (file, datatype, extent))
 WEIR_CHANGING(set_atomicity, (File file, int on), (file, on), set_atomicity(taken, result, on))

@@ -24,14 +24,15 @@ enum class Reason : std::uint8_t {
   arguments,
   past_end,
   memory,
+  shared_pointer,
   overlap,
   failed,
 };
 
 // In the order of the reasons. A record has these texts, and the table prints them.
-inline constexpr std::array<std::string_view, 17> reason_texts{
+inline constexpr std::array<std::string_view, 18> reason_texts{
     "taken over",
-    "the program uses another MPI library than Weir was built with",
+    "no library that takes calls over was built with the program's MPI",
     "the library that takes calls over could not be loaded",
     "the launcher does not tell that all ranks run on one node",
     "the program uses MPI_THREAD_MULTIPLE",
@@ -41,10 +42,11 @@ inline constexpr std::array<std::string_view, 17> reason_texts{
     "Weir could not open a session",
     "the file is in atomic mode",
     "the data representation of a view is not native",
-    "the blocks of a view, or of all ranks together, are not at regular strides",
+    "a view is of too many patterns, or its datatype is constructed in an unknown way",
     "a rank's arguments do not fit its view or the mode of the file",
     "a rank reads past the end of the file",
     "a rank's memory has holes, and more than 2 GiB",
+    "the call moves the shared file pointer without the other ranks",
     "ranks write the same bytes, or Weir refused the call",
     "Weir failed to move the bytes",
 };

@@ -37,12 +37,15 @@ enum class Way : std::uint8_t {
   split         // the beginning of a split collective call
 };
 
-// A write or read.
+enum class From : std::uint8_t { offset, own_pointer, shared_pointer };
+
+// A write or read. If it is collective and at the shared file pointer, the ranks' parts follow each
+// other in the order of the ranks.
 struct Transfer {
   bool writing;
   Way way;
-  bool at_offset;  // explicit; else at the individual file pointer
-  Offset offset;
+  From from;
+  Offset offset;  // only if it begins there
   void* memory;
   Count count;
   Handle datatype;
@@ -82,6 +85,6 @@ struct TakeOver {
 inline constexpr const char* take_over_function = "weir_mpiio_take_over";
 using GetTakeOver = const TakeOver* (*)(std::int64_t version);
 // The version of this header: both libraries have to have the same.
-inline constexpr std::int64_t take_over_version = 2;
+inline constexpr std::int64_t take_over_version = 3;
 
 }  // namespace weir::mpiio

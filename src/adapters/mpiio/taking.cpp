@@ -2,31 +2,31 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <climits>
 #include <cstdlib>
+#include <string_view>
 
+#include "adapters/mpiio/needed_library.hpp"
 #include "adapters/mpiio/passed_on.hpp"
 
 namespace weir::mpiio {
 namespace {
 
-// The MPI library that Weir was built with, as the loader knows it; empty if it has none.
-constexpr const char* mpi_of_weir = WEIR_MPI_SONAME;
-
 constinit std::atomic<const TakeOver*> loaded{nullptr};
 constinit std::atomic<Reason> not_loaded{Reason::taken};  // why; taken: it was not tried yet
 
-bool is_mpi_of_weir_here() {
-  if (*mpi_of_weir == '\0') return false;
-  void* const here = ::dlopen(mpi_of_weir, RTLD_LAZY | RTLD_NOLOAD);
+bool is_mpi_of_the_process(const char* needed) {
+  if (!std::string_view(needed).starts_with("libmpi")) return false;
+  void* const here = ::dlopen(needed, RTLD_LAZY | RTLD_NOLOAD);
   if (here == nullptr) return false;
   ::dlclose(here);
   return true;
 }
 
-// The library is loaded beside another MPI never: it would load its own.
-Reason load(const char* path) {
-  if (!is_mpi_of_weir_here()) return Reason::other_mpi;
+Reason load_library(const char* path) {
   void* const library = ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) return Reason::not_loaded;
   void* const found = ::dlsym(library, take_over_function);
@@ -37,15 +37,29 @@ Reason load(const char* path) {
   return Reason::taken;
 }
 
+// Loads the first of the libraries, whose paths have colons between them, that is linked with the
+// MPI library of this process. Beside another MPI none is ever loaded: it would load its own.
+Reason load(std::string_view paths) {
+  while (!paths.empty()) {
+    const std::string_view path = paths.substr(0, paths.find(':'));
+    paths.remove_prefix(std::min(paths.size(), path.size() + 1));
+    std::array<char, PATH_MAX> name{};
+    if (path.empty() || path.size() >= name.size()) continue;
+    path.copy(name.data(), path.size());
+    if (any_needed_library(name.data(), is_mpi_of_the_process)) return load_library(name.data());
+  }
+  return Reason::other_mpi;
+}
+
 }  // namespace
 
 const TakeOver* take_over() { return loaded.load(std::memory_order_acquire); }
 
 TakenFile* taken_if_asked(const Opening& opening, Reason& reason) {
-  const char* const path = ::getenv("WEIR_MPIIO_TAKE_OVER");
-  if (path == nullptr || *path == '\0') return nullptr;
+  const char* const paths = ::getenv("WEIR_MPIIO_TAKE_OVER");
+  if (paths == nullptr || *paths == '\0') return nullptr;
   if (take_over() == nullptr && not_loaded.load(relaxed) == Reason::taken) {
-    not_loaded.store(load(path), relaxed);
+    not_loaded.store(load(paths), relaxed);
   }
   reason = not_loaded.load(relaxed);
   return take_over() == nullptr ? nullptr : take_over()->open(opening, reason);

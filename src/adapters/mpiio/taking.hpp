@@ -1,5 +1,6 @@
-// The library that takes calls over (take_over.hpp), which is loaded when WEIR_MPIIO_TAKE_OVER
-// names it, and the program has opened a file with the MPI that it is linked with.
+// The library that takes calls over (take_over.hpp). The environment variable WEIR_MPIIO_TAKE_OVER
+// has the paths of one or more, built with different MPIs, with colons between them. When the
+// program opens its first file, the one that is linked with the program's MPI is loaded.
 #pragma once
 
 #include "adapters/mpiio/reason.hpp"

@@ -99,7 +99,8 @@ Status move_bytes(OwnFile& file, Direction direction, const ViewRange& range, st
   return moved.ok() ? copier.end() : moved;
 }
 
-// Returns how many bytes of the range come before the first one behind the end of the file.
+}  // namespace
+
 std::int64_t bytes_in_file(const ViewRange& range, std::int64_t file_bytes) {
   std::int64_t all = 0;
   for_each_pattern(range, [&](const BytePattern& pattern) {
@@ -109,8 +110,6 @@ std::int64_t bytes_in_file(const ViewRange& range, std::int64_t file_bytes) {
   });
   return all;
 }
-
-}  // namespace
 
 // Offsets ascend with the tiles of a view, or descend: the first and the last byte are the
 // farthest.

@@ -21,6 +21,9 @@ struct ViewRange {
 
 // Returns whether the view has all bytes of the range.
 [[nodiscard]] bool is_shown(const ViewRange& range);
+// Returns how many bytes of the range come before the first one behind the end of a file of
+// `file_bytes`.
+[[nodiscard]] std::int64_t bytes_in_file(const ViewRange& range, std::int64_t file_bytes);
 // `memory` has the bytes one after the other; it is not changed.
 [[nodiscard]] Status write_range(const storage::File& file, const ViewRange& range,
                                  std::byte* memory);

@@ -30,6 +30,12 @@ using takeover::from_handle;
 using takeover::RankGroup;
 
 constexpr std::size_t most_rounds = 64;
+// More patterns than these are exchanged only if they have so many bytes on average: a rank writes
+// and reads that many in short rows by itself in about the time of an exchange.
+constexpr std::int64_t few_patterns = 8;
+constexpr std::int64_t worth_an_exchange = 32 << 10;
+// Of a rank whose part is not such patterns, instead of their number.
+constexpr auto no_patterns = static_cast<std::int64_t>(most_rounds) + 1;
 // Memory with holes is packed so many bytes at a time, and at least one element.
 constexpr std::int64_t packed_at_once = std::int64_t{4} << 20;
 constexpr bool is_regular(mode_t mode) { return (mode & 0170000U) == 0100000U; }
@@ -120,8 +126,12 @@ Error packing_failed() { return Error(ErrorCode::io, "MPI_Pack or MPI_Unpack fai
 // Returns where the bytes of a transfer are in memory if they follow each other, or null.
 std::byte* block_of(const Transfer& transfer, MPI_Datatype datatype) {
   const auto size = takeover::size_of(datatype);
+  MPI_Count lower = 0;
+  MPI_Count spanned = 0;
+  MPI_Type_get_true_extent_x(datatype, &lower, &spanned);
+  if (!size || size->bytes != spanned) return nullptr;  // it has holes: not worth decoding
   const auto one = takeover::patterns_of(datatype);
-  const auto all = size && one ? one->repeated(transfer.count, size->extent) : std::nullopt;
+  const auto all = one ? one->repeated(transfer.count, size->extent) : std::nullopt;
   if (!all || all->patterns().size() != 1 || !all->patterns().front().is_block()) return nullptr;
   return static_cast<std::byte*>(transfer.memory) + all->offset();
 }
@@ -214,7 +224,8 @@ Reason TakenFile::find_range(const Transfer& transfer, MPI_Datatype datatype, Pa
   MPI_Offset at = transfer.offset;
   const bool fits =
       transfer.count >= 0 && bytes && *bytes % element_bytes_ == 0 && (mode_ & refusing) == 0 &&
-      (transfer.at_offset || PMPI_File_get_position(file_, &at) == MPI_SUCCESS) && at >= 0;
+      (transfer.from == From::offset || PMPI_File_get_position(file_, &at) == MPI_SUCCESS) &&
+      at >= 0;
   const auto first = fits ? checked_multiply(at, element_bytes_) : std::nullopt;
   if (!first) return Reason::arguments;
   part.bytes = *bytes;
@@ -224,14 +235,16 @@ Reason TakenFile::find_range(const Transfer& transfer, MPI_Datatype datatype, Pa
 }
 
 Reason TakenFile::find_bytes(Part& part) const {
-  switch (view_->cut(part.first, part.bytes, most_rounds, part.patterns)) {
-    case array::ByteView::Cut::done:
-      return Reason::taken;
-    case array::ByteView::Cut::impossible:
-      return Reason::arguments;
-    default:
-      return Reason::irregular;
+  const auto cut = view_->cut(part.first, part.bytes, most_rounds, part.patterns);
+  if (cut == array::ByteView::Cut::impossible) return Reason::arguments;
+  const std::int64_t patterns = std::ssize(part.patterns);
+  if (cut == array::ByteView::Cut::done &&
+      (patterns <= few_patterns || part.bytes / patterns >= worth_an_exchange)) {
+    return Reason::taken;
   }
+  part.is_irregular = true;
+  part.patterns.clear();
+  return takeover::is_shown({&*view_, part.first, part.bytes}) ? Reason::taken : Reason::arguments;
 }
 
 // The MPI library refuses a datatype that is not committed.
@@ -259,6 +272,11 @@ Reason TakenFile::find_memory(const Transfer& transfer, MPI_Datatype datatype, P
 }
 
 bool TakenFile::is_past_end(const Part& part) const {
+  if (part.is_irregular) {
+    const auto facts = storage::facts_of(path_);
+    const takeover::ViewRange range{&*view_, part.first, part.bytes};
+    return !facts || takeover::bytes_in_file(range, facts.value().bytes) < part.bytes;
+  }
   std::int64_t end = 0;
   for (const BytePattern& pattern : part.patterns) end = std::max(end, pattern.end());
   if (end == 0) return false;
@@ -282,7 +300,36 @@ TakenFile::Part TakenFile::part_of(const Transfer& transfer) const {
 
 Moved TakenFile::move(const Transfer& transfer) {
   const bool is_agreed = transfer.way == Way::collective || transfer.way == Way::split;
-  return is_agreed ? move_together(transfer) : move_alone(transfer);
+  if (transfer.from != From::shared_pointer) {
+    return is_agreed ? move_together(transfer) : move_alone(transfer);
+  }
+  return is_agreed ? move_ordered(transfer) : Moved{Reason::shared_pointer};
+}
+
+// The MPI library's shared file pointer is the only one. Each rank reads it when all have come, and
+// before any goes on, and it is moved when the bytes have been.
+Moved TakenFile::move_ordered(const Transfer& transfer) {
+  if (atomic_) return {Reason::atomic};
+  if (unserved_ != Reason::taken) return {unserved_};
+  Transfer placed = transfer;
+  placed.from = From::offset;
+  placed.offset = 0;
+  Part own;
+  const Reason found = find_range(placed, from_handle<MPI_Datatype>(transfer.datatype), own);
+  const std::array<std::int64_t, 1> elements{found == Reason::taken ? own.elements : -1};
+  const auto of_all = group_.gathered(elements);
+  if (of_all.empty()) return {Reason::failed};
+  if (std::ranges::min(of_all) < 0) return {Reason::arguments};
+  MPI_Offset at = 0;
+  std::optional<std::int64_t> next;
+  if (PMPI_File_get_position_shared(file_, &at) == MPI_SUCCESS) next = at;
+  for (int rank = 0; rank < group_.ranks(); ++rank) {
+    if (rank == group_.rank()) placed.offset = next.value_or(-1);
+    if (next) next = checked_add(*next, of_all[static_cast<std::size_t>(rank)]);
+  }
+  const Moved moved = move_together(placed);
+  if (moved.reason == Reason::taken && next) PMPI_File_seek_shared(file_, *next, MPI_SEEK_SET);
+  return moved;
 }
 
 Moved TakenFile::move_alone(const Transfer& transfer) const {
@@ -303,7 +350,7 @@ Moved TakenFile::move_alone(const Transfer& transfer) const {
   auto* const status = transfer.way == Way::nonblocking ? MPI_STATUS_IGNORE
                                                         : static_cast<MPI_Status*>(transfer.last);
   if (status != MPI_STATUS_IGNORE) takeover::set_transferred(status, moved.value());
-  if (!transfer.at_offset) PMPI_File_seek(file_, part.elements, MPI_SEEK_SET);
+  if (transfer.from == From::own_pointer) PMPI_File_seek(file_, part.elements, MPI_SEEK_SET);
   return {};
 }
 
@@ -405,7 +452,7 @@ Moved TakenFile::move_part(bool writing, const Part& part) {
     const BytePattern pattern = own < part.patterns.size() ? part.patterns[own] : BytePattern();
     Telling telling{};
     telling[told_reason] = static_cast<std::int64_t>(part.reason);
-    telling[told_patterns] = std::ssize(part.patterns);
+    telling[told_patterns] = part.is_irregular ? no_patterns : std::ssize(part.patterns);
     telling[told_displacement] = displacement_;
     tell(pattern, telling);
     const auto told = group_.gathered(telling);
@@ -415,16 +462,18 @@ Moved TakenFile::move_part(bool writing, const Part& part) {
     for (std::size_t rank = 0; rank < ranks; ++rank) {
       rounds = std::max(rounds, of_rank(told, rank)[told_patterns]);
     }
-    // Nobody gains by an exchange: each rank moves its block.
-    if (are_blocks_apart(told, ranks)) return move_block(writing, part);
+    // Nobody gains by an exchange, or there is no array in which the ranks' parts are boxes: each
+    // rank moves its own.
+    if (rounds == no_patterns || are_blocks_apart(told, ranks)) return move_whole(writing, part);
     const Moved moved = move_patterns(writing, told, memory);
+    if (moved.reason == Reason::irregular) return move_whole(writing, part);
     if (moved.reason != Reason::taken || moved.result != MPI_SUCCESS) return moved;
     if (!pattern.empty()) memory += pattern.bytes();
   }
   return {};
 }
 
-Moved TakenFile::move_block(bool writing, const Part& part) const {
+Moved TakenFile::move_whole(bool writing, const Part& part) const {
   if (part.bytes == 0) return {};
   const auto moved = move_range(writing, part.first, part.bytes, part.memory);
   if (moved && moved.value() == part.bytes) return {};
@@ -438,7 +487,7 @@ void TakenFile::finish(const Transfer& transfer, const Part& part) {
                static_cast<int>(transfer.count), from_handle<MPI_Datatype>(transfer.datatype),
                group_.communicator());
   }
-  if (!transfer.at_offset) PMPI_File_seek(file_, part.elements, MPI_SEEK_SET);
+  if (transfer.from == From::own_pointer) PMPI_File_seek(file_, part.elements, MPI_SEEK_SET);
   if (transfer.way == Way::split) {
     split_bytes_ = part.bytes;
     return;

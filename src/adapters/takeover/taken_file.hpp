@@ -4,9 +4,10 @@
 // is the only one. A collective call is taken over if all ranks can do their part of it: each
 // decodes its view into patterns (array/byte_pattern.hpp), all patterns together become boxes of
 // one array (array/byte_grid.hpp), and the session moves these as regions of it, once for each
-// pattern of the rank that has most; if each rank has one block, it moves that by itself. Otherwise
-// all ranks pass the call on. Both ways go through the page cache of one node, and no write of Weir
-// changes a byte that the program does not write.
+// pattern of the rank that has most; if each rank has one block, or no such array exists, each rank
+// moves its part by itself. If a rank cannot do its part, all ranks pass the call on. All ways go
+// through the page cache of one node, and no write of Weir changes a byte that the program does not
+// write.
 //
 // An independent call, and a nonblocking one of either kind, moves the rank's own part
 // (own_transfer.hpp) while the view of every rank can be decoded and the file is not in atomic
@@ -57,6 +58,7 @@ struct TakenFile {
     std::int64_t bytes = 0;
     std::int64_t first = 0;  // number of the first byte in the view
     std::vector<array::BytePattern> patterns = {};
+    bool is_irregular = false;           // its patterns are too many to be exchanged, and not here
     std::byte* memory = nullptr;         // of the first byte; the others follow
     std::vector<std::byte> packed = {};  // if the program's memory has holes
     MPI_Offset elements = 0;             // of the view
@@ -66,6 +68,8 @@ struct TakenFile {
                                const char* representation);
   // Moves the parts of all ranks together.
   Moved move_together(const Transfer& transfer);
+  // The same from the shared file pointer on, in the order of the ranks.
+  Moved move_ordered(const Transfer& transfer);
   // Moves the part of this rank.
   Moved move_alone(const Transfer& transfer) const;
   [[nodiscard]] Reason find_own(const Transfer& transfer, MPI_Datatype datatype, Part& part) const;
@@ -90,7 +94,8 @@ struct TakenFile {
   Moved move_boxes(bool writing, const array::ByteGrid& grid, std::byte* memory);
   // Moves all patterns, one of each rank at a time.
   Moved move_part(bool writing, const Part& part);
-  Moved move_block(bool writing, const Part& part) const;
+  // Moves the part of this rank, whatever the others do.
+  Moved move_whole(bool writing, const Part& part) const;
   void finish(const Transfer& transfer, const Part& part);
   [[nodiscard]] aggregation::ByteFile* bytes();
 
