@@ -100,8 +100,13 @@ def test_somebody_else_at_the_address_is_one_line(tmp_path: Path, service: Stage
         def send_ranks_away() -> None:
             for _ in range(2):
                 connection, _ = other.accept()
-                connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-                connection.close()
+                with connection:
+                    # What was not read when it is closed would reset the connection at once.
+                    connection.recv(1 << 16)
+                    connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                    connection.shutdown(socket.SHUT_WR)
+                    while connection.recv(1 << 16):
+                        pass
 
         file_of(service).write_text(
             text.replace(text.split()[2], f"127.0.0.1:{other.getsockname()[1]}")

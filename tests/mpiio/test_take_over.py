@@ -166,8 +166,11 @@ def test_libraries_write_the_same_file(name: str, tmp_path: Path) -> None:
     without = Run(tmp_path / "without", 3, (program, "slabs"))
     with_it = Run(tmp_path / "with", 3, (program, "slabs"), "--take-over")
     assert (without.status, with_it.status) == (0, 0), with_it.out + with_it.err
-    content = (tmp_path / "without" / "slabs").read_bytes()
-    assert (tmp_path / "with" / "slabs").read_bytes() == content
+    # The program compares what it reads. MPICH 4.0 by itself writes into what a strided selection
+    # leaves out.
+    if is_open_mpi() or name != "hdf5":
+        content = (tmp_path / "without" / "slabs").read_bytes()
+        assert (tmp_path / "with" / "slabs").read_bytes() == content
     file = with_it.sums.files[f"{tmp_path}/with/slabs"]
     for kind in ("write_at_all", "read_at_all", "write_at", "read_at"):
         assert file[kind].taken > 0, with_it.err
