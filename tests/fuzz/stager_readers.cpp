@@ -23,6 +23,7 @@
 #include "system/file.hpp"
 #include "transport/messages.hpp"
 #include "transport/parcel.hpp"
+#include "transport/proof.hpp"
 #include "transport/test_messages.hpp"
 
 namespace weir::fuzz {
@@ -36,6 +37,7 @@ constexpr std::size_t remote = connections - 1;  // comes over a network
 constexpr std::int64_t blocks = 8;
 constexpr std::int64_t block_bytes = 4096;
 constexpr std::int64_t slots = 3;
+constexpr const char* rank_secret = "secret of ranks";
 
 // What a byte of a conversation makes happen, below it a message of that connection.
 enum class Happening : std::uint8_t {
@@ -64,6 +66,7 @@ class Conversation {
                  .client_files = 2,
                  .connections = 3,
                  .secret = "secret",
+                 .rank_secret = rank_secret,
                  .has_journal = true}) {
     for (std::size_t i = 0; i < connections; ++i) connect(i);
   }
@@ -94,6 +97,7 @@ class Conversation {
       retry();
       end_job({});
     }
+    if (fills_outside_) return "bytes that came are put outside their block";
     if (!stager_.is_idle()) return "sessions are left when all ranks have left";
     if (stager_.free_blocks() != ready_) {
       return fmt::format("{} of {} blocks are free at the end", stager_.free_blocks(), ready_);
@@ -123,7 +127,9 @@ class Conversation {
       const auto file = static_cast<std::uint64_t>(parcel->extents);
       received.extents = std::vector<transport::ParcelExtent>{{file, parcel->block, 1}};
     }
+    brought_ = std::get_if<transport::BlockBytes>(&received.message);
     stager_has(received);
+    brought_ = nullptr;
   }
 
   void happen(std::size_t what) {
@@ -184,6 +190,13 @@ class Conversation {
         jobs_.push_back(commit->job);
       } else if (const auto* const seal = std::get_if<stager::Seal>(&action)) {
         jobs_.push_back(seal->job);
+      } else if (const auto* const lock = std::get_if<stager::AcquireLock>(&action)) {
+        jobs_.push_back(lock->job);
+      } else if (const auto* const fill = std::get_if<stager::Fill>(&action)) {
+        const bool is_inside = brought_ != nullptr && fill->block >= 0 && fill->block < ready_ &&
+                               fill->at >= 0 &&
+                               fill->at <= block_bytes - std::ssize(brought_->bytes);
+        fills_outside_ = fills_outside_ || !is_inside;
       } else if (const auto* const joins = std::get_if<stager::Connect>(&action)) {
         joining_.push_back(joins->session);
       } else if (const auto* const later = std::get_if<stager::RetryLater>(&action)) {
@@ -211,6 +224,8 @@ class Conversation {
   std::deque<stager::JobId> jobs_;
   std::deque<stager::SessionId> joining_;
   std::deque<stager::SessionId> retries_;
+  const transport::BlockBytes* brought_ = nullptr;  // the message that is handled, if it is one
+  bool fills_outside_ = false;
 };
 
 }  // namespace
@@ -320,6 +335,7 @@ std::vector<Bytes> journal_seeds(const std::string& /*folder*/) {
 }
 
 // A rank names a file, hands over a block, ends a step and waits; a second one leaves in between.
+// In the other seed, a rank of another node does so.
 std::vector<Bytes> conversation_seeds(const std::string& /*folder*/) {
   Bytes seed;
   const auto happens = [&](Happening what) { seed.push_back(static_cast<std::byte>(what)); };
@@ -356,7 +372,27 @@ std::vector<Bytes> conversation_seeds(const std::string& /*folder*/) {
   sends(2, transport::UnlockFile{"f"});
   happens(Happening::connection_ends);
   happens(Happening::stopping);
-  return {seed};
+  std::vector<Bytes> seeds = {std::exchange(seed, {})};
+  happens(Happening::more_blocks);
+  sends(remote, transport::Knock{});
+  sends(remote, transport::Prove{transport::proof_of(transport::Side::rank, rank_secret, {}, {})});
+  sends(remote, transport::Hello{.session = {std::byte{9}}, .rank = 0, .program = "p"});
+  sends(remote,
+        transport::NameFile{.file = 1, .path = "f", .bytes_when_made = 0, .known = std::nullopt});
+  sends(remote, transport::TakeLock{"f"});
+  happens(Happening::job_ends);
+  sends(remote, transport::Reserve{1});
+  sends(remote, transport::BlockBytes{0, false, Bytes(1)});
+  sends(remote, transport::BlockBytes{0, true, Bytes(24)});
+  sends(remote, transport::Parcel{0, 1});
+  sends(remote, transport::CommitStep{.path = "f", .update = {}});
+  sends(remote, transport::Drain{});
+  happens(Happening::job_ends);
+  happens(Happening::job_ends);
+  sends(remote, transport::UnlockFile{"f"});
+  sends(remote, transport::Goodbye{});
+  seeds.push_back(seed);
+  return seeds;
 }
 
 }  // namespace weir::fuzz

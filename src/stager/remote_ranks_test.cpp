@@ -1,0 +1,274 @@
+// What a stager takes over a network: nothing from who does not know the secret, and from who does,
+// only bytes for blocks that it was granted.
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "stager/stager.hpp"
+#include "transport/proof.hpp"
+
+namespace weir::stager {
+namespace {
+
+using transport::Side;
+
+constexpr std::int64_t block_bytes = 1000;
+const transport::Nonce of_rank{std::byte{1}};
+const transport::Nonce of_stager{std::byte{2}};
+
+class RemoteRanks : public testing::Test {
+ protected:
+  explicit RemoteRanks(const std::string& secret = "secret")
+      : stager_({.blocks = 4,
+                 .block_bytes = block_bytes,
+                 .name = "test",
+                 .host = "h",
+                 .secret = "of peers",
+                 .rank_secret = secret}) {
+    handle(BlocksReady{4});
+  }
+
+  void handle(const Event& event) {
+    for (Action& action : stager_.handle(event)) {
+      if (auto* const sent = std::get_if<Send>(&action)) {
+        last_ = std::move(sent->message);
+      } else if (const auto* const gone = std::get_if<Disconnect>(&action)) {
+        ended_ = gone->client;
+      } else if (const auto* const fill = std::get_if<Fill>(&action)) {
+        fill_ = *fill;
+      } else if (const auto* const lock = std::get_if<AcquireLock>(&action)) {
+        lock_ = *lock;
+      } else if (const auto* const unlock = std::get_if<Unlock>(&action)) {
+        unlocked_ = unlock->path;
+      } else if (std::holds_alternative<Trust>(action)) {
+        trusts_ = true;
+      }
+    }
+  }
+  void receive(transport::Message message, Result<std::vector<transport::ParcelExtent>> extents =
+                                               std::vector<transport::ParcelExtent>()) {
+    handle(Received{client_, std::move(message), std::move(extents)});
+  }
+  void connect(bool is_remote = true) {
+    handle(Connected{++client_, is_remote, of_stager});
+    trusts_ = false;
+  }
+  void knock() { receive(transport::Knock{of_rank}); }
+  void prove(const std::string& secret) {
+    receive(transport::Prove{transport::proof_of(Side::rank, secret, of_rank, of_stager)});
+  }
+  // Becomes a rank that has been granted a block.
+  std::int64_t enter() {
+    connect();
+    knock();
+    prove("secret");
+    receive(transport::Hello{.session = {std::byte{9}}, .rank = 0, .program = "p"});
+    receive(
+        transport::NameFile{.file = 1, .path = "/f", .bytes_when_made = 0, .known = std::nullopt});
+    receive(transport::Reserve{1});
+    EXPECT_TRUE(std::holds_alternative<transport::Granted>(last_));
+    return std::get<transport::Granted>(last_).blocks.front();
+  }
+  void bring(std::int64_t block, std::int64_t bytes, bool at_end = false) {
+    fill_.reset();
+    receive(transport::BlockBytes{
+        block, at_end, std::vector<std::byte>(static_cast<std::size_t>(bytes), std::byte{7})});
+  }
+  [[nodiscard]] bool has_ended() const { return ended_ == client_; }
+
+  Stager stager_;
+  ClientId client_ = 0;
+  transport::Message last_;
+  ClientId ended_ = 0;
+  bool trusts_ = false;
+  std::optional<Fill> fill_;
+  std::optional<AcquireLock> lock_;
+  std::string unlocked_;
+};
+
+class NodeAlone : public RemoteRanks {
+ protected:
+  NodeAlone() : RemoteRanks("") {}
+};
+
+TEST_F(RemoteRanks, AreServedWhenBothKnowTheSecret) {
+  connect();
+  EXPECT_EQ(stager_.strangers(), 1U);
+  knock();
+  const auto& challenge = std::get<transport::Challenge>(last_);
+  EXPECT_EQ(challenge.nonce, of_stager);
+  EXPECT_EQ(challenge.proof, transport::proof_of(Side::stager, "secret", of_rank, of_stager));
+  EXPECT_FALSE(trusts_);
+  prove("secret");
+  EXPECT_TRUE(trusts_);
+  EXPECT_EQ(stager_.strangers(), 0U);
+  receive(transport::Hello{.session = {}, .rank = 0, .program = "p"});
+  EXPECT_TRUE(std::holds_alternative<transport::Welcome>(last_));
+}
+
+TEST_F(RemoteRanks, AreSentAwayWithoutTheSecret) {
+  connect();
+  knock();
+  prove("Secret");
+  EXPECT_TRUE(has_ended());
+  connect();
+  prove("secret");  // before the challenge
+  EXPECT_TRUE(has_ended());
+  connect();
+  knock();
+  knock();
+  EXPECT_TRUE(has_ended());
+  connect();
+  knock();  // what the stager shows is no proof of a rank
+  receive(transport::Prove{transport::proof_of(Side::stager, "secret", of_rank, of_stager)});
+  EXPECT_TRUE(has_ended());
+  EXPECT_FALSE(trusts_);
+  EXPECT_EQ(stager_.strangers(), 0U);
+}
+
+TEST_F(RemoteRanks, SayNothingElseBefore) {
+  const std::vector<transport::Message> others = {
+      transport::Hello{.session = {}, .rank = 0, .program = "p"}, transport::AskReport{},
+      transport::Stop{}, transport::Reserve{1}, transport::BlockBytes{0, false, {std::byte{1}}}};
+  for (const transport::Message& one : others) {
+    connect();
+    receive(one);
+    EXPECT_TRUE(has_ended()) << one.index();
+    connect();
+    knock();
+    receive(one);
+    EXPECT_TRUE(has_ended()) << one.index();
+  }
+}
+
+TEST_F(RemoteRanks, HaveTenSecondsForTheProof) {
+  connect();
+  knock();
+  for (int i = 0; i < 10; ++i) handle(Tick{});
+  EXPECT_FALSE(has_ended());
+  handle(Tick{});
+  EXPECT_TRUE(has_ended());
+}
+
+TEST_F(RemoteRanks, DoNotUseWhatIsOfTheNode) {
+  const std::vector<transport::Message> of_node = {transport::LockFile{"/f"},
+                                                   transport::AskReport{}, transport::Stop{}};
+  for (const transport::Message& one : of_node) {
+    (void)enter();
+    receive(one);
+    EXPECT_TRUE(has_ended()) << one.index();
+  }
+  const std::vector<transport::Message> of_others = {
+      transport::BlockBytes{0, false, {std::byte{1}}}, transport::TakeLock{"/f"}};
+  for (const transport::Message& one : of_others) {
+    connect(false);
+    receive(transport::Hello{.session = {std::byte{8}}, .rank = 0, .program = "p"});
+    receive(one);
+    EXPECT_TRUE(has_ended()) << one.index();
+  }
+}
+
+TEST_F(NodeAlone, ServesNobodyOverANetwork) {
+  connect();
+  knock();
+  EXPECT_TRUE(has_ended());
+  connect();
+  prove("");
+  EXPECT_TRUE(has_ended());
+}
+
+TEST_F(RemoteRanks, FillBlocksFromBothEnds) {
+  const std::int64_t block = enter();
+  bring(block, 100);
+  EXPECT_EQ(fill_->at, 0);
+  bring(block, 50);
+  EXPECT_EQ(fill_->at, 100);
+  bring(block, 24, true);
+  EXPECT_EQ(fill_->at, block_bytes - 24);
+  bring(block, 24, true);
+  EXPECT_EQ(fill_->at, block_bytes - 48);
+  EXPECT_EQ(fill_->block, block);
+  receive(transport::Parcel{block, 2},
+          std::vector<transport::ParcelExtent>{{1, 0, 90}, {1, 90, 60}});
+  EXPECT_FALSE(has_ended());
+}
+
+TEST_F(RemoteRanks, FillNoOtherBlockAndNoMoreThanOne) {
+  for (const std::int64_t wrong : {-1, 1, 2, 3, 4, 1 << 30}) {
+    const std::int64_t block = enter();
+    if (wrong == block) continue;
+    bring(wrong, 1);
+    EXPECT_FALSE(fill_) << wrong;
+    EXPECT_TRUE(has_ended()) << wrong;
+  }
+  for (const bool at_end : {false, true}) {
+    const std::int64_t block = enter();
+    bring(block, block_bytes - 10);
+    bring(block, 11, at_end);
+    EXPECT_FALSE(fill_);
+    EXPECT_TRUE(has_ended());
+  }
+  bring(enter(), 0);
+  EXPECT_FALSE(fill_);
+  EXPECT_TRUE(has_ended());
+  EXPECT_EQ(stager_.free_blocks(), 4) << "a block was lost";
+}
+
+TEST_F(RemoteRanks, HandOverOnlyWhatTheyHaveFilled) {
+  const std::vector<std::vector<transport::ParcelExtent>> wrong = {
+      {{1, 0, 101}}, {{1, 0, 99}}, {{1, 0, 50}, {1, 60, 50}}};
+  for (const auto& extents : wrong) {
+    const std::int64_t block = enter();
+    bring(block, 100);
+    bring(block, 24, true);
+    receive(transport::Parcel{block, std::ssize(extents)}, extents);
+    EXPECT_TRUE(has_ended());
+    EXPECT_EQ(stager_.free_blocks(), 4) << "a block was lost";
+  }
+  // A block that was handed over is the stager's.
+  const std::int64_t block = enter();
+  bring(block, 100);
+  bring(block, 24, true);
+  receive(transport::Parcel{block, 1}, std::vector<transport::ParcelExtent>{{1, 0, 100}});
+  EXPECT_FALSE(has_ended());
+  bring(block, 1);
+  EXPECT_TRUE(has_ended());
+}
+
+TEST_F(RemoteRanks, LetTheStagerTakeALock) {
+  (void)enter();
+  receive(transport::TakeLock{"/f"});
+  ASSERT_TRUE(lock_);
+  EXPECT_EQ(lock_->program, "p");
+  handle(Tick{});
+  EXPECT_TRUE(std::holds_alternative<transport::Alive>(last_));
+  handle(JobEnded{lock_->job, invalid_argument("another run is writing it", "/f")});
+  EXPECT_FALSE(std::get<transport::Locked>(last_).outcome.status.ok());
+  receive(transport::TakeLock{"/f"});
+  handle(JobEnded{lock_->job, {}});
+  EXPECT_TRUE(std::get<transport::Locked>(last_).outcome.status.ok());
+  receive(transport::TakeLock{"/g"});
+  receive(transport::TakeLock{"/h"});
+  EXPECT_TRUE(has_ended());
+}
+
+TEST_F(RemoteRanks, LeaveNoLockThatCameTooLate) {
+  (void)enter();
+  const ClientId first = client_;
+  (void)enter();  // another rank of the session
+  receive(transport::TakeLock{"/f"});
+  handle(Disconnected{client_});
+  handle(JobEnded{lock_->job, {}});
+  EXPECT_EQ(unlocked_, "/f");
+  handle(Disconnected{first});
+  EXPECT_TRUE(stager_.is_idle());
+}
+
+}  // namespace
+}  // namespace weir::stager
