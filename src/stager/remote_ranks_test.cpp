@@ -18,7 +18,7 @@ namespace {
 
 using transport::Side;
 
-constexpr std::int64_t block_bytes = 1000;
+constexpr std::int64_t granted_bytes = 1000;
 const transport::Nonce of_rank{std::byte{1}};
 const transport::Nonce of_stager{std::byte{2}};
 
@@ -26,7 +26,7 @@ class RemoteRanks : public testing::Test {
  protected:
   explicit RemoteRanks(const std::string& secret = "secret")
       : stager_({.blocks = 4,
-                 .block_bytes = block_bytes,
+                 .block_bytes = granted_bytes,
                  .name = "test",
                  .host = "h",
                  .secret = "of peers",
@@ -190,9 +190,9 @@ TEST_F(RemoteRanks, FillBlocksFromBothEnds) {
   bring(block, 50);
   EXPECT_EQ(fill_->at, 100);
   bring(block, 24, true);
-  EXPECT_EQ(fill_->at, block_bytes - 24);
+  EXPECT_EQ(fill_->at, granted_bytes - 24);
   bring(block, 24, true);
-  EXPECT_EQ(fill_->at, block_bytes - 48);
+  EXPECT_EQ(fill_->at, granted_bytes - 48);
   EXPECT_EQ(fill_->block, block);
   receive(transport::Parcel{block, 2},
           std::vector<transport::ParcelExtent>{{1, 0, 90}, {1, 90, 60}});
@@ -209,7 +209,7 @@ TEST_F(RemoteRanks, FillNoOtherBlockAndNoMoreThanOne) {
   }
   for (const bool at_end : {false, true}) {
     const std::int64_t block = enter();
-    bring(block, block_bytes - 10);
+    bring(block, granted_bytes - 10);
     bring(block, 11, at_end);
     EXPECT_FALSE(fill_);
     EXPECT_TRUE(has_ended());
