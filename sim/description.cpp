@@ -163,10 +163,8 @@ Status read_network(const json& given, std::optional<NetworkLinks>& network) {
   const json& words = given.at("network");
   auto shape = topology::Network::parse(words.at("shape").get<std::string>());
   if (!shape) return refuse("the network's shape: " + shape.error().message);
-  network = NetworkLinks{std::move(shape).value(),
-                         words.at("bytes_per_second").get<double>(),
-                         std::nullopt,
-                         {}};
+  network = NetworkLinks{
+      std::move(shape).value(), words.at("bytes_per_second").get<double>(), std::nullopt, {}};
   if (words.contains("first_end")) network->first_end = words.at("first_end").get<std::int64_t>();
   if (!words.contains("slow")) return {};
   for (const json& one : words.at("slow")) {

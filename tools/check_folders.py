@@ -95,12 +95,14 @@ PURE = ("src/array/", "src/plan/", "src/topology/", "src/stager/stager.", "src/t
 
 MAY_CALL_FILE_SYSTEM = ("src/system", "src/engines", "src/checksums", "src/sections", "src/formats",
                         "src/stored/extent_map", "src/adapters/calls", "src/adapters/preloaded",
-                        "src/ranks/process", "src/stager/disk_record", "src/stager/journal",
+                        "src/adapters/mpiio/needed_library", "src/ranks/process",
+                        "src/stager/disk_record", "src/stager/journal",
                         "src/stager/server", "src/stager/spill_file",
-                        "src/stager/weir_stager")  # fmt: skip
+                        "src/stager/weir_stager", "src/transport/rendezvous")  # fmt: skip
 """Folders, or prefixes of file names, below ``src/``; code outside ``src/`` has no such rule. The
 functions of ``src/adapters/calls`` interpose libc's functions and call them,
-``src/adapters/preloaded`` writes records where libc's functions may be counted, and
+``src/adapters/preloaded`` writes records where libc's functions may be counted,
+``src/adapters/mpiio/needed_library`` reads which MPI a library needs from its file, and
 ``src/ranks/process`` queries the system about processes through files of /proc."""
 MAY_READ_ONE_FILE = "src/common/settings.cpp"
 

@@ -112,8 +112,7 @@ Result<std::vector<Rendezvous>> read_file(const std::string& path) {
   if (!file && file.error().system_error == ENOENT) {
     return invalid_argument(
         "the rendezvous file does not exist: start a stager with `weir stage start --listen "
-        "ADDRESS "
-        "--rendezvous FILE` first, and wait until it has written the file",
+        "ADDRESS --rendezvous FILE` first, and wait until it has written the file",
         path);
   }
   if (!file) return file.error();
@@ -214,7 +213,7 @@ Result<RendezvousFile> RendezvousFile::write(const std::string& path, const Rend
   Status written = storage::write_slices(*made.file_, {&slice, 1}, 0, calls);
   if (!written.ok()) return written.error();
   // Ranks of other nodes are to see it.
-  if (::fsync(descriptor) != 0) return system_failure("fsync", place, -1, errno);
+  if (Status synced = made.file_->sync(); !synced.ok()) return synced.error();
   return made;
 }
 
