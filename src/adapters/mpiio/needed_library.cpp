@@ -27,14 +27,14 @@ class MappedFile {
     if (::fstat(file, &facts) == 0 && facts.st_size > 0) {
       size_ = static_cast<std::size_t>(facts.st_size);
       void* const mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file, 0);
-      if (mapped != MAP_FAILED) bytes_ = static_cast<const std::byte*>(mapped);
+      if (mapped != MAP_FAILED) bytes_ = static_cast<std::byte*>(mapped);
     }
     ::close(file);
   }
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
   ~MappedFile() {
-    if (bytes_ != nullptr) ::munmap(const_cast<std::byte*>(bytes_), size_);
+    if (bytes_ != nullptr) ::munmap(bytes_, size_);
   }
 
   // Returns `count` objects at an offset, or null if the file does not have them.
@@ -54,7 +54,7 @@ class MappedFile {
   }
 
  private:
-  const std::byte* bytes_ = nullptr;
+  std::byte* bytes_ = nullptr;
   std::size_t size_ = 0;
 };
 
