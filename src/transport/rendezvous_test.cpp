@@ -16,8 +16,8 @@
 namespace weir::transport {
 namespace {
 
-const Rendezvous one{{"10.0.0.1:4711", "[fd00::1]:4711"}, "0123456789abcdef"};
-const Rendezvous other{{"127.0.0.1:1"}, std::string(16, '\xff')};
+Rendezvous one() { return {{"10.0.0.1:4711", "[fd00::1]:4711"}, "0123456789abcdef"}; }
+Rendezvous other() { return {{"127.0.0.1:1"}, std::string(16, '\xff')}; }
 
 class RendezvousFiles : public testing::Test {
  protected:
@@ -30,13 +30,13 @@ class RendezvousFiles : public testing::Test {
 };
 
 TEST(Rendezvous, IsReadAsItWasWritten) {
-  const auto read = parse_rendezvous(text_of({one, other}), "f");
+  const auto read = parse_rendezvous(text_of({one(), other()}), "f");
   ASSERT_TRUE(read.ok()) << read.error().text();
-  EXPECT_EQ(read.value(), (std::vector<Rendezvous>{one, other}));
+  EXPECT_EQ(read.value(), (std::vector<Rendezvous>{one(), other()}));
 }
 
 TEST(Rendezvous, DamageIsRefusedOrMeansSomethingElse) {
-  const std::string text = text_of({one});
+  const std::string text = text_of({one()});
   for (std::size_t length = 0; length < text.size(); ++length) {
     EXPECT_FALSE(parse_rendezvous(text.substr(0, length), "f").ok()) << length;
   }
@@ -63,13 +63,13 @@ TEST(Rendezvous, AnotherVersionIsRefusedByName) {
 
 TEST_F(RendezvousFiles, AreThereAsLongAsTheStager) {
   {
-    const auto written = RendezvousFile::write(path_, one);
+    const auto written = RendezvousFile::write(path_, one());
     ASSERT_TRUE(written.ok()) << written.error().text();
     struct stat about {};
     ASSERT_EQ(::stat(path_.c_str(), &about), 0);
     EXPECT_EQ(about.st_mode & 07777U, 0600U);
-    EXPECT_EQ(read_rendezvous(path_).value(), (std::vector<Rendezvous>{one}));
-    const auto second = RendezvousFile::write(path_, other);
+    EXPECT_EQ(read_rendezvous(path_).value(), (std::vector<Rendezvous>{one()}));
+    const auto second = RendezvousFile::write(path_, other());
     ASSERT_FALSE(second.ok());
     EXPECT_NE(second.error().message.find("a stager that runs"), std::string::npos);
   }
@@ -78,32 +78,32 @@ TEST_F(RendezvousFiles, AreThereAsLongAsTheStager) {
 }
 
 TEST_F(RendezvousFiles, OfAKilledStagerAreWrittenAgain) {
-  put(path_, text_of({one}) + text_of({one}));
-  const auto written = RendezvousFile::write(path_, other);
+  put(path_, text_of({one()}) + text_of({one()}));
+  const auto written = RendezvousFile::write(path_, other());
   ASSERT_TRUE(written.ok()) << written.error().text();
-  EXPECT_EQ(read_rendezvous(path_).value(), (std::vector<Rendezvous>{other}));
+  EXPECT_EQ(read_rendezvous(path_).value(), (std::vector<Rendezvous>{other()}));
 }
 
 TEST_F(RendezvousFiles, OfAFolderAreReadInOrder) {
   ASSERT_EQ(::mkdir(path_.c_str(), 0700), 0);
   EXPECT_FALSE(read_rendezvous(path_).ok());
-  put(path_ + "/b", text_of({one}));
-  put(path_ + "/a", text_of({other}));
-  EXPECT_EQ(read_rendezvous(path_).value(), (std::vector<Rendezvous>{other, one}));
-  const auto written = RendezvousFile::write(path_, one);
+  put(path_ + "/b", text_of({one()}));
+  put(path_ + "/a", text_of({other()}));
+  EXPECT_EQ(read_rendezvous(path_).value(), (std::vector<Rendezvous>{other(), one()}));
+  const auto written = RendezvousFile::write(path_, one());
   ASSERT_TRUE(written.ok()) << written.error().text();
   EXPECT_EQ(read_rendezvous(path_).value().size(), 3U);
 }
 
 TEST_F(RendezvousFiles, ThatOthersCouldReadOrReplaceAreRefused) {
-  put(path_, text_of({one}), 0640);
+  put(path_, text_of({one()}), 0640);
   EXPECT_NE(read_rendezvous(path_).error().message.find("you alone"), std::string::npos);
-  EXPECT_FALSE(RendezvousFile::write(path_, one).ok());
-  put(path_, text_of({one}));
+  EXPECT_FALSE(RendezvousFile::write(path_, one()).ok());
+  put(path_, text_of({one()}));
   const std::string link = path_ + ".link";
   ASSERT_EQ(::symlink(path_.c_str(), link.c_str()), 0);
   EXPECT_FALSE(read_rendezvous(link).ok());
-  EXPECT_FALSE(RendezvousFile::write(link, one).ok());
+  EXPECT_FALSE(RendezvousFile::write(link, one()).ok());
 }
 
 std::string hexadecimal(const Proof& proof) {
