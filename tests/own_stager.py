@@ -133,6 +133,8 @@ def start_service(stagers: int, *words: str) -> Stager:
     )  # fmt: skip
     first.others = others
     first.rendezvous = folder
+    for one in (first, *others):
+        one.report()  # its file is there before it answers
     return first
 
 

@@ -196,7 +196,7 @@ def compare(given: argparse.Namespace) -> None:
             f"{'':<37} {'MiB/s':>8} {'':>14} {'simulated':>9} {'':>6} {'crossed':>8} simulated"
         )
         told = [report(case, given, descriptions[case.storage]) for case in all_cases]
-    print(f"within {GOAL:.0%}: {sum(told)} of {len(told)} ways")
+    print(f"within {100 * GOAL:.0f} %: {sum(told)} of {len(told)} ways")
 
 
 if __name__ == "__main__":
