@@ -141,7 +141,9 @@ typedef struct weir_session_options {
                           has the data, and it stores them while the program goes on;
                           docs/staging.md), "ranks" (stagers in the place of the last rank of each
                           node), "ranks:2" (of its last 2), "ranks:1/8" (of one in 8):
-                          weir_init_staging sets these ranks apart. Null: none. */
+                          weir_init_staging sets these ranks apart, or "service:FILE" (stagers on
+                          nodes of their own, whose places this file tells, or the files of this
+                          folder; rank 0 reads it). Null: none. */
   const char* io_groups; /* the I/O groups of the nodes, which are numbered from 0 in the order of
                             their first ranks: "4" (4 consecutive nodes each), or the group of every
                             node, "0,0,1,1" or "0*2,1*2". The nodes of a group share a way to the
