@@ -192,7 +192,7 @@ Result<std::vector<Rendezvous>> read_rendezvous(const std::string& path) {
 // The lock tells a second stager that the first one still runs, and ends with its process.
 Result<RendezvousFile> RendezvousFile::write(const std::string& path, const Rendezvous& stager) {
   std::error_code failed;
-  // It is removed by a process that has another working directory.
+  // The process that removes the file has another working directory.
   const std::string place =
       storage::absolute_path(std::filesystem::is_directory(path, failed)
                                  ? fmt::format("{}/{}-{}", path, storage::host_name(), ::getpid())

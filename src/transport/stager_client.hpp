@@ -1,10 +1,10 @@
 // A rank's connection to the stager of its node, or to one of another node.
 //
 // Bytes are copied once, into blocks of the stager's memory, or into a block of the rank's own that
-// is then sent (carrier.hpp). A rank that finds no free block waits
-// until the stager has written something; while it waits, it calls the function of set_waiting(). A
-// wait fails if the stager shows no sign of life for `deadline_seconds`. After a failure of the
-// connection every function returns the same error.
+// is then sent (carrier.hpp). A rank that finds no free block waits until the stager has written
+// something; while it waits, it calls the function of set_waiting(). A wait fails if the stager
+// shows no sign of life for `deadline_seconds`. After a failure of the connection every function
+// returns the same error.
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,7 @@ constexpr std::size_t most_rounds = 64;
 // and reads that many in short rows by itself in about the time of an exchange.
 constexpr std::int64_t few_patterns = 8;
 constexpr std::int64_t worth_an_exchange = 32 << 10;
-// Of a rank whose part is not such patterns, instead of their number.
+// A rank whose part is not such patterns tells this number instead of theirs.
 constexpr auto no_patterns = static_cast<std::int64_t>(most_rounds) + 1;
 // Memory with holes is packed so many bytes at a time, and at least one element.
 constexpr std::int64_t packed_at_once = std::int64_t{4} << 20;

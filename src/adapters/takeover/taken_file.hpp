@@ -68,7 +68,7 @@ struct TakenFile {
                                const char* representation);
   // Moves the parts of all ranks together.
   Moved move_together(const Transfer& transfer);
-  // The same from the shared file pointer on, in the order of the ranks.
+  // Moves the parts of all ranks from the shared file pointer on, in the order of the ranks.
   Moved move_ordered(const Transfer& transfer);
   // Moves the part of this rank.
   Moved move_alone(const Transfer& transfer) const;
