@@ -4,8 +4,7 @@ The measured median and its interval are compared with the interval of the expec
 expected*: the median lies in it. *not decided: repeat ...*: only the measured interval reaches into
 it, so that a wide scatter never leads to a good verdict, where one repetition counts as if its
 scatter were a factor of two (``weir.analysis.yardstick.likely_range``); or the median lies in an
-interval so wide
-that no measurement could have missed it (``WIDEST``); or it lies below what was
+interval so wide that no measurement could have missed it (``WIDEST``); or it lies below what was
 calibrated and not below what the components allow, so that one of the two is wrong. *below: look at
 ...*: the whole measured interval lies below the expected one, and the clause names the limiting
 stage or what the run's own evidence suggests. *above: the model or the measurement is wrong*: the
