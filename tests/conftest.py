@@ -1,4 +1,4 @@
-"""In which order files of tests are begun, the width of text, and what no test may load."""
+"""Which cases of tests are run and in which order, the width of text, and what no test may load."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from mpi_launcher import preload
+from pairs import covering
 
 TESTS = Path(__file__).parent
 LONG = (
@@ -44,7 +45,7 @@ if _preload := preload():
     os.environ["LD_PRELOAD"] = _preload
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     for item in items:
         folder = item.path.relative_to(TESTS).parts[0]
         if item.get_closest_marker("alone") and folder not in WITH_TESTS_ALONE:
@@ -52,8 +53,29 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 f"{item.nodeid} is marked alone, and ./dev test alone looks for such tests in "
                 f"{' and '.join(WITH_TESTS_ALONE)} only"
             )
+    leave_out_combinations(config, items)
     places = {TESTS / name: place for place, name in enumerate(LONG)}
     items.sort(key=lambda item: places.get(item.path, len(places)))
+
+
+def leave_out_combinations(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keeps of each test that is marked pairwise cases in which all pairs of values occur."""
+    if os.environ.get("WEIR_ALL_COMBINATIONS"):
+        return
+    marked: dict[tuple[Path, str], list[pytest.Function]] = {}
+    for item in items:
+        if isinstance(item, pytest.Function) and item.get_closest_marker("pairwise"):
+            marked.setdefault((item.path, item.originalname), []).append(item)
+    for cases in marked.values():
+        chosen = covering([case.callspec.params for case in cases])
+        if not chosen:
+            raise pytest.UsageError(
+                f"{cases[0].nodeid} is marked pairwise and has one parameter only"
+            )
+        left_out = [case for place, case in enumerate(cases) if place not in chosen]
+        config.hook.pytest_deselected(items=left_out)
+        for case in left_out:
+            items.remove(case)
 
 
 def pytest_collection_finish() -> None:

@@ -35,6 +35,7 @@ def lose_accepted_step(one: Stager, folder: Path, file_format: str, step: int) -
     return path
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 @pytest.mark.parametrize("step", [0, 2])
 def test_a_step_in_the_journal_survives_the_stager(
@@ -106,6 +107,7 @@ def test_with_a_journal_a_stager_killed_at_any_time_costs_no_step(
             again.kill()
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 @pytest.mark.parametrize("step", [0, 2])
 def test_a_journal_is_not_written_into_another_file(
@@ -134,6 +136,7 @@ def test_a_journal_is_not_written_into_another_file(
     assert steps_in(path) == 2
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 @pytest.mark.parametrize("step", [0, 2])
 def test_ranks_that_go_on_are_not_written_over_by_a_journal(

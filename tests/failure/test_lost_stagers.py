@@ -41,6 +41,7 @@ def test_a_killed_stager_is_an_error_on_every_rank(
     assert steps_in(tmp_path / f"out.{SUFFIXES[file_format]}", with_remains=True) == 1
 
 
+@pytest.mark.pairwise
 @wherever
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 @pytest.mark.parametrize("when", ["between_steps", "in_a_step"])
@@ -55,6 +56,7 @@ def test_ranks_write_what_follows_a_killed_stager(
     assert not list(tmp_path.glob("*.weir_lock")), "a lock was left"
 
 
+@pytest.mark.pairwise
 @wherever
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 @pytest.mark.parametrize("lost", [0, 2])

@@ -23,6 +23,7 @@ from staged_values import SUFFIXES, counts, density
 import weir
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("checksum", ["none", "crc32c"])
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 def test_files_are_those_that_ranks_write_without_a_stager(
@@ -45,6 +46,7 @@ def test_files_are_those_that_ranks_write_without_a_stager(
     assert not list(tmp_path.glob("*.weir_lock")), "a lock was left"
 
 
+@pytest.mark.pairwise
 @wherever
 @pytest.mark.parametrize("layout", [("zstd:3",), ("shuffle,zstd:1", "14", "32", "10")],
                          ids=["chunks", "shards"])  # fmt: skip
@@ -106,6 +108,7 @@ def test_arrays_are_added_after_the_step_before_is_stored(
         assert file["more3"].shape == (5, 37)
 
 
+@pytest.mark.pairwise
 @pytest.mark.parametrize("file_format", list(SUFFIXES))
 @pytest.mark.parametrize("when", ["between_steps", "in_a_step"])
 def test_accepted_steps_survive_the_program(
