@@ -149,7 +149,10 @@ typedef struct weir_session_options {
                             node, "0,0,1,1" or "0*2,1*2". The nodes of a group share a way to the
                             storage; aggregators gather no data from other groups. "": one group.
                             "slurm": the nodes below each leaf switch that SLURM_TOPOLOGY_ADDR
-                            tells. Null: as the platform's description says, or else one group. */
+                            tells; "lnet": those with the same routers to Lustre; "cray": those of
+                            a chassis by Cray's names; "discover": the first of lnet, slurm and
+                            cray that makes groups. Null: as the platform's description says, or
+                            else one group. */
   const char* aggregator_placement; /* the nodes of an I/O group on which its aggregators are:
                             "spread" (evenly over the nodes), "nearest" (each with the fewest hops
                             to the data that it gathers), "first" (on the first nodes, as MPI-IO

@@ -301,7 +301,7 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
                   name_of(settings.strategy), name_of(settings.engine), settings.aggregators,
                   settings.buffer_bytes, settings.buffers, settings.deadline_seconds,
                   settings.ranks_per_node, settings.io_groups.text(),
-                  settings.slurm_place.has_value(), settings.alignment_bytes,
+                  settings.node_places.has_value(), settings.alignment_bytes,
                   settings.staging.text(), name_of(settings.staging_lost),
                   topology::name_of(settings.placement),
                   settings.network ? settings.network->text() : std::string(),
@@ -314,7 +314,7 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
   }
   if (agreed.ok()) {
     state.group = std::make_unique<NodeGroup>();
-    const NodeGroup::Grouping grouping{chosen.io_groups, chosen.slurm_place};
+    const NodeGroup::Grouping grouping{chosen.io_groups, chosen.node_places};
     Status made =
         state.group->create(state.communicator, chosen.ranks_per_node, grouping, chosen.aggregators,
                             chosen.buffers, chosen.buffer_bytes, deadline, channel.revocation());
@@ -365,8 +365,10 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
   state.planner =
       std::make_unique<plan::Planner>(state.group->topology(), chosen.targets, chosen.rates,
                                       state.rank, state.group->holders_per_node());
-  chosen.groups_are_suggested = state.group->groups_are_from_slurm();
-  if (chosen.groups_are_suggested) chosen.io_groups_origin = "SLURM_TOPOLOGY_ADDR of each node";
+  if (const auto source = state.group->groups_source()) {
+    chosen.groups_are_suggested = true;
+    chosen.io_groups_origin = topology::text_of(*source);
+  }
   if (!chosen.io_groups_origin.empty()) {
     state.planner->set_io_groups_origin(", from " + chosen.io_groups_origin);
   }

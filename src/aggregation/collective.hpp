@@ -47,7 +47,7 @@
 #include "topology/aggregator_placement.hpp"
 #include "topology/io_groups.hpp"
 #include "topology/network.hpp"
-#include "topology/slurm_place.hpp"
+#include "topology/node_place.hpp"
 #include "topology/stager_placement.hpp"
 #include "topology/topology.hpp"
 
@@ -89,9 +89,9 @@ struct CollectiveSettings {
   std::int64_t ranks_per_node = 0;
   topology::IoGroups io_groups;  // of the nodes; no data is exchanged between them
   std::string io_groups_origin;  // who says so, for explain(); empty: nobody
-  // Without a value, `io_groups` counts. Otherwise this is what the rank's own environment tells,
-  // and need not be equal on all ranks: the nodes below a leaf switch are a group.
-  std::optional<topology::SlurmPlace> slurm_place;
+  // Without a value, `io_groups` counts. Otherwise this is what the system tells the rank of its
+  // node, and need not be equal on all ranks: the nodes that share something are a group.
+  std::optional<topology::NodePlaces> node_places;
   // Set by create(): the groups are such ones. Requests that they would make impossible are planned
   // in one group.
   bool groups_are_suggested = false;

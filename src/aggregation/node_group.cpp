@@ -72,12 +72,15 @@ struct NodeGroup::Told {
   // Data that the first ranks send to the other ranks of their nodes.
   int stretches = 0;
   std::vector<std::int64_t> numbers;  // four for each stretch
-  // The node's place in the network, and on the first ranks the places of all nodes.
+  // The node's places in the network, and on the first ranks those of all nodes.
   bool asks_for_places = false;
-  topology::SlurmPlace own_place;
-  std::vector<topology::SlurmPlace> all_places;
-  std::int64_t group_letters = 0;
-  std::string groups;  // text of the I/O groups; empty if the places tell none
+  topology::NodePlaces own_places{};
+  std::vector<topology::NodePlaces> all_places;
+  struct {
+    std::int64_t letters = 0;  // 0: the places tell no groups
+    std::int64_t source = 0;
+  } found;
+  std::string groups;  // text of the I/O groups
 };
 
 namespace {
@@ -139,8 +142,8 @@ Status NodeGroup::create(MPI_Comm world, std::int64_t ranks_per_node, const Grou
   if (!place) return place.error();
   ranks::KeptUntilDone<Told> told;
   told->rank = place.value().own;
-  told->asks_for_places = grouping.own_place.has_value();
-  told->own_place = grouping.own_place.value_or(topology::SlurmPlace{});
+  told->asks_for_places = grouping.own_places.has_value();
+  told->own_places = grouping.own_places.value_or(topology::NodePlaces{});
   Status made = count_holders(world, aggregators, *told);
   if (made.ok()) made = tell_topology(world, *told);
   if (made.ok() && told->asks_for_places) made = divide_by_places(*told);
@@ -148,7 +151,7 @@ Status NodeGroup::create(MPI_Comm world, std::int64_t ranks_per_node, const Grou
     told.keep_for_good();
     return made;
   }
-  if (!grouping.own_place) {
+  if (!grouping.own_places) {
     auto grouped = grouping.given.divide(*topology_);
     if (!grouped) return grouped.error();
     topology_ = std::move(grouped).value();
@@ -300,33 +303,37 @@ Status NodeGroup::tell_topology(MPI_Comm world, Told& told) {
 }
 
 Status NodeGroup::gather_places(Told& told) const {
-  static_assert(sizeof(topology::SlurmPlace) == 2 * sizeof(std::uint64_t), "sent as two numbers");
+  constexpr int numbers = 2 * static_cast<int>(topology::place_sources.size());
+  static_assert(sizeof(topology::NodePlaces) == numbers * sizeof(std::uint64_t), "sent as numbers");
   told.all_places.resize(told.counts.size());
   ranks::Pending pending;
-  if (Status done = wait(ranks::gather_at_all(pending, &told.own_place, 2, told.all_places.data(),
-                                              MPI_UINT64_T, told.leaders[0]),
-                         pending);
+  if (Status done =
+          wait(ranks::gather_at_all(pending, told.own_places.data(), numbers,
+                                    told.all_places.data(), MPI_UINT64_T, told.leaders[0]),
+               pending);
       !done.ok()) {
     return done;
   }
-  if (const auto groups = topology::groups_by_leaf(told.all_places)) told.groups = groups->text();
+  if (const auto found = topology::first_groups(told.all_places)) {
+    told.groups = found->groups.text();
+    told.found = {static_cast<std::int64_t>(told.groups.size()),
+                  static_cast<std::int64_t>(found->source)};
+  }
   told.all_places = {};
   return {};
 }
 
 Status NodeGroup::divide_by_places(Told& told) {
   ranks::Pending pending;
-  told.group_letters = static_cast<std::int64_t>(told.groups.size());
   if (Status done =
-          wait(ranks::broadcast(pending, &told.group_letters, sizeof told.group_letters, 0, node_),
-               pending);
+          wait(ranks::broadcast(pending, &told.found, sizeof told.found, 0, node_), pending);
       !done.ok()) {
     return done;
   }
-  if (told.group_letters == 0) return {};
-  told.groups.resize(static_cast<std::size_t>(told.group_letters));
+  if (told.found.letters == 0) return {};
+  told.groups.resize(static_cast<std::size_t>(told.found.letters));
   if (Status done = wait(
-          ranks::broadcast(pending, told.groups.data(), told.group_letters, 0, node_), pending);
+          ranks::broadcast(pending, told.groups.data(), told.found.letters, 0, node_), pending);
       !done.ok()) {
     return done;
   }
@@ -335,7 +342,7 @@ Status NodeGroup::divide_by_places(Told& told) {
   auto divided = groups.value().divide(*topology_);
   if (!divided) return divided.error();
   topology_ = std::move(divided).value();
-  groups_are_from_slurm_ = true;
+  groups_source_ = static_cast<topology::PlaceSource>(told.found.source);
   return {};
 }
 

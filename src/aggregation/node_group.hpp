@@ -54,7 +54,7 @@
 #include "topology/aggregator_placement.hpp"
 #include "topology/io_groups.hpp"
 #include "topology/network.hpp"
-#include "topology/slurm_place.hpp"
+#include "topology/node_place.hpp"
 
 namespace weir::aggregation {
 
@@ -79,7 +79,7 @@ class NodeGroup {
   // rank knows its own node's.
   struct Grouping {
     topology::IoGroups given;
-    std::optional<topology::SlurmPlace> own_place;  // nothing: the given ones count
+    std::optional<topology::NodePlaces> own_places;  // nothing: the given ones count
   };
 
   // Collective. Finds the nodes of `world`, divides them into I/O groups, and creates buffers for
@@ -105,8 +105,10 @@ class NodeGroup {
   // Returns the number of buffers of each aggregator.
   [[nodiscard]] std::int64_t buffers() const { return buffers_; }
 
-  // Returns whether the nodes' places in the network made the I/O groups.
-  [[nodiscard]] bool groups_are_from_slurm() const { return groups_are_from_slurm_; }
+  // Returns what told the nodes' places in the network that made the I/O groups, if any did.
+  [[nodiscard]] std::optional<topology::PlaceSource> groups_source() const {
+    return groups_source_;
+  }
   // Returns the topology of the ranks of `world`, with the I/O groups.
   [[nodiscard]] const topology::Topology& topology() const { return *topology_; }
   [[nodiscard]] std::int64_t nodes() const { return topology_->nodes(); }
@@ -230,7 +232,7 @@ class NodeGroup {
   std::array<MPI_Comm, channel_count> leaders_{MPI_COMM_NULL, MPI_COMM_NULL};
   std::optional<storage::SharedMemory> memory_;
   std::optional<topology::Topology> topology_;
-  bool groups_are_from_slurm_ = false;
+  std::optional<topology::PlaceSource> groups_source_;
   std::int64_t holders_per_node_ = 1;
   std::int64_t cores_per_node_ = 1;
   std::int64_t buffers_ = 2;

@@ -16,7 +16,8 @@
 #include "capi/version.hpp"
 #include "ranks/messages.hpp"
 #include "stored/file_description.hpp"
-#include "topology/slurm_place.hpp"
+#include "system/network_places.hpp"
+#include "system/process_name.hpp"
 
 namespace weir::capi {
 namespace {
@@ -126,14 +127,13 @@ bool is_broken(const Ranks& ranks, const Outcome& outcome) {
   return ranks.broken() || outcome.code == WEIR_E_DEADLINE || outcome.code == WEIR_E_BROKEN;
 }
 
-// The given I/O groups count, else those of the platform's description. Those of Slurm are made of
-// what it tells each rank about its node.
+// The given I/O groups count, else those of the platform's description. Those of a source are made
+// of what the system tells each rank about its node.
 void choose_io_groups(SessionOptions& chosen, std::int64_t described_nodes_per_group) {
   aggregation::CollectiveSettings& settings = chosen.settings;
-  if (chosen.io_groups_of_slurm) {
-    settings.slurm_place =
-        topology::slurm_place(process_environment("SLURM_TOPOLOGY_ADDR").value_or(""),
-                              process_environment("SLURM_TOPOLOGY_ADDR_PATTERN").value_or(""));
+  if (!chosen.io_groups_source.empty()) {
+    settings.node_places =
+        storage::network_places(chosen.io_groups_from(), process_environment, storage::host_name());
   } else if (chosen.io_groups) {
     settings.io_groups = *chosen.io_groups;
     settings.io_groups_origin = "the option io_groups or WEIR_IO_GROUPS";

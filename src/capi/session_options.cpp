@@ -90,14 +90,23 @@ std::string excerpt(std::string text) {
   return text.size() <= longest_excerpt ? text : text.substr(0, longest_excerpt) + "…";
 }
 
+// Returns whether the word asks for what the system tells, and not for given groups.
+bool is_source_of_groups(std::string_view word) {
+  return word == "discover" ||
+         std::any_of(topology::place_sources.begin(), topology::place_sources.end(),
+                     [word](topology::PlaceSource one) { return topology::word_of(one) == word; });
+}
+
 Outcome read_io_groups(const char* text, const std::string& from, SessionOptions& options) {
   if (text == nullptr) return {};
-  options.io_groups_of_slurm = std::string_view(text) == "slurm";
-  if (options.io_groups_of_slurm) return {};
+  options.io_groups_source = is_source_of_groups(text) ? text : "";
+  if (!options.io_groups_source.empty()) return {};
   const auto parsed = topology::IoGroups::parse(text);
   if (!parsed) {
-    return bad_argument(fmt::format("{} is '{}': {}, or slurm for those that Slurm tells", from,
-                                    excerpt(text), parsed.error().message));
+    return bad_argument(
+        fmt::format("{} is '{}': {}, or lnet, slurm, cray or discover for those "
+                    "that the system tells",
+                    from, excerpt(text), parsed.error().message));
   }
   options.io_groups = parsed.value();
   return {};
@@ -228,6 +237,13 @@ std::map<std::string, std::string> parse_variables(const std::string& text) {
 
 }  // namespace
 
+std::optional<topology::PlaceSource> SessionOptions::io_groups_from() const {
+  for (const topology::PlaceSource one : topology::place_sources) {
+    if (topology::word_of(one) == io_groups_source) return one;
+  }
+  return std::nullopt;
+}
+
 void SessionOptions::override(topology::FileTargets& described) const {
   if (stripe_bytes > 0) described.stripe_bytes = stripe_bytes;
   if (lock_bytes > 0) described.lock_bytes = lock_bytes;
@@ -244,7 +260,7 @@ std::string SessionOptions::text() const {
       settings.buffer_bytes, settings.buffers, settings.ranks_per_node, alignment_bytes,
       stripe_bytes, lock_bytes, targets, aggregation::name_of(settings.engine),
       settings.staging.text(), aggregation::name_of(settings.staging_lost),
-      io_groups_of_slurm ? "slurm" : groups, topology::name_of(settings.placement));
+      io_groups_source.empty() ? groups : io_groups_source, topology::name_of(settings.placement));
 }
 
 Outcome read_options(const weir_session_options* given, SessionOptions& options) {
@@ -374,11 +390,13 @@ std::span<const Setting> session_settings() {
        .choices = aggregation::staging_lost_names()},
       {.name = "io-groups",
        .kind = SettingKind::text,
-       .metavar = "`4`, `0,0,1,1`, `0*2,1*2`, `slurm`",
+       .metavar = "`4`, `0,0,1,1`, `0*2,1*2`, `slurm`, `discover`",
        .help =
            "nodes that share a way to the storage: how many consecutive ones, or the group of "
-           "every node; no data is exchanged between groups; `slurm`: by the leaf switches that "
-           "Slurm tells each node; unset: as the platform is described, or one group"},
+           "every node; no data is exchanged between groups; `slurm`, `lnet`, `cray`: by the leaf "
+           "switches that Slurm tells each node, its routers to Lustre, or its chassis; "
+           "`discover`: the first of these that makes groups; unset: as the platform is described, "
+           "or one group"},
       {.name = "aggregator-placement",
        .kind = SettingKind::choice,
        .help = "on which nodes of a group its aggregators are: spread over them, nearest to their "

@@ -115,6 +115,11 @@ TEST_F(Environment, TheIoGroupsAreThoseOfSlurmsLeafSwitches) {
   EXPECT_FALSE(has(explained_with_groups(nullptr), "I/O groups")) << "nobody asked for them";
   EXPECT_TRUE(has(explained_with_groups("slurm"),
                   "\nI/O groups: 2 (of 2 nodes each), from SLURM_TOPOLOGY_ADDR of each node\n"));
+  EXPECT_TRUE(has(explained_with_groups("discover"),
+                  "\nI/O groups: 2 (of 2 nodes each), from SLURM_TOPOLOGY_ADDR of each node\n"))
+      << "this machine has neither routers to Lustre nor a Cray's name";
+  EXPECT_FALSE(has(explained_with_groups("cray"), "I/O groups"));
+  EXPECT_FALSE(has(explained_with_groups("lnet"), "I/O groups"));
   set("WEIR_IO_GROUPS", "slurm");
   EXPECT_TRUE(has(explained_with_groups(nullptr), "\nI/O groups: 2 (of 2 nodes each)"));
   // What the program gives goes first.
