@@ -1,7 +1,7 @@
 """Hosts on two switches with a slow link between them: simulated and measured rates side by side.
 
 usage: simulated_hosts.py [--hosts N] [--ranks N] [--link MBIT] [--between MBIT] [--target MB]
-                          [--mebibytes N] [--rounds N] [--repetitions N] [--directory D]
+                          [--seconds S] [--rounds N] [--repetitions N] [--directory D]
 
 This creates hosts on the test bed (as root; see docs/testbed.md), half of them on each switch, and
 a target of a set rate. An array of float64 is distributed by `*, BLOCK`, so that every row has
@@ -12,7 +12,9 @@ elements of all ranks, and weir-bench writes and reads it
 
 each in one I/O group of all hosts, whose data cross the link between the switches, and in a group
 for each switch, whose data do not. `weir sim` gets the test bed's own description of the hosts and
-the same request. The bytes that crossed are counted by the kernel on the link. Jobs take turns.
+the same request. Each array is so large that its transfer takes as many seconds as asked for in
+the simulation, which has no cost of a call, of opening a file or of a process that comes late. The
+bytes that crossed are counted by the kernel on the link. Jobs take turns.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from __future__ import annotations
 import argparse
 import json
 import shlex
+import signal
 import statistics
 import sys
 import tempfile
@@ -38,6 +41,8 @@ GOAL = 0.15
 """Largest difference between what is simulated and what is measured, over the latter."""
 SECONDS = 300.0
 GATHERED = ("two-phase", "server-directed")
+LEAST_MEBIBYTES, MOST_MEBIBYTES = 32, 512
+TARGET_MEBIBYTES = 1024
 
 
 @dataclass
@@ -47,6 +52,8 @@ class Case:
     storage: str
     strategy: str
     groups: int
+    mebibytes: int = LEAST_MEBIBYTES
+    """Of the array."""
     measured: dict[str, list[float]] = field(default_factory=dict)
     crossed: list[float] = field(default_factory=list)
     """Bytes that one transfer sends to the other switch, in both directions."""
@@ -88,7 +95,7 @@ def simulated(
     told = run(
         [
             *(WEIR, "sim", "array", "--platform", str(description), "-n", str(given.ranks)),
-            *("--array-shape", shape(given), "--distribution", "*,BLOCK", "--buffer", BUFFER),
+            *("--array-shape", shape(case), "--distribution", "*,BLOCK", "--buffer", BUFFER),
             *("--strategy", case.strategy, "--aggregators", str(nodes)),
             *("--io-groups", str(case.groups), "--json"),
             *(["--read"] if direction == "read" else []),
@@ -100,8 +107,16 @@ def simulated(
     return float(outcome["bytes_per_second"]), sum(crossing)
 
 
-def shape(given: argparse.Namespace) -> str:
-    return f"{ROWS}x{given.mebibytes * MEBIBYTE // 8 // ROWS}"
+def shape(case: Case) -> str:
+    return f"{ROWS}x{case.mebibytes * MEBIBYTE // 8 // ROWS}"
+
+
+def choose_size(case: Case, given: argparse.Namespace, description: Path) -> None:
+    """Make the array so large that writing it takes long enough, in steps of the least size."""
+    rate, _ = simulated(case, given, description, "write")
+    wanted = rate * given.seconds / MEBIBYTE
+    steps = max(1, round(wanted / LEAST_MEBIBYTES))
+    case.mebibytes = min(steps * LEAST_MEBIBYTES, MOST_MEBIBYTES)
 
 
 def job_of(case: Case, given: argparse.Namespace, launcher: Sequence[str], folder: Path) -> Job:
@@ -113,7 +128,7 @@ def job_of(case: Case, given: argparse.Namespace, launcher: Sequence[str], folde
         ranks=given.ranks,
         apis=["weir"],
         arguments=[
-            *("--shape", shape(given), "--distribution", "*,BLOCK", "--strategy", case.strategy),
+            *("--shape", shape(case), "--distribution", "*,BLOCK", "--strategy", case.strategy),
             *("--aggregators", "1", "--buffer", BUFFER, "--engine", engine, *groups),
         ],
         repetitions=given.repetitions,
@@ -134,7 +149,7 @@ def report(case: Case, given: argparse.Namespace, description: Path) -> bool:
         good = good and abs(difference) <= GOAL
         groups = f"{given.hosts // case.groups}" if case.groups else "1"
         print(
-            f"{case.storage:<7} {case.strategy:<15} {groups:>6} {direction:<5} "
+            f"{case.storage:<7} {case.strategy:<15} {groups:>6} {direction:<5} {case.mebibytes:>4} "
             f"{rate / MEBIBYTE:>8.2f} [{min(values) / MEBIBYTE:.2f}, {max(values) / MEBIBYTE:.2f}]"
             f" {expected / MEBIBYTE:>9.2f} {difference:>+6.0%}"
             f" {statistics.median(case.crossed) / MEBIBYTE:>8.2f} {crossing / MEBIBYTE:>9.2f}",
@@ -150,7 +165,7 @@ def main() -> None:
     parser.add_argument("--link", type=int, default=100, metavar="MBIT", help="of a host, each way")
     parser.add_argument("--between", type=int, default=25, metavar="MBIT", help="of a switch")
     parser.add_argument("--target", type=int, default=20, metavar="MB", help="a second")
-    parser.add_argument("--mebibytes", type=int, default=32, help="of the array")
+    parser.add_argument("--seconds", type=float, default=3.0, help="of a transfer, in simulation")
     parser.add_argument("--rounds", type=int, default=2, help="jobs of each way")
     parser.add_argument("--repetitions", type=int, default=3, help="in each job")
     parser.add_argument("--weir-bench", type=Path, default=CLONE / "build/release/bench/weir-bench")
@@ -158,6 +173,8 @@ def main() -> None:
     given = parser.parse_args()
     if given.hosts % 2 or given.ranks % given.hosts:
         parser.error("--hosts is even, and --ranks is a multiple of it")
+    # A script that is ended takes the hosts away, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("simulated_hosts.py was ended by a signal"))
     run(
         [
             *(TESTBED, "hosts", "up", "--count", str(given.hosts), "--link", f"{given.link}mbit"),
@@ -165,7 +182,17 @@ def main() -> None:
         ]
     )
     try:
-        run([TESTBED, "targets", "up", "--rates", f"{given.target}MB/s", "--size", "256MiB"])
+        run(
+            [
+                TESTBED,
+                "targets",
+                "up",
+                "--rates",
+                f"{given.target}MB/s",
+                "--size",
+                f"{TARGET_MEBIBYTES}MiB",
+            ]
+        )
         compare(given)
     finally:
         run([TESTBED, "hosts", "down", "--kill"])
@@ -187,13 +214,21 @@ def compare(given: argparse.Namespace) -> None:
             words += ["--target", "target0"] if storage == "target" else []
             descriptions[storage].write_text(run([TESTBED, "hosts", "platform", *words]))
         all_cases = cases(given.hosts // 2)
-        for _ in range(given.rounds):
+        for case in all_cases:
+            choose_size(case, given, descriptions[case.storage])
+        for number in range(given.rounds):
             for case in all_cases:
                 measure(case, job_of(case, given, launcher, folders[case.storage]))
+                print(
+                    f"job {number + 1} of {given.rounds} of {case.strategy} to {case.storage}, "
+                    f"{case.groups or given.hosts} hosts to a group, has ended",
+                    file=sys.stderr,
+                )
         print(
             f"{given.hosts} hosts with {given.link} Mbit/s each, {given.between} Mbit/s between two"
-            f" switches, target {given.target} MB/s; {given.ranks} ranks, {given.mebibytes} MiB\n"
-            f"{'':<37} {'MiB/s':>8} {'':>14} {'simulated':>9} {'':>6} {'crossed':>8} simulated"
+            f" switches, target {given.target} MB/s; {given.ranks} ranks\n"
+            f"{'':<32} {'MiB':>4} {'MiB/s':>8} {'':>14} {'simulated':>9} {'':>6} {'crossed':>8} "
+            "simulated"
         )
         told = [report(case, given, descriptions[case.storage]) for case in all_cases]
     print(f"within {100 * GOAL:.0f} %: {sum(told)} of {len(told)} ways")
