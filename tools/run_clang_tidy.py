@@ -73,11 +73,15 @@ class Source:
 
 
 def sources_of(build_folder: Path) -> list[Source]:
-    """Returns the clone's own C and C++ sources in the compilation database."""
+    """Returns the clone's own C and C++ sources in the order of the compilation database.
+
+    It has a target's sources in the order in which cmake/WeirBatches.cmake puts them together, so
+    that names which may not meet in a batch do not meet here either.
+    """
     entries = json.loads((build_folder / "compile_commands.json").read_text())
     build = CLONE / "build"
     sources = [Source(Path(entry["file"]), entry["command"]) for entry in entries]
-    own = [
+    return [
         s
         for s in sources
         if s.path.is_relative_to(CLONE)
@@ -85,7 +89,6 @@ def sources_of(build_folder: Path) -> list[Source]:
         and not s.path.is_relative_to(FORTRAN)
         and s.path.suffix in (".c", ".cpp")
     ]
-    return sorted(own, key=lambda source: source.name)
 
 
 def included_files(path: Path) -> set[Path]:
