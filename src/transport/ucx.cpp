@@ -29,8 +29,9 @@ constexpr int most_rounds = 64;
 // Rounds in which what is closed may end.
 constexpr int most_last_rounds = 1000;
 
-// Whether this thread is in a call of UCX that Weir has made.
-thread_local bool is_in_ucx = false;
+// Whether this thread is in a call of UCX that Weir has made: UCX tells the function that gets its
+// lines nothing else of the caller.
+thread_local bool is_in_ucx = false;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
 class InUcx {
  public:
@@ -108,7 +109,8 @@ Result<Ucp> load() {
   const SignalsKept signals;
   void* const library = ::dlopen(library_name, RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr) {
-    return Error(ErrorCode::unsupported, fmt::format("UCX cannot be loaded: {}", ::dlerror()));
+    const char* const reason = ::dlerror();  // NOLINT(concurrency-mt-unsafe): glibc's is safe
+    return Error(ErrorCode::unsupported, fmt::format("UCX cannot be loaded: {}", reason));
   }
   Ucp ucp;
   std::string missing;
@@ -222,7 +224,7 @@ class Worker {
     if (begun != UCS_OK) return failure(ucp_, "ucp_init", begun);
     ucp_worker_params_t how{};
     how.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-    how.thread_mode = UCS_THREAD_MODE_SINGLE;
+    how.thread_mode = UCS_THREAD_MODE_SERIALIZED;  // a program may call from one thread or another
     if (const auto made = ucp_.worker_create(context_, &how, &worker_); made != UCS_OK) {
       return failure(ucp_, "ucp_worker_create", made);
     }
@@ -258,7 +260,7 @@ class Worker {
 
   // Begins to close a connection without asking the other side. Returns the request, if there is
   // one.
-  void* close(ucp_ep_h connection) {
+  void* close(ucp_ep_h connection) const {
     const InUcx inside;
     ucp_request_param_t how{};
     how.op_attr_mask = UCP_OP_ATTR_FIELD_FLAGS;
@@ -267,7 +269,7 @@ class Worker {
     return UCS_PTR_IS_PTR(request) ? request : nullptr;
   }
   // Returns how a request has ended, and frees it; nothing: it has not.
-  std::optional<ucs_status_t> ended(void* request) {
+  std::optional<ucs_status_t> ended(void* request) const {
     const InUcx inside;
     const auto status = ucp_.request_check_status(request);
     if (status == UCS_INPROGRESS) return std::nullopt;
@@ -309,7 +311,7 @@ class Sender final : public UcxSender {
     if (closing != nullptr) sendings_.push_back({{}, closing});
     for (int i = 0; i < most_last_rounds && !sendings_.empty(); ++i) (void)progress();
   }
-  Status open() { return worker_.open(); }
+  Status start() { return worker_.open(); }
 
   [[nodiscard]] const std::vector<std::byte>& address() const override { return worker_.address(); }
   Status connect(std::span<const std::byte> stager) override {
@@ -386,7 +388,7 @@ class Receiver final : public UcxReceiver {
       (void)worker_.progress();
     }
   }
-  Status open() {
+  Status start() {
     if (Status opened = worker_.open(); !opened.ok()) return opened;
     const InUcx inside;
     ucp_am_handler_param_t how{};
@@ -480,7 +482,7 @@ Result<std::unique_ptr<Interface>> opened() {
   const Result<Ucp>& ucp = library();
   if (!ucp) return ucp.error();
   auto made = std::make_unique<Opened>(ucp.value());
-  if (Status begun = made->open(); !begun.ok()) return begun.error();
+  if (Status begun = made->start(); !begun.ok()) return begun.error();
   return std::unique_ptr<Interface>(std::move(made));
 }
 

@@ -18,7 +18,8 @@
 // it writes what arrives to any address that the other side names (uct_tcp_ep_handle_put_req()).
 //
 // UCX is loaded when it is first used, so that a program that does not need it has none, and a Weir
-// that was built with UCX runs without. Each object is used by one thread.
+// that was built with UCX runs without. Each object is used by one thread at a
+// time.
 #pragma once
 
 #include <cstddef>

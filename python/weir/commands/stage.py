@@ -257,7 +257,7 @@ def _journaled(report: dict[str, Any]) -> str:
 
 
 def _over_ucx(report: dict[str, Any]) -> str:
-    return f", reached over UCX {report['ucx']}" if report["ucx"] else ""
+    return f", offers UCX {report['ucx']}" if report["ucx"] else ""
 
 
 @stage_app.command("stop")
