@@ -5,8 +5,8 @@
 #
 # Optional libraries are in variables, which are empty where the library is absent, faulty or of
 # another MPI: ask `if(WEIR_LIBURING_TARGET)`. A library that was found and is left out is named with
-# the reason. WEIR_LIBURING_TARGET, WEIR_HDF5_TARGET, and with the bench WEIR_PARALLEL_HDF5_TARGET and
-# WEIR_PNETCDF_TARGET, WEIR_SIMGRID_TARGET.
+# the reason. WEIR_LIBURING_TARGET, WEIR_UCX_TARGET, WEIR_HDF5_TARGET, and with the bench
+# WEIR_PARALLEL_HDF5_TARGET, WEIR_PNETCDF_TARGET and WEIR_SIMGRID_TARGET.
 
 set(THREADS_PREFER_PTHREAD_FLAG ON)
 find_package(Threads REQUIRED)
@@ -26,6 +26,23 @@ if(WEIR_WITH_LIBURING)
   pkg_check_modules(liburing IMPORTED_TARGET liburing>=2.1)
   weir_take_if_usable(WEIR_LIBURING_TARGET PkgConfig::liburing liburing
                       HEADER liburing.h CALL "io_uring_queue_init(1, 0, 0)")
+endif()
+
+# Bytes on their way to stagers of other nodes. Only its headers are used: the library is loaded when
+# it is needed. What it has before 1.11 has no active messages with headers.
+option(WEIR_WITH_UCX "Send bytes to stagers over UCX where it is found" ON)
+set(WEIR_UCX_TARGET "")
+if(WEIR_WITH_UCX)
+  pkg_check_modules(ucx IMPORTED_TARGET ucx>=1.11)
+  weir_take_if_usable(WEIR_UCX_TARGET PkgConfig::ucx UCX HEADER ucp/api/ucp.h
+                      CALL "(int)UCP_OP_ATTR_FIELD_FLAGS + (ucp_get_version_string() == 0)")
+  weir_take_if_usable(WEIR_UCX_TARGET "${WEIR_UCX_TARGET}" "UCX's log"
+                      HEADER ucs/debug/log_def.h CALL "(int)UCS_LOG_FUNC_RC_STOP + (ucs_log_push_handler == 0)")
+  if(WEIR_UCX_TARGET)
+    message(STATUS "UCX ${ucx_VERSION}: stagers of other nodes may be reached over it")
+  else()
+    message(STATUS "No UCX: bytes go to stagers of other nodes over TCP (Debian: libucx-dev)")
+  endif()
 endif()
 
 if(WEIR_BUILD_BENCH)

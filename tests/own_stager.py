@@ -28,6 +28,8 @@ class Stager:
     """Those of other nodes: node n has number n modulo their number, this one being 0."""
     rendezvous: Path | None = None
     """The file or folder by which ranks of other nodes find it, and the others."""
+    more: dict[str, str] = field(default_factory=dict)
+    """Further variables of its programs."""
 
     def variables(self) -> dict[str, str]:
         """What a program needs; with others, it calls choose_stager() on each rank."""
@@ -39,7 +41,7 @@ class Stager:
             chosen["WEIR_TEST_STAGERS"] = " ".join(str(one.pid) for one in all_of_them)
         if self.rendezvous:
             chosen["WEIR_TEST_STAGING"] = f"service:{self.rendezvous}"
-        return chosen
+        return chosen | self.more
 
     def report(self) -> dict[str, Any]:
         told: dict[str, Any] = json.loads(self.ask("--report").stdout)
@@ -136,6 +138,17 @@ def start_service(stagers: int, *words: str) -> Stager:
     for one in (first, *others):
         one.report()  # its file is there before it answers
     return first
+
+
+def reason_without_ucx() -> str:
+    """Why stagers cannot be reached over UCX; "": they can."""
+    with tempfile.TemporaryDirectory(prefix="weir-test-") as folder:
+        refused = subprocess.run(
+            [STAGER, "--stager-socket", f"{folder}/stager", "--stager-carrier", "ucx",
+             "--stager-listen", "127.0.0.1", "--stager-rendezvous", "/no/folder"],
+            capture_output=True, text=True, timeout=STORED_SECONDS, check=False,
+        )  # fmt: skip
+    return refused.stderr if "cannot come over UCX" in refused.stderr else ""
 
 
 def start(*words: str) -> Stager:

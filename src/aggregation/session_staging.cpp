@@ -23,6 +23,7 @@
 #include "system/incomplete.hpp"
 #include "system/process_name.hpp"
 #include "transport/staged_engine.hpp"
+#include "transport/stager_start.hpp"
 
 namespace weir::aggregation {
 namespace {

@@ -21,6 +21,7 @@
 #include "system/process_name.hpp"
 #include "transport/messages.hpp"
 #include "transport/stager_client.hpp"
+#include "transport/stager_start.hpp"
 
 namespace weir::aggregation {
 namespace {

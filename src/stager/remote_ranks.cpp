@@ -1,7 +1,7 @@
 // Ranks of other nodes: how they show that they know the secret, and how their bytes come into the
-// blocks that they were granted. What a rank sends names a block and never a place in it, so that
-// it can fill only blocks of its own, each byte once, and hand over only what it has filled: no
-// bytes of another program reach its files.
+// blocks that they were granted, in messages or over UCX. What a rank sends names a block and never
+// a place in it, so that it can fill only blocks of its own, each byte once, and hand over only
+// what it has filled: no bytes of another program reach its files.
 #include <utility>
 
 #include "stager/stager.hpp"
@@ -41,22 +41,55 @@ bool Stager::take_from_stranger(ClientId number, const transport::Message& messa
 }
 
 void Stager::take(ClientId number, const transport::BlockBytes& message) {
+  Filled* const filled =
+      place(number, message.block, message.at_end, std::ssize(message.bytes), nullptr);
+  if (filled != nullptr) filled->over_ucx = false;
+}
+
+void Stager::take(ClientId number, const transport::Attach& message) {
   Client& client = clients_.at(number);
-  const auto granted = client.granted.find(message.block);
+  if (settings_.ucx.empty() || std::exchange(client.has_attached, true)) {
+    refuse(number, "UCX was asked for twice, or was not offered");
+    return;
+  }
+  actions_.emplace_back(AttachUcx{number, message.address});
+}
+
+void Stager::take(const Piece& event) {
+  const auto client = clients_.find(event.client);
+  if (client == clients_.end() || !client->second.has_attached) return;
+  const transport::UcxPiece& what = event.what;
+  Filled* const filled = place(event.client, what.block, what.at_end, event.bytes, &what);
+  if (filled == nullptr) return;
+  const std::int64_t there = filled->begin + filled->end;
+  filled->over_ucx = there == event.bytes || filled->over_ucx;
+  if (there == what.total) send(event.client, transport::Brought{what.block, there});
+}
+
+Stager::Filled* Stager::place(ClientId number, std::int64_t block, bool at_end, std::int64_t bytes,
+                              const transport::UcxPiece* piece) {
+  Client& client = clients_.at(number);
+  const auto granted = client.granted.find(block);
   if (granted == client.granted.end()) {
     refuse(number, "bytes came for a block that was not granted");
-    return;
+    return nullptr;
   }
   Filled& filled = granted->second;
-  const std::int64_t bytes = std::ssize(message.bytes);
-  if (bytes < 1 || bytes > settings_.block_bytes - filled.begin - filled.end) {
+  const std::int64_t there = filled.begin + filled.end;
+  if (bytes < 1 || bytes > settings_.block_bytes - there) {
     refuse(number, "more bytes came for a block than it has room for, or none");
-    return;
+    return nullptr;
   }
-  std::int64_t& part = message.at_end ? filled.end : filled.begin;
-  const std::int64_t at = message.at_end ? settings_.block_bytes - part - bytes : part;
+  // Pieces in another order than that in which they were sent would be at wrong places.
+  std::int64_t& part = at_end ? filled.end : filled.begin;
+  if (piece != nullptr && (piece->before != part || piece->total < there + bytes)) {
+    refuse(number, "bytes came for a block in another order than they were sent, or too many");
+    return nullptr;
+  }
+  const std::int64_t at = at_end ? settings_.block_bytes - part - bytes : part;
   part += bytes;
-  actions_.emplace_back(Fill{message.block, at});
+  actions_.emplace_back(Fill{block, at});
+  return &filled;
 }
 
 bool Stager::is_filled(const Filled& filled, std::span<const transport::ParcelExtent> extents) {

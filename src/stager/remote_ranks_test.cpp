@@ -24,13 +24,14 @@ const transport::Nonce of_stager{std::byte{2}};
 
 class RemoteRanks : public testing::Test {
  protected:
-  explicit RemoteRanks(const std::string& secret = "secret")
+  explicit RemoteRanks(const std::string& secret = "secret", const std::string& ucx = "")
       : stager_({.blocks = 4,
                  .block_bytes = granted_bytes,
                  .name = "test",
                  .host = "h",
                  .secret = "of peers",
-                 .rank_secret = secret}) {
+                 .rank_secret = secret,
+                 .ucx = ucx}) {
     handle(BlocksReady{4});
   }
 
@@ -48,6 +49,8 @@ class RemoteRanks : public testing::Test {
         unlocked_ = unlock->path;
       } else if (std::holds_alternative<Trust>(action)) {
         trusts_ = true;
+      } else if (const auto* const attach = std::get_if<AttachUcx>(&action)) {
+        attached_ = attach->client;
       }
     }
   }
@@ -80,6 +83,16 @@ class RemoteRanks : public testing::Test {
     receive(transport::BlockBytes{
         block, at_end, std::vector<std::byte>(static_cast<std::size_t>(bytes), std::byte{7})});
   }
+  void bring_piece(const transport::UcxPiece& piece, std::int64_t bytes) {
+    fill_.reset();
+    last_ = transport::Flush{};
+    handle(Piece{client_, piece, bytes});
+  }
+  // Returns the bytes of a block that the rank was told of; 0: it was told nothing.
+  [[nodiscard]] std::int64_t told() const {
+    const auto* const brought = std::get_if<transport::Brought>(&last_);
+    return brought == nullptr ? 0 : brought->bytes;
+  }
   [[nodiscard]] bool has_ended() const { return ended_ == client_; }
 
   Stager stager_;
@@ -90,6 +103,19 @@ class RemoteRanks : public testing::Test {
   std::optional<Fill> fill_;
   std::optional<AcquireLock> lock_;
   std::string unlocked_;
+  ClientId attached_ = 0;
+};
+
+class OverUcx : public RemoteRanks {
+ protected:
+  OverUcx() : RemoteRanks("secret", "1.13") {}
+
+  std::int64_t enter_and_attach() {
+    const std::int64_t block = enter();
+    receive(transport::Attach{{std::byte{1}}});
+    EXPECT_EQ(attached_, client_);
+    return block;
+  }
 };
 
 class NodeAlone : public RemoteRanks {
@@ -165,7 +191,8 @@ TEST_F(RemoteRanks, DoNotUseWhatIsOfTheNode) {
     EXPECT_TRUE(has_ended()) << one.index();
   }
   const std::vector<transport::Message> of_others = {
-      transport::BlockBytes{0, false, {std::byte{1}}}, transport::TakeLock{"/f"}};
+      transport::BlockBytes{0, false, {std::byte{1}}}, transport::TakeLock{"/f"},
+      transport::Attach{{std::byte{1}}}};
   for (const transport::Message& one : of_others) {
     connect(false);
     receive(transport::Hello{.session = {std::byte{8}}, .rank = 0, .program = "p"});
@@ -239,6 +266,108 @@ TEST_F(RemoteRanks, HandOverOnlyWhatTheyHaveFilled) {
   EXPECT_FALSE(has_ended());
   bring(block, 1);
   EXPECT_TRUE(has_ended());
+}
+
+TEST_F(OverUcx, IsOfferedToRanksOfOtherNodesAlone) {
+  connect();
+  knock();
+  prove("secret");
+  receive(transport::Hello{.session = {}, .rank = 0, .program = "p"});
+  EXPECT_EQ(std::get<transport::Welcome>(last_).ucx, "1.13");
+  connect(false);
+  receive(transport::Hello{.session = {}, .rank = 1, .program = "p"});
+  EXPECT_EQ(std::get<transport::Welcome>(last_).ucx, "");
+}
+
+TEST_F(OverUcx, IsAskedForOnce) {
+  (void)enter_and_attach();
+  EXPECT_FALSE(has_ended());
+  receive(transport::Attach{{std::byte{1}}});
+  EXPECT_TRUE(has_ended());
+}
+
+TEST_F(RemoteRanks, DoNotAskForUcxThatIsNotOffered) {
+  (void)enter();
+  receive(transport::Attach{{std::byte{1}}});
+  EXPECT_TRUE(has_ended());
+  EXPECT_EQ(attached_, 0U);
+}
+
+TEST_F(OverUcx, FillsBlocksFromBothEnds) {
+  const std::int64_t block = enter_and_attach();
+  bring_piece({.block = block, .total = 198}, 100);
+  EXPECT_EQ(fill_->at, 0);
+  EXPECT_EQ(told(), 0);
+  bring_piece({.block = block, .at_end = true, .total = 198}, 48);
+  EXPECT_EQ(fill_->at, granted_bytes - 48);
+  EXPECT_EQ(told(), 0);
+  bring_piece({.block = block, .before = 100, .total = 198}, 50);
+  EXPECT_EQ(fill_->at, 100);
+  EXPECT_EQ(told(), 198);
+  EXPECT_NE(stager_.report().find(R"("carriers":[])"), std::string::npos);
+  receive(transport::Parcel{block, 2},
+          std::vector<transport::ParcelExtent>{{1, 0, 90}, {1, 90, 60}});
+  EXPECT_FALSE(has_ended());
+  EXPECT_NE(stager_.report().find(R"("carriers":["UCX"])"), std::string::npos);
+}
+
+TEST_F(OverUcx, FillsNoOtherBlockAndNoMoreThanOne) {
+  const std::int64_t most = granted_bytes;
+  // Each is a piece, and how many bytes it has; only the last one, of the whole block, is right.
+  struct Case {
+    transport::UcxPiece piece;
+    std::int64_t bytes;
+    bool is_refused;
+  };
+  for (const Case& one : std::vector<Case>{{{.block = -1, .total = 10}, 10, true},
+                                           {{.block = 4, .total = 10}, 10, true},
+                                           {{.block = 1 << 30, .total = 10}, 10, true},
+                                           {{.block = 0, .total = most + 1}, most + 1, true},
+                                           {{.block = 0, .total = 10}, 0, true},
+                                           {{.block = 0, .total = 9}, 10, true},
+                                           {{.block = 0, .total = -1}, 10, true},
+                                           {{.block = 0, .before = 1, .total = 11}, 10, true},
+                                           {{.block = 0, .before = -1, .total = 10}, 10, true},
+                                           {{.block = 0, .total = most}, most, false}}) {
+    const std::int64_t block = enter_and_attach();
+    transport::UcxPiece piece = one.piece;
+    if (piece.block == 0) piece.block = block;
+    bring_piece(piece, one.bytes);
+    EXPECT_EQ(has_ended(), one.is_refused) << piece.block << " " << one.bytes;
+    EXPECT_EQ(told(), one.is_refused ? 0 : most);
+    EXPECT_EQ(fill_.has_value(), !one.is_refused);
+    handle(Disconnected{client_});
+    EXPECT_EQ(stager_.free_blocks(), 4) << "a block was lost";
+  }
+}
+
+TEST_F(OverUcx, RefusesBytesThatCameTwiceOrInAnotherOrder) {
+  std::int64_t block = enter_and_attach();
+  bring_piece({.block = block, .total = 200}, 100);
+  bring_piece({.block = block, .total = 200}, 100);
+  EXPECT_TRUE(has_ended());
+  block = enter_and_attach();
+  bring_piece({.block = block, .at_end = true, .before = 24, .total = 48}, 24);
+  EXPECT_TRUE(has_ended());
+  // A block that was handed over is the stager's.
+  block = enter_and_attach();
+  bring_piece({.block = block, .total = 124}, 100);
+  bring_piece({.block = block, .at_end = true, .total = 124}, 24);
+  receive(transport::Parcel{block, 1}, std::vector<transport::ParcelExtent>{{1, 0, 100}});
+  EXPECT_FALSE(has_ended());
+  bring_piece({.block = block, .before = 100, .total = 125}, 1);
+  EXPECT_TRUE(has_ended());
+  EXPECT_FALSE(fill_);
+}
+
+TEST_F(OverUcx, TakesNothingFromWhoHasLeftOrHasNotAsked) {
+  const std::int64_t block = enter();
+  bring_piece({.block = block, .total = 10}, 10);
+  EXPECT_FALSE(fill_);
+  EXPECT_FALSE(has_ended());
+  handle(Disconnected{client_});
+  bring_piece({.block = block, .total = 10}, 10);
+  EXPECT_FALSE(fill_);
 }
 
 TEST_F(RemoteRanks, LetTheStagerTakeALock) {

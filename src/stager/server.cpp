@@ -39,6 +39,7 @@
 #include "system/uninterrupted.hpp"
 #include "transport/proof.hpp"
 #include "transport/rendezvous.hpp"
+#include "transport/ucx.hpp"
 
 namespace weir::stager {
 namespace {
@@ -51,6 +52,7 @@ constexpr std::uint64_t listener_key = 0;
 constexpr std::uint64_t news_key = 1;
 constexpr std::uint64_t signal_key = 2;
 constexpr std::uint64_t network_key = 3;
+constexpr std::uint64_t ucx_key = 4;
 constexpr std::uint64_t first_client = 16;
 // Connections over a network on which no secret has been told yet. Each may have sent a frame in
 // part; others wait in the system's queue meanwhile.
@@ -58,6 +60,10 @@ constexpr std::size_t most_strangers = 1024;
 // How long an address of another stager is tried before the next one.
 constexpr std::int64_t most_connecting_ns = 5 * second_ns;
 constexpr int longest_nap_ms = 500;
+// UCX says that it has something to do: how often it does that before others get their turn, and
+// how long it is left alone then.
+constexpr int most_rearmings = 8;
+constexpr int unarmed_nap_ms = 1;
 // Messages of one connection that are handled before others are looked at.
 constexpr int most_messages_together = 64;
 
@@ -162,7 +168,8 @@ class Server {
          storage::SharedMemory memory, storage::File epoll, storage::File signals,
          std::unique_ptr<News> news, std::unique_ptr<SpillFile> spill,
          std::unique_ptr<Journal> journal, const transport::SessionId& secret,
-         std::optional<Service> service, std::function<void(const std::string&)> say)
+         std::optional<Service> service, std::unique_ptr<transport::UcxReceiver> ucx,
+         const std::string& offered_ucx, std::function<void(const std::string&)> say)
       : settings_(settings),
         blocks_(settings.memory_bytes / settings.block_bytes),
         listener_(std::move(listener)),
@@ -185,7 +192,9 @@ class Server {
                  .host = storage::host_name(),
                  .secret = secret_,
                  .rank_secret = service_ ? service_->secret : std::string(),
-                 .has_journal = journal_ != nullptr}),
+                 .has_journal = journal_ != nullptr,
+                 .ucx = offered_ucx}),
+        ucx_(std::move(ucx)),
         recorder_(1),
         workers_(settings.threads),
         reserving_([this] { reserve(); }) {}
@@ -212,14 +221,19 @@ class Server {
         return watched;
       }
     }
+    if (ucx_ != nullptr) {
+      Status watched = watch(ucx_->descriptor(), ucx_key, EPOLLIN, EPOLL_CTL_ADD);
+      if (!watched.ok()) return watched;
+    }
     std::int64_t ticked_ns = monotonic_ns();
     std::int64_t worked_ns = ticked_ns;
     while (!has_ended_) {
       std::array<epoll_event, 64> events{};
       const int count = storage::uninterrupted([&] {
         return ::epoll_wait(epoll_.descriptor(), events.data(), static_cast<int>(events.size()),
-                            unread_.empty() ? longest_nap_ms : 0);
+                            longest_wait_ms());
       });
+      take_pieces();
       const std::set<ClientId> unread = std::exchange(unread_, {});
       for (int i = 0; i < count; ++i) look_at(events.at(static_cast<std::size_t>(i)));
       for (const ClientId client : unread) look_at_client(client);
@@ -268,6 +282,30 @@ class Server {
     return system_failure("epoll_ctl", settings_.socket, -1, errno);
   }
 
+  // What came over UCX is taken between two waits, whatever the wait has ended for.
+  void take_pieces() {
+    if (ucx_ == nullptr) return;
+    const auto take = [&](ClientId client, const transport::UcxPiece& piece,
+                          std::span<const std::byte> bytes) {
+      brought_ = bytes;
+      handle(Piece{client, piece, std::ssize(bytes)});
+      brought_ = {};
+    };
+    for (const ClientId client : ucx_->progress(take)) {
+      if (!clients_.contains(client)) continue;
+      say_("the connection of a rank over UCX has failed");
+      drop(client);
+    }
+  }
+  [[nodiscard]] int longest_wait_ms() {
+    if (!unread_.empty()) return 0;
+    for (int i = 0; ucx_ != nullptr && !ucx_->arm(); ++i) {
+      if (i == most_rearmings) return unarmed_nap_ms;
+      take_pieces();
+    }
+    return longest_nap_ms;
+  }
+
   // Runs in a thread of its own: the stager takes no more memory than programs need.
   void reserve() {
     const std::int64_t step = reserved_blocks();
@@ -299,6 +337,8 @@ class Server {
       accept_strangers();
     } else if (event.data.u64 == news_key) {
       for (const Event& one : news_->take()) handle(one);
+    } else if (event.data.u64 == ucx_key) {
+      // take_pieces() has done what there was to do.
     } else if (event.data.u64 == signal_key) {
       signalfd_siginfo info{};
       [[maybe_unused]] const ssize_t got =
@@ -446,9 +486,10 @@ class Server {
                                  static_cast<std::size_t>(settings_.block_bytes)},
                                 parcel->extents);
     }
-    brought_ = std::get_if<transport::BlockBytes>(&received.message);
+    const auto* const bytes = std::get_if<transport::BlockBytes>(&received.message);
+    if (bytes != nullptr) brought_ = bytes->bytes;
     handle(received);
-    brought_ = nullptr;
+    brought_ = {};
   }
 
   [[nodiscard]] std::int64_t reserved_blocks() const {
@@ -486,6 +527,7 @@ class Server {
   void carry_out(Disconnect& action) {
     const auto found = clients_.find(action.client);
     if (found == clients_.end()) return;
+    detach(action.client);
     storage::FrameSocket& socket = found->second.socket;
     // What still arrives is not read any more, so only room for sending matters.
     const bool goes_on = socket.has_rest() &&
@@ -501,9 +543,19 @@ class Server {
     if (found != clients_.end()) found->second.socket.trust();
   }
   void carry_out(Fill& action) {
-    if (brought_ == nullptr) return;
-    std::ranges::copy(brought_->bytes,
-                      memory_.data() + action.block * settings_.block_bytes + action.at);
+    std::ranges::copy(brought_, memory_.data() + action.block * settings_.block_bytes + action.at);
+  }
+  void carry_out(AttachUcx& action) {
+    transport::Attached answer;
+    const auto token = ucx_->attach(action.client, action.address);
+    if (token) {
+      answer.address = ucx_->address();
+      answer.token = token.value();
+    } else {
+      say_(fmt::format("a rank sends its bytes over TCP: {}", token.error().text()));
+      answer.outcome.status = token.error();
+    }
+    (void)reply(action.client, answer);
   }
   void carry_out(Seal& action) { execute(action); }
   void carry_out(OpenNetwork& action) {
@@ -647,7 +699,13 @@ class Server {
 
   void drop(ClientId client) {
     if (clients_.erase(client) == 0) return;
+    detach(client);
     handle(Disconnected{client});
+  }
+
+  // Called when the connection of a client ends.
+  void detach(ClientId client) {
+    if (ucx_ != nullptr) ucx_->detach(client);
   }
 
   ServerSettings settings_;
@@ -668,13 +726,14 @@ class Server {
   std::optional<storage::NetworkListener> network_;  // once a session on several nodes asked for it
   bool is_full_ = false;                             // of strangers: no more are accepted
   std::map<ClientId, Link> links_;
-  std::optional<storage::File> passed_;             // with the message that is handled
-  const transport::BlockBytes* brought_ = nullptr;  // the message that is handled, if it is one
-  std::set<ClientId> unread_;                       // may have sent more than was read
+  std::optional<storage::File> passed_;  // with the message that is handled
+  std::span<const std::byte> brought_;   // bytes of the message or piece that is handled
+  std::set<ClientId> unread_;            // may have sent more than was read
   std::map<SessionId, std::shared_ptr<SessionFiles>> files_;
   std::vector<SessionId> retries_;
   SessionId told_of_space_ = 0;
-  bool has_served_ = false;  // there was a session
+  std::unique_ptr<transport::UcxReceiver> ucx_;  // null: no bytes come over UCX
+  bool has_served_ = false;                      // there was a session
   bool has_ended_ = false;
   std::mutex reserve_mutex_;
   std::condition_variable reserve_changed_;
@@ -706,6 +765,11 @@ Result<std::optional<Service>> open_service(const ServerSettings& settings) {
   return std::optional(Service{std::move(listener).value(), text, std::move(file).value()});
 }
 
+Error without_ucx(Error why) {
+  why.message = fmt::format("bytes cannot come over UCX: {}; give --carrier tcp", why.message);
+  return why;
+}
+
 }  // namespace
 
 Status serve(const ServerSettings& settings, const std::function<void()>& ready,
@@ -717,6 +781,11 @@ Status serve(const ServerSettings& settings, const std::function<void()>& ready,
   if (settings.client_memory > 0 && settings.client_memory < settings.block_bytes) {
     return invalid_argument(fmt::format("the memory for one program is {} bytes: give at least {}",
                                         settings.client_memory, settings.block_bytes));
+  }
+  if (settings.offers_ucx && settings.rendezvous.empty()) {
+    return invalid_argument(
+        "UCX carries the bytes of ranks of other nodes, which find the stager by its rendezvous "
+        "file: give one with --rendezvous, or leave out --carrier");
   }
   allow_many_connections();
   sigset_t signals;
@@ -754,6 +823,15 @@ Status serve(const ServerSettings& settings, const std::function<void()>& ready,
   }
   const auto secret = storage::new_secret();
   if (!secret) return secret.error();
+  std::unique_ptr<transport::UcxReceiver> ucx;
+  std::string offered_ucx;
+  if (settings.offers_ucx) {
+    const auto version = transport::ucx_version();
+    auto opened = version ? transport::UcxReceiver::open() : version.error();
+    if (!opened) return without_ucx(opened.error());
+    ucx = std::move(opened).value();
+    offered_ucx = version.value();
+  }
   auto service = open_service(settings);
   if (!service) return service.error();
   std::optional<std::vector<std::string>> addresses;
@@ -761,7 +839,8 @@ Status serve(const ServerSettings& settings, const std::function<void()>& ready,
   Server server(settings, std::move(listener).value(), std::move(memory).value(),
                 std::move(epoll).value(), std::move(signal).value(),
                 std::make_unique<News>(std::move(event).value()), std::move(spill),
-                std::move(journal), secret.value(), std::move(service).value(), say);
+                std::move(journal), secret.value(), std::move(service).value(), std::move(ucx),
+                offered_ucx, say);
   ready();
   // The log has the lines: it is there from now on.
   if (addresses) {

@@ -20,6 +20,8 @@ struct ServerSettings {
   // File by which ranks of other nodes find this stager, and which has the secret that they have to
   // know; a folder: a file in it. "": only ranks of this node are served.
   std::string rendezvous;
+  // Lets ranks of other nodes bring bytes over UCX (transport/ucx.hpp), if they can.
+  bool offers_ucx = false;
   std::int64_t memory_bytes = 0;   // of all blocks; at least 16 blocks
   std::string spill;               // folder for data that the memory cannot hold; "": none
   std::int64_t spill_quota = 0;    // bytes of it; 0: half of what is free there

@@ -156,6 +156,7 @@ void Stager::take(const Received& event) {
                               std::holds_alternative<AskReport>(event.message) ||
                               std::holds_alternative<Stop>(event.message);
   const bool is_of_another_node = std::holds_alternative<BlockBytes>(event.message) ||
+                                  std::holds_alternative<Attach>(event.message) ||
                                   std::holds_alternative<TakeLock>(event.message);
   if (found->second.is_remote_rank ? is_of_the_node : is_of_another_node) {
     refuse(event.client,
@@ -227,7 +228,8 @@ void Stager::take(ClientId number, const transport::Hello& message) {
     session.program = message.program;
   }
   session.clients.insert(number);
-  send(number, transport::Welcome{settings_.blocks, settings_.block_bytes, settings_.name});
+  send(number, transport::Welcome{settings_.blocks, settings_.block_bytes, settings_.name,
+                                  client.is_remote_rank ? settings_.ucx : std::string()});
 }
 
 void Stager::take(ClientId client, const transport::NameFile& message) {
@@ -357,6 +359,9 @@ void Stager::take_parcel(const Received& event, const transport::Parcel& parcel)
     grant();
     return;
   }
+  session.carriers.insert(!client.is_remote_rank      ? "shared memory"
+                          : granted.mapped().over_ucx ? "UCX"
+                                                      : "TCP");
   if (item.at_once) ++session.urgent;
   session.queue.emplace_back(std::move(item));
   if (is_journaled(session)) {
@@ -891,6 +896,7 @@ std::string Stager::report() const {
   all["spill_failure"] = spill_failure_.ok() ? "" : spill_failure_.error().text();
   all["has_journal"] = settings_.has_journal;
   all["journal_failure"] = journal_failure_;
+  all["ucx"] = settings_.ucx;
   all["stopping"] = is_stopping_;
   all["sessions"] = nlohmann::ordered_json::array();
   for (const auto& [number, session] : sessions_) {
@@ -909,6 +915,7 @@ std::string Stager::report() const {
     one["files"] = session.paths.size();
     one["held_bytes"] = held;
     one["written_bytes"] = session.written;
+    one["carriers"] = session.carriers;
     one["steps_to_store"] = steps;
     one["waits_for_space"] = session.waits_for_space;
     one["waits_for"] = reason_to_wait(session);

@@ -60,7 +60,11 @@
 //
 // clang-format off
 //     Knock ─► Challenge ─► Prove ─► Hello, … BlockBytes, BlockBytes, Parcel, …
+//                                    Hello, Attach … Piece, Piece ─► Brought, Parcel, …
 // clang-format on
+//
+// Such a rank may bring bytes over UCX (transport/ucx.hpp), where the stager offers it: a Piece is
+// for the stager what a BlockBytes is.
 #pragma once
 
 #include <algorithm>
@@ -74,6 +78,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -82,6 +87,7 @@
 #include "system/step_durability.hpp"
 #include "transport/messages.hpp"
 #include "transport/parcel.hpp"
+#include "transport/ucx.hpp"
 
 namespace weir::stager {
 
@@ -101,6 +107,12 @@ struct Received {
   transport::Message message;
   // If the message is a Parcel: its extents, or why they are impossible.
   Result<std::vector<transport::ParcelExtent>> extents = std::vector<transport::ParcelExtent>();
+};
+// Bytes that a rank has brought over UCX.
+struct Piece {
+  ClientId client = 0;
+  transport::UcxPiece what;
+  std::int64_t bytes = 0;
 };
 struct Disconnected {
   ClientId client = 0;
@@ -128,8 +140,8 @@ struct BlocksReady {
 struct NoMoreBlocks {};
 // A person or the system asks the stager to end (transport::Stop does the same).
 struct Stopping {};
-using Event = std::variant<Connected, Received, Disconnected, Linked, JobEnded, RetryDue, Tick,
-                           BlocksReady, NoMoreBlocks, Stopping>;
+using Event = std::variant<Connected, Received, Piece, Disconnected, Linked, JobEnded, RetryDue,
+                           Tick, BlocksReady, NoMoreBlocks, Stopping>;
 
 // ---- Actions ------------------------------------------------------------------------------------
 
@@ -145,7 +157,12 @@ struct Disconnect {
 struct Trust {
   ClientId client = 0;
 };
-// The bytes that came with the message are put into a block.
+// The client may bring bytes over UCX if it can be reached: it gets an Attached.
+struct AttachUcx {
+  ClientId client = 0;
+  std::vector<std::byte> address;
+};
+// The bytes that came with the message or piece are put into a block.
 struct Fill {
   std::int64_t block = 0;
   std::int64_t at = 0;  // behind its beginning
@@ -245,9 +262,9 @@ struct Forget {
 };
 // The stager was told to stop, and everything is stored.
 struct End {};
-using Action = std::variant<Send, Disconnect, Trust, Fill, Write, Spill, EmptySpill, Record,
-                            RecordStep, Commit, Seal, OpenNetwork, Connect, AcquireLock, KeepLock,
-                            Unlock, RetryLater, Forget, End>;
+using Action = std::variant<Send, Disconnect, Trust, AttachUcx, Fill, Write, Spill, EmptySpill,
+                            Record, RecordStep, Commit, Seal, OpenNetwork, Connect, AcquireLock,
+                            KeepLock, Unlock, RetryLater, Forget, End>;
 
 struct StagerSettings {
   std::int64_t blocks = 0;  // in all; BlocksReady gives them for use
@@ -265,6 +282,7 @@ struct StagerSettings {
   std::string secret = {};       // that other stagers know which may join
   std::string rank_secret = {};  // that ranks of other nodes know; "": none are served
   bool has_journal = false;
+  std::string ucx = {};  // Welcome::ucx
   // NOLINTEND(readability-redundant-member-init)
 };
 
@@ -357,6 +375,7 @@ class Stager {
     std::size_t in_job = 0;  // items at the front of the queue that belong to it
     bool waits_for_space = false;
     std::int64_t written = 0;                                 // bytes, so far
+    std::set<std::string_view> carriers;                      // that have brought bytes
     std::int64_t blocks = 0;                                  // granted, or not stored
     std::map<std::string, std::int64_t, std::less<>> paths;   // names of each file by its ranks
     Status failure;                                           // why nothing more is carried out
@@ -378,16 +397,18 @@ class Stager {
     ClientId client = 0;           // that gets an Accepted
     std::uint64_t ticket = 0;
   };
-  // Bytes of a block that have come in messages, at its beginning and at its end.
+  // Bytes of a block that have come in messages or pieces, at its beginning and at its end.
   struct Filled {
     std::int64_t begin = 0;
     std::int64_t end = 0;
+    bool over_ucx = false;  // all of them
   };
   struct Client {
     SessionId session = 0;   // 0: has not said Hello, or Peer
     bool is_remote = false;  // another stager, or somebody who has shown nothing so far
     bool is_remote_rank = false;
     bool has_knocked = false;
+    bool has_attached = false;         // asked for UCX
     transport::Nonce nonce{};          // of this stager, for a Challenge
     transport::Proof awaited_proof{};  // with `has_knocked`
     int ticks = 0;  // since a remote client connected, until it has shown a secret
@@ -401,6 +422,7 @@ class Stager {
 
   void take(const Connected& event);
   void take(const Received& event);
+  void take(const Piece& event);
   void take(const Disconnected& event);
   void take(const Linked& event);
   void take(const JobEnded& event);
@@ -431,9 +453,14 @@ class Stager {
   void take(ClientId client, const Other& message);
   // Messages of ranks of other nodes, in src/stager/remote_ranks.cpp.
   void take(ClientId number, const transport::BlockBytes& message);
+  void take(ClientId number, const transport::Attach& message);
   void take(ClientId number, const transport::TakeLock& message);
   // Returns whether it is a message of somebody who wants to become such a rank.
   bool take_from_stranger(ClientId number, const transport::Message& message);
+  // Gives bytes their place in a block, or refuses the client that brings them; null then. `piece`:
+  // as which they came, or null.
+  Filled* place(ClientId number, std::int64_t block, bool at_end, std::int64_t bytes,
+                const transport::UcxPiece* piece);
   // Returns whether all bytes of a parcel have come.
   [[nodiscard]] static bool is_filled(const Filled& filled,
                                       std::span<const transport::ParcelExtent> extents);

@@ -24,7 +24,7 @@
 #include "system/available_memory.hpp"
 #include "system/frame_socket.hpp"
 #include "transport/messages.hpp"
-#include "transport/stager_client.hpp"
+#include "transport/stager_start.hpp"
 
 namespace {
 
@@ -35,6 +35,7 @@ constexpr int answer_nap_ms = 20;
 
 struct Options {
   weir::stager::ServerSettings server;
+  std::string carrier;
   bool report = false;
   bool stop = false;
   bool detach = false;
@@ -43,6 +44,7 @@ struct Options {
 std::string& socket_of(Options& options) { return options.server.socket; }
 std::string& listen_of(Options& options) { return options.server.listen; }
 std::string& rendezvous_of(Options& options) { return options.server.rendezvous; }
+std::string& carrier_of(Options& options) { return options.carrier; }
 std::int64_t& memory_of(Options& options) { return options.server.memory_bytes; }
 std::string& spill_of(Options& options) { return options.server.spill; }
 std::int64_t& spill_quota_of(Options& options) { return options.server.spill_quota; }
@@ -79,6 +81,14 @@ weir::FieldSettings<Options> options_table() {
        "stager listens from the beginning, and a secret; needs --stager-listen; default: none, and "
        "only programs of this node are served",
        {.metavar = "file"}},
+      {carrier_of,
+       "stager-carrier",
+       "what brings the bytes of programs on other nodes: tcp, or ucx if they have it, too (over "
+       "InfiniBand and its kind); UCX does not check who sends, so the network has to be trusted",
+       {.kind = SettingKind::choice,
+        .default_value = "tcp",
+        .metavar = "name",
+        .choices = {"tcp", "ucx"}}},
       {memory_of,
        "stager-memory",
        "memory for data that are not stored yet; 0: a quarter of what is available",
@@ -290,6 +300,7 @@ int main(int argc, char** argv) {
   weir::fill(resolved.value().settings, options_table(), &options);
   weir::stager::ServerSettings& settings = options.server;
   if (settings.socket.empty()) settings.socket = weir::transport::default_socket();
+  settings.offers_ucx = options.carrier == "ucx";
   if (settings.drops) {
     if (weir::Status alone = check_drop(resolved.value().settings, settings.socket); !alone.ok()) {
       return fail(alone.error());

@@ -64,7 +64,72 @@ class MessageCarrier final : public Carrier {
   std::function<Status(const Message&)> send_;
 };
 
+// Pieces go on their way together; how many bytes the stager then has is told over the connection.
+class UcxCarrier final : public Carrier {
+ public:
+  UcxCarrier(const Welcome& stager, const Nonce& token, std::unique_ptr<UcxSender> sender,
+             WaitBeside wait)
+      : block_(static_cast<std::size_t>(stager.block_bytes)),
+        token_(token),
+        sender_(std::move(sender)),
+        wait_(std::move(wait)) {}
+
+  std::span<std::byte> begin(std::int64_t /*block*/) override { return block_; }
+
+  Status bring(std::int64_t block, const ParcelWriter& parcel) override {
+    const std::span<const std::byte> data = parcel.data();
+    const std::span<const std::byte> table = parcel.table();
+    const std::int64_t total = std::ssize(data) + std::ssize(table);
+    UcxPiece piece{.token = token_, .block = block, .total = total};
+    for (; piece.before < std::ssize(data); piece.before += ucx_piece_bytes) {
+      const std::int64_t bytes = std::min(ucx_piece_bytes, std::ssize(data) - piece.before);
+      Status sent = sender_->send(piece, data.subspan(static_cast<std::size_t>(piece.before),
+                                                      static_cast<std::size_t>(bytes)));
+      if (!sent.ok()) return sent;
+    }
+    piece.at_end = true;
+    for (piece.before = 0; piece.before < std::ssize(table); piece.before += ucx_piece_bytes) {
+      const std::int64_t bytes = std::min(ucx_piece_bytes, std::ssize(table) - piece.before);
+      const std::int64_t at = std::ssize(table) - piece.before - bytes;
+      Status sent = sender_->send(
+          piece, table.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(bytes)));
+      if (!sent.ok()) return sent;
+    }
+    return wait_until_brought(block, total);
+  }
+
+ private:
+  // UCX does not always tell when a full queue has room again.
+  static constexpr std::int64_t unarmed_nap_ns = 50'000;
+  static constexpr std::int64_t armed_nap_ns = 5'000'000;
+
+  Status wait_until_brought(std::int64_t block, std::int64_t total) {
+    for (std::size_t unsent = sender_->unsent();;) {
+      if (Status moved = sender_->progress(); !moved.ok()) return moved;
+      const std::size_t before = std::exchange(unsent, sender_->unsent());
+      const bool is_armed = sender_->arm();
+      const auto there = wait_(block, is_armed ? sender_->descriptor() : -1,
+                               is_armed ? armed_nap_ns : unarmed_nap_ns, unsent < before);
+      if (!there) return there.error();
+      if (there.value() && *there.value() != total) {
+        return Error(ErrorCode::corrupt, "the stager has other bytes than were sent");
+      }
+      if (there.value() && sender_->unsent() == 0) return {};
+    }
+  }
+
+  std::vector<std::byte> block_;  // UCX reads it until the sender has ended
+  Nonce token_;
+  std::unique_ptr<UcxSender> sender_;
+  WaitBeside wait_;
+};
+
 }  // namespace
+
+std::unique_ptr<Carrier> make_ucx_carrier(const Welcome& stager, const Nonce& token,
+                                          std::unique_ptr<UcxSender> sender, WaitBeside wait) {
+  return std::make_unique<UcxCarrier>(stager, token, std::move(sender), std::move(wait));
+}
 
 std::unique_ptr<Carrier> make_shared_memory_carrier(storage::SharedMemory memory,
                                                     const Welcome& stager) {

@@ -5,20 +5,21 @@
 //     shared memory   the rank of a node copies its bytes into the block itself
 //     messages        the rank of another node fills a block of its own, which goes over the
 //                     connection in pieces
+//     UCX             the same block goes over UCX (ucx.hpp)
 // clang-format on
-//
-// A carrier that puts bytes into the stager's memory (RDMA) is a third one: it flushes in bring().
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "common/status.hpp"
 #include "system/shared_memory.hpp"
 #include "transport/messages.hpp"
 #include "transport/parcel.hpp"
+#include "transport/ucx.hpp"
 
 namespace weir::transport {
 
@@ -41,5 +42,15 @@ class Carrier {
 // `send` sends a message, and waits until the connection has taken it.
 [[nodiscard]] std::unique_ptr<Carrier> make_message_carrier(
     const Welcome& stager, std::function<Status(const Message&)> send);
+
+// How the UCX carrier waits: until `descriptor` is readable (-1: there is none), something has come
+// over the connection, or the time is over. With `moved`, the stager has shown that it lives.
+// Returns how many bytes of the block the stager says it has; nothing: it has said nothing so far.
+// An error ends the wait.
+using WaitBeside = std::function<Result<std::optional<std::int64_t>>(
+    std::int64_t block, int descriptor, std::int64_t nanoseconds, bool moved)>;
+[[nodiscard]] std::unique_ptr<Carrier> make_ucx_carrier(const Welcome& stager, const Nonce& token,
+                                                        std::unique_ptr<UcxSender> sender,
+                                                        WaitBeside wait);
 
 }  // namespace weir::transport

@@ -281,6 +281,10 @@ void fields(Visitor& visit, BlockBytes& message) {
   visit(message.bytes);
 }
 template <typename Visitor>
+void fields(Visitor& visit, Attach& message) {
+  visit(message.address);
+}
+template <typename Visitor>
 void fields(Visitor& visit, Parcel& message) {
   visit(message.block);
   visit(message.extents);
@@ -319,6 +323,7 @@ void fields(Visitor& visit, Welcome& message) {
   visit(message.blocks);
   visit(message.block_bytes);
   visit(message.stager);
+  visit(message.ucx);
 }
 template <typename Visitor>
 void fields(Visitor& visit, Refused& message) {
@@ -327,6 +332,17 @@ void fields(Visitor& visit, Refused& message) {
 template <typename Visitor>
 void fields(Visitor& visit, Granted& message) {
   visit(message.blocks);
+}
+template <typename Visitor>
+void fields(Visitor& visit, Attached& message) {
+  fields(visit, message.outcome);
+  visit(message.address);
+  fields(visit, message.token);
+}
+template <typename Visitor>
+void fields(Visitor& visit, Brought& message) {
+  visit(message.block);
+  visit(message.bytes);
 }
 template <typename Visitor>
 void fields(Visitor& visit, Flushed& message) {

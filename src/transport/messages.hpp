@@ -24,7 +24,7 @@
 namespace weir::transport {
 
 // Both sides refuse to work with another version.
-inline constexpr std::uint16_t protocol_version = 5;
+inline constexpr std::uint16_t protocol_version = 6;
 
 // Identifies a session of a program; all its ranks use the same.
 using SessionId = std::array<std::byte, 16>;
@@ -85,6 +85,12 @@ struct BlockBytes {
   bool at_end = false;
   std::vector<std::byte> bytes;
   friend bool operator==(const BlockBytes&, const BlockBytes&) = default;
+};
+// From a rank over a network, where Welcome offers UCX: it wants to bring bytes over UCX (ucx.hpp).
+// The stager answers with Attached.
+struct Attach {
+  std::vector<std::byte> address;  // of the rank's worker
+  friend bool operator==(const Attach&, const Attach&) = default;
 };
 // Hands over a granted block with its bytes (transport/parcel.hpp); the stager owns it from now on.
 struct Parcel {
@@ -182,6 +188,8 @@ struct Welcome {
   std::int64_t blocks = 0;
   std::int64_t block_bytes = 0;
   std::string stager;  // differs for each process that runs as a stager
+  // Version of UCX over which a rank may bring bytes; "": none.
+  std::string ucx = {};  // NOLINT(readability-redundant-member-init): may be left out
   friend bool operator==(const Welcome&, const Welcome&) = default;
 };
 struct Refused {
@@ -199,6 +207,20 @@ struct Outcome {
     return a.status.ok() == b.status.ok() &&
            (a.status.ok() || a.status.error().text() == b.status.error().text());
   }
+};
+// The rank may bring bytes over UCX with this token, or the outcome says why not: it sends them in
+// messages then.
+struct Attached {
+  Outcome outcome;
+  std::vector<std::byte> address;  // of the stager's worker
+  Nonce token{};
+  friend bool operator==(const Attached&, const Attached&) = default;
+};
+// All bytes that a rank announced for a block over UCX are there.
+struct Brought {
+  std::int64_t block = 0;
+  std::int64_t bytes = 0;
+  friend bool operator==(const Brought&, const Brought&) = default;
 };
 struct Flushed {
   Outcome outcome;
@@ -262,11 +284,12 @@ struct SessionFailed {
   friend bool operator==(const SessionFailed&, const SessionFailed&) = default;
 };
 
-using Message = std::variant<Knock, Prove, Hello, NameFile, ForgetFile, Reserve, BlockBytes, Parcel,
-                             Flush, LockFile, TakeLock, CommitStep, UnlockFile, Await, Drain,
-                             Listen, JoinHome, SealStep, Goodbye, AskReport, Stop, Challenge,
-                             Welcome, Refused, Granted, Flushed, Locked, Accepted, Stored, Drained,
-                             Alive, Report, Listening, Peer, Joined, Sealed, SessionFailed>;
+using Message =
+    std::variant<Knock, Prove, Hello, NameFile, ForgetFile, Reserve, BlockBytes, Attach, Parcel,
+                 Flush, LockFile, TakeLock, CommitStep, UnlockFile, Await, Drain, Listen, JoinHome,
+                 SealStep, Goodbye, AskReport, Stop, Challenge, Welcome, Refused, Granted, Attached,
+                 Brought, Flushed, Locked, Accepted, Stored, Drained, Alive, Report, Listening,
+                 Peer, Joined, Sealed, SessionFailed>;
 
 [[nodiscard]] std::vector<std::byte> encode(const Message& message);
 [[nodiscard]] Result<Message> parse(std::span<const std::byte> bytes);

@@ -3,7 +3,7 @@
 //
 // clang-format off
 //     line      "weir-stager", version of the protocol, addresses, secret
-//     example   weir-stager 5 10.0.0.1:4711,[fd00::1]:4711 00112233445566778899aabbccddeeff
+//     example   weir-stager 6 10.0.0.1:4711,[fd00::1]:4711 00112233445566778899aabbccddeeff
 // clang-format on
 //
 // A file may have a line for each of several stagers. A folder stands for all files in it.

@@ -42,7 +42,7 @@ TEST(Rendezvous, DamageIsRefusedOrMeansSomethingElse) {
   }
   EXPECT_FALSE(parse_rendezvous(text + "\n", "f").ok());
   EXPECT_FALSE(
-      parse_rendezvous("weir-stager 5 localhost:1 " + std::string(32, '0') + "\n", "f").ok());
+      parse_rendezvous("weir-stager 6 localhost:1 " + std::string(32, '0') + "\n", "f").ok());
   std::mt19937 random(1);
   for (int i = 0; i < 5000; ++i) {
     std::string damaged = text;

@@ -1,22 +1,22 @@
 #include "transport/stager_client.hpp"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
-#include <unistd.h>
+#include <poll.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <chrono>
 #include <cmath>
+#include <ctime>
 #include <type_traits>
 #include <utility>
 #include <variant>
 
 #include "common/clock.hpp"
 #include "common/settings.hpp"
-#include "system/child_process.hpp"
 #include "system/incomplete.hpp"
 #include "transport/proof.hpp"
+#include "transport/ucx.hpp"
 
 namespace weir::transport {
 namespace {
@@ -25,7 +25,6 @@ namespace {
 constexpr std::int64_t most_blocks_together = 16;
 // How long a rank sleeps between two calls of its function for waiting.
 constexpr int nap_milliseconds = 5;
-constexpr std::size_t longest_complaint = 500;
 // How long a rank waits for a stager whose connection has ended, but which listens still.
 constexpr double longest_farewell_seconds = 30;
 
@@ -57,60 +56,6 @@ Status wait_until_connected(storage::FrameSocket& socket, const std::string& add
 }
 
 }  // namespace
-
-std::string default_socket() {
-  const auto given = process_environment("WEIR_STAGER_SOCKET");
-  return given && !given->empty() ? *given : storage::socket_folder() + "/stager";
-}
-
-std::string stager_program() {
-  const auto given = process_environment("WEIR_STAGER");
-  if (given && !given->empty()) return *given;
-  Dl_info here{};
-  if (::dladdr(reinterpret_cast<const void*>(&default_socket), &here) != 0 &&
-      here.dli_fname != nullptr) {
-    const std::string folder = storage::folder_of(here.dli_fname);
-    // Installed beside a program, or beside a library; in a Python environment; where it is built.
-    for (const char* const place :
-         {"/weir-stager", "/../bin/weir-stager", "/../../../../../bin/weir-stager",
-          "/../src/stager/weir-stager", "/../stager/weir-stager"}) {
-      if (::access((folder + place).c_str(), X_OK) == 0) return folder + place;
-    }
-  }
-  return "weir-stager";
-}
-
-Status start_stager(const std::string& socket, const std::string& program,
-                    const std::vector<std::string>& options, double deadline_seconds) {
-  if (storage::FrameSocket::connect(socket).ok()) return {};
-  storage::Pipe pipe(program);
-  if (!pipe.status().ok()) return pipe.status();
-  storage::Program stager;
-  stager.words = {program, "--detach", "--stager-socket", socket};
-  stager.words.insert(stager.words.end(), options.begin(), options.end());
-  stager.in_search_path = program.find('/') == std::string::npos;
-  const storage::StartedChild started = storage::start_program(stager, pipe);
-  if (started.pid < 0) {
-    Error error = system_failure("start", program, -1, started.reason);
-    error.message += ": give the path of weir-stager in WEIR_STAGER";
-    return error;
-  }
-  pipe.close_in();
-  const auto patience =
-      std::chrono::milliseconds(static_cast<std::int64_t>(std::min(deadline_seconds, 1e6) * 1000));
-  std::string told(longest_complaint, '\0');
-  storage::PipeReader reader(pipe.out(), patience);
-  std::size_t bytes = 0;
-  for (std::size_t got = 1; got > 0 && bytes < told.size(); bytes += got) {
-    got = reader.read_some(told.data() + bytes, told.size() - bytes);
-  }
-  told.resize(std::min(bytes, told.find('\n')));
-  const storage::ChildEnd end = storage::end_child(started.pid, patience);
-  if (storage::FrameSocket::connect(socket).ok()) return {};  // another rank may have started it
-  if (end.exit_status == 0) return {};
-  return Error(ErrorCode::io, fmt::format("the stager of this node did not start: {}",
-                                          told.empty() ? "it ended without a reason" : told));
-}
 
 std::string StagerClient::explained(const Error& error) const {
   if (const auto* const socket = std::get_if<std::string>(&place_)) {
@@ -200,7 +145,52 @@ Result<std::unique_ptr<StagerClient>> StagerClient::connect(const StagerPlace& p
   if (!welcome) return welcome.error();
   client->welcome_ = std::move(welcome).value();
   client->hello_ = hello;
+  if (Status attached = client->attach_over_ucx(); !attached.ok()) return attached.error();
   return client;
+}
+
+Status StagerClient::attach_over_ucx() {
+  const std::string allowed = process_environment("WEIR_STAGING_CARRIER").value_or("");
+  if (!allowed.empty() && allowed != "tcp" && allowed != "ucx") {
+    return lose(invalid_argument(
+        fmt::format("WEIR_STAGING_CARRIER is '{}': give one of tcp, ucx", allowed)));
+  }
+  if (!is_remote() || welcome_.ucx.empty() || allowed == "tcp") return {};
+  const auto version = ucx_version();
+  if (!version || version.value() != welcome_.ucx) return {};
+  auto sender = UcxSender::open();
+  if (!sender) return {};
+  if (Status asked = send(Attach{sender.value()->address()}); !asked.ok()) return asked;
+  const auto attached = answer<Attached>();
+  if (!attached) return attached.error();
+  if (!attached.value().outcome.status.ok()) return {};
+  if (!sender.value()->connect(attached.value().address).ok()) return {};
+  carrier_ = make_ucx_carrier(
+      welcome_, attached.value().token, std::move(sender).value(),
+      [this](std::int64_t block, int descriptor, std::int64_t nanoseconds, bool moved) {
+        return wait_beside(block, descriptor, nanoseconds, moved);
+      });
+  return {};
+}
+
+Result<std::optional<std::int64_t>> StagerClient::wait_beside(std::int64_t block, int descriptor,
+                                                              std::int64_t nanoseconds,
+                                                              bool moved) {
+  if (moved) heard_ns_ = monotonic_ns();
+  const auto there = [&]() -> std::optional<std::int64_t> {
+    if (!brought_ || brought_->block != block) return std::nullopt;
+    return std::exchange(brought_, std::nullopt)->bytes;
+  };
+  if (Status looked = look(0); !looked.ok()) return looked.error();
+  if (const auto bytes = there()) return bytes;
+  const auto room = static_cast<short>(socket_.has_rest() ? POLLIN | POLLOUT : POLLIN);
+  std::array<pollfd, 2> both{{{socket_.descriptor(), room, 0}, {descriptor, POLLIN, 0}}};
+  const timespec nap{0, nanoseconds};
+  (void)::ppoll(both.data(), both.size(), &nap, nullptr);
+  if (Status looked = look(0); !looked.ok()) return looked.error();
+  if (const auto bytes = there()) return bytes;
+  if (Status may = may_go_on_waiting(); !may.ok()) return may.error();
+  return std::optional<std::int64_t>();
 }
 
 StagerClient::~StagerClient() { leave(); }
@@ -291,6 +281,10 @@ Status StagerClient::sort(Message message) {
         using Kind = std::remove_cvref_t<decltype(one)>;
         if constexpr (std::is_same_v<Kind, Granted>) {
           granted_ = std::move(one);
+        } else if constexpr (std::is_same_v<Kind, Attached>) {
+          attached_ = std::move(one);
+        } else if constexpr (std::is_same_v<Kind, Brought>) {
+          brought_ = one;
         } else if constexpr (std::is_same_v<Kind, Flushed>) {
           flushed_ = std::move(one);
         } else if constexpr (std::is_same_v<Kind, Challenge>) {
@@ -376,6 +370,7 @@ Result<Answer> StagerClient::answer() {
     if constexpr (std::is_same_v<Answer, Welcome>) return welcomed_;
     if constexpr (std::is_same_v<Answer, Locked>) return locked_;
     if constexpr (std::is_same_v<Answer, Granted>) return granted_;
+    if constexpr (std::is_same_v<Answer, Attached>) return attached_;
     if constexpr (std::is_same_v<Answer, Flushed>) return flushed_;
     if constexpr (std::is_same_v<Answer, Accepted>) return accepted_;
     if constexpr (std::is_same_v<Answer, Drained>) return drained_;
@@ -428,7 +423,10 @@ Status StagerClient::send_parcel() {
     blocks_.push_back(block);
     return lost_;
   }
-  if (Status brought = carrier_->bring(block, parcel_); !brought.ok()) return brought;
+  heard_ns_ = monotonic_ns();
+  if (Status brought = carrier_->bring(block, parcel_); !brought.ok()) {
+    return lose(brought.error());
+  }
   return send(Parcel{block, parcel_.extents()});
 }
 

@@ -26,18 +26,6 @@
 
 namespace weir::transport {
 
-// Returns WEIR_STAGER_SOCKET, or the path at which a stager of this user listens.
-[[nodiscard]] std::string default_socket();
-
-// Returns the path of the program weir-stager: WEIR_STAGER, or where it lies beside this library,
-// or else its name, which is then looked up in PATH.
-[[nodiscard]] std::string stager_program();
-
-// Starts a stager at this socket with these options, unless one runs there already. `program` is
-// its path.
-[[nodiscard]] Status start_stager(const std::string& socket, const std::string& program,
-                                  const std::vector<std::string>& options, double deadline_seconds);
-
 // What the stager does with the bytes of a file, apart from writing them (NameFile).
 // NOLINTBEGIN(readability-redundant-member-init): fields that may be left out
 struct StagedHandling {
@@ -119,6 +107,12 @@ class StagerClient {
   [[nodiscard]] std::string explained(const Error& error) const;
   // Sends a message, and waits until the connection has taken it.
   Status send_now(const Message& message);
+  // Lets bytes go over UCX from now on, if both sides have it and WEIR_STAGING_CARRIER allows it.
+  // Where that is not possible they go over the connection.
+  Status attach_over_ucx();
+  // WaitBeside of the UCX carrier.
+  Result<std::optional<std::int64_t>> wait_beside(std::int64_t block, int descriptor,
+                                                  std::int64_t nanoseconds, bool moved);
 
   Status send(const Message& message, const storage::File* passed = nullptr);
   // Waits for the next message of one kind. Other answers that may come meanwhile are kept.
@@ -150,6 +144,8 @@ class StagerClient {
   std::optional<Welcome> welcomed_;
   std::optional<Locked> locked_;
   std::optional<Granted> granted_;
+  std::optional<Attached> attached_;
+  std::optional<Brought> brought_;
   std::optional<Flushed> flushed_;
   std::optional<Accepted> accepted_;
   std::optional<Drained> drained_;

@@ -16,8 +16,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from own_stager import STAGER, Stager, start, start_service
+from own_stager import STAGER, Stager, reason_without_ucx, start, start_service
 from staged_files import LOST_LINE, RUN_SECONDS, bytes_below, run, steps_in
+from staged_values import density
+
+import weir
 
 LONGEST_ANSWER_SECONDS = 30
 
@@ -25,6 +28,15 @@ LONGEST_ANSWER_SECONDS = 30
 @pytest.fixture
 def service() -> Iterator[Stager]:
     one = start_service(1, "--stager-memory", "64m")
+    yield one
+    one.kill()
+
+
+@pytest.fixture
+def over_ucx() -> Iterator[Stager]:
+    if reason := reason_without_ucx():
+        pytest.skip(reason)
+    one = start_service(1, "--stager-memory", "64m", "--stager-carrier", "ucx")
     yield one
     one.kill()
 
@@ -155,12 +167,67 @@ def test_a_second_program_is_refused_the_file_of_the_first(tmp_path: Path, servi
     assert not lock.exists()
 
 
-def message(kind: int, fields: bytes = b"", version: int = 5) -> bytes:
+def listens_at(process: int) -> list[str]:
+    """The ports of a process."""
+    told = subprocess.run(["ss", "-Hltnp"], capture_output=True, text=True, check=True).stdout
+    return [line.split()[3] for line in told.splitlines() if f"pid={process}," in line]
+
+
+def carriers_of_a_program(service: Stager, folder: Path) -> list[str]:
+    """What has brought the bytes of a step, while its program still runs."""
+    folder.mkdir()
+    with ThreadPoolExecutor() as threads:
+        program = threads.submit(run, service, "held", folder, "raw", ranks=1)
+        end = time.monotonic() + RUN_SECONDS
+        carriers: list[str] = []
+        while not carriers:
+            assert time.monotonic() < end
+            assert not program.done(), program.result().stderr
+            carriers = [name for one in service.report()["sessions"] for name in one["carriers"]]
+            time.sleep(0.02)
+        (folder / "go").touch()
+        ended = program.result()
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert "UCX" not in ended.stdout + ended.stderr
+    return carriers
+
+
+def test_ucx_brings_the_same_bytes_where_both_sides_want_it(
+    tmp_path: Path, over_ucx: Stager
+) -> None:
+    assert listens_at(over_ucx.pid) == ["{}:{}".format(*address_of(over_ucx))]
+    ended = run(over_ucx, "equal", tmp_path, "zarr", "crc32c", ranks=2)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    assert carriers_of_a_program(over_ucx, tmp_path / "ucx") == ["UCX"]
+    over_ucx.more["WEIR_STAGING_CARRIER"] = "tcp"
+    assert carriers_of_a_program(over_ucx, tmp_path / "tcp") == ["TCP"]
+    (tmp_path / "none").mkdir()
+    over_ucx.more["WEIR_STAGING_CARRIER"] = "rdma"
+    expect_one_line(over_ucx, tmp_path / "none", "give one of tcp, ucx")
+    over_ucx.wait_until_stored()
+    assert bytes_below(tmp_path / "none.zarr") == bytes_below(tmp_path / "node.zarr")
+    assert steps_in(tmp_path / "ucx" / "out.raw") == 1
+    assert "UCX" not in over_ucx.log()
+
+
+def test_a_rank_that_is_killed_leaves_a_stager_that_goes_on(
+    tmp_path: Path, over_ucx: Stager
+) -> None:
+    """What it had handed over is stored, and others are served over UCX as before."""
+    assert run(over_ucx, "alone_dies", tmp_path, "raw").returncode != 0
+    over_ucx.wait_until_idle()
+    assert carriers_of_a_program(over_ucx, tmp_path / "next") == ["UCX"]
+    over_ucx.wait_until_stored()
+    with weir.open(tmp_path / "out.raw") as file:
+        assert (file[next(iter(file.keys()))][...] == density(4)).all()
+
+
+def message(kind: int, fields: bytes = b"", version: int = 6) -> bytes:
     payload = struct.pack("<HH", kind, version) + fields
     return b"WEIF" + struct.pack("<II", 0, len(payload)) + payload
 
 
-KNOCK, PROVE, HELLO, STOP = 0, 1, 2, 20
+KNOCK, PROVE, HELLO, STOP = 0, 1, 2, 21
 STRANGE = {
     "no message": b"GET / HTTP/1.1\r\n\r\n",
     "too long": b"WEIF" + struct.pack("<II", 0, 65537),
@@ -216,9 +283,15 @@ def test_random_bytes_do_no_harm(tmp_path: Path, service: Stager) -> None:
     assert run(service, "many", tmp_path, "raw", "2", ranks=2).returncode == 0
 
 
-@pytest.mark.parametrize("lost", ["fail", "direct"])
-def test_one_killed_stager_of_a_service_is_a_lost_stager(tmp_path: Path, lost: str) -> None:
-    both = start_service(2, "--stager-memory", "64m")
+@pytest.mark.parametrize(
+    ("lost", "carrier"), [("fail", "tcp"), ("direct", "tcp"), ("direct", "ucx")]
+)
+def test_one_killed_stager_of_a_service_is_a_lost_stager(
+    tmp_path: Path, lost: str, carrier: str
+) -> None:
+    if carrier == "ucx" and (reason := reason_without_ucx()):
+        pytest.skip(reason)
+    both = start_service(2, "--stager-memory", "64m", "--stager-carrier", carrier)
     victim = str(both.others[0].pid)
     try:
         if lost == "direct":
@@ -232,12 +305,6 @@ def test_one_killed_stager_of_a_service_is_a_lost_stager(tmp_path: Path, lost: s
             assert steps_in(tmp_path / "out.h5", with_remains=True) == 1
     finally:
         both.kill()
-
-
-def listens_at(process: int) -> list[str]:
-    """The ports of a process."""
-    told = subprocess.run(["ss", "-Hltnp"], capture_output=True, text=True, check=True).stdout
-    return [line.split()[3] for line in told.splitlines() if f"pid={process}," in line]
 
 
 def test_a_stager_listens_where_it_is_told_alone(service: Stager) -> None:
@@ -256,8 +323,10 @@ def test_a_stager_listens_where_it_is_told_alone(service: Stager) -> None:
         (["--stager-rendezvous", "F", "--stager-listen", "192.0.2.200"], "no address of this node"),
         (["--stager-rendezvous", "F", "--stager-listen", "node1"], "no numeric address"),
         (["--stager-rendezvous", "/no/F", "--stager-listen", "127.0.0.1"], "open failed"),
+        (["--stager-carrier", "ucx"], "give one with --rendezvous"),
+        (["--stager-carrier", "rdma"], "tcp, ucx"),
     ],
-    ids=["no address", "address of another node", "a name", "no folder"],
+    ids=["no address", "address of another node", "a name", "no folder", "no file", "a carrier"],
 )
 def test_an_impossible_service_is_refused(tmp_path: Path, words: list[str], part: str) -> None:
     folder = Path(tempfile.mkdtemp(prefix="weir-test-"))

@@ -37,6 +37,7 @@ constexpr std::size_t remote = connections - 1;  // comes over a network
 constexpr std::int64_t blocks = 8;
 constexpr std::int64_t block_bytes = 4096;
 constexpr std::int64_t slots = 3;
+constexpr std::size_t piece_numbers = 5;  // bytes that describe a piece
 constexpr const char* rank_secret = "secret of ranks";
 
 // What a byte of a conversation makes happen, below it a message of that connection.
@@ -50,6 +51,7 @@ enum class Happening : std::uint8_t {
   more_blocks,
   no_more_blocks,
   stopping,
+  piece,  // followed by what comes over UCX
   count
 };
 
@@ -67,7 +69,8 @@ class Conversation {
                  .connections = 3,
                  .secret = "secret",
                  .rank_secret = rank_secret,
-                 .has_journal = true}) {
+                 .has_journal = true,
+                 .ucx = "1.13"}) {
     for (std::size_t i = 0; i < connections; ++i) connect(i);
   }
 
@@ -76,6 +79,12 @@ class Conversation {
       const std::size_t what =
           std::to_integer<std::size_t>(bytes[0]) % static_cast<std::size_t>(Happening::count);
       bytes = bytes.subspan(1);
+      if (what == static_cast<std::size_t>(Happening::piece)) {
+        if (bytes.size() < piece_numbers) return;
+        receive_piece(bytes.first(piece_numbers));
+        bytes = bytes.subspan(piece_numbers);
+        continue;
+      }
       if (what >= connections) {
         happen(what);
         continue;
@@ -127,9 +136,28 @@ class Conversation {
       const auto file = static_cast<std::uint64_t>(parcel->extents);
       received.extents = std::vector<transport::ParcelExtent>{{file, parcel->block, 1}};
     }
-    brought_ = std::get_if<transport::BlockBytes>(&received.message);
+    const auto* const bytes_of_block = std::get_if<transport::BlockBytes>(&received.message);
+    if (bytes_of_block != nullptr) brought_ = std::ssize(bytes_of_block->bytes);
     stager_has(received);
-    brought_ = nullptr;
+    brought_.reset();
+  }
+
+  // Block, which end of it, bytes before, bytes in all, and its own.
+  void receive_piece(Input bytes) {
+    const auto number = [&](std::size_t at) { return std::to_integer<std::int64_t>(bytes[at]); };
+    const auto size = [&](std::size_t at) {  // also more than a block
+      return number(at) < 128 ? number(at) : 64 * (number(at) - 127);
+    };
+    const stager::Piece piece{.client = numbers_.at(remote),
+                              .what = {.token = {},
+                                       .block = number(0),
+                                       .at_end = number(1) % 2 == 1,
+                                       .before = size(2),
+                                       .total = size(3)},
+                              .bytes = size(4)};
+    brought_ = piece.bytes;
+    stager_has(piece);
+    brought_.reset();
   }
 
   void happen(std::size_t what) {
@@ -193,9 +221,8 @@ class Conversation {
       } else if (const auto* const lock = std::get_if<stager::AcquireLock>(&action)) {
         jobs_.push_back(lock->job);
       } else if (const auto* const fill = std::get_if<stager::Fill>(&action)) {
-        const bool is_inside = brought_ != nullptr && fill->block >= 0 && fill->block < ready_ &&
-                               fill->at >= 0 &&
-                               fill->at <= block_bytes - std::ssize(brought_->bytes);
+        const bool is_inside = brought_ && fill->block >= 0 && fill->block < ready_ &&
+                               fill->at >= 0 && fill->at <= block_bytes - *brought_;
         fills_outside_ = fills_outside_ || !is_inside;
       } else if (const auto* const joins = std::get_if<stager::Connect>(&action)) {
         joining_.push_back(joins->session);
@@ -224,7 +251,7 @@ class Conversation {
   std::deque<stager::JobId> jobs_;
   std::deque<stager::SessionId> joining_;
   std::deque<stager::SessionId> retries_;
-  const transport::BlockBytes* brought_ = nullptr;  // the message that is handled, if it is one
+  std::optional<std::int64_t> brought_;  // bytes of the message or piece that is handled
   bool fills_outside_ = false;
 };
 
@@ -384,6 +411,14 @@ std::vector<Bytes> conversation_seeds(const std::string& /*folder*/) {
   sends(remote, transport::Reserve{1});
   sends(remote, transport::BlockBytes{0, false, Bytes(1)});
   sends(remote, transport::BlockBytes{0, true, Bytes(24)});
+  sends(remote, transport::Parcel{0, 1});
+  sends(remote, transport::Attach{Bytes(8)});
+  sends(remote, transport::Reserve{1});
+  for (const auto& [at_end, size] : {std::pair(0, 1), std::pair(1, 24)}) {
+    happens(Happening::piece);
+    for (const int number : {0, at_end, 0, 25, size})
+      seed.push_back(static_cast<std::byte>(number));
+  }
   sends(remote, transport::Parcel{0, 1});
   sends(remote, transport::CommitStep{.path = "f", .update = {}});
   sends(remote, transport::Drain{});

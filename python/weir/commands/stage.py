@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -26,6 +27,13 @@ Socket = Annotated[
         show_default=False,
     ),
 ]
+
+
+class Carrier(StrEnum):
+    """What brings the bytes of programs on other nodes."""
+
+    TCP = "tcp"
+    UCX = "ucx"
 
 
 def _stager(
@@ -142,6 +150,14 @@ def start(
             show_default=False,
         ),
     ] = None,
+    carrier: Annotated[
+        Carrier,
+        typer.Option(
+            help="What brings the bytes of programs on other nodes: tcp, or ucx (over InfiniBand "
+            "and its kind, or shared memory) where both sides have it. UCX does not check who "
+            "sends, so the network has to be trusted. Needs --rendezvous"
+        ),
+    ] = Carrier.TCP,
     foreground: Annotated[
         bool,
         typer.Option(
@@ -175,6 +191,8 @@ def start(
         words += ["--stager-listen", listen]
     if rendezvous:
         words += ["--stager-rendezvous", rendezvous]
+    if carrier is not Carrier.TCP:
+        words += ["--stager-carrier", carrier.value]
     _stager(words, socket, in_place=foreground)
 
 
@@ -198,14 +216,16 @@ def _show(report: dict[str, Any]) -> None:
     process = report["stager"].rpartition(" ")[0]
     console.print(
         f"stager, {process}: {size_text(used)} of {size_text(report['memory_bytes'])} "
-        f"in use{_spilled(report)}{_journaled(report)}{', stopping' if report['stopping'] else ''}"
+        f"in use{_spilled(report)}{_journaled(report)}{_over_ucx(report)}"
+        f"{', stopping' if report['stopping'] else ''}"
     )
     if not report["sessions"]:
         console.print("no program")
         return
     table = Table(box=None, pad_edge=False)
-    for name in ("program", "ranks", "held", "written", "steps to store", "state"):
-        table.add_column(name, justify="left" if name in ("program", "state") else "right")
+    for name in ("program", "ranks", "held", "written", "over", "steps to store", "state"):
+        is_text = name in ("program", "over", "state")
+        table.add_column(name, justify="left" if is_text else "right")
     for one in report["sessions"]:
         with_others = f"ok, with {one['joined_stagers']} others" if one["joined_stagers"] else "ok"
         state = one["failure"] or one["waits_for"] or with_others
@@ -214,6 +234,7 @@ def _show(report: dict[str, Any]) -> None:
             str(one["ranks"]),
             size_text(one["held_bytes"]),
             size_text(one["written_bytes"]),
+            ", ".join(one["carriers"]),
             str(one["steps_to_store"]),
             state,
         )
@@ -233,6 +254,10 @@ def _journaled(report: dict[str, Any]) -> str:
         return ""
     failure = report["journal_failure"]
     return ", with a journal" + (f" (without the last step: {failure})" if failure else "")
+
+
+def _over_ucx(report: dict[str, Any]) -> str:
+    return f", offers UCX {report['ucx']}" if report["ucx"] else ""
 
 
 @stage_app.command("stop")
