@@ -34,6 +34,7 @@ constexpr double largest_scale = 1000;
 struct Options {
   std::string record;
   double time_scale = 1;
+  bool sleeps = false;
 };
 
 struct Variant {
@@ -63,6 +64,12 @@ FieldSettings<Options> options_table() {
        "time-scale",
        "factor of the times between the calls; 0: no time between them",
        {.default_value = "1", .metavar = "FACTOR", .range = {0, largest_scale}}},
+      {&Options::sleeps,
+       {{"busy", false}, {"sleep", true}},
+       "between",
+       "what a rank does between its calls: busy work as a program that computes, or sleep as one "
+       "that waits",
+       {.default_value = "busy", .metavar = "WHAT"}},
   };
 }
 
@@ -162,6 +169,9 @@ Result<Request> request_of(Settings settings, std::int64_t ranks) {
   }
   const auto sums = sums_of(record.value(), ranks);
   if (!sums) return refuse("the ranks together would move more than 2^63 bytes: give fewer ranks");
+  if (sums->all.reads + sums->all.writes == 0) {
+    return refuse("the record has no call that reads or writes: record more with --under");
+  }
   const double gaps = static_cast<double>(sums->most.gap_ns) / 1e9 * options.time_scale;
   if (gaps >= core.value().deadline_seconds) {
     return refuse(fmt::format(
@@ -299,6 +309,7 @@ class ReplayWorkload final : public SweptWorkload {
                                    Executor::Work{.record = record_,
                                                   .part = part,
                                                   .time_scale = request_.options.time_scale,
+                                                  .sleeps = request_.options.sleeps,
                                                   .writes = all.all.writes > 0,
                                                   .reads = all.all.reads > 0,
                                                   .folder = under_way.folders.test_directory});
@@ -322,11 +333,6 @@ class ReplayWorkload final : public SweptWorkload {
       printed_.push_back(runs.back().get());
     }
     return runs;
-  }
-
-  [[nodiscard]] std::vector<std::string> notes() const override {
-    return {fmt::format("the record is of {} rank{}: {}", request_.record.sums.size(),
-                        request_.record.sums.size() == 1 ? "" : "s", request_.record.command)};
   }
 
   [[nodiscard]] std::vector<std::string> warnings() const override {

@@ -205,12 +205,68 @@ def test_an_mpi_program_is_recorded_and_replayed(tmp_path: Path) -> None:
     options = ["-b", "64k", "-t", "16k", "-s", "2", "-w", "-r", "-i", "1", "--output", "solver"]
     said = record(tmp_path, "-o", "solver.record", "--", *solver, *options)
     assert "2 ranks, " in said
-    (run,) = replayed(tmp_path, "solver.record", "-n", "2", "--time-scale", "0.1")
+    (run,) = replayed(
+        tmp_path, "solver.record", "-n", "2", "--time-scale", "0.1", "--between", "sleep"
+    )
     found = moved_by(run)
     # The program also writes its results, and reads its data once more to compare them.
     assert found["write"][1] >= 2 * 2 * 65536
     assert found["read"][1] >= 2 * 2 * 65536
     assert run.parameters["recorded_ranks"].value == 2
+
+
+# Four threads write at once, and a child of the process too.
+AT_ONCE = """
+import os, threading
+file = os.open("shared", os.O_WRONLY | os.O_CREAT)
+def write(thread):
+    for block in range(200):
+        os.pwrite(file, bytes(7), 7 * (200 * thread + block))
+threads = [threading.Thread(target=write, args=(one,)) for one in range(4)]
+for one in threads: one.start()
+if os.fork() == 0:
+    own = os.open("child", os.O_WRONLY | os.O_CREAT)
+    for block in range(5):
+        os.write(own, b"child")
+    os.pwrite(file, b"inherited", 0)
+    os._exit(0)
+for one in threads: one.join()
+os.wait()
+"""
+
+
+def observed_orders(folder: Path, program: str) -> list[Order]:
+    """Runs the program in `folder`; returns the records of its processes."""
+    ran = subprocess.run(
+        [sys.executable, "-S", "-c", program],
+        cwd=folder,
+        env=os.environ
+        | {
+            "LD_PRELOAD": find(LIBC_ORDER.library, LIBC_ORDER.path_variable),
+            LIBC_ORDER.folder_variable: str(folder),
+            "WEIR_CALLS_UNDER": f"/no/such:{folder}",
+        },
+        timeout=100,
+        check=False,
+    )
+    assert ran.returncode == 0
+    return [parse(path.read_text(), path) for path in folder.glob("*.order")]
+
+
+def test_threads_and_children_are_recorded(tmp_path: Path) -> None:
+    orders = observed_orders(tmp_path, AT_ONCE)
+    child, threads = sorted(orders, key=lambda one: one.moved().calls.total())
+    # A thread that waits too long for others leaves its call out.
+    assert threads.moved().calls["write"] + threads.missed_calls == 800
+    assert threads.moved().bytes_written + threads.missed_bytes == 5600
+    assert threads.files == [f"{tmp_path}/shared"]
+    assert child.moved().calls == Counter(open=1, write=6)
+    assert child.files == [f"{tmp_path}/child", f"{tmp_path}/shared"]
+    assert [line.split("\t")[:2] for line in child.lines] == [
+        ["open", "1"],
+        ["write", "5"],
+        ["write", "1"],
+    ]
 
 
 # Opens one file more than are recorded; then writes with sizes in no order.
@@ -230,21 +286,7 @@ for _ in range(70_000):
 
 def test_a_full_record_tells_what_it_lacks(tmp_path: Path) -> None:
     (tmp_path / "files").mkdir()
-    ran = subprocess.run(
-        [sys.executable, "-S", "-c", TOO_MUCH],
-        cwd=tmp_path,
-        env=os.environ
-        | {
-            "LD_PRELOAD": find(LIBC_ORDER.library, LIBC_ORDER.path_variable),
-            LIBC_ORDER.folder_variable: str(tmp_path),
-            "WEIR_CALLS_UNDER": str(tmp_path / "files"),
-        },
-        timeout=100,
-        check=False,
-    )
-    assert ran.returncode == 0
-    (path,) = tmp_path.glob("*.order")
-    one = parse(path.read_text(), path)
+    (one,) = observed_orders(tmp_path, TOO_MUCH)
     assert len(one.files) == 16384
     assert 65536 - 4096 < len(one.lines) <= 65536
     moved = one.moved()
@@ -277,6 +319,7 @@ def test_what_record_refuses(tmp_path: Path, words: list[str], told: str) -> Non
     [
         ([], "replay: give a FILE that `weir record` wrote"),
         (["none"], "none"),
+        (["empty"], "replay: the record has no call that reads or writes"),
         (["bad"], "replay: bad: line 1: is not the beginning of a record"),
         (["good", "--direct"], "replay: --direct: the offsets and sizes are the program's"),
         (["good", "--rank-shift", "1"], "replay: --rank-shift: the record says"),
@@ -286,6 +329,9 @@ def test_what_record_refuses(tmp_path: Path, words: list[str], told: str) -> Non
 )
 def test_what_replay_refuses(tmp_path: Path, words: list[str], told: str) -> None:
     (tmp_path / "bad").write_text("weir-order 1\n")
+    (tmp_path / "empty").write_text(
+        record_text([order(0, "sync\t2\t0\t0\t0\t0\t0\t7\n", "/a")], "solver")
+    )
     (tmp_path / "good").write_text(
         record_text([order(0, "write\t2\t0\t0\t8\t4000000000\t0\t7\t8\t0\n", "/a")], "solver")
     )

@@ -62,7 +62,10 @@ Executor::~Executor() = default;
 std::int64_t Executor::memory_bytes(const RankSums& sums) {
   const std::int64_t buffer = std::max(sums.largest_bytes, least_buffer) + 2 * word;
   const std::int64_t events = std::min(sums.reads + sums.writes, most_traced + 1);
-  return Ring::memory_bytes(1, buffer) + events * static_cast<std::int64_t>(sizeof(Event));
+  constexpr std::int64_t range_bytes = 64;  // of a node in a map
+  const auto ranges = std::min<std::int64_t>(sums.reads + sums.writes, most_ranges);
+  return Ring::memory_bytes(1, buffer) + events * static_cast<std::int64_t>(sizeof(Event)) +
+         ranges * range_bytes;
 }
 
 Status Executor::meet(Status mine, std::int64_t* wait_ns) {
@@ -93,7 +96,7 @@ Status Executor::begin() {
 
 const std::string& Executor::path_of(std::int64_t file) {
   std::string& path = paths_[file];
-  if (path.empty()) path = fmt::format("{}/copy-{}-file-{}", work_.folder, work_.part.copy, file);
+  if (path.empty()) path = fmt::format("{}/weir-replay-{}-{}", work_.folder, work_.part.copy, file);
   return path;
 }
 
@@ -312,13 +315,19 @@ Status Executor::replay_all(Replay& replay) {
   return close_all(replay);
 }
 
-// Does busy work until a time has come.
+// Does busy work, or sleeps, until a time has come.
 void Executor::wait(std::int64_t until_ns) {
   constexpr std::int64_t some_operations = 1024;
+  constexpr std::int64_t longest_sleep_ns = 50'000'000;
   if (monotonic_ns() < until_ns) guard_.left();
   while (monotonic_ns() < until_ns || guard_.ending()) {
     // While the guard's thread removes everything and ends the process, no file may be made.
-    if (guard_.ending()) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    if (work_.sleeps || guard_.ending()) {
+      const std::int64_t sleep_ns = guard_.ending() ? longest_sleep_ns : until_ns - monotonic_ns();
+      std::this_thread::sleep_for(
+          std::chrono::nanoseconds(std::clamp<std::int64_t>(sleep_ns, 0, longest_sleep_ns)));
+      continue;
+    }
     work_value_ += busy_work(some_operations, {});
   }
 }

@@ -2,9 +2,10 @@
 //
 // The protocol of one repetition, on every rank:
 //   1. Untimed: make the files and bytes that must exist beforehand (needs.hpp). Meet.
-//   2. Make the calls of this rank's records, in their order. Before each, busy work for the time
-//      that the program took between its calls, scaled; the payload is filled, and what was read
-//      is compared, within this time. Calls are timed alone. Close what is still open. Meet.
+//   2. Make the calls of this rank's records, in their order. Before each, do busy work, or sleep,
+//      for the time that the program took between its calls, scaled; the payload is filled, and
+//      what was read is compared, within this time. Calls are timed alone. Close what is still
+//      open. Meet.
 //   3. Untimed: read all that was written and compare every byte. Meet. Remove the files. Meet.
 // A rank whose call failed goes on to the next meeting and reports the failure there.
 #pragma once
@@ -48,6 +49,7 @@ class Executor {
     const Record& record;  // with the lines of the ranks in `part`
     Part part;
     double time_scale = 1;
+    bool sleeps = false;  // between calls, instead of busy work
     bool writes = false;  // any rank does
     bool reads = false;
     std::string folder;  // of the files, which exists

@@ -19,8 +19,9 @@ struct Order {
   std::atomic<std::uint64_t> missed_calls{0};
   std::atomic<std::uint64_t> missed_bytes{0};
   preloaded::RecordFile file;  // does not exist: nothing is recorded
-  std::array<const FileCounts*, most_ordered_files> files{};
+  std::array<FileCounts*, most_ordered_files> files{};
   std::size_t files_used = 0;
+  const char* under = nullptr;  // folders of the files that are wanted, with colons; null: all
   std::size_t lines_written = 0;
   std::int64_t begin_ns = 0;
   std::int64_t last_end_ns = 0;  // of the latest call; 0: there was none
@@ -128,9 +129,8 @@ bool starts_in(std::string_view path, std::string_view folder) {
 }
 
 bool is_wanted(std::string_view path) {
-  const char* const under = ::getenv("WEIR_CALLS_UNDER");
-  if (under == nullptr || *under == '\0') return !is_system_path(path);
-  std::string_view folders(under);
+  if (order.under == nullptr || *order.under == '\0') return !is_system_path(path);
+  std::string_view folders(order.under);
   while (!folders.empty()) {
     const std::size_t colon = folders.find(':');
     const std::string_view folder = folders.substr(0, colon);
@@ -176,9 +176,10 @@ void begin_order(const char* folder) {
   order.missed_calls.store(0, relaxed);
   order.missed_bytes.store(0, relaxed);
   for (std::size_t i = 0; i < order.files_used; ++i) {
-    const_cast<FileCounts*>(order.files[i])->number.store(0, relaxed);
+    order.files[i]->number.store(0, relaxed);
   }
   order.files_used = 0;
+  order.under = ::getenv("WEIR_CALLS_UNDER");
   order.lines_written = 0;
   order.last_end_ns = 0;
   pattern().clear();
@@ -212,13 +213,19 @@ void end_order() {
 
 void note_call(CallKind kind, FileCounts* file, std::int64_t offset, std::int64_t bytes,
                std::int64_t start_ns, std::int64_t end_ns) {
-  const std::int32_t number = file->number.load(relaxed);
-  if (number == 0 || number == unwanted || !is_own_process()) return;
-  if (number == too_many || !take_order()) {
+  const std::int32_t before = file->number.load(relaxed);
+  const bool moves = kind == CallKind::read || kind == CallKind::write;
+  if (before == unwanted || (before == 0 && !moves) || !is_own_process()) return;
+  if (before == too_many || !take_order()) {
     miss(bytes);
     return;
   }
-  add({.kind = kind, .file = number - 1, .offset = offset, .bytes = bytes}, start_ns, end_ns);
+  const std::int32_t number = number_of_file(file);
+  if (number > 0) {
+    add({.kind = kind, .file = number - 1, .offset = offset, .bytes = bytes}, start_ns, end_ns);
+  } else if (number == too_many) {
+    miss(bytes);
+  }
   give_order();
 }
 

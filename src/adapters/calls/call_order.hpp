@@ -44,8 +44,8 @@ void begin_order(const char* folder);
 // Writes the rest of the record and closes it.
 void end_order();
 
-// Records a call that took from `start_ns` to `end_ns`. Its `file` must have been opened by
-// note_opening() before; otherwise the call is not recorded.
+// Records a call that took from `start_ns` to `end_ns`. If this process did not open the file, as
+// when a child inherits it, only calls that move bytes are recorded.
 void note_call(CallKind kind, FileCounts* file, std::int64_t offset, std::int64_t bytes,
                std::int64_t start_ns, std::int64_t end_ns);
 void note_opening(FileCounts* file, std::int64_t flags, std::int64_t start_ns, std::int64_t end_ns);
