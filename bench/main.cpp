@@ -26,6 +26,7 @@ int run_metadata(const std::vector<std::string>& arguments);
 int run_open(const std::vector<std::string>& arguments);
 int run_plan(const std::vector<std::string>& arguments);
 int run_probe(const std::vector<std::string>& arguments);
+int run_replay(const std::vector<std::string>& arguments);
 int run_s3d(const std::vector<std::string>& arguments);
 int run_sink(const std::vector<std::string>& arguments);
 int run_stream(const std::vector<std::string>& arguments);
@@ -62,6 +63,8 @@ constexpr Workload workloads[] = {
      weir::bench::run_flash},
     {"s3d", "S3D's restart files, written and read back on other ranks, by the same interfaces",
      weir::bench::run_s3d},
+    {"replay", "what a program asked of files, recorded by weir record, by POSIX or MPI-IO",
+     weir::bench::run_replay},
     {"sink", "messages of every rank to where they are dropped, over a range of sizes",
      weir::bench::run_sink},
     {"calibrate", "measures the simplest I/O for a few seconds, for the expectation before a run",

@@ -33,6 +33,7 @@ _MODULES = {
     "truncate": "truncate",
     "monitor": "monitor",
     "run": "run",
+    "record": "record",
     "stage": "stage",
     "manual": "manual",
     "results": "results",

@@ -10,7 +10,10 @@
 
 #include "adapters/calls/counted.hpp"
 
+using weir::calls::at_position;
+using weir::calls::CallKind;
 using weir::calls::counted;
+using weir::calls::counted_in_order;
 using weir::calls::counted_moving;
 using weir::calls::Operation;
 
@@ -52,12 +55,14 @@ WEIR_FILE_SYSTEM(fstatvfs64, statvfs64)
 
 int ftruncate(int descriptor, off_t bytes) noexcept {
   WEIR_REAL(ftruncate);
-  return counted(Operation::truncate, descriptor, [&] { return real(descriptor, bytes); });
+  return counted_in_order(Operation::truncate, CallKind::truncate, descriptor, bytes,
+                          [&] { return real(descriptor, bytes); });
 }
 
 int ftruncate64(int descriptor, off64_t bytes) noexcept {
   WEIR_REAL(ftruncate64);
-  return counted(Operation::truncate, descriptor, [&] { return real(descriptor, bytes); });
+  return counted_in_order(Operation::truncate, CallKind::truncate, descriptor, bytes,
+                          [&] { return real(descriptor, bytes); });
 }
 
 int fchmod(int descriptor, mode_t mode) noexcept {
@@ -72,22 +77,25 @@ int futimens(int descriptor, const struct timespec times[2]) noexcept {
 
 int fsync(int descriptor) {
   WEIR_REAL(fsync);
-  return counted(Operation::sync, descriptor, [&] { return real(descriptor); });
+  return counted_in_order(Operation::sync, CallKind::sync, descriptor, 0,
+                          [&] { return real(descriptor); });
 }
 
 int fdatasync(int descriptor) {
   WEIR_REAL(fdatasync);
-  return counted(Operation::sync, descriptor, [&] { return real(descriptor); });
+  return counted_in_order(Operation::sync, CallKind::sync, descriptor, 0,
+                          [&] { return real(descriptor); });
 }
 
 ssize_t read(int descriptor, void* bytes, size_t size) {
   WEIR_REAL(read);
-  return counted_moving(Operation::read, descriptor, [&] { return real(descriptor, bytes, size); });
+  return counted_moving(Operation::read, descriptor, at_position,
+                        [&] { return real(descriptor, bytes, size); });
 }
 
 ssize_t write(int descriptor, const void* bytes, size_t size) {
   WEIR_REAL(write);
-  return counted_moving(Operation::write, descriptor,
+  return counted_moving(Operation::write, descriptor, at_position,
                         [&] { return real(descriptor, bytes, size); });
 }
 
@@ -95,7 +103,7 @@ ssize_t write(int descriptor, const void* bytes, size_t size) {
 #define WEIR_MOVE(name, operation, bytes_type, size_type, offset_type)                 \
   ssize_t name(int descriptor, bytes_type bytes, size_type size, offset_type offset) { \
     WEIR_REAL(name);                                                                   \
-    return counted_moving(Operation::operation, descriptor,                            \
+    return counted_moving(Operation::operation, descriptor, offset,                    \
                           [&] { return real(descriptor, bytes, size, offset); });      \
   }
 
@@ -113,7 +121,7 @@ WEIR_MOVE(pwritev64, write, const struct iovec*, int, off64_t)
   ssize_t name(int descriptor, const struct iovec* parts, int count, offset_type offset,  \
                int flags) {                                                               \
     WEIR_REAL(name);                                                                      \
-    return counted_moving(Operation::operation, descriptor,                               \
+    return counted_moving(Operation::operation, descriptor, offset,                       \
                           [&] { return real(descriptor, parts, count, offset, flags); }); \
   }
 
@@ -126,33 +134,33 @@ WEIR_MOVE_WITH_FLAGS(pwritev64v2, write, off64_t)
 ssize_t __read_chk(int descriptor, void* bytes, size_t size, size_t room);
 ssize_t __read_chk(int descriptor, void* bytes, size_t size, size_t room) {
   WEIR_REAL(__read_chk);
-  return counted_moving(Operation::read, descriptor,
+  return counted_moving(Operation::read, descriptor, at_position,
                         [&] { return real(descriptor, bytes, size, room); });
 }
 
 ssize_t __pread_chk(int descriptor, void* bytes, size_t size, off_t offset, size_t room);
 ssize_t __pread_chk(int descriptor, void* bytes, size_t size, off_t offset, size_t room) {
   WEIR_REAL(__pread_chk);
-  return counted_moving(Operation::read, descriptor,
+  return counted_moving(Operation::read, descriptor, offset,
                         [&] { return real(descriptor, bytes, size, offset, room); });
 }
 
 ssize_t __pread64_chk(int descriptor, void* bytes, size_t size, off64_t offset, size_t room);
 ssize_t __pread64_chk(int descriptor, void* bytes, size_t size, off64_t offset, size_t room) {
   WEIR_REAL(__pread64_chk);
-  return counted_moving(Operation::read, descriptor,
+  return counted_moving(Operation::read, descriptor, offset,
                         [&] { return real(descriptor, bytes, size, offset, room); });
 }
 
 ssize_t readv(int descriptor, const struct iovec* parts, int count) {
   WEIR_REAL(readv);
-  return counted_moving(Operation::read, descriptor,
+  return counted_moving(Operation::read, descriptor, at_position,
                         [&] { return real(descriptor, parts, count); });
 }
 
 ssize_t writev(int descriptor, const struct iovec* parts, int count) {
   WEIR_REAL(writev);
-  return counted_moving(Operation::write, descriptor,
+  return counted_moving(Operation::write, descriptor, at_position,
                         [&] { return real(descriptor, parts, count); });
 }
 

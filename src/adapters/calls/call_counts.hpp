@@ -31,6 +31,8 @@ struct FileCounts {
   std::atomic<std::uint64_t> bytes_written;
   std::atomic<std::int64_t> first_ns;  // of open, stat and the like, not of calls that move bytes
   std::atomic<std::int64_t> last_ns;
+  // In the record of the calls' order (call_order.cpp); 0: none yet.
+  std::atomic<std::int32_t> number;
   // Number of entries made in a folder: each name counts once as long as there is room for files.
   std::atomic<std::uint64_t> made_inside;
 };

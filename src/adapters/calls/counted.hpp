@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -12,6 +13,7 @@
 
 #include "adapters/calls/absolute_path.hpp"
 #include "adapters/calls/call_counts.hpp"
+#include "adapters/calls/call_order.hpp"
 #include "adapters/preloaded/record_file.hpp"
 
 // Looks up, once, libc's own function of that name behind any wrapper.
@@ -33,7 +35,14 @@ inline void set_descriptor(int descriptor, FileCounts* file) {
 
 using preloaded::now_ns;
 
-// Counts a call and then runs `finish(file, result)` on the file's counts; errno is preserved.
+// When a call began and ended.
+struct Period {
+  std::int64_t start_ns = 0;
+  std::int64_t end_ns = 0;
+};
+
+// Counts a call and then runs `finish(file, path, result, period)` on the file's counts; errno is
+// preserved.
 template <typename Call, typename Finish>
 auto counted_and_finished(Operation operation, int folder, const char* path, const Call& call,
                           const Finish& finish) {
@@ -41,11 +50,12 @@ auto counted_and_finished(Operation operation, int folder, const char* path, con
   const AbsolutePath absolute(folder, path);
   if (!CallCounts::counts(absolute.view())) return call();
   FileCounts* const file = call_counts().file(absolute.view());
-  const std::int64_t start = now_ns();
+  Period period{.start_ns = now_ns()};
   const auto result = call();
   const int error = errno;
-  call_counts().add(operation, file, start, now_ns());
-  finish(file, absolute.view(), result);
+  period.end_ns = now_ns();
+  call_counts().add(operation, file, period.start_ns, period.end_ns);
+  finish(file, absolute.view(), result, period);
   errno = error;
   return result;
 }
@@ -53,7 +63,7 @@ auto counted_and_finished(Operation operation, int folder, const char* path, con
 template <typename Call>
 auto counted(Operation operation, int folder, const char* path, const Call& call) {
   return counted_and_finished(operation, folder, path, call,
-                              [](FileCounts*, std::string_view, auto) {});
+                              [](FileCounts*, std::string_view, auto, const Period&) {});
 }
 
 template <typename Call>
@@ -64,10 +74,11 @@ auto counted(Operation operation, const char* path, const Call& call) {
 // Counts a call that makes a file or folder at the path if it returns 0.
 template <typename Call>
 auto counted_making(Operation operation, int folder, const char* path, const Call& call) {
-  return counted_and_finished(operation, folder, path, call,
-                              [](FileCounts* file, std::string_view absolute, int result) {
-                                if (result == 0) call_counts().made(file, absolute);
-                              });
+  return counted_and_finished(
+      operation, folder, path, call,
+      [](FileCounts* file, std::string_view absolute, int result, const Period&) {
+        if (result == 0) call_counts().made(file, absolute);
+      });
 }
 
 // Counts a call that takes a descriptor.
@@ -83,13 +94,50 @@ auto counted(Operation operation, int descriptor, const Call& call) {
   return result;
 }
 
-// Counts a call that returns the number of bytes it moved.
+// Counts a call that takes a descriptor, and records it in its order if it returns 0. `offset` is
+// the new length of a file that is truncated, otherwise 0.
 template <typename Call>
-auto counted_moving(Operation operation, int descriptor, const Call& call) {
-  const auto result = call();
-  if (counting.load(relaxed)) {
-    call_counts().add_bytes(operation, call_counts().of_descriptor(descriptor), result);
+int counted_in_order(Operation operation, CallKind kind, int descriptor, std::int64_t offset,
+                     const Call& call) {
+  FileCounts* const file = call_counts().of_descriptor(descriptor);
+  if (file == nullptr || !ordering.load(relaxed)) return counted(operation, descriptor, call);
+  const std::int64_t start = now_ns();
+  const int result = call();
+  const int error = errno;
+  const std::int64_t end = now_ns();
+  call_counts().add(operation, file, start, end);
+  if (result == 0) note_call(kind, file, offset, 0, start, end);
+  errno = error;
+  return result;
+}
+
+// The offset of a call that moves bytes at the position of its descriptor.
+inline constexpr std::int64_t at_position = -1;
+
+// Counts a call that returns the number of bytes it moved, and records it in its order.
+template <typename Call>
+ssize_t counted_moving(Operation operation, int descriptor, std::int64_t offset, const Call& call) {
+  if (!ordering.load(relaxed)) {
+    const ssize_t result = call();
+    if (counting.load(relaxed)) {
+      call_counts().add_bytes(operation, call_counts().of_descriptor(descriptor), result);
+    }
+    return result;
   }
+  FileCounts* const file = call_counts().of_descriptor(descriptor);
+  const std::int64_t start = now_ns();
+  const ssize_t result = call();
+  const int error = errno;
+  const std::int64_t end = now_ns();
+  call_counts().add_bytes(operation, file, result);
+  if (file != nullptr && result > 0) {
+    // The position says where the bytes were, whichever descriptors share it, and if the file is
+    // open for appending, too.
+    if (offset == at_position) offset = ::lseek(descriptor, 0, SEEK_CUR) - result;
+    const CallKind kind = operation == Operation::write ? CallKind::write : CallKind::read;
+    if (offset >= 0) note_call(kind, file, offset, result, start, end);
+  }
+  errno = error;
   return result;
 }
 

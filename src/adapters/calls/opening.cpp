@@ -16,32 +16,52 @@ namespace {
 
 bool needs_mode(int flags) { return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE; }
 
-void note_opened(FileCounts* file, std::string_view path, int descriptor, bool writes, bool makes) {
+// Is added to the flags of a folder, or of a path without a file behind it, which have no bytes
+// to move.
+constexpr std::int64_t opens_no_file = 1024;
+
+// `flags` are those of call_pattern.hpp.
+void note_opened(FileCounts* file, std::string_view path, int descriptor, std::int64_t flags,
+                 const Period& period) {
   if (descriptor < 0) return;
   set_descriptor(descriptor, file);
-  if (file != nullptr && writes) file->written.store(true, relaxed);
-  if (makes) call_counts().made(file, path);
+  if (file != nullptr && (flags & open_writes) != 0) file->written.store(true, relaxed);
+  if ((flags & open_creates) != 0) call_counts().made(file, path);
+  if (file != nullptr && ordering.load(relaxed) && (flags & opens_no_file) == 0) {
+    note_opening(file, flags, period.start_ns, period.end_ns);
+  }
+}
+
+std::int64_t open_flags(int flags) {
+  return ((flags & O_ACCMODE) != O_RDONLY ? open_writes : 0) |
+         ((flags & O_CREAT) != 0 ? open_creates : 0) |
+         ((flags & O_TRUNC) != 0 ? open_truncates : 0) |
+         ((flags & (O_DIRECTORY | O_PATH)) != 0 ? opens_no_file : 0);
+}
+
+std::int64_t stream_flags(const char* mode) {
+  if (mode == nullptr) return open_stdio;
+  return open_stdio | (std::strpbrk(mode, "wa+") != nullptr ? open_writes : 0) |
+         (*mode == 'w' || *mode == 'a' ? open_creates : 0) | (*mode == 'w' ? open_truncates : 0);
 }
 
 template <typename Call>
 int counted_open(int folder, const char* path, int flags, const Call& call) {
-  return counted_and_finished(Operation::open, folder, path, call,
-                              [&](FileCounts* file, std::string_view absolute, int descriptor) {
-                                note_opened(file, absolute, descriptor,
-                                            (flags & O_ACCMODE) != O_RDONLY,
-                                            (flags & O_CREAT) != 0);
-                              });
+  return counted_and_finished(
+      Operation::open, folder, path, call,
+      [&](FileCounts* file, std::string_view absolute, int descriptor, const Period& period) {
+        note_opened(file, absolute, descriptor, open_flags(flags), period);
+      });
 }
 
 template <typename Call>
 FILE* counted_fopen(const char* path, const char* mode, const Call& call) {
-  const bool writes = mode != nullptr && std::strpbrk(mode, "wa+") != nullptr;
-  const bool makes = mode != nullptr && (*mode == 'w' || *mode == 'a');
-  return counted_and_finished(Operation::open, AT_FDCWD, path, call,
-                              [&](FileCounts* file, std::string_view absolute, FILE* stream) {
-                                if (stream == nullptr) return;
-                                note_opened(file, absolute, ::fileno(stream), writes, makes);
-                              });
+  return counted_and_finished(
+      Operation::open, AT_FDCWD, path, call,
+      [&](FileCounts* file, std::string_view absolute, FILE* stream, const Period& period) {
+        if (stream == nullptr) return;
+        note_opened(file, absolute, ::fileno(stream), stream_flags(mode), period);
+      });
 }
 
 // The path is known only after the file has been made.
@@ -53,8 +73,9 @@ int counted_mkstemp(const char* path, const Call& call) {
   const AbsolutePath absolute(AT_FDCWD, path);
   if (descriptor >= 0 && counting.load(relaxed) && CallCounts::counts(absolute.view())) {
     FileCounts* const file = call_counts().file(absolute.view());
-    call_counts().add(Operation::open, file, start, now_ns());
-    note_opened(file, absolute.view(), descriptor, true, true);
+    const Period period{start, now_ns()};
+    call_counts().add(Operation::open, file, period.start_ns, period.end_ns);
+    note_opened(file, absolute.view(), descriptor, open_writes | open_creates, period);
   }
   errno = error;
   return descriptor;
@@ -71,14 +92,17 @@ void forget_descriptors(unsigned first, unsigned last) {
 }  // namespace weir::calls
 
 using weir::calls::call_counts;
+using weir::calls::CallKind;
 using weir::calls::counted;
 using weir::calls::counted_and_finished;
 using weir::calls::counted_fopen;
+using weir::calls::counted_in_order;
 using weir::calls::counted_mkstemp;
 using weir::calls::counted_open;
 using weir::calls::FileCounts;
 using weir::calls::needs_mode;
 using weir::calls::Operation;
+using weir::calls::Period;
 using weir::calls::set_descriptor;
 
 // Reads the mode argument, which exists only if the flags require it.
@@ -172,7 +196,7 @@ int close(int descriptor) {
     set_descriptor(descriptor, nullptr);
     return real(descriptor);
   };
-  return counted(Operation::close, descriptor, close_it);
+  return counted_in_order(Operation::close, CallKind::close, descriptor, 0, close_it);
 }
 
 int fclose(FILE* stream) {
@@ -182,7 +206,7 @@ int fclose(FILE* stream) {
     set_descriptor(descriptor, nullptr);
     return real(stream);
   };
-  return counted(Operation::close, descriptor, close_it);
+  return counted_in_order(Operation::close, CallKind::close, descriptor, 0, close_it);
 }
 
 int close_range(unsigned first, unsigned last, int flags) noexcept {
@@ -223,7 +247,7 @@ DIR* opendir(const char* path) {
   WEIR_REAL(opendir);
   return counted_and_finished(
       Operation::open_folder, AT_FDCWD, path, [&] { return real(path); },
-      [](FileCounts* file, std::string_view, DIR* folder) {
+      [](FileCounts* file, std::string_view, DIR* folder, const Period&) {
         if (folder != nullptr) set_descriptor(::dirfd(folder), file);
       });
 }

@@ -25,13 +25,26 @@ struct Record {
 constinit Record record;
 constinit preloaded::RecordFile file_of_record;  // does not exist: no record is wanted
 
-void begin(const char* folder) {
-  if (!file_of_record.make(folder, "calls")) return;
-  file_of_record.add_beginning("weir-calls 1");
-  file_of_record.close();
+// Returns the folder that a variable of the environment names, or null.
+const char* folder_in(const char* variable) {
+  const char* const folder = ::getenv(variable);
+  return folder == nullptr || *folder == '\0' ? nullptr : folder;
+}
+
+// Begins the records that the environment requests, and returns whether there is one.
+bool begin() {
+  const char* const folder = folder_in("WEIR_CALLS_FOLDER");
+  const char* const order_folder = folder_in("WEIR_CALLS_ORDER_FOLDER");
+  if (folder == nullptr && order_folder == nullptr) return false;
   record.begin_ns = now_ns();
   record.process.store(own_process(), relaxed);
   record.ended.store(false, relaxed);
+  if (folder != nullptr && file_of_record.make(folder, "calls")) {
+    file_of_record.add_beginning("weir-calls 1");
+    file_of_record.close();
+  }
+  if (order_folder != nullptr) begin_order(order_folder);
+  return true;
 }
 
 std::uint64_t operations_of(const FileCounts& file) {
@@ -127,20 +140,19 @@ void write_counts() {
   file_of_record.add('\n');
 }
 
-// Ends the record, only once, and not in a child that shares the memory.
+// Ends the records, only once, and not in a child that shares the memory.
 void end() {
-  if (!file_of_record.exists() || !is_own_process() || record.ended.exchange(true)) {
-    return;
-  }
-  if (!file_of_record.open_again()) return;
+  if (!is_own_process() || record.ended.exchange(true)) return;
+  end_order();
+  if (!file_of_record.exists() || !file_of_record.open_again()) return;
   write_counts();
   file_of_record.close();
 }
 
 void in_forked_child() {
-  if (!file_of_record.exists()) return;
+  if (!file_of_record.exists() && !ordering.load(relaxed)) return;
   call_counts().clear_counts();
-  if (const char* const folder = ::getenv("WEIR_CALLS_FOLDER")) begin(folder);
+  begin();
 }
 
 }  // namespace
@@ -153,12 +165,10 @@ bool is_own_process() {
 namespace {
 
 __attribute__((constructor)) void on_load() {
-  const char* const folder = ::getenv("WEIR_CALLS_FOLDER");
-  if (folder == nullptr || *folder == '\0') {
+  if (!begin()) {
     counting.store(false, relaxed);
     return;
   }
-  begin(folder);
   ::pthread_atfork(nullptr, nullptr, in_forked_child);
 }
 

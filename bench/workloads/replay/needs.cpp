@@ -1,0 +1,84 @@
+#include "workloads/replay/needs.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace weir::bench::replay {
+namespace {
+
+class Collector {
+ public:
+  explicit Collector(std::span<const FileFacts> files) : files_(files) {}
+
+  Status add(const RankRecord& record) {
+    CallCursor cursor(record);
+    for (ReplayedCall call; cursor.next(&call);) {
+      FileNeeds& file = needs_[call.file];
+      const std::size_t before = file.written.count() + file.prepared.count();
+      add(call, &file);
+      ranges_ += file.written.count() + file.prepared.count() - before;
+      if (ranges_ > most_ranges) {
+        return invalid_argument(
+            fmt::format("replay: a rank writes and reads more than {} separate ranges of bytes, "
+                        "more than can be verified",
+                        most_ranges));
+      }
+    }
+    return {};
+  }
+
+  [[nodiscard]] Needs& needs() { return needs_; }
+
+ private:
+  void add(const ReplayedCall& call, FileNeeds* file) {
+    const FileFacts& facts = files_[static_cast<std::size_t>(call.file)];
+    const std::int64_t end = call.offset + call.bytes;
+    switch (call.kind) {
+      case CallKind::open:
+        // Who opens a file to write in a replay creates it.
+        if ((call.bytes & calls::open_writes) != 0) {
+          made_[call.file] = true;
+        } else if (!made_[call.file]) {
+          file->exists = true;
+        }
+        if ((call.bytes & calls::open_truncates) != 0 && facts.users < 2) file->written.cut(0);
+        break;
+      case CallKind::truncate:
+        if (facts.users < 2) file->written.cut(call.offset);
+        break;
+      case CallKind::write:
+        file->written.add(call.offset, end);
+        break;
+      case CallKind::read:
+        file->written.for_each_gap(call.offset, end, [&](std::int64_t from, std::int64_t to) {
+          file->prepared.add(from, to);
+        });
+        break;
+      default:
+        break;
+    }
+  }
+
+  std::span<const FileFacts> files_;
+  Needs needs_;
+  std::map<std::int64_t, bool> made_;  // files that the rank has created
+  std::size_t ranges_ = 0;
+};
+
+}  // namespace
+
+Result<Needs> needs_of(std::span<const RankRecord* const> records,
+                       std::span<const FileFacts> files) {
+  Collector collector(files);
+  for (const RankRecord* record : records) {
+    if (Status added = collector.add(*record); !added) return added.error();
+  }
+  return std::move(collector.needs());
+}
+
+std::int64_t replayed_length(std::int64_t recorded, const FileFacts& file, bool has_earlier_bytes) {
+  return file.users < 2 && !has_earlier_bytes ? recorded : std::max(recorded, file.end);
+}
+
+}  // namespace weir::bench::replay

@@ -1,0 +1,157 @@
+#include "workloads/replay/record.hpp"
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace weir::bench::replay {
+namespace {
+
+bool keep_all(std::int64_t /*rank*/) { return true; }
+
+// Returns the record of one rank with these lines, which uses `files` files.
+std::string record_of(const std::vector<std::string>& lines, int files = 3) {
+  std::string text = "weir-record 1\ncommand\t./solver\n";
+  for (int i = 0; i < files; ++i) text += fmt::format("file\t/scratch/{}\n", i);
+  text += fmt::format("rank\t{}\t0\t0\t0-{}\n", lines.size(), files - 1);
+  for (const std::string& line : lines) text += line + "\n";
+  return text + fmt::format("end\t{}\t1\n", files);
+}
+
+std::vector<std::string> calls_of(const Record& record) {
+  std::vector<std::string> calls;
+  CallCursor cursor(record.ranks.at(0));
+  for (ReplayedCall call; cursor.next(&call);) {
+    calls.push_back(fmt::format("{} {} {} {} {}",
+                                calls::call_kind_names.at(static_cast<std::size_t>(call.kind)),
+                                call.file, call.offset, call.bytes, call.gap_ns));
+  }
+  return calls;
+}
+
+std::string refusal_of(const std::string& text) {
+  const auto record = parse_record(text, keep_all);
+  return record ? "accepted" : record.error().message;
+}
+
+std::string refusal_of_line(const std::string& line) { return refusal_of(record_of({line})); }
+
+TEST(Record, LinesStandForAllTheirCalls) {
+  const auto record = parse_record(
+      record_of({"loop\t2\t4\t2", "open\t1\t0\t0\t3\t200\t0\t5\t0\t0\t0\t0\t0\t1", "loop\t2\t1\t1",
+                 "write\t3\t0\t8\t10\t40\t16\t7\t100\t0\t1000\t0\t5\t1",
+                 "close\t1\t0\t0\t0\t0\t0\t9\t0\t0\t0\t0\t0\t1"}),
+      keep_all);
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_THAT(calls_of(record.value()),
+              testing::ElementsAre(
+                  "open 0 0 3 100", "write 0 8 10 10", "write 0 108 10 2", "write 0 208 10 2",
+                  "write 0 1008 10 10", "write 0 1108 10 2", "write 0 1208 10 2", "close 0 0 0 0",
+                  "open 1 0 3 100", "write 1 13 10 10", "write 1 113 10 2", "write 1 213 10 2",
+                  "write 1 1013 10 10", "write 1 1113 10 2", "write 1 1213 10 2", "close 1 0 0 0"));
+  const RankSums& sums = record.value().sums.at(0);
+  EXPECT_EQ(sums.calls, 16);
+  EXPECT_EQ(sums.writes, 12);
+  EXPECT_EQ(sums.bytes_written, 120);
+  EXPECT_EQ(sums.gap_ns, 256);
+  EXPECT_EQ(sums.call_ns, 21);
+  EXPECT_EQ(sums.largest_bytes, 10);
+  EXPECT_EQ(record.value().files.at(1).end, 1223);
+  EXPECT_EQ(record.value().files.at(0).users, 1);
+  EXPECT_EQ(record.value().files.at(2).users, 0);
+}
+
+TEST(Record, FilesOfRanksAreThoseOfTheRecord) {
+  const std::string text =
+      "weir-record 1\ncommand\tx\nfile\ta\nfile\tb\nfile\tc\n"
+      "rank\t1\t2\t30\t2,0-1\nwrite\t3\t0\t0\t4\t0\t0\t0\t0\t1\n"
+      "rank\t1\t0\t0\t1\nread\t1\t0\t0\t4\t0\t0\t0\n"
+      "rank\t0\t0\t0\t-\nend\t3\t3\n";
+  const auto record = parse_record(text, keep_all);
+  ASSERT_TRUE(record) << record.error().message;
+  EXPECT_THAT(calls_of(record.value()),
+              testing::ElementsAre("write 2 0 4 0", "write 0 0 4 0", "write 1 0 4 0"));
+  EXPECT_EQ(record.value().files.at(1).users, 2);
+  EXPECT_EQ(record.value().files.at(2).users, 1);
+  EXPECT_EQ(record.value().sums.at(0).missed_bytes, 30);
+  const auto other = parse_record(text, [](std::int64_t rank) { return rank == 1; });
+  EXPECT_TRUE(other.value().ranks.at(0).lines.empty());
+  EXPECT_EQ(other.value().ranks.at(1).lines.size(), 1U);
+}
+
+TEST(Record, NumbersAreRefusedBeyondTheirLimits) {
+  const auto write = [](std::int64_t count, std::int64_t file, std::int64_t offset,
+                        std::int64_t bytes, const std::string& strides = "") {
+    return refusal_of_line(
+        fmt::format("write\t{}\t{}\t{}\t{}\t0\t0\t0{}", count, file, offset, bytes, strides));
+  };
+  EXPECT_EQ(write(1, 0, 0, most_call_bytes), "accepted");
+  EXPECT_THAT(write(1, 0, 0, most_call_bytes + 1),
+              testing::HasSubstr("it must be 1 to 2147479552"));
+  EXPECT_THAT(write(1, 0, 0, 0), testing::HasSubstr("line 7: moves 0 bytes"));
+  EXPECT_EQ(write(1, 0, most_file_bytes, 1), "accepted");
+  EXPECT_THAT(write(1, 0, most_file_bytes + 1, 1), testing::HasSubstr("offset outside"));
+  EXPECT_THAT(write(1, 0, -1, 1), testing::HasSubstr("offset outside"));
+  EXPECT_THAT(write(3, 0, 10, 1, "\t-6\t0"), testing::HasSubstr("offset outside"));
+  EXPECT_THAT(write(3, 0, 0, 1, "\t9223372036854775807\t0"), testing::HasSubstr("offset outside"));
+  EXPECT_EQ(write(3, 2, 0, 1, "\t0\t-1"), "accepted");
+  EXPECT_THAT(write(3, 1, 0, 1, "\t0\t-1"), testing::HasSubstr("outside the 3 of its rank"));
+  EXPECT_THAT(write(1, 3, 0, 1), testing::HasSubstr("outside the 3 of its rank"));
+  EXPECT_EQ(write(most_rank_calls, 0, 0, 1), "accepted");
+  EXPECT_THAT(write(most_rank_calls + 1, 0, 0, 1),
+              testing::HasSubstr("more than 4294967296 calls"));
+  EXPECT_THAT(write(most_rank_calls, 0, 0, 1 << 29),
+              testing::HasSubstr("ends ranks that move more"));
+  EXPECT_THAT(write(0, 0, 0, 1), testing::HasSubstr("has 0 calls"));
+}
+
+TEST(Record, LoopsAreRefusedThatDoNotFit) {
+  const std::string call = "read\t1\t0\t0\t1\t0\t0\t0";
+  EXPECT_EQ(refusal_of(record_of({"loop\t2\t1\t1", call})), "accepted");
+  EXPECT_THAT(refusal_of(record_of({"loop\t2\t2\t1", call})),
+              testing::HasSubstr("over 2 lines, of which 1 are there"));
+  EXPECT_THAT(refusal_of(record_of({"loop\t2\t1\t4", call})), testing::HasSubstr("of level 4"));
+  EXPECT_THAT(refusal_of(record_of({"loop\t2\t1\t0", call})), testing::HasSubstr("of level 0"));
+  EXPECT_THAT(refusal_of(record_of({"loop\t2\t2\t1", "loop\t2\t1\t1", call})),
+              testing::HasSubstr("of level 1: it must be 1 to 0"));
+  EXPECT_THAT(refusal_of(record_of({"loop\t2\t2\t2", "loop\t2\t2\t1", call, call})),
+              testing::HasSubstr("of which 1 are there"));
+  EXPECT_THAT(refusal_of(record_of({"loop\t4294967296\t1\t1", "read\t2\t0\t0\t1\t0\t0\t0"})),
+              testing::HasSubstr("more than 4294967296 calls"));
+  EXPECT_THAT(refusal_of(record_of({"loop\t65537\t2\t2", "loop\t65536\t1\t1", call})),
+              testing::HasSubstr("more than 4294967296 calls"));
+}
+
+TEST(Record, DamagedRecordsAreRefusedByTheirLine) {
+  const std::string whole = record_of({"write\t2\t0\t0\t4\t0\t0\t0\t8\t0"});
+  EXPECT_EQ(refusal_of(whole), "accepted");
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    EXPECT_THAT(refusal_of(whole.substr(0, length)), testing::StartsWith("line ")) << length;
+  }
+  for (std::size_t place = 0; place < whole.size(); ++place) {
+    for (const char letter : {'9', '-', '\t', '\n', 'x', '\0'}) {
+      std::string changed = whole;
+      changed[place] = letter;
+      const auto record = parse_record(changed, keep_all);
+      if (!record) continue;
+      // What is accepted can be replayed: every call is within the limits.
+      std::int64_t calls = 0;
+      CallCursor cursor(record.value().ranks.at(0));
+      for (ReplayedCall call; cursor.next(&call) && ++calls < 1000;) {
+        EXPECT_GE(call.offset, 0);
+        EXPECT_LT(call.file, std::ssize(record.value().files));
+      }
+    }
+  }
+  EXPECT_THAT(refusal_of(whole + "x"), testing::HasSubstr("is not the last"));
+  EXPECT_THAT(refusal_of_line("unlink\t1\t0\t0\t0\t0\t0\t0"), testing::HasSubstr("no known kind"));
+  EXPECT_THAT(refusal_of_line("write\t1\t0\t0\t4\t-1\t0\t0"), testing::HasSubstr("negative time"));
+  EXPECT_THAT(refusal_of("weir-record 1\ncommand\tx\nend\t0\t0\n"),
+              testing::HasSubstr("without ranks"));
+}
+
+}  // namespace
+}  // namespace weir::bench::replay

@@ -1,0 +1,99 @@
+"""``weir record``: runs an unchanged program and records what it asks of files."""
+
+from __future__ import annotations
+
+import shlex
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from weir.bench.errors import FAILED, USAGE, BenchError
+from weir.commands.terminal import warn
+
+
+def record_command(
+    command: Annotated[
+        list[str], typer.Argument(metavar="-- COMMAND …", help="the program with its launcher")
+    ],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE", help="file for the record")
+    ] = Path("weir.record"),
+    under: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--under",
+            metavar="FOLDER",
+            help="record only files below this folder; may be repeated [all files but those of the "
+            "system, below /usr, /etc, /opt, /var and so on]",
+        ),
+    ] = None,
+    records: Annotated[
+        Path | None,
+        typer.Option(
+            "--records",
+            help="folder for the records of the processes, which all nodes can access [a temporary "
+            "folder]",
+        ),
+    ] = None,
+) -> int:
+    """Run an unchanged program, and record what it asks of files.
+
+    The program is loaded with a library that records its calls of libc: per rank, which file, which
+    call, offset, size and the time between calls. Calls that repeat are stored as patterns.
+    `weir bench replay FILE` then runs the same calls on any file system. Not seen are programs that
+    are linked statically, io_uring, mapped files, and reads and writes of C's streams (fopen). The
+    table goes to standard error when the program has ended; the exit status is the program's.
+    """
+    # Imported here so that the command line starts without them.
+    from weir.advise.observe import LIBC_ORDER, observe  # noqa: PLC0415
+    from weir.replay.joining import joined, record_text  # noqa: PLC0415
+    from weir.replay.orders import read_orders  # noqa: PLC0415
+    from weir.replay.table import table  # noqa: PLC0415
+    from weir.results.folder import write_atomically  # noqa: PLC0415
+
+    if output.exists():
+        message = f"--output {output} exists: give a new file"
+        raise BenchError(message, USAGE)
+    if not output.absolute().parent.is_dir():
+        message = f"--output {output}: its folder does not exist: make it first"
+        raise BenchError(message, USAGE)
+    folders = [str(one.resolve()) for one in under or []]
+    if any(":" in one for one in folders):
+        message = "--under: the name of a folder must have no colon"
+        raise BenchError(message, USAGE)
+    folder = Path(tempfile.mkdtemp(prefix="weir-record-")) if records is None else records
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.glob("*.order")):
+            message = f"{folder} has records of another run: give --records an empty folder"
+            raise BenchError(message, USAGE)
+        try:
+            variables = {"WEIR_CALLS_UNDER": ":".join(folders)}
+            status = observe(command, [LIBC_ORDER], folder, variables)
+        except OSError as error:
+            message = f"{command[0]} cannot be run: {error.strerror}"
+            raise BenchError(message) from error
+        found = joined(read_orders(folder))
+    finally:
+        if records is None:
+            shutil.rmtree(folder, ignore_errors=True)
+    if not any(one.lines for one in found.ranks):
+        message = (
+            f"{command[0]} left no record: it moved no bytes of files that are recorded (--under), "
+            "or it is linked statically, or it was killed"
+        )
+        raise BenchError(message, status or FAILED)
+    text = record_text(found.ranks, shlex.join(command))
+    write_atomically(output, text)
+    for line in table(found, len(text.encode())):
+        warn(line)
+    warn(f"weir bench replay {shlex.quote(str(output))} -n {len(found.ranks)} runs it again")
+    return status
+
+
+def add_to(app: typer.Typer) -> None:
+    """Adds the commands of this module."""
+    app.command("record")(record_command)

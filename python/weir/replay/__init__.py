@@ -1,0 +1,1 @@
+"""Records of what unchanged programs asked of files, which ``weir bench replay`` runs again."""

@@ -1,0 +1,130 @@
+"""Reads the order of the calls of each process of a program (src/adapters/calls/call_order.hpp)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from weir.advise.records import RecordError, unescaped
+
+FIRST_LINE = "weir-order 1"
+KINDS = ("open", "close", "read", "write", "sync", "truncate")
+OPEN_STDIO = 8
+"""The flag of a file that the C library's streams opened, of which reads and writes are unknown."""
+
+
+@dataclass(frozen=True)
+class Moved:
+    """What calls did, and how long they took."""
+
+    calls: Counter[str]
+    """By kind."""
+    bytes_read: int
+    bytes_written: int
+    in_calls: float
+    """Seconds."""
+    between: float
+    """Seconds between calls."""
+
+    @property
+    def bytes(self) -> int:
+        return self.bytes_read + self.bytes_written
+
+
+@dataclass
+class Order:
+    """The calls of one process."""
+
+    rank: int | None
+    ranks: int | None
+    started: int
+    """Seconds since 1970."""
+    program: str
+    lines: list[str] = field(default_factory=list)
+    """Of calls and loops, as in the record."""
+    files: list[str] = field(default_factory=list)
+    """Absolute paths, by number."""
+    streams: set[str] = field(default_factory=set)
+    """The files among them whose reads and writes are not seen."""
+    missed_calls: int = 0
+    missed_bytes: int = 0
+    seconds: float | None = None
+    """None if the process was killed, which leaves the rest of its calls unknown."""
+
+    def moved(self) -> Moved:
+        """Sums up all calls."""
+        calls: Counter[str] = Counter()
+        moved: Counter[str] = Counter()
+        in_calls = between = 0
+        for rounds, words in _with_rounds(self.lines):
+            number = rounds * int(words[1])
+            calls[words[0]] += number
+            if words[0] in ("read", "write"):
+                moved[words[0]] += number * int(words[4])
+            between += int(words[5]) + int(words[6])
+            in_calls += int(words[7])
+        return Moved(calls, moved["read"], moved["write"], in_calls / 1e9, between / 1e9)
+
+
+def _with_rounds(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+    """Yields the words of each line of calls, and how often the loops around it repeat it."""
+    around: list[tuple[int, int]] = []  # of each loop: the line after it, and all rounds
+    for number, line in enumerate(lines):
+        words = line.split("\t")
+        while around and number >= around[-1][0]:
+            around.pop()
+        rounds = around[-1][1] if around else 1
+        if words[0] == "loop":
+            around.append((number + 1 + int(words[2]), rounds * int(words[1])))
+        else:
+            yield rounds, words
+
+
+def read_orders(folder: Path) -> list[Order]:
+    """Returns the records of all processes in the folder, in the order of their names."""
+    return [
+        parse(path.read_text(errors="replace"), path) for path in sorted(folder.glob("*.order"))
+    ]
+
+
+def parse(text: str, path: Path) -> Order:
+    """Parses the record of one process. Raises RecordError."""
+    lines = text.split("\n")[:-1]  # A last line without a newline was cut off.
+    if not FIRST_LINE.startswith(text[: len(FIRST_LINE)]):
+        message = f"{path}: is not a record of the order of a process's calls"
+        raise RecordError(message)
+    if len(lines) < 2:
+        return Order(None, None, 0, "")
+    number = 2
+    try:
+        words = lines[1].split("\t")
+        order = Order(
+            rank=int(words[2]) if int(words[2]) >= 0 else None,
+            ranks=int(words[3]) if int(words[3]) > 0 else None,
+            started=int(words[5]),
+            program=unescaped(words[6]),
+        )
+        streams = set()
+        for line in lines[2:]:
+            number += 1
+            words = line.split("\t")
+            match words[0]:
+                case "missed":
+                    order.missed_calls, order.missed_bytes = int(words[1]), int(words[2])
+                case "file":
+                    order.files.append(unescaped(words[1]))
+                case "end":
+                    order.seconds = int(words[1]) / 1e9
+                case _:
+                    if words[0] not in (*KINDS, "loop"):
+                        raise ValueError(f"{words[0]!r} is no kind of line")
+                    order.lines.append(line)
+                    if words[0] == "open" and int(words[4]) & OPEN_STDIO:
+                        streams.add(int(words[2]))
+        order.streams = {order.files[one] for one in streams if one < len(order.files)}
+    except (ValueError, IndexError) as error:
+        message = f"{path}, line {number}: {error}"
+        raise RecordError(message) from error
+    return order
