@@ -34,9 +34,11 @@ constexpr Program madcap_program = {
     "madcap", "weir-bench madcap",
     "MADCAP: the spectrum of a simulated map by Newton-Raphson iteration, out of core.", true};
 
-// Returns one configuration's settings: for a list, the configuration's own value.
-ordered_json own_parameters(const Settings& settings, const Variant& variant) {
-  ordered_json parameters = measured_settings(settings);
+// Returns one configuration's settings: for a list, the configuration's own value, and the number
+// of pixels also if it was chosen by the memory.
+ordered_json own_parameters(const Request& request, const Variant& variant) {
+  ordered_json parameters = measured_settings(request.settings);
+  parameters["pixels"]["value"] = request.size.no_pix;
   for (const FieldSetting<Variant>& one : variant_table()) {
     parameters[std::string(one.setting().name)]["value"] = one.show(variant);
   }
@@ -89,7 +91,7 @@ class MadbenchWorkload final : public SweptWorkload {
     for (const Variant& variant : r.variants) {
       // request_of() has checked the sizes.
       all.push_back({label_of(variant), slug_of(variant), variant.mode == Mode::async,
-                     own_parameters(r.settings, variant),
+                     own_parameters(r, variant),
                      plan_json(r.size, variant, r.alpha, r.calculation).value()});
     }
     return all;
@@ -158,6 +160,24 @@ class MadbenchWorkload final : public SweptWorkload {
     return {};
   }
 
+  [[nodiscard]] std::vector<std::string> notes() const override {
+    const Request& r = request_;
+    if (!r.filled_share) return {};
+    constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
+    const auto memory = static_cast<double>(r.layout.memory_bytes_per_rank());
+    return {
+        fmt::format("NO_PIX is {}, with which the matrices of {} ranks take {:.2f} GiB, {:g} % "
+                    "of the memory that is available to them",
+                    r.size.no_pix, r.size.no_pe,
+                    memory * static_cast<double>(r.size.no_pe) / gibibyte, *r.filled_share * 100)};
+  }
+
+  [[nodiscard]] ordered_json decided() const override {
+    ordered_json values = ordered_json::object();
+    if (request_.filled_share) values["pixels"] = request_.size.no_pix;
+    return values;
+  }
+
   [[nodiscard]] std::string measured_directory(const JobFolders& /*folders*/) const override {
     return request_.core.directory;
   }
@@ -211,7 +231,8 @@ int run(const Program& program, const std::vector<std::string>& arguments) {
       resolve_settings(program.title, program.description, declarations_of(program), arguments,
                        process_environment),
       [&program](const Settings& settings, std::int64_t ranks) {
-        return workload_for<MadbenchWorkload>(request_of(program, settings, ranks));
+        return workload_for<MadbenchWorkload>(request_of(
+            program, settings, ranks, [ranks] { return memory_available_to_a_rank(ranks); }));
       });
 }
 

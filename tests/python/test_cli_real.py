@@ -17,7 +17,7 @@ from mpi_launcher import needs_survivors
 from weir_process import WeirProcess
 
 from weir.bench.launcher import found_launcher
-from weir.bench.program import find_program
+from weir.bench.program import PlannedJob, find_program
 from weir.results.folder import find_run_folders, load_run
 
 CLONE = Path(__file__).parents[2]
@@ -291,3 +291,55 @@ def test_a_run_is_made_again_from_its_folder_alone(tmp_path: Path) -> None:
     assert variables.items() <= again.start.environment.items()
     assert again.plan == made.plan
     assert again.status == "complete"
+
+
+def test_pixels_that_fill_memory_are_decided_once_and_kept(tmp_path: Path) -> None:
+    words = ("madbench", "fill=0.01", "1", "1", "32", "4096", "1", "1")
+    once = ("--warmups", "0", "--repetitions", "1", "--max-repetitions", "1")
+    status, out, err = weir(
+        tmp_path,
+        *("bench", *words, *once, "--busy-work-exponent", "0.1", "--sync", "none"),
+        *("-n", "4", "--no-report", "--output", "results"),
+    )
+    assert status == 0, out + err
+    run = load_run(tmp_path / "results" / "posix-unique-sync")
+    pixels = run.parameters["pixels"].value
+    assert isinstance(pixels, int)
+    assert f"NO_PIX is {pixels}, " in " ".join(out.split())
+    assert pixels % 64 == 0
+    assert run.plan.memory_bytes_total == 5 * pixels**2 * 8
+    # The machine's free memory changes; the next run would have another number.
+    assert run.start is not None
+    assert f"--pixels={pixels}" in run.start.arguments
+    assert not [word for word in run.start.arguments if "fill" in word]
+    assert "fill=0.01" in run.start.command_by_user
+
+
+def test_a_plan_without_mpi_takes_the_memory_of_this_node(tmp_path: Path) -> None:
+    found: list[int] = []
+    for ranks in ("4", "16"):
+        status, out, err = weir_bench_plan(tmp_path, "fill=0.01", "--ranks", ranks)
+        assert status == 0, err
+        planned = PlannedJob.model_validate_json(out)
+        found.append(planned.decided["pixels"])
+        parameters = planned.configurations[0].parameters
+        assert parameters["pixels"].value == found[-1]
+    # All ranks are on this node, so its memory, and with it the matrix, is as large for all.
+    assert abs(found[0] - found[1]) < 0.1 * found[0]
+    status, out, err = weir_bench_plan(tmp_path, "fill=0.99", "--ranks", "4")
+    assert (status, out) == (2, "")
+    assert "is neither a whole number nor fill or fill=SHARE, with a share from 0.01" in err
+
+
+def weir_bench_plan(folder: Path, pixels: str, *more: str) -> tuple[int, str, str]:
+    words = (pixels, "1", "1", "32", "4096", "1", "1", "--plan")
+    ended = subprocess.run(
+        [str(find_program(os.environ)), "madbench", *words, *more],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_SECONDS,
+        check=False,
+    )
+    return ended.returncode, ended.stdout, ended.stderr

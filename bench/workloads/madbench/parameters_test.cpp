@@ -68,6 +68,9 @@ TEST(Parameters, TakesTheRootOfSquaresOnly) {
   EXPECT_EQ(exact_square_root(large * large - 1), std::nullopt);
 }
 
+// The memory matters only where NO_PIX asks for it (filling_test.cpp).
+std::int64_t no_memory() { return 0; }
+
 constexpr Program madbench_program = {"madbench", "madbench", "", false};
 
 Result<ResolvedSettings> resolve(const std::vector<std::string>& arguments,
@@ -87,7 +90,7 @@ TEST(Parameters, ReadsTheOriginalsCommandLineAndEnvironment) {
   const auto resolved = resolve({"2000", "8", "1", "32", "4096", "1", "1"}, environment);
   ASSERT_TRUE(resolved.ok()) << resolved.error().message;
   const Settings& settings = resolved.value().settings;
-  const auto size = size_of(settings, 4);
+  const auto size = size_of(settings, 4, no_memory);
   ASSERT_TRUE(size.ok()) << size.error().message;
   EXPECT_EQ(size.value().no_pix, 2000);
   EXPECT_EQ(size.value().fblocksize, 4096);
@@ -95,7 +98,7 @@ TEST(Parameters, ReadsTheOriginalsCommandLineAndEnvironment) {
   ASSERT_EQ(variants.size(), 1U);
   EXPECT_EQ(label_of(variants[0]), "MPI SHARED ASYNC");
   EXPECT_EQ(slug_of(variants[0]), "mpi-shared-async");
-  const auto request = request_of(madbench_program, settings, 4);
+  const auto request = request_of(madbench_program, settings, 4, no_memory);
   ASSERT_TRUE(request.ok()) << request.error().message;
   EXPECT_EQ(request.value().alpha, 1.25);
   EXPECT_EQ(request.value().calculation, Calculation::busy_work);
@@ -123,7 +126,7 @@ TEST(Parameters, SeveralValuesMakeEveryCombination) {
 TEST(Parameters, SaysWhichPositionalIsMissing) {
   const auto resolved = resolve({"2000", "8"}, [](const std::string&) { return std::nullopt; });
   ASSERT_TRUE(resolved.ok());
-  const auto size = size_of(resolved.value().settings, 4);
+  const auto size = size_of(resolved.value().settings, 4, no_memory);
   ASSERT_FALSE(size.ok());
   EXPECT_NE(size.error().message.find("NO_GANG is missing"), std::string::npos);
 }

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "workloads/madbench/filling.hpp"
 #include "workloads/madbench/full/scalapack.hpp"
 
 namespace weir::bench::madbench {
@@ -104,15 +105,17 @@ std::vector<Setting> declarations_of(const Program& program) {
   return with_core_settings(std::move(own));
 }
 
-Result<Request> request_of(const Program& program, Settings settings, std::int64_t ranks) {
+Result<Request> request_of(const Program& program, Settings settings, std::int64_t ranks,
+                           const MemoryOfRank& memory) {
   Request request;
   request.settings = std::move(settings);
   auto core = core_settings_of(request.settings);
   if (!core) return core.error();
   request.core = std::move(core).value();
-  auto size = size_of(request.settings, ranks);
+  auto size = size_of(request.settings, ranks, memory);
   if (!size) return size.error();
   request.size = size.value();
+  request.filled_share = share_to_fill(request.settings.text("pixels"));
   request.variants = combinations(request.settings, variant_table());
   fill(request.settings, remap_table(), &request);
   Status status = check_methods(request);

@@ -25,6 +25,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
+from weir.bench.deciding import decided
 from weir.bench.errors import INTERRUPTED, BenchError
 from weir.bench.job import (
     Job,
@@ -111,6 +112,7 @@ class Execution:
     def __post_init__(self) -> None:
         self._in_a_row = 0
         self._failed: set[int] = set()
+        self._by_nodes: dict[int, Prepared] = {}
         self.done = done_runs(self.entries)
         self.learn()
 
@@ -214,7 +216,7 @@ class Execution:
         self.watch.on_step(self._step(run))
         self._append("begin", run, 0.0, estimated)
         try:
-            finalized = self._execute(run, self.setup.combinations[run.combination])
+            finalized = self._execute(run, self._decided(run.combination))
         except (BenchError, ResultError, OSError) as error:
             status = error.exit_status if isinstance(error, BenchError) else 1
             reason = str(error) or "weir-bench ended with an error"
@@ -246,6 +248,17 @@ class Execution:
         self.journal.append(entry)
         if event == "done":
             self.done[run.number] = entry
+
+    def _decided(self, combination: int) -> Prepared:
+        """Returns a combination with what the nodes decide; once, so that its runs are alike."""
+        prepared = self.setup.combinations[combination]
+        if not prepared.planned.decided:
+            return prepared
+        if combination not in self._by_nodes:
+            job = self._job(prepared.ranks)
+            planned, arguments = decided(job, prepared.arguments, prepared.planned)
+            self._by_nodes[combination] = Prepared(arguments, prepared.ranks, planned)
+        return self._by_nodes[combination]
 
     def _execute(self, run: CampaignRun, prepared: Prepared) -> list[FinalizedRun]:
         output = run_output(self.output, run.number)

@@ -16,6 +16,7 @@ from rich.console import Console
 from weir.bench import display
 from weir.bench.again import enter, kept_variables, record_start, start_again
 from weir.bench.binaries import binaries_of, other_binaries
+from weir.bench.deciding import plan_decided
 from weir.bench.errors import FAILED, USAGE, BenchError
 from weir.bench.going_on import DEFAULT_SECONDS, more_of
 from weir.bench.job import (
@@ -39,7 +40,7 @@ from weir.bench.platforms import (
     probe_of_names,
     with_operations_rate,
 )
-from weir.bench.program import PlannedJob, find_program, help_text, plan_job
+from weir.bench.program import PlannedJob, find_program, help_text
 from weir.bench.progress import progress_display
 from weir.bench.second_opinion import with_a_priori
 from weir.campaign.lock import holder_of_machine
@@ -210,7 +211,7 @@ def bench_command(
         platform=platform,
         environment=kept_variables(os.environ),
     )
-    planned = plan_job(job.program, arguments, job.launcher.ranks)
+    planned, arguments = plan_decided(job, arguments)
     arguments = with_operations_rate(arguments, platform, planned)
     with preparation_folder(target) as preparation:
         prepared = prepare(
@@ -367,7 +368,7 @@ def predict_command(
         return
     check_arguments(arguments)
     job = find_job(ranks, launcher)
-    planned = plan_job(job.program, arguments, job.launcher.ranks)
+    planned, arguments = plan_decided(job, arguments)
     with preparation_folder(output or Path("prediction")) as preparation:
         prepared = prepare(
             output_console(),

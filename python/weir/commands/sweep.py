@@ -9,10 +9,11 @@ from pathlib import Path
 from weir.bench.errors import USAGE, BenchError
 from weir.bench.job import default_output, utc_now
 from weir.bench.program import find_program, plan_job
+from weir.bench.words import without_settings
 from weir.campaign.design import RANKS
 from weir.campaign.file import parse_campaign_file
 from weir.campaign.levels import read_levels
-from weir.campaign.sweep import read_sweep, sweep_file, without_swept
+from weir.campaign.sweep import read_sweep, sweep_file
 from weir.commands.campaign import Asked, run_campaign
 
 
@@ -72,4 +73,4 @@ def words_without_swept(
         planned = plan_job(find_program(os.environ), arguments, first)
     except BenchError:
         return list(arguments)
-    return without_swept(arguments, planned, list(swept))
+    return without_settings(arguments, planned, list(swept))
