@@ -343,3 +343,17 @@ def weir_bench_plan(folder: Path, pixels: str, *more: str) -> tuple[int, str, st
         check=False,
     )
     return ended.returncode, ended.stdout, ended.stderr
+
+
+def test_ranks_on_each_node_are_all_of_them_on_one_machine(tmp_path: Path) -> None:
+    words = ("metadata", "--actions", "create,unlink", "--items", "4", "--repetitions", "1")
+    started_with = ("-n", "2", "--no-report", "--output", "results")
+    status, out, err = weir(tmp_path, "bench", *words, "--tasks-per-node", "2", *started_with)
+    assert status == 0, out + err
+    run = load_run(tmp_path / "results" / "posix-shared")
+    assert [node.ranks for node in run.nodes] == [[0, 1]]
+    refused = ("--sweep", "tasks-per-node=1,2", "-n", "2", "--output", "sweep")
+    status, _, err = weir(tmp_path, "bench", *words, *refused)
+    assert status == 2
+    assert "tasks-per-node 1: 2 ranks need 2 nodes, and this machine without an" in err
+    assert not (tmp_path / "sweep").exists()

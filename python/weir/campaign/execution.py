@@ -36,6 +36,7 @@ from weir.bench.job import (
     timeout_of,
     utc_now,
 )
+from weir.bench.launcher import misplaced
 from weir.bench.messages import Progress
 from weir.campaign.arguments import name_of
 from weir.campaign.estimate import Estimator
@@ -255,9 +256,10 @@ class Execution:
         if not prepared.planned.decided:
             return prepared
         if combination not in self._by_nodes:
-            job = self._job(prepared.ranks)
-            planned, arguments = decided(job, prepared.arguments, prepared.planned)
-            self._by_nodes[combination] = Prepared(arguments, prepared.ranks, planned)
+            planned, arguments = decided(self._job(prepared), prepared.arguments, prepared.planned)
+            self._by_nodes[combination] = dataclasses.replace(
+                prepared, arguments=arguments, planned=planned
+            )
         return self._by_nodes[combination]
 
     def _execute(self, run: CampaignRun, prepared: Prepared) -> list[FinalizedRun]:
@@ -265,7 +267,7 @@ class Execution:
         aside = clear_unfinished(output)
         if aside is not None:
             self.watch.tell(f"an earlier attempt at run {run.number} is kept in {aside}")
-        job = self._job(prepared.ranks)
+        job = self._job(prepared)
         said: list[str] = []
 
         def tell(text: str) -> None:
@@ -298,6 +300,9 @@ class Execution:
                 raise BenchError(reason, error.exit_status) from None
         purpose = self.setup.campaign.purpose_of(run)
         finalized = finalize(output, verdict, examine, purpose)
+        wrong = misplaced([one.run for one in finalized], prepared.tasks_per_node)
+        if wrong is not None:
+            raise BenchError(wrong)
         unfinished = [one.run for one in finalized if one.run.status != "complete"]
         if unfinished:
             failure = unfinished[0].failure
@@ -311,8 +316,9 @@ class Execution:
             return None
         return monitor_of(prepared.planned, self.monitor_seconds, output, self.watch.tell)
 
-    def _job(self, ranks: int) -> Job:
-        return dataclasses.replace(self.job_of(ranks), inherited=self.inherited)
+    def _job(self, prepared: Prepared) -> Job:
+        job = self.job_of(prepared.ranks, prepared.tasks_per_node)
+        return dataclasses.replace(job, inherited=self.inherited)
 
 
 def planned_bytes(setup: Setup) -> Mapping[str, int]:

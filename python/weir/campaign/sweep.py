@@ -11,7 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from weir.bench.errors import USAGE, BenchError
-from weir.campaign.design import RANKS, setting_name
+from weir.campaign.design import RANKS, TASKS, setting_name
 from weir.campaign.levels import LevelError, read_levels
 from weir.results.campaign import Value
 
@@ -42,6 +42,7 @@ def sweep_file(
     sweeps: Sequence[str],
     ranks: int | None,
     *,
+    tasks_per_node: int | None = None,
     kind: str = "sweep",
     more: Mapping[str, Value] | None = None,
 ) -> str:
@@ -71,6 +72,8 @@ def sweep_file(
             fixed[other] = json.dumps(value)
     if ranks is not None and RANKS not in {name for name, _ in swept}:
         fixed[RANKS] = str(ranks)
+    if tasks_per_node is not None:
+        fixed[TASKS] = str(tasks_per_node)
     if fixed:
         lines += ["", "[fixed]", *(f"{name} = {value}" for name, value in fixed.items())]
     for name, levels in swept:
