@@ -92,7 +92,7 @@ class MadbenchWorkload final : public SweptWorkload {
       // request_of() has checked the sizes.
       all.push_back({label_of(variant), slug_of(variant), variant.mode == Mode::async,
                      own_parameters(r, variant),
-                     plan_json(r.size, variant, r.alpha, r.calculation).value()});
+                     plan_json(r.size, variant, r.alpha, r.calculation, r.directories).value()});
     }
     return all;
   }
@@ -103,12 +103,42 @@ class MadbenchWorkload final : public SweptWorkload {
     return moves ? largest_share_bytes() : 0;
   }
 
+  [[nodiscard]] Status check_places(std::int64_t /*ranks*/) const override {
+    const CoreSettings& core = request_.core;
+    Status status = check_directory(core.directory, core.striping);
+    for (const std::string& directory : core.further_directories) {
+      if (status.ok()) status = check_directory(directory, core.striping);
+    }
+    return status;
+  }
+
+  [[nodiscard]] TestFiles test_files(const JobFolders& folders) const override {
+    return {.directory = folders.test_directory,
+            .paths = {},
+            .rank_folders = {},
+            .job_folders = folders.further_test_directories};
+  }
+  [[nodiscard]] TestFiles leftovers(const JobFolders& folders) const override {
+    return test_files(folders);
+  }
+
   Status check_nodes(const Job& job) override {
     return check_memory(job, request_.core, request_.layout.memory_bytes_per_rank(), &hog_bytes_);
   }
 
-  [[nodiscard]] Status check_room(std::int64_t /*ranks*/) const override {
-    return check_disk(request_.core, request_.layout.disk_bytes());
+  // The largest share of a directory is that of the first one.
+  [[nodiscard]] Status check_room(std::int64_t ranks) const override {
+    const auto directories =
+        static_cast<std::int64_t>(1 + request_.core.further_directories.size());
+    const std::int64_t of_rank = request_.layout.disk_bytes() / ranks;
+    const std::int64_t needed = of_rank * ((ranks + directories - 1) / directories);
+    CoreSettings at = request_.core;
+    Status status = check_disk(at, needed);
+    for (const std::string& directory : request_.core.further_directories) {
+      at.directory = directory;
+      if (status.ok()) status = check_disk(at, needed);
+    }
+    return status;
   }
 
   // Also allocates the memory.
@@ -131,7 +161,9 @@ class MadbenchWorkload final : public SweptWorkload {
     executor_ =
         std::make_unique<Executor>(job, under_way.guard, request_.core, request_.size, *work_);
 
-    TestFiles files{.directory = under_way.folders.test_directory, .paths = {}};
+    TestFiles files = test_files(under_way.folders);
+    std::vector<std::string> directories = {files.directory};
+    directories.insert(directories.end(), files.job_folders.begin(), files.job_folders.end());
     std::vector<std::unique_ptr<SweptRun>> runs;
     for (std::size_t i = 0; i < request_.variants.size(); ++i) {
       const Variant& variant = request_.variants[i];
@@ -140,7 +172,7 @@ class MadbenchWorkload final : public SweptWorkload {
           .layout = Layout::create(request_.size, variant.file_type).value(),
           .label = label_of(variant),
           .slug = slug_of(variant),
-          .directory = files.directory,
+          .directories = directories,
           .payload_seed = under_way.folders.seed + i};
       for (const int step : {0, 1, job.size - 1}) {
         files.paths.push_back(configuration.file_of((job.rank + step) % job.size));

@@ -299,3 +299,18 @@ def test_spreads_differ_only_if_permutations_say_so() -> None:
     assert again is not None
     assert not again.differs
     assert compare_spreads(steady[:3], wild) is None
+
+
+@pytest.mark.parametrize("name", ["rank_shift", "rank-shift"])
+def test_shifted_ranks_use_files_of_their_own_in_s_only(name: str) -> None:
+    """madbench and stream record the setting under different names."""
+    run = make_run()
+    phases = run.repetitions[0].phases
+    assert {(one.function, one.direction) for one in phases} == {
+        *(("S", "write"), ("W", "read"), ("W", "write"), ("C", "read"))
+    }
+    assert all(anomalies._is_own_data(run, one) for one in phases)
+    shift = run.parameters["rank_shift"].model_copy(update={"value": 1})
+    shifted = run.model_copy(update={"parameters": {**run.parameters, name: shift}})
+    own = [one.function for one in phases if anomalies._is_own_data(shifted, one)]
+    assert own == ["S"]

@@ -315,6 +315,37 @@ def test_pixels_that_fill_memory_are_decided_once_and_kept(tmp_path: Path) -> No
     assert "fill=0.01" in run.start.command_by_user
 
 
+def test_unique_files_are_in_several_directories_by_turns(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    status, out, err = weir(
+        tmp_path,
+        *("bench", *SIZE, *SHORT, "--directory", "a,b", "--rank-shift", "1"),
+        *("-n", "4", "--no-report", "--output", "results"),
+    )
+    assert status == 0, out + err
+    run = load_run(tmp_path / "results" / "posix-unique-sync")
+    directories = [str(tmp_path / name) for name in ("a", "b")]
+    for targets in (run.plan.targets, run.targets):
+        assert [one.ranks for one in targets] == [[0, 2], [1, 3]]
+    assert [one.directory for one in run.plan.targets] == directories
+    assert [str(Path(one.directory).parent) for one in run.targets] == directories
+    assert sum(one.bytes_total for one in run.plan.targets) == sum(
+        phase.bytes_total for phase in run.plan.phases
+    )
+    for place, phase in enumerate(run.plan.phases):
+        parts = [target.phases[place] for target in run.targets]
+        assert {(one.function, one.direction) for one in parts} == {
+            (phase.function, phase.direction)
+        }
+        assert sum(one.bytes for one in parts) == phase.bytes_total
+    assert [list((tmp_path / name).iterdir()) for name in ("a", "b")] == [[], []]
+    words = ("bench", *SIZE, "--directory", "a,b", "--filetype", "SHARED", "-n", "4")
+    status, _, err = weir(tmp_path, *words)
+    assert status == 2
+    assert "with FILETYPE = SHARED there is one file, in one directory" in err
+
+
 def test_a_plan_without_mpi_takes_the_memory_of_this_node(tmp_path: Path) -> None:
     found: list[int] = []
     for ranks in ("4", "16"):

@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "workloads/madbench/configuration.hpp"
 #include "workloads/madbench/request.hpp"
 
 namespace weir::bench::madbench {
@@ -121,6 +122,28 @@ TEST(Parameters, SeveralValuesMakeEveryCombination) {
       [](const std::string&) { return std::nullopt; });
   ASSERT_TRUE(resolved.ok()) << resolved.error().message;
   EXPECT_EQ(combinations(resolved.value().settings, variant_table()).size(), 12U);
+}
+
+TEST(Parameters, SeveralDirectoriesAreForUniqueFiles) {
+  const auto request_for = [](const std::string& types) {
+    const auto resolved = resolve(
+        {"2000", "8", "1", "32", "4096", "1", "1", "--directory", "/a,/b", "--filetype", types},
+        [](const std::string&) { return std::nullopt; });
+    return request_of(madbench_program, resolved.value().settings, 4, no_memory);
+  };
+  const auto request = request_for("UNIQUE");
+  ASSERT_TRUE(request.ok()) << request.error().message;
+  EXPECT_EQ(request.value().core.directory, "/a");
+  EXPECT_EQ(request.value().core.further_directories, (std::vector<std::string>{"/b"}));
+  Configuration configuration;
+  configuration.slug = "x";
+  configuration.directories = {"/a", "/b"};
+  EXPECT_EQ(configuration.file_of(0), "/a/weir-x-0");
+  EXPECT_EQ(configuration.file_of(3), "/b/weir-x-3");
+  const auto refused = request_for("UNIQUE,SHARED");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("with FILETYPE = SHARED there is one file"),
+            std::string::npos);
 }
 
 TEST(Parameters, SaysWhichPositionalIsMissing) {

@@ -32,6 +32,7 @@ struct Request {
   std::optional<double> filled_share;  // of the memory, by which NO_PIX was chosen
   Layout layout;  // of the first variant; all need the same memory and disk space
   std::vector<Variant> variants;
+  std::vector<std::string> directories;  // of --directory, if there are several
   Calculation calculation = Calculation::busy_work;
   std::string remap;      // CUSTOM or SCALAPACK
   double alpha = 0;       // exponent of the busy work; 0: not given
