@@ -122,7 +122,7 @@ FieldSettings<PlanSettings> plan_table() {
       {&PlanSettings::only, "plan", "print what would be run as JSON, and run nothing"},
       {&PlanSettings::ranks,
        "ranks",
-       "number of ranks that --plan assumes",
+       "number of ranks that --plan assumes, without MPI [those of the job that it is started in]",
        {.metavar = "N", .range = {1}}},
   };
 }

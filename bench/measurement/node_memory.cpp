@@ -106,4 +106,20 @@ Status check_memory(const Job& job, const CoreSettings& core, std::int64_t bytes
                   size_text(summed[2])));
 }
 
+std::int64_t memory_available_to_a_rank(std::int64_t ranks) {
+  const std::int64_t available = storage::available_memory_bytes();
+  int initialized = 0;
+  MPI_Initialized(&initialized);
+  if (initialized == 0) return available / ranks;
+  MPI_Comm node = MPI_COMM_NULL;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+  int ranks_of_node = 1;
+  MPI_Comm_size(node, &ranks_of_node);
+  MPI_Comm_free(&node);
+  const std::int64_t mine = available / ranks_of_node;
+  std::int64_t least = mine;
+  MPI_Allreduce(&mine, &least, 1, MPI_INT64_T, MPI_MIN, MPI_COMM_WORLD);
+  return least;
+}
+
 }  // namespace weir::bench

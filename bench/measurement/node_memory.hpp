@@ -37,4 +37,9 @@ class MemoryHog {
 [[nodiscard]] Status check_memory(const Job& job, const CoreSettings& core,
                                   std::int64_t bytes_per_rank, std::int64_t* hog_bytes);
 
+// Returns the bytes of memory that are available to each of `ranks` ranks: the memory of a node,
+// shared among its ranks, on the node where that is least. Collective over MPI_COMM_WORLD if MPI
+// is initialized. Otherwise, as in --plan, all ranks are taken to run on this node.
+[[nodiscard]] std::int64_t memory_available_to_a_rank(std::int64_t ranks);
+
 }  // namespace weir::bench

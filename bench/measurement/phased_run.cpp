@@ -22,19 +22,17 @@ ordered_json wall_json(const WallFigures& wall) {
           {"operations_most", wall.operations_most}};
 }
 
-double rate(std::int64_t bytes, double seconds) {
-  return seconds > 0 ? static_cast<double>(bytes) / seconds : 0;
-}
-
 }  // namespace
 
 PhasedRun::PhasedRun(std::string label, std::string slug, ResultSubject subject, ordered_json run)
-    : SweptRun(std::move(label), std::move(slug), std::move(run)), subject_(std::move(subject)) {
+    : SweptRun(std::move(label), std::move(slug), std::move(run)),
+      subject_(std::move(subject)),
+      targets_(subject_.directories) {
   for (const Direction direction : {Direction::write, Direction::read}) {
     if (!(direction == Direction::write ? subject_.write : subject_.read)) continue;
     activities_.emplace_back(name_of(direction), direction);
     phases_.push_back({.direction = direction});
-    phases_.back().targets.resize(subject_.directories.size());
+    targets_.add_phase(name_of(direction), direction);
   }
 }
 
@@ -62,9 +60,9 @@ ordered_json PhasedRun::phase_figures(const JobFacts& facts, std::size_t phase, 
        .resident_count = record.resident_before ? 1 : 0,
        .durable = facts.core.durability != storage::Durability::none || subject_.sync_each});
   const NodePhase node = node_figures(job, record);
-  const std::size_t targets = history.targets.size();
-  const auto by_target =
-      target_figures(job, record, static_cast<std::size_t>(job.rank) % targets, targets);
+  const std::size_t targets = targets_.directories();
+  const auto by_target = target_figures(job, {record.bytes, seconds_of(record.io_ns)},
+                                        static_cast<std::size_t>(job.rank) % targets, targets);
   if (counted) activities_[phase].add(job, record.latencies, share_of(node));
   if (job.rank != 0) return nullptr;
   ordered_json json = phase_json(found.phase, name_of(record.direction), cache, facts.hosts);
@@ -75,12 +73,7 @@ ordered_json PhasedRun::phase_figures(const JobFacts& facts, std::size_t phase, 
   warn_of_outlier(facts, found);
   if (!counted) return json;
   history.rates.add(direction_rates(std::span(&found.phase, 1), record.direction));
-  for (std::size_t i = 0; i < targets; ++i) {
-    Target& target = history.targets[i];
-    target.bytes = by_target[i].bytes;
-    target.io_seconds_max = std::max(target.io_seconds_max, by_target[i].io_seconds_max);
-    target.rates.add(rate(by_target[i].bytes, by_target[i].io_seconds_max));
-  }
+  targets_.add(phase, by_target);
   compare_clocks_over(found.phase.span_seconds);
   counted_phases_.push_back({record.direction, SweptRun::counted(), found, cache.verdict});
   return json;
@@ -112,30 +105,6 @@ bool PhasedRun::converged(const RepetitionPolicy& policy) const {
       phases_, [&](const PhaseHistory& phase) { return phase.rates.headline().converged(policy); });
 }
 
-ordered_json PhasedRun::targets_json(std::int64_t ranks) const {
-  ordered_json all = ordered_json::array();
-  const auto directories = static_cast<std::int64_t>(subject_.directories.size());
-  if (directories < 2) return all;
-  for (std::int64_t i = 0; i < directories; ++i) {
-    std::vector<std::int64_t> mine;
-    for (std::int64_t rank = i; rank < ranks; rank += directories) mine.push_back(rank);
-    const auto index = static_cast<std::size_t>(i);
-    ordered_json phases = ordered_json::array();
-    for (const PhaseHistory& phase : phases_) {
-      const Target& target = phase.targets[index];
-      phases.push_back({{"function", name_of(phase.direction)},
-                        {"direction", name_of(phase.direction)},
-                        {"bytes", target.bytes},
-                        {"io_seconds_max", target.io_seconds_max},
-                        {"rate_bytes_per_second", rate_or_null(target.rates.median())}});
-    }
-    all.push_back({{"directory", subject_.directories[index]},
-                   {"ranks", std::move(mine)},
-                   {"phases", std::move(phases)}});
-  }
-  return all;
-}
-
 std::vector<double> PhasedRun::span_rates(Direction direction) const {
   for (const PhaseHistory& phase : phases_) {
     if (phase.direction == direction) return phase.rates.of("span").values();
@@ -147,7 +116,7 @@ void PhasedRun::put_last(const JobFacts& facts) {
   std::int64_t trace_step = trace_step_;
   MPI_Reduce(&trace_step_, &trace_step, 1, MPI_INT64_T, MPI_MAX, 0, facts.job.world);
   if (facts.job.rank != 0) return;
-  run()["targets"] = targets_json(facts.job.size);
+  run()["targets"] = targets_.to_json(facts.job.size);
   if (!subject_.traced) {
     run()["warnings"].push_back(
         "the trace is off (--trace-events 0); all other figures include every operation");

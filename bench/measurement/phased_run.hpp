@@ -11,6 +11,7 @@
 #include "measurement/phase_record.hpp"
 #include "measurement/record_figures.hpp"
 #include "measurement/swept_run.hpp"
+#include "measurement/target_directories.hpp"
 
 namespace weir::bench {
 
@@ -57,26 +58,19 @@ class PhasedRun : public SweptRun {
   RepetitionRecord record_;  // of the latest repeat()
 
  private:
-  // The part of one directory in a phase.
-  struct Target {
-    std::int64_t bytes = 0;     // in the last repetition
-    double io_seconds_max = 0;  // of the slowest rank, over the repetitions
-    Series rates{Unit::bytes_per_second};
-  };
   struct PhaseHistory {
     Direction direction = Direction::write;
     Rates rates = Rates::of_bytes();
-    std::vector<Target> targets = {};
   };
 
   // `phase` is the number of the phase in a repetition.
   nlohmann::ordered_json phase_figures(const JobFacts& facts, std::size_t phase, bool counted);
   void warn_of_outlier(const JobFacts& facts, const RecordFigures& figures);
-  [[nodiscard]] nlohmann::ordered_json targets_json(std::int64_t ranks) const;
 
   ResultSubject subject_;
   std::vector<PhaseHistory> phases_;  // on rank 0, as the following members
   std::vector<CountedPhase> counted_phases_;
+  TargetSeries targets_;
   // Of this rank.
   std::vector<Event> events_;
   std::int64_t trace_step_ = 1;

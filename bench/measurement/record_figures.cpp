@@ -64,12 +64,12 @@ RecordFigures record_figures(const Job& job, const PhaseRecord& record, const Cl
   return figures;
 }
 
-std::vector<TargetFigures> target_figures(const Job& job, const PhaseRecord& record,
+std::vector<TargetFigures> target_figures(const Job& job, const TargetFigures& mine,
                                           std::size_t target, std::size_t targets) {
   std::vector<std::int64_t> bytes(targets);
   std::vector<double> seconds(targets);
-  bytes[target] = record.bytes;
-  seconds[target] = seconds_of(record.io_ns);
+  bytes[target] = mine.bytes;
+  seconds[target] = mine.io_seconds_max;
   std::vector<std::int64_t> all_bytes(targets);
   std::vector<double> slowest(targets);
   const int count = static_cast<int>(targets);

@@ -46,7 +46,8 @@ struct TargetFigures {
   std::int64_t bytes = 0;
   double io_seconds_max = 0;
 };
-[[nodiscard]] std::vector<TargetFigures> target_figures(const Job& job, const PhaseRecord& record,
+// `mine` is what this rank moved, to the target with the number `target`.
+[[nodiscard]] std::vector<TargetFigures> target_figures(const Job& job, const TargetFigures& mine,
                                                         std::size_t target, std::size_t targets);
 
 // Returns the figures of each node as in aggregate.hpp: every node leader gets its node's figures.

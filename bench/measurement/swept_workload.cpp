@@ -14,20 +14,29 @@ namespace {
 
 using nlohmann::ordered_json;
 
-int print_plan(const Settings& settings, const MakeWorkload& make) {
-  const auto ranks = plan_settings_of(settings).ranks;
-  if (!ranks) {
-    return complain(
-        invalid_argument("--plan needs --ranks N, the number of ranks that it assumes"));
-  }
-  const auto made = make(settings, *ranks);
-  if (!made) return complain(made.error());
-  const SweptWorkload& workload = *made.value();
-  Status fits = workload.check_places(*ranks);
-  if (fits.ok()) fits = workload.check_room(*ranks);
+// Prints the plan of a job with that many ranks.
+int print_plan(const SweptWorkload& workload, std::int64_t ranks) {
+  Status fits = workload.check_places(ranks);
+  if (fits.ok()) fits = workload.check_room(ranks);
   if (!fits) return complain(fits.error());
-  return print_planned(workload.configurations(*ranks), workload.core(),
-                       workload.transfer_bytes(*ranks), workload.notes());
+  return print_planned(workload.configurations(ranks), workload.core(),
+                       {.transfer_bytes = workload.transfer_bytes(ranks),
+                        .notes = workload.notes(),
+                        .decided = workload.decided()});
+}
+
+int plan_workload(const Settings& settings, const MakeWorkload& make) {
+  if (const auto ranks = plan_settings_of(settings).ranks) {
+    const auto made = make(settings, *ranks);
+    return made ? print_plan(*made.value(), *ranks) : complain(made.error());
+  }
+  return run_under_mpi([&](int ranks) {
+    int rank = 0;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    const auto made = make(settings, ranks);
+    if (rank != 0) return made ? 0 : exit_usage;
+    return made ? print_plan(*made.value(), ranks) : complain(made.error());
+  });
 }
 
 // Writes the run.json of every configuration before the first repetition. On rank 0.
@@ -154,7 +163,7 @@ int run_swept_workload(const std::string& name, const std::vector<std::string>& 
     return 0;
   }
   if (resolved && plan_settings_of(resolved.value().settings).only) {
-    return print_plan(resolved.value().settings, make);
+    return plan_workload(resolved.value().settings, make);
   }
   return run_under_mpi([&](int ranks) {
     int rank = 0;

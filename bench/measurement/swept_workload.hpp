@@ -88,6 +88,11 @@ class SweptWorkload {
 
   // Returns notes on how the command line was understood, which the user sees before the run.
   [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
+  // Returns the settings whose values the program has chosen by what it found on the nodes, as the
+  // user would give them to repeat the run; an empty object if there are none.
+  [[nodiscard]] virtual nlohmann::ordered_json decided() const {
+    return nlohmann::ordered_json::object();
+  }
   // Returns the warnings for the results. On rank 0, after prepare().
   [[nodiscard]] virtual std::vector<std::string> warnings() const { return {}; }
   // Returns the directory whose file system the results describe. After make_runs().
@@ -114,6 +119,7 @@ template <typename Workload, typename Request>
 }
 
 // Does what the command line requests: prints the help or the plan, or performs the run under MPI.
+// A plan with --ranks is made without MPI; one without it is of the job in which it is started.
 // `name` is the workload's name on the command line and in results; `arguments` are those after it.
 // Returns the exit status.
 int run_swept_workload(const std::string& name, const std::vector<std::string>& arguments,

@@ -65,7 +65,7 @@ ordered_json planned(std::int64_t ranks, std::int64_t files, std::int64_t memory
 }
 
 int print_planned(const std::vector<PlannedConfiguration>& configurations, const CoreSettings& core,
-                  std::int64_t transfer_bytes, const std::vector<std::string>& notes) {
+                  const PlannedJob& job) {
   ordered_json plan;
   plan["configurations"] = ordered_json::array();
   for (const PlannedConfiguration& one : configurations) {
@@ -77,8 +77,9 @@ int print_planned(const std::vector<PlannedConfiguration>& configurations, const
   }
   plan["directory"] = std::filesystem::absolute(core.directory).lexically_normal().string();
   plan["striping"] = striping_arguments(core.striping);
-  plan["transfer_bytes"] = transfer_bytes;
-  plan["notes"] = notes;
+  plan["transfer_bytes"] = job.transfer_bytes;
+  plan["notes"] = job.notes;
+  plan["decided"] = job.decided;
   fmt::print("{}\n", plan.dump(2));
   return 0;
 }

@@ -78,10 +78,17 @@ struct PlannedConfiguration {
   nlohmann::ordered_json plan;
 };
 
-// Prints the output of --plan as JSON. `transfer_bytes` is the size of the largest transfer;
-// `notes` say how the command line was understood. Returns 0.
+// What --plan says of all configurations together.
+struct PlannedJob {
+  std::int64_t transfer_bytes = 0;  // of the largest transfer
+  std::vector<std::string> notes;   // how the command line was understood
+  // Settings whose values were chosen by what was found on the nodes, by name.
+  nlohmann::ordered_json decided = nlohmann::ordered_json::object();
+};
+
+// Prints the output of --plan as JSON. Returns 0.
 int print_planned(const std::vector<PlannedConfiguration>& configurations, const CoreSettings& core,
-                  std::int64_t transfer_bytes, const std::vector<std::string>& notes);
+                  const PlannedJob& job);
 
 // Writes the run.json of every configuration before the first repetition. Call it on rank 0.
 [[nodiscard]] Result<std::vector<nlohmann::ordered_json>> write_new_runs(

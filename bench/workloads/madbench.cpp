@@ -34,9 +34,11 @@ constexpr Program madcap_program = {
     "madcap", "weir-bench madcap",
     "MADCAP: the spectrum of a simulated map by Newton-Raphson iteration, out of core.", true};
 
-// Returns one configuration's settings: for a list, the configuration's own value.
-ordered_json own_parameters(const Settings& settings, const Variant& variant) {
-  ordered_json parameters = measured_settings(settings);
+// Returns one configuration's settings: for a list, the configuration's own value, and the number
+// of pixels also if it was chosen by the memory.
+ordered_json own_parameters(const Request& request, const Variant& variant) {
+  ordered_json parameters = measured_settings(request.settings);
+  parameters["pixels"]["value"] = request.size.no_pix;
   for (const FieldSetting<Variant>& one : variant_table()) {
     parameters[std::string(one.setting().name)]["value"] = one.show(variant);
   }
@@ -89,8 +91,8 @@ class MadbenchWorkload final : public SweptWorkload {
     for (const Variant& variant : r.variants) {
       // request_of() has checked the sizes.
       all.push_back({label_of(variant), slug_of(variant), variant.mode == Mode::async,
-                     own_parameters(r.settings, variant),
-                     plan_json(r.size, variant, r.alpha, r.calculation).value()});
+                     own_parameters(r, variant),
+                     plan_json(r.size, variant, r.alpha, r.calculation, r.directories).value()});
     }
     return all;
   }
@@ -101,12 +103,42 @@ class MadbenchWorkload final : public SweptWorkload {
     return moves ? largest_share_bytes() : 0;
   }
 
+  [[nodiscard]] Status check_places(std::int64_t /*ranks*/) const override {
+    const CoreSettings& core = request_.core;
+    Status status = check_directory(core.directory, core.striping);
+    for (const std::string& directory : core.further_directories) {
+      if (status.ok()) status = check_directory(directory, core.striping);
+    }
+    return status;
+  }
+
+  [[nodiscard]] TestFiles test_files(const JobFolders& folders) const override {
+    return {.directory = folders.test_directory,
+            .paths = {},
+            .rank_folders = {},
+            .job_folders = folders.further_test_directories};
+  }
+  [[nodiscard]] TestFiles leftovers(const JobFolders& folders) const override {
+    return test_files(folders);
+  }
+
   Status check_nodes(const Job& job) override {
     return check_memory(job, request_.core, request_.layout.memory_bytes_per_rank(), &hog_bytes_);
   }
 
-  [[nodiscard]] Status check_room(std::int64_t /*ranks*/) const override {
-    return check_disk(request_.core, request_.layout.disk_bytes());
+  // The largest share of a directory is that of the first one.
+  [[nodiscard]] Status check_room(std::int64_t ranks) const override {
+    const auto directories =
+        static_cast<std::int64_t>(1 + request_.core.further_directories.size());
+    const std::int64_t of_rank = request_.layout.disk_bytes() / ranks;
+    const std::int64_t needed = of_rank * ((ranks + directories - 1) / directories);
+    CoreSettings at = request_.core;
+    Status status = check_disk(at, needed);
+    for (const std::string& directory : request_.core.further_directories) {
+      at.directory = directory;
+      if (status.ok()) status = check_disk(at, needed);
+    }
+    return status;
   }
 
   // Also allocates the memory.
@@ -129,7 +161,9 @@ class MadbenchWorkload final : public SweptWorkload {
     executor_ =
         std::make_unique<Executor>(job, under_way.guard, request_.core, request_.size, *work_);
 
-    TestFiles files{.directory = under_way.folders.test_directory, .paths = {}};
+    TestFiles files = test_files(under_way.folders);
+    std::vector<std::string> directories = {files.directory};
+    directories.insert(directories.end(), files.job_folders.begin(), files.job_folders.end());
     std::vector<std::unique_ptr<SweptRun>> runs;
     for (std::size_t i = 0; i < request_.variants.size(); ++i) {
       const Variant& variant = request_.variants[i];
@@ -138,7 +172,7 @@ class MadbenchWorkload final : public SweptWorkload {
           .layout = Layout::create(request_.size, variant.file_type).value(),
           .label = label_of(variant),
           .slug = slug_of(variant),
-          .directory = files.directory,
+          .directories = directories,
           .payload_seed = under_way.folders.seed + i};
       for (const int step : {0, 1, job.size - 1}) {
         files.paths.push_back(configuration.file_of((job.rank + step) % job.size));
@@ -156,6 +190,24 @@ class MadbenchWorkload final : public SweptWorkload {
   Status finish(const JobUnderWay& /*under_way*/, int* /*failed_rank*/) override {
     ended_well_ = true;
     return {};
+  }
+
+  [[nodiscard]] std::vector<std::string> notes() const override {
+    const Request& r = request_;
+    if (!r.filled_share) return {};
+    constexpr double gibibyte = 1024.0 * 1024.0 * 1024.0;
+    const auto memory = static_cast<double>(r.layout.memory_bytes_per_rank());
+    return {
+        fmt::format("NO_PIX is {}, with which the matrices of {} ranks take {:.2f} GiB, {:g} % "
+                    "of the memory that is available to them",
+                    r.size.no_pix, r.size.no_pe,
+                    memory * static_cast<double>(r.size.no_pe) / gibibyte, *r.filled_share * 100)};
+  }
+
+  [[nodiscard]] ordered_json decided() const override {
+    ordered_json values = ordered_json::object();
+    if (request_.filled_share) values["pixels"] = request_.size.no_pix;
+    return values;
   }
 
   [[nodiscard]] std::string measured_directory(const JobFolders& /*folders*/) const override {
@@ -211,7 +263,8 @@ int run(const Program& program, const std::vector<std::string>& arguments) {
       resolve_settings(program.title, program.description, declarations_of(program), arguments,
                        process_environment),
       [&program](const Settings& settings, std::int64_t ranks) {
-        return workload_for<MadbenchWorkload>(request_of(program, settings, ranks));
+        return workload_for<MadbenchWorkload>(request_of(
+            program, settings, ranks, [ranks] { return memory_available_to_a_rank(ranks); }));
       });
 }
 

@@ -131,7 +131,7 @@ void FullMode::run(const Size& size, const Variant& variant, bool remap_by_scala
                                     .layout = layout,
                                     .label = label_of(variant),
                                     .slug = slug_of(variant),
-                                    .directory = folder()};
+                                    .directories = {folder()}};
   ledger.most = ledger.live;
   const auto record = executor.run(configuration, 0);
   held.heap_bytes = ledger.most - before;

@@ -127,7 +127,7 @@ void Matrices::run(const Size& size, const CoreSettings& core,
                                       .layout = Layout::create(size, variant.file_type).value(),
                                       .label = label_of(variant),
                                       .slug = slug_of(variant),
-                                      .directory = folder(),
+                                      .directories = {folder()},
                                       .payload_seed = payload_seed};
     SCOPED_TRACE(fmt::format("{}: {} gangs rmod {} wmod {}", configuration.label, size.no_gang,
                              size.rmod, size.wmod));

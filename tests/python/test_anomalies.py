@@ -24,10 +24,10 @@ from simulated_transfers import (
     target_of,
 )
 from synthetic import make_events, make_run, write_run_folder
-from weir.analysis.anomalies import Finding, find_anomalies
+from weir.analysis.anomalies import Finding, find_anomalies, moved_in_the_last, tail_text
 from weir.analysis.modes import dip, dip_significance, find_modes
 from weir.analysis.spread import compare_spreads
-from weir.analysis.stragglers import Level
+from weir.analysis.stragglers import Level, Transfers
 from weir.cli import application
 from weir.model.verdict import verdict
 from weir.report import anomalies, write_report
@@ -169,6 +169,29 @@ def test_an_uneven_allocation_and_its_tail_are_found_19_times_of_20() -> None:
     assert hits >= LEAST_FOUND
 
 
+def test_a_tail_says_what_it_moves_and_the_rate_before_it() -> None:
+    """Ten ranks that move a byte a second: six until 6 s, four until 10 s, in two repetitions."""
+    ends = np.array([6.0] * 6 + [10.0] * 4)
+    rank = np.concatenate([np.full(int(end), one) for one, end in enumerate(ends)])
+    start = np.concatenate([np.arange(end) for end in ends])
+    start = np.concatenate([start, 100 + 2 * start])
+    seconds = np.concatenate([np.ones(len(rank)), np.full(len(rank), 2.0)])
+    transfers = Transfers(
+        start=start,
+        end=start + seconds,
+        bytes=np.ones(len(start)),
+        rank=np.concatenate([rank, rank]),
+        step=np.zeros(len(start), dtype=np.int64),
+        repetition=np.repeat([0, 1], len(rank)),
+    )
+    assert moved_in_the_last(transfers, 0.4) == pytest.approx(16 / 76)
+    # The window begins in the middle of the transfers from 8 s to 9 s.
+    assert moved_in_the_last(transfers, 0.15) == pytest.approx(6 / 76)
+    assert moved_in_the_last(transfers, 1.0) == pytest.approx(1.0)
+    told = "it moves 21 % of the bytes, and before it the rate is 1.32 times that of the whole"
+    assert tail_text(transfers, 0.4) == told
+
+
 def test_a_host_with_one_slow_rank_is_not_blamed_and_one_without_ranks_to_compare_is() -> None:
     one_each = simulate("normal", 1, where(RANK == 5, 1.6))
     ranks = one_each.transfers.rank
@@ -276,3 +299,18 @@ def test_spreads_differ_only_if_permutations_say_so() -> None:
     assert again is not None
     assert not again.differs
     assert compare_spreads(steady[:3], wild) is None
+
+
+@pytest.mark.parametrize("name", ["rank_shift", "rank-shift"])
+def test_shifted_ranks_use_files_of_their_own_in_s_only(name: str) -> None:
+    """madbench and stream record the setting under different names."""
+    run = make_run()
+    phases = run.repetitions[0].phases
+    assert {(one.function, one.direction) for one in phases} == {
+        *(("S", "write"), ("W", "read"), ("W", "write"), ("C", "read"))
+    }
+    assert all(anomalies._is_own_data(run, one) for one in phases)
+    shift = run.parameters["rank_shift"].model_copy(update={"value": 1})
+    shifted = run.model_copy(update={"parameters": {**run.parameters, name: shift}})
+    own = [one.function for one in phases if anomalies._is_own_data(shifted, one)]
+    assert own == ["S"]

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from synthetic import make_run
 from weir.bench import launcher as launcher_module
 from weir.bench import program as program_module
 from weir.bench.errors import USAGE, BenchError
-from weir.bench.launcher import found_launcher, given_launcher
+from weir.bench.launcher import Launcher, found_launcher, given_launcher, misplaced, placed
 from weir.bench.program import find_program, mpi_of
 
 
@@ -157,3 +158,55 @@ def test_weir_bench_beside_weir_comes_before_a_clone_before_path(
     for folder in (other, clone / "build/release/bench", scripts):
         made = program(folder / "weir-bench")
         assert find_program(environment) == made
+
+
+def placing(launcher: Launcher, tasks: int) -> list[str]:
+    """Returns the words that place ranks, after those of the launcher as it was."""
+    return list(placed(launcher, tasks).command[len(launcher.command) :])
+
+
+def test_each_launcher_places_ranks_in_its_own_words(tmp_path: Path) -> None:
+    program(tmp_path / "mpirun", OPEN_MPI)
+    program(tmp_path / "mpiexec.hydra", MPICH)
+    program(tmp_path / "srun")
+    program(tmp_path / "start", OPEN_MPI.replace("Open MPI", "made up"))
+
+    def given(name: str) -> Launcher:
+        return given_launcher(f"{tmp_path / name} -n 8", None)
+
+    assert placing(given("mpirun"), 2) == ["--map-by", "ppr:2:node"]
+    assert placing(given("mpiexec.hydra"), 4) == ["-ppn", "4"]
+    assert placing(given("srun"), 8) == ["--nodes=1", "--ntasks-per-node=8"]
+    allocated = found_launcher(64, {"PATH": str(tmp_path), "SLURM_JOB_ID": "7"})
+    assert placing(allocated, 16) == ["--nodes=4", "--ntasks-per-node=16"]
+    for launcher, told in (
+        (given("start"), "it is not known how start places ranks"),
+        (given_launcher(f"{tmp_path / 'mpirun'} --map-by core -n 8", None), "by --map-by"),
+        (given_launcher(f"{tmp_path / 'srun'} --ntasks-per-node=4 -n 8", None), "leave one of"),
+    ):
+        with pytest.raises(BenchError, match=told) as caught:
+            placed(launcher, 2)
+        assert caught.value.exit_status == USAGE
+    with pytest.raises(BenchError, match="8 ranks cannot be so many on each node: give a divisor"):
+        placed(given("mpirun"), 3)
+
+
+def test_a_machine_without_an_allocation_is_one_node(tmp_path: Path) -> None:
+    program(tmp_path / "mpirun", OPEN_MPI)
+    here = found_launcher(4, {"PATH": str(tmp_path)})
+    assert placed(here, 4) == here
+    with pytest.raises(BenchError, match="4 ranks need 2 nodes, and this machine without an"):
+        placed(here, 2)
+    there = found_launcher(4, {"PATH": str(tmp_path), "PBS_JOBID": "7"})
+    assert placing(there, 2) == ["--map-by", "ppr:2:node"]
+
+
+def test_a_placement_that_the_launcher_did_not_keep_is_told() -> None:
+    run = make_run(ranks=4)
+    on_each = len(run.nodes[0].ranks)
+    assert all(len(node.ranks) == on_each for node in run.nodes)
+    assert misplaced([run], on_each) is None
+    assert misplaced([run], None) is None
+    told = misplaced([run], on_each + 1)
+    assert told is not None
+    assert f"the launcher started {on_each} ranks on {run.nodes[0].host}" in told

@@ -11,6 +11,8 @@ import pytest
 
 from weir.analysis.hiding import AtExponent, hidden_share, where_it_hides
 from weir.bench.errors import BenchError
+from weir.campaign.arguments import arguments_of, settings_of, tasks_of
+from weir.campaign.design import setting_name
 from weir.campaign.estimate import Estimator
 from weir.campaign.file import parse_campaign_file
 from weir.campaign.slurm import ArrayJob, slurm_time, write_scripts
@@ -135,3 +137,25 @@ def test_a_sweep_that_cannot_be_read_is_refused(text: str) -> None:
     with pytest.raises(BenchError, match="--sweep") as raised:
         sweep_file(["madbench"], [text], 4)
     assert raised.value.exit_status == 2
+
+
+def test_arrays_of_a_placement_have_their_own_script(tmp_path: Path) -> None:
+    jobs = [ArrayJob(16, [[1]], 300.0, 4), ArrayJob(16, [[2]], 300.0, 8)]
+    scripts = write_scripts(jobs, "test", tmp_path, ["weir"], 1)
+    assert [one.name for one in scripts[:2]] == [
+        "ranks-00016-per-node-004.sh",
+        "ranks-00016-per-node-008.sh",
+    ]
+    assert "#SBATCH --ntasks=16\n#SBATCH --ntasks-per-node=4\n" in scripts[0].read_text()
+    assert jobs[0].where == "16 ranks, 4 on a node"
+    subprocess.run(["bash", "-n", str(scripts[0])], check=True)
+
+
+def test_ranks_on_a_node_are_no_setting_of_the_workload() -> None:
+    text = 'workload = "stream"\n[[factor]]\nname = "tasks_per_node"\nlevels = [2, 4]\n'
+    file = parse_campaign_file(text, "file", "stem")
+    settings = settings_of(file, {setting_name("stream", "tasks_per_node"): 2}, 1)
+    assert tasks_of(settings) == 2
+    assert arguments_of(file, settings) == ["stream"]
+    with pytest.raises(BenchError, match="tasks-per-node must be whole numbers from 1"):
+        tasks_of({"tasks-per-node": 0})

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from mpi_launcher import configured, is_open_mpi
 from weir_process import WeirProcess
 
 from report_reader import read_report
@@ -119,3 +120,37 @@ def test_what_is_swept_replaces_what_was_given_by_position(tmp_path: Path) -> No
     status, out, _ = weir(tmp_path, *words, "--resume")
     assert status == 0
     assert "2 runs have already ended" in out
+
+
+AGENT = """#!/bin/sh
+host=$1
+shift
+exec unshare --uts sh -c 'hostname "$0" && exec sh -c "$1"' "$host" "$*"
+"""
+LAUNCHER = """#!/bin/sh
+exec {mpirun} --mca plm_rsh_agent {agent} --mca plm_rsh_no_tree_spawn 1 \\
+  --mca mpi_yield_when_idle 1 --bind-to none --host a:2,b:2 "$@"
+"""
+
+
+@pytest.mark.skipif(
+    os.geteuid() != 0 or not is_open_mpi(), reason="needs names of hosts, and Open MPI's agent"
+)
+def test_ranks_are_placed_on_each_node_as_the_factor_says(tmp_path: Path) -> None:
+    """Two hosts by name: Open MPI starts a daemon under each name on this machine."""
+    agent, launcher = tmp_path / "agent", tmp_path / "mpirun"
+    agent.write_text(AGENT)
+    launcher.write_text(LAUNCHER.format(mpirun=configured("MPIEXEC_EXECUTABLE"), agent=agent))
+    for one in (agent, launcher):
+        one.chmod(0o755)
+    words = ("metadata", "--actions", "create,unlink", "--items", "4", "--repetitions", "1")
+    sweep = ("-n", "2", "--sweep", "tasks-per-node=1,2", "--launcher", str(launcher))
+    status, out, err = weir(tmp_path, "bench", *words, *sweep, "--output", "out")
+    assert status == 0, out + err
+    campaign = load_campaign(tmp_path / "out")
+    hosts = {}
+    for planned in campaign.runs:
+        ((_, run),) = finished_runs(tmp_path / "out", campaign)[planned.number]
+        tasks = campaign.combinations[planned.combination]["tasks-per-node"]
+        hosts[tasks] = [(node.host, node.ranks) for node in run.nodes]
+    assert hosts == {1: [("a", [0]), ("b", [1])], 2: [("a", [0, 1])]}

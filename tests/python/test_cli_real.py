@@ -17,7 +17,7 @@ from mpi_launcher import needs_survivors
 from weir_process import WeirProcess
 
 from weir.bench.launcher import found_launcher
-from weir.bench.program import find_program
+from weir.bench.program import PlannedJob, find_program
 from weir.results.folder import find_run_folders, load_run
 
 CLONE = Path(__file__).parents[2]
@@ -291,3 +291,100 @@ def test_a_run_is_made_again_from_its_folder_alone(tmp_path: Path) -> None:
     assert variables.items() <= again.start.environment.items()
     assert again.plan == made.plan
     assert again.status == "complete"
+
+
+def test_pixels_that_fill_memory_are_decided_once_and_kept(tmp_path: Path) -> None:
+    words = ("madbench", "fill=0.01", "1", "1", "32", "4096", "1", "1")
+    once = ("--warmups", "0", "--repetitions", "1", "--max-repetitions", "1")
+    status, out, err = weir(
+        tmp_path,
+        *("bench", *words, *once, "--busy-work-exponent", "0.1", "--sync", "none"),
+        *("-n", "4", "--no-report", "--output", "results"),
+    )
+    assert status == 0, out + err
+    run = load_run(tmp_path / "results" / "posix-unique-sync")
+    pixels = run.parameters["pixels"].value
+    assert isinstance(pixels, int)
+    assert f"NO_PIX is {pixels}, " in " ".join(out.split())
+    assert pixels % 64 == 0
+    assert run.plan.memory_bytes_total == 5 * pixels**2 * 8
+    # The machine's free memory changes; the next run would have another number.
+    assert run.start is not None
+    assert f"--pixels={pixels}" in run.start.arguments
+    assert not [word for word in run.start.arguments if "fill" in word]
+    assert "fill=0.01" in run.start.command_by_user
+
+
+def test_unique_files_are_in_several_directories_by_turns(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    status, out, err = weir(
+        tmp_path,
+        *("bench", *SIZE, *SHORT, "--directory", "a,b", "--rank-shift", "1"),
+        *("-n", "4", "--no-report", "--output", "results"),
+    )
+    assert status == 0, out + err
+    run = load_run(tmp_path / "results" / "posix-unique-sync")
+    directories = [str(tmp_path / name) for name in ("a", "b")]
+    for targets in (run.plan.targets, run.targets):
+        assert [one.ranks for one in targets] == [[0, 2], [1, 3]]
+    assert [one.directory for one in run.plan.targets] == directories
+    assert [str(Path(one.directory).parent) for one in run.targets] == directories
+    assert sum(one.bytes_total for one in run.plan.targets) == sum(
+        phase.bytes_total for phase in run.plan.phases
+    )
+    for place, phase in enumerate(run.plan.phases):
+        parts = [target.phases[place] for target in run.targets]
+        assert {(one.function, one.direction) for one in parts} == {
+            (phase.function, phase.direction)
+        }
+        assert sum(one.bytes for one in parts) == phase.bytes_total
+    assert [list((tmp_path / name).iterdir()) for name in ("a", "b")] == [[], []]
+    words = ("bench", *SIZE, "--directory", "a,b", "--filetype", "SHARED", "-n", "4")
+    status, _, err = weir(tmp_path, *words)
+    assert status == 2
+    assert "with FILETYPE = SHARED there is one file, in one directory" in err
+
+
+def test_a_plan_without_mpi_takes_the_memory_of_this_node(tmp_path: Path) -> None:
+    found: list[int] = []
+    for ranks in ("4", "16"):
+        status, out, err = weir_bench_plan(tmp_path, "fill=0.01", "--ranks", ranks)
+        assert status == 0, err
+        planned = PlannedJob.model_validate_json(out)
+        found.append(planned.decided["pixels"])
+        parameters = planned.configurations[0].parameters
+        assert parameters["pixels"].value == found[-1]
+    # All ranks are on this node, so its memory, and with it the matrix, is as large for all.
+    assert abs(found[0] - found[1]) < 0.1 * found[0]
+    status, out, err = weir_bench_plan(tmp_path, "fill=0.99", "--ranks", "4")
+    assert (status, out) == (2, "")
+    assert "is neither a whole number nor fill or fill=SHARE, with a share from 0.01" in err
+
+
+def weir_bench_plan(folder: Path, pixels: str, *more: str) -> tuple[int, str, str]:
+    words = (pixels, "1", "1", "32", "4096", "1", "1", "--plan")
+    ended = subprocess.run(
+        [str(find_program(os.environ)), "madbench", *words, *more],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_SECONDS,
+        check=False,
+    )
+    return ended.returncode, ended.stdout, ended.stderr
+
+
+def test_ranks_on_each_node_are_all_of_them_on_one_machine(tmp_path: Path) -> None:
+    words = ("metadata", "--actions", "create,unlink", "--items", "4", "--repetitions", "1")
+    started_with = ("-n", "2", "--no-report", "--output", "results")
+    status, out, err = weir(tmp_path, "bench", *words, "--tasks-per-node", "2", *started_with)
+    assert status == 0, out + err
+    run = load_run(tmp_path / "results" / "posix-shared")
+    assert [node.ranks for node in run.nodes] == [[0, 1]]
+    refused = ("--sweep", "tasks-per-node=1,2", "-n", "2", "--output", "sweep")
+    status, _, err = weir(tmp_path, "bench", *words, *refused)
+    assert status == 2
+    assert "tasks-per-node 1: 2 ranks need 2 nodes, and this machine without an" in err
+    assert not (tmp_path / "sweep").exists()

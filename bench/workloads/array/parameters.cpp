@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
-#include <sstream>
-#include <system_error>
 #include <utility>
 
 #include "array/chunk_grid.hpp"
 #include "interfaces/node_settings.hpp"
+#include "measurement/target_directories.hpp"
 #include "plan/engine.hpp"
 #include "plan/parameters.hpp"
 #include "workloads/array/refusal.hpp"
@@ -209,29 +207,6 @@ Result<std::optional<array::Indices>> chunk_of(const ChunkWords& words, const Ge
   return std::optional(grid.value().chunk_extents());
 }
 
-// Returns the directories of --directory as absolute paths if it names several.
-Result<std::vector<std::string>> directories_of(const Settings& settings) {
-  std::vector<std::string> directories;
-  if (!settings.has("directory")) return directories;
-  const std::string& text = settings.text("directory");
-  std::istringstream names(text);
-  for (std::string one; std::getline(names, one, ',');) {
-    if (one.empty()) {
-      return refuse(fmt::format("--directory {}: one of the names is empty: leave it out", text));
-    }
-    std::error_code error;
-    std::string whole =
-        std::filesystem::weakly_canonical(std::filesystem::absolute(one), error).string();
-    if (error || whole.empty()) whole = one;
-    if (std::find(directories.begin(), directories.end(), whole) != directories.end()) {
-      return refuse(fmt::format("--directory {}: {} is given twice", text, one));
-    }
-    directories.push_back(std::move(whole));
-  }
-  if (directories.size() < 2) directories.clear();
-  return directories;
-}
-
 // Returns whether a rank may hold more than one box. Rank 0 holds at least as many blocks as any
 // rank.
 bool is_cyclic(const array::RegularDistribution& distribution) {
@@ -404,7 +379,7 @@ Result<Options> options_of(const Settings& settings, const Geometry& geometry) {
   fill(settings, chunk_table(), &chunk_words);
   fill(settings, options_table(), &options);
   if (!options.write && !options.read) options.write = options.read = true;
-  auto directories = directories_of(settings);
+  auto directories = directories_of(settings, "array");
   if (!directories) return directories.error();
   options.directories = std::move(directories).value();
   auto chunk = chunk_of(chunk_words, geometry);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "measurement/result.hpp"
+#include "measurement/target_directories.hpp"
 #include "measurement/workload_job.hpp"
 
 namespace weir::bench::array_io {
@@ -71,8 +72,8 @@ ordered_json plan_json(const Geometry& geometry, const Options& options, const V
   // Files are distributed to the directories, and thus also the ranks whose bytes go to them.
   const auto directories = static_cast<std::int64_t>(options.directories.size());
   for (std::int64_t i = 0; i < directories; ++i) {
-    std::vector<std::int64_t> mine;
-    for (std::int64_t rank = i; rank < ranks; rank += directories) mine.push_back(rank);
+    const auto mine =
+        ranks_of_directory(static_cast<std::size_t>(i), options.directories.size(), ranks);
     plan["targets"].push_back(
         {{"directory", options.directories[static_cast<std::size_t>(i)]},
          {"ranks", mine},

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "workloads/madbench/layout.hpp"
 #include "workloads/madbench/parameters.hpp"
@@ -14,7 +15,8 @@ struct Configuration {
   Layout layout;
   std::string label;
   std::string slug;
-  std::string directory;  // of this run's test files
+  // Of this run's test files. Of O directories, the file of rank r is in number r mod O.
+  std::vector<std::string> directories;
   std::uint64_t payload_seed = 0;
 
   // Returns the data file of a rank.

@@ -40,6 +40,11 @@ bool moves_matrices(Function function) { return function != Function::D; }
 
 }  // namespace
 
+std::int64_t owner_of(Function function, std::int64_t rank, std::int64_t rank_shift,
+                      std::int64_t ranks) {
+  return (rank + shifts_before(function) * (rank_shift % ranks)) % ranks;
+}
+
 // The state of one function while it runs.
 struct Executor::FunctionRun {
   const Configuration& configuration;
@@ -161,8 +166,7 @@ Status Executor::remove_own_file(const Configuration& configuration) const {
 
 Status Executor::run_function(const Configuration& configuration, Function function,
                               std::int32_t repetition, RepetitionRecord& record) {
-  const std::int64_t owner =
-      (job_.rank + shifts_before(function) * (core_.rank_shift % job_.size)) % job_.size;
+  const std::int64_t owner = owner_of(function, job_.rank, core_.rank_shift, job_.size);
   FunctionRun run{.configuration = configuration,
                   .function = function,
                   .repetition = repetition,

@@ -43,6 +43,12 @@ struct RepetitionRecord {
   std::int64_t bytes_verified = 0;
 };
 
+// Returns the rank whose data `rank` moves in a function: the rank itself in S,
+// and with
+// --rank-shift N the one that is N ranks further in W, 2 N in C.
+[[nodiscard]] std::int64_t owner_of(Function function, std::int64_t rank, std::int64_t rank_shift,
+                                    std::int64_t ranks);
+
 class Executor {
  public:
   // `work` must outlive the executor.

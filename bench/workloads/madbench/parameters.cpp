@@ -6,6 +6,8 @@
 #include <cmath>
 #include <string_view>
 
+#include "workloads/madbench/filling.hpp"
+
 namespace weir::bench::madbench {
 namespace {
 
@@ -18,6 +20,14 @@ Status require(bool holds, std::string rule, std::string_view values) {
 std::string squares_near(std::int64_t value) {
   const auto root = static_cast<std::int64_t>(std::sqrt(static_cast<double>(value)));
   return fmt::format("{} or {}", root * root, (root + 1) * (root + 1));
+}
+
+// Returns what is wrong with the text of NO_PIX, or nothing.
+std::optional<std::string> complaint_about_pixels(const std::string& text) {
+  const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+  if ((is_number && parse_bytes(text)) || share_to_fill(text)) return std::nullopt;
+  return fmt::format("is neither a whole number nor fill or fill=SHARE, with a share from {} to {}",
+                     least_share, largest_share);
 }
 
 std::vector<Word<const Interface*>> method_words() {
@@ -58,8 +68,9 @@ FieldSettings<Size> size_table() {
   return {
       {&Size::no_pix,
        "pixels",
-       "rows and columns of a matrix of 8-byte numbers",
-       {.metavar = "N", .position = "NO_PIX"}},
+       "rows and columns of a matrix of 8-byte numbers; fill: as many as let five matrices take "
+       "three quarters of the memory that is available on all nodes, or another SHARE",
+       {.metavar = "N|fill[=SHARE]", .position = "NO_PIX", .complaint = complaint_about_pixels}},
       {&Size::no_bin, "bins", "number of matrices", {.metavar = "N", .position = "NO_BIN"}},
       {&Size::no_gang,
        "gangs",
@@ -113,7 +124,7 @@ std::optional<std::int64_t> exact_square_root(std::int64_t value) {
   return root;
 }
 
-Result<Size> size_of(const Settings& settings, std::int64_t ranks) {
+Result<Size> size_of(const Settings& settings, std::int64_t ranks, const MemoryOfRank& memory) {
   for (const Setting& setting : declarations_of(size_table())) {
     if (settings.has(setting.name)) continue;
     return invalid_argument(
@@ -123,6 +134,14 @@ Result<Size> size_of(const Settings& settings, std::int64_t ranks) {
   }
   Size size{.no_pe = ranks};
   fill(settings, size_table(), &size);
+  if (const auto share = share_to_fill(settings.text("pixels"))) {
+    // The rules between the other parameters hold for any number of pixels that is large enough.
+    size.no_pix = most_pixels;
+    if (Status status = validate(size); !status) return status.error();
+    const auto pixels = pixels_that_fill(size, *share, memory());
+    if (!pixels) return pixels.error();
+    size.no_pix = pixels.value();
+  }
   if (Status status = validate(size); !status) return status.error();
   return size;
 }
@@ -146,10 +165,9 @@ Status validate(const Size& size) {
       return status;
     }
   }
-  constexpr std::int64_t most_pixels = std::int64_t{1} << 30;  // 2^63 bytes in one matrix
   constexpr std::int64_t most_other = std::int64_t{1} << 40;
   for (const auto& [name, value] : positive) {
-    const std::int64_t most = std::string_view(name) == "NO_PIX" ? most_pixels - 1 : most_other;
+    const std::int64_t most = std::string_view(name) == "NO_PIX" ? most_pixels : most_other;
     if (Status status = require(value <= most, fmt::format("{} must be at most {}", name, most),
                                 fmt::format("{}", value));
         !status) {

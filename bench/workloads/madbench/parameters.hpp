@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -25,6 +26,8 @@ struct Size {
   std::int64_t wmod = 0;
 };
 
+inline constexpr std::int64_t most_pixels = (std::int64_t{1} << 30) - 1;  // 2^63 bytes in a matrix
+
 enum class Mode { sync, async, none };
 enum class FileType { unique, shared };
 
@@ -45,8 +48,13 @@ struct Variant {
 // Returns the settings that differ between configurations.
 [[nodiscard]] FieldSettings<Variant> variant_table();
 
-// Returns the size from resolved settings. Fails with the broken rule and the values.
-[[nodiscard]] Result<Size> size_of(const Settings& settings, std::int64_t ranks);
+// Returns the bytes of memory that are available to each rank of the job.
+using MemoryOfRank = std::function<std::int64_t()>;
+
+// Returns the size from resolved settings. Calls `memory` only if NO_PIX asks to fill memory
+// (filling.hpp). Fails with the broken rule and the values.
+[[nodiscard]] Result<Size> size_of(const Settings& settings, std::int64_t ranks,
+                                   const MemoryOfRank& memory);
 
 // Checks every rule between the parameters. The error names the first broken rule with its values.
 [[nodiscard]] Status validate(const Size& size);

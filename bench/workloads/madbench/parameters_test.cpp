@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "workloads/madbench/configuration.hpp"
 #include "workloads/madbench/request.hpp"
 
 namespace weir::bench::madbench {
@@ -68,6 +69,9 @@ TEST(Parameters, TakesTheRootOfSquaresOnly) {
   EXPECT_EQ(exact_square_root(large * large - 1), std::nullopt);
 }
 
+// The memory matters only where NO_PIX asks for it (filling_test.cpp).
+std::int64_t no_memory() { return 0; }
+
 constexpr Program madbench_program = {"madbench", "madbench", "", false};
 
 Result<ResolvedSettings> resolve(const std::vector<std::string>& arguments,
@@ -87,7 +91,7 @@ TEST(Parameters, ReadsTheOriginalsCommandLineAndEnvironment) {
   const auto resolved = resolve({"2000", "8", "1", "32", "4096", "1", "1"}, environment);
   ASSERT_TRUE(resolved.ok()) << resolved.error().message;
   const Settings& settings = resolved.value().settings;
-  const auto size = size_of(settings, 4);
+  const auto size = size_of(settings, 4, no_memory);
   ASSERT_TRUE(size.ok()) << size.error().message;
   EXPECT_EQ(size.value().no_pix, 2000);
   EXPECT_EQ(size.value().fblocksize, 4096);
@@ -95,7 +99,7 @@ TEST(Parameters, ReadsTheOriginalsCommandLineAndEnvironment) {
   ASSERT_EQ(variants.size(), 1U);
   EXPECT_EQ(label_of(variants[0]), "MPI SHARED ASYNC");
   EXPECT_EQ(slug_of(variants[0]), "mpi-shared-async");
-  const auto request = request_of(madbench_program, settings, 4);
+  const auto request = request_of(madbench_program, settings, 4, no_memory);
   ASSERT_TRUE(request.ok()) << request.error().message;
   EXPECT_EQ(request.value().alpha, 1.25);
   EXPECT_EQ(request.value().calculation, Calculation::busy_work);
@@ -120,10 +124,32 @@ TEST(Parameters, SeveralValuesMakeEveryCombination) {
   EXPECT_EQ(combinations(resolved.value().settings, variant_table()).size(), 12U);
 }
 
+TEST(Parameters, SeveralDirectoriesAreForUniqueFiles) {
+  const auto request_for = [](const std::string& types) {
+    const auto resolved = resolve(
+        {"2000", "8", "1", "32", "4096", "1", "1", "--directory", "/a,/b", "--filetype", types},
+        [](const std::string&) { return std::nullopt; });
+    return request_of(madbench_program, resolved.value().settings, 4, no_memory);
+  };
+  const auto request = request_for("UNIQUE");
+  ASSERT_TRUE(request.ok()) << request.error().message;
+  EXPECT_EQ(request.value().core.directory, "/a");
+  EXPECT_EQ(request.value().core.further_directories, (std::vector<std::string>{"/b"}));
+  Configuration configuration;
+  configuration.slug = "x";
+  configuration.directories = {"/a", "/b"};
+  EXPECT_EQ(configuration.file_of(0), "/a/weir-x-0");
+  EXPECT_EQ(configuration.file_of(3), "/b/weir-x-3");
+  const auto refused = request_for("UNIQUE,SHARED");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("with FILETYPE = SHARED there is one file"),
+            std::string::npos);
+}
+
 TEST(Parameters, SaysWhichPositionalIsMissing) {
   const auto resolved = resolve({"2000", "8"}, [](const std::string&) { return std::nullopt; });
   ASSERT_TRUE(resolved.ok());
-  const auto size = size_of(resolved.value().settings, 4);
+  const auto size = size_of(resolved.value().settings, 4, no_memory);
   ASSERT_FALSE(size.ok());
   EXPECT_NE(size.error().message.find("NO_GANG is missing"), std::string::npos);
 }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "measurement/busy_work.hpp"
+#include "measurement/target_directories.hpp"
 #include "measurement/workload_job.hpp"
 #include "workloads/madbench/full/full_work.hpp"
 #include "workloads/madbench/schedule.hpp"
@@ -66,6 +67,27 @@ Overlap full_overlap_of(const Size& size, const PhaseKey& key) {
   return overlap;
 }
 
+// Returns the part of each directory. Each phase moves whole matrices, of which the ranks have
+// shares in proportion to those of one matrix over all ranks.
+ordered_json targets_json(const Layout& layout, const std::vector<PlannedPhase>& phases,
+                          const Size& size, const std::vector<std::string>& directories) {
+  ordered_json targets = ordered_json::array();
+  std::int64_t matrices = 0;
+  for (const PlannedPhase& phase : phases) {
+    matrices += phase.bytes_total / (size.no_pix * size.no_pix * 8);
+  }
+  for (std::size_t i = 0; i < directories.size(); ++i) {
+    const auto ranks = ranks_of_directory(i, directories.size(), size.no_pe);
+    std::int64_t share = 0;
+    for (const std::int64_t rank : ranks) share += layout.share_bytes(GangLevel::all_ranks, rank);
+    targets.push_back({{"directory", directories[i]},
+                       {"ranks", ranks},
+                       {"files", ranks.size()},
+                       {"bytes_total", share * matrices}});
+  }
+  return targets;
+}
+
 }  // namespace
 
 std::vector<PhaseKey> phases_of(const Variant& variant) {
@@ -77,7 +99,8 @@ std::vector<PhaseKey> phases_of(const Variant& variant) {
 }
 
 Result<ordered_json> plan_json(const Size& size, const Variant& variant, double alpha,
-                               Calculation calculation) {
+                               Calculation calculation,
+                               const std::vector<std::string>& directories) {
   const Result<Layout> created = Layout::create(size, variant.file_type);
   if (!created) return created.error();
   const Layout& layout = created.value();
@@ -100,8 +123,10 @@ Result<ordered_json> plan_json(const Size& size, const Variant& variant, double 
                       .exposed_operations_per_rank = overlap.exposed});
   }
   const std::int64_t files = variant.file_type == FileType::unique ? size.no_pe : 1;
-  return planned(size.no_pe, transfers ? files : 0, layout.memory_bytes_per_rank(),
-                 transfers ? layout.disk_bytes() : 0, phases);
+  ordered_json plan = planned(size.no_pe, transfers ? files : 0, layout.memory_bytes_per_rank(),
+                              transfers ? layout.disk_bytes() : 0, phases);
+  if (transfers) plan["targets"] = targets_json(layout, phases, size, directories);
+  return plan;
 }
 
 }  // namespace weir::bench::madbench

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <vector>
 
 #include "common/status.hpp"
@@ -21,8 +22,11 @@ namespace weir::bench::madbench {
 // Without busy work, the computation that can hide a transfer is estimated as busy work of the same
 // duration: 40 operations per element for the ten multipoles of S, an eighth of an operation per
 // multiply-add of W's product, and one per element and gang for C's traces.
+//
+// `directories` are those among which the files are divided, or none.
 [[nodiscard]] Result<nlohmann::ordered_json> plan_json(
     const Size& size, const Variant& variant, double alpha,
-    Calculation calculation = Calculation::busy_work);
+    Calculation calculation = Calculation::busy_work,
+    const std::vector<std::string>& directories = {});
 
 }  // namespace weir::bench::madbench

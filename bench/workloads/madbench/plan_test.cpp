@@ -33,6 +33,24 @@ TEST(Plan, CountsBytesAndOperationsOfEachPhase) {
   EXPECT_EQ(plan["files"], 4);
 }
 
+TEST(Plan, FilesAreInTheDirectoriesByTurns) {
+  Size size = size_with_gangs(1);
+  size.no_pe = 9;  // with blocks of 400 rows, ranks have unequal shares
+  size.sblocksize = 400;
+  const auto plan = plan_json(size, {}, 0, Calculation::busy_work, {"/a", "/b"}).value();
+  ASSERT_EQ(plan["targets"].size(), 2U);
+  EXPECT_EQ(plan["targets"][0]["directory"], "/a");
+  EXPECT_EQ(plan["targets"][0]["ranks"], (std::vector<int>{0, 2, 4, 6, 8}));
+  EXPECT_EQ(plan["targets"][1]["ranks"], (std::vector<int>{1, 3, 5, 7}));
+  EXPECT_EQ(plan["targets"][1]["files"], 4);
+  std::int64_t all = 0;
+  std::int64_t of_phases = 0;
+  for (const auto& one : plan["targets"]) all += one["bytes_total"].get<std::int64_t>();
+  for (const auto& one : plan["phases"]) of_phases += one["bytes_total"].get<std::int64_t>();
+  EXPECT_EQ(all, of_phases);
+  EXPECT_TRUE(plan_json(size, {}, 0).value()["targets"].empty());
+}
+
 TEST(Plan, GangsMoveAsManyBytesInFewerOperations) {
   const auto plan = plan_json(size_with_gangs(4), {}, 0).value();
   EXPECT_EQ(plan["phases"][1]["operations_per_rank"], 8);  // W reads over all ranks

@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "measurement/target_directories.hpp"
+#include "workloads/madbench/filling.hpp"
 #include "workloads/madbench/full/scalapack.hpp"
 
 namespace weir::bench::madbench {
@@ -22,6 +24,24 @@ Status check_direct(const Request& request) {
           "--direct: MPI-IO has no portable O_DIRECT; use it with IOMETHOD = POSIX");
     }
   }
+  return {};
+}
+
+// Spreads the files over several directories.
+Status take_directories(const Program& program, Request& request) {
+  auto directories = directories_of(request.settings, program.workload);
+  if (!directories) return directories.error();
+  request.directories = std::move(directories).value();
+  if (request.directories.empty()) return {};
+  for (const Variant& variant : request.variants) {
+    if (variant.file_type == FileType::unique) continue;
+    return invalid_argument(
+        fmt::format("{}: --directory: with FILETYPE = SHARED there is one file, in one directory: "
+                    "give one directory, or FILETYPE = UNIQUE",
+                    program.workload));
+  }
+  request.core.directory = request.directories.front();
+  request.core.further_directories = {request.directories.begin() + 1, request.directories.end()};
   return {};
 }
 
@@ -101,21 +121,29 @@ std::vector<Setting> declarations_of(const Program& program) {
   const std::vector<Setting> more =
       program.is_madcap ? declarations_of(madcap_table()) : declarations_of(busy_work_table());
   own.insert(own.end(), more.begin(), more.end());
-  return with_core_settings(std::move(own));
+  return with_core_settings(std::move(own),
+                            {{.name = "directory",
+                              .metavar = "DIR[,DIR...]",
+                              .help = "directory of the test files; of O directories the file of "
+                                      "rank r is in number r mod O [files/ if it exists in the "
+                                      "current directory, otherwise .]"}});
 }
 
-Result<Request> request_of(const Program& program, Settings settings, std::int64_t ranks) {
+Result<Request> request_of(const Program& program, Settings settings, std::int64_t ranks,
+                           const MemoryOfRank& memory) {
   Request request;
   request.settings = std::move(settings);
   auto core = core_settings_of(request.settings);
   if (!core) return core.error();
   request.core = std::move(core).value();
-  auto size = size_of(request.settings, ranks);
+  auto size = size_of(request.settings, ranks, memory);
   if (!size) return size.error();
   request.size = size.value();
+  request.filled_share = share_to_fill(request.settings.text("pixels"));
   request.variants = combinations(request.settings, variant_table());
   fill(request.settings, remap_table(), &request);
-  Status status = check_methods(request);
+  Status status = take_directories(program, request);
+  if (status.ok()) status = check_methods(request);
   if (status.ok()) status = check_direct(request);
   if (program.is_madcap) {
     request.calculation = Calculation::madcap;

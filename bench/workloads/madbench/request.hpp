@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,10 @@ struct Request {
   Settings settings;
   CoreSettings core;
   Size size;
+  std::optional<double> filled_share;  // of the memory, by which NO_PIX was chosen
   Layout layout;  // of the first variant; all need the same memory and disk space
   std::vector<Variant> variants;
+  std::vector<std::string> directories;  // of --directory, if there are several
   Calculation calculation = Calculation::busy_work;
   std::string remap;      // CUSTOM or SCALAPACK
   double alpha = 0;       // exponent of the busy work; 0: not given
@@ -39,6 +42,6 @@ struct Request {
 
 [[nodiscard]] std::vector<Setting> declarations_of(const Program& program);
 [[nodiscard]] Result<Request> request_of(const Program& program, Settings settings,
-                                         std::int64_t ranks);
+                                         std::int64_t ranks, const MemoryOfRank& memory);
 
 }  // namespace weir::bench::madbench

@@ -34,6 +34,21 @@ CacheEvidence evidence_of(const RepetitionRecord& record, const PhaseKey& key,
   return evidence;
 }
 
+// Returns the bytes that this rank moved in a phase, and its time in transfers and their syncs.
+TargetFigures part_of_rank(const PhaseKey& key, std::span<const Event> events) {
+  TargetFigures part;
+  for (const Event& event : events) {
+    const bool reads = event.operation == Operation::read;
+    const bool writes = event.operation == Operation::write || event.operation == Operation::sync;
+    if (event.function != key.function || !(key.direction == Direction::read ? reads : writes)) {
+      continue;
+    }
+    part.bytes += event.bytes;
+    part.io_seconds_max += seconds_of(event.end_ns - event.start_ns);
+  }
+  return part;
+}
+
 const char* headline_of(const Configuration& configuration) {
   return configuration.variant.mode == Mode::async ? "foreground" : "span";
 }
@@ -45,9 +60,13 @@ MadbenchRun::MadbenchRun(Configuration configuration, Executor& executor, ordere
       configuration_(std::move(configuration)),
       executor_(executor),
       phases_(phases_of(configuration_.variant)),
+      targets_(configuration_.directories),
       write_rates_(Rates::of_bytes(headline_of(configuration_))),
       read_rates_(write_rates_) {
-  for (const PhaseKey& key : phases_) activities_.emplace_back(function_of(key), key.direction);
+  for (const PhaseKey& key : phases_) {
+    activities_.emplace_back(function_of(key), key.direction);
+    targets_.add_phase(function_of(key), key.direction);
+  }
 }
 
 Status MadbenchRun::repeat(std::int32_t repetition) {
@@ -82,6 +101,8 @@ ordered_json MadbenchRun::phases_json(const JobFacts& facts, bool counted) {
     const PhaseFigures& found = all.back();
     const CacheState cache = judge_cache(facts, found, evidence_of(record_, key, facts.core));
     const NodePhase node = node_phase(job, key, record_.events);
+    const auto by_target = target_figures(job, part_of_rank(key, record_.events),
+                                          target_of(facts, key), targets_.directories());
     if (counted) {
       LatencyHistogram latencies;
       record_latencies(key, record_.events, latencies);
@@ -92,6 +113,7 @@ ordered_json MadbenchRun::phases_json(const JobFacts& facts, bool counted) {
     }
     if (job.rank == 0) {
       phases.push_back(phase_json(found, function_of(key), cache, facts.hosts));
+      if (counted) targets_.add(i, by_target);
     }
   }
   if (counted && job.rank == 0 && !all.empty()) {
@@ -140,6 +162,13 @@ void MadbenchRun::put_series(const RepetitionPolicy& policy) {
       run()["rates"].push_back(std::move(rate));
     }
   }
+}
+
+std::size_t MadbenchRun::target_of(const JobFacts& facts, const PhaseKey& key) const {
+  const auto function = static_cast<Function>(key.function);
+  const std::int64_t owner =
+      owner_of(function, facts.job.rank, facts.core.rank_shift, facts.job.size);
+  return static_cast<std::size_t>(owner) % targets_.directories();
 }
 
 int MadbenchRun::least(const RepetitionPolicy& policy) const {
@@ -193,6 +222,7 @@ ordered_json MadbenchRun::effective_json() const {
 void MadbenchRun::put_last(const JobFacts& facts) {
   if (facts.job.rank != 0) return;
   run()["effective"] = effective_json();
+  run()["targets"] = targets_.to_json(facts.job.size);
   if (std::string warning = executor_.work().warning(); !warning.empty()) {
     run()["warnings"].push_back(std::move(warning));
   }

@@ -11,6 +11,7 @@
 #include "common/status.hpp"
 #include "measurement/series.hpp"
 #include "measurement/swept_run.hpp"
+#include "measurement/target_directories.hpp"
 #include "workloads/madbench/execute.hpp"
 #include "workloads/madbench/table.hpp"
 
@@ -54,6 +55,8 @@ class MadbenchRun final : public SweptRun {
   nlohmann::ordered_json phases_json(const JobFacts& facts, bool counted);
   nlohmann::ordered_json functions_json(const JobFacts& facts);
   [[nodiscard]] nlohmann::ordered_json effective_json() const;
+  // Returns the number of the directory with which this rank moves data in a phase.
+  [[nodiscard]] std::size_t target_of(const JobFacts& facts, const PhaseKey& key) const;
   [[nodiscard]] const Rates& rates(Direction direction) const {
     return direction == Direction::write ? write_rates_ : read_rates_;
   }
@@ -65,6 +68,7 @@ class MadbenchRun final : public SweptRun {
   std::vector<PhaseKey> phases_;
   std::vector<Event> events_;
   // The following members are for rank 0.
+  TargetSeries targets_;
   Rates write_rates_;
   Rates read_rates_;
   std::vector<std::vector<FunctionTimes>> tables_;  // warm-ups included

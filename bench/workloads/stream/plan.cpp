@@ -7,6 +7,7 @@
 #include "measurement/events.hpp"
 #include "measurement/result.hpp"
 #include "measurement/ring.hpp"
+#include "measurement/target_directories.hpp"
 #include "measurement/workload_job.hpp"
 
 namespace weir::bench::stream {
@@ -23,16 +24,6 @@ PlannedPhase phase_of(Direction direction, const Layout& layout) {
 }
 
 }  // namespace
-
-std::vector<std::int64_t> ranks_of_target(std::size_t target, std::size_t targets,
-                                          std::int64_t ranks) {
-  std::vector<std::int64_t> mine;
-  for (auto rank = static_cast<std::int64_t>(target); rank < ranks;
-       rank += static_cast<std::int64_t>(targets)) {
-    mine.push_back(rank);
-  }
-  return mine;
-}
 
 std::int64_t memory_bytes_per_rank(const Variant& variant, const Options& options,
                                    std::int64_t ranks) {
@@ -61,7 +52,7 @@ ordered_json plan_json(const Variant& variant, const Options& options,
   plan["targets"] = ordered_json::array();
   if (targets.size() < 2) return plan;
   for (std::size_t i = 0; i < targets.size(); ++i) {
-    const auto mine = ranks_of_target(i, targets.size(), ranks);
+    const auto mine = ranks_of_directory(i, targets.size(), ranks);
     const auto files = static_cast<std::int64_t>(mine.size());
     plan["targets"].push_back(
         {{"directory", targets[i].directory},

@@ -17,8 +17,4 @@ namespace weir::bench::stream {
 [[nodiscard]] std::int64_t memory_bytes_per_rank(const Variant& variant, const Options& options,
                                                  std::int64_t ranks);
 
-// Returns the ranks whose files lie at each target, in its order. The distribution is round-robin.
-[[nodiscard]] std::vector<std::int64_t> ranks_of_target(std::size_t target, std::size_t targets,
-                                                        std::int64_t ranks);
-
 }  // namespace weir::bench::stream

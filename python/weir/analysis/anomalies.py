@@ -194,7 +194,8 @@ def _of_times(transfers: Transfers, levels: Sequence[Level], tests: int) -> list
             Finding(
                 "tail",
                 f"in the last {percent_text(one.fraction)} of the time fewer than half of the "
-                f"{level}s are active, which costs {percent_text(one.lost)} of the time",
+                f"{level}s are active, which costs {percent_text(one.lost)} of the time; "
+                f"{tail_text(transfers, one.fraction)}",
             )
         )
     rates, until = rates_over_time(transfers)
@@ -213,6 +214,27 @@ def _of_times(transfers: Transfers, levels: Sequence[Level], tests: int) -> list
             )
         )
     return found
+
+
+def moved_in_the_last(transfers: Transfers, fraction: float) -> float:
+    """Returns the share of the bytes that move in the last ``fraction`` of the repetitions' time.
+
+    A transfer is taken to move its bytes evenly over its time.
+    """
+    begin = places_in_repetition(transfers)
+    length = transfers.seconds / lengths_of_repetitions(transfers)[transfers.repetition]
+    late = np.clip((begin + length - (1 - fraction)) / np.maximum(length, 1e-30), 0.0, 1.0)
+    return float(np.sum(late * transfers.bytes) / np.sum(transfers.bytes))
+
+
+def tail_text(transfers: Transfers, fraction: float) -> str:
+    """Says what the last ``fraction`` of the time moves, and the rate before it."""
+    moved = moved_in_the_last(transfers, fraction)
+    faster = (1 - moved) / (1 - fraction)
+    return (
+        f"it moves {percent_text(moved)} of the bytes, and before it the rate is {faster:.2f} "
+        "times that of the whole"
+    )
 
 
 def _longest_tail(

@@ -16,6 +16,8 @@ from dataclasses import dataclass
 from weir.results.quantities import percent_text
 
 ENOUGH = 0.8
+BLAS2, BLAS3 = 1.0, 1.5
+"""Exponents of the operations on a matrix of N numbers: N for BLAS 2, N^1.5 for BLAS 3."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,15 @@ from datetime import datetime
 from typing import Any, Literal, TypeVar, get_args
 
 from weir.analysis.findings import Judgement, Ratio, ratio_of
-from weir.analysis.hiding import ENOUGH, AtExponent, Hides, hidden_share, where_it_hides
+from weir.analysis.hiding import (
+    BLAS2,
+    BLAS3,
+    ENOUGH,
+    AtExponent,
+    Hides,
+    hidden_share,
+    where_it_hides,
+)
 from weir.analysis.saturation import BEYOND, LEAST_LEVELS, saturated_from
 from weir.results.expectations import Direction
 from weir.results.quantities import percent_text, rate_text
@@ -38,7 +46,6 @@ SPARSE_BELOW, DENSE_FROM = 0.5, 0.5
 """Shares of memory: the paper's are 0.36 and 0.71."""
 CRITICAL = (1.3, 1.4)
 """Exponents between which I/O begins to hide (section 5)."""
-BLAS2, BLAS3 = 1.0, 1.5
 ALIKE_SETTINGS = (
     *("bins", "gangs", "file-block", "directory", "direct", "sync", "rank-shift", "memory-hog"),
     *("compressible", "full", "stripe-size", "first-target", "pool"),

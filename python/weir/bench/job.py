@@ -1,6 +1,8 @@
 """The five steps of ``weir bench``: each is a function, and its result is the next one's input.
 
-1. ``plan_job`` (program.py)    what would run; reports a user's mistakes before any MPI start
+1. ``plan_decided`` (deciding.py)
+                                what would run; reports a user's mistakes before any MPI start,
+                                unless the nodes decide a part of it
 2. ``calibrate``                rates of this file system and machine, once for all configurations;
                                 omitted with a platform description (``platforms.py``)
 3. ``expectations``             the path model's rates, before the run
@@ -247,7 +249,7 @@ def _calibrate(
         inherited=job.inherited,
     )
     if not ending.succeeded:
-        raise _failure("the calibration", ending, said)
+        raise failure_of("the calibration", ending, said)
     try:
         return load_calibration(file)
     except ResultError as error:
@@ -384,11 +386,14 @@ def run_job(
         tell(f"marked {len(marked)} unfinished runs as {how}")
     if removed:
         tell(f"removed {len(removed)} test files that the job left behind")
-    raise _failure("the run", ending, said)
+    raise failure_of("the run", ending, said)
 
 
-def _failure(what: str, ending: Ending, said: StandardError) -> BenchError:
-    """Returns the error that ends weir; its line repeats nothing that weir-bench has printed."""
+def failure_of(what: str, ending: Ending, said: StandardError) -> BenchError:
+    """Returns the error that ends weir; its line repeats nothing that weir-bench has printed.
+
+    Its text is empty if ``said`` has passed on the reason.
+    """
     if ending.asked_by is not None:
         return BenchError(f"{what} was interrupted: {ending.describe()}", INTERRUPTED)
     status = USAGE if ending.status == USAGE else FAILED

@@ -7,11 +7,12 @@ import re
 import shlex
 import shutil
 import subprocess
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from weir.bench.errors import USAGE, BenchError
+from weir.results.schema import Run
 
 VERSION_SECONDS = 30.0
 ALLOCATIONS = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "PE_HOSTFILE")
@@ -22,6 +23,15 @@ _WORDS_OF_FAMILIES = {
 }
 _NAMES_BESIDE = {OPEN_MPI: "openmpi", MPICH: "mpich"}
 """Suffixes of Debian's launchers if several are installed, as in mpirun.mpich."""
+_PLACING_OPTIONS = (
+    "--map-by",
+    "-map-by",
+    "-ppn",
+    "--ppn",
+    "-perhost",
+    "--ntasks-per-node",
+    "-npernode",
+)
 _COUNT_OPTIONS = ("-n", "-np", "--n", "--np", "--ntasks")
 
 
@@ -32,6 +42,8 @@ class Launcher:
     command: tuple[str, ...]
     ranks: int
     environment: dict[str, str]
+    is_local: bool = False
+    """Whether it was found on a machine without an allocation, which has one node."""
 
 
 def given_launcher(text: str, ranks: int | None, mpi: str = "") -> Launcher:
@@ -94,11 +106,68 @@ def found_launcher(ranks: int, environment: Mapping[str, str], mpi: str = "") ->
             command += ["--oversubscribe", "--bind-to", "none"]
             if ranks > len(os.sched_getaffinity(0)):
                 command += ["--mca", "mpi_yield_when_idle", "1"]
-        return Launcher(tuple(command), ranks, _environment_for_root())
+        return Launcher(tuple(command), ranks, _environment_for_root(), not in_allocation)
     raise passed_over or BenchError(
         "no mpirun, mpiexec or srun was found on PATH: load an MPI module, or give --launcher",
         USAGE,
     )
+
+
+def placed(launcher: Launcher, tasks_per_node: int) -> Launcher:
+    """Returns the launcher with options that place so many ranks on each node.
+
+    Slurm, Open MPI and MPICH are known. A machine without an allocation, on which the launcher was
+    found by ``found_launcher``, is one node.
+    """
+    what, ranks = f"tasks-per-node {tasks_per_node}", launcher.ranks
+    if ranks % tasks_per_node != 0:
+        raise BenchError(
+            f"{what}: {ranks} ranks cannot be so many on each node: give a divisor of {ranks}",
+            USAGE,
+        )
+    words = list(launcher.command)
+    stated = next((word for word in words if word.partition("=")[0] in _PLACING_OPTIONS), None)
+    if stated is not None:
+        raise BenchError(
+            f"{what}: the launcher places ranks itself, by {stated}: leave one of them out", USAGE
+        )
+    if launcher.is_local:
+        if tasks_per_node == ranks:
+            return launcher
+        raise BenchError(
+            f"{what}: {ranks} ranks need {ranks // tasks_per_node} nodes, and this machine without "
+            f"an allocation is one: give tasks-per-node {ranks}, or a --launcher that knows others",
+            USAGE,
+        )
+    name = Path(words[0]).name
+    family = None if name == "srun" else _family_of_launcher(words[0])
+    if name == "srun":
+        words += [f"--nodes={ranks // tasks_per_node}", f"--ntasks-per-node={tasks_per_node}"]
+    elif family == OPEN_MPI:
+        words += ["--map-by", f"ppr:{tasks_per_node}:node"]
+    elif family == MPICH:
+        words += ["-ppn", str(tasks_per_node)]
+    else:
+        raise BenchError(
+            f"{what}: it is not known how {name} places ranks: state it in --launcher, and leave "
+            "tasks-per-node out",
+            USAGE,
+        )
+    return replace(launcher, command=tuple(words))
+
+
+def misplaced(runs: Sequence[Run], tasks_per_node: int | None) -> str | None:
+    """Returns where runs had another number of ranks on a node than was asked for, or None."""
+    if tasks_per_node is None:
+        return None
+    for node in (node for run in runs for node in run.nodes):
+        if len(node.ranks) != tasks_per_node:
+            return (
+                f"tasks-per-node {tasks_per_node}: the launcher started {len(node.ranks)} ranks on "
+                f"{node.host}: its nodes have other numbers of slots, or it has a placement of its "
+                "own"
+            )
+    return None
 
 
 def mpi_family(text: str) -> str | None:

@@ -50,6 +50,8 @@ class PlannedJob(Record):
     transfer_bytes: int
     notes: list[str] = Field(default_factory=list)
     """How weir-bench interpreted the command line, if its user may expect otherwise."""
+    decided: dict[str, int] = Field(default_factory=dict)
+    """Values of settings that weir-bench chose by what it found on the nodes."""
 
 
 def find_program(environment: Mapping[str, str], name: str = PROGRAM) -> Path:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from weir.bench.errors import USAGE, BenchError
-from weir.campaign.design import RANKS, Combination, scaled, setting_name
+from weir.campaign.design import (
+    OF_THE_LAUNCHER,
+    RANKS,
+    TASKS,
+    Combination,
+    scaled,
+    setting_name,
+)
 from weir.campaign.file import CampaignFile, read_number
 from weir.results.campaign import Value
 
@@ -24,10 +31,10 @@ def settings_of(file: CampaignFile, combination: Combination, scale: float) -> d
 
 
 def arguments_of(file: CampaignFile, settings: Mapping[str, Value]) -> list[str]:
-    """Returns the workload, the file's words, and ``--name=value`` for each setting but ranks."""
+    """Returns the workload, the file's words, and ``--name=value`` for each of its settings."""
     words = [file.workload, *file.arguments]
     for name, value in settings.items():
-        if name == RANKS:
+        if name in OF_THE_LAUNCHER:
             continue
         if isinstance(value, bool):
             words.append(f"--{name}" if value else f"--no-{name}")
@@ -38,12 +45,21 @@ def arguments_of(file: CampaignFile, settings: Mapping[str, Value]) -> list[str]
 
 def ranks_of(settings: Mapping[str, Value], otherwise: int | None) -> int | None:
     """Returns the number of ranks: of the combination or [fixed], else ``-n``; or None."""
-    given = settings.get(RANKS)
+    return _count_of(settings, RANKS, otherwise)
+
+
+def tasks_of(settings: Mapping[str, Value]) -> int | None:
+    """Returns the number of ranks on each node, or None: the launcher decides."""
+    return _count_of(settings, TASKS, None)
+
+
+def _count_of(settings: Mapping[str, Value], name: str, otherwise: int | None) -> int | None:
+    given = settings.get(name)
     if given is None:
         return otherwise
     number = read_number(given)
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise BenchError(f"ranks must be whole numbers from 1; given: {given!r}", USAGE)
+        raise BenchError(f"{name} must be whole numbers from 1; given: {given!r}", USAGE)
     return number
 
 

@@ -25,6 +25,9 @@ from weir.results.campaign import CampaignFactor, CampaignRun, Value
 from weir.results.purpose import Purpose
 
 RANKS = "ranks"
+TASKS = "tasks-per-node"
+OF_THE_LAUNCHER = (RANKS, TASKS)
+"""Settings that a campaign has like those of weir-bench, and that are of the launcher."""
 Combination = dict[str, Value]
 Condition = Value | list[Value]
 ALIASES: dict[str, dict[str, str]] = {

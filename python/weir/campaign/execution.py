@@ -25,6 +25,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
+from weir.bench.deciding import decided
 from weir.bench.errors import INTERRUPTED, BenchError
 from weir.bench.job import (
     Job,
@@ -35,6 +36,7 @@ from weir.bench.job import (
     timeout_of,
     utc_now,
 )
+from weir.bench.launcher import misplaced
 from weir.bench.messages import Progress
 from weir.campaign.arguments import name_of
 from weir.campaign.estimate import Estimator
@@ -111,6 +113,7 @@ class Execution:
     def __post_init__(self) -> None:
         self._in_a_row = 0
         self._failed: set[int] = set()
+        self._by_nodes: dict[int, Prepared] = {}
         self.done = done_runs(self.entries)
         self.learn()
 
@@ -214,7 +217,7 @@ class Execution:
         self.watch.on_step(self._step(run))
         self._append("begin", run, 0.0, estimated)
         try:
-            finalized = self._execute(run, self.setup.combinations[run.combination])
+            finalized = self._execute(run, self._decided(run.combination))
         except (BenchError, ResultError, OSError) as error:
             status = error.exit_status if isinstance(error, BenchError) else 1
             reason = str(error) or "weir-bench ended with an error"
@@ -247,12 +250,24 @@ class Execution:
         if event == "done":
             self.done[run.number] = entry
 
+    def _decided(self, combination: int) -> Prepared:
+        """Returns a combination with what the nodes decide; once, so that its runs are alike."""
+        prepared = self.setup.combinations[combination]
+        if not prepared.planned.decided:
+            return prepared
+        if combination not in self._by_nodes:
+            planned, arguments = decided(self._job(prepared), prepared.arguments, prepared.planned)
+            self._by_nodes[combination] = dataclasses.replace(
+                prepared, arguments=arguments, planned=planned
+            )
+        return self._by_nodes[combination]
+
     def _execute(self, run: CampaignRun, prepared: Prepared) -> list[FinalizedRun]:
         output = run_output(self.output, run.number)
         aside = clear_unfinished(output)
         if aside is not None:
             self.watch.tell(f"an earlier attempt at run {run.number} is kept in {aside}")
-        job = self._job(prepared.ranks)
+        job = self._job(prepared)
         said: list[str] = []
 
         def tell(text: str) -> None:
@@ -285,6 +300,9 @@ class Execution:
                 raise BenchError(reason, error.exit_status) from None
         purpose = self.setup.campaign.purpose_of(run)
         finalized = finalize(output, verdict, examine, purpose)
+        wrong = misplaced([one.run for one in finalized], prepared.tasks_per_node)
+        if wrong is not None:
+            raise BenchError(wrong)
         unfinished = [one.run for one in finalized if one.run.status != "complete"]
         if unfinished:
             failure = unfinished[0].failure
@@ -298,8 +316,9 @@ class Execution:
             return None
         return monitor_of(prepared.planned, self.monitor_seconds, output, self.watch.tell)
 
-    def _job(self, ranks: int) -> Job:
-        return dataclasses.replace(self.job_of(ranks), inherited=self.inherited)
+    def _job(self, prepared: Prepared) -> Job:
+        job = self.job_of(prepared.ranks, prepared.tasks_per_node)
+        return dataclasses.replace(job, inherited=self.inherited)
 
 
 def planned_bytes(setup: Setup) -> Mapping[str, int]:

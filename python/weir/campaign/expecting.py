@@ -1,7 +1,8 @@
 """Makes expectations of a campaign's runs, from a platform description or from calibrations.
 
-A calibration is valid for a directory, a number of ranks, a transfer size, a size of files, and one
-block: machines drift, and blocks follow the drift. A resumed campaign calibrates anew.
+A calibration is valid for a directory, a number of ranks and their placement, a transfer size, a
+size of files, and one block: machines drift, and blocks follow the drift. A resumed campaign
+calibrates anew.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from weir.bench.second_opinion import with_a_priori
 from weir.results.expectations import Expectation
 from weir.results.platform import Platform
 
-Key = tuple[int, int, CalibratedFor]
+Key = tuple[int, tuple[str, ...], CalibratedFor]
 
 
 @dataclass
@@ -42,7 +43,7 @@ class Expecting:
         if self.platform is not None:
             made = expectations(planned, self.platform, places_of(self.platform, planned))
             return with_a_priori(planned, self.platform, made)
-        key = (block, job.launcher.ranks, calibrated_for(planned))
+        key = (block, job.launcher.command, calibrated_for(planned))
         if key not in self.calibrated:
             self.calibrated[key] = calibrate(job, planned, folder, self.tell)
         calibrated = self.calibrated[key]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from weir.bench.errors import USAGE, BenchError
 from weir.bench.program import plan_job
-from weir.campaign.arguments import arguments_of, name_of, ranks_of, settings_of
+from weir.campaign.arguments import arguments_of, name_of, ranks_of, settings_of, tasks_of
 from weir.campaign.design import factors_of
 from weir.campaign.file import CampaignFile
 from weir.campaign.setup import JobOf, Setup, prepare_campaign
@@ -124,7 +124,7 @@ def refusal(file: CampaignFile, place: Mapping[str, Value], job_of: JobOf) -> st
     if ranks is None:
         raise BenchError("the number of ranks is missing: give -n or --factor ranks=", USAGE)
     try:
-        plan_job(job_of(ranks).program, arguments_of(file, settings), ranks)
+        plan_job(job_of(ranks, tasks_of(settings)).program, arguments_of(file, settings), ranks)
     except BenchError as error:
         return str(error)
     return None

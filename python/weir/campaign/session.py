@@ -66,7 +66,9 @@ class Session:
 
 def first_estimator(setup: Setup, rates: Rates, *, calibrates: bool) -> Estimator:
     """Returns an estimator that uses only the plans."""
-    keys = {(one.ranks, calibrated_for(one.planned)) for one in setup.combinations}
+    keys = {
+        (one.ranks, one.tasks_per_node, calibrated_for(one.planned)) for one in setup.combinations
+    }
     share = CALIBRATION_SECONDS * len(keys) / len(setup.combinations) if calibrates else 0.0
     return Estimator([share + _planned(one, rates) for one in setup.combinations])
 
@@ -148,7 +150,7 @@ def _first_rates(setup: Setup, execution: Execution, session: Session, assumed: 
         return dataclasses.replace(
             assumed, how="the time to start a run, because no run moves bytes"
         )
-    job = session.job_of(prepared.ranks)
+    job = session.job_of(prepared.ranks, prepared.tasks_per_node)
     with preparation_folder(session.output / RUNS_FOLDER / "estimate") as folder:
         made = execution.expecting.expect(job, prepared.planned, run.block, folder)
     work = execution.expecting.work_per_second() or assumed.work_per_second

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from weir.bench.errors import USAGE, BenchError
 from weir.bench.job import Job, check_arguments, utc_now, utc_text
 from weir.bench.program import PlannedJob, plan_job
-from weir.campaign.arguments import arguments_of, name_of, ranks_of, settings_of
+from weir.campaign.arguments import arguments_of, name_of, ranks_of, settings_of, tasks_of
 from weir.campaign.design import (
     combinations_of,
     factors_of,
@@ -25,17 +25,20 @@ from weir.campaign.design import (
 from weir.campaign.file import CampaignFile
 from weir.results.campaign import Campaign, CampaignPhase, Value
 
-JobOf = Callable[[int], Job]
-"""Function that returns weir-bench under its launcher, for a number of ranks."""
+JobOf = Callable[[int, int | None], Job]
+"""Function that returns weir-bench under its launcher, for a number of ranks, and of ranks on each
+node; None: as the launcher places them."""
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """One combination: weir-bench's arguments, the number of ranks, and the resulting plan."""
+    """One combination: weir-bench's arguments, how its ranks start, and the resulting plan."""
 
     arguments: list[str]
     ranks: int
     planned: PlannedJob
+    tasks_per_node: int | None = None
+    """None: as the launcher places them."""
 
 
 @dataclass(frozen=True)
@@ -106,10 +109,11 @@ def prepare_campaign(
         arguments = arguments_of(file, settings)
         _check_own(arguments)
         try:
-            planned = plan_job(job_of(count).program, arguments, count)
+            tasks = tasks_of(settings)
+            planned = plan_job(job_of(count, tasks).program, arguments, count)
         except BenchError as error:
             raise BenchError(f"{name_of(combination)}: {error}", error.exit_status) from None
-        prepared.append(Prepared(arguments, count, planned))
+        prepared.append(Prepared(arguments, count, planned, tasks))
     return Setup(campaign, prepared, excluded)
 
 

@@ -1,10 +1,11 @@
 """Turns a campaign into Slurm array jobs: a script per number of ranks, and one that submits them.
 
-Runs with different numbers of ranks need allocations of different sizes, so each number of ranks
-has its own array. A task makes one run or a chunk of them. It does not repeat runs that are done,
-so an interrupted task can be submitted again by its index. All arrays have the same name and wait
-for one another (``--dependency=singleton``), and ``%THROTTLE`` limits how many tasks of an array
-run at a time, because concurrent runs on one file system would measure each other.
+Runs with different numbers of ranks, or of ranks on a node, need allocations of different sizes, so
+each number of ranks has its own array. A task makes one run or a chunk of them. It does not repeat
+runs that are done, so an interrupted task can be submitted again by its index. All arrays have the
+same name and wait for one another (``--dependency=singleton``), and ``%THROTTLE`` limits how many
+tasks of an array run at a time, because concurrent runs on one file system would measure each
+other.
 """
 
 from __future__ import annotations
@@ -32,24 +33,34 @@ class ArrayJob:
     ranks: int
     tasks: list[list[int]]
     seconds: float
+    ranks_per_node: int | None = None
+    """None: as Slurm places them."""
+
+    @property
+    def where(self) -> str:
+        """Returns how its ranks start, in words."""
+        placed = "" if self.ranks_per_node is None else f", {self.ranks_per_node} on a node"
+        return f"{self.ranks} ranks{placed}"
 
 
 def array_jobs(
     setup: Setup, estimator: Estimator, chunk: int, done: frozenset[int]
 ) -> list[ArrayJob]:
     """Returns the arrays for the remaining runs, ``chunk`` runs per task, in the design's order."""
-    by_ranks: dict[int, list[tuple[int, float]]] = {}
+    by_ranks: dict[tuple[int, int], list[tuple[int, float]]] = {}
     for run in setup.campaign.runs:
         if run.number not in done:
-            ranks = setup.combinations[run.combination].ranks
+            prepared = setup.combinations[run.combination]
+            started = (prepared.ranks, prepared.tasks_per_node or 0)
             seconds = estimator.cautious_seconds(run.combination)
-            by_ranks.setdefault(ranks, []).append((run.number, seconds))
+            by_ranks.setdefault(started, []).append((run.number, seconds))
     jobs = []
-    for ranks, runs in sorted(by_ranks.items()):
+    for (ranks, per_node), runs in sorted(by_ranks.items()):
         chunks = [runs[first : first + chunk] for first in range(0, len(runs), chunk)]
         longest = max(sum(seconds for _, seconds in part) for part in chunks)
         tasks = [[number for number, _ in part] for part in chunks]
-        jobs.append(ArrayJob(ranks, tasks, max(LEAST_SECONDS, SAFETY * longest)))
+        limit = max(LEAST_SECONDS, SAFETY * longest)
+        jobs.append(ArrayJob(ranks, tasks, limit, per_node or None))
     return jobs
 
 
@@ -60,6 +71,9 @@ def script_of(job: ArrayJob, name: str, output: Path, command: Sequence[str], th
     margin = min(60.0, 0.1 * job.seconds)
     own = ["--resume", f"--time-limit={math.floor(job.seconds - margin)}"]
     own += ["--side-by-side"] if throttle > 1 else []
+    placed = ""
+    if job.ranks_per_node is not None:
+        placed = f"#SBATCH --ntasks-per-node={job.ranks_per_node}\n"
     return f"""#!/bin/bash
 # Written by: weir campaign --slurm. Submit it, or a part of it, as often as needed:
 #   sbatch --array=3 {shlex.quote(str(output / SCRIPTS_FOLDER / script_name(job)))}
@@ -67,9 +81,9 @@ def script_of(job: ArrayJob, name: str, output: Path, command: Sequence[str], th
 #SBATCH --job-name=weir-{name}
 #SBATCH --dependency=singleton
 #SBATCH --ntasks={job.ranks}
-#SBATCH --array=0-{last}%{throttle}
+{placed}#SBATCH --array=0-{last}%{throttle}
 #SBATCH --time={slurm_time(job.seconds)}
-#SBATCH --output={output}/{SCRIPTS_FOLDER}/%x-{job.ranks}-%a.txt
+#SBATCH --output={output}/{SCRIPTS_FOLDER}/%x-{_name(job)}-%a.txt
 set -euo pipefail
 
 # The runs of each task, by their numbers in campaign.json.
@@ -84,7 +98,15 @@ exec {shlex.join([*command, *own])} --only "${{tasks[index]:?there is no task $i
 
 def script_name(job: ArrayJob) -> str:
     """Returns the file name of an array's script."""
-    return f"ranks-{job.ranks:05d}.sh"
+    return f"ranks-{job.ranks:05d}{_per_node(job)}.sh"
+
+
+def _name(job: ArrayJob) -> str:
+    return f"{job.ranks}{_per_node(job)}"
+
+
+def _per_node(job: ArrayJob) -> str:
+    return "" if job.ranks_per_node is None else f"-per-node-{job.ranks_per_node:03d}"
 
 
 def slurm_time(seconds: float) -> str:

@@ -11,8 +11,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from weir.bench.errors import USAGE, BenchError
-from weir.bench.program import PlannedJob
-from weir.campaign.design import RANKS, setting_name
+from weir.campaign.design import RANKS, TASKS, setting_name
 from weir.campaign.levels import LevelError, read_levels
 from weir.results.campaign import Value
 
@@ -21,7 +20,6 @@ SHOWN_WITH = {
     ("madbench", RANKS): ("filetype", "UNIQUE,SHARED"),
 }
 """Setting and value that are added to a sweep, by workload and swept setting."""
-OF_THE_JOB = ("output", "expectation", "progress", "plan", "settings", RANKS)
 
 
 def read_sweep(workload: str, text: str, option: str = "--sweep") -> tuple[str, str]:
@@ -44,6 +42,7 @@ def sweep_file(
     sweeps: Sequence[str],
     ranks: int | None,
     *,
+    tasks_per_node: int | None = None,
     kind: str = "sweep",
     more: Mapping[str, Value] | None = None,
 ) -> str:
@@ -73,44 +72,10 @@ def sweep_file(
             fixed[other] = json.dumps(value)
     if ranks is not None and RANKS not in {name for name, _ in swept}:
         fixed[RANKS] = str(ranks)
+    if tasks_per_node is not None:
+        fixed[TASKS] = str(tasks_per_node)
     if fixed:
         lines += ["", "[fixed]", *(f"{name} = {value}" for name, value in fixed.items())]
     for name, levels in swept:
         lines += ["", "[[factor]]", f"name = {json.dumps(name)}", f"levels = {json.dumps(levels)}"]
     return "\n".join(lines) + "\n"
-
-
-def without_swept(arguments: Sequence[str], planned: PlannedJob, swept: Sequence[str]) -> list[str]:
-    """Removes swept settings from the arguments, also if they were given by position.
-
-    The plan contains the settings of the command line and their values; the result passes all of
-    them by name. If no swept setting was given, the words are unchanged.
-    """
-    values: dict[str, list[Value]] = {}
-    for one in planned.configurations:
-        for name, parameter in one.parameters.items():
-            known = values.setdefault(name.replace("_", "-"), [])
-            if parameter.origin == "command line" and parameter.value not in known:
-                known.append(parameter.value)
-    on_line = {name: known for name, known in values.items() if known}
-    if not set(on_line) & set(swept):
-        return list(arguments)
-    words = [arguments[0], *_settings_file(arguments)]
-    for name, known in on_line.items():
-        if name in swept or name in OF_THE_JOB:
-            continue
-        if isinstance(known[0], bool):
-            words.append(f"--{name}" if known[0] else f"--no-{name}")
-        else:
-            words.append(f"--{name}={','.join(str(value) for value in known)}")
-    return words
-
-
-def _settings_file(arguments: Sequence[str]) -> list[str]:
-    """Returns ``--settings FILE`` as given: the file's settings are not the command line's."""
-    for place, word in enumerate(arguments):
-        if word == "--settings":
-            return list(arguments[place : place + 2])
-        if word.startswith("--settings="):
-            return [word]
-    return []

@@ -16,6 +16,7 @@ from rich.console import Console
 from weir.bench import display
 from weir.bench.again import enter, kept_variables, record_start, start_again
 from weir.bench.binaries import binaries_of, other_binaries
+from weir.bench.deciding import plan_decided
 from weir.bench.errors import FAILED, USAGE, BenchError
 from weir.bench.going_on import DEFAULT_SECONDS, more_of
 from weir.bench.job import (
@@ -33,13 +34,14 @@ from weir.bench.job import (
     utc_now,
     why_nothing,
 )
+from weir.bench.launcher import misplaced
 from weir.bench.platforms import (
     find_platform,
     places_of,
     probe_of_names,
     with_operations_rate,
 )
-from weir.bench.program import PlannedJob, find_program, help_text, plan_job
+from weir.bench.program import PlannedJob, find_program, help_text
 from weir.bench.progress import progress_display
 from weir.bench.second_opinion import with_a_priori
 from weir.campaign.lock import holder_of_machine
@@ -49,6 +51,7 @@ from weir.commands.job_options import (
     MonitorText,
     PlatformText,
     Ranks,
+    TasksPerNode,
     find_job,
     read_interval,
 )
@@ -75,6 +78,8 @@ Options of weir:
   -n, --ranks N        ranks to start (WEIR_RANKS, or SLURM_NTASKS inside an allocation)
   --launcher COMMAND   command that starts the ranks, instead of mpirun, mpiexec or srun,
                        for example "srun -n 4096" (WEIR_LAUNCHER)
+  --tasks-per-node N   place N ranks on each node, with options of srun, Open MPI or MPICH
+                       (WEIR_TASKS_PER_NODE); by default the launcher places them
   --platform FILE|NAME take the expectation from this description of the machine, as weir
                        platform probe writes it, instead of a calibration; NAME is
                        platforms/NAME.toml, or a machine of weir platform show --shipped
@@ -138,6 +143,7 @@ def bench_command(
     output: Annotated[Path | None, typer.Option("--output", envvar="WEIR_OUTPUT")] = None,
     no_report: Annotated[bool, typer.Option("--no-report")] = False,
     timeout: Annotated[float | None, typer.Option("--timeout", min=1)] = None,
+    tasks_per_node: TasksPerNode = None,
     sweep: Annotated[list[str] | None, typer.Option("--sweep")] = None,
     go_on: Annotated[float, typer.Option("--go-on", min=0, envvar="WEIR_GO_ON")] = DEFAULT_SECONDS,
     resume: Annotated[bool, typer.Option("--resume")] = False,
@@ -151,7 +157,7 @@ def bench_command(
     repeated = None
     if again is not None and not show_help:
         # Variables such as WEIR_LAUNCHER yield to the settings with which the run was started.
-        others = ("ranks", "launcher", "platform", "sweep", "resume")
+        others = ("ranks", "launcher", "tasks_per_node", "platform", "sweep", "resume")
         if arguments or any(_is_typed(context, name) for name in others):
             raise BenchError(
                 "--again repeats a run as it was started: give only --output, --no-report, --go-on "
@@ -163,7 +169,7 @@ def bench_command(
         start = start_again(repeated)
         enter(start)
         typed, arguments, platform = start.command_by_user, start.arguments, start.platform
-        launcher = shlex.join(start.launcher)
+        launcher, tasks_per_node = shlex.join(start.launcher), None
     if show_help or not arguments:
         explain("bench", arguments)
         return
@@ -182,6 +188,7 @@ def bench_command(
             output,
             timeout,
             resume=resume,
+            tasks_per_node=tasks_per_node,
             monitor_seconds=interval,
         )
         return
@@ -196,7 +203,7 @@ def bench_command(
             "a campaign is running on this machine, so both disturb each other's measurements: "
             f"{other}"
         )
-    job = find_job(ranks, launcher)
+    job = find_job(ranks, launcher, tasks_per_node=tasks_per_node)
     if repeated is not None:
         other = other_binaries(repeated.binaries, binaries_of(job.program, job.environment()))
         if other is not None:
@@ -210,7 +217,7 @@ def bench_command(
         platform=platform,
         environment=kept_variables(os.environ),
     )
-    planned = plan_job(job.program, arguments, job.launcher.ranks)
+    planned, arguments = plan_decided(job, arguments)
     arguments = with_operations_rate(arguments, platform, planned)
     with preparation_folder(target) as preparation:
         prepared = prepare(
@@ -219,6 +226,9 @@ def bench_command(
         console.print()
         work = _Work(console, prepared, start, timeout, interval, with_report=not no_report)
         runs = work.carry_out(arguments, target, preparation)
+        wrong = misplaced(runs, tasks_per_node)
+        if wrong is not None:
+            warn(wrong)
         if go_on > 0:
             work.go_on(runs, arguments, target, go_on)
 
@@ -358,6 +368,7 @@ def predict_command(
     launcher: LauncherText = None,
     platform: PlatformText = None,
     output: Annotated[Path | None, typer.Option("--output")] = None,
+    tasks_per_node: TasksPerNode = None,
     show_help: Help = False,
 ) -> None:
     """Say what a run should reach, and which stage of the path limits it."""
@@ -366,8 +377,8 @@ def predict_command(
         explain("predict", arguments)
         return
     check_arguments(arguments)
-    job = find_job(ranks, launcher)
-    planned = plan_job(job.program, arguments, job.launcher.ranks)
+    job = find_job(ranks, launcher, tasks_per_node=tasks_per_node)
+    planned, arguments = plan_decided(job, arguments)
     with preparation_folder(output or Path("prediction")) as preparation:
         prepared = prepare(
             output_console(),

@@ -170,7 +170,9 @@ def run_campaign(file: CampaignFile, text: str, asked: Asked) -> None:
         seed=begun.seed if begun else None,
     )
     campaign = begun or campaign
-    job_of = functools.cache(lambda count: find_job(count, asked.launcher))
+    job_of = functools.cache(
+        lambda count, tasks: find_job(count, asked.launcher, tasks_per_node=tasks)
+    )
     setup = prepare_campaign(file, campaign, excluded, job_of, asked.ranks)
     described = find_platform(campaign.platform) if campaign.platform else None
     _check_only(asked.only, setup)
@@ -291,7 +293,7 @@ def _write_slurm(setup: Setup, estimator: Estimator, asked: Asked) -> None:
     console = output_console()
     for job, script in zip(jobs, written, strict=False):
         console.print(
-            f"  {script}: {len(job.tasks)} tasks on {job.ranks} ranks, "
+            f"  {script}: {len(job.tasks)} tasks on {job.where}, "
             f"{display.duration_text(job.seconds)} each at most",
             highlight=False,
             markup=False,

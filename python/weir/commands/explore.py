@@ -302,7 +302,7 @@ def explore_command(
     begun = existing_campaign(target, resume=resume)
     if begun is not None:
         check_unchanged(target, begun, text, {}, platform)
-    job_of = functools.cache(lambda count: find_job(count, launcher))
+    job_of = functools.cache(lambda count, tasks: find_job(count, launcher, tasks_per_node=tasks))
     campaign = begun
     if campaign is None:
         designed, _ = design_campaign(file, scale=None, platform=platform, given={})

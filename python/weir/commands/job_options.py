@@ -13,12 +13,15 @@ from typer.core import TyperCommand
 
 from weir.bench.errors import USAGE, BenchError
 from weir.bench.job import Job
-from weir.bench.launcher import found_launcher, given_launcher
+from weir.bench.launcher import Launcher, found_launcher, given_launcher, placed
 from weir.bench.program import find_program, mpi_of
 from weir.campaign.file import read_duration
 from weir.monitor.sampler import LONGEST_SECONDS, SHORTEST_SECONDS
 
 Ranks = Annotated[int | None, typer.Option("-n", "--ranks", min=1, envvar="WEIR_RANKS")]
+TasksPerNode = Annotated[
+    int | None, typer.Option("--tasks-per-node", min=1, envvar="WEIR_TASKS_PER_NODE")
+]
 LauncherText = Annotated[str | None, typer.Option("--launcher", envvar="WEIR_LAUNCHER")]
 PlatformText = Annotated[str | None, typer.Option("--platform", envvar="WEIR_PLATFORM")]
 MonitorText = Annotated[
@@ -61,19 +64,32 @@ def read_interval(text: str) -> float:
     return seconds
 
 
-def find_job(ranks: int | None, launcher: str | None, *, default_ranks: int | None = None) -> Job:
+def find_job(
+    ranks: int | None,
+    launcher: str | None,
+    *,
+    default_ranks: int | None = None,
+    tasks_per_node: int | None = None,
+) -> Job:
     """Finds weir-bench and the launcher for it.
 
     Without `ranks`, as many are started as a SLURM allocation has tasks, or `default_ranks`. Raises
-    BenchError when none of the three says how many.
+    BenchError when none of the three says how many, or if the launcher cannot place
+    `tasks_per_node` ranks on each node.
     """
     program = find_program(os.environ)
-    mpi = mpi_of(program)
+    found = _find_launcher(ranks, launcher, default_ranks, mpi_of(program))
+    return Job(program, found if tasks_per_node is None else placed(found, tasks_per_node))
+
+
+def _find_launcher(
+    ranks: int | None, launcher: str | None, default_ranks: int | None, mpi: str
+) -> Launcher:
     if launcher is not None:
-        return Job(program, given_launcher(launcher, ranks, mpi))
+        return given_launcher(launcher, ranks, mpi)
     allocated = os.environ.get("SLURM_NTASKS", "")
     if ranks is None:
         ranks = int(allocated) if allocated.isdigit() else default_ranks
     if ranks is None:
         raise BenchError("the number of ranks is missing: give it, for example -n 4", USAGE)
-    return Job(program, found_launcher(ranks, os.environ, mpi))
+    return found_launcher(ranks, os.environ, mpi)

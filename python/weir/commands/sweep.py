@@ -9,10 +9,11 @@ from pathlib import Path
 from weir.bench.errors import USAGE, BenchError
 from weir.bench.job import default_output, utc_now
 from weir.bench.program import find_program, plan_job
-from weir.campaign.design import RANKS
+from weir.bench.words import without_settings
+from weir.campaign.design import RANKS, TASKS
 from weir.campaign.file import parse_campaign_file
 from weir.campaign.levels import read_levels
-from weir.campaign.sweep import read_sweep, sweep_file, without_swept
+from weir.campaign.sweep import read_sweep, sweep_file
 from weir.commands.campaign import Asked, run_campaign
 
 
@@ -26,6 +27,7 @@ def run_sweep(
     timeout: float | None,
     *,
     resume: bool,
+    tasks_per_node: int | None = None,
     monitor_seconds: float | None = None,
 ) -> None:
     """Starts or resumes a sweep; its folder is a campaign's."""
@@ -37,8 +39,10 @@ def run_sweep(
         raise BenchError("--sweep is given twice for one setting", USAGE)
     if ranks is not None and RANKS in swept:
         raise BenchError("--ranks is given and also in --sweep: leave one of them out", USAGE)
+    if tasks_per_node is not None and TASKS in swept:
+        raise BenchError("--tasks-per-node is also in --sweep: leave one of them out", USAGE)
     words = words_without_swept(arguments, swept, ranks)
-    text = sweep_file(words, sweeps, ranks)
+    text = sweep_file(words, sweeps, ranks, tasks_per_node=tasks_per_node)
     name = f"{workload}-sweep-{'-'.join(swept)}"
     target = output or default_output(name, utc_now())
     file = parse_campaign_file(text, "--sweep", name)
@@ -47,6 +51,7 @@ def run_sweep(
     command = ["weir", "bench", *arguments, *(f"--sweep={one}" for one in sweeps)]
     command += ["--output", str(target)]
     command += [f"--ranks={ranks}"] if ranks is not None else []
+    command += [f"--tasks-per-node={tasks_per_node}"] if tasks_per_node is not None else []
     command += [f"--launcher={launcher}"] if launcher is not None else []
     command += [f"--platform={platform}"] if platform is not None else []
     command += [f"--monitor={monitor_seconds}s"] if monitor_seconds is not None else []
@@ -72,4 +77,4 @@ def words_without_swept(
         planned = plan_job(find_program(os.environ), arguments, first)
     except BenchError:
         return list(arguments)
-    return without_swept(arguments, planned, list(swept))
+    return without_settings(arguments, planned, list(swept))

@@ -19,7 +19,7 @@ from weir.results.schema import Anomaly, Phase, Run
 MOST_TRANSFERS = 200_000
 """Of more transfers of a function, syncs included, every second, third, ... bin is examined."""
 LEAST_TRANSFERS = 30
-OTHERS_DATA = ("rank_shift", "reorder")
+OTHERS_DATA = ("rank_shift", "rank-shift", "reorder")
 """Parameters by which ranks read the data of others."""
 WAITING_SHARE = 0.5
 """Ranks wait for each other if they do so after at least this share of their transfers."""
@@ -41,8 +41,7 @@ def examine(folder: Path, run: Run) -> list[Anomaly] | None:
     for phase in phases.values():
         columns = store.transfers(phase.function, phase.direction, indices, MOST_TRANSFERS)
         if len(columns["rank"]) >= LEAST_TRANSFERS:
-            rows = placed if _is_own_data(run, phase) else []
-            found += _examine_phase(run, phase, columns, rows, len(phases))
+            found += _examine_phase(run, phase, columns, placed, len(phases))
     return found
 
 
@@ -52,7 +51,9 @@ def _is_own_data(run: Run, phase: Phase) -> bool:
         name in run.parameters and run.parameters[name].value not in (0, "none", False)
         for name in OTHERS_DATA
     )
-    return phase.direction == "write" or not shifted
+    # W of madbench writes over what it has read, which is then the data of another rank.
+    own_writes = phase.direction == "write" and phase.function != "W"
+    return own_writes or not shifted
 
 
 def _examine_phase(
@@ -63,8 +64,9 @@ def _examine_phase(
     phases: int,
 ) -> list[Anomaly]:
     transfers, offsets = _with_syncs(columns)
-    used = _used(placed, columns, transfers)
-    levels = _levels(run, transfers, used)
+    own = _is_own_data(run, phase)
+    used = _used(placed if own else [], columns, transfers)
+    levels = _levels(run, transfers, used, own_files=own)
     found = find_anomalies(transfers, levels, offsets, tests=phases)
     return [
         Anomaly(
@@ -166,13 +168,16 @@ def _way(
     return ["its transfers go from " + " to ".join(steps)]
 
 
-def _levels(run: Run, transfers: Transfers, used: Used | None = None) -> list[Level]:
+def _levels(
+    run: Run, transfers: Transfers, used: Used | None = None, *, own_files: bool = True
+) -> list[Level]:
     """Returns servers, targets, hosts and ranks, so far as there are several.
 
-    Targets are those on which files lie; where they are not known, the directories.
+    Targets are those on which files lie; where they are not known, the directories, unless ranks
+    use the files of others.
     """
     levels = _levels_of_placements(used)
-    if any(level.name == "target" for level in levels):
+    if not own_files or any(level.name == "target" for level in levels):
         directories = {}
     else:
         directories = {rank: one.directory for one in run.targets for rank in one.ranks}

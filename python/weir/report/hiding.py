@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from weir.analysis.campaign_summary import Effective
-from weir.analysis.hiding import ENOUGH, AtExponent, Hides, hidden_share, where_it_hides
+from weir.analysis.hiding import (
+    BLAS2,
+    BLAS3,
+    ENOUGH,
+    AtExponent,
+    Hides,
+    hidden_share,
+    where_it_hides,
+)
 from weir.report.chart import FULL_WIDTH, figure, table
 from weir.report.factor_charts import TOO_UNLIKE
 from weir.report.line_chart import Mark, Point, Rule, Series, legend, line_chart
@@ -100,7 +108,8 @@ def _sentences(
 
 
 def _figure(campaign: Campaign, name: str, found: Found) -> Markup:
-    series, rules, marks = [], [], []
+    series, rules = [], []
+    marks = _of_kernels([e for _, entries in found.values() for e in entries], campaign)
     for direction, (hides, entries) in found.items():
         at = {e.combination: float(campaign.combinations[e.combination][EXPONENT]) for e in entries}
         points = [Point(at[e.combination], e.median, e.low, e.high) for e in entries]
@@ -138,7 +147,8 @@ def _figure(campaign: Campaign, name: str, found: Found) -> Markup:
         " \u2013 ",
         element("bdi", name),
         ". Beside it the synchronous rate of the same job and its NBIN multiple, the most that "
-        "hiding can give; dashed, what was expected beforehand.",
+        "hiding can give; dashed, what was expected beforehand. An exponent of 1 is the work of "
+        "BLAS 2 for a matrix, 1.5 that of BLAS 3.",
     )
     return figure(
         f"hiding-{'-'.join(found)}",
@@ -148,6 +158,17 @@ def _figure(campaign: Campaign, name: str, found: Found) -> Markup:
         table=_table(campaign, found),
         width=FULL_WIDTH,
     )
+
+
+def _of_kernels(entries: Sequence[Effective], campaign: Campaign) -> list[Mark]:
+    """Returns the marks of the work of BLAS 2 and BLAS 3 that are among the exponents."""
+    exponents = [float(campaign.combinations[e.combination][EXPONENT]) for e in entries]
+    kernels = [(BLAS2, "BLAS 2"), (BLAS3, "BLAS 3")]
+    return [
+        Mark(at, None, None, "note", name)
+        for at, name in kernels
+        if min(exponents) <= at <= max(exponents)
+    ]
 
 
 def _table(campaign: Campaign, found: Found) -> Markup:
