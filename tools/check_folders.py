@@ -114,7 +114,7 @@ MAY_MAKE_FILES_DURABLE = ("src/system/file.cpp", "src/system/uninterrupted.hpp",
 ``storage::File``, which repeats calls that a signal interrupted."""
 
 MAY_SLEEP = (
-    "src/ranks/waiting.cpp",
+    "src/ranks/pauses.cpp",
     "src/ranks/wake_up",
     "src/ranks/channel.cpp",
 )
