@@ -204,6 +204,10 @@ if(WEIR_WITH_SIMGRID AND WEIR_BUILD_BENCH)
   if(NOT WEIR_SIMGRID_TARGET)
     message(STATUS "weir-sim is left out: it needs SimGrid 3.32 or later (Debian: libsimgrid-dev)")
   endif()
+  # SimGrid's own MPI, whose header is in a folder of its own.
+  find_path(WEIR_SMPI_INCLUDE mpi.h HINTS ${simgrid_INCLUDEDIR} PATH_SUFFIXES smpi NO_DEFAULT_PATH
+            DOC "Folder of SMPI's mpi.h, with which weir-sim-library is compiled")
+  mark_as_advanced(WEIR_SMPI_INCLUDE)
 endif()
 
 if(WEIR_BUILD_TESTS)

@@ -6,26 +6,18 @@
 // them first come, first served; the bytes pass the parts behind it at the same time.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "amounts.hpp"
 #include "description.hpp"
 #include "flows.hpp"
 
 namespace weir::sim {
 
-struct PartLoad {
-  std::string name;
-  std::int64_t units_used = 0;
-  double bytes = 0;
-  double most_bytes = 0;    // of the unit with the most
-  double busy_seconds = 0;  // of the unit that is busy for longest
-  std::string busiest;      // that unit: its number, or the name of a link
-};
-
 struct Outcome {
   double seconds = 0;
+  Moved moved;
   // Those of the description, then "messages", "links between switches" and "exchange".
   std::vector<PartLoad> parts;
   // What the description has as slow although no bytes may pass it.
@@ -35,6 +27,9 @@ struct Outcome {
   double turn_seconds = 0;       // waiting for its turn
   double operation_seconds = 0;  // under way with an operation
 };
+
+// What all simulations set of SimGrid: plain max-min sharing without corrections for TCP.
+[[nodiscard]] std::vector<std::string> common_settings();
 
 // May be called once in a process, since SimGrid has one engine.
 [[nodiscard]] Outcome execute(const Description& asked, const Flows& flows);

@@ -37,8 +37,6 @@ class Collector {
   void add_messages(const plan::Plan& plan, const plan::Piece& piece,
                     const std::vector<plan::Contributor>& contributors, Client& client,
                     Operation& operation) const;
-  void add_to_targets(const plan::FileExtent& extent,
-                      std::map<std::int64_t, std::int64_t>& targets) const;
   [[nodiscard]] std::int64_t node_of(const plan::Plan& plan, std::int64_t aggregator) const;
   Status keep(Client client);
 
@@ -64,6 +62,7 @@ Status Collector::add_ranks(const std::shared_ptr<const plan::Plan>& plan) {
   const std::int64_t ranks = std::min(plan->request().ranks(), topology_.ranks());
   for (std::int64_t rank = 0; rank < ranks; ++rank) {
     Client client;
+    client.rank = rank;
     client.node = topology_.node_of(rank);
     plan::RankPieces pieces(plan, rank);
     for (plan::PieceId id; pieces.next(id);) {
@@ -85,6 +84,7 @@ std::int64_t Collector::node_of(const plan::Plan& plan, std::int64_t aggregator)
 Status Collector::add_aggregator(const std::shared_ptr<const plan::Plan>& plan,
                                  std::int64_t aggregator) {
   Client client;
+  client.rank = plan->rank_of(aggregator);
   client.node = node_of(*plan, aggregator);
   plan::AggregatorPieces pieces(plan, aggregator);
   for (plan::Piece piece; pieces.next(piece);) {
@@ -109,7 +109,7 @@ Status Collector::add_operation(const plan::Plan& plan, const plan::Piece& piece
   if (plan.parameters().strategy != plan::Strategy::direct) {
     add_messages(plan, piece, contributors, client, operation);
   }
-  std::map<std::int64_t, std::int64_t> targets;
+  TargetBytes targets;
   plan::PieceExtents extents(plan, piece, contributors);
   for (plan::FileExtent extent; extents.next(extent);) {
     if (++extents_ > most_extents) {
@@ -118,7 +118,7 @@ Status Collector::add_operation(const plan::Plan& plan, const plan::Piece& piece
     }
     ++operation.calls;
     operation.bytes += extent.bytes;
-    if (rules_.targets > 0) add_to_targets(extent, targets);
+    add_to_targets(extent.offset, extent.bytes, rules_.targets, rules_.stripe_bytes, targets);
   }
   append(targets, client.shares);
   operation.targets = static_cast<std::uint32_t>(targets.size());
@@ -150,29 +150,6 @@ void Collector::add_messages(const plan::Plan& plan, const plan::Piece& piece,
   }
   append(sources, client.shares);
   operation.sources = static_cast<std::uint32_t>(sources.size());
-}
-
-void Collector::add_to_targets(const plan::FileExtent& extent,
-                               std::map<std::int64_t, std::int64_t>& targets) const {
-  const std::int64_t stripe = rules_.stripe_bytes;
-  if (stripe == 0) {
-    targets[0] += extent.bytes;
-    return;
-  }
-  // All targets have as many bytes of the whole turns.
-  const std::int64_t turn = stripe * rules_.targets;
-  const std::int64_t turns = extent.bytes / turn;
-  if (turns > 0) {
-    for (std::int64_t target = 0; target < rules_.targets; ++target) {
-      targets[target] += turns * stripe;
-    }
-  }
-  const std::int64_t end = extent.offset + extent.bytes;
-  for (std::int64_t at = extent.offset + turns * turn; at < end;) {
-    const std::int64_t next = std::min(end, (at / stripe + 1) * stripe);
-    targets[at / stripe % rules_.targets] += next - at;
-    at = next;
-  }
 }
 
 Status Collector::keep(Client client) {
@@ -207,6 +184,29 @@ void take_turns(std::vector<Client>& clients) {
 }
 
 }  // namespace
+
+void add_to_targets(std::int64_t offset, std::int64_t bytes, std::int64_t targets,
+                    std::int64_t stripe_bytes, TargetBytes& on_targets) {
+  if (targets == 0) return;
+  if (stripe_bytes == 0) {
+    on_targets[0] += bytes;
+    return;
+  }
+  // All targets have as many bytes of the whole turns.
+  const std::int64_t turn = stripe_bytes * targets;
+  const std::int64_t turns = bytes / turn;
+  if (turns > 0) {
+    for (std::int64_t target = 0; target < targets; ++target) {
+      on_targets[target] += turns * stripe_bytes;
+    }
+  }
+  const std::int64_t end = offset + bytes;
+  for (std::int64_t at = offset + turns * turn; at < end;) {
+    const std::int64_t next = std::min(end, (at / stripe_bytes + 1) * stripe_bytes);
+    on_targets[at / stripe_bytes % targets] += next - at;
+    at = next;
+  }
+}
 
 Result<Flows> flows_of_plan(const plan::Request& request, const topology::Topology& topology,
                             plan::Parameters parameters, const FlowRules& rules) {

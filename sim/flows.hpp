@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -43,6 +44,7 @@ struct Operation {
 };
 
 struct Client {
+  std::int64_t rank = 0;
   std::int64_t node = 0;
   std::int64_t group = 0;  // I/O group of the node
   // The client's turn when something is dealt out: to the first client of every I/O group, then to
@@ -82,6 +84,13 @@ struct FlowRules {
   // Each client is an actor with a stack of 32 KiB in the simulation: 8 GiB.
   std::int64_t most_clients = std::int64_t{1} << 18;
 };
+
+// Bytes by the targets that they are on.
+using TargetBytes = std::map<std::int64_t, std::int64_t>;
+// Adds the bytes of a range of a file whose stripes are dealt to `targets` in turn; nothing if
+// there are no targets.
+void add_to_targets(std::int64_t offset, std::int64_t bytes, std::int64_t targets,
+                    std::int64_t stripe_bytes, TargetBytes& on_targets);
 
 // Fails if Plan::create does, or if there are more clients, operations or extents than are allowed.
 [[nodiscard]] Result<Flows> flows_of_plan(const plan::Request& request,

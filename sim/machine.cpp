@@ -8,7 +8,14 @@ namespace weir::sim {
 
 namespace sg4 = simgrid::s4u;
 
-Machine::Machine(const Description& asked, const Flows& flows)
+namespace {
+
+// Copies inside a node are not simulated; messages between its processes take next to no time.
+constexpr double rate_inside_nodes = 1e15;
+
+}  // namespace
+
+Machine::Machine(const Description& asked, const Flows& flows, Nodes nodes)
     : asked_(asked), zone_(sg4::create_star_zone("machine")), home_(host("home", {}, {})) {
   for (std::size_t number = 0; number < asked.parts.size(); ++number) {
     const Part& part = asked.parts[number];
@@ -31,6 +38,7 @@ Machine::Machine(const Description& asked, const Flows& flows)
     }
     if (asked.messages.bytes_per_second > 0) make_messages(client);
   }
+  if (nodes == Nodes::with_processes) make_nodes();
   zone_->seal();
 }
 
@@ -77,17 +85,14 @@ double Machine::rate_between_switches(std::int64_t link) const {
   return network.bytes_per_second * (slow == network.slow.end() ? 1 : slow->second);
 }
 
-// Makes the way from one node of the network to another, with links before and behind those
-// between switches.
-void Machine::add_network_way(NetworkWays& ways, std::int64_t from, std::int64_t to,
-                              const Links& before, std::int64_t from_node, std::int64_t to_node,
-                              const Links& behind) {
-  NetworkWay& way = ways[{from, to}];
-  if (way.host != nullptr) return;
+// Returns the links between switches from one node of the network to another, and adds their
+// numbers.
+Machine::Links Machine::links_between(std::int64_t from_node, std::int64_t to_node,
+                                      std::vector<std::int64_t>& numbers) {
   const topology::Network& shape = asked_.network->shape;
   std::vector<std::int64_t> route;
   shape.route(from_node, to_node, route);
-  Links links = before;
+  Links links;
   for (const std::int64_t number : route) {
     if (shape.is_node_link(number)) continue;
     sg4::Link*& link = links_between_switches_[number];
@@ -96,8 +101,21 @@ void Machine::add_network_way(NetworkWays& ways, std::int64_t from, std::int64_t
       link->seal();
     }
     links.emplace_back(link);
-    way.links.push_back(number);
+    numbers.push_back(number);
   }
+  return links;
+}
+
+// Makes the way from one node of the network to another, with links before and behind those
+// between switches.
+void Machine::add_network_way(NetworkWays& ways, std::int64_t from, std::int64_t to,
+                              const Links& before, std::int64_t from_node, std::int64_t to_node,
+                              const Links& behind) {
+  NetworkWay& way = ways[{from, to}];
+  if (way.host != nullptr) return;
+  Links links = before;
+  const Links between = links_between(from_node, to_node, way.links);
+  links.insert(links.end(), between.begin(), between.end());
   links.insert(links.end(), behind.begin(), behind.end());
   const char* what = &ways == &ways_of_rest_ ? "way" : "messages";
   way.host = host(fmt::format("{} {} {}", what, from, to), links, {});
@@ -117,6 +135,38 @@ void Machine::make_messages(const Client& client) {
                       asked_.network->shape.first_node_on(share.place), client.node, behind);
     }
   }
+}
+
+// Without a network, messages pass only the link into the receiving node. With one, each pair of
+// nodes has a route of its own.
+void Machine::make_nodes() {
+  sg4::NetZone* const inside = asked_.network ? sg4::create_full_zone("nodes") : zone_;
+  if (asked_.network) inside->set_parent(zone_);
+  for (std::int64_t number = 0; number < asked_.nodes; ++number) {
+    sg4::Host* const made = inside->create_host(fmt::format("node {}", number), 1e9);
+    made->seal();
+    nodes_.push_back(made);
+    sg4::Link* const own = inside->create_link(fmt::format("inside {}", number), rate_inside_nodes);
+    own->seal();
+    inside->add_route(made->get_netpoint(), made->get_netpoint(), nullptr, nullptr,
+                      {sg4::LinkInRoute(own)}, false);
+    if (asked_.network) continue;
+    zone_->add_route(made->get_netpoint(), nullptr, nullptr, nullptr, Links{}, false);
+    zone_->add_route(nullptr, made->get_netpoint(), nullptr, nullptr,
+                     {sg4::LinkInRoute(link_into(number))}, false);
+  }
+  if (!asked_.network) return;
+  for (std::int64_t from = 0; from < asked_.nodes; ++from) {
+    for (std::int64_t to = 0; to < asked_.nodes; ++to) {
+      if (from == to) continue;
+      std::vector<std::int64_t> numbers;
+      Links links = links_between(from, to, numbers);
+      links.emplace_back(link_into(to));
+      inside->add_route(node(from)->get_netpoint(), node(to)->get_netpoint(), nullptr, nullptr,
+                        links, false);
+    }
+  }
+  inside->seal();
 }
 
 void Machine::make_rest_on_network(const Client& client) {

@@ -27,8 +27,16 @@ struct Way {
 
 class Machine {
  public:
+  // Nodes between which processes send messages themselves, or none besides what flows need.
+  enum class Nodes { as_flows_need, with_processes };
   // Makes what the flows need of the description's machine, in SimGrid's only engine.
-  Machine(const Description& asked, const Flows& flows);
+  Machine(const Description& asked, const Flows& flows, Nodes nodes);
+
+  // With processes: where those of a node live. Messages into a node pass its own link, and those
+  // between switches.
+  [[nodiscard]] simgrid::s4u::Host* node(std::int64_t number) const {
+    return nodes_.at(static_cast<std::size_t>(number));
+  }
 
   // Returns the part whose units do operations in turn; null if there is none.
   [[nodiscard]] const Part* part_in_turn() const {
@@ -70,9 +78,12 @@ class Machine {
 
   simgrid::s4u::Link* link_of(std::size_t part, std::int64_t unit);
   simgrid::s4u::Link* link_into(std::int64_t node);
+  Links links_between(std::int64_t from_node, std::int64_t to_node,
+                      std::vector<std::int64_t>& numbers);
   void add_network_way(NetworkWays& ways, std::int64_t from, std::int64_t to, const Links& before,
                        std::int64_t from_node, std::int64_t to_node, const Links& behind);
   void make_messages(const Client& client);
+  void make_nodes();
   void make_rest_on_network(const Client& client);
   simgrid::s4u::Host* host(const std::string& name, const Links& up, const Links& down);
   void make_turn(std::int64_t of);
@@ -92,6 +103,7 @@ class Machine {
   std::map<std::int64_t, simgrid::s4u::Host*> starts_;         // of the rest of the way
   std::map<std::int64_t, simgrid::s4u::Host*> ends_;           // of the rest of the way
   std::map<std::int64_t, simgrid::s4u::Host*> message_hosts_;  // by nodes
+  std::vector<simgrid::s4u::Host*> nodes_;
   std::map<std::int64_t, simgrid::s4u::Link*> links_into_nodes_;
   std::map<std::int64_t, simgrid::s4u::Link*> links_between_switches_;
   NetworkWays ways_of_messages_;  // by the senders' switch and the receiving node

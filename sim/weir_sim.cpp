@@ -1,199 +1,26 @@
 // weir-sim: reads a description (JSON) from standard input, simulates it, and prints the outcome as
 // JSON. It starts no ranks and touches no files. `weir sim` writes descriptions and reads outcomes.
-#include <fmt/format.h>
-#include <sys/resource.h>
-
-#include <algorithm>
-#include <cstdio>
-#include <iostream>
-#include <nlohmann/json.hpp>
-#include <string>
-#include <string_view>
-#include <utility>
-
-#include "description.hpp"
 #include "execution.hpp"
-#include "flows.hpp"
-#include "plan/choice.hpp"
-#include "topology/io_groups.hpp"
-#include "topology/network.hpp"
-#include "workloads/array/geometry.hpp"
+#include "planned.hpp"
+#include "program.hpp"
 
-namespace weir::sim {
 namespace {
 
-using nlohmann::ordered_json;
-
-constexpr std::size_t most_description_bytes = std::size_t{1} << 20;
 constexpr const char* help =
     "usage: weir-sim < DESCRIPTION\n\n"
     "Simulates how a machine that a JSON document describes moves an array, and prints the "
     "outcome\n"
     "as JSON. `weir sim` is the command for users; docs/simulation.md describes the documents.\n";
 
-struct Planned {
-  plan::Parameters parameters;
-  std::string explanation;
-  bool forced = false;
-  Flows flows;
-};
-
-Result<topology::Topology> topology_of(const Description& asked) {
-  const auto filled = topology::Topology::filled(asked.ranks(), asked.ranks_per_node);
-  if (!filled) return filled.error();
-  auto divided = topology::IoGroups(asked.nodes_per_group).divide(filled.value());
-  if (!divided || !asked.network) return divided;
-  return divided.value().with_network(asked.network->shape);
-}
-
-Result<plan::Request> request_of(const Description& asked) {
-  const auto extents = bench::array_io::parse_extents("array-shape", asked.array.shape);
-  if (!extents) return extents.error();
-  const auto shape = array::Shape::create(extents.value());
-  if (!shape) return shape.error();
-  const auto type = array::ElementType::parse(asked.array.type);
-  if (!type) return type.error();
-  const auto held = bench::array_io::distribution_of(
-      {"distribution", asked.array.distribution, "grid", asked.array.grid}, shape.value(),
-      asked.ranks());
-  if (!held) return held.error();
-  const auto image =
-      plan::FileImage::create(shape.value(), type.value(), array::Order::row_major, 0);
-  if (!image) return image.error();
-  return plan::Request{
-      asked.read ? Direction::read : Direction::write,
-      {{image.value(), {held.value()}, array::Section::of(shape.value().box()), 0}}};
-}
-
-// Returns the strategy and its parameters: as the description has them, and the rest by price.
-Result<plan::Choice> choice_of(const Description& asked, const plan::Request& request,
-                               const topology::Topology& topology) {
-  topology::FileTargets targets;
-  targets.count = std::max<std::int64_t>(1, asked.targets());
-  targets.stripe_bytes = asked.stripe_bytes;
-  targets.lock_bytes = asked.lock_bytes;
-  plan::PlatformRates rates;
-  rates.cores_per_node = asked.ranks_per_node;
-  plan::Overrides overrides;
-  overrides.strategy = asked.strategy;
-  overrides.placement = asked.placement;
-  if (asked.buffer_bytes > 0) {
-    overrides.buffer_bytes = asked.buffer_bytes;
-  } else {
-    overrides.buffer_bytes = request.bytes();
-  }
-  return plan::choose(request, topology, targets, rates, overrides);
-}
-
-Result<Planned> plan_of(const Description& asked) {
-  const auto topology = topology_of(asked);
-  if (!topology) return topology.error();
-  const auto request = request_of(asked);
-  if (!request) return request.error();
-  Planned planned;
-  const auto choice = choice_of(asked, request.value(), topology.value());
-  if (!choice) return choice.error();
-  planned.parameters = choice.value().parameters();
-  planned.explanation = choice.value().explain();
-  planned.forced = choice.value().forced;
-  // Overrides count aggregators of a node; here they are those of a group.
-  if (asked.aggregators > 0) planned.parameters.aggregators = asked.aggregators;
-  FlowRules rules;
-  rules.targets = asked.targets();
-  rules.stripe_bytes = asked.stripe_bytes;
-  rules.by_switch = asked.network.has_value();
-  rules.aggregators_on_first_nodes = asked.exchange.aggregators_on_first_nodes;
-  auto flows = flows_of_plan(request.value(), topology.value(), planned.parameters, rules);
-  if (!flows) return flows.error();
-  if (flows.value().clients.empty()) return invalid_argument("the request moves no bytes");
-  planned.flows = std::move(flows).value();
-  return planned;
-}
-
-double share_of(const PartLoad& load, double seconds) {
-  return seconds > 0 ? load.busy_seconds / seconds : 0;
-}
-
-ordered_json json_of(const PartLoad& load, double seconds) {
-  return {{"name", load.name},
-          {"units_used", load.units_used},
-          {"bytes", load.bytes},
-          {"most_bytes_of_a_unit", load.most_bytes},
-          {"busy_share", share_of(load, seconds)},
-          {"busiest", load.busiest}};
-}
-
-ordered_json json_of(const Description& asked, const Planned& planned, const Outcome& outcome) {
-  const Flows& flows = planned.flows;
-  const auto steps = static_cast<double>(asked.steps);
-  const double bytes = static_cast<double>(flows.bytes) * steps;
-  ordered_json json;
-  json["seconds"] = outcome.seconds;
-  json["bytes"] = bytes;
-  json["bytes_per_second"] = outcome.seconds > 0 ? bytes / outcome.seconds : 0;
-  json["strategy"] = plan::name_of(planned.parameters.strategy);
-  json["why"] = planned.forced ? "" : planned.explanation;
-  json["aggregators_of_a_group"] = planned.parameters.aggregators;
-  json["buffer_bytes"] = planned.parameters.buffer_bytes;
-  json["clients"] = flows.clients.size();
-  json["operations"] = static_cast<double>(flows.operations) * steps;
-  json["calls"] = static_cast<double>(flows.calls) * steps;
-  json["messages"] = static_cast<double>(flows.messages) * steps;
-  json["message_bytes"] = static_cast<double>(flows.message_bytes) * steps;
-  json["client_seconds"] = {{"messages", outcome.message_seconds},
-                            {"turn", outcome.turn_seconds},
-                            {"operations", outcome.operation_seconds}};
-  const PartLoad* busiest = nullptr;
-  for (const PartLoad& load : outcome.parts) {
-    json["parts"].push_back(json_of(load, outcome.seconds));
-    if (busiest == nullptr || load.busy_seconds > busiest->busy_seconds) busiest = &load;
-  }
-  json["limit"] = {{"name", busiest->name},
-                   {"busy_share", share_of(*busiest, outcome.seconds)},
-                   {"busiest", busiest->busiest}};
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  json["cost"] = {{"peak_memory_bytes", static_cast<double>(usage.ru_maxrss) * 1024},
-                  {"processor_seconds", static_cast<double>(usage.ru_utime.tv_sec) +
-                                            static_cast<double>(usage.ru_utime.tv_usec) * 1e-6}};
-  return json;
-}
-
-int complain(const Error& error) {
-  fmt::print(stderr, "weir-sim: {}\n", error.message);
-  return 2;
-}
-
-int run() {
-  std::string text;
-  for (char c = 0; std::cin.get(c) && text.size() <= most_description_bytes;) text.push_back(c);
-  if (text.size() > most_description_bytes) {
-    return complain(invalid_argument(
-        fmt::format("the description has more than {} bytes", most_description_bytes)));
-  }
-  const auto asked = parse_description(text);
-  if (!asked) return complain(asked.error());
-  const auto planned = plan_of(asked.value());
-  if (!planned) return complain(planned.error());
-  const Outcome outcome = execute(asked.value(), planned.value().flows);
-  if (!outcome.unused_slow.empty()) {
-    return complain(invalid_argument(
-        fmt::format("{} is to be slow, but no bytes of this job pass it: name another one",
-                    outcome.unused_slow.front())));
-  }
-  fmt::print("{}\n", json_of(asked.value(), planned.value(), outcome).dump(2));
-  return 0;
+weir::Result<weir::sim::Simulated> simulate(const weir::sim::Description& asked) {
+  auto planned = weir::sim::plan_of(asked);
+  if (!planned) return planned.error();
+  weir::sim::Outcome outcome = weir::sim::execute(asked, planned.value().flows);
+  return weir::sim::Simulated{std::move(planned).value(), std::move(outcome)};
 }
 
 }  // namespace
-}  // namespace weir::sim
 
 int main(int count, char** words) {
-  if (count > 1) {
-    const std::string_view word = words[1];
-    const bool asks = word == "--help" || word == "-h";
-    fmt::print(asks ? stdout : stderr, "{}", weir::sim::help);
-    return asks ? 0 : 2;
-  }
-  return weir::sim::run();
+  return weir::sim::run_simulator({count, words}, "weir-sim", help, simulate);
 }

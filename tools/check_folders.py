@@ -77,12 +77,14 @@ MAY_INCLUDE: dict[str, set[str]] = {
     },
     "bench": VALUES | {"bench/workloads", "bench/measurement"},
     "sim": VALUES | {"bench/workloads"},
+    "sim/library": VALUES | FILES | {"bench/workloads", "sim", "src/aggregation", "src/ranks"},
 }
 """The folders whose headers a folder may include, besides its own and ``src/common``."""
 
-INCLUDE_ROOTS = ("src", "bench", "include")
+INCLUDE_ROOTS = ("src", "bench", "include", "sim")
 
-MAY_CALL_MPI = ("src/ranks", "src/aggregation", "src/capi", "src/fortran", "src/adapters", "bench")
+MAY_CALL_MPI = ("src/ranks", "src/aggregation", "src/capi", "src/fortran", "src/adapters", "bench",
+                "sim/library")  # fmt: skip
 
 MAY_MOVE_MESSAGES = ("src/ranks/", "src/fortran/", "src/adapters/",
                      "src/aggregation/engines/mpiio_engine")  # fmt: skip
@@ -114,7 +116,7 @@ MAY_MAKE_FILES_DURABLE = ("src/system/file.cpp", "src/system/uninterrupted.hpp",
 ``storage::File``, which repeats calls that a signal interrupted."""
 
 MAY_SLEEP = (
-    "src/ranks/waiting.cpp",
+    "src/ranks/pauses.cpp",
     "src/ranks/wake_up",
     "src/ranks/channel.cpp",
 )

@@ -1,44 +1,17 @@
 #include "ranks/waiting.hpp"
 
 #include <fmt/format.h>
-#include <sched.h>
 
 #include <algorithm>
-#include <ctime>
 
 #include "common/clock.hpp"
 
 namespace weir::ranks {
 namespace {
 
-// Number of yields before a wait counts as long. It is small: where there are more ranks than
-// cores, waiting ranks take turns with ranks that copy, and each turn costs the latter a context
-// switch. The sleep is the shortest that the system offers (about 60 us).
-constexpr std::int64_t short_wait_looks = 20;
 constexpr std::int64_t looks_per_clock = 64;
-constexpr long sleep_ns = 10000;
-
-constexpr long shortest_nap_ns = 250'000;
-constexpr long longest_nap_ns = 8'000'000;
-constexpr std::int64_t longer_naps = 3;  // each is half as long as the one before
 
 }  // namespace
-
-void yield_or_doze(std::int64_t count) {
-  if (count < short_wait_looks) {
-    ::sched_yield();
-  } else {
-    const timespec moment{0, sleep_ns};
-    ::nanosleep(&moment, nullptr);
-  }
-}
-
-long nap_ns(std::int64_t ranks_per_core, std::int64_t naps_before) {
-  const std::int64_t longer = std::max<std::int64_t>(longer_naps - naps_before, 0);
-  const std::int64_t most = longest_nap_ns / shortest_nap_ns;
-  return shortest_nap_ns *
-         static_cast<long>(std::min(std::min(ranks_per_core, most) << longer, most));
-}
 
 void Patience::reset() {
   looks_ = 0;

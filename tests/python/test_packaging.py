@@ -59,7 +59,7 @@ def test_the_wheel_holds_the_package_and_the_program(wheel: Path) -> None:
     }
     assert package <= names
     scripts = {name for name in names if ".data/scripts/" in name}
-    simulator = {"weir-sim"} if has_simgrid() else set()
+    simulator = {"weir-sim", "weir-sim-library"} if has_simgrid() else set()
     assert {Path(name).name for name in scripts} == {"weir-bench", "weir-stager"} | simulator
     data = {name.partition(".data/data/")[2] for name in names if ".data/data/" in name}
     assert data == {"libexec/weir/weir-hdf5-header"}

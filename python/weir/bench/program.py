@@ -20,12 +20,16 @@ from weir.results.schema import Parameter, Plan
 PROGRAM = "weir-bench"
 STAGER = "weir-stager"
 SIMULATOR = "weir-sim"
+LIBRARY_SIMULATOR = "weir-sim-library"
 BUILT = {
     PROGRAM: Path("build/release/bench") / PROGRAM,
     STAGER: Path("build/release/src/stager") / STAGER,
     SIMULATOR: Path("build/release/sim") / SIMULATOR,
+    LIBRARY_SIMULATOR: Path("build/release/sim") / LIBRARY_SIMULATOR,
 }
-NEEDS = {SIMULATOR: "install SimGrid (Debian: libsimgrid-dev), then "}
+NEEDS = dict.fromkeys(
+    (SIMULATOR, LIBRARY_SIMULATOR), "install SimGrid (Debian: libsimgrid-dev), then "
+)
 """What has to be done first for programs that are not built everywhere."""
 ANSWER_SECONDS = 30.0
 
@@ -55,10 +59,10 @@ class PlannedJob(Record):
 
 
 def find_program(environment: Mapping[str, str], name: str = PROGRAM) -> Path:
-    """Finds weir-bench, weir-stager or weir-sim.
+    """Finds weir-bench, weir-stager, weir-sim or weir-sim-library.
 
-    Looks at WEIR_BENCH, WEIR_STAGER or WEIR_SIM, beside the command weir, in a clone's release
-    build, and in PATH.
+    Looks at the variable of that name, such as WEIR_BENCH or WEIR_SIM_LIBRARY, beside the command
+    weir, in a clone's release build, and in PATH.
     """
     variable = name.upper().replace("-", "_")
     named = environment.get(variable)

@@ -15,6 +15,7 @@ from weir.commands.terminal import message_console, output_console
 from weir.report.picture_file import SUFFIXES
 from weir.sim.job import (
     DESTINATIONS,
+    LEVELS,
     STRATEGIES,
     Asked,
     Destination,
@@ -114,6 +115,14 @@ def sim_command(
             "--sweep", help="A simulation per level: stagers=4:96:*2, bytes=2k:4m:*2, ..."
         ),
     ] = None,
+    level: Annotated[
+        str,
+        typer.Option(
+            "--level",
+            help="What is simulated: plan (its flows) or library (libweir itself on simulated "
+            "ranks, up to 4096 or so).",
+        ),
+    ] = "plan",
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     picture: Annotated[
         Path | None, typer.Option("--picture", help="Also draw it: FILE.svg or FILE.html.")
@@ -127,6 +136,9 @@ def sim_command(
     if to is not None and to not in DESTINATIONS:
         raise BenchError(f"--to {to}: give one of {', '.join(DESTINATIONS)}", USAGE)
     destination: Destination | None = next((one for one in DESTINATIONS if one == to), None)
+    simulated_level = next((one for one in LEVELS if one == level), None)
+    if simulated_level is None:
+        raise BenchError(f"--level {level}: give {' or '.join(LEVELS)}", USAGE)
     asked = Asked(
         workload=workload,
         ranks=ranks,
@@ -148,6 +160,7 @@ def sim_command(
         network=network,
         placement=placement,
         slow=tuple(slow_in(text) for text in slow or []),
+        level=simulated_level,
     )
     check(asked)
     if picture is not None and picture.suffix not in SUFFIXES:
@@ -175,6 +188,7 @@ def _record(one: Simulated) -> dict[str, Any]:
         "workload": one.asked.workload,
         "ranks": one.asked.ranks,
         "asked_strategy": one.asked.strategy,
+        "level": one.asked.level,
         "levels": one.levels,
         **({"slow": _slow_record(one)} if one.without_slow is not None else {}),
         **one.outcome.model_dump(mode="json"),

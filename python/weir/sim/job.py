@@ -13,6 +13,9 @@ from weir.results.campaign import Value
 from weir.results.quantities import percent_text, size_text
 
 Destination = Literal["io-nodes", "stagers", "storage"]
+Level = Literal["plan", "library"]
+LEVELS: tuple[Level, ...] = ("plan", "library")
+"""What is simulated: the flows of the library's plan, or the library itself on simulated ranks."""
 DESTINATIONS: tuple[Destination, ...] = ("io-nodes", "stagers", "storage")
 
 
@@ -107,6 +110,7 @@ class Asked:
     network: str = ""  # instead of the platform's network_shape
     placement: str = "spread"
     slow: tuple[Slow, ...] = ()
+    level: Level = "plan"
 
     @property
     def way(self) -> Way:
@@ -127,6 +131,13 @@ def check(asked: Asked) -> None:
         )
     if asked.strategy not in STRATEGIES:
         raise BenchError(f"--strategy {asked.strategy}: give one of {', '.join(STRATEGIES)}", USAGE)
+    if asked.level == "library" and asked.way.about and asked.strategy != "posix":
+        own = ", ".join(name for name, way in STRATEGIES.items() if not way.about)
+        raise BenchError(
+            f"--level library --strategy {asked.strategy}: the library has no such strategy; give "
+            f"one of {own}",
+            USAGE,
+        )
     if asked.placement not in PLACEMENTS:
         raise BenchError(
             f"--placement {asked.placement}: give one of {', '.join(PLACEMENTS)}", USAGE

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from weir.bench.errors import FAILED, USAGE, BenchError
-from weir.bench.program import SIMULATOR, find_program
+from weir.bench.program import LIBRARY_SIMULATOR, SIMULATOR, find_program
 from weir.results.folder import describe_validation
 from weir.results.platform import Platform
 from weir.results.record import NonNegative, Record
@@ -82,7 +82,8 @@ def simulate(
     platform: Platform, asked: Asked, environment: Mapping[str, str] = os.environ
 ) -> Outcome:
     """Returns the outcome of one simulation; raises ``BenchError``."""
-    program = find_program(environment, SIMULATOR)
+    name = LIBRARY_SIMULATOR if asked.level == "library" else SIMULATOR
+    program = find_program(environment, name)
     document = json.dumps(describe(platform, asked))
     try:
         answer = subprocess.run(
@@ -95,17 +96,17 @@ def simulate(
         )
     except subprocess.TimeoutExpired:
         raise BenchError(
-            f"weir-sim took longer than {LIMIT_SECONDS:.0f} s: give fewer ranks, steps or a larger "
+            f"{name} took longer than {LIMIT_SECONDS:.0f} s: give fewer ranks, steps or a larger "
             "buffer"
         ) from None
     except OSError as error:
         raise BenchError(f"{program} cannot be started: {error.strerror}") from None
     if answer.returncode != 0:
         lines = [line for line in answer.stderr.splitlines() if line.strip()]
-        told = lines[-1].removeprefix("weir-sim: ") if lines else "it printed nothing"
+        told = lines[-1].removeprefix(f"{name}: ") if lines else "it printed nothing"
         if answer.returncode == USAGE:
             raise BenchError(told, USAGE)
-        raise BenchError(f"weir-sim ended with status {answer.returncode}: {told}", FAILED)
+        raise BenchError(f"{name} ended with status {answer.returncode}: {told}", FAILED)
     return _read(answer.stdout)
 
 

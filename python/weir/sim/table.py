@@ -27,6 +27,7 @@ ENOUGH = 0.95
 HALF = 0.5
 """Of the time: below this share of the busiest part, no part is the limit."""
 EMPTY, FULL = 0.01, 1.0
+LEVEL_TEXT = {"plan": "simulated", "library": "library simulated"}
 BAR_CELLS = 16
 
 
@@ -61,7 +62,7 @@ def show_one(console: Console, platform: Platform, one: Simulated) -> None:
     """Prints one simulation: rate, counts, parts with bars, times of a client."""
     asked, outcome = one.asked, one.outcome
     console.print(
-        f"simulated on {platform.name}: {asked.ranks} ranks, {asked.strategy}, "
+        f"{LEVEL_TEXT[asked.level]} on {platform.name}: {asked.ranks} ranks, {asked.strategy}, "
         f"{'read' if asked.read else 'write'} of {size_text(outcome.bytes)}",
         highlight=False,
         markup=False,

@@ -1,0 +1,76 @@
+// How a simulated rank waits, in place of src/ranks/pauses.cpp: it lets simulated time pass, in
+// which other ranks run.
+//
+// A rank that sleeps on a word wakes exactly when it is woken. A rank that looks for something to
+// do looks again when a rank of its node has done something, and when a message is sent to it;
+// besides, after a share of the time that it has looked in vain, so that it sees the end of a
+// message late by at most that share of the message's time.
+#include <algorithm>
+#include <cmath>
+#include <simgrid/s4u.hpp>
+
+#include "library/simulated_rank.hpp"
+#include "ranks/waiting.hpp"
+#include "ranks/wake_up.hpp"
+
+namespace weir::ranks {
+namespace {
+
+constexpr double first_pause_seconds = 1e-6;
+constexpr double share_of_wait = 0.04;
+constexpr double longest_pause_seconds = 20e-3;
+// A rank that sleeps on a word looks at everything else as rarely as is allowed.
+constexpr long longest_nap_ns = 900'000'000;
+
+}  // namespace
+
+void yield_or_doze(std::int64_t count) {
+  sim::SimulatedRank& rank = sim::this_rank();
+  // Callers count from 1 again after they have done something.
+  if (count <= 1) {
+    sim::wake_looking(*rank.node);
+    rank.looks_at_message = 0;
+  }
+  rank.looks = count;
+  const double grown =
+      first_pause_seconds *
+      std::pow(1 + share_of_wait, static_cast<double>(count - rank.looks_at_message));
+  rank.node->looking.push_back(&rank);
+  if (rank.woken->acquire_timeout(std::min(grown, longest_pause_seconds))) {
+    std::erase(rank.node->looking, &rank);
+  }
+}
+
+long nap_ns(std::int64_t /*ranks_per_core*/, std::int64_t /*naps_before*/) {
+  return longest_nap_ns;
+}
+
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value, long nanoseconds) {
+  sim::wake_looking(*sim::this_rank().node);
+  if (word.load(std::memory_order_seq_cst) != value) return;
+  auto& sleepers = sim::this_rank().system->sleepers;
+  const auto woken = simgrid::s4u::Semaphore::create(0);
+  sleepers[&word].push_back(woken);
+  const bool timed_out = woken->acquire_timeout(static_cast<double>(nanoseconds) * 1e-9);
+  if (!timed_out) return;  // who woke it has taken it from the list
+  const auto of_word = sleepers.find(&word);
+  if (of_word == sleepers.end()) return;
+  std::erase(of_word->second, woken);
+  if (of_word->second.empty()) sleepers.erase(of_word);
+}
+
+void futex_wake(std::atomic<std::uint32_t>& word, int most) {
+  auto& sleepers = sim::this_rank().system->sleepers;
+  const auto of_word = sleepers.find(&word);
+  if (of_word == sleepers.end()) return;
+  auto woken = std::move(of_word->second);
+  sleepers.erase(of_word);
+  const auto count = std::min(woken.size(), static_cast<std::size_t>(most));
+  if (count < woken.size()) {
+    sleepers[&word].assign(woken.begin() + static_cast<std::ptrdiff_t>(count), woken.end());
+    woken.resize(count);
+  }
+  for (const auto& one : woken) one->release();
+}
+
+}  // namespace weir::ranks

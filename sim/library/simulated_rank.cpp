@@ -1,0 +1,29 @@
+#include "library/simulated_rank.hpp"
+
+#include <mpi.h>
+
+#include <utility>
+
+namespace weir::sim {
+
+SimulatedRank& this_rank() { return *static_cast<SimulatedRank*>(smpi_process_get_user_data()); }
+
+void set_this_rank(SimulatedRank& rank) { smpi_process_set_user_data(&rank); }
+
+void wake_looking(SimulatedNode& node) {
+  for (SimulatedRank* const one : std::exchange(node.looking, {})) one->woken->release();
+}
+
+void tell_of_message(SimulatedRank& rank) {
+  rank.looks_at_message = rank.looks;
+  if (std::erase(rank.node->looking, &rank) > 0) rank.woken->release();
+}
+
+}  // namespace weir::sim
+
+namespace weir::ranks {
+
+// In place of src/ranks/thread_sessions.cpp.
+Sessions& sessions_of_this_thread() { return sim::this_rank().sessions; }
+
+}  // namespace weir::ranks

@@ -1,0 +1,60 @@
+// What the library's calls of the system and of MPI need to know of the simulated rank that makes
+// them. All ranks run in turn on one thread: none may block it, and each has its own state here.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <simgrid/s4u.hpp>
+#include <utility>
+#include <vector>
+
+#include "ranks/thread_sessions.hpp"
+
+namespace weir::sim {
+
+// What all ranks share.
+struct SimulatedSystem {
+  // Ranks that sleep on a word of memory, by its address, which is the same on all ranks of a node.
+  std::map<const std::atomic<std::uint32_t>*, std::vector<simgrid::s4u::SemaphorePtr>> sleepers;
+  // Memory that ranks share: one mapping of each file for all that map it.
+  struct Mapping {
+    void* memory = nullptr;
+    std::int64_t users = 0;
+  };
+  std::map<std::pair<std::uint64_t, std::uint64_t>, Mapping> mappings;  // by device and inode
+  std::vector<struct SimulatedRank*> ranks;  // null: its program has not begun, or has ended
+};
+
+struct SimulatedRank;
+
+struct SimulatedNode {
+  // Ranks that look for something to do and have found nothing.
+  std::vector<SimulatedRank*> looking;
+};
+
+struct SimulatedRank {
+  SimulatedSystem* system = nullptr;
+  SimulatedNode* node = nullptr;
+  std::int64_t processors = 1;  // of its node
+  ranks::Sessions sessions;
+  simgrid::s4u::SemaphorePtr woken = simgrid::s4u::Semaphore::create(0);
+  std::int64_t looks = 0;             // since it last did something
+  std::int64_t looks_at_message = 0;  // number of these looks when a message was last sent to it
+  std::int64_t messages = 0;          // of data, that it sent
+  std::int64_t message_bytes = 0;
+};
+
+// Called by a rank that has changed what is in its node's memory, before it waits: the ranks of its
+// node that look for something to do look again.
+void wake_looking(SimulatedNode& node);
+// Called by a rank that sends a message to `rank`, which looks again, and then often.
+void tell_of_message(SimulatedRank& rank);
+
+// Returns that of the calling actor, which must be a rank.
+[[nodiscard]] SimulatedRank& this_rank();
+// Makes `rank` that of the calling actor, after MPI_Init.
+void set_this_rank(SimulatedRank& rank);
+
+}  // namespace weir::sim

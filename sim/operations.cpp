@@ -1,0 +1,142 @@
+#include "operations.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+
+namespace weir::sim {
+
+namespace sg4 = simgrid::s4u;
+
+PartLoad UnitLoads::summary(const std::string& name) const {
+  PartLoad load{name, static_cast<std::int64_t>(bytes.size()), 0, 0, 0, ""};
+  std::int64_t busiest = -1;
+  for (const auto& [unit, count] : bytes) {
+    load.bytes += count;
+    load.most_bytes = std::max(load.most_bytes, count);
+  }
+  for (const auto& [unit, seconds] : busy_seconds) {
+    if (busiest >= 0 && seconds <= load.busy_seconds) continue;
+    load.busy_seconds = seconds;
+    busiest = unit;
+  }
+  if (busiest >= 0) load.busiest = std::to_string(busiest);
+  return load;
+}
+
+sg4::CommPtr start(const Way& way, double bytes) {
+  return sg4::Comm::sendto_async(way.from, way.to, static_cast<std::uint64_t>(bytes));
+}
+
+void wait_all(Comms& comms) {
+  for (sg4::CommPtr& one : comms) one->wait();
+  comms.clear();
+}
+
+Operations::Operations(const Description& asked, const Flows& flows, Machine::Nodes nodes)
+    : asked_(asked), machine_(asked, flows, nodes), loads_(asked.parts.size()) {
+  const Part* part = machine_.part_in_turn();
+  for (const Client& client : flows.clients) {
+    if (part == nullptr) break;
+    Turns& turns = turns_[machine_.turn_of(client) % part->units];
+    if (turns.turn) continue;
+    turns.turn = sg4::Semaphore::create(1);
+    const auto at_once = static_cast<unsigned int>(part->operations_at_once);
+    if (at_once > 0) turns.places = sg4::Semaphore::create(at_once);
+  }
+}
+
+void Operations::add_to_part_in_turn(std::int64_t unit, double bytes) {
+  const Part& part = *machine_.part_in_turn();
+  loads_[static_cast<std::size_t>(machine_.number_in_turn())].add(
+      unit, bytes, bytes / (part.bytes_per_second * speed_of(part.slow, unit)));
+}
+
+void Operations::add_to_network_links(const Way& way, double bytes) {
+  for (const std::int64_t link : way.network_links) {
+    network_loads_.add(link, bytes, bytes / machine_.rate_between_switches(link));
+  }
+}
+
+PartLoad Operations::network_load() const {
+  PartLoad load = network_loads_.summary("links between switches");
+  if (!load.busiest.empty()) {
+    load.busiest = asked_.network->shape.name_of(std::stoll(load.busiest));
+  }
+  return load;
+}
+
+Comms Operations::start_rest(const Client& client, const Operation& operation) {
+  Comms comms;
+  if (!machine_.has_rest()) return comms;
+  const Share whole{0, operation.bytes};
+  const std::span<const Share> shares =
+      operation.targets > 0 ? client.targets(operation) : std::span<const Share>(&whole, 1);
+  for (const Share& share : shares) {
+    const auto bytes = static_cast<double>(share.bytes);
+    const Way way = machine_.way_of_rest(client, share.place);
+    comms.push_back(start(way, bytes));
+    add_to_network_links(way, bytes);
+    for (std::size_t i = 0; i < asked_.parts.size(); ++i) {
+      const Part& part = asked_.parts[i];
+      if (part.in_turn()) continue;
+      const std::int64_t unit = Machine::unit_of(part, client, share.place);
+      loads_[i].add(unit, bytes, bytes / (part.bytes_per_second * speed_of(part.slow, unit)));
+    }
+  }
+  return comms;
+}
+
+void Operations::take_turn(const Part& part, const Client& client, const Operation& operation) {
+  const auto bytes = static_cast<double>(operation.bytes);
+  const std::int64_t unit = machine_.turn_of(client) % part.units;
+  const double began = sg4::Engine::get_clock();
+  const sg4::CommPtr flow = start(machine_.way_in_turn(machine_.turn_of(client)), bytes);
+  double seconds = static_cast<double>(operation.calls) * part.operation_seconds;
+  if (part.copy_bytes_per_second > 0) seconds += bytes / part.copy_bytes_per_second;
+  sg4::this_actor::sleep_for(seconds / speed_of(part.slow, unit));
+  flow->wait();
+  loads_[static_cast<std::size_t>(machine_.number_in_turn())].add(unit, bytes,
+                                                                  sg4::Engine::get_clock() - began);
+}
+
+void Operations::transfer(const Client& client, const Operation& operation) {
+  const double asked_at = sg4::Engine::get_clock();
+  const Part* part = machine_.part_in_turn();
+  const Turns* turns =
+      part == nullptr ? nullptr : &turns_.at(machine_.turn_of(client) % part->units);
+  if (turns != nullptr) {
+    if (turns->places) turns->places->acquire();
+    turns->turn->acquire();
+  }
+  const double began = sg4::Engine::get_clock();
+  Comms rest = start_rest(client, operation);
+  if (turns != nullptr) {
+    take_turn(*part, client, operation);
+    turns->turn->release();
+  }
+  wait_all(rest);
+  if (turns != nullptr && turns->places) turns->places->release();
+  ++moved_.operations;
+  moved_.calls += operation.calls;
+  moved_.bytes += operation.bytes;
+  clients_.insert(client.rank);
+  turn_seconds_ += began - asked_at;
+  operation_seconds_ += sg4::Engine::get_clock() - began;
+}
+
+Moved Operations::moved() const {
+  Moved moved = moved_;
+  moved.clients = std::ssize(clients_);
+  return moved;
+}
+
+std::vector<PartLoad> Operations::part_loads() const {
+  std::vector<PartLoad> loads;
+  for (std::size_t i = 0; i < asked_.parts.size(); ++i) {
+    loads.push_back(loads_[i].summary(asked_.parts[i].name));
+  }
+  return loads;
+}
+
+}  // namespace weir::sim

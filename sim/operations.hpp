@@ -1,0 +1,78 @@
+// Operations on the parts of a machine's way, in SimGrid: turns first come, first served, the bytes
+// of an operation on all parts behind it at the same time, and the load of every unit.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <simgrid/s4u.hpp>
+#include <string>
+#include <vector>
+
+#include "amounts.hpp"
+#include "description.hpp"
+#include "flows.hpp"
+#include "machine.hpp"
+
+namespace weir::sim {
+
+using Comms = std::vector<simgrid::s4u::CommPtr>;
+
+[[nodiscard]] simgrid::s4u::CommPtr start(const Way& way, double bytes);
+void wait_all(Comms& comms);
+
+// Loads of the units of one part.
+struct UnitLoads {
+  std::map<std::int64_t, double> bytes;
+  std::map<std::int64_t, double> busy_seconds;
+
+  void add(std::int64_t unit, double more_bytes, double more_seconds) {
+    bytes[unit] += more_bytes;
+    busy_seconds[unit] += more_seconds;
+  }
+  [[nodiscard]] PartLoad summary(const std::string& name) const;
+};
+
+class Operations {
+ public:
+  // Makes what the flows need of the description's machine, in SimGrid's only engine.
+  Operations(const Description& asked, const Flows& flows, Machine::Nodes nodes);
+
+  [[nodiscard]] const Machine& machine() const { return machine_; }
+  // Called by an actor: does one operation of the client, whose messages have come.
+  void transfer(const Client& client, const Operation& operation);
+  // Add bytes to the loads of the part in turn, and of the links between switches.
+  void add_to_part_in_turn(std::int64_t unit, double bytes);
+  void add_to_network_links(const Way& way, double bytes);
+
+  // Returns the loads of the parts in the order of the description, and with a network that of the
+  // links between switches.
+  [[nodiscard]] std::vector<PartLoad> part_loads() const;
+  [[nodiscard]] PartLoad network_load() const;
+  // Return the sums of the clients' times.
+  [[nodiscard]] double turn_seconds() const { return turn_seconds_; }
+  [[nodiscard]] double operation_seconds() const { return operation_seconds_; }
+  // Returns what operations have moved so far, without messages.
+  [[nodiscard]] Moved moved() const;
+
+ private:
+  struct Turns {
+    simgrid::s4u::SemaphorePtr turn;
+    simgrid::s4u::SemaphorePtr places;  // of operations under way on the rest of the way, or null
+  };
+
+  [[nodiscard]] Comms start_rest(const Client& client, const Operation& operation);
+  void take_turn(const Part& part, const Client& client, const Operation& operation);
+
+  const Description& asked_;
+  Machine machine_;
+  std::vector<UnitLoads> loads_;         // of the description's parts
+  UnitLoads network_loads_;              // by links between switches
+  std::map<std::int64_t, Turns> turns_;  // by units of the part in turn
+  double turn_seconds_ = 0;
+  double operation_seconds_ = 0;
+  Moved moved_;
+  std::set<std::int64_t> clients_;  // by ranks
+};
+
+}  // namespace weir::sim

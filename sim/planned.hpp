@@ -1,0 +1,39 @@
+// The library's plan of what a description asks for, and the document that tells its outcome.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "common/status.hpp"
+#include "description.hpp"
+#include "execution.hpp"
+#include "flows.hpp"
+#include "plan/choice.hpp"
+#include "plan/parameters.hpp"
+#include "plan/request.hpp"
+#include "topology/topology.hpp"
+
+namespace weir::sim {
+
+struct Planned {
+  plan::Parameters parameters;
+  std::string explanation;
+  bool forced = false;
+  std::int64_t aggregators_per_node = 0;  // prescribed to the library; 0: none
+  Flows flows;
+};
+
+[[nodiscard]] Result<topology::Topology> topology_of(const Description& asked);
+[[nodiscard]] Result<plan::Request> request_of(const Description& asked);
+[[nodiscard]] topology::FileTargets targets_of(const Description& asked);
+[[nodiscard]] Result<Planned> plan_of(const Description& asked);
+// Likewise for another request of the same bytes; what the description prescribes is added to
+// `overrides`.
+[[nodiscard]] Result<Planned> plan_of(const Description& asked, const plan::Request& request,
+                                      const plan::Overrides& overrides);
+
+// Returns the document that a simulation prints; docs/simulation.md describes it.
+[[nodiscard]] nlohmann::ordered_json json_of(const Planned& planned, const Outcome& outcome);
+
+}  // namespace weir::sim

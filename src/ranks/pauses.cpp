@@ -1,0 +1,56 @@
+// How a waiting rank leaves the processor to others: what waiting.hpp and wake_up.hpp do by calls
+// of the system. Simulated ranks, which share one thread, have sim/library/pauses.cpp instead.
+#include <linux/futex.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "ranks/waiting.hpp"
+#include "ranks/wake_up.hpp"
+
+namespace weir::ranks {
+namespace {
+
+// Number of yields before a wait counts as long. It is small: where there are more ranks than
+// cores, waiting ranks take turns with ranks that copy, and each turn costs the latter a context
+// switch. The sleep is the shortest that the system offers (about 60 us).
+constexpr std::int64_t short_wait_looks = 20;
+constexpr long sleep_ns = 10000;
+
+constexpr long shortest_nap_ns = 250'000;
+constexpr long longest_nap_ns = 8'000'000;
+constexpr std::int64_t longer_naps = 3;  // each is half as long as the one before
+
+}  // namespace
+
+void yield_or_doze(std::int64_t count) {
+  if (count < short_wait_looks) {
+    ::sched_yield();
+  } else {
+    const timespec moment{0, sleep_ns};
+    ::nanosleep(&moment, nullptr);
+  }
+}
+
+long nap_ns(std::int64_t ranks_per_core, std::int64_t naps_before) {
+  const std::int64_t longer = std::max<std::int64_t>(longer_naps - naps_before, 0);
+  const std::int64_t most = longest_nap_ns / shortest_nap_ns;
+  return shortest_nap_ns *
+         static_cast<long>(std::min(std::min(ranks_per_core, most) << longer, most));
+}
+
+// Neither call uses FUTEX_PRIVATE: the word is shared between processes.
+
+void futex_wait(std::atomic<std::uint32_t>& word, std::uint32_t value, long nanoseconds) {
+  const timespec timeout{0, nanoseconds};
+  ::syscall(SYS_futex, static_cast<void*>(&word), FUTEX_WAIT, value, &timeout, nullptr, 0);
+}
+
+void futex_wake(std::atomic<std::uint32_t>& word, int most) {
+  ::syscall(SYS_futex, static_cast<void*>(&word), FUTEX_WAKE, most, nullptr, nullptr, 0);
+}
+
+}  // namespace weir::ranks

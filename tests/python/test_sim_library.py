@@ -1,0 +1,104 @@
+"""``weir sim --level library``: the library on simulated ranks, beside the flows of its plan."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from weir.bench.errors import BenchError
+from weir.bench.platforms import find_platform
+from weir.bench.program import LIBRARY_SIMULATOR, find_program
+from weir.sim.job import Asked, check, slow_in
+from weir.sim.program import Outcome, simulate
+
+
+def missing() -> str:
+    try:
+        find_program(os.environ, LIBRARY_SIMULATOR)
+    except BenchError as error:
+        return str(error)
+    return ""
+
+
+needs_simulator = pytest.mark.skipif(bool(missing()), reason=f"nothing is simulated: {missing()}")
+
+
+def messages(ranks: int, **more: Any) -> Asked:
+    return Asked("messages", ranks, **{"bytes": 65536, "buffer": 65536, **more})
+
+
+def columns(ranks: int, **more: Any) -> Asked:
+    """Every node has a part of every row, so that most bytes pass between nodes."""
+    words = {"shape": "64x64x32", "distribution": "*,BLOCK,*", "buffer": 65536, **more}
+    return Asked("array", ranks, **words)
+
+
+def both(platform: str, asked: Asked) -> tuple[Outcome, Outcome]:
+    described = find_platform(platform)
+    return simulate(described, asked), simulate(described, replace(asked, level="library"))
+
+
+@needs_simulator
+@pytest.mark.parametrize(
+    ("platform", "asked"),
+    [
+        ("intrepid", messages(16, strategy="posix")),
+        ("intrepid", messages(16, strategy="node", aggregators=1)),
+        ("intrepid", columns(16, strategy="two-phase", aggregators=4)),
+        ("intrepid", columns(16, strategy="server-directed", aggregators=8)),
+        ("intrepid", columns(16, strategy="two-phase", aggregators=4, to="storage")),
+        ("intrepid", columns(16, strategy="two-phase", aggregators=4, read=True)),
+        ("made-up", messages(256, strategy="two-phase", aggregators=2, stripe=65536)),
+    ],
+    ids=["posix", "node", "two-phase", "server-directed", "stripes", "read", "network"],
+)
+def test_the_library_does_what_its_plan_says_in_the_same_time(platform: str, asked: Asked) -> None:
+    plan, library = both(platform, asked)
+    for name in ("strategy", "bytes", "clients", "operations", "calls", "messages"):
+        assert getattr(library, name) == getattr(plan, name), name
+    assert library.message_bytes == plan.message_bytes
+    assert library.seconds == pytest.approx(plan.seconds, rel=0.1)
+
+
+@needs_simulator
+def test_a_slow_unit_is_waited_for() -> None:
+    slow = messages(
+        16, strategy="posix", level="library", slow=(slow_in("collective network=0:0.5"),)
+    )
+    described = find_platform("intrepid")
+    usual = simulate(described, replace(slow, slow=()))
+    assert simulate(described, slow).seconds == pytest.approx(2 * usual.seconds, rel=0.02)
+
+
+@needs_simulator
+def test_each_step_takes_its_time() -> None:
+    one, four = (
+        simulate(
+            find_platform("intrepid"), messages(16, strategy="posix", steps=n, level="library")
+        )
+        for n in (1, 4)
+    )
+    assert four.operations == 4 * one.operations
+    assert four.seconds == pytest.approx(4 * one.seconds, rel=0.05)
+
+
+@needs_simulator
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (messages(64, strategy="two-phase", aggregators=3), "a multiple of"),
+        (messages(16388, strategy="posix"), "at most 16384"),
+    ],
+)
+def test_what_the_library_cannot_do_is_refused(asked: Asked, said: str) -> None:
+    with pytest.raises(BenchError, match=said):
+        simulate(find_platform("intrepid"), replace(asked, level="library"))
+
+
+@pytest.mark.parametrize("strategy", ["glean", "mpi-io"])
+def test_strategies_of_others_are_not_the_librarys(strategy: str) -> None:
+    with pytest.raises(BenchError, match="no such strategy"):
+        check(messages(16, strategy=strategy, level="library"))
