@@ -22,23 +22,28 @@ Result<topology::Topology> topology_of(const Description& asked) {
   return divided.value().with_network(asked.network->shape);
 }
 
-Result<plan::Request> request_of(const Description& asked) {
+Result<HeldArray> array_of(const Description& asked) {
   const auto extents = bench::array_io::parse_extents("array-shape", asked.array.shape);
   if (!extents) return extents.error();
   const auto shape = array::Shape::create(extents.value());
   if (!shape) return shape.error();
   const auto type = array::ElementType::parse(asked.array.type);
   if (!type) return type.error();
-  const auto held = bench::array_io::distribution_of(
+  auto held = bench::array_io::distribution_of(
       {"distribution", asked.array.distribution, "grid", asked.array.grid}, shape.value(),
       asked.ranks());
   if (!held) return held.error();
-  const auto image =
-      plan::FileImage::create(shape.value(), type.value(), array::Order::row_major, 0);
+  return HeldArray{type.value(), std::move(held).value()};
+}
+
+Result<plan::Request> request_of(const Description& asked) {
+  const auto array = array_of(asked);
+  if (!array) return array.error();
+  const auto& [type, held] = array.value();
+  const auto image = plan::FileImage::create(held.shape(), type, array::Order::row_major, 0);
   if (!image) return image.error();
-  return plan::Request{
-      asked.read ? Direction::read : Direction::write,
-      {{image.value(), {held.value()}, array::Section::of(shape.value().box()), 0}}};
+  return plan::Request{asked.read ? Direction::read : Direction::write,
+                       {{image.value(), {held}, array::Section::of(held.shape().box()), 0}}};
 }
 
 topology::FileTargets targets_of(const Description& asked) {

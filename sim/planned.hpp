@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "array/element_type.hpp"
+#include "array/regular_distribution.hpp"
 #include "common/status.hpp"
 #include "description.hpp"
 #include "execution.hpp"
@@ -24,6 +26,13 @@ struct Planned {
   Flows flows;
 };
 
+// The array of a description, as its ranks hold it.
+struct HeldArray {
+  array::ElementType type;
+  array::RegularDistribution held;
+};
+
+[[nodiscard]] Result<HeldArray> array_of(const Description& asked);
 [[nodiscard]] Result<topology::Topology> topology_of(const Description& asked);
 [[nodiscard]] Result<plan::Request> request_of(const Description& asked);
 [[nodiscard]] topology::FileTargets targets_of(const Description& asked);

@@ -38,24 +38,19 @@ constexpr std::int64_t most_holders = 16;
 // Returns the array as one of bytes, with a dimension for the bytes of an element: all that files
 // without a header have.
 Result<array::RegularDistribution> bytes_held(const Description& asked) {
-  auto extents = bench::array_io::parse_extents("array-shape", asked.array.shape);
-  if (!extents) return extents.error();
-  const auto shape = array::Shape::create(extents.value());
-  if (!shape) return shape.error();
-  const auto type = array::ElementType::parse(asked.array.type);
-  if (!type) return type.error();
-  const auto held = bench::array_io::distribution_of(
-      {"distribution", asked.array.distribution, "grid", asked.array.grid}, shape.value(),
-      asked.ranks());
-  if (!held || type.value().bytes() == 1) return held;
-  auto formats = bench::array_io::parse_formats("distribution", asked.array.distribution,
-                                                extents.value().size());
+  const auto array = array_of(asked);
+  if (!array) return array.error();
+  const auto& [type, held] = array.value();
+  if (type.bytes() == 1) return held;
+  array::Indices extents = held.shape().extents();
+  auto formats =
+      bench::array_io::parse_formats("distribution", asked.array.distribution, extents.size());
   if (!formats) return formats.error();
-  extents.value().push_back(type.value().bytes());
+  extents.push_back(type.bytes());
   formats.value().push_back(array::DistributionFormat::whole_dimension());
-  array::ProcessGrid grid = held.value().grid();
+  array::ProcessGrid grid = held.grid();
   grid.extents.push_back(1);
-  const auto bytes = array::Shape::create(extents.value());
+  const auto bytes = array::Shape::create(extents);
   if (!bytes) return bytes.error();
   return array::RegularDistribution::create(bytes.value(), formats.value(), grid);
 }

@@ -63,12 +63,20 @@ def read_records(folder: Path) -> list[ProcessRecord]:
     ]
 
 
+def whole_lines(text: str, path: Path, first_line: str, subject: str) -> list[str]:
+    """Returns the lines of a record that were written as a whole, the first one included.
+
+    Raises RecordError if the text does not begin with the first line, or a part of it.
+    """
+    if not first_line.startswith(text[: len(first_line)]):
+        message = f"{path}: is not a record of {subject}"
+        raise RecordError(message)
+    return text.split("\n")[:-1]
+
+
 def parse(text: str, path: Path) -> ProcessRecord:
     """Parses one record. Raises RecordError."""
-    lines = text.split("\n")[:-1]  # A last line without a newline was cut off.
-    if not FIRST_LINE.startswith(text[: len(FIRST_LINE)]):
-        message = f"{path}: is not a record of a process's calls"
-        raise RecordError(message)
+    lines = whole_lines(text, path, FIRST_LINE, "a process's calls")
     if len(lines) < 2:  # The process was killed before it wrote the record.
         return ProcessRecord(process=0, rank=None, ranks=None, host="", program="")
     number = 2

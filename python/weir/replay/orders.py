@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from weir.advise.records import RecordError, unescaped
+from weir.advise.records import RecordError, unescaped, whole_lines
 
 FIRST_LINE = "weir-order 1"
 KINDS = ("open", "close", "read", "write", "sync", "truncate")
@@ -91,10 +91,7 @@ def read_orders(folder: Path) -> list[Order]:
 
 def parse(text: str, path: Path) -> Order:
     """Parses the record of one process. Raises RecordError."""
-    lines = text.split("\n")[:-1]  # A last line without a newline was cut off.
-    if not FIRST_LINE.startswith(text[: len(FIRST_LINE)]):
-        message = f"{path}: is not a record of the order of a process's calls"
-        raise RecordError(message)
+    lines = whole_lines(text, path, FIRST_LINE, "the order of a process's calls")
     if len(lines) < 2:
         return Order(None, None, 0, "")
     number = 2
