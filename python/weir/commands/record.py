@@ -1,4 +1,4 @@
-"""``weir record``: runs an unchanged program and records what it asks of files."""
+"""``weir record``: what an unchanged program asks of files, or what Darshan traced of it."""
 
 from __future__ import annotations
 
@@ -6,18 +6,22 @@ import shlex
 import shutil
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from weir.bench.errors import FAILED, USAGE, BenchError
 from weir.commands.terminal import warn
 
+if TYPE_CHECKING:
+    from weir.replay.joining import Joined
+
 
 def record_command(
     command: Annotated[
-        list[str], typer.Argument(metavar="-- COMMAND …", help="the program with its launcher")
-    ],
+        list[str] | None,
+        typer.Argument(metavar="-- COMMAND …", help="the program with its launcher"),
+    ] = None,
     output: Annotated[
         Path, typer.Option("-o", "--output", metavar="FILE", help="file for the record")
     ] = Path("weir.record"),
@@ -28,6 +32,15 @@ def record_command(
             metavar="FOLDER",
             help="record only files below this folder; may be repeated [all files but those of the "
             "system, below /usr, /etc, /opt, /var and so on]",
+        ),
+    ] = None,
+    dxt: Annotated[
+        Path | None,
+        typer.Option(
+            "--dxt",
+            metavar="LOG",
+            help="run nothing: take the calls that Darshan's DXT traced, from its log or from the "
+            "output of darshan-dxt-parser",
         ),
     ] = None,
     records: Annotated[
@@ -44,13 +57,12 @@ def record_command(
     The program is loaded with a library that records its calls of libc: per rank, which file, which
     call, offset, size and the time between calls. Calls that repeat are stored as patterns.
     `weir bench replay FILE` then runs the same calls on any file system. Not seen are programs that
-    are linked statically, io_uring, mapped files, and reads and writes of C's streams (fopen). The
+    are linked statically, io_uring, mapped files, and reads and writes of C's streams (fopen). With
+    `--dxt` the record is made of a trace of Darshan instead, of reads and writes alone. The
     table goes to standard error when the program has ended; the exit status is the program's.
     """
     # Imported here so that the command line starts without them.
-    from weir.advise.observe import LIBC_ORDER, observe  # noqa: PLC0415
-    from weir.replay.joining import joined, record_text  # noqa: PLC0415
-    from weir.replay.orders import read_orders  # noqa: PLC0415
+    from weir.replay.joining import Joined, record_text  # noqa: PLC0415
     from weir.replay.table import table  # noqa: PLC0415
     from weir.results.folder import write_atomically  # noqa: PLC0415
 
@@ -60,7 +72,37 @@ def record_command(
     if not output.absolute().parent.is_dir():
         message = f"--output {output}: its folder does not exist: make it first"
         raise BenchError(message, USAGE)
-    folders = [str(one.resolve()) for one in under or []]
+    status = 0
+    if dxt is not None:
+        if command or under or records:
+            message = "--dxt LOG runs no program and takes all files: leave out the rest"
+            raise BenchError(message, USAGE)
+        from weir.replay.dxt import read_dxt, text_of  # noqa: PLC0415
+
+        ranks = read_dxt(text_of(dxt), str(dxt))
+        found = Joined(ranks, [], 0, ranks[0].ranks)
+        told = f"{ranks[0].program} (Darshan DXT, {dxt.name})"
+    elif command:
+        status, found = _observed(command, under or [], records)
+        told = shlex.join(command)
+    else:
+        message = "give a program behind --, or --dxt with a log of Darshan"
+        raise BenchError(message, USAGE)
+    text = record_text(found.ranks, told)
+    write_atomically(output, text)
+    for line in table(found, len(text.encode())):
+        warn(line)
+    warn(f"weir bench replay {shlex.quote(str(output))} -n {len(found.ranks)} runs it again")
+    return status
+
+
+def _observed(command: list[str], under: list[Path], records: Path | None) -> tuple[int, Joined]:
+    """Runs the program; returns its exit status, and what its processes asked of files."""
+    from weir.advise.observe import LIBC_ORDER, observe  # noqa: PLC0415
+    from weir.replay.joining import joined  # noqa: PLC0415
+    from weir.replay.orders import read_orders  # noqa: PLC0415
+
+    folders = [str(one.resolve()) for one in under]
     if any(":" in one for one in folders):
         message = "--under: the name of a folder must have no colon"
         raise BenchError(message, USAGE)
@@ -86,12 +128,7 @@ def record_command(
             "or it is linked statically, or it was killed"
         )
         raise BenchError(message, status or FAILED)
-    text = record_text(found.ranks, shlex.join(command))
-    write_atomically(output, text)
-    for line in table(found, len(text.encode())):
-        warn(line)
-    warn(f"weir bench replay {shlex.quote(str(output))} -n {len(found.ranks)} runs it again")
-    return status
+    return status, found
 
 
 def add_to(app: typer.Typer) -> None:
