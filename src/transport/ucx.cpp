@@ -57,27 +57,32 @@ ucs_log_func_rc_t drop_lines(const char* /*file*/, unsigned /*line*/, const char
 class SignalsKept {
  public:
   SignalsKept() {
-    for (int one = 1; one < NSIG; ++one) {
-      is_known_.at(one) = ::sigaction(one, nullptr, &actions_.at(one)) == 0;
+    for (int number = 1; Kept & one : kept_) {
+      one.is_known = ::sigaction(number++, nullptr, &one.action) == 0;
     }
   }
   SignalsKept(const SignalsKept&) = delete;
   SignalsKept& operator=(const SignalsKept&) = delete;
   ~SignalsKept() {
-    for (int one = 1; one < NSIG; ++one) {
+    for (int number = 0; const Kept& one : kept_) {
+      ++number;
       struct sigaction now {};
-      if (!is_known_.at(one) || ::sigaction(one, nullptr, &now) != 0) continue;
+      if (!one.is_known || ::sigaction(number, nullptr, &now) != 0) continue;
       const bool is_same =
-          now.sa_flags == actions_.at(one).sa_flags &&
-          ((now.sa_flags & SA_SIGINFO) != 0 ? now.sa_sigaction == actions_.at(one).sa_sigaction
-                                            : now.sa_handler == actions_.at(one).sa_handler);
-      if (!is_same) (void)::sigaction(one, &actions_.at(one), nullptr);
+          now.sa_flags == one.action.sa_flags &&
+          ((now.sa_flags & SA_SIGINFO) != 0 ? now.sa_sigaction == one.action.sa_sigaction
+                                            : now.sa_handler == one.action.sa_handler);
+      if (!is_same) (void)::sigaction(number, &one.action, nullptr);
     }
   }
 
  private:
-  std::array<struct sigaction, NSIG> actions_{};
-  std::array<bool, NSIG> is_known_{};
+  struct Kept {
+    struct sigaction action {};
+    bool is_known = false;
+  };
+
+  std::array<Kept, NSIG - 1> kept_{};  // of the signals from 1 on
 };
 
 // The functions of UCX that are used.

@@ -49,9 +49,9 @@ def refused(
     [
         (with_argument(0, "0"), "NO_PIX must be at least 1; given: 0"),
         (with_argument(0, "-5"), "'-5' is negative"),
-        (with_argument(0, "abc"), "NO_PIX (--pixels): 'abc' is not a whole number"),
-        (with_argument(0, "1e3"), "NO_PIX (--pixels): '1e3' is not a whole number"),
-        (with_argument(0, "99999999999999999999"), "is not a whole number from 0 to 2^63-1"),
+        (with_argument(0, "abc"), "NO_PIX (--pixels): 'abc' is neither a whole number from 0"),
+        (with_argument(0, "1e3"), "NO_PIX (--pixels): '1e3' is neither a whole number from 0"),
+        (with_argument(0, "99999999999999999999"), "is neither a whole number from 0 to 2^63-1"),
         (with_argument(0, "1000000000"), "exceeds 2^63 bytes"),
         (with_argument(0, "5000000000"), "NO_PIX must be at most"),
         (with_argument(1, "0"), "NO_BIN must be at least 1"),

@@ -1,4 +1,9 @@
-"""weir record --dxt: what Darshan's DXT traced becomes a record that is replayed."""
+"""weir record --dxt: what Darshan's DXT traced becomes a record that is replayed.
+
+The sample was not recorded: it is composed after "Guide to darshan-dxt-parser output" in the
+documentation of darshan-util 3, with the column of targets that it has on Lustre, and its figures
+are invented.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +18,7 @@ from weir.advise.records import RecordError
 from weir.replay import dxt
 from weir.replay.dxt import read_dxt
 
-SAMPLE = Path(__file__).parents[1] / "imports" / "darshan-dxt.txt"
+SAMPLE = Path(__file__).parents[1] / "reference" / "darshan-dxt.txt"
 TEXT = SAMPLE.read_text()
 
 

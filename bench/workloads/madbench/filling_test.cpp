@@ -99,7 +99,7 @@ TEST(Filling, IsAskedForInPlaceOfTheNumberOfPixels) {
   for (const char* wrong : {"fill=2", "fills", "12k", "99999999999999999999"}) {
     const auto refused = resolved_with(wrong);
     ASSERT_FALSE(refused.ok()) << wrong;
-    EXPECT_NE(refused.error().message.find("is neither a whole number nor fill"),
+    EXPECT_NE(refused.error().message.find("is neither a whole number from 0 to 2^63-1 nor fill"),
               std::string::npos);
   }
 }

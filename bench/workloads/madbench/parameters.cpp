@@ -26,8 +26,10 @@ std::string squares_near(std::int64_t value) {
 std::optional<std::string> complaint_about_pixels(const std::string& text) {
   const bool is_number = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
   if ((is_number && parse_bytes(text)) || share_to_fill(text)) return std::nullopt;
-  return fmt::format("is neither a whole number nor fill or fill=SHARE, with a share from {} to {}",
-                     least_share, largest_share);
+  return fmt::format(
+      "is neither a whole number from 0 to 2^63-1 nor fill or fill=SHARE, with a share from {} to "
+      "{}",
+      least_share, largest_share);
 }
 
 std::vector<Word<const Interface*>> method_words() {
