@@ -6,8 +6,7 @@ namespace {
 
 Error absent() {
   return Error(ErrorCode::unsupported,
-               "Weir was built without UCX (Debian: libucx-dev), whose headers its configuration "
-               "did not find");
+               "Weir was built without UCX, which is experimental (CMake: -D WEIR_WITH_UCX=ON)");
 }
 
 }  // namespace
