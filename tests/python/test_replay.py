@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from mpi_launcher import launcher
 
+from replayed_runs import moved_by, replayed
 from test_cli_real import weir
 from test_striping import bench
 from weir._core.shared_library import find
@@ -20,10 +21,7 @@ from weir.bench.program import find_program
 from weir.replay.joining import joined, record_text, spans
 from weir.replay.orders import Moved, Order, parse
 from weir.replay.table import table
-from weir.results.folder import find_run_folders, load_run
-from weir.results.schema import Run
 
-ONCE = ("--warmups", "0", "--repetitions", "1", "--max-repetitions", "1", "--go-on", "0")
 BEGIN = "weir-order 1\nprocess\t7\t{rank}\t2\tnode\t{started}\t/bin/solver\n"
 CALLS = (
     "loop\t3\t2\t1\n"
@@ -165,20 +163,6 @@ def _read_of_program(one: Order, folder: Path) -> int:
         for words in (line.split("\t") for line in one.lines)
         if words[0] == "read" and words[2] == number
     )
-
-
-def replayed(folder: Path, *words: str) -> list[Run]:
-    status, out, err = weir(folder, "bench", "replay", *words, *ONCE, "--output", "results")
-    assert status == 0, out + err
-    assert not [one for one in folder.iterdir() if one.name.startswith("weir-test")]
-    return [load_run(one) for one in find_run_folders(folder / "results")]
-
-
-def moved_by(run: Run) -> dict[str, tuple[int, int]]:
-    """Operations and bytes of the last repetition, by direction."""
-    return {
-        phase.direction: (phase.operations, phase.bytes) for phase in run.repetitions[-1].phases
-    }
 
 
 @pytest.mark.parametrize(("ranks", "times"), [(1, 1), (2, 1), (4, 2)])

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from replayed_runs import moved_by, replayed
 from test_cli_real import weir
-from test_replay import moved_by, replayed
 from weir.advise.records import RecordError
 from weir.replay import dxt
 from weir.replay.dxt import read_dxt
