@@ -79,8 +79,8 @@ class Job {
   plan::SharedDistribution memory_;
   Operations operations_;
   std::map<std::int64_t, const Client*> clients_;  // by ranks
-  // Of the largest part of a rank. All ranks write the same bytes, or read into the same memory,
-  // since the simulated storage keeps none.
+  // The payload is as long as the largest part of a rank. All ranks write the same bytes, or read
+  // into the same memory, since the simulated storage keeps none.
   std::vector<std::byte> payload_;
   SimulatedSystem system_;
   std::vector<SimulatedNode> nodes_;

@@ -15,7 +15,7 @@ struct Configuration {
   Layout layout;
   std::string label;
   std::string slug;
-  // Of this run's test files. Of O directories, the file of rank r is in number r mod O.
+  // The test files lie in these. With O directories, the file of rank r is in number r mod O.
   std::vector<std::string> directories;
   std::uint64_t payload_seed = 0;
 

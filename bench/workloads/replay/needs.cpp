@@ -36,7 +36,7 @@ class Collector {
     const std::int64_t end = call.offset + call.bytes;
     switch (call.kind) {
       case CallKind::open:
-        // Who opens a file to write in a replay creates it.
+        // A replay creates each file that a rank opens to write.
         if ((call.bytes & calls::open_writes) != 0) {
           made_[call.file] = true;
         } else if (!made_[call.file]) {

@@ -325,7 +325,7 @@ class Reader {
   std::int64_t marks_ = 0;
   std::int64_t bytes_ = 0;               // moved by all ranks
   std::vector<std::int64_t> last_user_;  // by file: the last rank so far that used it
-  // Of the rank that is read.
+  // The members below are those of the rank whose lines are being read.
   const std::vector<std::int64_t>* files_ = nullptr;
   RankSums sums_;
   std::vector<Loop> loops_;

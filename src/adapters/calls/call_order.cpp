@@ -99,7 +99,7 @@ class LineWriter {
 
   std::size_t at_ = 0;  // number of the line among those that are taken
   bool is_room_ = true;
-  // Of the loops around the line, the outermost first.
+  // The loops around the line have these rounds and ends, the outermost first.
   std::size_t depth_ = 0;
   std::array<std::int64_t, most_levels> rounds_{};
   std::array<std::size_t, most_levels> ends_{};

@@ -53,7 +53,7 @@ inline constexpr std::size_t most_levels = 4;
 struct PatternLine {
   CallKind kind = CallKind::open;
   std::int64_t count = 0;  // calls of the run, or rounds of the loop
-  // Of a run. In a loop, `file` and `offset` are those of the first round.
+  // These members describe a run. In a loop, `file` and `offset` are those of the first round.
   std::int64_t file = 0;
   std::int64_t offset = 0;
   std::int64_t bytes = 0;
