@@ -154,8 +154,8 @@ def start(
         Carrier,
         typer.Option(
             help="What brings the bytes of programs on other nodes: tcp, or ucx (over InfiniBand "
-            "and its kind, or shared memory; experimental) where both sides have it. UCX does not check who "
-            "sends, so the network has to be trusted. Needs --rendezvous"
+            "and its kind, or shared memory; experimental) where both sides have it. UCX does not "
+            "check who sends, so the network has to be trusted. Needs --rendezvous"
         ),
     ] = Carrier.TCP,
     foreground: Annotated[
