@@ -359,7 +359,7 @@ def test_a_plan_without_mpi_takes_the_memory_of_this_node(tmp_path: Path) -> Non
     assert abs(found[0] - found[1]) < 0.1 * found[0]
     status, out, err = weir_bench_plan(tmp_path, "fill=0.99", "--ranks", "4")
     assert (status, out) == (2, "")
-    assert "is neither a whole number nor fill or fill=SHARE, with a share from 0.01" in err
+    assert "is neither a whole number from 0 to 2^63-1 nor fill or fill=SHARE" in err
 
 
 def weir_bench_plan(folder: Path, pixels: str, *more: str) -> tuple[int, str, str]:

@@ -27,12 +27,7 @@ struct Order {
   std::int64_t last_end_ns = 0;  // of the latest call; 0: there was none
 };
 constinit Order order;
-
-CallPattern& pattern() {
-  // Zero bytes are a valid empty pattern, whose pages take no memory before they are used.
-  alignas(CallPattern) static constinit std::array<std::byte, sizeof(CallPattern)> storage{};
-  return *reinterpret_cast<CallPattern*>(storage.data());
-}
+constinit CallPattern pattern;
 
 // Returns false if another thread has the record for too long.
 bool take_order() {
@@ -107,11 +102,11 @@ class LineWriter {
 
 void write_lines(bool all) {
   LineWriter writer;
-  pattern().take(all, [&](const PatternLine& line) { writer.add(line); });
+  pattern.take(all, [&](const PatternLine& line) { writer.add(line); });
 }
 
 void add(const MadeCall& call, std::int64_t start_ns, std::int64_t end_ns) {
-  if (pattern().is_full() && order.file.open_again()) {
+  if (pattern.is_full() && order.file.open_again()) {
     write_lines(false);
     order.file.close();
   }
@@ -121,7 +116,7 @@ void add(const MadeCall& call, std::int64_t start_ns, std::int64_t end_ns) {
       order.last_end_ns == 0 ? 0 : std::max<std::int64_t>(0, start_ns - order.last_end_ns);
   timed.call_ns = end_ns - start_ns;
   order.last_end_ns = end_ns;
-  pattern().add(timed);
+  pattern.add(timed);
 }
 
 bool starts_in(std::string_view path, std::string_view folder) {
@@ -182,7 +177,7 @@ void begin_order(const char* folder) {
   order.under = ::getenv("WEIR_CALLS_UNDER");
   order.lines_written = 0;
   order.last_end_ns = 0;
-  pattern().clear();
+  pattern.clear();
   if (!order.file.make(folder, "order")) return;
   order.file.add_beginning("weir-order 1");
   order.file.close();

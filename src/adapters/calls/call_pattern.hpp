@@ -67,7 +67,8 @@ struct PatternLine {
   std::size_t length = 0;  // lines of its body
 };
 
-// An object has static storage, and no constructor runs. Only one thread at a time may use it.
+// Only one thread at a time may use it. A new pattern is of zero bytes: a `constinit` object's pages
+// take no memory before they are used.
 class CallPattern {
  public:
   // The longest body of a loop that is found, in lines that no inner loop contains.
@@ -108,10 +109,10 @@ class CallPattern {
     return part + 1 < parts_used_ ? parts_[part + 1].begin : lines_used_;
   }
 
-  std::array<PatternLine, most_held_lines> lines_;
-  std::array<Part, most_held_lines> parts_;
-  std::size_t lines_used_;
-  std::size_t parts_used_;
+  std::array<PatternLine, most_held_lines> lines_{};
+  std::array<Part, most_held_lines> parts_{};
+  std::size_t lines_used_ = 0;
+  std::size_t parts_used_ = 0;
 };
 
 }  // namespace weir::calls

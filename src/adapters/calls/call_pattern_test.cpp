@@ -37,7 +37,7 @@ void expand(const Lines& lines, std::size_t begin, std::size_t end,
 
 class CallPatternTest : public testing::Test {
  protected:
-  CallPatternTest() : pattern_(new CallPattern) { pattern_->clear(); }
+  CallPatternTest() : pattern_(std::make_unique<CallPattern>()) {}
 
   void add(const MadeCall& call) {
     if (pattern_->is_full()) take(false);
