@@ -40,6 +40,8 @@ WITH_TESTS_ALONE = ("testbed", "measurement")
 
 # Commands that write into a pipe wrap their text at this width, so that no line looked for is cut.
 os.environ["COLUMNS"] = "160"
+# OpenBLAS would start a thread for each core in every rank that loads NumPy, and none needs them.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 if _preload := preload():
     os.environ["LD_PRELOAD"] = _preload

@@ -75,15 +75,18 @@ class Source:
 def sources_of(build_folder: Path) -> list[Source]:
     """Returns the clone's own C and C++ sources in the order of the compilation database.
 
-    It has a target's sources in the order in which cmake/WeirBatches.cmake puts them together, so
+    A source of two targets is returned once, as the first target compiles it. The database has a target's sources in the order in which cmake/WeirBatches.cmake puts them together, so
     that names which may not meet in a batch do not meet here either.
     """
     entries = json.loads((build_folder / "compile_commands.json").read_text())
     build = CLONE / "build"
-    sources = [Source(Path(entry["file"]), entry["command"]) for entry in entries]
+    sources: dict[Path, Source] = {}
+    for entry in entries:
+        path = Path(entry["file"])
+        sources.setdefault(path, Source(path, entry["command"]))
     return [
         s
-        for s in sources
+        for s in sources.values()
         if s.path.is_relative_to(CLONE)
         and not s.path.is_relative_to(build)
         and not s.path.is_relative_to(FORTRAN)
@@ -185,8 +188,7 @@ def batches_of(sources: list[Source]) -> list[list[Source]]:
     alike: dict[tuple[str, str], list[Source]] = {}
     for source in sources:
         alone = source.path.suffix != ".cpp"
-        key = (source.flags, source.name if alone else source.target)
-        alike.setdefault(key, []).append(source)
+        alike.setdefault((source.flags, source.name if alone else ""), []).append(source)
     batches = [
         group[first : first + BATCH]
         for group in alike.values()

@@ -17,9 +17,9 @@ import time
 from pathlib import Path
 
 import numpy as np
-import pytest
 from mpi4py import MPI
 from own_stager import choose_stager, given_stagers, given_staging, stagers_of_ranks
+from raising import raises
 from staged_values import COUNTS, LARGE_SHAPE, SHAPE, SUFFIXES, counts, density, large_value
 
 import weir
@@ -178,13 +178,13 @@ def alone_is_lost(comm, folder: Path, file_format: str, process: str) -> None:
         if comm.rank == 0:
             os.kill(int(process), signal.SIGKILL)
         comm.Barrier()
-        with pytest.raises(weir.Error, match="stager"):
+        with raises(weir.Error, match="stager"):
             put_alone(array, blocks, 4)
         other = session.create(str(path_of(folder, file_format, "other")), SHAPE, "float64")
         put_alone(other, blocks, 4)
-        with pytest.raises(weir.Error, match="stager was lost"):
+        with raises(weir.Error, match="stager was lost"):
             array.sync()
-        with pytest.raises(weir.Error, match="stager"):
+        with raises(weir.Error, match="stager"):
             array.close()
         other.sync()
         other.close()
@@ -203,7 +203,7 @@ def wait(comm, folder: Path, file_format: str) -> None:
                 assert (file["density"][0] == density(0)).all()
         comm.Barrier()
         writer.file.begin_step()
-        with pytest.raises(ValueError, match="end it first"):
+        with raises(ValueError, match="end it first"):
             writer.file.wait_for_step(1)
         # A step that is given up is not in the file, and the next one takes its place.
         writer.write(7)
@@ -262,7 +262,7 @@ def stager_dies(comm, folder: Path, file_format: str, process: str) -> None:
         os.kill(int(process), signal.SIGKILL)
     comm.Barrier()
     began = time.monotonic()
-    with pytest.raises(weir.Error, match="stager"):
+    with raises(weir.Error, match="stager"):
         writer.step(1)
     assert time.monotonic() - began < 30
     comm.Barrier()
@@ -293,7 +293,7 @@ def share_is_lost(comm, folder: Path, file_format: str, process: str) -> None:
         os.kill(int(process), signal.SIGKILL)
     comm.Barrier()
     if late:
-        with pytest.raises(weir.Error, match="stager"):
+        with raises(weir.Error, match="stager"):
             writer.file.wait_for_step(30)
     comm.Barrier()
     if comm.rank == 0:
@@ -392,7 +392,7 @@ def told_of_lost_step(comm, folder: Path, file_format: str, process: str) -> Non
             resource.prlimit(int(process), resource.RLIMIT_FSIZE, (1, resource.RLIM_INFINITY))
         comm.Barrier()
         writer.step(1)
-        with pytest.raises(weir.Error, match="step 1 was handed to a stager that was lost"):
+        with raises(weir.Error, match="step 1 was handed to a stager that was lost"):
             writer.file.wait_for_step(60)
         assert writer.file.steps == 1
         assert writer.file.is_step_stored()
@@ -413,7 +413,7 @@ def stopped(comm, folder: Path, file_format: str, process: str) -> None:
     if comm.rank == 0:
         os.kill(int(process), signal.SIGSTOP)
     comm.Barrier()
-    with pytest.raises(weir.Error, match=r"sign of life|deadline"):
+    with raises(weir.Error, match=r"sign of life|deadline"):
         writer.file.begin_step()
     session.abandon()
 
@@ -507,7 +507,7 @@ def large(comm, folder: Path, file_format: str, ending: str) -> None:
                 break
             file.end_step()
         if ending == "refused":
-            with pytest.raises(weir.Error, match="stager"):
+            with raises(weir.Error, match="stager"):
                 file.end_step()
             session.abandon()
         else:
@@ -542,7 +542,7 @@ def set_apart(comm, folder: Path, file_format: str, staging: str, ending: str) -
             for one in stagers_of_ranks():
                 os.kill(int(one.report()["stager"].split()[1]), signal.SIGKILL)
         program.Barrier()
-        with pytest.raises(weir.Error, match="stager"):
+        with raises(weir.Error, match="stager"):
             writer.step(3)
         session.abandon()
     else:

@@ -67,8 +67,8 @@ struct PatternLine {
   std::size_t length = 0;  // lines of its body
 };
 
-// Only one thread at a time may use it. A new pattern is of zero bytes: a `constinit` object's pages
-// take no memory before they are used.
+// Only one thread at a time may use it. A new pattern is of zero bytes: a `constinit` object's
+// pages take no memory before they are used.
 class CallPattern {
  public:
   // The longest body of a loop that is found, in lines that no inner loop contains.
