@@ -133,6 +133,7 @@ Moved Operations::moved() const {
 
 std::vector<PartLoad> Operations::part_loads() const {
   std::vector<PartLoad> loads;
+  loads.reserve(asked_.parts.size());
   for (std::size_t i = 0; i < asked_.parts.size(); ++i) {
     loads.push_back(loads_[i].summary(asked_.parts[i].name));
   }

@@ -7,10 +7,11 @@ compile command, and the contents of the source and of every header of this clon
 directly or not. build/cache/clang-tidy has one small file for each source that passed. As many
 checks run at once as there are cores.
 
-Headers take most of the time. Up to sixteen sources of a target are therefore checked as one source
-that includes them all, which takes a third of the time. If there is any finding, be it only that
-two sources use a name for different things, each half is checked, and so on, until each source with
-findings has been checked by itself; only those findings count. A variable with the name of
+Headers take most of the time. Up to sixteen sources that are compiled with the same flags and
+checked by the same .clang-tidy files are therefore checked as one source that includes them all,
+which takes a third of the time. If there is any finding, be it only that two sources use a name for
+different things, each half is checked, and so on, until each source with findings has been checked
+by itself; only those findings count. A variable with the name of
 something in another source shadows it only in such a combination, which is ignored. Findings that
 clang-tidy reports only for the main file are lost: unused namespace aliases, and globals that are
 set but never read.
@@ -24,6 +25,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -39,7 +41,7 @@ FORTRAN = CLONE / "src" / "fortran"
 QUOTED_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 INCLUDE_ROOTS = (CLONE / "src", CLONE / "bench", CLONE / "tests")
 BATCH = 16
-OF_ONE_FILE = re.compile(r" -o (\S+\.dir)/\S+ -c \S+$")
+OF_ONE_FILE = re.compile(r" -o \S+\.dir/\S+ -c \S+$")
 NOT_IN_BATCHES = "-bugprone-suspicious-include"
 SAID = re.compile(r"^(/[^:\n]+):\d+:\d+: (\w+): (.*)$", re.MULTILINE)
 SHADOWS = "[clang-diagnostic-shadow]"
@@ -62,12 +64,6 @@ class Source:
         return OF_ONE_FILE.sub("", self.command)
 
     @property
-    def target(self) -> str:
-        """The folder of its target's objects, or the source's own name if there is none."""
-        found = OF_ONE_FILE.search(self.command)
-        return found[1] if found else self.name
-
-    @property
     def stamp(self) -> Path:
         return PASSED / self.name.replace("/", "+")
 
@@ -75,8 +71,9 @@ class Source:
 def sources_of(build_folder: Path) -> list[Source]:
     """Returns the clone's own C and C++ sources in the order of the compilation database.
 
-    A source of two targets is returned once, as the first target compiles it. The database has a target's sources in the order in which cmake/WeirBatches.cmake puts them together, so
-    that names which may not meet in a batch do not meet here either.
+    It has a target's sources in the order in which cmake/WeirBatches.cmake puts them together, so
+    that names which may not meet in a batch seldom meet here. A source of two targets is returned
+    once, as the first target compiles it.
     """
     entries = json.loads((build_folder / "compile_commands.json").read_text())
     build = CLONE / "build"
@@ -109,16 +106,16 @@ def included_files(path: Path) -> set[Path]:
     return found
 
 
-def settings_of(path: Path) -> set[Path]:
-    """Returns the .clang-tidy files for a source: those of its folder and of folders above."""
+def settings_of(path: Path) -> list[Path]:
+    """Returns the .clang-tidy files of a source's folder and of those above, the nearest first."""
     folders = [folder for folder in path.parents if folder.is_relative_to(CLONE)]
-    return {folder / ".clang-tidy" for folder in folders if (folder / ".clang-tidy").is_file()}
+    return [folder / ".clang-tidy" for folder in folders if (folder / ".clang-tidy").is_file()]
 
 
 def state_of(source: Source, version: bytes) -> str:
     """Returns a checksum of everything on which clang-tidy's result depends."""
     checksum = hashlib.sha256(version + source.command.encode())
-    for path in sorted(included_files(source.path) | settings_of(source.path)):
+    for path in sorted(included_files(source.path).union(settings_of(source.path))):
         checksum.update(str(path).encode() + path.read_bytes())
     return checksum.hexdigest()
 
@@ -148,8 +145,15 @@ def check(source: Source, build_folder: Path) -> bool:
 def check_together(sources: list[Source], build_folder: Path) -> bool:
     """Returns whether these, compiled as one with the flags of the first, have no findings."""
     _compiler, *flags = shlex.split(sources[0].flags)
+    # clang-tidy takes the settings of the folders above a source, and those of the batch have to be
+    # those of its sources.
     folder = build_folder / "batches"
-    folder.mkdir(exist_ok=True)
+    for settings in reversed(settings_of(sources[0].path)[:-1]):
+        below = folder / settings.parent.relative_to(CLONE)
+        below.mkdir(parents=True, exist_ok=True)
+        shutil.copy(settings, below)
+    folder /= settings_of(sources[0].path)[0].parent.relative_to(CLONE)
+    folder.mkdir(parents=True, exist_ok=True)
     batch = folder / (sources[0].stamp.name + ".cpp")
     batch.write_text("".join(f'#include "{source.path}"\n' for source in sources))
     done = clang_tidy(f"--checks={NOT_IN_BATCHES}", "--header-filter=.*", batch, "--", *flags)
@@ -185,10 +189,11 @@ def batches_of(sources: list[Source]) -> list[list[Source]]:
 
     No core then waits for a long group that another one began last.
     """
-    alike: dict[tuple[str, str], list[Source]] = {}
+    alike: dict[tuple[str, Path, str], list[Source]] = {}
     for source in sources:
         alone = source.path.suffix != ".cpp"
-        alike.setdefault((source.flags, source.name if alone else ""), []).append(source)
+        key = (source.flags, settings_of(source.path)[0], source.name if alone else "")
+        alike.setdefault(key, []).append(source)
     batches = [
         group[first : first + BATCH]
         for group in alike.values()

@@ -110,29 +110,4 @@ int run_under_mpi(const std::function<int(int ranks)>& run) {
   return status;
 }
 
-std::string unfinished_folder(const std::string& output) { return output + ".unfinished"; }
-
-Status make_unfinished_folder(const std::string& output) {
-  const std::string path = unfinished_folder(output);
-  std::error_code error;
-  std::filesystem::create_directories(path, error);
-  if (error) {
-    return invalid_argument(fmt::format(
-        "--output: cannot create {}: {}; give a file that you can write", path, error.message()));
-  }
-  const std::string record = path + "/failure.json";
-  std::filesystem::remove(record, error);
-  return error ? Status(system_failure("unlink", record, -1, error.value())) : Status();
-}
-
-int end_well(const Job& job, FailureGuard& guard, const std::string& output) {
-  if (Status removed = guard.remove_test_files(); !removed) {
-    fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
-  }
-  std::error_code error;
-  if (job.rank == 0) std::filesystem::remove_all(unfinished_folder(output), error);
-  if (!error) return 0;
-  return complain(system_failure("rmdir", unfinished_folder(output), -1, error.value()));
-}
-
 }  // namespace weir::bench

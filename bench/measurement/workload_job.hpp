@@ -117,12 +117,4 @@ int run_request(const Result<ResolvedSettings>& resolved,
   });
 }
 
-// Returns the folder beside the result `output` of such a workload, which exists while the result
-// is not finished. Rank 0 creates it anew, so that the record of an earlier failure does not
-// silence a new one.
-[[nodiscard]] std::string unfinished_folder(const std::string& output);
-[[nodiscard]] Status make_unfinished_folder(const std::string& output);
-// Removes test files and that folder. Returns the exit status.
-int end_well(const Job& job, FailureGuard& guard, const std::string& output);
-
 }  // namespace weir::bench

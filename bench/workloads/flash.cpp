@@ -9,8 +9,8 @@
 namespace weir::bench {
 namespace {
 
-Result<std::unique_ptr<output::Content>> content_of(const Settings& settings, std::int64_t ranks,
-                                                    const std::vector<output::Variant>& variants) {
+Result<std::unique_ptr<output::Content>> flash_content(
+    const Settings& settings, std::int64_t ranks, const std::vector<output::Variant>& variants) {
   const flash::Options options = flash::options_of(settings);
   if (Status fits = flash::check_combination(options, ranks, variants); !fits) return fits.error();
   return std::unique_ptr<output::Content>(std::make_unique<flash::FlashContent>(options, ranks));
@@ -26,7 +26,7 @@ int run_flash(const std::vector<std::string>& arguments) {
            "adaptive mesh, with busy work between them. Reports the throughput that the program "
            "observes and that of the storage.",
        .settings = flash::declarations(),
-       .content = content_of},
+       .content = flash_content},
       arguments);
 }
 

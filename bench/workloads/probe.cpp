@@ -5,24 +5,13 @@
 // several sizes and numbers of ranks, on one or more targets, interleaved in rounds of random
 // order.
 //
-// This file has the command line of a probe, its test folders and its result.
-//
-// clang-format off
-//   FILE                          the result, written by rank 0 at the end
-//   FILE.unfinished/              exists until then, with the failure if there was one, and
-//     folders.json                the folders of test files, for cleaning up after a crash
-//   DIR/weir-probe-ID/rank-R/     the test files of one rank on one target, removed at the end
-// clang-format on
+// This file has the command line of a probe and its result; probe/test_folders.hpp tells where that
+// and the test files are: DIR/weir-probe-ID/rank-R/ has those of one rank on one target.
 #include <fmt/format.h>
 #include <mpi.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include <array>
-#include <cerrno>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <random>
 #include <sstream>
 #include <utility>
 
@@ -39,6 +28,7 @@
 #include "workloads/probe/description.hpp"
 #include "workloads/probe/instrument.hpp"
 #include "workloads/probe/survey.hpp"
+#include "workloads/probe/test_folders.hpp"
 
 namespace weir::bench {
 namespace {
@@ -102,38 +92,11 @@ Result<Request> request_of(const Settings& settings) {
   return request;
 }
 
-// Returns the folders of this job's test files, one in each directory; the same on every rank.
-std::vector<std::string> folders_of(const Job& job, const Request& request) {
-  std::array<std::uint32_t, 2> id{};
-  if (job.rank == 0) id = {static_cast<std::uint32_t>(getpid()), std::random_device{}()};
-  MPI_Bcast(id.data(), 2, MPI_UINT32_T, 0, job.world);
-  std::vector<std::string> folders;
-  folders.reserve(request.directories.size());
-  for (const std::string& directory : request.directories) {
-    folders.push_back(fmt::format("{}/weir-probe-{}-{:08x}", directory, id[0], id[1]));
-  }
-  return folders;
-}
-
 std::vector<std::string> rank_folders(const std::vector<std::string>& folders, int rank) {
   std::vector<std::string> own;
   own.reserve(folders.size());
   for (const std::string& folder : folders) own.push_back(fmt::format("{}/rank-{}", folder, rank));
   return own;
-}
-
-// Called on rank 0 before the measurement.
-Status make_unfinished_folder(const std::string& output, const std::vector<std::string>& folders) {
-  if (Status made = bench::make_unfinished_folder(output); !made) return made;
-  return write_file_atomically(unfinished_folder(output) + "/folders.json",
-                               ordered_json(folders).dump(1) + "\n");
-}
-
-Status make_folders(const std::vector<std::string>& folders) {
-  for (const std::string& folder : folders) {
-    if (mkdir(folder.c_str(), 0777) != 0) return system_failure("mkdir", folder, -1, errno);
-  }
-  return {};
 }
 
 void say_disk_use(const Job& job, const Request& request, const Spare& spare) {
@@ -169,13 +132,9 @@ Status measure(const Job& job, FailureGuard& guard, const Request& request,
                const std::vector<std::string>& folders, int* failed_rank) {
   const std::int64_t began_ns = monotonic_ns();
   const QuietWatch watch(job);
-  Status status = job.rank == 0 ? make_folders(folders) : Status();
-  if (status = agree_on(job, std::move(status), failed_rank); !status) return status;
-
   const auto spare = probe::find_spare(job, request);
-  if (status = agree_on(job, spare ? Status() : spare.error(), failed_rank); !status) {
-    return status;
-  }
+  Status status = agree_on(job, spare ? Status() : spare.error(), failed_rank);
+  if (!status) return status;
   const Placement placement = probe::find_placement(job);
   ordered_json result;
   if (job.rank == 0) {
@@ -209,33 +168,25 @@ Status measure(const Job& job, FailureGuard& guard, const Request& request,
 }
 
 int run_in_job(const Job& job, const Request& request) {
-  const std::vector<std::string> folders = folders_of(job, request);
-  int failed_rank = none_failed;
-  Status status;
-  for (const std::string& directory : request.directories) {
-    if (job.rank == 0 && status) status = check_directory(directory, {});
-  }
-  if (job.rank == 0 && status) status = make_unfinished_folder(request.output, folders);
-  const Status agreed = agree_on(job, status, &failed_rank);
-  if (!agreed) {
-    // Rank 0 prints its own error: the request is invalid on every rank alike.
-    if (job.rank == 0) complain(status.error());
-    return exit_usage;
-  }
-
-  FailureGuard guard(job, unfinished_folder(request.output), {});
-  TestFiles files;
-  for (const int step : {0, 1, job.size - 1}) {
-    const auto of_rank = rank_folders(folders, (job.rank + step) % job.size);
-    files.rank_folders.insert(files.rank_folders.end(), of_rank.begin(), of_rank.end());
-  }
-  files.job_folders = folders;
-  guard.set_test_files(files);
-
-  if (status = measure(job, guard, request, folders, &failed_rank); !status) {
-    return end_after_failure(job, guard, {status.error(), failed_rank, ordered_json()}, {});
-  }
-  return end_well(job, guard, request.output);
+  return probe::run_with_test_folders(
+      job,
+      {.name = "probe",
+       .output = request.output,
+       .directories = request.directories,
+       .test_files =
+           [&](const std::vector<std::string>& folders) {
+             TestFiles files;
+             for (const int step : {0, 1, job.size - 1}) {
+               const auto of_rank = rank_folders(folders, (job.rank + step) % job.size);
+               files.rank_folders.insert(files.rank_folders.end(), of_rank.begin(), of_rank.end());
+             }
+             files.job_folders = folders;
+             return files;
+           },
+       .measure =
+           [&](FailureGuard& guard, const std::vector<std::string>& folders, int* failed_rank) {
+             return measure(job, guard, request, folders, failed_rank);
+           }});
 }
 
 }  // namespace

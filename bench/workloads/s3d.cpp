@@ -9,8 +9,8 @@
 namespace weir::bench {
 namespace {
 
-Result<std::unique_ptr<output::Content>> content_of(const Settings& settings, std::int64_t ranks,
-                                                    const std::vector<output::Variant>& variants) {
+Result<std::unique_ptr<output::Content>> s3d_content(const Settings& settings, std::int64_t ranks,
+                                                     const std::vector<output::Variant>& variants) {
   const s3d::Options options = s3d::options_of(settings);
   const auto decomposition = s3d::decomposition_of(options, ranks, variants);
   if (!decomposition) return decomposition.error();
@@ -28,7 +28,7 @@ int run_s3d(const std::vector<std::string>& arguments) {
            "reads them back on another number of ranks. Reports the throughput that the program "
            "observes and that of the storage.",
        .settings = s3d::declarations(),
-       .content = content_of},
+       .content = s3d_content},
       arguments);
 }
 

@@ -57,10 +57,10 @@ Result<array::RegularDistribution> bytes_held(const Description& asked) {
 
 class Job {
  public:
-  Job(const Description& asked, const Planned& planned, array::RegularDistribution held)
+  Job(const Description& asked, const Planned& planned, const array::RegularDistribution& held)
       : asked_(asked),
         planned_(planned),
-        held_(std::move(held)),
+        held_(held),
         memory_(array::Distribution(held_)),
         operations_(asked, planned.flows, Machine::Nodes::with_processes) {
     for (const Client& client : planned.flows.clients) clients_[client.rank] = &client;

@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::int64_t block = 512;
 
-std::vector<std::byte> some_bytes(std::size_t count) {
+std::vector<std::byte> summed_bytes(std::size_t count) {
   std::mt19937 random(3);
   std::vector<std::byte> bytes(count);
   for (std::byte& one : bytes) one = static_cast<std::byte>(random());
@@ -61,7 +61,7 @@ void expect_sums(const std::vector<SummedRun>& runs, const std::vector<std::byte
 
 TEST(BlockSums, ArePutTogetherFromPartsOfSeveralProcessesInAnyOrder) {
   std::mt19937 random(1);
-  auto file = some_bytes(5000);
+  auto file = summed_bytes(5000);
   for (int round = 0; round < 50; ++round) {
     std::vector<std::int64_t> cuts = {100, 4900};
     for (int i = 0; i < 40; ++i) cuts.push_back(100 + static_cast<std::int64_t>(random() % 4800));
@@ -89,7 +89,7 @@ TEST(BlockSums, ArePutTogetherFromPartsOfSeveralProcessesInAnyOrder) {
 }
 
 TEST(BlockSums, OfWhatIsWrittenAgainAreThoseOfTheLastTurnOrUnclear) {
-  auto before = some_bytes(2048);
+  auto before = summed_bytes(2048);
   auto after = before;
   for (std::byte& one : after) one ^= std::byte{1};
   BlockSums sums(1000, block);
@@ -107,7 +107,7 @@ TEST(BlockSums, OfWhatIsWrittenAgainAreThoseOfTheLastTurnOrUnclear) {
 }
 
 TEST(BlockSums, GiveABlockUpWhosePartsAreTooMany) {
-  auto file = some_bytes(2048);
+  auto file = summed_bytes(2048);
   BlockSums sums(5, block);
   for (std::int64_t at = 0; at < 2000; at += 20) add(sums, file, at, at + 10);
   EXPECT_TRUE(sums.runs().empty());
@@ -276,7 +276,7 @@ TEST(SumsFile, IsNotChangedThroughALink) {
 
 // What lies in the holes of a read is overwritten by the next hole's.
 TEST(ArraySums, AreNotComparedWithWhatWasDiscarded) {
-  const auto stored = some_bytes(1536);
+  const auto stored = summed_bytes(1536);
   std::vector<std::uint32_t> sums;
   for (std::int64_t at = 0; at < 1536; at += block) {
     sums.push_back(sum_between(stored, at, at + block));

@@ -25,7 +25,7 @@ std::shared_ptr<OpenFiles> posix_files(std::size_t most_open = 128) {
   return std::make_shared<OpenFiles>(make_posix_engine(), most_open);
 }
 
-std::vector<std::byte> bytes_of(std::size_t count, std::size_t seed) {
+std::vector<std::byte> stored_bytes(std::size_t count, std::size_t seed) {
   std::vector<std::byte> bytes(count);
   for (std::size_t i = 0; i < count; ++i) bytes[i] = static_cast<std::byte>(i * 7 + seed);
   return bytes;
@@ -70,7 +70,7 @@ TEST(StoredFiles, BytesThatWentNowhereAreAnError) {
 
 TEST(StoredFiles, TakeMoreSlicesThanOneCall) {
   const TestFolder folder;
-  std::vector<std::byte> data = bytes_of(5000, 1);
+  std::vector<std::byte> data = stored_bytes(5000, 1);
   std::vector<Slice> parts;
   parts.reserve(data.size());
   for (std::byte& one : data) parts.push_back({&one, 1});
@@ -103,7 +103,7 @@ TEST(StoredFiles, AreMadeWholeByWritingAndMissingUntilThen) {
   StoredFiles files(data, true, posix_files());
   EXPECT_FALSE(files.is_there(1).value());
   EXPECT_FALSE(std::filesystem::exists(data.path(1)));
-  auto written = bytes_of(10, 3);
+  auto written = stored_bytes(10, 3);
   const Slice slice{written.data(), 10};
   FileTraffic traffic;
   ASSERT_TRUE(files.write(1, {&slice, 1}, 40, traffic).ok());
@@ -144,7 +144,7 @@ TEST(StoredFiles, AreMadeBySeveralProcessesAtOnce) {
     ::close(start[1]);
     (void)!::read(start[0], &go, 1);  // all at once, when the pipe is closed
     StoredFiles files(data, true, posix_files(8));
-    auto bytes = bytes_of(8, static_cast<std::size_t>(part));
+    auto bytes = stored_bytes(8, static_cast<std::size_t>(part));
     const Slice slice{bytes.data(), 8};
     FileTraffic traffic;
     bool good = true;
@@ -168,7 +168,7 @@ TEST(StoredFiles, AreMadeBySeveralProcessesAtOnce) {
       const Slice slice{bytes.data(), 8};
       FileTraffic traffic;
       ASSERT_TRUE(files.read(file, {&slice, 1}, part * 8, traffic).ok());
-      EXPECT_EQ(bytes, bytes_of(8, static_cast<std::size_t>(part)));
+      EXPECT_EQ(bytes, stored_bytes(8, static_cast<std::size_t>(part)));
     }
   }
 }
@@ -181,7 +181,7 @@ struct TwoArrays {
         first(data, true, open),
         second(data, true, open) {}
   static Status write(StoredFiles& files, std::int64_t offset) {
-    auto bytes = bytes_of(8, 1);
+    auto bytes = stored_bytes(8, 1);
     const Slice slice{bytes.data(), 8};
     FileTraffic traffic;
     return files.write(0, {&slice, 1}, offset, traffic);
@@ -265,7 +265,7 @@ TEST(StoredFiles, MoveRangesOfMoreFilesThanAreOpen) {
   slices.reserve(20);
   ranges.reserve(20);
   for (std::size_t i = 0; i < 20; ++i) {
-    written.push_back(bytes_of(8, i * 11));
+    written.push_back(stored_bytes(8, i * 11));
     slices.push_back({written.back().data(), 8});
   }
   for (std::size_t i = 0; i < 20; ++i) {
@@ -297,7 +297,7 @@ TEST(StoredFiles, FilesThatAreClosedToMakeRoomAreMadeDurableBefore) {
     files.set_closing(closing);
     std::vector<Status> written;
     for (std::int64_t file = 0; file < 3; ++file) {
-      auto bytes = bytes_of(8, 1);
+      auto bytes = stored_bytes(8, 1);
       const Slice slice{bytes.data(), 8};
       FileTraffic traffic;
       written.push_back(files.write(file, {&slice, 1}, 0, traffic));
@@ -323,7 +323,7 @@ TEST(StoredFiles, ShareTheFilesOfOtherArrays) {
   const auto open = posix_files();
   StoredFiles writer(data, true, open);
   StoredFiles reader(data, false, open);
-  auto bytes = bytes_of(16, 1);
+  auto bytes = stored_bytes(16, 1);
   const Slice slice{bytes.data(), 16};
   FileTraffic traffic;
   ASSERT_TRUE(writer.write(0, {&slice, 1}, 0, traffic).ok());
@@ -334,7 +334,7 @@ TEST(StoredFiles, ShareTheFilesOfOtherArrays) {
   EXPECT_EQ(read, bytes);
   ASSERT_TRUE(reader.close().ok());
   ASSERT_TRUE(reader.read(0, {&into, 1}, 0, traffic).ok());
-  std::ranges::copy(bytes_of(16, 2), bytes.begin());
+  std::ranges::copy(stored_bytes(16, 2), bytes.begin());
   ASSERT_TRUE(writer.write(0, {&slice, 1}, 0, traffic).ok());
   ASSERT_TRUE(writer.close().ok());
   ASSERT_TRUE(writer.sync().ok());  // of a file that was closed meanwhile

@@ -29,7 +29,7 @@
 namespace weir::storage {
 namespace {
 
-using Bytes = std::vector<std::byte>;
+using FileContent = std::vector<std::byte>;
 
 // Rows in a file, with the bytes that belong there.
 class Rows {
@@ -50,7 +50,7 @@ class Rows {
   }
   [[nodiscard]] std::int64_t bytes() const { return bytes_; }
   [[nodiscard]] std::int64_t calls() const { return calls_; }
-  void put_into(Bytes& file) const {
+  void put_into(FileContent& file) const {
     for (const PlacedSlice& row : rows_) {
       const auto end = static_cast<std::size_t>(row.offset + row.slice.bytes);
       if (file.size() < end) file.resize(end);
@@ -59,7 +59,7 @@ class Rows {
   }
 
  private:
-  Bytes memory_;
+  FileContent memory_;
   std::vector<PlacedSlice> rows_;
   std::int64_t bytes_ = 0;
   std::int64_t calls_ = 0;
@@ -84,9 +84,9 @@ class ScatteredWrite : public testing::Test {
     return File::open(path, {.read = read, .write = true, .create = true}).value();
   }
   // std::memcmp takes a hundredth of the time of == where nothing is optimised.
-  [[nodiscard]] bool content_is(const Bytes& expected) const {
+  [[nodiscard]] bool content_is(const FileContent& expected) const {
     if (std::filesystem::file_size(path_) != expected.size()) return false;
-    Bytes bytes(expected.size());
+    FileContent bytes(expected.size());
     std::ifstream stream(path_, std::ios::binary);
     stream.read(reinterpret_cast<char*>(bytes.data()), std::ssize(bytes));
     return stream.gcount() == std::ssize(bytes) &&
@@ -101,7 +101,7 @@ class ScatteredWrite : public testing::Test {
 
 TEST_F(ScatteredWrite, ManyRowsTakeFewCallsAndChangeNoByteBetweenThem) {
   const File file = open(path_);
-  Bytes expected(300'000, std::byte{9});
+  FileContent expected(300'000, std::byte{9});
   const Slice all{expected.data(), std::ssize(expected)};
   std::int64_t calls = 0;
   ASSERT_TRUE(write_slices(file, {&all, 1}, 0, calls).ok());
@@ -121,8 +121,8 @@ TEST_F(ScatteredWrite, RowsAnywhereInMemoryAndFileAreWritten) {
     return std::uniform_int_distribution<std::int64_t>(least, most)(random);
   };
   const File file = open(path_);
-  Bytes expected;
-  Bytes memory(1 << 20);
+  FileContent expected;
+  FileContent memory(1 << 20);
   for (std::byte& one : memory) one = std::byte(random());
   for (int round = 0; round < 15; ++round) {
     std::vector<PlacedSlice> rows;
@@ -189,7 +189,7 @@ TEST_F(ScatteredWrite, OtherProcessesWriteBetweenTheRowsAtTheSameTime) {
       int status = -1;
       ASSERT_EQ(::waitpid(child, &status, 0), child);
       ASSERT_EQ(status, 0);
-      Bytes expected;
+      FileContent expected;
       for (const int process : {0, 1}) {
         Rows(count, row_bytes, process * row_bytes, 2 * row_bytes, value(rounds - 1, process))
             .put_into(expected);
@@ -209,7 +209,7 @@ TEST_F(ScatteredWrite, TheFileEndsBehindTheLastRowAndHasANewTime) {
   ASSERT_EQ(::fstat(file.descriptor(), &facts), 0);
   EXPECT_EQ(facts.st_size, 10'000 + 99 * 200 + 50);
   EXPECT_GT(facts.st_mtim.tv_sec, 1);
-  Bytes expected;
+  FileContent expected;
   rows.put_into(expected);
   EXPECT_TRUE(content_is(expected));
 }
@@ -219,7 +219,7 @@ TEST_F(ScatteredWrite, AFileThatIsOpenForWritingOnlyIsWrittenRowByRow) {
   Rows rows(100, 50, 3, 200, 7);
   ASSERT_TRUE(rows.write(file).ok());
   EXPECT_EQ(rows.calls(), 100);
-  Bytes expected;
+  FileContent expected;
   rows.put_into(expected);
   EXPECT_TRUE(content_is(expected));
 }

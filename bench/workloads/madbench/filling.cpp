@@ -21,9 +21,10 @@ std::optional<double> share_to_fill(const std::string& pixels) {
   if (rest.empty()) return share_of_the_paper;
   if (!rest.starts_with('=')) return std::nullopt;
   rest.remove_prefix(1);
+  const std::string number(rest);
   double share = 0;
-  const char* const end = rest.data() + rest.size();
-  const auto [stop, error] = std::from_chars(rest.data(), end, share);
+  const char* const end = number.data() + number.size();
+  const auto [stop, error] = std::from_chars(number.data(), end, share);
   if (error != std::errc{} || stop != end) return std::nullopt;
   if (!(share >= least_share && share <= largest_share)) return std::nullopt;
   return share;

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 #include <mpi.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -80,6 +82,8 @@ Placement find_placement(const Job& job) {
 }
 
 Status Instrument::provide_buffers(std::int64_t bytes) {
+  if (buffers_.bytes_each() >= bytes) return {};
+  buffers_ = Ring();  // frees the old buffers first
   Status status;
   if (auto pair = Ring::create(2, bytes)) {
     buffers_ = std::move(pair).value();
@@ -90,11 +94,14 @@ Status Instrument::provide_buffers(std::int64_t bytes) {
 }
 
 Status Instrument::add_target(const std::string& folder) {
-  targets_.emplace_back(guard_, folder, static_cast<std::uint32_t>(job_.rank));
+  targets_.emplace_back(guard_, folder + "/data", static_cast<std::uint32_t>(job_.rank));
   // The file lies in the folder of the host's first rank.
   const std::string job_folder = folder.substr(0, folder.rfind('/'));
   shared_files_.emplace_back(
       guard_, fmt::format("{}/rank-{}/shared", job_folder, job_.node_world_ranks.front()));
+  if (mkdir(folder.c_str(), 0777) != 0) {
+    return meeting_.meet(system_failure("mkdir", folder, -1, errno));
+  }
   return meeting_.meet(targets_.back().make());
 }
 
@@ -102,7 +109,7 @@ Status Instrument::renew_payload() {
   ++generation_;
   // A rank's files on all targets have the same payload.
   if (!targets_.empty()) {
-    targets_.front().fill(written_image(), buffers_.bytes_each(), generation_);
+    targets_.front().fill(written_image(), 0, buffers_.bytes_each(), generation_);
   }
   return meeting_.meet({});
 }
@@ -141,7 +148,7 @@ Result<bool> Instrument::open_direct(int target) {
 
 Result<double> Instrument::resident_after_drop(int target, std::int64_t bytes) {
   TargetFile& file = targets_[static_cast<std::size_t>(target)];
-  if (Status status = meeting_.meet(file.drop_pages(bytes)); !status) return status.error();
+  if (Status status = meeting_.meet(file.drop_pages(0, bytes)); !status) return status.error();
   return meeting_.slowest(file.resident(bytes).value_or(0));
 }
 
@@ -185,7 +192,7 @@ Result<std::vector<double>> Instrument::trial(const Cell& cell, const TrialPlan&
 Status Instrument::make_ready(const Cell& cell, std::int64_t end, bool takes_part) {
   if (!takes_part) return {};
   TargetFile& file = file_of(cell);
-  if (cell.operation == Operation::storage_read) return file.drop_pages(end);
+  if (cell.operation == Operation::storage_read) return file.drop_pages(0, end);
   if (!is_cached(cell.operation)) return {};
   // Earlier operations may have evicted the pages from the cache.
   Times untimed;

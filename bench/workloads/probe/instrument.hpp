@@ -51,8 +51,12 @@ class Instrument {
              const Placement& placement)
       : job_(job), guard_(guard), meeting_(job, offset), placement_(placement) {}
 
-  // Allocates a rank's two buffers: test files are written from one and read into the other.
+  // Makes a rank's two buffers hold at least `bytes` each: test files are written from one and read
+  // into the other.
   Status provide_buffers(std::int64_t bytes);
+  [[nodiscard]] std::int64_t buffer_bytes() const { return buffers_.bytes_each(); }
+  // Returns one of the two buffers, in turn.
+  [[nodiscard]] std::byte* buffer(std::int64_t number) const { return buffers_.at(number); }
   // Adds a target, with this rank's folder and file on it.
   Status add_target(const std::string& folder);
   // Writes the first `bytes` of every rank's file and syncs. `bytes` may differ between ranks.

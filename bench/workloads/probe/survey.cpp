@@ -9,8 +9,8 @@
 #include <optional>
 #include <utility>
 
-#include "workloads/calibrate/figures.hpp"
-#include "workloads/calibrate/trials.hpp"
+#include "workloads/probe/room.hpp"
+#include "workloads/probe/trials.hpp"
 
 namespace weir::bench::probe {
 namespace {
@@ -57,8 +57,7 @@ Result<Spare> find_spare(const Job& job, const Request& request) {
   constexpr std::int64_t buffers = 2;
   std::int64_t least = largest_buffer;
   for (const std::string& directory : request.directories) {
-    const calibrate::Room room = calibrate::find_room(
-        job, {.directory = directory, .output = {}, .transfer_bytes = largest_buffer});
+    const Room room = find_room(job, directory, largest_buffer, largest_buffer);
     spare.memory_available = room.memory_available;
     least = std::min(least, whole_mib(room.memory_per_rank / (buffers + targets)));
     // With fewer ranks the files are larger: up to three times the bytes of all files are needed.
@@ -100,7 +99,7 @@ Result<TargetShape> Survey::grow_files(int target) {
       if (!took) return took.error();
       seconds = attempt == 0 ? took.value() : std::min(seconds, took.value());
     }
-    const std::int64_t next = calibrate::grown_piece(bytes, wanted, seconds, limit_seconds);
+    const std::int64_t next = grown_piece(bytes, wanted, seconds, limit_seconds);
     if (next == bytes) break;
     bytes = next;
   }

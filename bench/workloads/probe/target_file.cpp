@@ -23,7 +23,6 @@ constexpr std::int64_t watched_operations = 64;
 }  // namespace
 
 Status TargetFile::make() {
-  if (mkdir(folder_.c_str(), 0777) != 0) return system_failure("mkdir", folder_, -1, errno);
   auto opened = storage::File::open(path_, {.write = true, .create = true, .truncate = true});
   if (!opened) return opened.error();
   file_.emplace(std::move(opened).value());
@@ -31,6 +30,14 @@ Status TargetFile::make() {
   if (!moved) return moved.error();
   moved_ = std::move(moved).value();
   return {};
+}
+
+Status TargetFile::remove() {
+  file_.reset();
+  moved_.reset();
+  direct_.reset();
+  if (::unlink(path_.c_str()) == 0 || errno == ENOENT) return {};
+  return system_failure("unlink", path_, -1, errno);
 }
 
 Result<bool> TargetFile::open_direct(std::byte* page) {
@@ -63,8 +70,8 @@ Status TargetFile::move(const Pattern& pattern, const Pieces& pieces, std::byte*
     if (pieces.bytes > page_bytes || i % watched_operations == 0) {
       guard_.entering(name, &path_, offset);
     }
-    piece.set(pattern.direction, pattern.direct ? *direct_ : *moved_, offset, image + offset,
-              pieces.bytes, pattern.durability);
+    piece.set(pattern.direction, pattern.direct ? *direct_ : *moved_, offset,
+              image + (offset - pieces.image_begin), pieces.bytes, pattern.durability);
     status = move(piece);
     if (ends != nullptr) ends->push_back(piece.times.durable_ns);
   }
@@ -93,14 +100,13 @@ Status TargetFile::read_words(std::int64_t count, std::byte* memory, Times* time
   return status;
 }
 
-Status TargetFile::append_and_sync(std::int64_t count, std::byte* memory, double* sync_seconds) {
-  struct stat before {};
-  if (::fstat(file_->descriptor(), &before) != 0) return system_failure("stat", path_, -1, errno);
+Status TargetFile::write_and_sync(std::int64_t begin, std::int64_t count, std::byte* memory,
+                                  double* sync_seconds) {
   storage::PieceRequest piece;
   Status status;
   std::int64_t sync_ns = 0;
   for (std::int64_t i = 0; status.ok() && i < count; ++i) {
-    const std::int64_t offset = before.st_size + i * page_bytes;
+    const std::int64_t offset = begin + i * page_bytes;
     guard_.entering("fsync", &path_, offset);
     piece.set(Direction::write, *moved_, offset, memory, page_bytes, storage::Durability::full);
     status = move(piece);
@@ -108,6 +114,13 @@ Status TargetFile::append_and_sync(std::int64_t count, std::byte* memory, double
   }
   guard_.left();
   *sync_seconds = seconds_of(sync_ns);
+  return status;
+}
+
+Status TargetFile::append_and_sync(std::int64_t count, std::byte* memory, double* sync_seconds) {
+  struct stat before {};
+  if (::fstat(file_->descriptor(), &before) != 0) return system_failure("stat", path_, -1, errno);
+  Status status = write_and_sync(before.st_size, count, memory, sync_seconds);
   if (status && ::ftruncate(file_->descriptor(), before.st_size) != 0) {
     return system_failure("ftruncate", path_, before.st_size, errno);
   }
@@ -121,8 +134,8 @@ Status TargetFile::sync() {
   return status;
 }
 
-Status TargetFile::drop_pages(std::int64_t end) {
-  return storage::drop_cached_pages(*file_, 0, end);
+Status TargetFile::drop_pages(std::int64_t begin, std::int64_t bytes) {
+  return storage::drop_cached_pages(*file_, begin, bytes);
 }
 
 std::optional<double> TargetFile::resident(std::int64_t end) const {
@@ -159,10 +172,11 @@ Status TargetFile::check(const std::byte* image, std::int64_t begin, std::int64_
   return {};
 }
 
-void TargetFile::fill(std::byte* image, std::int64_t bytes, std::uint32_t generation) const {
+void TargetFile::fill(std::byte* image, std::int64_t begin, std::int64_t bytes,
+                      std::uint32_t generation) const {
   const PayloadStream stream{.seed = payload_seed, .file = number_, .generation = generation};
   fill_payload(
-      stream, 0,
+      stream, static_cast<std::uint64_t>(begin / word_bytes),
       {reinterpret_cast<std::uint64_t*>(image), static_cast<std::size_t>(bytes / word_bytes)});
 }
 

@@ -10,21 +10,23 @@ namespace {
 
 // Every set of ranges of a small file is compared with a set of single bytes.
 TEST(ByteRanges, AreTheBytesThatWereAddedAndNotCut) {
-  constexpr int size = 48;
+  constexpr std::size_t size = 48;
   std::mt19937_64 random(3);
-  const auto draw = [&](int most) { return static_cast<int>(random() % most); };
+  const auto draw = [&](std::size_t most) { return random() % most; };
   for (int round = 0; round < 300; ++round) {
     ByteRanges ranges;
     std::bitset<size> bytes;
     for (int step = 0; step < 12; ++step) {
-      const int begin = draw(size);
-      const int end = begin + 1 + draw(size - begin);
+      const std::size_t begin = draw(size);
+      const std::size_t end = begin + 1 + draw(size - begin);
+      const auto from_byte = static_cast<std::int64_t>(begin);
+      const auto to_byte = static_cast<std::int64_t>(end);
       if (draw(5) == 0) {
-        ranges.cut(begin);
-        for (int i = begin; i < size; ++i) bytes.reset(i);
+        ranges.cut(from_byte);
+        for (std::size_t i = begin; i < size; ++i) bytes.reset(i);
       } else {
-        ranges.add(begin, end);
-        for (int i = begin; i < end; ++i) bytes.set(i);
+        ranges.add(from_byte, to_byte);
+        for (std::size_t i = begin; i < end; ++i) bytes.set(i);
       }
       std::bitset<size> found;
       std::int64_t last_end = -1;
@@ -36,10 +38,10 @@ TEST(ByteRanges, AreTheBytesThatWereAddedAndNotCut) {
       }
       EXPECT_EQ(found, bytes);
       std::bitset<size> gaps;
-      ranges.for_each_gap(begin, end, [&](std::int64_t from, std::int64_t to) {
+      ranges.for_each_gap(from_byte, to_byte, [&](std::int64_t from, std::int64_t to) {
         for (std::int64_t i = from; i < to; ++i) gaps.set(static_cast<std::size_t>(i));
       });
-      for (int i = begin; i < end; ++i) EXPECT_NE(gaps[i], bytes[i]);
+      for (std::size_t i = begin; i < end; ++i) EXPECT_NE(gaps[i], bytes[i]);
       EXPECT_EQ((gaps >> end).count() + (gaps << (size - begin)).count(), 0U);
     }
   }

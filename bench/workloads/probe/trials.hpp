@@ -5,7 +5,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <vector>
 
-namespace weir::bench::calibrate {
+namespace weir::bench::probe {
 
 inline constexpr int least_trials = 3;
 inline constexpr int usual_trials = 5;
@@ -48,4 +48,4 @@ struct Shares {
 // Returns a `Trials` of calibration.json. Needs at least one value.
 [[nodiscard]] nlohmann::ordered_json trials_json(const std::vector<double>& values);
 
-}  // namespace weir::bench::calibrate
+}  // namespace weir::bench::probe

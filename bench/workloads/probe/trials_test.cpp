@@ -1,10 +1,10 @@
-#include "workloads/calibrate/trials.hpp"
+#include "workloads/probe/trials.hpp"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-namespace weir::bench::calibrate {
+namespace weir::bench::probe {
 namespace {
 
 constexpr std::int64_t mebi = 1 << 20;
@@ -50,4 +50,4 @@ TEST(TrialsJson, KeepsTheTrialsInTheirOrder) {
 }
 
 }  // namespace
-}  // namespace weir::bench::calibrate
+}  // namespace weir::bench::probe

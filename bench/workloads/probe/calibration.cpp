@@ -1,11 +1,8 @@
-#include "workloads/calibrate/figures.hpp"
+#include "workloads/probe/calibration.hpp"
 
 #include <fmt/format.h>
-#include <mpi.h>
-#include <sys/statvfs.h>
 
 #include <algorithm>
-#include <array>
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -13,10 +10,9 @@
 #include <vector>
 
 #include "measurement/environment.hpp"
-#include "system/available_memory.hpp"
-#include "workloads/calibrate/trials.hpp"
+#include "workloads/probe/trials.hpp"
 
-namespace weir::bench::calibrate {
+namespace weir::bench::probe {
 namespace {
 
 using nlohmann::ordered_json;
@@ -26,50 +22,25 @@ constexpr std::int64_t first_piece_bytes = std::int64_t{1} << 20;
 constexpr std::int64_t usual_pieces = 8;
 constexpr std::int64_t most_pieces = 256;
 constexpr std::int64_t usual_trial_bytes = std::int64_t{32} << 20;  // by one rank
-// Copies between smaller buffers would measure a processor's cache.
-constexpr std::int64_t least_copy_bytes = std::int64_t{32} << 20;
-// The shares of the free memory and of the free disk that are used; the rest is left to other
-// users.
-constexpr double memory_share = 0.5;
-constexpr double disk_share = 0.5;
 
 }  // namespace
 
-Room find_room(const Job& job, const Request& request) {
-  Room room;
-  std::array<std::int64_t, 2> least{};
-  std::int64_t available = 0;
-  if (job.node_rank == 0) available = storage::available_memory_bytes();
-  MPI_Allreduce(&available, &room.memory_available, 1, MPI_INT64_T, MPI_SUM, job.world);
-  MPI_Bcast(&available, 1, MPI_INT64_T, 0, job.node);
-  least[0] = available / job.node_size;
-  struct statvfs file_system {};
-  const bool tells =
-      statvfs(request.directory.c_str(), &file_system) == 0 && file_system.f_blocks > 0;
-  least[1] = tells
-                 ? static_cast<std::int64_t>(file_system.f_bavail * file_system.f_frsize) / job.size
-                 : std::int64_t{1} << 62;
-  MPI_Allreduce(MPI_IN_PLACE, least.data(), 2, MPI_INT64_T, MPI_MIN, job.world);
-  room.memory_per_rank = static_cast<std::int64_t>(memory_share * static_cast<double>(least[0]));
-  room.disk_per_rank = static_cast<std::int64_t>(disk_share * static_cast<double>(least[1]));
-  // There must be room for two buffers, and for twice their size in the page cache.
-  const std::int64_t largest_buffer = std::max<std::int64_t>(room.memory_per_rank / 4, 4096);
-  room.copy_bytes = std::min(least_copy_bytes, largest_buffer);
-  room.piece_bytes = std::max<std::int64_t>(
-      8, std::min({request.transfer_bytes, largest_buffer, room.disk_per_rank}) / 8 * 8);
-  room.file_bytes = std::min({request.bytes_per_rank, room.memory_per_rank, room.disk_per_rank});
-  return room;
+Result<double> Calibration::seconds_since(std::int64_t start_ns) const {
+  return instrument_.meeting().from_first_rank(seconds_of(monotonic_ns() - start_ns));
 }
 
-// Returns the seconds on rank 0's clock, so that every rank decides alike.
-Result<double> Calibration::seconds_since(std::int64_t start_ns) const {
-  double seconds = seconds_of(monotonic_ns() - start_ns);
-  MPI_Request pending = MPI_REQUEST_NULL;
-  MPI_Ibcast(&seconds, 1, MPI_DOUBLE, 0, job_.world, &pending);
-  if (Status status = wait_for(pending, job_.deadline_ns(), "barrier"); !status) {
-    return status.error();
-  }
-  return seconds;
+Result<double> Calibration::seconds_taken(Operation operation, int ranks, std::int64_t operations) {
+  const auto seconds = instrument_.trial(
+      {.operation = operation, .ranks = ranks, .bytes = instrument_.buffer_bytes()},
+      {.operations = operations});
+  if (!seconds) return seconds.error();
+  return seconds.value().front();
+}
+
+Result<double> Calibration::memory_copy(int ranks, std::int64_t copies) {
+  const auto seconds = seconds_taken(Operation::memory_copy, ranks, copies);
+  if (!seconds) return seconds;
+  return static_cast<double>(copies * instrument_.buffer_bytes()) * ranks / seconds.value();
 }
 
 Status Calibration::measure(const char* name, double share, std::int64_t most, const Trial& trial) {
@@ -109,7 +80,7 @@ Status Calibration::measure(const char* name, double share, std::int64_t most, c
 std::int64_t Calibration::pieces_per_trial(std::int64_t piece_bytes) const {
   const std::int64_t usual =
       std::clamp<std::int64_t>(usual_trial_bytes / piece_bytes, usual_pieces, most_pieces);
-  return std::max(usual, probe_.pieces_per_file(piece_bytes));
+  return std::max(usual, file_.pieces_per_file(piece_bytes));
 }
 
 // Finds the largest piece, up to the requested size, for which the least number of trials fits the
@@ -119,12 +90,12 @@ Status Calibration::find_piece() {
   const std::int64_t wanted = piece_bytes_;
   std::int64_t piece = std::min(first_piece_bytes, wanted);
   while (true) {
-    if (Status status = probe_.provide_buffers(piece); !status) return status;
+    if (Status status = instrument_.provide_buffers(piece); !status) return status;
     // The better of two attempts counts: the first touches new memory, and a short one is easily
     // disturbed.
     double seconds = std::numeric_limits<double>::infinity();
     for (int attempt = 0; attempt < 2; ++attempt) {
-      const auto rate = probe_.write(1, piece, Durability::full);
+      const auto rate = file_.write(1, piece, Durability::full);
       if (!rate) return rate.error();
       seconds = std::min(seconds, static_cast<double>(piece) * job_.size / rate.value());
     }
@@ -133,7 +104,7 @@ Status Calibration::find_piece() {
     piece = next;
   }
   piece_bytes_ = piece;
-  return probe_.provide_buffers(std::max(piece, room_.copy_bytes));
+  return instrument_.provide_buffers(std::max(piece, room_.copy_bytes));
 }
 
 Status Calibration::measure_all() {
@@ -151,7 +122,7 @@ Status Calibration::measure_all() {
   // The smallest trial of the page cache, because a small piece between two meetings is mostly the
   // meetings' time.
   const std::int64_t at_once = std::clamp<std::int64_t>(bytes_between_meetings / piece_bytes_, 1,
-                                                        probe_.pieces_per_file(piece_bytes_));
+                                                        file_.pieces_per_file(piece_bytes_));
   const std::int64_t once_pieces = pieces_per_trial(once_bytes);
   constexpr std::int64_t most_copies = 64;
   constexpr std::int64_t operations_at_once = 1 << 20;
@@ -168,36 +139,45 @@ Status Calibration::measure_all() {
   };
   const Figure figures[] = {
       {"memory_copy_one_rank_bytes_per_second", Shares::memory_copy_one_rank, most_copies,
-       [this](std::int64_t n) { return probe_.memory_copy_one_rank(n); }},
+       [this](std::int64_t n) { return memory_copy(1, n); }},
       {"memory_copy_bytes_per_second", Shares::memory_copy, most_copies,
-       [this](std::int64_t n) { return probe_.memory_copy(n); }},
+       [this](std::int64_t n) { return memory_copy(job_.size, n); }},
       {"write_cache_bytes_per_second", Shares::write_cache, pieces / at_once,
        [this, at_once](std::int64_t n) {
-         return probe_.write(n * at_once, piece_bytes_, Durability::none);
+         return file_.write(n * at_once, piece_bytes_, Durability::none);
        }},
       {"read_cache_bytes_per_second", Shares::read_cache, pieces / at_once,
        [this, at_once](std::int64_t n) {
-         auto rate = probe_.read_new_pages(n * at_once, piece_bytes_);
-         cached_bytes_ = probe_.file_bytes();
+         auto rate = file_.read_new_pages(n * at_once, piece_bytes_);
+         cached_bytes_ = file_.bytes();
          return rate;
        }},
       {"write_storage_bytes_per_second", Shares::write_storage, pieces,
-       [this](std::int64_t n) { return probe_.write(n, piece_bytes_, Durability::full); }},
+       [this](std::int64_t n) { return file_.write(n, piece_bytes_, Durability::full); }},
       {"write_synced_once_bytes_per_second", Shares::write_synced_once, once_pieces,
        [this, once_bytes](std::int64_t n) {
-         auto rate = probe_.write_synced_once(n, once_bytes);
-         synced_once_bytes_ = probe_.file_bytes();
+         auto rate = file_.write_synced_once(n, once_bytes);
+         synced_once_bytes_ = file_.bytes();
          return rate;
        }},
       {"read_storage_bytes_per_second", Shares::read_storage, pieces,
-       [this](std::int64_t n) { return probe_.read_dropped_pages(n, piece_bytes_); }},
-      {"fsync_seconds", Shares::fsync, 1, [this](std::int64_t) { return probe_.fsync(); }},
+       [this](std::int64_t n) { return file_.read_dropped_pages(n, piece_bytes_); }},
+      {"fsync_seconds", Shares::fsync, 1, [this](std::int64_t) { return file_.fsync(); }},
       {"call_seconds", Shares::call, most_rounds,
-       [this](std::int64_t n) { return probe_.call(n * calls_at_once); }},
+       [this](std::int64_t n) { return file_.call(n * calls_at_once); }},
       {"barrier_seconds", Shares::barrier, most_rounds,
-       [this](std::int64_t n) { return probe_.barrier(n * barriers_at_once); }},
+       [this](std::int64_t n) -> Result<double> {
+         const auto seconds = seconds_taken(Operation::barrier, job_.size, n * barriers_at_once);
+         if (!seconds) return seconds;
+         return seconds.value() / static_cast<double>(n * barriers_at_once);
+       }},
       {"busy_work_operations_per_second", Shares::busy_work, most_operations,
-       [this](std::int64_t n) { return probe_.busy_work(n * operations_at_once); }},
+       [this](std::int64_t n) -> Result<double> {
+         const auto seconds =
+             seconds_taken(Operation::busy_work, job_.size, n * operations_at_once);
+         if (!seconds) return seconds;
+         return static_cast<double>(n * operations_at_once) / seconds.value();
+       }},
   };
   for (const Figure& figure : figures) {
     if (Status status = measure(figure.name, figure.share, figure.most, figure.trial); !status) {
@@ -228,4 +208,4 @@ ordered_json Calibration::result() const {
   return result;
 }
 
-}  // namespace weir::bench::calibrate
+}  // namespace weir::bench::probe

@@ -1,4 +1,6 @@
-// Measures the figures of a calibration, one after the other, within the available time.
+// A calibration: the quick probe before a run, of only what decides the run's expectation. All
+// ranks measure together, with files as large and as shared as the run's, one figure after the
+// other.
 //
 //   1. The largest piece, up to the requested size, that memory, disk and time allow.
 //   2. Each figure: a warm-up, a pilot that shows how much one trial can do, one trial that does
@@ -14,12 +16,14 @@
 #include "common/status.hpp"
 #include "measurement/job.hpp"
 #include "system/striping.hpp"
-#include "workloads/calibrate/probe.hpp"
+#include "workloads/probe/instrument.hpp"
+#include "workloads/probe/room.hpp"
+#include "workloads/probe/run_file.hpp"
 
-namespace weir::bench::calibrate {
+namespace weir::bench::probe {
 
 // The requested calibration.
-struct Request {
+struct CalibrationRequest {
   std::string directory;
   std::string output;
   std::int64_t transfer_bytes = 0;
@@ -30,24 +34,18 @@ struct Request {
   storage::Striping striping = {};  // of the test files
 };
 
-// The memory and disk space that the job's nodes and the file system can spare.
-struct Room {
-  std::int64_t memory_per_rank = 0;   // on the node with the least memory for each of its ranks
-  std::int64_t memory_available = 0;  // summed over the nodes
-  std::int64_t disk_per_rank = 0;
-  std::int64_t copy_bytes = 0;   // of a buffer for memory copies
-  std::int64_t piece_bytes = 0;  // the largest piece, up to the requested size
-  std::int64_t file_bytes = 0;   // of one rank, at most, in a test file
-};
-// Collective; all ranks return the same result.
-[[nodiscard]] Room find_room(const Job& job, const Request& request);
-
 class Calibration {
  public:
-  Calibration(const Job& job, const Request& request, const Room& room, Probe& probe)
-      : job_(job), request_(request), room_(room), piece_bytes_(room.piece_bytes), probe_(probe) {}
+  Calibration(const Job& job, const CalibrationRequest& request, const Room& room,
+              Instrument& instrument, RunFile& file)
+      : job_(job),
+        request_(request),
+        room_(room),
+        piece_bytes_(room.piece_bytes),
+        instrument_(instrument),
+        file_(file) {}
 
-  // Measures all figures. Collective, like all of the probe's functions.
+  // Measures all figures. Collective, like all functions of the instrument and of the file.
   Status measure_all();
   // Returns a `Calibration` of calibration.json, after measure_all() has succeeded.
   [[nodiscard]] nlohmann::ordered_json result() const;
@@ -57,18 +55,24 @@ class Calibration {
 
   Status measure(const char* name, double share, std::int64_t most, const Trial& trial);
   Status find_piece();
+  // Returns the seconds on rank 0's clock, so that every rank decides alike.
   Result<double> seconds_since(std::int64_t start_ns) const;
+  // Returns the seconds of `operations` operations of a cell without files by `ranks` ranks.
+  Result<double> seconds_taken(Operation operation, int ranks, std::int64_t operations);
+  // Returns the bytes per second of copies between the two buffers.
+  Result<double> memory_copy(int ranks, std::int64_t copies);
   [[nodiscard]] std::int64_t pieces_per_trial(std::int64_t piece_bytes) const;
 
   const Job& job_;
-  const Request& request_;
+  const CalibrationRequest& request_;
   const Room& room_;
   std::int64_t piece_bytes_;
-  Probe& probe_;
+  Instrument& instrument_;
+  RunFile& file_;
   std::int64_t cached_bytes_ = 0;       // of one rank in a file whose resident pages are read
   std::int64_t synced_once_bytes_ = 0;  // by one rank before one sync
   std::int64_t began_ns_ = monotonic_ns();
   nlohmann::ordered_json figures_;
 };
 
-}  // namespace weir::bench::calibrate
+}  // namespace weir::bench::probe

@@ -1,11 +1,11 @@
-#include "workloads/calibrate/trials.hpp"
+#include "workloads/probe/trials.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "measurement/repetition.hpp"
 
-namespace weir::bench::calibrate {
+namespace weir::bench::probe {
 
 std::int64_t repeats_per_trial(double share_seconds, double seconds_once, std::int64_t most) {
   const double trial_seconds = share_seconds / (usual_trials + rehearsals);
@@ -38,4 +38,4 @@ nlohmann::ordered_json trials_json(const std::vector<double>& values) {
           {"values", values}};
 }
 
-}  // namespace weir::bench::calibrate
+}  // namespace weir::bench::probe
