@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from weir.bench.cleanup import remove_unfinished
 from weir.bench.errors import BenchError
 from weir.bench.platforms import find_platform
 from weir.platform.drawing import bar, draw_platform, interval_text
 from weir.platform.files import check_output, default_path, find_description, keep_older, probe_path
 from weir.platform.picture import MOST_CHARACTERS, write_picture
-from weir.platform.probing import remove_leftovers
 from weir.platform.summary import limits, rows
 from weir.results.errors import ResultError
 from weir.results.platform import Platform
@@ -232,8 +232,9 @@ def test_outputs_that_cannot_be_are_refused(tmp_path: Path) -> None:
             check_output(tmp_path / wrong)
 
 
-def test_leftovers_are_removed_and_nothing_else(tmp_path: Path) -> None:
-    ours, theirs = tmp_path / "weir-probe-1-2", tmp_path / "theirs"
+@pytest.mark.parametrize("name", ["weir-probe-1-2", "weir-calibrate-1-2"])
+def test_leftovers_are_removed_and_nothing_else(tmp_path: Path, name: str) -> None:
+    ours, theirs = tmp_path / name, tmp_path / "weir-theirs"
     for folder in (ours / "rank-0", theirs):
         folder.mkdir(parents=True)
         (folder / "data").touch()
@@ -241,7 +242,7 @@ def test_leftovers_are_removed_and_nothing_else(tmp_path: Path) -> None:
     unfinished = tmp_path / "probe.json.unfinished"
     unfinished.mkdir()
     (unfinished / "folders.json").write_text(f'["{ours}", "{theirs}"]')
-    assert remove_leftovers(output) == [ours]
+    assert remove_unfinished(output) == [ours]
     assert not ours.exists()
     assert not unfinished.exists()
     assert (theirs / "data").exists()

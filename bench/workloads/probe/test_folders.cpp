@@ -50,8 +50,12 @@ Status make_unfinished_folder(const std::string& output, const std::vector<std::
   const std::string record = path + "/failure.json";
   std::filesystem::remove(record, error);
   if (error) return system_failure("unlink", record, -1, error.value());
-  return write_file_atomically(path + "/folders.json",
-                               nlohmann::ordered_json(folders).dump(1) + "\n");
+  auto absolute = nlohmann::ordered_json::array();
+  for (const std::string& folder : folders) {
+    absolute.push_back(std::filesystem::absolute(folder, error).string());
+    if (error) return system_failure("getcwd", folder, -1, error.value());
+  }
+  return write_file_atomically(path + "/folders.json", absolute.dump(1) + "\n");
 }
 
 Status make_folders(const std::vector<std::string>& folders, const storage::Striping& striping) {

@@ -18,6 +18,7 @@ from weir.results.finalize import mark_as_interrupted, mark_unfinished_as_failed
 from weir.results.folder import FILES_LIST
 
 OWN_PREFIX = "weir-"
+PROBED_FOLDERS = ("weir-probe-", "weir-calibrate-")
 TREE_PREFIX = "weir-tree"
 
 
@@ -65,6 +66,30 @@ def remove_test_files(list_file: Path) -> list[Path]:
         if _is_own(folder) and folder.is_dir() and not _entries(folder):
             with contextlib.suppress(FileNotFoundError):
                 folder.rmdir()
+    return removed
+
+
+def remove_unfinished(output: Path) -> list[Path]:
+    """Removes what a probe or calibration that broke off left beside its result ``output``.
+
+    That is the folder OUTPUT.unfinished, and the folders of test files that folders.json lists in
+    it. Only folders with the names that probes and calibrations give are removed, so a damaged list
+    cannot remove anything else. Returns the folders of test files.
+    """
+    unfinished = output.with_name(f"{output.name}.unfinished")
+    listing = unfinished / "folders.json"
+    removed: list[Path] = []
+    if listing.is_file():
+        for folder in _listed(listing):
+            if (
+                folder.is_dir()
+                and not folder.is_symlink()
+                and folder.name.startswith(PROBED_FOLDERS)
+            ):
+                shutil.rmtree(folder)
+                removed.append(folder)
+    if unfinished.is_dir():
+        shutil.rmtree(unfinished)
     return removed
 
 

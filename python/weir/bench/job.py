@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from weir.bench.binaries import binaries_of, record_binaries
-from weir.bench.cleanup import finish_broken_job
+from weir.bench.cleanup import finish_broken_job, remove_unfinished
 from weir.bench.errors import FAILED, INTERRUPTED, USAGE, BenchError
 from weir.bench.launcher import Launcher
 from weir.bench.messages import Progress, StandardError
@@ -249,6 +249,7 @@ def _calibrate(
         inherited=job.inherited,
     )
     if not ending.succeeded:
+        remove_unfinished(file)
         raise failure_of("the calibration", ending, said)
     try:
         return load_calibration(file)

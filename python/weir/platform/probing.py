@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
 
+from weir.bench.cleanup import remove_unfinished
 from weir.bench.errors import FAILED, INTERRUPTED, USAGE, BenchError
 from weir.bench.job import Job
 from weir.bench.messages import Progress, StandardError
@@ -17,8 +16,6 @@ from weir.results.errors import ResultError
 from weir.results.folder import describe_validation
 from weir.results.probe import Probe
 
-FOLDERS_LIST = "folders.json"
-OWN_PREFIX = "weir-probe-"
 ALLOWANCE_SECONDS = 300.0
 """Seconds beyond ``--seconds`` for the start of the ranks and for very slow storage."""
 
@@ -47,7 +44,7 @@ def run_probe(
         on_stderr=said.line,
     )
     if not ending.succeeded:
-        removed = remove_leftovers(output)
+        removed = remove_unfinished(output)
         if removed:
             tell(f"removed {len(removed)} folders of test files that the job left behind")
         raise _failure(ending, said)
@@ -62,38 +59,6 @@ def load_probe(path: Path) -> Probe:
         raise ResultError(f"{path} cannot be read: {error.strerror}") from None
     except ValidationError as error:
         raise ResultError(f"{path}: {describe_validation(error)}") from None
-
-
-def remove_leftovers(output: Path) -> list[Path]:
-    """Removes what an interrupted probe left: the test folders in its list, and its output folder.
-
-    Only folders whose name begins with ``weir-probe-`` are removed, so a damaged list cannot remove
-    anything else.
-    """
-    unfinished = output.with_name(f"{output.name}.unfinished")
-    listing = unfinished / FOLDERS_LIST
-    removed: list[Path] = []
-    if listing.is_file():
-        for folder in _listed(listing):
-            if folder.is_dir() and not folder.is_symlink() and folder.name.startswith(OWN_PREFIX):
-                shutil.rmtree(folder)
-                removed.append(folder)
-    if unfinished.is_dir():
-        shutil.rmtree(unfinished)
-    return removed
-
-
-def _listed(listing: Path) -> list[Path]:
-    try:
-        listed = json.loads(listing.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BenchError(f"{listing} cannot be read, test files may be left: {error}") from None
-    paths = (
-        [Path(one) for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
-    )
-    if not paths or not all(path.is_absolute() for path in paths):
-        raise BenchError(f"{listing} is no list of absolute paths, test files may be left")
-    return paths
 
 
 def _failure(ending: Ending, said: StandardError) -> BenchError:
