@@ -39,7 +39,7 @@ Result<double> Calibration::seconds_taken(Operation operation, int ranks, std::i
 
 Result<double> Calibration::memory_copy(int ranks, std::int64_t copies) {
   const auto seconds = seconds_taken(Operation::memory_copy, ranks, copies);
-  if (!seconds) return seconds;
+  if (!seconds) return seconds.error();
   return static_cast<double>(copies * instrument_.buffer_bytes()) * ranks / seconds.value();
 }
 
@@ -168,14 +168,14 @@ Status Calibration::measure_all() {
       {"barrier_seconds", Shares::barrier, most_rounds,
        [this](std::int64_t n) -> Result<double> {
          const auto seconds = seconds_taken(Operation::barrier, job_.size, n * barriers_at_once);
-         if (!seconds) return seconds;
+         if (!seconds) return seconds.error();
          return seconds.value() / static_cast<double>(n * barriers_at_once);
        }},
       {"busy_work_operations_per_second", Shares::busy_work, most_operations,
        [this](std::int64_t n) -> Result<double> {
          const auto seconds =
              seconds_taken(Operation::busy_work, job_.size, n * operations_at_once);
-         if (!seconds) return seconds;
+         if (!seconds) return seconds.error();
          return static_cast<double>(n * operations_at_once) / seconds.value();
        }},
   };
