@@ -35,6 +35,8 @@ class MessageWork final : public IoWork {
   static Result<std::unique_ptr<MessageWork>> create(const Job& job, const Size& size,
                                                      std::int64_t bytes, int compressible_percent,
                                                      Buffers& buffers);
+  MessageWork(const MessageWork&) = delete;
+  MessageWork& operator=(const MessageWork&) = delete;
   ~MessageWork() override;
 
   [[nodiscard]] bool is_busy_work() const override { return false; }
