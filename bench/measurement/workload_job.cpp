@@ -52,12 +52,14 @@ ordered_json planned(std::int64_t ranks, std::int64_t files, std::int64_t memory
   plan["disk_bytes_total"] = disk_bytes;
   plan["phases"] = ordered_json::array();
   for (const PlannedPhase& one : phases) {
+    ordered_json computations;
+    if (one.computations_per_operation) computations = *one.computations_per_operation;
     plan["phases"].push_back({{"function", one.function},
                               {"direction", name_of(one.direction)},
                               {"operations_per_rank", one.operations_per_rank},
                               {"bytes_per_operation", one.bytes_per_operation},
                               {"bytes_total", one.bytes_total},
-                              {"computations_per_operation", one.computations_per_operation},
+                              {"computations_per_operation", std::move(computations)},
                               {"exposed_operations_per_rank",
                                one.exposed_operations_per_rank.value_or(one.operations_per_rank)}});
   }

@@ -58,7 +58,8 @@ struct PlannedPhase {
   std::int64_t operations_per_rank = 0;
   std::int64_t bytes_per_operation = 0;
   std::int64_t bytes_total = 0;  // of all ranks
-  double computations_per_operation = 0;
+  // Busy work that one transfer can run behind; nothing: what it runs behind has no known time.
+  std::optional<double> computations_per_operation = 0.0;
   // Operations that no computation can hide; nothing: all.
   std::optional<std::int64_t> exposed_operations_per_rank = std::nullopt;
 };

@@ -18,6 +18,7 @@
 #include "workloads/madbench/full/madcap_work.hpp"
 #include "workloads/madbench/full/scalapack.hpp"
 #include "workloads/madbench/io_work.hpp"
+#include "workloads/madbench/message_work.hpp"
 #include "workloads/madbench/plan.hpp"
 #include "workloads/madbench/request.hpp"
 #include "workloads/madbench/results.hpp"
@@ -52,6 +53,12 @@ Result<std::unique_ptr<Work>> make_work(const Job& job, FailureGuard& guard, con
   if (request.calculation == Calculation::busy_work) {
     return std::unique_ptr<Work>(std::make_unique<IoWork>(
         request.size, request.alpha, request.core.compressible_percent, buffers));
+  }
+  if (request.calculation == Calculation::messages) {
+    auto work = MessageWork::create(job, request.size, request.messages,
+                                    request.core.compressible_percent, buffers);
+    if (!work) return work.error();
+    return std::unique_ptr<Work>(std::move(work).value());
   }
   const auto functions = load_scalapack();
   int failed_rank = none_failed;
@@ -123,7 +130,8 @@ class MadbenchWorkload final : public SweptWorkload {
   }
 
   Status check_nodes(const Job& job) override {
-    return check_memory(job, request_.core, request_.layout.memory_bytes_per_rank(), &hog_bytes_);
+    return check_memory(job, request_.core,
+                        memory_bytes_per_rank(request_.layout, request_.calculation), &hog_bytes_);
   }
 
   // The largest share of a directory is that of the first one.
@@ -219,7 +227,8 @@ class MadbenchWorkload final : public SweptWorkload {
   }
 
   void print(const JobUnderWay& /*under_way*/) const override {
-    const bool is_full = request_.calculation != Calculation::busy_work;
+    const bool is_full =
+        request_.calculation == Calculation::full || request_.calculation == Calculation::madcap;
     const char* between = "";
     for (MadbenchRun* run : runs_) {
       TableHead head{request_.size, run->configuration().variant, request_.remap, request_.alpha,
@@ -229,10 +238,21 @@ class MadbenchWorkload final : public SweptWorkload {
       }
       fmt::print("{}{}", std::exchange(between, "\n"), original_table(head, run->median_times()));
     }
+    if (request_.calculation == Calculation::messages) print_losses();
     fmt::print("{}", work_->report());
   }
 
  private:
+  // Prints what messages and I/O cost each other, where SYNC and ASYNC were both measured.
+  void print_losses() const {
+    for (const MadbenchRun* run : runs_) {
+      if (run->sibling() == nullptr || run->sibling() == run) continue;
+      fmt::print("\n{:<10}{:>12}{:>12}{:>10}  interval   ({}, MiB/s of all ranks)\n{}", "", "alone",
+                 "together", "kept", run->label(),
+                 run->messages().lines(run->sibling()->messages()));
+    }
+  }
+
   [[nodiscard]] std::int64_t largest_share_bytes() const {
     return std::max(request_.layout.largest_share_bytes(GangLevel::all_ranks),
                     request_.layout.largest_share_bytes(GangLevel::gang));

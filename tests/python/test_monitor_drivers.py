@@ -185,6 +185,26 @@ Cumulative Stats:
    Data Read: 1 bytes
 Data Written: 2 bytes
 """
+# GlusterFS 10.3 of Debian 12, `testbed gluster up --bricks 2`, after 20 MiB were written;
+# without blanks at the ends of lines.
+PROFILE_IN_NANOSECONDS = """\
+Brick: 198.19.0.1:/run/weir-testbed/gluster-data/brick1
+-------------------------------------------------------
+Cumulative Stats:
+   Block Size:             131072b+
+ No. of Reads:                    0
+No. of Writes:                  160
+ %-latency   Avg-latency   Min-Latency   Max-Latency   No. of calls         Fop
+ ---------   -----------   -----------   -----------   ------------        ----
+      0.00       0.00 ns       0.00 ns       0.00 ns              1     RELEASE
+      0.01   68332.00 ns   68332.00 ns   68332.00 ns              1       FSYNC
+     94.14 2755475.92 ns  106519.00 ns 47512311.00 ns            160       WRITE
+
+    Duration: 27 seconds
+   Data Read: 0 bytes
+Data Written: 20971520 bytes
+
+"""
 # Manual page of mmpmon, "-p", request fs_io_s.
 MMPMON = (
     "_fs_io_s_ _n_ 10.0.0.1 _nn_ node1 _rc_ 0 _t_ 1066660148 _tu_ 407431 _cl_ cl1 _fs_ gpfs2 _d_ 2"
@@ -350,6 +370,11 @@ def test_gluster_counts_since_the_start_of_the_profile() -> None:
     assert gluster.parse_profile(PROFILE) == {
         Key("target", "gluster", "alpha:/bricks/one"): Values(135168, 274432, 12, 230_000),
         Key("target", "gluster", "beta:/bricks/two"): Values(1, 2),
+    }
+    busy_ns = round(68332.00 + 2755475.92 * 160)
+    name = "198.19.0.1:/run/weir-testbed/gluster-data/brick1"
+    assert gluster.parse_profile(PROFILE_IN_NANOSECONDS) == {
+        Key("target", "gluster", name): Values(0, 20_971_520, 162, busy_ns)
     }
 
 

@@ -75,6 +75,14 @@ def test_a_component_without_objects_is_asked_for_again() -> None:
     assert found == Layout((Piece(0, MIB, MIB, ("fs-OST0006",)),), is_whole=False)
 
 
+def test_bricks_are_called_as_the_profile_calls_them_where_their_path_tells_which() -> None:
+    # GlusterFS 10.3: a brick added by an address; pathinfo has the server's own name.
+    counted = ["198.19.0.1:/bricks/a", "198.19.0.1:/bricks/b", "oss1:/same", "oss2:/same"]
+    placed = ["vm:/bricks/b", "oss1:/same", "node1:/same", "vm:/other"]
+    assert gluster.names_in_profile(placed, counted) == {"vm:/bricks/b": "198.19.0.1:/bricks/b"}
+    assert gluster.names_in_profile(["a:/x", "b:/x"], ["c:/x"]) == {}
+
+
 def test_gluster_names_bricks_as_its_profile_does() -> None:
     assert gluster.parse_pathinfo(PATHINFO) == on_one("vm1:/mnt/brick-test/b")
     assert gluster.parse_pathinfo(COPIES) == Layout((Piece(0, -1, 0, ("node1:/b1",), 2),))

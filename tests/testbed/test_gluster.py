@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import os
+import shutil
+import subprocess
+import sys
 from itertools import chain
 from pathlib import Path
 
 import pytest
+from mpi_launcher import environment
 
 from testbed.gluster import Gluster, require
 from testbed_calls import MakeTargets, call, call_json, kill_up, skip_without
 from testbed_traces import files_below, machine_state
+from weir.results.folder import load_run
+from weir.results.placements import read_placements
 
+WEIR = [sys.executable, "-m", "weir.cli"]
 SYSTEM_FOLDERS = ["/run/gluster", "/run/glusterd.socket", "/var/lib/glusterd", "/var/log/glusterfs"]
 
 
@@ -71,6 +78,68 @@ def test_bricks_on_targets_of_set_speed(targets: MakeTargets) -> None:
     write_and_compare(Path(volume.directory), 8, 100_000)
     call("down")
     assert call_json("status", "--json") == {}
+
+
+def reach_of_server(folder: Path) -> str:
+    """Returns words that run a command where the servers are, as a shell on their host would.
+
+    The test bed's servers have a network and folders of their own, and their socket is not where
+    the command ``gluster`` looks by itself.
+    """
+    data = Path("/run/weir-testbed/gluster-data")
+    server = int((data / "glusterd.pid").read_text())
+    tool = folder / "gluster"
+    socket = data / "glusterd.socket"
+    tool.write_text(f'#!/bin/sh\nexec {shutil.which("gluster")} --glusterd-sock={socket} "$@"\n')
+    tool.chmod(0o755)
+    enter = f"nsenter --mount=/proc/{server}/ns/mnt --net=/proc/{server}/ns/net"
+    return f"{enter} env PATH={folder}:{os.environ['PATH']}"
+
+
+@pytest.mark.usefixtures("_can_run")
+def test_a_monitor_on_the_server_watches_the_bricks_of_the_jobs_files(tmp_path: Path) -> None:
+    volume = gluster_up("--bricks", "2")
+    reach = reach_of_server(tmp_path)
+    started = ["gluster", "--mode=script", "volume", "profile", "weir-testbed", "start"]
+    subprocess.run([*reach.split(), *started], check=True, capture_output=True, timeout=60)
+    words = [
+        "stream",
+        "-t",
+        "256k",
+        "-b",
+        "2m",
+        "-F",
+        "-w",
+        "-e",
+        "-i",
+        "2",
+        "-n",
+        "2",
+        "--no-report",
+    ]
+    where = ["--directory", volume.directory, "--output", str(tmp_path / "results")]
+    done = subprocess.run(
+        [*WEIR, "bench", *words, *where, "--monitor", "100ms"],
+        env=environment(
+            {"WEIR_MONITOR_ON": "server", "WEIR_MONITOR_REACH": f"{reach} {' '.join(WEIR)}"}
+        ),
+        capture_output=True,
+        text=True,
+        timeout=150,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (file,) = (tmp_path / "results").glob("*/run.json")
+    monitor = load_run(file.parent).monitor
+    assert monitor is not None
+    assert [one.host for one in monitor.hosts] == ["server"], done.stderr
+    bricks = [one for one in monitor.counters if one.source == "gluster"]
+    assert {one.name.partition(":")[2] for one in bricks} <= set(volume.bricks)
+    assert any(one.holds_files for one in bricks)
+    assert sum(one.operations for one in bricks) > 0
+    assert all(one.busy_seconds > 0 for one in bricks if one.operations)
+    placed = {row.target for row in read_placements(file.parent)}
+    assert placed == {one.name for one in bricks if one.holds_files}
 
 
 @pytest.mark.usefixtures("_can_run")

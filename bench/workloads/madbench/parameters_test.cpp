@@ -5,6 +5,7 @@
 #include <string>
 
 #include "workloads/madbench/configuration.hpp"
+#include "workloads/madbench/message_work.hpp"
 #include "workloads/madbench/request.hpp"
 
 namespace weir::bench::madbench {
@@ -144,6 +145,37 @@ TEST(Parameters, SeveralDirectoriesAreForUniqueFiles) {
   ASSERT_FALSE(refused.ok());
   EXPECT_NE(refused.error().message.find("with FILETYPE = SHARED there is one file"),
             std::string::npos);
+}
+
+Result<Request> request_with_messages(const std::vector<std::string>& options,
+                                      const std::string& gangs = "1") {
+  std::vector<std::string> arguments = {"2000", "8", gangs, "32", "4096", "1", "1", "--messages"};
+  arguments.insert(arguments.end(), options.begin(), options.end());
+  const auto resolved = resolve(arguments, [](const std::string&) { return std::nullopt; });
+  if (!resolved) return resolved.error();
+  return request_of(madbench_program, resolved.value().settings, 4, no_memory);
+}
+
+TEST(Parameters, MessagesAreInPlaceOfBusyWork) {
+  const auto request = request_with_messages({"1t"});
+  ASSERT_TRUE(request.ok()) << request.error().message;
+  EXPECT_EQ(request.value().calculation, Calculation::messages);
+  EXPECT_EQ(request.value().messages, most_message_bytes);
+  EXPECT_TRUE(request_with_messages({"8"}).ok());
+}
+
+TEST(Parameters, MessagesThatCannotBeAreRefused) {
+  const auto refusal = [](const std::vector<std::string>& options, const std::string& gangs = "1") {
+    const auto request = request_with_messages(options, gangs);
+    return request ? std::string() : request.error().message;
+  };
+  EXPECT_NE(refusal({"7"}), "");
+  EXPECT_NE(refusal({"1025g"}), "");
+  EXPECT_NE(refusal({"12"}).find("must be a multiple of 8; given: 12"), std::string::npos);
+  EXPECT_NE(refusal({"1m", "--busy-work-exponent", "1"}).find("leave out BWEXP"),
+            std::string::npos);
+  EXPECT_NE(refusal({"1m", "--full"}).find("leave out --full"), std::string::npos);
+  EXPECT_NE(refusal({"1m"}, "4").find("4 ranks in 4 gangs"), std::string::npos);
 }
 
 TEST(Parameters, SaysWhichPositionalIsMissing) {

@@ -6,6 +6,7 @@
 #include "measurement/target_directories.hpp"
 #include "measurement/workload_job.hpp"
 #include "workloads/madbench/full/full_work.hpp"
+#include "workloads/madbench/message_work.hpp"
 #include "workloads/madbench/schedule.hpp"
 
 namespace weir::bench::madbench {
@@ -98,6 +99,11 @@ std::vector<PhaseKey> phases_of(const Variant& variant) {
           {static_cast<std::int8_t>(Function::C), Direction::read}};
 }
 
+std::int64_t memory_bytes_per_rank(const Layout& layout, Calculation calculation) {
+  const bool sends = calculation == Calculation::messages;
+  return layout.memory_bytes_per_rank() + (sends ? message_buffers * message_bytes : 0);
+}
+
 Result<ordered_json> plan_json(const Size& size, const Variant& variant, double alpha,
                                Calculation calculation,
                                const std::vector<std::string>& directories) {
@@ -110,21 +116,25 @@ Result<ordered_json> plan_json(const Size& size, const Variant& variant, double 
     const auto function = static_cast<Function>(key.function);
     const GangLevel level =
         key.direction == Direction::read ? read_level(function) : write_level(function);
-    const Overlap overlap = calculation == Calculation::busy_work ? overlap_of(size, key, alpha)
-                                                                  : full_overlap_of(size, key);
+    const bool analysis = calculation == Calculation::full || calculation == Calculation::madcap;
+    const Overlap overlap = analysis ? full_overlap_of(size, key) : overlap_of(size, key, alpha);
     // The sum of every rank's share is whole matrices, as many at a time as there are gangs.
     const std::int64_t at_once = level == GangLevel::all_ranks ? 1 : size.no_gang;
-    phases.push_back({.function = name_of(function),
-                      .direction = key.direction,
-                      .operations_per_rank = overlap.operations,
-                      .bytes_per_operation = layout.largest_share_bytes(level),
-                      .bytes_total = overlap.operations * at_once * size.no_pix * size.no_pix * 8,
-                      .computations_per_operation = overlap.computations,
-                      .exposed_operations_per_rank = overlap.exposed});
+    phases.push_back(
+        {.function = name_of(function),
+         .direction = key.direction,
+         .operations_per_rank = overlap.operations,
+         .bytes_per_operation = layout.largest_share_bytes(level),
+         .bytes_total = overlap.operations * at_once * size.no_pix * size.no_pix * 8,
+         .computations_per_operation = calculation == Calculation::messages
+                                           ? std::nullopt
+                                           : std::optional<double>(overlap.computations),
+         .exposed_operations_per_rank = overlap.exposed});
   }
   const std::int64_t files = variant.file_type == FileType::unique ? size.no_pe : 1;
-  ordered_json plan = planned(size.no_pe, transfers ? files : 0, layout.memory_bytes_per_rank(),
-                              transfers ? layout.disk_bytes() : 0, phases);
+  ordered_json plan =
+      planned(size.no_pe, transfers ? files : 0, memory_bytes_per_rank(layout, calculation),
+              transfers ? layout.disk_bytes() : 0, phases);
   if (transfers) plan["targets"] = targets_json(layout, phases, size, directories);
   return plan;
 }

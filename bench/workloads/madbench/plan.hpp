@@ -1,6 +1,7 @@
 // What a configuration will do, as known before it starts: bytes, operations, memory, disk. Pure.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -17,11 +18,16 @@ namespace weir::bench::madbench {
 // read.
 [[nodiscard]] std::vector<PhaseKey> phases_of(const Variant& variant);
 
+// Returns what the matrices take and, where ranks exchange messages, the buffers of these.
+[[nodiscard]] std::int64_t memory_bytes_per_rank(const Layout& layout, Calculation calculation);
+
 // Returns the "plan" of run.json (docs/schema/run.schema.json). `alpha` is 0 if it is not given.
 //
 // Without busy work, the computation that can hide a transfer is estimated as busy work of the same
 // duration: 40 operations per element for the ten multipoles of S, an eighth of an operation per
 // multiply-add of W's product, and one per element and gang for C's traces.
+//
+// How long messages take is unknown, so with them no computation is planned.
 //
 // `directories` are those among which the files are divided, or none.
 [[nodiscard]] Result<nlohmann::ordered_json> plan_json(

@@ -33,6 +33,14 @@ TEST(Plan, CountsBytesAndOperationsOfEachPhase) {
   EXPECT_EQ(plan["files"], 4);
 }
 
+TEST(Plan, SaysNothingOfTheTimeOfMessagesAndCountsTheirBuffers) {
+  const auto plan = plan_json(size_with_gangs(1), {}, 0, Calculation::messages).value();
+  for (const auto& phase : plan["phases"]) {
+    EXPECT_TRUE(phase["computations_per_operation"].is_null());
+  }
+  EXPECT_EQ(plan["memory_bytes_per_rank"], 5 * 2'000'000 + 2 * 1'048'576);
+}
+
 TEST(Plan, FilesAreInTheDirectoriesByTurns) {
   Size size = size_with_gangs(1);
   size.no_pe = 9;  // with blocks of 400 rows, ranks have unequal shares

@@ -7,6 +7,7 @@
 #include "measurement/target_directories.hpp"
 #include "workloads/madbench/filling.hpp"
 #include "workloads/madbench/full/scalapack.hpp"
+#include "workloads/madbench/message_work.hpp"
 
 namespace weir::bench::madbench {
 namespace {
@@ -78,6 +79,29 @@ Status check_full(const Request& request) {
   return check_scalapack(request.size);
 }
 
+// Returns whether the files hold the numbers of an analysis, and not the payload of I/O mode.
+bool is_analysis(const Request& request) {
+  return request.calculation == Calculation::full || request.calculation == Calculation::madcap;
+}
+
+Status check_messages(const Request& request) {
+  if (request.full || request.alpha > 0) {
+    return invalid_argument(fmt::format(
+        "--messages: messages are in place of busy work and of the analysis: leave out {}",
+        request.full ? "--full" : "BWEXP (--busy-work-exponent)"));
+  }
+  if (request.messages % 8 != 0) {
+    return invalid_argument(
+        fmt::format("--messages must be a multiple of 8; given: {}", request.messages));
+  }
+  const std::int64_t gang = request.size.no_pe / request.size.no_gang;
+  if (gang > 1) return {};
+  return invalid_argument(
+      fmt::format("--messages: {} ranks in {} gangs: a rank that is a gang by itself has nobody to "
+                  "send to: use fewer gangs or more ranks",
+                  request.size.no_pe, request.size.no_gang));
+}
+
 Status read_madcap(Request& request) {
   if (request.variants.size() != 1) {
     return invalid_argument(fmt::format(
@@ -111,6 +135,15 @@ FieldSettings<Request> busy_work_table() {
         .alias = "BWEXP",
         .range = {.least = 0, .most = 3, .above_least = true}}},
       {&Request::full, "full", "run the analysis itself, with ScaLAPACK, instead of busy work"},
+      {&Request::messages,
+       "messages",
+       "instead of busy work, ranks send each other BYTES in each computation: what I/O and "
+       "messages "
+       "cost each other, with IOMODE = SYNC,ASYNC",
+       {.kind = SettingKind::bytes,
+        .metavar = "BYTES",
+        .range = {.least = 8, .most = static_cast<double>(most_message_bytes)},
+        .recorded = "messages_bytes"}},
   };
 }
 
@@ -151,8 +184,12 @@ Result<Request> request_of(const Program& program, Settings settings, std::int64
   } else {
     fill(request.settings, busy_work_table(), &request);
     if (request.full) request.calculation = Calculation::full;
+    if (request.messages > 0) {
+      request.calculation = Calculation::messages;
+      if (status.ok()) status = check_messages(request);
+    }
   }
-  if (status.ok() && request.calculation != Calculation::busy_work) status = check_full(request);
+  if (status.ok() && is_analysis(request)) status = check_full(request);
   if (!status) return status.error();
   auto layout = Layout::create(request.size, request.variants.front().file_type);
   if (!layout) return layout.error();

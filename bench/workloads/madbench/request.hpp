@@ -15,7 +15,7 @@
 
 namespace weir::bench::madbench {
 
-enum class Calculation { busy_work, full, madcap };
+enum class Calculation { busy_work, messages, full, madcap };
 
 // The workloads of this folder. They differ in what happens between the transfers.
 struct Program {
@@ -34,10 +34,11 @@ struct Request {
   std::vector<Variant> variants;
   std::vector<std::string> directories;  // of --directory, if there are several
   Calculation calculation = Calculation::busy_work;
-  std::string remap;      // CUSTOM or SCALAPACK
-  double alpha = 0;       // exponent of the busy work; 0: not given
-  bool full = false;      // --full
-  MadcapSettings madcap;  // of the workload madcap
+  std::string remap;          // CUSTOM or SCALAPACK
+  double alpha = 0;           // exponent of the busy work; 0: not given
+  bool full = false;          // --full
+  std::int64_t messages = 0;  // bytes that a rank sends in a computation; 0: busy work
+  MadcapSettings madcap;      // of the workload madcap
 };
 
 [[nodiscard]] std::vector<Setting> declarations_of(const Program& program);

@@ -82,6 +82,9 @@ ordered_json MadbenchRun::figures(const JobFacts& facts, bool counted) {
   ordered_json own;
   own["phases"] = phases_json(facts, counted);
   own["functions"] = functions_json(facts);
+  const std::span<const Exchange> exchanges = executor_.work().exchanges();
+  exchanges_ = !exchanges.empty();
+  if (counted && exchanges_) messages_.add(facts.job, divided(exchanges, record_.events));
   if (facts.job.rank == 0) {
     // The work holds the spectrum of the repetition that was carried out last, of any
     // configuration.
@@ -222,6 +225,12 @@ ordered_json MadbenchRun::effective_json() const {
 void MadbenchRun::put_last(const JobFacts& facts) {
   if (facts.job.rank != 0) return;
   run()["effective"] = effective_json();
+  if (exchanges_ && counted() > 0) {
+    const bool compared = sibling_ != nullptr && sibling_ != this && sibling_->counted() > 0;
+    run()["messages"] =
+        messages_.to_json(facts.core.repetitions, compared ? &sibling_->messages_ : nullptr,
+                          compared ? sibling_->run()["id"].get<std::string>() : "");
+  }
   run()["targets"] = targets_.to_json(facts.job.size);
   if (std::string warning = executor_.work().warning(); !warning.empty()) {
     run()["warnings"].push_back(std::move(warning));

@@ -13,6 +13,7 @@
 #include "measurement/swept_run.hpp"
 #include "measurement/target_directories.hpp"
 #include "workloads/madbench/execute.hpp"
+#include "workloads/madbench/message_figures.hpp"
 #include "workloads/madbench/table.hpp"
 
 namespace weir::bench::madbench {
@@ -36,6 +37,9 @@ class MadbenchRun final : public SweptRun {
   [[nodiscard]] bool settled(const RepetitionPolicy& policy) const override;
 
   [[nodiscard]] const Configuration& configuration() const { return configuration_; }
+  [[nodiscard]] const MadbenchRun* sibling() const { return sibling_; }
+  [[nodiscard]] const MessageFigures& messages() const { return messages_; }
+
   // Returns the functions' times in the counted repetition with the median time. On rank 0.
   [[nodiscard]] const std::vector<FunctionTimes>& median_times() const;
 
@@ -67,6 +71,8 @@ class MadbenchRun final : public SweptRun {
   RepetitionRecord record_;  // of the latest repeat()
   std::vector<PhaseKey> phases_;
   std::vector<Event> events_;
+  MessageFigures messages_;
+  bool exchanges_ = false;  // whether the work exchanged messages
   // The following members are for rank 0.
   TargetSeries targets_;
   Rates write_rates_;

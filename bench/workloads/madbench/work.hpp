@@ -2,8 +2,8 @@
 //
 // The executor (execute.hpp) moves matrices by a schedule and takes every time. A Work selects the
 // schedule, computes, owns the memory that the transfers use, and knows what data must be read
-// back. There are two: busy work on a payload (io_work.hpp), and the analysis itself
-// (full/full_work.hpp).
+// back. There are three: busy work on a payload (io_work.hpp), messages in place of
+// it (message_work.hpp), and the analysis itself (full/full_work.hpp).
 #pragma once
 
 #include <cstddef>
@@ -11,12 +11,14 @@
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "common/status.hpp"
 #include "measurement/payload.hpp"
 #include "workloads/madbench/configuration.hpp"
+#include "workloads/madbench/exchanges.hpp"
 #include "workloads/madbench/schedule.hpp"
 
 namespace weir::bench::madbench {
@@ -71,6 +73,8 @@ class Work {
   [[nodiscard]] virtual std::string warning() const { return ""; }
   // Returns the text that is printed after the tables.
   [[nodiscard]] virtual std::string report() const { return ""; }
+  // Returns the messages of the latest repetition, of works whose computation is messages alone.
+  [[nodiscard]] virtual std::span<const Exchange> exchanges() const { return {}; }
   // Returns how check_read() knows the right data; empty means by the payload (run_folder.hpp).
   [[nodiscard]] virtual const char* how_verified() const { return ""; }
   // After a failure the other ranks may be anywhere in the code, so nothing collective may follow

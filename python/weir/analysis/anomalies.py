@@ -32,6 +32,7 @@ Floats = NDArray[np.float64]
 
 STALL = 10.0
 """A transfer stalls if it takes at least so many times as long as the one in the middle."""
+TAIL = "tail"
 FEW = 0.02
 """Stalls are at most this share of the transfers; more of them are a mode."""
 LEAST_STALLED = 0.25
@@ -187,14 +188,14 @@ def _attributes(
 
 def _of_times(transfers: Transfers, levels: Sequence[Level], tests: int) -> list[Finding]:
     found = []
-    tail = _longest_tail(transfers, levels, tests)
+    tail = longest_tail(transfers, levels, trends.SIGNIFICANT / tests)
     if tail:
         level, one = tail
         found.append(
             Finding(
-                "tail",
+                TAIL,
                 f"in the last {percent_text(one.fraction)} of the time fewer than half of the "
-                f"{level}s are active, which costs {percent_text(one.lost)} of the time; "
+                f"{level.name}s are active, which costs {percent_text(one.lost)} of the time; "
                 f"{tail_text(transfers, one.fraction)}",
             )
         )
@@ -237,13 +238,13 @@ def tail_text(transfers: Transfers, fraction: float) -> str:
     )
 
 
-def _longest_tail(
-    transfers: Transfers, levels: Sequence[Level], tests: int
-) -> tuple[str, trends.Tail] | None:
+def longest_tail(
+    transfers: Transfers, levels: Sequence[Level], significant: float
+) -> tuple[Level, trends.Tail] | None:
     """Returns the tail of the level with the longest; ranks that wait for each other have none."""
     if transfers.step.any():
         return None
-    best: tuple[str, trends.Tail] | None = None
+    best: tuple[Level, trends.Tail] | None = None
     for level in levels:
         number = len(level.names)
         if len(transfers) < 2 * number:
@@ -253,17 +254,17 @@ def _longest_tail(
             done_after(transfers, level),
             deviations,
             int(np.median(counts)),
-            trends.SIGNIFICANT / tests,
+            significant,
         )
         if one and (best is None or one.fraction > best[1].fraction + 0.02):
-            best = level.name, one
+            best = level, one
     return best
 
 
 def done_after(transfers: Transfers, level: Level) -> Floats:
-    """Returns after how many seconds each unit was done with a repetition, as a mean.
+    """Returns after how many seconds each unit that moved bytes was done, in their order.
 
-    The time of each rank counts from its own first transfer.
+    It is the mean over repetitions. The time of each rank counts from its own first transfer.
     """
     series, of = np.unique(transfers.series, return_inverse=True)
     of = of.reshape(-1)
@@ -276,6 +277,21 @@ def done_after(transfers: Transfers, level: Level) -> Floats:
     sums = np.where(known, done, 0.0).sum(axis=0)
     counts = known.sum(axis=0)
     return np.asarray((sums / np.maximum(counts, 1))[counts > 0])
+
+
+def completions_of(transfers: Transfers, level: Level) -> list[tuple[str, float, float]]:
+    """Returns each unit that moved bytes, after how many seconds it was done, and its mean rate.
+
+    The rate is in bytes per second, over that time, of the mean bytes of a repetition.
+    """
+    repetitions = int(transfers.repetition.max()) + 1
+    moved = np.bincount(level.of, transfers.bytes, len(level.names))
+    units = np.unique(level.of)
+    return [
+        (str(level.names[unit]), float(seconds), float(moved[unit] / repetitions / seconds))
+        for unit, seconds in zip(units, done_after(transfers, level), strict=True)
+        if seconds > 0
+    ]
 
 
 def length_of_repetition(transfers: Transfers) -> float:

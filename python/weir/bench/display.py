@@ -12,6 +12,7 @@ from rich.table import Table
 from weir.analysis.flagfile import polled_listing
 from weir.analysis.imported import imported_listing
 from weir.analysis.listing import names_by_text
+from weir.analysis.messages import messages_listing
 from weir.analysis.opening import opening_listing
 from weir.analysis.outputs import outputs_listing
 from weir.analysis.sink import sink_listing
@@ -236,6 +237,7 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
     show_listing(console, polled_listing(runs))
     show_listing(console, outputs_listing(runs))
     show_listing(console, sink_listing(runs))
+    show_listing(console, messages_listing(runs))
     show_listing(console, imported_listing(runs))
     for remark, labels in names_by_text(remarks).items():
         whose = labels[0] if len(labels) == 1 else f"{len(labels)} runs"

@@ -66,9 +66,8 @@ def _configuration_seconds(one: PlannedConfiguration, rates: Rates) -> float:
     once = 0.0
     for phase in one.plan.phases:
         moving = phase.bytes_total / rates.bytes_per_second[phase.direction]
-        working = (
-            phase.operations_per_rank * phase.computations_per_operation / rates.work_per_second
-        )
+        work = phase.operations_per_rank * (phase.computations_per_operation or 0.0)
+        working = work / rates.work_per_second
         once += max(moving, working) if one.asynchronous else moving + working
     return once * _repetitions(one.parameters)
 

@@ -68,6 +68,7 @@ def expect(
 
     The metric is ``foreground`` (EAAR) for asynchronous runs and ``span`` for synchronous ones.
     ``directory`` is the job's; ``places`` gives the platform's target of each planned directory.
+    Asynchronous runs behind messages have no expected rate, since nothing says how long these take.
     Raises ``ValueError`` if the platform does not describe what the run needs.
     """
     if platform.ranks is not None and platform.ranks != plan.ranks:
@@ -80,7 +81,11 @@ def expect(
         for phase in plan.phases
         if phase.bytes_total > 0
     ]
-    directions: list[Direction] = ["read", "write"]
+    # Of what runs behind messages the time is unknown, and so is how much it hides.
+    unknown = asynchronous and any(
+        phase.computations_per_operation is None for phase in plan.phases
+    )
+    directions: list[Direction] = [] if unknown else ["read", "write"]
     rates = [
         _Expected(direction, flows, asynchronous, platform, plan.ranks).rate()
         for direction in directions
@@ -304,7 +309,7 @@ class _Expected:
         if rate is None or rate.low <= 0:
             return 0.0
         of_rate = {"slow": rate.high, "expected": rate.value, "fast": rate.low}
-        return planned.phase.computations_per_operation / of_rate[case]
+        return (planned.phase.computations_per_operation or 0.0) / of_rate[case]
 
     def _how(self) -> str:
         reason = self._own[0].reason

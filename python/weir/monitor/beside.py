@@ -32,6 +32,7 @@ from weir.monitor.origin import Line, Origin, origin_of
 from weir.monitor.recording import Reader
 from weir.monitor.sampler import SECOND
 from weir.monitor.samples import Part, Summary, rows_of, write_together
+from weir.placement import gluster
 from weir.placement.following import Following
 from weir.results.errors import ResultError
 from weir.results.events import OPERATION_NAMES, SAMPLES_FILE, map_event_columns
@@ -43,7 +44,7 @@ from weir.results.monitor_records import (
     MonitoredCounter,
     MonitoredHost,
 )
-from weir.results.placements import write_placements
+from weir.results.placements import Placement, write_placements
 from weir.results.schema import CacheVerdict, Run
 from weir.results.served_by import served_by
 
@@ -189,10 +190,12 @@ def deliver(beside: Beside, output: Path) -> None:
         summaries = write_together(parts, first)
         for folder in folders[1:]:
             shutil.copyfile(first, folder / SAMPLES_FILE)
-        monitor = _record(beside, recording, summaries, runs, origin)
+        placed = _placements(beside, runs, summaries)
+        places = _places(beside, [row for rows in placed.values() for row in rows])
+        monitor = _record(beside, recording, summaries, runs, origin, places)
         for folder, run in runs.items():
             write_run(folder, run.model_copy(update={"monitor": monitor}))
-            if beside.following and (rows := beside.following.placements(run.label)):
+            if rows := placed[folder]:
                 write_placements(folder, rows)
         for part in parts:
             part.recording.unlink()
@@ -228,6 +231,7 @@ def _record(
     summaries: Sequence[Summary],
     runs: Mapping[Path, Run],
     origin: Origin,
+    places: _Places,
 ) -> Monitor:
     summary = summaries[0]
     holding = [key for key in beside.holding if key in summary.totals]
@@ -236,7 +240,6 @@ def _record(
     held: list[set[Key]] = [set(holding), *(set[Key]() for _ in beside.elsewhere)]
     served = {one: _served(list(runs.values()), one) for one in DIRECTIONS}
     verified = sum(run.verification.bytes_verified for run in runs.values())
-    places = _places(beside, runs)
     if holding or not places.targets:
         own = Own(beside.accounted, _transferred(runs), verified)
         missing: list[str] = []
@@ -338,11 +341,32 @@ class _Places:
         return key.kind == "target" and key.source in self.sources and key.name in self.targets
 
 
-def _places(beside: Beside, runs: Mapping[Path, Run]) -> _Places:
+def _placements(
+    beside: Beside, runs: Mapping[Path, Run], summaries: Sequence[Summary]
+) -> dict[Path, list[Placement]]:
+    """Returns where the files of each run lay, with the names by which targets are counted."""
+    following = beside.following
+    if following is None:
+        return {folder: [] for folder in runs}
+    found = {folder: list(following.placements(run.label)) for folder, run in runs.items()}
+    if "gluster" not in following.sources.values():
+        return found
+    counted = {
+        key.name for one in summaries for key in one.totals if key.source == COUNTED_BY["gluster"]
+    }
+    names = gluster.names_in_profile(
+        {row.target for rows in found.values() for row in rows}, counted
+    )
+    return {
+        folder: [row._replace(target=names.get(row.target, row.target)) for row in rows]
+        for folder, rows in found.items()
+    }
+
+
+def _places(beside: Beside, rows: Sequence[Placement]) -> _Places:
     following = beside.following
     if following is None:
         return _Places(frozenset(), frozenset(), 1)
-    rows = [row for run in runs.values() for row in following.placements(run.label)]
     kinds = {COUNTED_BY[one] for one in following.sources.values() if one in COUNTED_BY}
     if kinds == {"beegfs"}:  # It counts servers, not their targets.
         names = frozenset(row.server for row in rows if row.server)

@@ -2,9 +2,10 @@
 
 The Administrator Guide ("Monitoring your GlusterFS Workload") shows its output: for each brick a
 heading ``Brick: HOST:PATH``, the part ``Cumulative Stats:`` with a table of calls (share; average,
-least and greatest latency in microseconds; number of calls; name), and the totals ``Data Read:``
-and ``Data Written:`` in bytes. A part ``Interval N Stats:`` may follow, which is passed over. The
-volume's profile must have been started by ``gluster volume profile VOLUME start``.
+least and greatest latency; number of calls; name), and the totals ``Data Read:`` and ``Data
+Written:`` in bytes. Latencies are in ``us`` in the guide; version 10 prints them in ``ns``. A part
+``Interval N Stats:`` may follow, which is passed over. The volume's profile must have been started
+by ``gluster volume profile VOLUME start``.
 """
 
 from __future__ import annotations
@@ -14,8 +15,9 @@ import re
 from weir.monitor.counters import Key, Values
 
 SOURCE = "gluster"
-MICROSECOND = 1_000
-_CALL = re.compile(r"\s*[\d.]+\s+([\d.]+) us\s+[\d.]+ us\s+[\d.]+ us\s+(\d+)\s+\w+\s*$")
+NANOSECONDS = {"ns": 1, "us": 1_000}
+_LATENCY = r"([\d.]+) (ns|us)\s+"
+_CALL = re.compile(rf"\s*[\d.]+\s+{_LATENCY}{_LATENCY}{_LATENCY}(\d+)\s+\w+\s*$")
 
 
 def parse_profile(text: str) -> dict[Key, Values]:
@@ -47,8 +49,8 @@ def _with_line(own: Values, line: str) -> Values:
     call = _CALL.match(line)
     if call is None:
         return own
-    average, count = float(call.group(1)), int(call.group(2))
+    average, unit, count = float(call.group(1)), call.group(2), int(call.group(7))
     return own._replace(
         operations=own.operations + count,
-        busy_ns=own.busy_ns + round(average * count) * MICROSECOND,
+        busy_ns=own.busy_ns + round(average * count * NANOSECONDS[unit]),
     )

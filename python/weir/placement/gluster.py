@@ -8,6 +8,7 @@ that spread a file over its bricks (``STRIPE``, ``DISPERSE``, ``shard``) do not 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 from weir.placement.layouts import Layout, Piece
 
@@ -16,8 +17,27 @@ _BRICK = re.compile(r"<POSIX\(([^)]*)\):([^:>]*):[^>]*>")
 _SPREADS = re.compile(r"<(STRIPE|DISPERSE|EC)\b", re.IGNORECASE)
 
 
+def names_in_profile(placed: Collection[str], counted: Collection[str]) -> dict[str, str]:
+    """Returns what ``gluster volume profile`` calls bricks that pathinfo calls otherwise.
+
+    Pathinfo has the own name of a brick's server, and the profile the name or the address by which
+    the brick was added to its volume. A brick is left out if several servers have its path.
+    """
+    found = {}
+    for name in set(placed) - set(counted):
+        path = name.partition(":")[2]
+        alike = [one for one in counted if one.partition(":")[2] == path]
+        same = [one for one in placed if one.partition(":")[2] == path]
+        if len(alike) == len(same) == 1:
+            found[name] = alike[0]
+    return found
+
+
 def parse_pathinfo(text: str) -> Layout | None:
-    """Returns the layout of a file; targets are called as in the profile, ``HOST:BRICK``."""
+    """Returns the layout of a file; targets are called ``HOST:BRICK``, as in the profile.
+
+    The host may be called otherwise there, see ``names_in_profile``.
+    """
     bricks = [f"{host}:{brick}" for brick, host in _BRICK.findall(text)]
     if not bricks or _SPREADS.search(text):
         return None

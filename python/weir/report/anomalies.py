@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,9 @@ from weir.results.monitor_records import named
 from weir.results.placements import Placement, Used, read_placements, used_by
 from weir.results.quantities import phase_name
 from weir.results.schema import Anomaly, Phase, Run
+
+if TYPE_CHECKING:
+    from weir.report.event_store import EventStore
 
 MOST_TRANSFERS = 200_000
 """Of more transfers of a function, syncs included, every second, third, ... bin is examined."""
@@ -32,17 +37,46 @@ def examine(folder: Path, run: Run) -> list[Anomaly] | None:
     store = EventStore.open(folder)
     if store is None:
         return None
-    placed = read_placements(folder)
+    phases, indices = measured_phases(run, store)
+    found: list[Anomaly] = []
+    for phase in phases.values():
+        seen = transfers_of_phase(run, phase, store, indices)
+        if seen is not None:
+            found += _examine_phase(run, phase, seen, len(phases))
+    return found
+
+
+@dataclass(frozen=True)
+class Seen:
+    """The transfers of a phase, with what they used."""
+
+    transfers: Transfers
+    offsets: NDArray[np.int64]
+    used: Used | None
+    levels: list[Level]
+
+
+def measured_phases(run: Run, store: EventStore) -> tuple[dict[tuple[str, str], Phase], list[int]]:
+    """Returns the phases of the measured repetitions with events, and these repetitions."""
     stored = store.repetitions()
     repetitions = [one for one in run.repetitions if not one.warmup and one.index in stored]
     phases = {(phase.function, phase.direction): phase for r in repetitions for phase in r.phases}
-    indices = [one.index for one in repetitions]
-    found: list[Anomaly] = []
-    for phase in phases.values():
-        columns = store.transfers(phase.function, phase.direction, indices, MOST_TRANSFERS)
-        if len(columns["rank"]) >= LEAST_TRANSFERS:
-            found += _examine_phase(run, phase, columns, placed, len(phases))
-    return found
+    return {(str(f), str(d)): phase for (f, d), phase in phases.items()}, [
+        one.index for one in repetitions
+    ]
+
+
+def transfers_of_phase(
+    run: Run, phase: Phase, store: EventStore, repetitions: list[int]
+) -> Seen | None:
+    """Returns the transfers of a phase in these repetitions; None if they are too few."""
+    columns = store.transfers(phase.function, phase.direction, repetitions, MOST_TRANSFERS)
+    if len(columns["rank"]) < LEAST_TRANSFERS:
+        return None
+    transfers, offsets = _with_syncs(columns)
+    own = _is_own_data(run, phase)
+    used = _used(read_placements(store.folder) if own else [], columns, transfers)
+    return Seen(transfers, offsets, used, _levels(run, transfers, used, own_files=own))
 
 
 def _is_own_data(run: Run, phase: Phase) -> bool:
@@ -56,25 +90,15 @@ def _is_own_data(run: Run, phase: Phase) -> bool:
     return own_writes or not shifted
 
 
-def _examine_phase(
-    run: Run,
-    phase: Phase,
-    columns: dict[str, NDArray[np.int64]],
-    placed: Sequence[Placement],
-    phases: int,
-) -> list[Anomaly]:
-    transfers, offsets = _with_syncs(columns)
-    own = _is_own_data(run, phase)
-    used = _used(placed if own else [], columns, transfers)
-    levels = _levels(run, transfers, used, own_files=own)
-    found = find_anomalies(transfers, levels, offsets, tests=phases)
+def _examine_phase(run: Run, phase: Phase, seen: Seen, phases: int) -> list[Anomaly]:
+    found = find_anomalies(seen.transfers, seen.levels, seen.offsets, tests=phases)
     return [
         Anomaly(
             function=phase.function,
             direction=phase.direction,
             kind=one.kind,
             text=one.text,
-            reasons=[*one.reasons, *_way(one, run, transfers, used, levels)],
+            reasons=[*one.reasons, *_way(one, run, seen.transfers, seen.used, seen.levels)],
         )
         for one in found
     ]

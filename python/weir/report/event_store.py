@@ -127,6 +127,11 @@ class EventStore:
             reason = str(error).splitlines()[0]
             raise ResultError(f"{self._origin}: cannot be read as events: {reason}") from None
 
+    @property
+    def folder(self) -> Path:
+        """The run folder."""
+        return self._origin.parent
+
     def repetitions(self) -> dict[int, int]:
         """Returns the number of events by index of repetition."""
         if self._repetitions is None:

@@ -14,6 +14,7 @@ from importlib.resources import files
 
 from weir.analysis.flagfile import polled_listing
 from weir.analysis.imported import imported_listing
+from weir.analysis.messages import messages_listing
 from weir.analysis.outputs import outputs_listing
 from weir.analysis.sink import sink_listing
 from weir.report import (
@@ -35,6 +36,7 @@ from weir.report import (
     rates,
     sink,
     spectrum,
+    tails,
     targets,
     trace,
     trust,
@@ -43,6 +45,7 @@ from weir.report.markup import Markup, element, join
 from weir.report.quantities import plural
 from weir.report.sources import Source
 from weir.report.wording import badge, overall_word
+from weir.results.schema import Run
 
 Section = tuple[str, str, Markup]
 """Anchor, title and content."""
@@ -157,7 +160,13 @@ def _sections(source: Source, with_machine: bool) -> list[Section]:
             listing.render(outputs_listing([run]), skipped=1),
         ),
         ("sink", "What the route took", listing.render(sink_listing([run]), skipped=1)),
+        (
+            "messages",
+            "Messages and I/O at the same time",
+            listing.render(messages_listing(_with_sibling(source)), skipped=1),
+        ),
         ("hidden", "What was hidden", overlap.render(source)),
+        ("tail", "Who was done when", tails.render(source)),
         ("latency", "Latency", latency.render(source)),
         ("ranks", "Ranks", ranks.render(source) if _has_transfers(source) else None),
         ("nodes", "Nodes", nodes.render(run)),
@@ -171,6 +180,10 @@ def _sections(source: Source, with_machine: bool) -> list[Section]:
         for name, title, content in parts
         if content is not None
     ]
+
+
+def _with_sibling(source: Source) -> list[Run]:
+    return [run for run in (source.run, source.synchronous_sibling) if run is not None]
 
 
 def _run_content(source: Source, sections: list[Section], heading: str) -> Markup:
@@ -221,6 +234,7 @@ def _main(
             listing.render(polled_listing([source.run for source in sources]), titled=True),
             listing.render(outputs_listing([source.run for source in sources]), titled=True),
             sink.compare([source.run for source in sources]),
+            listing.render(messages_listing([source.run for source in sources]), titled=True),
             listing.render(
                 imported_listing([one.run for one in sources if one.is_within]), titled=True
             ),

@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from weir.report import heat_map
+from weir.report import completion, heat_map
+from weir.report.axes import HEIGHT, LEFT, TOP, Axes
 from weir.report.chart import (
     FULL_WIDTH,
     HALF_WIDTH,
     Legend,
-    LinearScale,
-    bottom_axis,
     csv,
     drawing,
     figure,
-    line,
-    plot,
     shortened,
     table,
     text,
-    time_axis,
 )
+from weir.report.completion import Completion
 from weir.report.event_store import PhaseSpan
 from weir.report.heat_map import HeatMap
-from weir.report.line_chart import marker
 from weir.report.markup import Child, Markup, coordinate, element, join
 from weir.report.quantities import (
     count,
@@ -35,11 +30,8 @@ from weir.report.quantities import (
     plural,
     rate,
     rate_text,
-    rate_unit,
-    seconds,
     seconds_text,
     size,
-    time_unit,
 )
 from weir.report.sample_store import Floats, Rates, SampleStore
 from weir.report.sources import Source, directions, headline_rate
@@ -50,8 +42,7 @@ from weir.results.schema import Run
 COLUMNS = 300
 MOST_SMALL = 16
 """Number of counters that have a drawing of their own."""
-LEFT, RIGHT, TOP = 66.0, 14.0, 20.0
-HEIGHT, SMALL_HEIGHT = 240.0, 96.0
+SMALL_HEIGHT = 96.0
 DIRECTIONS = ("read", "write")
 MAPPED = ("write", "read")
 MOST_TIPS = 128
@@ -59,6 +50,7 @@ TABLE_ROWS = 64
 NAME_LENGTH = 17
 DONE = 0.99
 """A target is done when it has moved this share of its bytes: a journal may go on for long."""
+MOVED = "time until the target had moved 99 % of its bytes"
 
 
 def render(source: Source) -> Markup | None:
@@ -80,7 +72,8 @@ def render(source: Source) -> Markup | None:
             parts.append(_sum(holding, spans))
         if len(holding) > 1:
             parts.append(_map(holding, edges))
-            parts.append(_completion(holding))
+            done = completions([one for one, _ in holding], [rates for _, rates in holding])
+            parts.append(completion.render(done, "target", MOVED))
         parts.append(_servers(monitor, holding, edges))
         parts.append(_each(moved, edges))
     parts.append(_sizes(monitor.counters))
@@ -149,53 +142,6 @@ def _map(holding: Sequence[Watched], edges: Floats) -> Markup | None:
         f"{seconds_text(float(edges[1] - edges[0]))}. Blank: nothing.",
     )
     return figure("targets-over-time", caption, *images, table=join(data))
-
-
-@dataclass(frozen=True)
-class Axes:
-    """Scales of a drawing over time."""
-
-    x: LinearScale
-    y: LinearScale
-
-    @classmethod
-    def of(cls, edges: Floats, largest: float, width: float, height: float) -> Axes:
-        x = LinearScale(float(edges[0]), float(edges[-1]), LEFT, width - RIGHT)
-        return cls(x, LinearScale(0.0, largest * 1.06 or 1.0, TOP + height, TOP))
-
-    def frame(self, title: str, ticks: int, marks: int, clock: str | None = None) -> Markup:
-        """Draws both axes; the unit is at the top of the vertical one.
-
-        ``clock``: see ``time_axis``; None if the horizontal axis is not the time of a plot.
-        """
-        parts: list[Markup] = []
-        unit = rate_unit(self.y.high)
-        for value, label in self.y.ticks_in(unit, ticks):
-            y = self.y(value)
-            parts.append(line(self.x.start, y, self.x.end, y, "grid"))
-            parts.append(text(LEFT - 8, y + 4, label, class_="tick", anchor="end"))
-        parts.append(text(LEFT - 8, 11, unit.name, class_="tick", anchor="end"))
-        if clock is not None:
-            parts.append(time_axis(self.x, self.y.start, title, clock, marks=marks))
-        else:
-            time = time_unit(max(abs(self.x.low), abs(self.x.high)))
-            labels = self.x.ticks_in(time, marks)
-            parts.append(bottom_axis(self.x, self.y.start, labels, f"{title}, {time.name}"))
-        return join(*parts)
-
-    def plot(self, *content: Child) -> Markup:
-        return plot(self.x, TOP - 4, self.y.start + 1, *content)
-
-    def steps(self, edges: Floats, values: Floats, css: str) -> Markup:
-        """Draws a line with a step at each edge; adjacent columns of equal height are joined."""
-        heights = [coordinate(self.y(float(value))) for value in values]
-        parts = [f"M{coordinate(self.x(float(edges[0])))} {heights[0]}"]
-        for place, height in enumerate(heights):
-            if place and height != heights[place - 1]:
-                parts.append(f"V{height}")
-            if place + 1 == len(heights) or heights[place + 1] != height:
-                parts.append(f"H{coordinate(self.x(float(edges[place + 1])))}")
-        return element("path", d="".join(parts), class_=css)
 
 
 def _sum(holding: Sequence[Watched], spans: Sequence[PhaseSpan]) -> Markup:
@@ -387,15 +333,6 @@ def _steps(title: str, rates: Rates, edges: Floats, largest: float) -> Markup:
     )
 
 
-@dataclass(frozen=True)
-class Completion:
-    """When a target had moved nearly all of its bytes, and how fast until then."""
-
-    name: str
-    seconds: float
-    rate: float
-
-
 def completions(counters: Sequence[MonitoredCounter], rates: Sequence[Rates]) -> list[Completion]:
     """Returns the completion of every target that moved bytes; times are since the first moved."""
     found = []
@@ -410,51 +347,6 @@ def completions(counters: Sequence[MonitoredCounter], rates: Sequence[Rates]) ->
         found.append((counter.name, end, total))
     start = min(begun, default=0.0)
     return [Completion(name, end - start, total / (end - start)) for name, end, total in found]
-
-
-def _completion(holding: Sequence[Watched]) -> Markup | None:
-    """Draws rate against completion time: targets on a line through them moved equal bytes."""
-    done = completions([one for one, _ in holding], [rates for _, rates in holding])
-    if len(done) < 2:
-        return None
-    last = max(one.seconds for one in done)
-    first = min(one.seconds for one in done)
-    axes = Axes.of(np.array([0.0, last * 1.05]), max(one.rate for one in done), FULL_WIDTH, HEIGHT)
-    tail = percent_text((last - first) / last)
-    image = drawing(
-        FULL_WIDTH,
-        TOP + HEIGHT + 40,
-        f"Mean rate against completion time of {plural(len(done), 'target')}; the first is done "
-        f"after {seconds_text(first)}, the last after {seconds_text(last)}",
-        axes.frame("time until the target had moved 99 % of its bytes", 5, 10),
-        [
-            marker(
-                axes.x(one.seconds),
-                axes.y(one.rate),
-                0,
-                "write",
-                tip=f"{one.name}: {rate_text(one.rate)}, {seconds_text(one.seconds)}"
-                if len(done) <= MOST_TIPS
-                else None,
-                value=one.rate,
-            )
-            for one in done
-        ],
-    )
-    caption = join(
-        element("strong", "Rate against completion time"),
-        f" \u2013 a point for each target. Between the first that was done and the last, {tail} of "
-        "the time, some targets were idle.",
-    )
-    latest = sorted(done, key=lambda one: -one.seconds)[:TABLE_ROWS]
-    rows = [[one.name, seconds(one.seconds), rate(one.rate)] for one in latest]
-    data = table(
-        ["Target", "Done after", "Mean rate"],
-        rows,
-        caption=f"Completion of each target, the last first{_of_many(len(done))}",
-        titled=True,
-    )
-    return figure("completion", caption, image, table=data)
 
 
 def _of_many(number: int) -> str:

@@ -15,6 +15,7 @@ from pydantic import Field
 from weir.results.action_records import ActionPhase, ActionResult, PlannedAction
 from weir.results.expectations import Direction, Expectation, Metric, Verdict
 from weir.results.imported_records import Imported
+from weir.results.message_records import Messages
 from weir.results.monitor_records import Monitor
 from weir.results.opening_records import Flag, OpeningPhase, OpeningStep
 from weir.results.output_records import Outputs
@@ -60,8 +61,11 @@ class PlannedPhase(Record):
         description="useful bytes that one rank moves in one operation"
     )
     bytes_total: Count = Field(description="over all ranks, one repetition")
-    computations_per_operation: NonNegative = Field(
-        description="busy-work operations of one rank that one transfer can run behind"
+    computations_per_operation: NonNegative | None = Field(
+        description=(
+            "busy-work operations of one rank that one transfer can run behind; null if it runs "
+            "behind messages, whose time is unknown"
+        )
     )
     exposed_operations_per_rank: Count = Field(
         description="operations that nothing can hide in ASYNC mode: first read, last write"
@@ -467,6 +471,9 @@ class Run(Record):
     flag: Flag | None = Field(default=None, description="only for the workload flagfile")
     outputs: Outputs | None = Field(default=None, description="only for flash and s3d")
     sink: Sink | None = Field(default=None, description="only for the workload sink")
+    messages: Messages | None = Field(
+        default=None, description="only for madbench --messages; null otherwise"
+    )
     histograms: list[Histogram]
     nodes: list[Node]
     targets: list[TargetShare] = Field(

@@ -102,6 +102,14 @@ _COLUMNS: dict[str, str] = {
         synchronous_run_id VARCHAR rate.synchronous_run_id, bins INTEGER rate.bins,
         nbin_multiple_bytes_per_second DOUBLE rate.nbin_multiple_bytes_per_second
     """,
+    "messages": """
+        run_id VARCHAR run.id, moved VARCHAR kind.moved,
+        alone_run_id VARCHAR run.messages.alone_run_id,
+        alone_bytes_per_second DOUBLE kind.alone.median,
+        together_bytes_per_second DOUBLE kind.together.median,
+        together_share DOUBLE kind.together_share, kept DOUBLE kind.kept.median,
+        kept_low DOUBLE kind.kept.low, kept_high DOUBLE kind.kept.high
+    """,
     "anomalies": """
         run_id VARCHAR run.id, function VARCHAR anomaly.function,
         direction VARCHAR anomaly.direction, kind VARCHAR anomaly.kind, text VARCHAR anomaly.text,
@@ -169,6 +177,7 @@ def rows_of(run: Run, folder: str) -> dict[str, list[Row]]:
             for place, unit, value in values_of(one["repetition"])
         ],
         "effective": [{"rate": one} for one in run.effective],
+        "messages": [{"kind": one} for one in (run.messages.kinds if run.messages else [])],
         "anomalies": [
             {"anomaly": one, "reasons": "; ".join(one.reasons)} for one in run.anomalies or []
         ],
