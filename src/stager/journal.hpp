@@ -32,7 +32,7 @@
 #include <vector>
 
 #include "common/status.hpp"
-#include "stager/stager.hpp"
+#include "stager/events.hpp"
 #include "system/file.hpp"
 #include "system/known_file.hpp"
 #include "system/slices.hpp"

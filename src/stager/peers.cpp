@@ -147,7 +147,7 @@ void Stager::remove_peer(ClientId client, SessionId number, Session& session) {
   end_if_over(number);
 }
 
-const Stager::PeerState* Stager::late_peer(const Session& session, std::uint64_t seal) {
+const PeerState* Stager::late_peer(const Session& session, std::uint64_t seal) {
   const PeerState* late = nullptr;
   for (const PeerState& one : session.peers) {
     if (one.sealed >= seal) continue;

@@ -15,8 +15,8 @@
 #include "engines/open_files.hpp"
 #include "formats/writer_lock.hpp"
 #include "sections/decoded_engine.hpp"
+#include "stager/events.hpp"
 #include "stager/spill_file.hpp"
-#include "stager/stager.hpp"
 #include "system/known_file.hpp"
 
 namespace weir::stager {

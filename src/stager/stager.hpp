@@ -65,206 +65,34 @@
 //
 // Such a rank may bring bytes over UCX (transport/ucx.hpp), where the stager offers it: a Piece is
 // for the stager what a BlockBytes is.
+//
+// The state has parts of its own: blocks (block_pool.hpp), slots of the spill file
+// (spill_slots.hpp), the items of a session (session_queue.hpp), and what is being recorded
+// (recordings.hpp). Stager decides between them: connections and messages in stager.cpp, jobs in
+// jobs.cpp, who gets memory in memory.cpp, other stagers in peers.cpp, ranks of other nodes in
+// remote_ranks.cpp, what people are told in report.cpp.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
-#include <string_view>
-#include <utility>
-#include <variant>
 #include <vector>
 
 #include "common/status.hpp"
-#include "system/step_durability.hpp"
+#include "stager/block_pool.hpp"
+#include "stager/events.hpp"
+#include "stager/recordings.hpp"
+#include "stager/session.hpp"
+#include "stager/session_queue.hpp"
+#include "stager/spill_slots.hpp"
 #include "transport/messages.hpp"
 #include "transport/parcel.hpp"
-#include "transport/ucx.hpp"
 
 namespace weir::stager {
-
-using ClientId = std::uint64_t;   // of a connection; never used again
-using SessionId = std::uint64_t;  // of a session on this stager
-using JobId = std::uint64_t;
-
-// ---- Events -------------------------------------------------------------------------------------
-
-struct Connected {
-  ClientId client = 0;
-  bool is_remote = false;    // over a network: another stager, or a rank of another node
-  transport::Nonce nonce{};  // with `is_remote`: random bytes for its Challenge
-};
-struct Received {
-  ClientId client = 0;
-  transport::Message message;
-  // If the message is a Parcel: its extents, or why they are impossible.
-  Result<std::vector<transport::ParcelExtent>> extents = std::vector<transport::ParcelExtent>();
-};
-// Bytes that a rank has brought over UCX.
-struct Piece {
-  ClientId client = 0;
-  transport::UcxPiece what;
-  std::int64_t bytes = 0;
-};
-struct Disconnected {
-  ClientId client = 0;
-};
-// What Connect asked for: the connection to the stager of rank 0, or why there is none.
-struct Linked {
-  SessionId session = 0;
-  Result<ClientId> client;
-};
-struct JobEnded {
-  JobId job = 0;
-  Status status;
-};
-// A time that was asked for with RetryLater has come.
-struct RetryDue {
-  SessionId session = 0;
-};
-// Comes about once a second: ranks that wait get a sign of life.
-struct Tick {};
-// More of the stager's memory can be used: so many blocks behind those that came before.
-struct BlocksReady {
-  std::int64_t blocks = 0;
-};
-// There is no more memory than what has become ready.
-struct NoMoreBlocks {};
-// A person or the system asks the stager to end (transport::Stop does the same).
-struct Stopping {};
-using Event = std::variant<Connected, Received, Piece, Disconnected, Linked, JobEnded, RetryDue,
-                           Tick, BlocksReady, NoMoreBlocks, Stopping>;
-
-// ---- Actions ------------------------------------------------------------------------------------
-
-struct Send {
-  ClientId client = 0;
-  transport::Message message;
-};
-struct Disconnect {
-  ClientId client = 0;
-};
-// The client has shown that it knows the secret: its messages may be as long as those of a rank of
-// the node.
-struct Trust {
-  ClientId client = 0;
-};
-// The client may bring bytes over UCX if it can be reached: it gets an Attached.
-struct AttachUcx {
-  ClientId client = 0;
-  std::vector<std::byte> address;
-};
-// The bytes that came with the message or piece are put into a block.
-struct Fill {
-  std::int64_t block = 0;
-  std::int64_t at = 0;  // behind its beginning
-};
-// The bytes of an extent lie in a block, `at` bytes behind its beginning.
-struct BlockExtent {
-  std::int64_t block = 0;  // or index in Write::spilled
-  std::int64_t at = 0;
-  std::int64_t bytes = 0;
-  std::size_t file = 0;  // index in Write::files
-  std::int64_t offset = 0;
-  bool is_spilled = false;
-};
-// The first bytes of a block, and the slot of the spill file to which they move. No two have the
-// same stamp, by which bytes that were in the slot before are not taken for them.
-struct SpilledBlock {
-  std::int64_t block = -1;  // -1: free, since the bytes have moved
-  std::int64_t slot = 0;
-  std::int64_t bytes = 0;
-  std::uint64_t stamp = 0;
-};
-struct Write {
-  JobId job = 0;
-  SessionId session = 0;
-  std::vector<transport::NameFile> files;
-  std::vector<BlockExtent> extents;  // in the order of their arrival
-  std::vector<SpilledBlock> spilled =
-      {};  // NOLINT(readability-redundant-member-init): may be left out
-};
-// Moves bytes to the spill file. It is of no session, and runs beside the jobs of all of them.
-struct Spill {
-  JobId job = 0;
-  std::vector<SpilledBlock> blocks;
-};
-// Writes bytes of a block to the journal. It runs beside the jobs of all sessions, behind the
-// records that were begun before.
-struct Record {
-  JobId job = 0;
-  SessionId session = 0;
-  std::int64_t block = 0;
-  std::vector<std::shared_ptr<const transport::NameFile>> files;
-  std::vector<transport::ParcelExtent> extents;  // `file` is an index in `files`
-};
-// Records the end of a step in the same way. What was recorded of the step is durable when the job
-// has ended.
-struct RecordStep {
-  JobId job = 0;
-  SessionId session = 0;
-  transport::CommitStep step;
-};
-// Gives back the space of the spill file, in which nothing is left.
-struct EmptySpill {
-  JobId job = 0;
-};
-struct Commit {
-  JobId job = 0;
-  SessionId session = 0;
-  transport::CommitStep step;
-};
-// Makes durable, as requested, what was written, and closes its files.
-struct Seal {
-  JobId job = 0;
-  SessionId session = 0;
-  storage::StepDurability durability = storage::StepDurability::step;
-};
-// Other stagers can connect from now on: the client gets a Listening.
-struct OpenNetwork {
-  ClientId client = 0;
-};
-// Connects to another stager; Linked tells how that ended.
-struct Connect {
-  SessionId session = 0;
-  std::vector<std::string> addresses;
-};
-// Takes the writer's lock of a path for the session.
-struct AcquireLock {
-  JobId job = 0;
-  SessionId session = 0;
-  std::string path;
-  std::string program;  // holds it, for people
-};
-// The lock that came with the message is kept.
-struct KeepLock {
-  SessionId session = 0;
-  std::string path;
-};
-struct Unlock {
-  SessionId session = 0;
-  std::string path;
-};
-struct RetryLater {
-  SessionId session = 0;
-};
-// Nothing of the session is left: its files are closed and its locks are released.
-struct Forget {
-  SessionId session = 0;
-};
-// The stager was told to stop, and everything is stored.
-struct End {};
-using Action = std::variant<Send, Disconnect, Trust, AttachUcx, Fill, Write, Spill, EmptySpill,
-                            Record, RecordStep, Commit, Seal, OpenNetwork, Connect, AcquireLock,
-                            KeepLock, Unlock, RetryLater, Forget, End>;
 
 struct StagerSettings {
   std::int64_t blocks = 0;  // in all; BlocksReady gives them for use
@@ -293,110 +121,23 @@ class Stager {
   // Returns what is to be done, in this order.
   [[nodiscard]] std::vector<Action> handle(const Event& event);
 
-  [[nodiscard]] std::int64_t free_blocks() const { return static_cast<std::int64_t>(free_.size()); }
-  [[nodiscard]] std::int64_t free_slots() const {
-    return static_cast<std::int64_t>(free_slots_.size());
-  }
+  [[nodiscard]] std::int64_t free_blocks() const { return blocks_.free(); }
+  [[nodiscard]] std::int64_t free_slots() const { return slots_.free(); }
   // Returns whether a rank waits for blocks, or will soon, and more could become ready.
   [[nodiscard]] bool needs_more_blocks(std::int64_t enough) const {
-    return ready_ < settings_.blocks &&
-           (free_blocks() < enough || (!wanting_.empty() && free_.empty()));
+    return blocks_.ready() < blocks_.most() &&
+           (blocks_.free() < enough || (!wanting_.empty() && !blocks_.has_free()));
   }
   // Returns how many blocks a session has, granted or with bytes that are not stored.
   [[nodiscard]] std::int64_t blocks_of(const transport::SessionId& session) const;
   // Returns whether no rank is connected and nothing is left to be stored.
   [[nodiscard]] bool is_idle() const { return sessions_.empty(); }
   // Returns the number of connections over a network that have shown no secret.
-  [[nodiscard]] std::size_t strangers() const {
-    return static_cast<std::size_t>(std::count_if(
-        clients_.begin(), clients_.end(),
-        [](const auto& one) { return one.second.is_remote && one.second.session == 0; }));
-  }
+  [[nodiscard]] std::size_t strangers() const;
   // Describes the state for people, as JSON.
   [[nodiscard]] std::string report() const;
 
  private:
-  using NamedFile = std::shared_ptr<const transport::NameFile>;
-  struct ParcelItem {
-    std::int64_t block = 0;
-    std::int64_t bytes = 0;
-    std::optional<SpilledBlock> spilled = std::nullopt;  // its block is free then
-    bool is_moving = false;                              // to the spill file
-    JobId recording = 0;                                 // 0: it is not being recorded
-    bool at_once = false;                                // counts as urgent
-    std::vector<NamedFile> files;
-    std::vector<transport::ParcelExtent> extents;  // `file` is an index in `files`
-  };
-  struct CommitItem {
-    std::uint64_t ticket = 0;
-    transport::CommitStep step;
-    JobId recording = 0;
-  };
-  struct UnlockItem {
-    std::uint64_t ticket = 0;
-    std::string path;
-  };
-  struct SealItem {
-    std::uint64_t ticket = 0;
-    transport::SealStep step;
-  };
-  struct DrainItem {
-    ClientId client = 0;
-  };
-  using Item = std::variant<ParcelItem, CommitItem, UnlockItem, SealItem, DrainItem>;
-
-  // Another stager of a session.
-  struct PeerState {
-    ClientId client = 0;  // 0: its connection has ended
-    std::string host;
-    std::uint64_t sealed = 0;  // the last seal behind everything that it has stored
-  };
-  // The way of a stager that joined to the stager of rank 0.
-  struct Home {
-    enum class State : std::uint8_t { none, joining, joined };
-    State state = State::none;
-    ClientId client = 0;
-    std::string secret;
-    std::vector<ClientId> waiting;  // ranks that get a Joined
-  };
-
-  struct Session {
-    transport::SessionId name{};
-    std::string program;
-    std::set<ClientId> clients;    // ranks
-    std::vector<PeerState> peers;  // that joined
-    Home home;
-    std::deque<Item> queue;
-    // Items of the queue that are no parcels, or parcels that wait for no step's end.
-    std::int64_t urgent = 0;
-    std::uint64_t tickets = 0;
-    std::uint64_t done = 0;  // tickets are done in order
-    JobId job = 0;           // 0: none is under way
-    std::size_t in_job = 0;  // items at the front of the queue that belong to it
-    bool waits_for_space = false;
-    std::int64_t written = 0;                                 // bytes, so far
-    std::set<std::string_view> carriers;                      // that have brought bytes
-    std::int64_t blocks = 0;                                  // granted, or not stored
-    std::map<std::string, std::int64_t, std::less<>> paths;   // names of each file by its ranks
-    Status failure;                                           // why nothing more is carried out
-    std::vector<std::pair<ClientId, std::uint64_t>> waiting;  // for tickets
-  };
-  // What is moving to the spill file: parcels of one session.
-  struct Spilling {
-    JobId job = 0;  // 0: nothing
-    SessionId session = 0;
-    std::vector<SpilledBlock> blocks;
-    std::set<std::int64_t> dropped;  // blocks whose parcels nobody needs any more
-  };
-  // What is being recorded in the journal. Items of a queue keep their place in memory.
-  struct Recording {
-    SessionId session = 0;
-    ParcelItem* parcel = nullptr;  // null: it was dropped, or this is a commit
-    CommitItem* commit = nullptr;  // the same
-    std::int64_t block = -1;       // of the parcel; freed at the end if that was dropped
-    ClientId client = 0;           // that gets an Accepted
-    std::uint64_t ticket = 0;
-  };
   // Bytes of a block that have come in messages or pieces, at its beginning and at its end.
   struct Filled {
     std::int64_t begin = 0;
@@ -485,8 +226,6 @@ class Stager {
   void remove(ClientId client);
   void grant();
   // Returns how many more blocks the session may have.
-  [[nodiscard]] std::int64_t room_of(const Session& session) const;
-  void free_block(std::int64_t block);
   static void forget_path(Session& session, const std::string& path);
   // Frees what a parcel occupies, or lets the end of its move do so.
   void free_parcel(const ParcelItem& parcel);
@@ -495,17 +234,11 @@ class Stager {
   // Returns the sessions whose parcels take the memory for which ranks wait.
   [[nodiscard]] std::set<SessionId> full_sessions() const;
   void begin_spill(const std::set<SessionId>& full);
-  void end_spill(const Status& status);
+  void end_spill(const std::optional<SpillSlots::Moved>& moved);
   // Gives back the space of the spill file once nothing is in it.
   void empty_spill();
-  [[nodiscard]] bool is_spill_usable() const {
-    return !free_slots_.empty() && spill_failure_.ok() && !spill_pauses_;
-  }
-  // Returns the parcels that can move, the one first that was handed over last.
-  [[nodiscard]] static std::vector<ParcelItem*> movable_parcels(Session& session);
   // Begins the next job of a session, if there is one and it is needed now.
   void advance(SessionId number, Session& session);
-  void write_parcels(SessionId number, Session& session);
   // Takes the last item from the queue.
   void remove_last(Session& session);
   // Returns whether what the session hands over is recorded in the journal: that of a session with
@@ -514,7 +247,7 @@ class Stager {
     return settings_.has_journal && session.peers.empty() &&
            session.home.state == Home::State::none;
   }
-  void end_recording(JobId job, const Status& status);
+  void end_recording(const Recording& ended);
   void end_ticket(Session& session, std::uint64_t ticket);
   void fail(Session& session, const Status& why);
   // Drops what is in the queue behind the first items.
@@ -525,30 +258,22 @@ class Stager {
   void end_if_over(SessionId number);
   // Returns whether ranks wait although all memory is ready: only writing can make some free.
   [[nodiscard]] bool is_short_of_blocks() const {
-    return !wanting_.empty() && free_.empty() && ready_ == settings_.blocks;
+    return !wanting_.empty() && blocks_.is_used_up();
   }
   // Returns why it takes long, for people; "": for no unusual reason.
-  [[nodiscard]] std::string reason_to_wait(const Session& session) const;
+  [[nodiscard]] std::string reason_to_wait(SessionId number, const Session& session) const;
   [[nodiscard]] static Status result_of(const Session& session, std::uint64_t ticket);
 
   StagerSettings settings_;
-  std::int64_t ready_ = 0;  // blocks, so far
-  std::vector<std::int64_t> free_;
-  std::map<std::int64_t, SessionId> owners_;  // of blocks that are not free
-  std::vector<std::int64_t> free_slots_;
-  Spilling spilling_;
-  std::uint64_t last_stamp_ = 0;
-  bool spill_is_used_ = false;  // since its space was given back
-  bool spill_pauses_ = false;   // it had no space left; it is tried again a second later
-  Status spill_failure_;        // why it takes no more
-  std::map<JobId, Recording> recordings_;
+  BlockPool blocks_;
+  SpillSlots slots_;
+  Recordings recordings_;
   struct Locking {
     SessionId session = 0;
     ClientId client = 0;
     std::string path;
   };
   std::map<JobId, Locking> lockings_;
-  std::string journal_failure_;   // why a step that was accepted is not in the journal
   bool writes_for_room_ = false;  // parcels are written although no commit needs it
   std::map<ClientId, Client> clients_;
   std::map<SessionId, Session> sessions_;

@@ -1,0 +1,119 @@
+// How ranks get memory: blocks are granted in the order in which ranks asked, and where none is
+// free, parcels move to the spill file or are written to make room.
+#include <set>
+#include <utility>
+
+#include "stager/stager.hpp"
+
+namespace weir::stager {
+
+void Stager::take(const BlocksReady& event) {
+  blocks_.add(event.blocks);
+  grant();
+}
+
+void Stager::take(const NoMoreBlocks& /*event*/) { blocks_.end(); }
+
+// Gives blocks to the ranks that wait for them, the longest waiting first. A rank gets what there
+// is and its session may have: with less than it wanted it can go on.
+void Stager::grant() {
+  for (auto next = wanting_.begin(); next != wanting_.end() && blocks_.has_free();) {
+    const ClientId number = *next;
+    Client& client = clients_.at(number);
+    if (blocks_.room_of(client.session) < 1) {
+      ++next;
+      continue;
+    }
+    next = wanting_.erase(next);
+    transport::Granted granted;
+    while (client.wanted > 0 && blocks_.has_free() && blocks_.room_of(client.session) > 0) {
+      granted.blocks.push_back(blocks_.take(client.session));
+      client.granted.emplace(granted.blocks.back(), Filled{});
+      --client.wanted;
+    }
+    client.wanted = 0;
+    send(number, std::move(granted));
+  }
+}
+
+void Stager::free_parcel(const ParcelItem& parcel) {
+  if (parcel.recording != 0) return;  // the end of its recording frees it
+  if (parcel.is_moving) {
+    slots_.drop(parcel.block);
+  } else if (parcel.spilled) {
+    slots_.free_slot(parcel.spilled->slot);
+  } else {
+    blocks_.give_back(parcel.block);
+  }
+}
+
+void Stager::make_room() {
+  const std::set<SessionId> full = full_sessions();
+  if (full.empty() || slots_.is_moving()) return;
+  // Where no parcel can move now, all blocks are those of ranks and jobs, which will free them.
+  if (slots_.is_usable()) {
+    begin_spill(full);
+    return;
+  }
+  writes_for_room_ = true;
+  for (const SessionId number : full) advance(number, sessions_.at(number));
+  writes_for_room_ = false;
+  for (const SessionId number : full) end_if_over(number);
+}
+
+// Where all memory is in use, those are all sessions, and else those that have as much as one may.
+std::set<SessionId> Stager::full_sessions() const {
+  std::set<SessionId> full;
+  if (is_short_of_blocks()) {
+    for (const auto& [number, session] : sessions_) full.insert(number);
+    return full;
+  }
+  if (settings_.client_blocks == 0) return full;
+  for (const ClientId client : wanting_) {
+    const SessionId number = clients_.at(client).session;
+    if (blocks_.room_of(number) < 1) full.insert(number);
+  }
+  return full;
+}
+
+// The session that has most in memory is asked first.
+void Stager::begin_spill(const std::set<SessionId>& full) {
+  if (slots_.is_busy()) return;
+  SessionId chosen = 0;
+  std::vector<ParcelItem*> parcels;
+  for (const SessionId number : full) {
+    std::vector<ParcelItem*> found = sessions_.at(number).queue.movable_parcels();
+    if (found.size() <= parcels.size()) continue;
+    parcels = std::move(found);
+    chosen = number;
+  }
+  if (parcels.empty()) return;
+  slots_.begin(++last_job_, chosen);
+  std::int64_t bytes = 0;
+  for (ParcelItem* const parcel : parcels) {
+    if (slots_.free() == 0) break;
+    if (bytes > 0 && bytes + parcel->bytes > settings_.most_written_together) break;
+    bytes += parcel->bytes;
+    parcel->is_moving = true;
+    slots_.add(parcel->block, parcel->bytes);
+  }
+  actions_.emplace_back(slots_.action());
+}
+
+void Stager::end_spill(const std::optional<SpillSlots::Moved>& moved) {
+  if (!moved) return;  // the file's space was given back
+  for (const std::int64_t block : moved->free) blocks_.give_back(block);
+  const auto found = sessions_.find(moved->session);
+  if (found != sessions_.end()) {
+    found->second.queue.end_move(moved->by_block);
+    advance(moved->session, found->second);
+    end_if_over(moved->session);
+  }
+  grant();
+}
+
+void Stager::empty_spill() {
+  if (slots_.can_be_emptied()) actions_.emplace_back(slots_.empty(++last_job_));
+}
+
+}  // namespace weir::stager

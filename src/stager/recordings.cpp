@@ -1,0 +1,45 @@
+#include "stager/recordings.hpp"
+
+#include <utility>
+
+namespace weir::stager {
+
+Record Recordings::begin(JobId job, SessionId session, ParcelItem* parcel) {
+  parcel->recording = job;
+  under_way_[job] = {.session = session, .parcel = parcel, .block = parcel->block};
+  return {job, session, parcel->block, parcel->files, parcel->extents};
+}
+
+RecordStep Recordings::begin(JobId job, SessionId session, CommitItem* commit, ClientId client) {
+  commit->recording = job;
+  under_way_[job] = {
+      .session = session, .commit = commit, .client = client, .ticket = commit->ticket};
+  return {job, session, commit->step};
+}
+
+void Recordings::forget(const Item& item) {
+  const auto* const parcel = std::get_if<ParcelItem>(&item);
+  const auto* const commit = std::get_if<CommitItem>(&item);
+  const auto found = under_way_.find(parcel != nullptr   ? parcel->recording
+                                     : commit != nullptr ? commit->recording
+                                                         : 0);
+  if (found == under_way_.end()) return;
+  found->second.parcel = nullptr;
+  found->second.commit = nullptr;
+}
+
+std::optional<Recording> Recordings::end(JobId job, const Status& status) {
+  const auto found = under_way_.find(job);
+  if (found == under_way_.end()) return std::nullopt;
+  Recording ended = std::move(under_way_.extract(found).mapped());
+  if (!status.ok()) {
+    failure_ = status.error().text();
+  } else if (ended.ticket != 0) {
+    failure_.clear();
+  }
+  if (ended.parcel != nullptr) ended.parcel->recording = 0;
+  if (ended.commit != nullptr) ended.commit->recording = 0;
+  return ended;
+}
+
+}  // namespace weir::stager

@@ -1,0 +1,54 @@
+// The state of a session on a stager.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/status.hpp"
+#include "stager/events.hpp"
+#include "stager/session_queue.hpp"
+#include "transport/messages.hpp"
+
+namespace weir::stager {
+
+// Another stager of a session.
+struct PeerState {
+  ClientId client = 0;  // 0: its connection has ended
+  std::string host;
+  std::uint64_t sealed = 0;  // the last seal behind everything that it has stored
+};
+
+// The way of a stager that joined to the stager of rank 0.
+struct Home {
+  enum class State : std::uint8_t { none, joining, joined };
+  State state = State::none;
+  ClientId client = 0;
+  std::string secret;
+  std::vector<ClientId> waiting;  // ranks that get a Joined
+};
+
+struct Session {
+  transport::SessionId name{};
+  std::string program;
+  std::set<ClientId> clients;    // ranks
+  std::vector<PeerState> peers;  // that joined
+  Home home;
+  SessionQueue queue;
+  std::uint64_t tickets = 0;
+  std::uint64_t done = 0;  // tickets are done in order
+  JobId job = 0;           // 0: none is under way
+  bool waits_for_space = false;
+  std::int64_t written = 0;                                 // bytes, so far
+  std::set<std::string_view> carriers;                      // that have brought bytes
+  std::map<std::string, std::int64_t, std::less<>> paths;   // names of each file by its ranks
+  Status failure;                                           // why nothing more is carried out
+  std::vector<std::pair<ClientId, std::uint64_t>> waiting;  // for tickets
+};
+
+}  // namespace weir::stager

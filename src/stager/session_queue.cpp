@@ -1,0 +1,103 @@
+#include "stager/session_queue.hpp"
+
+#include <unordered_map>
+#include <utility>
+
+namespace weir::stager {
+namespace {
+
+bool is_urgent_item(const Item& item) {
+  const auto* const parcel = std::get_if<ParcelItem>(&item);
+  return parcel == nullptr || parcel->at_once;
+}
+
+}  // namespace
+
+Item& SessionQueue::push(Item item) {
+  if (is_urgent_item(item)) ++urgent_;
+  return items_.emplace_back(std::move(item));
+}
+
+void SessionQueue::remove_first() {
+  if (is_urgent_item(items_.front())) --urgent_;
+  items_.pop_front();
+}
+
+void SessionQueue::remove_last() {
+  if (is_urgent_item(items_.back())) --urgent_;
+  items_.pop_back();
+}
+
+Write SessionQueue::begin_write(JobId job, SessionId session, const WriteLimits& limits) {
+  in_job_ = 0;
+  Write write{.job = job, .session = session, .files = {}, .extents = {}};
+  std::unordered_map<const transport::NameFile*, std::size_t> indices;
+  std::int64_t bytes = 0;
+  std::int64_t read_back = 0;
+  for (const Item& item : items_) {
+    const auto* const parcel = std::get_if<ParcelItem>(&item);
+    if (parcel == nullptr || parcel->is_moving || parcel->recording != 0) break;
+    if (bytes > 0 && bytes + parcel->bytes > limits.bytes) break;
+    std::int64_t block = parcel->block;
+    if (parcel->spilled) {
+      if (read_back > 0 && read_back + parcel->bytes > limits.read_back) break;
+      read_back += parcel->bytes;
+      block = std::ssize(write.spilled);
+      write.spilled.push_back(*parcel->spilled);
+    }
+    std::int64_t at = 0;
+    for (const transport::ParcelExtent& extent : parcel->extents) {
+      const transport::NameFile* const named = parcel->files[extent.file].get();
+      const auto [index, is_new] = indices.try_emplace(named, write.files.size());
+      if (is_new) write.files.push_back(*named);
+      write.extents.push_back({.block = block,
+                               .at = at,
+                               .bytes = extent.bytes,
+                               .file = index->second,
+                               .offset = extent.offset,
+                               .is_spilled = parcel->spilled.has_value()});
+      at += extent.bytes;
+    }
+    bytes += parcel->bytes;
+    ++in_job_;
+  }
+  return write;
+}
+
+std::vector<ParcelItem*> SessionQueue::movable_parcels() {
+  std::vector<ParcelItem*> found;
+  for (std::size_t i = items_.size(); i > in_job_; --i) {
+    auto* const parcel = std::get_if<ParcelItem>(&items_[i - 1]);
+    if (parcel != nullptr && !parcel->spilled && parcel->recording == 0) found.push_back(parcel);
+  }
+  return found;
+}
+
+void SessionQueue::end_move(const std::map<std::int64_t, SpilledBlock>& moved) {
+  for (Item& item : items_) {
+    auto* const parcel = std::get_if<ParcelItem>(&item);
+    if (parcel == nullptr || !std::exchange(parcel->is_moving, false)) continue;
+    const auto place = moved.find(parcel->block);
+    if (place == moved.end()) continue;
+    parcel->spilled = place->second;
+    parcel->block = -1;
+  }
+}
+
+std::int64_t SessionQueue::held_bytes() const {
+  std::int64_t held = 0;
+  for (const Item& item : items_) {
+    if (const auto* const parcel = std::get_if<ParcelItem>(&item)) held += parcel->bytes;
+  }
+  return held;
+}
+
+std::int64_t SessionQueue::steps() const {
+  std::int64_t steps = 0;
+  for (const Item& item : items_) {
+    if (std::holds_alternative<CommitItem>(item) || std::holds_alternative<SealItem>(item)) ++steps;
+  }
+  return steps;
+}
+
+}  // namespace weir::stager

@@ -1,0 +1,94 @@
+// What the ranks of one session have handed over and asked for, in the order in which it came. The
+// items at the front may belong to the job under way; they stay until it has ended.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "stager/events.hpp"
+#include "transport/messages.hpp"
+#include "transport/parcel.hpp"
+
+namespace weir::stager {
+
+using NamedFile = std::shared_ptr<const transport::NameFile>;
+
+struct ParcelItem {
+  std::int64_t block = 0;
+  std::int64_t bytes = 0;
+  std::optional<SpilledBlock> spilled = std::nullopt;  // its block is free then
+  bool is_moving = false;                              // to the spill file
+  JobId recording = 0;                                 // 0: it is not being recorded
+  bool at_once = false;                                // waits for no step's end
+  std::vector<NamedFile> files;
+  std::vector<transport::ParcelExtent> extents;  // `file` is an index in `files`
+};
+struct CommitItem {
+  std::uint64_t ticket = 0;
+  transport::CommitStep step;
+  JobId recording = 0;
+};
+struct UnlockItem {
+  std::uint64_t ticket = 0;
+  std::string path;
+};
+struct SealItem {
+  std::uint64_t ticket = 0;
+  transport::SealStep step;
+};
+struct DrainItem {
+  ClientId client = 0;
+};
+using Item = std::variant<ParcelItem, CommitItem, UnlockItem, SealItem, DrainItem>;
+
+// About how many bytes one Write has; a single parcel may have more.
+struct WriteLimits {
+  std::int64_t bytes = 0;
+  std::int64_t read_back = 0;  // of these, from the spill file
+};
+
+class SessionQueue {
+ public:
+  // An item keeps its place in memory until it is removed.
+  Item& push(Item item);
+  void remove_first();
+  void remove_last();
+  [[nodiscard]] Item& first() { return items_.front(); }
+  [[nodiscard]] const Item& first() const { return items_.front(); }
+  [[nodiscard]] Item& last() { return items_.back(); }
+  [[nodiscard]] bool empty() const { return items_.empty(); }
+  [[nodiscard]] std::size_t size() const { return items_.size(); }
+  // Returns whether an item waits for what is before it: parcels alone wait in memory, unless they
+  // are for no step.
+  [[nodiscard]] bool is_urgent() const { return urgent_ > 0; }
+
+  // Items at the front that belong to the job under way.
+  [[nodiscard]] std::size_t in_job() const { return in_job_; }
+  void set_in_job(std::size_t items) { in_job_ = items; }
+  // Returns what writes the parcels at the front, which then belong to the job.
+  [[nodiscard]] Write begin_write(JobId job, SessionId session, const WriteLimits& limits);
+
+  // Returns the parcels that can move to the spill file, the one first that came last.
+  [[nodiscard]] std::vector<ParcelItem*> movable_parcels();
+  // The parcels that were moving are where `moved` says; they have not moved if it has not got
+  // them.
+  void end_move(const std::map<std::int64_t, SpilledBlock>& moved);
+
+  // For people: the bytes of parcels, and the ends of steps.
+  [[nodiscard]] std::int64_t held_bytes() const;
+  [[nodiscard]] std::int64_t steps() const;
+
+ private:
+  std::deque<Item> items_;
+  std::int64_t urgent_ = 0;
+  std::size_t in_job_ = 0;
+};
+
+}  // namespace weir::stager
