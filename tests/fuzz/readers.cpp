@@ -314,6 +314,7 @@ constexpr std::array readers{
     Reader{"message", read_message, message_seeds},
     Reader{"parcel", read_parcel, parcel_seeds},
     Reader{"raw_file", read_raw_file, raw_file_seeds, true},
+    Reader{"record", read_record, record_seeds},
     Reader{"texts", read_texts, texts_seeds},
     Reader{"words", read_words, words_seeds},
     Reader{"zarr", read_zarr, zarr_seeds, true},

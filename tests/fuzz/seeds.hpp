@@ -26,6 +26,7 @@ std::vector<Bytes> journal_seeds(const std::string& folder);
 std::vector<Bytes> message_seeds(const std::string& folder);
 std::vector<Bytes> parcel_seeds(const std::string& folder);
 std::vector<Bytes> raw_file_seeds(const std::string& folder);
+std::vector<Bytes> record_seeds(const std::string& folder);
 std::vector<Bytes> texts_seeds(const std::string& folder);
 std::vector<Bytes> words_seeds(const std::string& folder);
 std::vector<Bytes> zarr_seeds(const std::string& folder);

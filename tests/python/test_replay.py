@@ -81,6 +81,12 @@ def test_a_joined_record_numbers_the_files_of_all_ranks() -> None:
         "weir-calls 1\n",
         BEGIN.format(rank=0, started=0) + "unlink\t1\n",
         "weir-order 1\nprocess\tx\n",
+        BEGIN.format(rank=0, started=0) + "write\t1\t0\t0\t4\t0\t0\n",
+        BEGIN.format(rank=0, started=0) + "write\t1\t0\t0\t4\t0\t0\tx\n",
+        BEGIN.format(rank=0, started=0) + "write\t0\t0\t0\t4\t0\t0\t0\n",
+        BEGIN.format(rank=0, started=0) + "write\t1\t0\t0\t-4\t0\t0\t0\n",
+        BEGIN.format(rank=0, started=0) + "loop\t2\t1\n",
+        BEGIN.format(rank=0, started=0) + "loop\t-2\t1\t1\n",
     ],
 )
 def test_damaged_records_of_processes_are_refused_by_name(text: str) -> None:

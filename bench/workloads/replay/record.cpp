@@ -17,7 +17,8 @@ using calls::most_levels;
 using calls::PatternLine;
 
 constexpr std::int64_t most_lines_of_rank = 1 << 20;
-// Bounds the work of a record whose lines reach many files each.
+// Bounds the work and the memory of a record whose ranks have, and whose lines reach, many files
+// each.
 constexpr std::int64_t most_marks = 1 << 26;
 
 // What is wrong with a line; empty if nothing is.
@@ -150,7 +151,7 @@ class Reader {
       if (Complaint wrong = read_line(counts[0] - i, &line); !wrong.empty()) return wrong;
       if (kept) rank.lines.push_back(line);
     }
-    if (!kept) rank.files.clear();
+    if (!kept) rank.files = std::vector<std::int64_t>();  // frees its memory
     const auto bytes = checked_add(bytes_, sums_.bytes_read);
     const auto all_bytes = bytes ? checked_add(*bytes, sums_.bytes_written) : bytes;
     if (!all_bytes || *all_bytes > most_file_bytes) {
@@ -162,8 +163,10 @@ class Reader {
     return {};
   }
 
-  Complaint read_files(std::string_view text, std::vector<std::int64_t>* files) const {
+  Complaint read_files(std::string_view text, std::vector<std::int64_t>* files) {
     const auto limit = std::ssize(record_.files);
+    const std::int64_t rank = std::ssize(record_.sums);
+    last_lister_.resize(record_.files.size(), -1);
     while (!text.empty() && text != "-") {
       const std::size_t comma = text.find(',');
       const std::string_view span = text.substr(0, comma);
@@ -173,10 +176,14 @@ class Reader {
       if (!low || !high || *low < 0 || *high < *low || *high >= limit) {
         return fmt::format("has the files {}: the record has the files 0 to {}", span, limit - 1);
       }
-      if (std::ssize(*files) + *high - *low >= most_record_files) {
-        return fmt::format("has more than {} files", most_record_files);
+      marks_ += *high - *low + 1;
+      if (marks_ > most_marks) return too_many_marks();
+      for (std::int64_t file = *low; file <= *high; ++file) {
+        std::int64_t& lister = last_lister_[static_cast<std::size_t>(file)];
+        if (lister == rank) return fmt::format("has file {} twice", file);
+        lister = rank;
+        files->push_back(file);
       }
-      for (std::int64_t file = *low; file <= *high; ++file) files->push_back(file);
       text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
     }
     return {};
@@ -278,7 +285,7 @@ class Reader {
       return fmt::format("has a file outside the {} of its rank", files_->size());
     }
     marks_ += files->most - files->least + 1;
-    if (marks_ > most_marks) return "reaches too many files";
+    if (marks_ > most_marks) return too_many_marks();
     for (std::int64_t i = files->least; i <= files->most; ++i) {
       const auto file = static_cast<std::size_t>((*files_)[static_cast<std::size_t>(i)]);
       FileFacts& facts = record_.files[file];
@@ -312,6 +319,10 @@ class Reader {
     return {};
   }
 
+  static Complaint too_many_marks() {
+    return fmt::format("is of ranks that use more than {} files together", most_marks);
+  }
+
   static Complaint too_many_calls() {
     return fmt::format("is of more than {} calls of a rank", most_rank_calls);
   }
@@ -323,8 +334,10 @@ class Reader {
   std::vector<std::string_view> words_;
   Record record_;
   std::int64_t marks_ = 0;
-  std::int64_t bytes_ = 0;               // moved by all ranks
-  std::vector<std::int64_t> last_user_;  // by file: the last rank so far that used it
+  std::int64_t bytes_ = 0;  // moved by all ranks
+  // By file: the last rank so far that used it, and the last one that has it among its files.
+  std::vector<std::int64_t> last_user_;
+  std::vector<std::int64_t> last_lister_;
   // The members below are those of the rank whose lines are being read.
   const std::vector<std::int64_t>* files_ = nullptr;
   RankSums sums_;

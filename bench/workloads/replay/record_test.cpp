@@ -108,6 +108,26 @@ TEST(Record, NumbersAreRefusedBeyondTheirLimits) {
   EXPECT_THAT(write(0, 0, 0, 1), testing::HasSubstr("has 0 calls"));
 }
 
+TEST(Record, FilesOfARankAreItsOwnOnce) {
+  const auto with_files = [](const std::string& spans, int files, int ranks = 1) {
+    std::string text = "weir-record 1\ncommand\tx\n";
+    for (int i = 0; i < files; ++i) text += "file\ta\n";
+    for (int i = 0; i < ranks; ++i) text += fmt::format("rank\t0\t0\t0\t{}\n", spans);
+    return text + fmt::format("end\t{}\t{}\n", files, ranks);
+  };
+  EXPECT_EQ(refusal_of(with_files("2,0-1", 3)), "accepted");
+  EXPECT_THAT(refusal_of(with_files("2,0-2", 3)), testing::HasSubstr("line 6: has file 2 twice"));
+  EXPECT_THAT(refusal_of(with_files("0-3", 3)), testing::HasSubstr("has the files 0 to 2"));
+  // 1024 ranks have 65,536 files each: as many as a record may have, and none of them is kept.
+  const auto keep_none = [](std::int64_t /*rank*/) { return false; };
+  const auto most = parse_record(with_files("0-65535", 65536, 1024), keep_none);
+  ASSERT_TRUE(most) << most.error().message;
+  EXPECT_EQ(most.value().ranks.back().files.capacity(), 0U);
+  const auto more = parse_record(with_files("0-65535", 65536, 1025), keep_none);
+  ASSERT_FALSE(more);
+  EXPECT_THAT(more.error().message, testing::HasSubstr("more than 67108864 files together"));
+}
+
 TEST(Record, LoopsAreRefusedThatDoNotFit) {
   const std::string call = "read\t1\t0\t0\t1\t0\t0\t0";
   EXPECT_EQ(refusal_of(record_of({"loop\t2\t1\t1", call})), "accepted");

@@ -82,6 +82,18 @@ def _with_rounds(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
             yield rounds, words
 
 
+def _check_numbers(words: list[str]) -> None:
+    """Raises ValueError unless the line of a loop or of calls has its numbers."""
+    numbers = [int(word) for word in words[1:]]
+    if words[0] == "loop":
+        if len(numbers) != 3 or min(numbers) < 1:
+            raise ValueError("a loop has three numbers of at least 1")
+    elif len(numbers) < 7:
+        raise ValueError("a call has seven numbers, and strides")
+    elif numbers[0] < 1 or min(numbers[1:7]) < 0:
+        raise ValueError("a call has a negative number")
+
+
 def read_orders(folder: Path) -> list[Order]:
     """Returns the records of all processes in the folder, in the order of their names."""
     return [
@@ -117,6 +129,7 @@ def parse(text: str, path: Path) -> Order:
                 case _:
                     if words[0] not in (*KINDS, "loop"):
                         raise ValueError(f"{words[0]!r} is no kind of line")
+                    _check_numbers(words)
                     order.lines.append(line)
                     if words[0] == "open" and int(words[4]) & OPEN_STDIO:
                         streams.add(int(words[2]))
