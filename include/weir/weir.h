@@ -144,15 +144,15 @@ typedef struct weir_session_options {
                           weir_init_staging sets these ranks apart, or "service:FILE" (stagers on
                           nodes of their own, whose places this file tells, or the files of this
                           folder; rank 0 reads it). Null: none. */
-  const char* io_groups; /* the I/O groups of the nodes, which are numbered from 0 in the order of
-                            their first ranks: "4" (4 consecutive nodes each), or the group of every
-                            node, "0,0,1,1" or "0*2,1*2". The nodes of a group share a way to the
-                            storage; aggregators gather no data from other groups. "": one group.
-                            "slurm": the nodes below each leaf switch that SLURM_TOPOLOGY_ADDR
-                            tells; "lnet": those with the same routers to Lustre; "cray": those of
-                            a chassis by Cray's names; "discover": the first of lnet, slurm and
-                            cray that makes groups. Null: as the platform's description says, or
-                            else one group. */
+  const char* io_groups; /* the I/O groups of the nodes, numbered from 0 in the order of their first
+                            ranks: "4" (4 consecutive nodes each), or the group of every node,
+                            "0,0,1,1" or "0*2,1*2"; "": one group. Aggregators gather no data from
+                            other groups. "description:FILE": as a platform's description names
+                            hosts. By the system: "slurm" (leaf switches in SLURM_TOPOLOGY_ADDR),
+                            "lnet" (routers to Lustre), "infiniband:FILE" (leaf switches in a
+                            recorded ibnetdiscover), "cray" (chassis); "discover" or
+                            "discover:FILE": the first of lnet, infiniband, slurm and cray that
+                            makes groups. Null: as the platform is described, or one group. */
   const char* aggregator_placement; /* the nodes of an I/O group on which its aggregators are:
                             "spread" (evenly over the nodes), "nearest" (each with the fewest hops
                             to the data that it gathers), "first" (on the first nodes, as MPI-IO

@@ -366,8 +366,8 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
       std::make_unique<plan::Planner>(state.group->topology(), chosen.targets, chosen.rates,
                                       state.rank, state.group->holders_per_node());
   if (const auto source = state.group->groups_source()) {
-    chosen.groups_are_suggested = true;
-    chosen.io_groups_origin = topology::text_of(*source);
+    chosen.groups_are_suggested = *source != topology::PlaceSource::description;
+    if (chosen.io_groups_origin.empty()) chosen.io_groups_origin = topology::text_of(*source);
   }
   if (!chosen.io_groups_origin.empty()) {
     state.planner->set_io_groups_origin(", from " + chosen.io_groups_origin);

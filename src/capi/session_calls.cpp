@@ -10,13 +10,13 @@
 
 #include "aggregation/stager_ranks.hpp"
 #include "capi/extents_argument.hpp"
+#include "capi/io_groups_option.hpp"
 #include "capi/platform_option.hpp"
 #include "capi/session.hpp"
 #include "capi/session_options.hpp"
 #include "capi/version.hpp"
 #include "ranks/messages.hpp"
 #include "stored/file_description.hpp"
-#include "system/network_places.hpp"
 #include "system/process_name.hpp"
 
 namespace weir::capi {
@@ -127,22 +127,6 @@ bool is_broken(const Ranks& ranks, const Outcome& outcome) {
   return ranks.broken() || outcome.code == WEIR_E_DEADLINE || outcome.code == WEIR_E_BROKEN;
 }
 
-// The given I/O groups count, else those of the platform's description. Those of a source are made
-// of what the system tells each rank about its node.
-void choose_io_groups(SessionOptions& chosen, std::int64_t described_nodes_per_group) {
-  aggregation::CollectiveSettings& settings = chosen.settings;
-  if (!chosen.io_groups_source.empty()) {
-    settings.node_places =
-        storage::network_places(chosen.io_groups_from(), process_environment, storage::host_name());
-  } else if (chosen.io_groups) {
-    settings.io_groups = *chosen.io_groups;
-    settings.io_groups_origin = "the option io_groups or WEIR_IO_GROUPS";
-  } else if (described_nodes_per_group > 0) {
-    settings.io_groups = topology::IoGroups(described_nodes_per_group);
-    settings.io_groups_origin = "the platform's description";
-  }
-}
-
 Outcome open_session(MPI_Comm communicator, const weir_session_options* options,
                      weir_session** result) {
   constexpr const char* call = "weir_session_open";
@@ -169,7 +153,10 @@ Outcome open_session(MPI_Comm communicator, const weir_session_options* options,
       settings.alignment_bytes = chosen.alignment_bytes;
       settings.rates = session->platform.rates;
       settings.targets = session->platform.targets;
-      choose_io_groups(chosen, session->platform.nodes_per_io_group);
+      if (auto grouped = choose_io_groups(ranks, chosen, session->platform.nodes_per_io_group);
+          !grouped.ok()) {
+        return grouped;
+      }
       settings.network = chosen.network ? chosen.network : session->platform.network;
       auto made = aggregation::Collective::create(ranks.communicator(), settings);
       if (!made) return outcome_of(made.error(), call);

@@ -90,22 +90,33 @@ std::string excerpt(std::string text) {
   return text.size() <= longest_excerpt ? text : text.substr(0, longest_excerpt) + "…";
 }
 
-// Returns whether the word asks for what the system tells, and not for given groups.
-bool is_source_of_groups(std::string_view word) {
-  return word == "discover" ||
-         std::any_of(topology::place_sources.begin(), topology::place_sources.end(),
-                     [word](topology::PlaceSource one) { return topology::word_of(one) == word; });
+constexpr const char* discover = "discover";
+
+// Returns whether the text asks for what the system or a file tells, and not for given groups; then
+// takes the source and the file of "SOURCE" or "SOURCE:FILE".
+bool take_source_of_groups(std::string_view text, SessionOptions& options) {
+  const std::size_t colon = text.find(':');
+  const bool has_file = colon != std::string_view::npos && colon + 1 < text.size();
+  const std::string_view word = text.substr(0, colon);
+  const auto source = topology::source_named(word);
+  const bool needs_file = source == topology::PlaceSource::description;
+  if (needs_file ? !has_file : colon != std::string_view::npos) return false;
+  if (!source && word != discover) return false;
+  options.io_groups_source = word;
+  options.io_groups_file = has_file ? text.substr(colon + 1) : "";
+  return true;
 }
 
 Outcome read_io_groups(const char* text, const std::string& from, SessionOptions& options) {
   if (text == nullptr) return {};
-  options.io_groups_source = is_source_of_groups(text) ? text : "";
-  if (!options.io_groups_source.empty()) return {};
+  options.io_groups_source.clear();
+  options.io_groups_file.clear();
+  if (take_source_of_groups(text, options)) return {};
   const auto parsed = topology::IoGroups::parse(text);
   if (!parsed) {
     return bad_argument(
-        fmt::format("{} is '{}': {}, or lnet, slurm, cray or discover for those "
-                    "that the system tells",
+        fmt::format("{} is '{}': {}, or lnet, slurm, cray or discover for those that the system "
+                    "tells, or description:FILE for those that a file names",
                     from, excerpt(text), parsed.error().message));
   }
   options.io_groups = parsed.value();
@@ -238,10 +249,7 @@ std::map<std::string, std::string> parse_variables(const std::string& text) {
 }  // namespace
 
 std::optional<topology::PlaceSource> SessionOptions::io_groups_from() const {
-  for (const topology::PlaceSource one : topology::place_sources) {
-    if (topology::word_of(one) == io_groups_source) return one;
-  }
-  return std::nullopt;
+  return topology::source_named(io_groups_source);
 }
 
 void SessionOptions::override(topology::FileTargets& described) const {
@@ -251,7 +259,8 @@ void SessionOptions::override(topology::FileTargets& described) const {
 }
 
 std::string SessionOptions::text() const {
-  const std::string groups = io_groups ? io_groups->text() : "-";
+  std::string groups = io_groups ? io_groups->text() : "-";
+  if (!io_groups_source.empty()) groups = fmt::format("{}:{}", io_groups_source, io_groups_file);
   return fmt::format(
       "deadline_seconds {}, strategy {}, aggregators {}, buffer_bytes {}, buffers {}, "
       "ranks_per_node {}, alignment_bytes {}, stripe_bytes {}, lock_bytes {}, targets {}, engine "
@@ -259,8 +268,8 @@ std::string SessionOptions::text() const {
       settings.deadline_seconds, aggregation::name_of(settings.strategy), settings.aggregators,
       settings.buffer_bytes, settings.buffers, settings.ranks_per_node, alignment_bytes,
       stripe_bytes, lock_bytes, targets, aggregation::name_of(settings.engine),
-      settings.staging.text(), aggregation::name_of(settings.staging_lost),
-      io_groups_source.empty() ? groups : io_groups_source, topology::name_of(settings.placement));
+      settings.staging.text(), aggregation::name_of(settings.staging_lost), groups,
+      topology::name_of(settings.placement));
 }
 
 Outcome read_options(const weir_session_options* given, SessionOptions& options) {
@@ -390,10 +399,11 @@ std::span<const Setting> session_settings() {
        .choices = aggregation::staging_lost_names()},
       {.name = "io-groups",
        .kind = SettingKind::text,
-       .metavar = "`4`, `0,0,1,1`, `0*2,1*2`, `slurm`, `discover`",
+       .metavar = "`4`, `0,0,1,1`, `0*2,1*2`, `description:FILE`, `slurm`, `discover`",
        .help =
            "nodes that share a way to the storage: how many consecutive ones, or the group of "
-           "every node; no data is exchanged between groups; `slurm`, `lnet`, `cray`: by the leaf "
+           "every node; no data is exchanged between groups; `description:FILE`: as a platform's "
+           "description names the hosts of each group; `slurm`, `lnet`, `cray`: by the leaf "
            "switches that Slurm tells each node, its routers to Lustre, or its chassis; "
            "`discover`: the first of these that makes groups; unset: as the platform is described, "
            "or one group"},

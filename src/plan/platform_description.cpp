@@ -283,8 +283,7 @@ std::optional<topology::Network> read_shape(Reader& reader, const toml::table& d
   return std::nullopt;
 }
 
-Result<PlatformDescription> read_document(const toml::table& document, const std::string& source) {
-  Reader reader(document, source);
+Status check_format(const toml::table& document, const Reader& reader) {
   if (document["format"].value<std::string_view>() != "weir-platform") {
     return reader.error("is not a platform description: format is not \"weir-platform\"");
   }
@@ -292,6 +291,12 @@ Result<PlatformDescription> read_document(const toml::table& document, const std
     return reader.error(
         "has a format_version other than 1, which is the only one that this Weir reads");
   }
+  return {};
+}
+
+Result<PlatformDescription> read_document(const toml::table& document, const std::string& source) {
+  Reader reader(document, source);
+  if (const Status known = check_format(document, reader); !known.ok()) return known.error();
   PlatformDescription description;
   read_memory(reader, document, description.rates);
   read_files(reader, description.rates);
@@ -305,21 +310,63 @@ Result<PlatformDescription> read_document(const toml::table& document, const std
   return description;
 }
 
-}  // namespace
+Result<topology::HostGroups> read_groups(const toml::table& document, const std::string& source) {
+  const Reader reader(document, source);
+  if (const Status known = check_format(document, reader); !known.ok()) return known.error();
+  const toml::table* const described = document["topology"]["network"]["groups"].as_table();
+  if (described == nullptr || described->empty()) {
+    return reader.error(
+        "has no topology.network.groups, a table with the hosts of each group, such as leaf1 = "
+        "\"n[1-4]\": weir platform discover --output writes it");
+  }
+  topology::HostGroups groups;
+  for (const auto& [name, node] : *described) {
+    const auto hosts = node.value<std::string_view>();
+    const std::string shown = printable(name.str());
+    if (shown != name.str()) {
+      return reader.error(fmt::format(
+          "topology.network.groups: the name of group '{}' is too long or has control characters",
+          shown));
+    }
+    if (!hosts) {
+      return reader.error(
+          fmt::format("topology.network.groups: the hosts of group '{}' are not a "
+                      "text, such as \"n[1-4],n7\"",
+                      shown));
+    }
+    if (const Status added = groups.add(shown, *hosts); !added.ok()) {
+      return reader.error("topology.network.groups: " + added.error().message);
+    }
+  }
+  return groups;
+}
 
-Result<PlatformDescription> parse_platform_description(std::string_view text,
-                                                       const std::string& source) {
+template <typename Read>
+auto parse_with(Read read, std::string_view text, const std::string& source)
+    -> decltype(read(toml::table(), source)) {
   const toml::table nothing;
   if (text.size() > most_description_bytes) {
     return Reader(nothing, source).error("is too long for a platform description");
   }
   try {
-    return read_document(toml::parse(text), source);
+    return read(toml::parse(text), source);
   } catch (const toml::parse_error& wrong) {
     return Reader(nothing, source)
         .error(fmt::format("line {} is not TOML: {}", wrong.source().begin.line,
                            printable(wrong.description())));
   }
+}
+
+}  // namespace
+
+Result<PlatformDescription> parse_platform_description(std::string_view text,
+                                                       const std::string& source) {
+  return parse_with(read_document, text, source);
+}
+
+Result<topology::HostGroups> parse_described_groups(std::string_view text,
+                                                    const std::string& source) {
+  return parse_with(read_groups, text, source);
 }
 
 }  // namespace weir::plan

@@ -9,6 +9,7 @@
 
 #include "common/status.hpp"
 #include "plan/platform_rates.hpp"
+#include "topology/host_groups.hpp"
 #include "topology/network.hpp"
 #include "topology/topology.hpp"
 
@@ -29,5 +30,16 @@ inline constexpr std::size_t most_description_bytes = std::size_t{1} << 20;
 // text, on another format or version, and on impossible figures (not above 0, not finite).
 [[nodiscard]] Result<PlatformDescription> parse_platform_description(std::string_view text,
                                                                      const std::string& source);
+
+// Parses the I/O groups that such a description names, a table of lists of hosts
+// (topology/host_list.hpp), which `weir platform discover --output` writes:
+//
+//     [topology.network.groups]
+//     leaf1 = "n[1-4]"
+//     leaf2 = "n[5-8]"
+//
+// Fails as parse_platform_description() does, and if no group is described.
+[[nodiscard]] Result<topology::HostGroups> parse_described_groups(std::string_view text,
+                                                                  const std::string& source);
 
 }  // namespace weir::plan

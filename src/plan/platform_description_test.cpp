@@ -263,5 +263,43 @@ TEST(PlatformDescription, IsTakenAtEachLimitAndRefusedBeyond) {
   EXPECT_THAT(refusal(locked + "block_bytes = 1099511627777"), HasSubstr("block_bytes"));
 }
 
+TEST(PlatformDescription, NamesTheHostsOfItsIoGroups) {
+  const std::string head = "format = 'weir-platform'\nformat_version = 1\n";
+  const auto refused = [&](const std::string& text) {
+    const auto groups = parse_described_groups(head + text, "p.toml");
+    return groups ? "taken" : groups.error().text();
+  };
+  const auto groups = parse_described_groups(
+      head + "[topology.network]\nsource = 'Slurm'\n[topology.network.groups]\n" +
+          "leaf1 = 'n[1-4]'\n'leaf 2' = 'n[5-8],m1'\n",
+      "p.toml");
+  ASSERT_TRUE(groups.ok()) << groups.error().text();
+  EXPECT_EQ(groups.value().place_of("n5").value().shared,
+            groups.value().place_of("m1").value().shared);
+  EXPECT_NE(groups.value().place_of("n1").value().shared,
+            groups.value().place_of("m1").value().shared);
+  for (const char* none : {"", "topology = 3", "[topology.network]\ngroups = {}",
+                           "[topology.network]\ngroups = 'n1'"}) {
+    EXPECT_THAT(refused(none), HasSubstr("has no topology.network.groups")) << none;
+  }
+  EXPECT_THAT(refused("[topology.network.groups]\na = ['n1']"),
+              HasSubstr("topology.network.groups: the hosts of group 'a' are not a text"));
+  EXPECT_THAT(refused("[topology.network.groups]\n\"a\\nb\" = 'n['"),
+              HasSubstr("the name of group 'a b' is too long or has control characters"));
+  EXPECT_EQ(refused("[topology.network.groups]\n" + std::string(200, 'a') + " = 'n1'"), "taken");
+  EXPECT_THAT(refused("[topology.network.groups]\n" + std::string(201, 'a') + " = 'n1'"),
+              HasSubstr("is too long or has control characters"));
+  EXPECT_THAT(refused("[topology.network.groups]\na = 'n['"),
+              HasSubstr("topology.network.groups: the hosts of group 'a' are not a list"));
+  EXPECT_THAT(refused("a ="), HasSubstr("line 3 is not TOML"));
+  EXPECT_THAT(parse_described_groups("[topology]", "p.toml").error().text(),
+              HasSubstr("is not a platform description"));
+  std::string longest = head + "[topology.network.groups]\na = 'n1'\n#";
+  longest.resize(most_description_bytes, 'x');
+  EXPECT_TRUE(parse_described_groups(longest, "p.toml").ok());
+  EXPECT_THAT(parse_described_groups(longest + "x", "p.toml").error().text(),
+              HasSubstr("is too long for a platform description"));
+}
+
 }  // namespace
 }  // namespace weir::plan

@@ -25,6 +25,8 @@ std::string without_space_around(std::string text) {
 topology::NodePlace place_of(topology::PlaceSource source, const Variable& variable,
                              const std::string& host, const std::string& root) {
   switch (source) {
+    case topology::PlaceSource::description:
+      return {};
     case topology::PlaceSource::lnet:
       return topology::place_by_lnet(host, text_at(root + "/proc/sys/lnet/routes").value_or(""));
     case topology::PlaceSource::slurm:

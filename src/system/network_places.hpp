@@ -12,7 +12,8 @@ namespace weir::storage {
 // The value of a variable of the environment, or nothing.
 using Variable = std::function<std::optional<std::string>(const char*)>;
 
-// Asks one source, or all of them if none is given; of the others no place is known. Files are
+// Asks one source, or all of them if none is given; of the others, and of a description, which is
+// not the system's, no place is known. Files are
 // those below `root`, which is "" but in tests: /proc/sys/lnet/routes, and /proc/cray_xt/cname or
 // else /etc/cray/xname, in place of which Cray's host names serve. A file that is missing, longer
 // than 1 MiB or damaged is a place that is not known. Runs no program and waits for nothing.

@@ -49,6 +49,8 @@ std::vector<std::string_view> take_line(std::string_view& text) {
 
 std::string_view word_of(PlaceSource source) {
   switch (source) {
+    case PlaceSource::description:
+      return "description";
     case PlaceSource::lnet:
       return "lnet";
     case PlaceSource::slurm:
@@ -59,8 +61,16 @@ std::string_view word_of(PlaceSource source) {
   return "?";
 }
 
+std::optional<PlaceSource> source_named(std::string_view word) {
+  const auto* const found = std::find_if(place_sources.begin(), place_sources.end(),
+                                         [word](PlaceSource one) { return word_of(one) == word; });
+  return found == place_sources.end() ? std::nullopt : std::optional(*found);
+}
+
 std::string_view text_of(PlaceSource source) {
   switch (source) {
+    case PlaceSource::description:
+      return "the hosts of each group in a description";
     case PlaceSource::lnet:
       return "the LNet routers of each node";
     case PlaceSource::slurm:
@@ -69,6 +79,10 @@ std::string_view text_of(PlaceSource source) {
       return "Cray's name of each node";
   }
   return "?";
+}
+
+NodePlace place_named(std::string_view node, std::string_view shared) {
+  return {number_of(node), number_of(shared)};
 }
 
 NodePlace place_by_slurm(std::string_view address, std::string_view pattern) {
@@ -81,7 +95,7 @@ NodePlace place_by_slurm(std::string_view address, std::string_view pattern) {
     begin = end + 1;
   }
   if (begin == address.size()) return {};
-  return {number_of(address), number_of(address.substr(0, begin))};
+  return place_named(address, address.substr(0, begin));
 }
 
 NodePlace place_by_cray(std::string_view name) {
@@ -98,7 +112,7 @@ NodePlace place_by_cray(std::string_view name) {
     is_name = is_name && take_part(rest, 's') && take_part(rest, 'b') && take_part(rest, 'n');
   }
   if (!is_name || !rest.empty()) return {};
-  return {number_of(name), number_of(name.substr(0, chassis_end))};
+  return place_named(name, name.substr(0, chassis_end));
 }
 
 NodePlace place_by_lnet(std::string_view host, std::string_view routes) {
@@ -120,21 +134,31 @@ NodePlace place_by_lnet(std::string_view host, std::string_view routes) {
   if (routers.empty() || host.empty()) return {};
   std::string all;
   for (const std::string_view router : routers) all.append(router).append(1, ' ');
-  return {number_of(host), number_of(all)};
+  return place_named(host, all);
 }
 
-std::optional<IoGroups> groups_of_places(std::span<const NodePlace> nodes) {
-  std::unordered_set<std::uint64_t> known;
+std::optional<IoGroups> described_groups(std::span<const NodePlace> nodes) {
   std::unordered_map<std::uint64_t, std::int64_t> group_of_shared;
   std::vector<std::int64_t> group_of_node;
   group_of_node.reserve(nodes.size());
   for (const NodePlace& node : nodes) {
-    if (node.node == 0 || !known.insert(node.node).second) return std::nullopt;
+    if (node.node == 0) return std::nullopt;
     const auto next = static_cast<std::int64_t>(group_of_shared.size());
     group_of_node.push_back(group_of_shared.try_emplace(node.shared, next).first->second);
   }
-  if (group_of_shared.size() <= 1 || group_of_shared.size() == nodes.size()) return std::nullopt;
+  if (nodes.empty()) return std::nullopt;
   return IoGroups::of_nodes(group_of_node);
+}
+
+std::optional<IoGroups> groups_of_places(std::span<const NodePlace> nodes) {
+  std::unordered_set<std::uint64_t> known;
+  std::unordered_set<std::uint64_t> shared;
+  for (const NodePlace& node : nodes) {
+    if (!known.insert(node.node).second) return std::nullopt;
+    shared.insert(node.shared);
+  }
+  if (shared.size() <= 1 || shared.size() == nodes.size()) return std::nullopt;
+  return described_groups(nodes);
 }
 
 std::optional<FoundGroups> first_groups(std::span<const NodePlaces> nodes) {
@@ -143,7 +167,9 @@ std::optional<FoundGroups> first_groups(std::span<const NodePlaces> nodes) {
     std::transform(nodes.begin(), nodes.end(), places.begin(), [source](const NodePlaces& node) {
       return node.at(static_cast<std::size_t>(source));
     });
-    if (auto groups = groups_of_places(places)) return FoundGroups{*std::move(groups), source};
+    auto groups =
+        source == PlaceSource::description ? described_groups(places) : groups_of_places(places);
+    if (groups) return FoundGroups{*std::move(groups), source};
   }
   return std::nullopt;
 }

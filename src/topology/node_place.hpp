@@ -1,7 +1,8 @@
-// Where a node is in the network, by what the system tells a process there: Slurm, Lustre's LNet or
-// the node's name on a Cray. The nodes that share a switch, routers or a chassis become an I/O
-// group. Nodes are compared by numbers made of the texts, so that each node tells the others the
-// same few bytes. python/weir/platform/discovery reads the same texts, and more, for people.
+// Where a node is in the network, by what the system tells a process there (Slurm, Lustre's LNet or
+// the node's name on a Cray), or by a description that names the hosts of each group. The nodes
+// that share a switch, routers, a chassis or a described group become an I/O group. Nodes are
+// compared by numbers made of the texts, so that each node tells the others the same few bytes.
+// python/weir/platform/discovery reads the same texts, and more, for people.
 #pragma once
 
 #include <array>
@@ -22,19 +23,24 @@ struct NodePlace {
   friend bool operator==(const NodePlace&, const NodePlace&) = default;
 };
 
-// In the order in which they are asked: routers to the storage are what I/O groups are about, and a
-// name says least about cables.
-enum class PlaceSource : std::uint8_t { lnet, slurm, cray };
-inline constexpr std::array<PlaceSource, 3> place_sources{PlaceSource::lnet, PlaceSource::slurm,
-                                                          PlaceSource::cray};
+// In the order in which they are asked: a description is somebody's decision, routers to the
+// storage are what I/O groups are about, and a name says least about cables.
+enum class PlaceSource : std::uint8_t { description, lnet, slurm, cray };
+inline constexpr std::array<PlaceSource, 4> place_sources{
+    PlaceSource::description, PlaceSource::lnet, PlaceSource::slurm, PlaceSource::cray};
 
 // What each source says, by its number.
 using NodePlaces = std::array<NodePlace, place_sources.size()>;
 
 // Returns the word for it in an option, such as "slurm".
 [[nodiscard]] std::string_view word_of(PlaceSource source);
+// Returns the source with this word, or nothing.
+[[nodiscard]] std::optional<PlaceSource> source_named(std::string_view word);
 // Returns what it reads, for people, such as "SLURM_TOPOLOGY_ADDR of each node".
 [[nodiscard]] std::string_view text_of(PlaceSource source);
+
+// Returns the place of a node with this name in what its group shares.
+[[nodiscard]] NodePlace place_named(std::string_view node, std::string_view shared);
 
 // Returns the place below the switches, or in the block, that Slurm tells each task:
 //
@@ -64,6 +70,10 @@ using NodePlaces = std::array<NodePlace, place_sources.size()>;
 // nodes have the same one (the launcher has passed one node's variables on to others), or if the
 // groups would be all nodes or single ones.
 [[nodiscard]] std::optional<IoGroups> groups_of_places(std::span<const NodePlace> nodes);
+
+// Returns the groups of nodes that a description puts together, also if these are all nodes or
+// single ones. Several nodes may be on one host. Nothing if a node's place is not known.
+[[nodiscard]] std::optional<IoGroups> described_groups(std::span<const NodePlace> nodes);
 
 struct FoundGroups {
   IoGroups groups;

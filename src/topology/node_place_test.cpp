@@ -61,6 +61,22 @@ TEST(NodePlace, GroupsThatSayNothingAreNone) {
   EXPECT_EQ(groups_of({"s0.a", "s0.a", "s1.c"}), "none") << "passed on by the launcher";
 }
 
+TEST(NodePlace, DescribedGroupsAreTakenAsTheyAre) {
+  const auto text = [](const std::vector<NodePlace>& nodes) {
+    const auto groups = described_groups(nodes);
+    return groups ? groups->text() : "none";
+  };
+  const NodePlace a1 = place_named("n1", "a");
+  const NodePlace a2 = place_named("n2", "a");
+  const NodePlace b3 = place_named("n3", "b");
+  EXPECT_EQ(text({a1, b3, a2}), "0*1,1*1,0*1");
+  EXPECT_EQ(text({a1, a2}), "0*2") << "all nodes";
+  EXPECT_EQ(text({a1, b3}), "0*1,1*1") << "single nodes";
+  EXPECT_EQ(text({a1, a1, b3}), "0*2,1*1") << "two nodes on one host";
+  EXPECT_EQ(text({a1, NodePlace{}}), "none");
+  EXPECT_EQ(text({}), "none");
+}
+
 TEST(NodePlace, ByCrayIsThatOfTheChassis) {
   const NodePlace one = place_by_cray("c1-0c2s15n3");
   EXPECT_NE(one.node, 0U);
@@ -109,22 +125,27 @@ TEST(NodePlace, TheFirstSourceThatMakesGroupsCounts) {
   // LNet's routers are the same for all, Slurm knows all nodes but one, and Cray's names say.
   std::vector<NodePlaces> nodes;
   for (std::uint64_t node = 1; node <= 4; ++node) {
-    nodes.push_back(
-        {place(node, 7), node == 4 ? NodePlace{} : place(node, node % 2), place(node, node / 3)});
+    nodes.push_back({NodePlace{}, place(node, 7), node == 4 ? NodePlace{} : place(node, node % 2),
+                     place(node, node / 3)});
   }
   auto found = first_groups(nodes);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->source, PlaceSource::cray);
   EXPECT_EQ(found->groups.text(), "0*2,1*2");
-  nodes[3][1] = place(4, 0);
+  nodes[3][2] = place(4, 0);
   found = first_groups(nodes);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->source, PlaceSource::slurm);
   EXPECT_EQ(found->groups.text(), "0*1,1*1,0*1,1*1");
-  nodes[0][0] = place(1, 8);
+  nodes[0][1] = place(1, 8);
   found = first_groups(nodes);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->source, PlaceSource::lnet);
+  for (NodePlaces& node : nodes) node[0] = place(9, 9);
+  found = first_groups(nodes);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->source, PlaceSource::description);
+  EXPECT_EQ(found->groups.text(), "0*4");
   EXPECT_FALSE(first_groups({}));
   EXPECT_FALSE(first_groups(std::vector<NodePlaces>(3)));
 }

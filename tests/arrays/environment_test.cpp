@@ -1,9 +1,38 @@
 // Options of a session from rank 0's environment: what they do, what goes before them, and what is
 // refused, on all ranks alike.
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <array>
 #include <cstdlib>
+#include <fstream>
 #include <map>
 
 #include "parallel.hpp"
+
+namespace weir::test {
+namespace {
+
+// The name of the host on which this rank is said to be; empty: the system's.
+std::string& given_host() {
+  static std::string name;
+  return name;
+}
+
+}  // namespace
+}  // namespace weir::test
+
+// In place of the system's: all ranks of a test are on one host.
+extern "C" int gethostname(char* name, std::size_t len) noexcept {
+  utsname facts{};
+  if (len == 0 || ::uname(&facts) != 0) return -1;
+  const std::string& given = weir::test::given_host();
+  const std::string host = given.empty() ? std::data(facts.nodename) : given;
+  const std::size_t length = std::min(host.size(), len - 1);
+  std::copy_n(host.begin(), length, name);
+  name[length] = '\0';
+  return 0;
+}
 
 namespace weir::test {
 namespace {
@@ -13,6 +42,7 @@ class Environment : public OnRanks {
  protected:
   void TearDown() override {
     for (const std::string& name : set_) ::unsetenv(name.c_str());
+    given_host().clear();
     OnRanks::TearDown();
   }
   // Rank 0's value; the other ranks are told something that cannot be, which nobody may look at.
@@ -34,6 +64,12 @@ class Environment : public OnRanks {
     auto array = session.create<double>(path("grouped"), {64, 64});
     const std::vector<double> part(columns.elements());
     return session.explain_write({Outgoing(array, columns, part)});
+  }
+  // Rank 0 writes a file that no other rank needs to see, and all ranks return its path.
+  std::string file_of_rank_0(const std::string& name, const std::string& text) const {
+    if (rank_of_world() != 0) return "/nowhere/" + name;
+    std::ofstream(path(name)) << text;
+    return path(name);
   }
   void unset(const std::string& name) { ::unsetenv(name.c_str()); }
 
@@ -130,6 +166,57 @@ TEST_F(Environment, TheIoGroupsAreThoseOfSlurmsLeafSwitches) {
   EXPECT_FALSE(has(explained_with_groups(nullptr), "I/O groups"));
   if (rank_of_world() == 3) unset("SLURM_TOPOLOGY_ADDR");
   EXPECT_FALSE(has(explained_with_groups(nullptr), "I/O groups"));
+}
+
+TEST_F(Environment, TheIoGroupsAreThoseThatADescriptionNames) {
+  ASSERT_EQ(size_of_world(), 4);
+  set("WEIR_RANKS_PER_NODE", "1");
+  const std::string head = "format = 'weir-platform'\nformat_version = 1\n";
+  const auto described = [&](const std::string& groups) {
+    set("WEIR_IO_GROUPS",
+        "description:" +
+            file_of_rank_0("groups.toml", head + "[topology.network.groups]\n" + groups));
+  };
+  const auto explained = [&] {
+    try {
+      return explained_with_groups(nullptr);
+    } catch (const Failure& failure) {
+      return std::string(failure.what());
+    }
+  };
+  const auto has = [](const std::string& text, const char* what) {
+    return text.find(what) != std::string::npos;
+  };
+  given_host() = "n" + std::to_string(rank_of_world()) + ".here.org";
+  described("b = 'n[0,3],other'\na = 'n[1-2]'\n");
+  const std::string text = explained();
+  EXPECT_TRUE(has(text, "\nI/O groups: 2 (of 2 nodes each), from the hosts that ")) << text;
+  EXPECT_TRUE(has(text, "groups.toml names\n")) << text;
+  described("a = 'n[0-3]'\n");
+  EXPECT_FALSE(has(explained(), "I/O groups"));
+  described("a = 'n0'\nb = 'n1'\nc = 'n2'\nd = 'n3'\n");
+  EXPECT_TRUE(has(explained(), "\nI/O groups: 4 (of 1 node each), from the hosts that "));
+
+  const auto refused = [&](const char* what) {
+    const std::string line = explained();
+    EXPECT_TRUE(has(line, what)) << line;
+    EXPECT_TRUE(has(line, "groups.toml")) << line;
+    EXPECT_EQ(line.find('\n'), std::string::npos) << line;
+  };
+  described("a = 'n[0-1]'\nb = 'n3'\n");
+  refused("host n2.here.org is in none of the 2 groups: add it to one");
+  described("a = 'n[0-2]'\nb = 'n[2-3]'\n");
+  refused("host n2 is in group 'a' and in group 'b': list it in one of them");
+  described("a = 'n[0-'\n");
+  refused("the hosts of group 'a' are not a list such as n[1-4],n7: brackets do not match");
+  described("");
+  refused("has no topology.network.groups");
+  set("WEIR_IO_GROUPS", "description:/nowhere/groups.toml");
+  refused("io_groups");
+  for (const char* without : {"description", "description:", "lnet:f", "discover:"}) {
+    set("WEIR_IO_GROUPS", without);
+    EXPECT_TRUE(has(explained(), "or description:FILE for those that a file names")) << without;
+  }
 }
 
 // Encoded chunks that nodes of several groups share cannot be written in given groups.
