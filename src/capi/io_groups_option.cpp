@@ -10,6 +10,7 @@
 #include "plan/platform_description.hpp"
 #include "system/network_places.hpp"
 #include "system/process_name.hpp"
+#include "topology/infiniband_fabric.hpp"
 
 namespace weir::capi {
 namespace {
@@ -45,6 +46,29 @@ Outcome find_described_place(Ranks& ranks, SessionOptions& chosen) {
   return ranks.agree({.possible = status_of(found)});
 }
 
+// Sets the place of this rank's node in the recorded fabric, besides what the system tells of it.
+Outcome find_place_in_fabric(Ranks& ranks, SessionOptions& chosen) {
+  const std::string& file = chosen.io_groups_file;
+  using topology::InfinibandFabric;
+  const auto shorten = [&](std::string& text) -> Status {
+    const auto fabric = InfinibandFabric::parse(text);
+    if (!fabric) return with_file(fabric.error(), file);
+    text = InfinibandFabric::adapters_in(text);
+    return {};
+  };
+  std::string text;
+  if (auto shared =
+          share_file(ranks, file, InfinibandFabric::most_fabric_bytes, "io_groups", text, shorten);
+      !shared.ok()) {
+    return shared;
+  }
+  const auto fabric = InfinibandFabric::parse(text);
+  if (!fabric) return outcome_of(with_file(fabric.error(), file), "io_groups");
+  chosen.settings.node_places->at(static_cast<std::size_t>(PlaceSource::infiniband)) =
+      fabric.value().place_of(storage::host_name(), storage::infiniband_lids());
+  return {};
+}
+
 }  // namespace
 
 Outcome choose_io_groups(Ranks& ranks, SessionOptions& chosen,
@@ -55,6 +79,7 @@ Outcome choose_io_groups(Ranks& ranks, SessionOptions& chosen,
   if (!chosen.io_groups_source.empty()) {
     settings.node_places =
         storage::network_places(source, process_environment, storage::host_name());
+    if (!chosen.io_groups_file.empty()) return find_place_in_fabric(ranks, chosen);
   } else if (chosen.io_groups) {
     settings.io_groups = *chosen.io_groups;
     settings.io_groups_origin = "the option io_groups or WEIR_IO_GROUPS";

@@ -99,9 +99,12 @@ bool take_source_of_groups(std::string_view text, SessionOptions& options) {
   const bool has_file = colon != std::string_view::npos && colon + 1 < text.size();
   const std::string_view word = text.substr(0, colon);
   const auto source = topology::source_named(word);
-  const bool needs_file = source == topology::PlaceSource::description;
-  if (needs_file ? !has_file : colon != std::string_view::npos) return false;
   if (!source && word != discover) return false;
+  const bool needs_file =
+      source == topology::PlaceSource::description || source == topology::PlaceSource::infiniband;
+  const bool takes_file = needs_file || !source;
+  const bool has_colon = colon != std::string_view::npos;
+  if ((needs_file || has_colon) && !(takes_file && has_file)) return false;
   options.io_groups_source = word;
   options.io_groups_file = has_file ? text.substr(colon + 1) : "";
   return true;
@@ -116,7 +119,8 @@ Outcome read_io_groups(const char* text, const std::string& from, SessionOptions
   if (!parsed) {
     return bad_argument(
         fmt::format("{} is '{}': {}, or lnet, slurm, cray or discover for those that the system "
-                    "tells, or description:FILE for those that a file names",
+                    "tells, or description:FILE, infiniband:FILE or discover:FILE for those that a "
+                    "file names",
                     from, excerpt(text), parsed.error().message));
   }
   options.io_groups = parsed.value();
@@ -405,8 +409,9 @@ std::span<const Setting> session_settings() {
            "every node; no data is exchanged between groups; `description:FILE`: as a platform's "
            "description names the hosts of each group; `slurm`, `lnet`, `cray`: by the leaf "
            "switches that Slurm tells each node, its routers to Lustre, or its chassis; "
-           "`discover`: the first of these that makes groups; unset: as the platform is described, "
-           "or one group"},
+           "`infiniband:FILE`: by the leaf switches in a record of ibnetdiscover; `discover`, "
+           "`discover:FILE`: the first of these that makes groups; unset: as the platform is "
+           "described, or one group"},
       {.name = "aggregator-placement",
        .kind = SettingKind::choice,
        .help = "on which nodes of a group its aggregators are: spread over them, nearest to their "

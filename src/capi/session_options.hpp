@@ -34,7 +34,7 @@ struct SessionOptions {
   // In place of those: a source of the nodes' places in the network by its word, or "discover" for
   // the first that makes groups. Empty: none.
   std::string io_groups_source;
-  std::string io_groups_file;  // with the source "description"
+  std::string io_groups_file;  // of a description, or of a record of an InfiniBand fabric
   std::optional<topology::Network> network;
 
   // Returns the one source that io_groups_source names, or nothing for all.

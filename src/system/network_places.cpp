@@ -1,5 +1,7 @@
 #include "system/network_places.hpp"
 
+#include <charconv>
+#include <filesystem>
 #include <string_view>
 
 #include "system/text_file.hpp"
@@ -26,6 +28,7 @@ topology::NodePlace place_of(topology::PlaceSource source, const Variable& varia
                              const std::string& host, const std::string& root) {
   switch (source) {
     case topology::PlaceSource::description:
+    case topology::PlaceSource::infiniband:
       return {};
     case topology::PlaceSource::lnet:
       return topology::place_by_lnet(host, text_at(root + "/proc/sys/lnet/routes").value_or(""));
@@ -52,6 +55,28 @@ topology::NodePlaces network_places(std::optional<topology::PlaceSource> only,
     places.at(static_cast<std::size_t>(source)) = place_of(source, variable, host, root);
   }
   return places;
+}
+
+std::vector<std::int64_t> infiniband_lids(const std::string& root) {
+  constexpr std::size_t most_ports = 256;
+  constexpr std::int64_t largest_unicast = 0xbfff;
+  std::vector<std::int64_t> lids;
+  std::error_code gone;
+  std::size_t looked_at = 0;
+  for (const auto& device :
+       std::filesystem::directory_iterator(root + "/sys/class/infiniband", gone)) {
+    for (const auto& port : std::filesystem::directory_iterator(device.path() / "ports", gone)) {
+      if (++looked_at > most_ports) return lids;
+      const std::string text = without_space_around(text_at(port.path() / "lid").value_or(""));
+      if (!text.starts_with("0x")) continue;
+      std::int64_t lid = 0;
+      const char* const end = text.data() + text.size();
+      const auto [last, error] = std::from_chars(text.data() + 2, end, lid, 16);
+      if (error != std::errc() || last != end || lid < 1 || lid > largest_unicast) continue;
+      lids.push_back(lid);
+    }
+  }
+  return lids;
 }
 
 }  // namespace weir::storage

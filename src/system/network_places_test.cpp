@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -68,6 +69,34 @@ TEST(NetworkPlaces, AreNotKnownWhereFilesAreMissingOrTooLong) {
   write(root + "/proc/sys/lnet/routes", routes + "\n");
   EXPECT_EQ(place(network_places(std::nullopt, no_variable, "n1", root), PlaceSource::lnet),
             NodePlace{});
+}
+
+TEST(NetworkPlaces, InfinibandsPortsHaveTheirLidsInSys) {
+  const TestFolder folder;
+  const std::string root = folder.path("root");
+  EXPECT_TRUE(infiniband_lids(root).empty());
+  const std::string sys = root + "/sys/class/infiniband/";
+  write(sys + "mlx5_0/ports/1/lid", "0xb\n");
+  write(sys + "mlx5_1/ports/1/lid", "0xbfff\n");
+  write(sys + "mlx5_1/ports/2/lid", "0xc000\n");
+  write(sys + "mlx5_2/ports/1/lid", "0x0\n");
+  write(sys + "mlx5_3/ports/1/lid", "11\n");
+  write(sys + "mlx5_4/ports/1/lid", "0xbx\n");
+  write(sys + "mlx5_5/ports/1/state", "1: DOWN\n");
+  auto lids = infiniband_lids(root);
+  std::sort(lids.begin(), lids.end());
+  EXPECT_EQ(lids, (std::vector<std::int64_t>{0xb, 0xbfff}));
+}
+
+TEST(NetworkPlaces, SoManyPortsOfInfinibandAreLookedAt) {
+  const TestFolder folder;
+  const std::string root = folder.path("root");
+  for (int port = 1; port <= 256; ++port) {
+    write(root + "/sys/class/infiniband/a/ports/" + std::to_string(port) + "/lid", "0x1\n");
+  }
+  EXPECT_EQ(infiniband_lids(root).size(), 256U);
+  write(root + "/sys/class/infiniband/a/ports/257/lid", "0x1\n");
+  EXPECT_EQ(infiniband_lids(root).size(), 256U);
 }
 
 }  // namespace

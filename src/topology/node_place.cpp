@@ -53,6 +53,8 @@ std::string_view word_of(PlaceSource source) {
       return "description";
     case PlaceSource::lnet:
       return "lnet";
+    case PlaceSource::infiniband:
+      return "infiniband";
     case PlaceSource::slurm:
       return "slurm";
     case PlaceSource::cray:
@@ -73,6 +75,8 @@ std::string_view text_of(PlaceSource source) {
       return "the hosts of each group in a description";
     case PlaceSource::lnet:
       return "the LNet routers of each node";
+    case PlaceSource::infiniband:
+      return "the leaf switches of each node's InfiniBand";
     case PlaceSource::slurm:
       return "SLURM_TOPOLOGY_ADDR of each node";
     case PlaceSource::cray:

@@ -1,8 +1,9 @@
 // Where a node is in the network, by what the system tells a process there (Slurm, Lustre's LNet or
-// the node's name on a Cray), or by a description that names the hosts of each group. The nodes
-// that share a switch, routers, a chassis or a described group become an I/O group. Nodes are
-// compared by numbers made of the texts, so that each node tells the others the same few bytes.
-// python/weir/platform/discovery reads the same texts, and more, for people.
+// the node's name on a Cray), by a record of its InfiniBand fabric, or by a description that names
+// the hosts of each group. The nodes that share a switch, routers, a chassis or a described group
+// become an I/O group. Nodes are compared by numbers made of the texts, so that each node tells the
+// others the same few bytes. python/weir/platform/discovery reads the same texts, and more, for
+// people.
 #pragma once
 
 #include <array>
@@ -25,9 +26,10 @@ struct NodePlace {
 
 // In the order in which they are asked: a description is somebody's decision, routers to the
 // storage are what I/O groups are about, and a name says least about cables.
-enum class PlaceSource : std::uint8_t { description, lnet, slurm, cray };
-inline constexpr std::array<PlaceSource, 4> place_sources{
-    PlaceSource::description, PlaceSource::lnet, PlaceSource::slurm, PlaceSource::cray};
+enum class PlaceSource : std::uint8_t { description, lnet, infiniband, slurm, cray };
+inline constexpr std::array<PlaceSource, 5> place_sources{
+    PlaceSource::description, PlaceSource::lnet, PlaceSource::infiniband, PlaceSource::slurm,
+    PlaceSource::cray};
 
 // What each source says, by its number.
 using NodePlaces = std::array<NodePlace, place_sources.size()>;

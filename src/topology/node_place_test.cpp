@@ -125,18 +125,23 @@ TEST(NodePlace, TheFirstSourceThatMakesGroupsCounts) {
   // LNet's routers are the same for all, Slurm knows all nodes but one, and Cray's names say.
   std::vector<NodePlaces> nodes;
   for (std::uint64_t node = 1; node <= 4; ++node) {
-    nodes.push_back({NodePlace{}, place(node, 7), node == 4 ? NodePlace{} : place(node, node % 2),
-                     place(node, node / 3)});
+    nodes.push_back({NodePlace{}, place(node, 7), NodePlace{},
+                     node == 4 ? NodePlace{} : place(node, node % 2), place(node, node / 3)});
   }
   auto found = first_groups(nodes);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->source, PlaceSource::cray);
   EXPECT_EQ(found->groups.text(), "0*2,1*2");
-  nodes[3][2] = place(4, 0);
+  nodes[3][3] = place(4, 0);
   found = first_groups(nodes);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->source, PlaceSource::slurm);
   EXPECT_EQ(found->groups.text(), "0*1,1*1,0*1,1*1");
+  for (std::uint64_t node = 1; node <= 4; ++node) nodes[node - 1][2] = place(node, node / 4);
+  found = first_groups(nodes);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->source, PlaceSource::infiniband);
+  EXPECT_EQ(found->groups.text(), "0*3,1*1");
   nodes[0][1] = place(1, 8);
   found = first_groups(nodes);
   ASSERT_TRUE(found);

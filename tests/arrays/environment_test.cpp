@@ -213,10 +213,51 @@ TEST_F(Environment, TheIoGroupsAreThoseThatADescriptionNames) {
   refused("has no topology.network.groups");
   set("WEIR_IO_GROUPS", "description:/nowhere/groups.toml");
   refused("io_groups");
-  for (const char* without : {"description", "description:", "lnet:f", "discover:"}) {
+  for (const char* without : {"description", "description:", "infiniband", "infiniband:", "lnet:f",
+                              "discover:", "pmix"}) {
     set("WEIR_IO_GROUPS", without);
-    EXPECT_TRUE(has(explained(), "or description:FILE for those that a file names")) << without;
+    EXPECT_TRUE(has(explained(), "or description:FILE, infiniband:FILE or discover:FILE for those"))
+        << without;
   }
+}
+
+TEST_F(Environment, TheIoGroupsAreThoseOfInfinibandsLeafSwitches) {
+  ASSERT_EQ(size_of_world(), 4);
+  set("WEIR_RANKS_PER_NODE", "1");
+  const auto adapter = [](int node, char leaf) {
+    return "Ca\t1 \"H-" + std::to_string(node) + "\"\t\t# \"n" + std::to_string(node) +
+           " HCA-1\"\n[1](1) \t\"S-" + leaf + "\"[1]\t\t# lid 9 lmc 0 \"leaf\" lid 3 4xEDR\n";
+  };
+  const std::string fabric = adapter(0, 'a') + adapter(1, 'b') + adapter(2, 'b') + adapter(3, 'a');
+  const auto explained = [&](const std::string& source, const std::string& text) {
+    set("WEIR_IO_GROUPS", source + ":" + file_of_rank_0("ib.txt", text));
+    try {
+      return explained_with_groups(nullptr);
+    } catch (const Failure& failure) {
+      return std::string(failure.what());
+    }
+  };
+  const auto has = [](const std::string& text, const char* what) {
+    return text.find(what) != std::string::npos;
+  };
+  const char* const found =
+      "\nI/O groups: 2 (of 2 nodes each), from the leaf switches of each node's InfiniBand\n";
+  given_host() = "n" + std::to_string(rank_of_world()) + ".here.org";
+  EXPECT_TRUE(has(explained("infiniband", fabric), found));
+  EXPECT_TRUE(has(explained("discover", fabric), found));
+  EXPECT_FALSE(has(explained("infiniband", adapter(0, 'a') + adapter(1, 'b')), "I/O groups"))
+      << "two nodes are not in the record";
+  set_here("SLURM_TOPOLOGY_ADDR_PATTERN", "switch.node");
+  set_here("SLURM_TOPOLOGY_ADDR",
+           std::string(rank_of_world() < 2 ? "s0" : "s1") + ".n" + std::to_string(rank_of_world()));
+  EXPECT_TRUE(has(explained("discover", fabric), found)) << "InfiniBand goes before Slurm";
+  EXPECT_TRUE(has(explained("discover", adapter(0, 'a') + adapter(1, 'b')),
+                  "from SLURM_TOPOLOGY_ADDR of each node"));
+  const std::string line = explained("infiniband", fabric + "[2");
+  EXPECT_TRUE(has(line, "line 9 is no port: the text may be cut, record ibnetdiscover again"))
+      << line;
+  EXPECT_TRUE(has(line, "ib.txt")) << line;
+  EXPECT_EQ(line.find('\n'), std::string::npos) << line;
 }
 
 // Encoded chunks that nodes of several groups share cannot be written in given groups.
