@@ -317,6 +317,9 @@ std::string Choice::explain() const {
     text += fmt::format("; a byte from another node passes {:.3g} links, which takes {:.3g} s more",
                         chosen.mean_hops, chosen.hop_seconds);
   }
+  if (chosen.link_seconds > 0) {
+    text += fmt::format("; the busiest link between switches takes {:.3g} s", chosen.link_seconds);
+  }
   return text + "\nrates: " + rates_origin;
 }
 

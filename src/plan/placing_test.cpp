@@ -11,6 +11,7 @@
 
 #include "plan/audit.hpp"
 #include "plan/choice.hpp"
+#include "plan/link_loads.hpp"
 #include "plan/piece_sample.hpp"
 #include "topology/network.hpp"
 
@@ -189,6 +190,38 @@ TEST_F(PricesOfPlacements, KnowHopsAndPricedTakesTheFewer) {
               ::testing::HasSubstr("mesh:64; a byte from another node passes 2.29 links, which"));
 }
 
+// Two switches of 8 nodes, one aggregator on each node, each gathering from all. Half of what the 8
+// nodes of a switch hold goes up: a quarter of all bytes on one link. The ways of a node have
+// 7 × 2 and 8 × 4 links.
+TEST(PricesOfLinks, TheBusiestOneLimitsTheExchange) {
+  const auto topology = machine(16, 16, "switches:8");
+  const Request request = blocks_of({64, 16 * 64}, {1, 16});
+  const double bytes = 64 * 16 * 64 * 8;
+  PlatformRates rates;
+  rates.message_seconds = 0;
+  rates.link_bytes_per_second = 1e9;
+  rates.hop_bytes_per_second = 1e9;
+  const topology::FileTargets targets;
+  const auto price_with = [&] {
+    const auto pricing = Pricing::create(request, topology, targets, rates).value();
+    return pricing.price(placed(PlacementRule::spread, 16)).value();
+  };
+  const Price even = price_with();
+  EXPECT_NEAR(even.link_seconds, bytes / 4 / 1e9, 1e-12);
+  EXPECT_NEAR(even.mean_hops, (7 * 2 + 8 * 4) / 15.0, 1e-9);
+  EXPECT_NEAR(even.exchange_seconds, even.link_seconds, 1e-12)
+      << "longer than 15/16 of the bytes over 16 nodes' links, and the hops";
+  rates.link_bytes_per_second = 1e8;
+  const Price slow_nodes = price_with();
+  EXPECT_NEAR(slow_nodes.link_seconds, even.link_seconds, 1e-12);
+  EXPECT_NEAR(slow_nodes.exchange_seconds, bytes * 15 / 16 / 16 / 1e8 + slow_nodes.hop_seconds,
+              1e-12);
+  Overrides overrides;
+  overrides.strategy = Strategy::two_phase;
+  EXPECT_THAT(choose(request, topology, targets, rates, overrides).value().explain(),
+              ::testing::HasSubstr("; the busiest link between switches takes "));
+}
+
 // Where hops cost little, sharing a node may cost less than a neighbour; where they cost much, not.
 TEST_F(PricesOfPlacements, PricedIsNeverDearerThanTheOthers) {
   for (const double share : {0.01, 0.25, 1.0, 4.0, 100.0}) {
@@ -236,6 +269,33 @@ TEST(Placing, PricedSharesANodeUntilANeighbourCostsLess) {
   two_ways.nodes_per_way_out = 3;
   const auto by_ways = Plan::create(request, topology, two_ways).value();
   EXPECT_THAT(nodes_of(*by_ways), ::testing::ElementsAre(3, 2, 3, 4));
+}
+
+// Six nodes with a switch each, under two switches: bytes for even nodes go up by one link of the
+// sender, those for odd nodes by the other. All data is on node 1. A hop costs 0.1 of a pass over a
+// node's link, so that each other node costs 4 × 0.1, and another aggregator on node 1 costs 1.
+TEST(Placing, PricedTakesTheLinkThatOthersHaveLeft) {
+  const auto topology = machine(6, 6, "fat-tree:1x2");
+  const auto shape = array::Shape::create({5 * 4096}).value();
+  array::BoxList boxes(1);
+  boxes.push_back(shape.box());
+  std::vector<std::int64_t> counts(6, 0);
+  counts[1] = 1;
+  const auto held = array::ExplicitDistribution::create(shape, counts, boxes).value();
+  const auto image =
+      FileImage::create(shape, array::ElementKind::float64, array::Order::row_major, 0).value();
+  const Request request{Direction::write, {{image, {held}, array::Section::of(shape.box()), 0}}};
+  Parameters parameters = placed(PlacementRule::priced, 5);
+  parameters.hop_cost = 0.1;
+  const auto plan = Plan::create(request, topology, parameters).value();
+  // The second one, on node 0, loads the even link; the third takes node 3 by the odd one (0.4 and
+  // not 0.5); then both links are loaded alike, and nodes 2 and 5 follow (0.5 each).
+  EXPECT_THAT(nodes_of(*plan), ::testing::ElementsAre(1, 0, 3, 2, 5));
+  EXPECT_DOUBLE_EQ(share_of_busiest_link(*plan), 0.5);
+  Parameters by_number = placed(PlacementRule::nearest, 3);
+  const auto nearest = Plan::create(request, topology, by_number).value();
+  EXPECT_THAT(nodes_of(*nearest), ::testing::ElementsAre(1, 0, 2));
+  EXPECT_DOUBLE_EQ(share_of_busiest_link(*nearest), 1);
 }
 
 TEST(Placing, NoNodeHasMoreAggregatorsThanHolders) {

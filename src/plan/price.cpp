@@ -7,6 +7,7 @@
 #include <set>
 
 #include "plan/file_windows.hpp"
+#include "plan/link_loads.hpp"
 #include "plan/meeting_blocks.hpp"
 #include "plan/piece_sample.hpp"
 #include "plan/rank_pieces.hpp"
@@ -410,7 +411,12 @@ Status Pricing::price_aggregated(Engines engines, Price& price) const {
       price.mean_hops = mean_hops(*plan.value());
       price.hop_seconds = std::max(0.0, price.mean_hops - 1) * leaving * bytes / busy_nodes /
                           rates_->hop_bytes_per_second;
-      price.exchange_seconds += price.hop_seconds;
+      // The messages of all aggregators are under way meanwhile, and the busiest link has its share
+      // of them all.
+      price.link_seconds = share_of_busiest_link(*plan.value()) * leaving * bytes /
+                           static_cast<double>(groups) / rates_->hop_bytes_per_second;
+      price.exchange_seconds =
+          std::max(price.exchange_seconds + price.hop_seconds, price.link_seconds);
     }
   }
   const auto lock = static_cast<double>(targets_->lock_bytes);

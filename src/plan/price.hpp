@@ -32,6 +32,7 @@ struct Price {
   double gather_seconds = 0;    // copies inside nodes
   double exchange_seconds = 0;  // messages between nodes
   double hop_seconds = 0;       // part of these: links before the last one
+  double link_seconds = 0;      // the busiest link between switches; 0: unknown
   double call_seconds = 0;      // calls on files
   double file_seconds = 0;      // bytes of files
   double lock_seconds = 0;      // blocks that change between nodes

@@ -39,8 +39,8 @@ enum class PlacementRule : std::uint8_t {
   spread,   // evenly over the nodes
   nearest,  // each on the free node with the fewest hops to the data that it gathers
   first,    // on the first nodes, one on each, as MPI-IO libraries place them
-  // Each where bytes × hops of its data, and its share of the node's and the group's way out,
-  // cost least.
+  // Each where bytes × hops of its data, and what it shares of its node's link, of the group's way
+  // out and of links between switches, cost least.
   priced,
 };
 inline constexpr std::array<PlacementRule, 4> all_placement_rules = {
