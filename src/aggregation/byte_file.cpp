@@ -4,28 +4,30 @@
 
 namespace weir::aggregation {
 
-OpenArray& ByteFile::array(const array::Shape& shape, std::int64_t offset) {
+OpenArray& ByteFile::array(std::size_t number, const array::Shape& shape, std::int64_t offset) {
+  if (number >= arrays_.size()) arrays_.resize(number + 1);
+  std::unique_ptr<OpenArray>& array = arrays_[number];
   const storage::DenseExtents extents{offset};
-  if (array_ != nullptr && array_->shape() == shape && *array_->map().dense() == extents) {
-    return *array_;
+  if (array != nullptr && array->shape() == shape && *array->map().dense() == extents) {
+    return *array;
   }
-  array_ = std::make_unique<OpenArray>(ArrayOrigin{.number = ++state_.arrays,
-                                                   .writable = writable_,
-                                                   .has_other_writers = true,
-                                                   .targets = targets_,
-                                                   .path = path_,
-                                                   .file_number = number_,
-                                                   .descriptors = state_.group->descriptors()},
-                                       storage::ExtentMap{.shape = shape,
-                                                          .type = array::ElementKind::uint8,
-                                                          .files = storage::DataFiles::one(path_),
-                                                          .extents = extents},
-                                       state_.engines);
-  return *array_;
+  array = std::make_unique<OpenArray>(ArrayOrigin{.number = ++state_.arrays,
+                                                  .writable = writable_,
+                                                  .has_other_writers = true,
+                                                  .targets = targets_,
+                                                  .path = path_,
+                                                  .file_number = number_,
+                                                  .descriptors = state_.group->descriptors()},
+                                      storage::ExtentMap{.shape = shape,
+                                                         .type = array::ElementKind::uint8,
+                                                         .files = storage::DataFiles::one(path_),
+                                                         .extents = extents},
+                                      state_.engines);
+  return *array;
 }
 
 Status ByteFile::close() {
-  array_.reset();
+  arrays_.clear();
   Status closed = state_.engines->close(path_);
   forget_descriptors(state_, number_);
   return closed;

@@ -2,9 +2,11 @@
 // boxes of it. Where an array of bytes begins in it, and its shape, may differ from call to call.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "aggregation/array_file.hpp"
 #include "aggregation/collective_state.hpp"
@@ -27,9 +29,11 @@ class ByteFile {
         targets_(targets),
         number_(++state.arrays) {}
 
-  // Returns an array of bytes of this shape that begins at `offset`, valid until the next call. All
-  // ranks call this alike.
-  [[nodiscard]] OpenArray& array(const array::Shape& shape, std::int64_t offset);
+  // Returns an array of bytes of this shape that begins at `offset`, valid until the next call with
+  // the same number. Numbers are below the most arrays that one request has. All ranks call this
+  // alike.
+  [[nodiscard]] OpenArray& array(std::size_t number, const array::Shape& shape,
+                                 std::int64_t offset);
   // Closes the file on this rank. Every rank does so before the path leads to another file.
   Status close();
 
@@ -39,7 +43,7 @@ class ByteFile {
   bool writable_;
   topology::FileTargets targets_;
   std::uint64_t number_;
-  std::unique_ptr<OpenArray> array_;
+  std::vector<std::unique_ptr<OpenArray>> arrays_;
 };
 
 }  // namespace weir::aggregation

@@ -26,6 +26,7 @@ int main(int argc, char** argv) {
   int dimensions[4];
   int fixed = 0;
   int growing = 0;
+  int beside = 0; /* has records between those of `growing` */
   int own = 0;
   check(ncmpi_create(MPI_COMM_WORLD, path, NC_CLOBBER | NC_64BIT_DATA, MPI_INFO_NULL, &file));
   check(ncmpi_def_dim(file, "step", NC_UNLIMITED, &dimensions[0]));
@@ -34,6 +35,7 @@ int main(int argc, char** argv) {
   check(ncmpi_def_dim(file, "depth", depth, &dimensions[3]));
   check(ncmpi_def_var(file, "fixed", NC_INT, 3, dimensions + 1, &fixed));
   check(ncmpi_def_var(file, "growing", NC_DOUBLE, 4, dimensions, &growing));
+  check(ncmpi_def_var(file, "beside", NC_DOUBLE, 4, dimensions, &beside));
   check(ncmpi_def_var(file, "own", NC_INT, 3, dimensions + 1, &own));
   check(ncmpi_enddef(file));
   const MPI_Offset start[] = {1, (MPI_Offset)width * rank, 0};
@@ -43,15 +45,16 @@ int main(int argc, char** argv) {
   for (int i = 0; i < elements; ++i) values[i] = rank * 1000 + i;
   check(ncmpi_put_vars_int_all(file, fixed, start, count, stride, values));
   double doubles[records][elements];
-  int requests[records];
+  int requests[2 * records];
   for (int step = 0; step < records; ++step) {
     for (int i = 0; i < elements; ++i) doubles[step][i] = step * 1e6 + rank * 1000 + i;
     const MPI_Offset from[] = {step, rows, (MPI_Offset)width * rank, 0};
     const MPI_Offset part[] = {1, rows, width, depth};
-    check(ncmpi_iput_vara_double(file, growing, from, part, doubles[step], &requests[step]));
+    check(ncmpi_iput_vara_double(file, growing, from, part, doubles[step], &requests[2 * step]));
+    check(ncmpi_iput_vara_double(file, beside, from, part, doubles[step], &requests[2 * step + 1]));
   }
-  int statuses[records];
-  check(ncmpi_wait_all(file, records, requests, statuses));
+  int statuses[2 * records];
+  check(ncmpi_wait_all(file, 2 * records, requests, statuses));
   const MPI_Offset first[] = {0, (MPI_Offset)width * rank, 0};
   const MPI_Offset second[] = {rows, (MPI_Offset)width * rank, 0};
   check(ncmpi_begin_indep_data(file));
@@ -67,8 +70,11 @@ int main(int argc, char** argv) {
   for (int step = 0; step < records; ++step) {
     const MPI_Offset from[] = {step, rows, (MPI_Offset)width * rank, 0};
     const MPI_Offset part[] = {1, rows, width, depth};
-    check(ncmpi_get_vara_double_all(file, growing, from, part, doubles[0]));
-    for (int i = 0; i < elements; ++i) failed += doubles[0][i] != step * 1e6 + rank * 1000 + i;
+    check(ncmpi_iget_vara_double(file, growing, from, part, doubles[0], &requests[0]));
+    check(ncmpi_iget_vara_double(file, beside, from, part, doubles[1], &requests[1]));
+    check(ncmpi_wait_all(file, 2, requests, statuses));
+    for (int i = 0; i < 2 * elements; ++i)
+      failed += doubles[i / elements][i % elements] != step * 1e6 + rank * 1000 + i % elements;
   }
   check(ncmpi_begin_indep_data(file));
   for (int half = 0; half < 2; ++half) {

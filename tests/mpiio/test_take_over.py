@@ -186,6 +186,18 @@ def test_libraries_write_the_same_file(name: str, tmp_path: Path) -> None:
     assert FAILED not in with_it.reasons()
 
 
+def test_a_step_of_many_variables_of_pnetcdf_is_one_call(tmp_path: Path) -> None:
+    """The program verifies what it reads; its patterns are as many as the variables."""
+    if not (BUILD / "bench" / "pnetcdf_step").exists():
+        pytest.skip("Weir was built without PnetCDF")
+    words = ("../../bench/pnetcdf_step", "steps.nc", "10", "512", "32", "2")
+    run = Run(tmp_path / "with", 4, words, "--take-over")
+    assert (run.status, run.out.count("\n")) == (0, 3), run.out + run.err
+    file = run.sums.files[f"{tmp_path}/with/steps.nc"]
+    made = {name: (file[name].calls, file[name].taken) for name in ("write_at_all", "read_at_all")}
+    assert made == {"write_at_all": (4 * 2 * 2, 4 * 2 * 2), "read_at_all": (4 * 2, 4 * 2)}
+
+
 @pytest.mark.skipif(not is_open_mpi(), reason="MPICH 4.0 writes into holes of views, too")
 def test_nodes_of_two_ranks_do_what_the_standard_says(tmp_path: Path) -> None:
     """The session's ranks send messages between the two, as ranks of different nodes do."""

@@ -15,6 +15,7 @@
 #include "adapters/takeover/completed_request.hpp"
 #include "adapters/takeover/datatype_pattern.hpp"
 #include "adapters/takeover/handles.hpp"
+#include "adapters/takeover/joint_request.hpp"
 #include "adapters/takeover/own_transfer.hpp"
 #include "aggregation/agreement.hpp"
 #include "aggregation/call_queue.hpp"
@@ -52,16 +53,15 @@ enum Told : std::size_t {
   told_strides = told_counts + BytePattern::most_levels,
   told_numbers = told_strides + BytePattern::most_levels
 };
-using Telling = std::array<std::int64_t, told_numbers>;
 
-void tell(const BytePattern& pattern, Telling& telling) {
+void tell(const BytePattern& pattern, std::span<std::int64_t> telling) {
   telling[told_offset] = pattern.offset();
   telling[told_block] = pattern.block();
   telling[told_levels] = pattern.levels().size();
   std::size_t level = 0;
   for (const array::PatternLevel& one : pattern.levels()) {
-    telling.at(told_counts + level) = one.count;
-    telling.at(told_strides + level) = one.stride;
+    telling[told_counts + level] = one.count;
+    telling[told_strides + level] = one.stride;
     ++level;
   }
 }
@@ -77,6 +77,35 @@ std::optional<BytePattern> pattern_in(std::span<const std::int64_t> numbers) {
     pattern = pattern->repeated(numbers[told_counts + level], numbers[told_strides + level]);
   }
   return pattern;
+}
+
+// The numbers of all ranks' patterns of that number, where each rank has told of all of its own.
+std::vector<std::int64_t> of_number(const std::vector<std::int64_t>& told, std::size_t ranks,
+                                    std::size_t number) {
+  const std::size_t each = told.size() / ranks;
+  std::vector<std::int64_t> found;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const auto one = std::span(told).subspan(rank * each + number * told_numbers, told_numbers);
+    found.insert(found.end(), one.begin(), one.end());
+  }
+  return found;
+}
+
+// Adds the array in which the pattern of each rank is a box; empties `grids` if there is none.
+void add_grid(const std::vector<std::int64_t>& told, std::size_t ranks,
+              std::optional<std::vector<array::ByteGrid>>& grids) {
+  std::vector<BytePattern> patterns;
+  std::optional<std::int64_t> displacement = of_rank(told, 0)[told_displacement];
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const auto numbers = of_rank(told, rank);
+    const auto pattern = pattern_in(numbers);
+    if (!pattern) return grids.reset();
+    patterns.push_back(*pattern);
+    if (displacement != numbers[told_displacement]) displacement.reset();
+  }
+  auto grid = array::grid_of(patterns, displacement);
+  if (!grid) return grids.reset();
+  grids->push_back(std::move(*grid));
 }
 
 Reason greatest_reason(const std::vector<std::int64_t>& told, std::size_t ranks) {
@@ -445,32 +474,43 @@ Moved TakenFile::move_together(const Transfer& transfer) {
 
 Moved TakenFile::move_part(bool writing, const Part& part) {
   const auto ranks = static_cast<std::size_t>(group_.ranks());
-  std::byte* memory = part.memory;
-  std::int64_t rounds = 1;
-  for (std::int64_t round = 0; round < rounds; ++round) {
-    const auto own = static_cast<std::size_t>(round);
-    const BytePattern pattern = own < part.patterns.size() ? part.patterns[own] : BytePattern();
-    Telling telling{};
-    telling[told_reason] = static_cast<std::int64_t>(part.reason);
-    telling[told_patterns] = part.is_irregular ? no_patterns : std::ssize(part.patterns);
-    telling[told_displacement] = displacement_;
-    tell(pattern, telling);
-    const auto told = group_.gathered(telling);
-    if (told.empty()) return {Reason::failed};
-    const Reason reason = greatest_reason(told, ranks);
-    if (reason != Reason::taken) return {reason};
-    for (std::size_t rank = 0; rank < ranks; ++rank) {
-      rounds = std::max(rounds, of_rank(told, rank)[told_patterns]);
-    }
-    // Nobody gains by an exchange, or there is no array in which the ranks' parts are boxes: each
-    // rank moves its own.
-    if (rounds == no_patterns || are_blocks_apart(told, ranks)) return move_whole(writing, part);
-    const Moved moved = move_patterns(writing, told, memory);
-    if (moved.reason == Reason::irregular) return move_whole(writing, part);
-    if (moved.reason != Reason::taken || moved.result != MPI_SUCCESS) return moved;
-    if (!pattern.empty()) memory += pattern.bytes();
+  const auto pattern = [&](std::size_t number) {
+    return number < part.patterns.size() ? part.patterns[number] : BytePattern();
+  };
+  std::vector<std::int64_t> telling(told_numbers);
+  telling[told_reason] = static_cast<std::int64_t>(part.reason);
+  telling[told_patterns] = part.is_irregular ? no_patterns : std::ssize(part.patterns);
+  telling[told_displacement] = displacement_;
+  tell(pattern(0), telling);
+  std::vector<std::int64_t> told = group_.gathered(telling);
+  if (told.empty()) return {Reason::failed};
+  const Reason reason = greatest_reason(told, ranks);
+  if (reason != Reason::taken) return {reason};
+  std::int64_t most = 1;
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    most = std::max(most, of_rank(told, rank)[told_patterns]);
   }
-  return {};
+  // Nobody gains by an exchange, or there is no array in which the ranks' parts are boxes: each
+  // rank moves its own.
+  if (most == no_patterns || are_blocks_apart(told, ranks)) return move_whole(writing, part);
+  std::optional<std::vector<array::ByteGrid>> grids(std::in_place);
+  if (most == 1) {
+    add_grid(told, ranks, grids);
+  } else {
+    const auto patterns = static_cast<std::size_t>(most);
+    telling.resize(patterns * told_numbers);
+    for (std::size_t number = 0; number < patterns; ++number) {
+      const auto place = std::span(telling).subspan(number * told_numbers, told_numbers);
+      place[told_displacement] = displacement_;
+      tell(pattern(number), place);
+    }
+    told = group_.gathered(telling);
+    if (told.empty()) return {Reason::failed};
+    for (std::size_t number = 0; number < patterns && grids; ++number) {
+      add_grid(of_number(told, ranks, number), ranks, grids);
+    }
+  }
+  return grids ? move_grids(writing, *grids, part.memory) : move_whole(writing, part);
 }
 
 Moved TakenFile::move_whole(bool writing, const Part& part) const {
@@ -496,40 +536,34 @@ void TakenFile::finish(const Transfer& transfer, const Part& part) {
   if (status != MPI_STATUS_IGNORE) takeover::set_transferred(status, part.bytes);
 }
 
-Moved TakenFile::move_patterns(bool writing, const std::vector<std::int64_t>& told,
-                               std::byte* memory) {
-  const auto ranks = static_cast<std::size_t>(group_.ranks());
-  std::vector<BytePattern> patterns;
-  std::optional<std::int64_t> displacement = of_rank(told, 0)[told_displacement];
-  for (std::size_t rank = 0; rank < ranks; ++rank) {
-    const auto numbers = of_rank(told, rank);
-    const auto pattern = pattern_in(numbers);
-    if (!pattern) return {Reason::irregular};
-    patterns.push_back(*pattern);
-    if (displacement != numbers[told_displacement]) displacement.reset();
-  }
-  const auto grid = array::grid_of(patterns, displacement);
-  if (!grid) return {Reason::irregular};
-  return grid->shape.elements() == 0 ? Moved{} : move_boxes(writing, *grid, memory);
-}
-
-Moved TakenFile::move_boxes(bool writing, const array::ByteGrid& grid, std::byte* memory) {
+Moved TakenFile::move_grids(bool writing, const std::vector<array::ByteGrid>& grids,
+                            std::byte* memory) {
+  const auto has_bytes = [](const array::ByteGrid& grid) { return grid.shape.elements() > 0; };
+  if (std::ranges::none_of(grids, has_bytes)) return {};
   aggregation::ByteFile* const file = bytes();
   if (file == nullptr) return {Reason::no_session};
+  const auto direction = writing ? Direction::write : Direction::read;
+  const Status moved = grids.size() == 1 ? move_boxes(*file, direction, grids.front(), memory)
+                                         : takeover::move_grids(*group_.session(), *file, direction,
+                                                                group_.rank(), grids, memory);
+  return moved.ok() ? Moved{} : outcome_of(moved.error());
+}
+
+// The session remembers the regions of earlier calls.
+Status TakenFile::move_boxes(aggregation::ByteFile& file, Direction direction,
+                             const array::ByteGrid& grid, std::byte* memory) {
   const array::Box& box = grid.boxes[static_cast<std::size_t>(group_.rank())];
   const auto layout = array::Layout::packed(box.extent, 1, array::Order::row_major);
   const aggregation::MemoryPiece piece{layout ? &layout.value() : nullptr, memory};
-  const auto direction = writing ? Direction::write : Direction::read;
   const Status possible = layout ? Status() : Status(layout.error());
-  const auto call =
-      aggregation::Call::of(fmt::format("a collective {} of {} bytes from {} on",
-                                        writing ? "write" : "read", grid.shape.text(), grid.offset),
-                            possible);
-  const Status moved = group_.session()
-                           ->begin_regions(call, &file->array(grid.shape, grid.offset), direction,
-                                           {array::Section::of(box), {&piece, 1}}, nullptr)
-                           ->wait();
-  return moved.ok() ? Moved{} : outcome_of(moved.error());
+  const auto call = aggregation::Call::of(
+      fmt::format("a collective {} of {} bytes from {} on",
+                  direction == Direction::write ? "write" : "read", grid.shape.text(), grid.offset),
+      possible);
+  return group_.session()
+      ->begin_regions(call, &file.array(0, grid.shape, grid.offset), direction,
+                      {array::Section::of(box), {&piece, 1}}, nullptr)
+      ->wait();
 }
 
 aggregation::ByteFile* TakenFile::bytes() {

@@ -2,12 +2,12 @@
 //
 // The MPI library has the file open as well, with the same views, and its individual file pointer
 // is the only one. A collective call is taken over if all ranks can do their part of it: each
-// decodes its view into patterns (array/byte_pattern.hpp), all patterns together become boxes of
-// one array (array/byte_grid.hpp), and the session moves these as regions of it, once for each
-// pattern of the rank that has most; if each rank has one block, or no such array exists, each rank
-// moves its part by itself. If a rank cannot do its part, all ranks pass the call on. All ways go
-// through the page cache of one node, and no write of Weir changes a byte that the program does not
-// write.
+// decodes its view into patterns (array/byte_pattern.hpp), the first ones of all ranks become boxes
+// of one array (array/byte_grid.hpp), the second ones of another, and so on, and the session moves
+// these arrays as one request (joint_request.hpp); if each rank has one block, or no such arrays
+// exist, each rank moves its part by itself. If a rank cannot do its part, all ranks pass the call
+// on. All ways go through the page cache of one node, and no write of Weir changes a byte that the
+// program does not write.
 //
 // An independent call, and a nonblocking one of either kind, moves the rank's own part
 // (own_transfer.hpp) while the view of every rank can be decoded and the file is not in atomic
@@ -28,6 +28,7 @@
 #include "aggregation/byte_file.hpp"
 #include "array/byte_grid.hpp"
 #include "array/byte_pattern.hpp"
+#include "common/direction.hpp"
 #include "common/status.hpp"
 #include "system/file.hpp"
 
@@ -89,10 +90,11 @@ struct TakenFile {
   [[nodiscard]] Reason find_memory(const Transfer& transfer, MPI_Datatype datatype,
                                    Part& part) const;
   [[nodiscard]] bool is_past_end(const Part& part) const;
-  // Moves pattern `number` of each rank, which these numbers of all ranks contain.
-  Moved move_patterns(bool writing, const std::vector<std::int64_t>& told, std::byte* memory);
-  Moved move_boxes(bool writing, const array::ByteGrid& grid, std::byte* memory);
-  // Moves all patterns, one of each rank at a time.
+  // Moves the boxes of all grids as one request; those of a single grid as regions.
+  Moved move_grids(bool writing, const std::vector<array::ByteGrid>& grids, std::byte* memory);
+  Status move_boxes(aggregation::ByteFile& file, Direction direction, const array::ByteGrid& grid,
+                    std::byte* memory);
+  // Moves the patterns of all ranks.
   Moved move_part(bool writing, const Part& part);
   // Moves the part of this rank, whatever the others do.
   Moved move_whole(bool writing, const Part& part) const;
