@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import struct
 import threading
 import time
@@ -127,6 +129,27 @@ def test_ceph_files_are_cut_into_objects() -> None:
     ]
     with pytest.raises(ValueError, match="without an OSD"):
         ceph.primaries_of(json.dumps(stats[:-1]))
+
+
+def test_a_file_that_is_removed_while_the_cluster_answers_is_known_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mounts, file, tool = tmp_path / "mountinfo", tmp_path / "file", tmp_path / "bin" / "ceph"
+    mounts.write_text("20 1 0:1 / / rw - fuse.ceph-fuse ceph-fuse rw\n")
+    file.write_bytes(bytes(9))
+    stats = json.dumps([{"pgid": "2.0", "acting": [3]}])
+    tool.parent.mkdir()
+    tool.write_text(f"#!/bin/sh\nrm {shlex.quote(str(file))}\necho '{stats}'\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tool.parent}:{os.environ['PATH']}")
+    layout = b"stripe_unit=4194304 stripe_count=1 object_size=4194304 pool=data"
+    monkeypatch.setattr(os, "getxattr", lambda *_: layout)
+    finder = finder_for(tmp_path, 9 * MIB, mounts)
+    assert finder is not None
+    found = finder.layout(file)
+    assert found is not None
+    assert not file.exists()
+    assert found.pieces[0].targets == ("osd.3",) * 3
 
 
 def test_the_innermost_mount_counts(tmp_path: Path) -> None:

@@ -177,12 +177,13 @@ class _Ceph:
         if self._tool is None:
             return None
         words = ceph.parse_file_layout(os.getxattr(path, ceph.ATTRIBUTE).decode())
+        about = path.stat()  # The file may be gone when the cluster has answered, seconds later.
         pool = words["pool"]
         if pool not in self._primaries:
             self._primaries[pool] = []  # A cluster that refuses is not asked for each file.
             said = _said([self._tool, "pg", "ls-by-pool", pool, "--format=json"])
             self._primaries[pool] = ceph.primaries_of(said)
-        primaries, about = self._primaries[pool], path.stat()
+        primaries = self._primaries[pool]
         if not primaries:
             return None
         size = max(self._file_bytes, about.st_size)
