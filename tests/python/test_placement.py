@@ -77,6 +77,33 @@ def test_a_component_without_objects_is_asked_for_again() -> None:
     assert found == Layout((Piece(0, MIB, MIB, ("fs-OST0006",)),), is_whole=False)
 
 
+def test_a_file_of_several_shards_is_not_on_the_brick_of_its_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # GlusterFS 10.3, a volume with features.shard-block-size 4194304: what .meta has of it.
+    mounts, file = tmp_path / "mountinfo", tmp_path / "file"
+    mounts.write_text(f"20 1 0:1 / {tmp_path} rw - fuse.glusterfs host:volume rw\n")
+    file.write_bytes(b"")
+    told = b"(<DISTRIBUTE:v-dht> <POSIX(/brick0):vm:/brick0/big>)"
+    monkeypatch.setattr(os, "getxattr", lambda *_: told)
+
+    def is_known(file_bytes: int) -> bool:
+        finder = finder_for(tmp_path, file_bytes, mounts)
+        assert finder is not None
+        return finder.layout(file) is not None
+
+    for name, kind in (("v-dht", "cluster/distribute"), ("v-shard", "features/shard")):
+        (tmp_path / ".meta/graphs/active" / name / "options").mkdir(parents=True)
+        assert is_known(1 << 40)  # without shards
+        (tmp_path / ".meta/graphs/active" / name / "type").write_text(f"{kind}\n")
+    options = tmp_path / ".meta/graphs/active/v-shard/options"
+    assert (is_known(64 * MIB), is_known(64 * MIB + 1)) == (True, False)
+    (options / "shard-block-size").write_text("4194304")
+    assert (is_known(4 * MIB), is_known(4 * MIB + 1)) == (True, False)
+    os.truncate(file, 4 * MIB + 1)
+    assert not is_known(1)
+
+
 def test_bricks_are_called_as_the_profile_calls_them_where_their_path_tells_which() -> None:
     # GlusterFS 10.3: a brick added by an address; pathinfo has the server's own name.
     counted = ["198.19.0.1:/bricks/a", "198.19.0.1:/bricks/b", "oss1:/same", "oss2:/same"]
