@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import struct
 import threading
 import time
@@ -75,6 +77,33 @@ def test_a_component_without_objects_is_asked_for_again() -> None:
     assert found == Layout((Piece(0, MIB, MIB, ("fs-OST0006",)),), is_whole=False)
 
 
+def test_a_file_of_several_shards_is_not_on_the_brick_of_its_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # GlusterFS 10.3, a volume with features.shard-block-size 4194304: what .meta has of it.
+    mounts, file = tmp_path / "mountinfo", tmp_path / "file"
+    mounts.write_text(f"20 1 0:1 / {tmp_path} rw - fuse.glusterfs host:volume rw\n")
+    file.write_bytes(b"")
+    told = b"(<DISTRIBUTE:v-dht> <POSIX(/brick0):vm:/brick0/big>)"
+    monkeypatch.setattr(os, "getxattr", lambda *_: told)
+
+    def is_known(file_bytes: int) -> bool:
+        finder = finder_for(tmp_path, file_bytes, mounts)
+        assert finder is not None
+        return finder.layout(file) is not None
+
+    for name, kind in (("v-dht", "cluster/distribute"), ("v-shard", "features/shard")):
+        (tmp_path / ".meta/graphs/active" / name / "options").mkdir(parents=True)
+        assert is_known(1 << 40)  # without shards
+        (tmp_path / ".meta/graphs/active" / name / "type").write_text(f"{kind}\n")
+    options = tmp_path / ".meta/graphs/active/v-shard/options"
+    assert (is_known(64 * MIB), is_known(64 * MIB + 1)) == (True, False)
+    (options / "shard-block-size").write_text("4194304")
+    assert (is_known(4 * MIB), is_known(4 * MIB + 1)) == (True, False)
+    os.truncate(file, 4 * MIB + 1)
+    assert not is_known(1)
+
+
 def test_bricks_are_called_as_the_profile_calls_them_where_their_path_tells_which() -> None:
     # GlusterFS 10.3: a brick added by an address; pathinfo has the server's own name.
     counted = ["198.19.0.1:/bricks/a", "198.19.0.1:/bricks/b", "oss1:/same", "oss2:/same"]
@@ -127,6 +156,27 @@ def test_ceph_files_are_cut_into_objects() -> None:
     ]
     with pytest.raises(ValueError, match="without an OSD"):
         ceph.primaries_of(json.dumps(stats[:-1]))
+
+
+def test_a_file_that_is_removed_while_the_cluster_answers_is_known_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mounts, file, tool = tmp_path / "mountinfo", tmp_path / "file", tmp_path / "bin" / "ceph"
+    mounts.write_text("20 1 0:1 / / rw - fuse.ceph-fuse ceph-fuse rw\n")
+    file.write_bytes(bytes(9))
+    stats = json.dumps([{"pgid": "2.0", "acting": [3]}])
+    tool.parent.mkdir()
+    tool.write_text(f"#!/bin/sh\nrm {shlex.quote(str(file))}\necho '{stats}'\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tool.parent}:{os.environ['PATH']}")
+    layout = b"stripe_unit=4194304 stripe_count=1 object_size=4194304 pool=data"
+    monkeypatch.setattr(os, "getxattr", lambda *_: layout)
+    finder = finder_for(tmp_path, 9 * MIB, mounts)
+    assert finder is not None
+    found = finder.layout(file)
+    assert found is not None
+    assert not file.exists()
+    assert found.pieces[0].targets == ("osd.3",) * 3
 
 
 def test_the_innermost_mount_counts(tmp_path: Path) -> None:

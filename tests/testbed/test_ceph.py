@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
+from shutil import which
 
 import pytest
 from mpi_launcher import environment, launcher
@@ -12,8 +14,11 @@ from mpi_launcher import environment, launcher
 from testbed.ceph import Ceph, require
 from testbed_calls import WEIR_BENCH, MakeTargets, call, call_json, kill_up, skip_without
 from testbed_traces import files_below, machine_state
+from weir.results.folder import load_run
+from weir.results.placements import read_placements
 
 ARRAYS_TEST = Path(__file__).parents[2] / "build" / "release" / "tests" / "arrays" / "arrays_test"
+WEIR = [sys.executable, "-m", "weir.cli"]
 SYSTEM_FOLDERS = ["/etc/ceph", "/run/ceph", "/var/lib/ceph", "/var/log/ceph"]
 
 
@@ -76,6 +81,71 @@ def test_library_and_workloads_make_files_of_the_layout_asked_for(tmp_path: Path
     assert done.returncode == 0, done.stdout + done.stderr
     assert "PASSED" in done.stdout
     assert "SKIPPED" not in done.stdout
+
+
+def test_a_monitor_on_the_server_watches_the_osds_of_the_jobs_files(tmp_path: Path) -> None:
+    """The test bed's servers have a network and folders of their own, as servers elsewhere have."""
+    made = ceph_up("--osds", "2")
+    started = f"ceph-osd -f -i 0 -c {made.configuration}".encode().replace(b" ", b"\0")
+    (server,) = (one.parent for one in Path("/proc").glob("[0-9]*/cmdline") if has(one, started))
+    tool = tmp_path / "ceph"
+    entering = f"nsenter --net={server}/ns/net"
+    tool.write_text(f'#!/bin/sh\nexec {entering} {which("ceph")} -c {made.configuration} "$@"\n')
+    tool.chmod(0o755)
+    words = [
+        "stream",
+        "-t",
+        "256k",
+        "-b",
+        "2m",
+        "-F",
+        "-w",
+        "-e",
+        "-i",
+        "4",
+        "-n",
+        "2",
+        "--monitor",
+        "100ms",
+        "--no-report",
+    ]
+    where = ["--directory", made.directory, "--output", str(tmp_path / "results")]
+    reach = f"nsenter --mount={server}/ns/mnt --net={server}/ns/net {' '.join(WEIR)}"
+    done = subprocess.run(
+        [*WEIR, "bench", *words, *where],
+        env=environment(
+            {
+                "WEIR_MONITOR_ON": "server",
+                "WEIR_MONITOR_REACH": reach,
+                "PATH": f"{tmp_path}:{os.environ['PATH']}",
+            }
+        ),
+        capture_output=True,
+        text=True,
+        timeout=150,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (file,) = (tmp_path / "results").glob("*/run.json")
+    monitor = load_run(file.parent).monitor
+    assert monitor is not None
+    assert [one.host for one in monitor.hosts] == ["server"], done.stderr
+    counted = {one.name: one for one in monitor.counters if one.source == "ceph"}
+    osds = [one for one in counted.values() if one.kind == "target"]
+    assert {one.name for one in osds} <= {"osd.0", "osd.1"}
+    assert sum(one.bytes_written for one in osds) >= 4 * 2 * (2 << 20)
+    assert all(one.busy_seconds > 0 for one in osds if one.operations)
+    assert counted["mds.a"].operations > 0
+    assert {one.name for one in osds if one.holds_files} == {
+        row.target for row in read_placements(file.parent)
+    }
+
+
+def has(command: Path, words: bytes) -> bool:
+    try:
+        return words in command.read_bytes()
+    except OSError:  # The process has ended.
+        return False
 
 
 def test_osds_on_targets_of_set_speed(targets: MakeTargets) -> None:

@@ -67,6 +67,10 @@ bluestore block size = {osd_bytes}
 bluestore block create = true
 bluestore fsck on mount = false
 mds beacon grace = 60
+[osd]
+admin socket = {data}/run/$cluster-$name.asok
+[mds]
+admin socket = {data}/run/$cluster-$name.asok
 {osd_sections}"""
 
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <thread>
 #include <utility>
 
 #include "common/clock.hpp"
@@ -75,10 +76,11 @@ Status MessageWork::compute(Function function, const Step& step,
   Exchange under_way{.start_ns = monotonic_ns()};
   for (std::int64_t i = 0; i < messages; ++i) {
     const std::int64_t bytes = std::min(message_bytes, bytes_ - i * message_bytes);
-    if (Status status = exchange(all ? all_ : gang_, bytes); !status) return status;
+    if (Status status = exchange(all ? all_ : gang_, bytes, progress); !status) {
+      return status;
+    }
     if (right.ok()) right = check_ends(bytes);
     under_way.bytes += bytes;
-    if (progress) progress();
     const bool is_last = i + 1 == messages;
     if (!is_last && (i + 1) % messages_per_exchange != 0) continue;
     under_way.end_ns = monotonic_ns();
@@ -89,7 +91,8 @@ Status MessageWork::compute(Function function, const Step& step,
   return right;
 }
 
-Status MessageWork::exchange(MPI_Comm communicator, std::int64_t bytes) {
+Status MessageWork::exchange(MPI_Comm communicator, std::int64_t bytes,
+                             const std::function<void()>& progress) {
   int rank = 0;
   int ranks = 1;
   MPI_Comm_rank(communicator, &rank);
@@ -104,8 +107,16 @@ Status MessageWork::exchange(MPI_Comm communicator, std::int64_t bytes) {
             communicator, &requests[0]);
   MPI_Isend(messages_.at(sent), static_cast<int>(bytes), MPI_BYTE, (rank + ranks / 2) % ranks,
             message_tag, communicator, &requests[1]);
+  const std::int64_t deadline_ns = job_.deadline_ns();
   for (MPI_Request& request : requests) {
-    Status status = wait_for(request, job_.deadline_ns(), "exchanging messages (--messages)");
+    // A transfer that ends meanwhile is noticed at once: its end is when it is asked for.
+    int done = 0;
+    while (progress && done == 0 && monotonic_ns() < deadline_ns) {
+      MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+      progress();
+      if (done == 0) std::this_thread::yield();
+    }
+    Status status = wait_for(request, deadline_ns, "exchanging messages (--messages)");
     if (!status) return status;
   }
   return {};

@@ -50,7 +50,7 @@ class MessageWork final : public IoWork {
   MessageWork(const Job& job, const Size& size, std::int64_t bytes, int compressible_percent,
               Buffers& buffers, Ring messages);
 
-  Status exchange(MPI_Comm communicator, std::int64_t bytes);
+  Status exchange(MPI_Comm communicator, std::int64_t bytes, const std::function<void()>& progress);
   [[nodiscard]] Status check_ends(std::int64_t bytes) const;
   [[nodiscard]] Status check_words(std::int64_t bytes) const;
   [[nodiscard]] Error changed(const std::string& what) const;

@@ -54,7 +54,7 @@ def finder_for(folder: Path, file_bytes: int, mounts: Path = MOUNTS) -> Finder |
     elif mount.kind in ("ceph", "fuse.ceph-fuse", "fuse.ceph"):
         finder = _Ceph(file_bytes)
     elif mount.kind in ("fuse.glusterfs", "glusterfs"):
-        finder = _Gluster()
+        finder = _Gluster(Path(mount.point), file_bytes)
     elif mount.kind == "beegfs":
         finder = _BeeGfs()
     elif mount.kind.startswith("nfs"):
@@ -132,7 +132,15 @@ class _Gluster:
     source = "gluster"
     at_a_time = 500
 
+    def __init__(self, mount: Path, file_bytes: int) -> None:
+        self._file_bytes = file_bytes
+        self._shard_bytes = gluster.shard_bytes_of(mount)
+
     def layout(self, path: Path) -> Layout | None:
+        # Further shards lie on any brick, and the attribute tells that of the first one alone.
+        whole = self._shard_bytes
+        if whole is not None and max(self._file_bytes, path.stat().st_size) > whole:
+            return None
         for name in gluster.ATTRIBUTES:
             with contextlib.suppress(OSError):
                 return gluster.parse_pathinfo(os.getxattr(path, name).decode(errors="replace"))
@@ -177,12 +185,13 @@ class _Ceph:
         if self._tool is None:
             return None
         words = ceph.parse_file_layout(os.getxattr(path, ceph.ATTRIBUTE).decode())
+        about = path.stat()  # The file may be gone when the cluster has answered, seconds later.
         pool = words["pool"]
         if pool not in self._primaries:
             self._primaries[pool] = []  # A cluster that refuses is not asked for each file.
             said = _said([self._tool, "pg", "ls-by-pool", pool, "--format=json"])
             self._primaries[pool] = ceph.primaries_of(said)
-        primaries, about = self._primaries[pool], path.stat()
+        primaries = self._primaries[pool]
         if not primaries:
             return None
         size = max(self._file_bytes, about.st_size)

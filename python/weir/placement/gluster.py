@@ -2,19 +2,38 @@
 
 It names the translators of a file from the client down to the bricks: ``(<DISTRIBUTE:volume-dht>
 <POSIX(/brick):host:/brick/file>)``; below ``<REPLICATE:...>`` each brick has a copy. Translators
-that spread a file over its bricks (``STRIPE``, ``DISPERSE``, ``shard``) do not say how.
+that spread a file over its bricks (``STRIPE``, ``DISPERSE``) do not say how, and a translator
+``features/shard`` above them is not named at all: the client's folder ``.meta`` has it.
 """
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Collection
+from pathlib import Path
 
 from weir.placement.layouts import Layout, Piece
 
 ATTRIBUTES = ("trusted.glusterfs.pathinfo", "glusterfs.pathinfo")
+USUAL_SHARD_BYTES = 64 << 20
+"""The default of ``features.shard-block-size``."""
 _BRICK = re.compile(r"<POSIX\(([^)]*)\):([^:>]*):[^>]*>")
 _SPREADS = re.compile(r"<(STRIPE|DISPERSE|EC)\b", re.IGNORECASE)
+
+
+def shard_bytes_of(mount: Path) -> int | None:
+    """Returns the bytes of a shard; None if the volume at this mount point has no shards.
+
+    None also where the client does not show its translators in the folder ``.meta``.
+    """
+    for kind in mount.glob(".meta/graphs/active/*/type"):
+        with contextlib.suppress(OSError, ValueError):
+            if kind.read_text().strip() != "features/shard":
+                continue
+            size = kind.parent / "options" / "shard-block-size"
+            return int(size.read_text()) if size.exists() else USUAL_SHARD_BYTES
+    return None
 
 
 def names_in_profile(placed: Collection[str], counted: Collection[str]) -> dict[str, str]:

@@ -13,10 +13,10 @@ from weir.results.record import NonNegative, Record
 class Kept(Record):
     """Rates together over rates alone, of the same repetition of two runs of one job."""
 
-    values: list[NonNegative]
-    median: NonNegative
-    low: NonNegative
-    high: NonNegative
+    values: list[NonNegative] = Field(description="ratios, in the order of the repetitions")
+    median: NonNegative = Field(description="of the ratios")
+    low: NonNegative = Field(description="of the interval of the median")
+    high: NonNegative = Field(description="of the interval of the median")
     confidence: NonNegative = Field(description="coverage of the interval, 0 to 1")
 
 
