@@ -54,6 +54,7 @@ std::int64_t& client_memory_of(Options& options) { return options.server.client_
 std::int64_t& client_files_of(Options& options) { return options.server.client_files; }
 std::int64_t& connections_of(Options& options) { return options.server.connections; }
 int& threads_of(Options& options) { return options.server.threads; }
+int& receivers_of(Options& options) { return options.server.receivers; }
 double& idle_of(Options& options) { return options.server.idle_seconds; }
 bool& until_of(Options& options) { return options.server.until_programs_end; }
 bool& drops_of(Options& options) { return options.server.drops; }
@@ -127,6 +128,10 @@ weir::FieldSettings<Options> options_table() {
       {threads_of,
        "stager-threads",
        "threads that write, each for another program at a time",
+       {.default_value = "4", .metavar = "number", .range = {1, 64}}},
+      {receivers_of,
+       "stager-receivers",
+       "threads that receive the bytes of programs on other nodes",
        {.default_value = "4", .metavar = "number", .range = {1, 64}}},
       {idle_of,
        "stager-idle-seconds",

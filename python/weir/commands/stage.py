@@ -131,6 +131,12 @@ def start(
     threads: Annotated[
         int, typer.Option(min=1, max=64, help="Threads that write, each for another program")
     ] = 4,
+    receivers: Annotated[
+        int,
+        typer.Option(
+            min=1, max=64, help="Threads that receive the bytes of programs on other nodes over TCP"
+        ),
+    ] = 4,
     listen: Annotated[
         str | None,
         typer.Option(
@@ -168,7 +174,7 @@ def start(
     ] = False,
 ) -> None:
     """Start a stager that stays until `weir stage stop`."""
-    words = ["--stager-threads", str(threads)]
+    words = ["--stager-threads", str(threads), "--stager-receivers", str(receivers)]
     if not foreground:
         words.insert(0, "--detach")
     if memory:
