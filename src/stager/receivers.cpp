@@ -17,9 +17,10 @@
 namespace weir::stager {
 namespace {
 
-// Messages and bytes of a batch; what is behind them is in the next one.
+// Messages and bytes of a batch; what is behind them is in the next one. So many bytes are still in
+// the processor's cache when they are copied to their places.
 constexpr std::size_t most_batched_messages = 64;
-constexpr std::size_t most_batched_bytes = std::size_t{1} << 20;
+constexpr std::size_t most_batched_bytes = std::size_t{256} << 10;
 constexpr std::uint64_t wake_key = 0;  // clients have larger numbers
 constexpr int longest_sleep_ms = 500;
 

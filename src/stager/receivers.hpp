@@ -15,8 +15,8 @@
 // which remove() waits until nothing of the client is being copied. Therefore no bytes come into a
 // block that belongs to somebody else by then.
 //
-// Each receiver has one batch at a time, of a few messages and about a block, so that the memory
-// for what has not found its place is bounded whatever the number of clients is.
+// Each receiver has one batch at a time, of a few messages and a quarter of a block, so that the
+// memory for what has not found its place is bounded whatever the number of clients is.
 #pragma once
 
 #include <cstddef>
