@@ -14,6 +14,7 @@ share its processors.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import hmac
 import json
@@ -30,6 +31,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -226,6 +228,59 @@ def first_difference(path: Path, connections: int, rounds: int, count: int) -> s
     return ""
 
 
+@dataclass
+class Measured:
+    """What was measured of the connections together."""
+
+    opened: int
+    connecting_seconds: float
+    seconds: float
+    processor_seconds: float
+    memory: int
+
+
+def measure(given: argparse.Namespace, folder: Path, path: Path, words: list[str]) -> Measured:
+    """Let all connections hand over, and end the program unless each of them is served."""
+    with running(given.stager, folder, words) as (place, process):
+        session = secrets.token_bytes(16)
+        share = -(-given.connections // given.processes)
+        sizes = {"block": given.block, "rounds": given.rounds}
+        pipes, children = [], []
+        began = time.perf_counter()
+        for first in range(0, given.connections, share):
+            here, there = multiprocessing.Pipe()
+            numbers = range(first, min(first + share, given.connections))
+            child = multiprocessing.Process(
+                target=serve_ranks, args=(there, place, session, numbers, path, sizes), daemon=True
+            )
+            child.start()
+            there.close()
+            pipes.append(here)
+            children.append(child)
+        opened = sum(hear(pipe) for pipe in pipes)
+        connecting = time.perf_counter() - began
+        told = subprocess.run(
+            [given.stager, "--stager-socket", folder / "socket", "--report"],
+            capture_output=True, text=True, check=True,
+        ).stdout  # fmt: skip
+        connected = sum(one["ranks"] for one in json.loads(told)["sessions"])
+        spent = processor_seconds(process)
+        began = time.perf_counter()
+        for pipe in pipes:
+            pipe.send(True)
+        served = sum(hear(pipe) for pipe in pipes)
+        seconds = time.perf_counter() - began
+        spent = processor_seconds(process) - spent
+        memory = largest_memory(process)
+        for pipe in pipes:
+            pipe.send(True)
+        for child in children:
+            child.join(DEADLINE_SECONDS)
+    if not given.connections == opened == connected == served:
+        sys.exit(f"of {given.connections}, {connected} were connected and {served} served")
+    return Measured(opened, connecting, seconds, spent, memory)
+
+
 def main() -> None:
     """Open the connections, let them hand over, and print what was measured."""
     parser = arguments(__doc__)
@@ -245,59 +300,25 @@ def main() -> None:
     words += ["--stager-receivers", str(given.receivers)] if given.receivers else []
     words += ["--drop"] if given.drop else []
     with tempfile.TemporaryDirectory(prefix="weir-connections-") as name:
-        folder, path = Path(name), Path(name) / "data"
+        path = Path(name) / "data"
         path.touch()
-        with running(given.stager, folder, words) as (place, process):
-            session = secrets.token_bytes(16)
-            share = -(-given.connections // given.processes)
-            pipes, children = [], []
-            began = time.perf_counter()
-            for first in range(0, given.connections, share):
-                here, there = multiprocessing.Pipe()
-                numbers = range(first, min(first + share, given.connections))
-                child = multiprocessing.Process(
-                    target=serve_ranks,
-                    args=(there, place, session, numbers, path,
-                          {"block": given.block, "rounds": given.rounds}),
-                    daemon=True,
-                )  # fmt: skip
-                child.start()
-                there.close()
-                pipes.append(here)
-                children.append(child)
-            opened = sum(hear(pipe) for pipe in pipes)
-            connecting = time.perf_counter() - began
-            told = subprocess.run(
-                [given.stager, "--stager-socket", folder / "socket", "--report"],
-                capture_output=True, text=True, check=True,
-            ).stdout  # fmt: skip
-            connected = sum(one["ranks"] for one in json.loads(told)["sessions"])
-            spent = processor_seconds(process)
-            began = time.perf_counter()
-            for pipe in pipes:
-                pipe.send(True)
-            served = sum(hear(pipe) for pipe in pipes)
-            seconds = time.perf_counter() - began
-            spent = processor_seconds(process) - spent
-            memory = largest_memory(process)
-            for pipe in pipes:
-                pipe.send(True)
-            for child in children:
-                child.join(DEADLINE_SECONDS)
-        if opened != given.connections or connected != opened or served != opened:
-            sys.exit(f"of {given.connections}, {connected} were connected and {served} served")
-        different = "" if given.drop else first_difference(
-            path, given.connections, given.rounds, given.block
-        )  # fmt: skip
+        told = measure(given, Path(name), path, words)
+        different = (
+            ""
+            if given.drop
+            else first_difference(path, given.connections, given.rounds, given.block)
+        )
         if different:
             sys.exit(different)
-    total = given.connections * given.rounds * given.block
+    blocks = given.connections * given.rounds
+    total = blocks * given.block
     print(
-        f"{opened} connections in {connecting:.1f} s; {given.connections * given.rounds} blocks of "
-        f"{given.block} bytes in {seconds:.2f} s, {total / seconds / 1e6:.0f} MB/s, "
-        f"{'dropped' if given.drop else 'stored and compared'}; the stager took {spent:.2f} s of "
-        f"processors, {spent / total * GIB:.2f} s per GiB, and {memory >> 20} MiB beside its blocks; "
-        f"load {os.getloadavg()[0]:.1f}"
+        f"{told.opened} connections in {told.connecting_seconds:.1f} s; {blocks} blocks of "
+        f"{given.block} bytes in {told.seconds:.2f} s, {total / told.seconds / 1e6:.0f} MB/s, "
+        f"{'dropped' if given.drop else 'stored and compared'}; the stager took "
+        f"{told.processor_seconds:.2f} s of processors, "
+        f"{told.processor_seconds / total * GIB:.2f} s per GiB, and {told.memory >> 20} MiB "
+        f"beside its blocks; load {os.getloadavg()[0]:.1f}"
     )
 
 

@@ -31,11 +31,13 @@
 #include "stager/session_files.hpp"
 #include "stager/spill_file.hpp"
 #include "stager/stager.hpp"
+#include "stager/stored_paths.hpp"
 #include "stager/workers.hpp"
 #include "system/descriptor_socket.hpp"
 #include "system/frame_socket.hpp"
 #include "system/network_listener.hpp"
 #include "system/process_name.hpp"
+#include "system/root_folder.hpp"
 #include "system/shared_memory.hpp"
 #include "system/uninterrupted.hpp"
 #include "transport/proof.hpp"
@@ -90,15 +92,17 @@ class Server {
   Server(const ServerSettings& settings, EventPoll poll, storage::FrameListener listener,
          storage::SharedMemory memory, storage::File signals, std::unique_ptr<News> news,
          std::unique_ptr<SpillFile> spill, std::unique_ptr<Journal> journal,
-         const transport::SessionId& secret, std::optional<Service> service,
-         std::unique_ptr<Receivers> receivers, std::unique_ptr<transport::UcxReceiver> ucx,
-         const std::string& offered_ucx, std::function<void(const std::string&)> say)
+         std::optional<storage::RootFolder> root, const transport::SessionId& secret,
+         std::optional<Service> service, std::unique_ptr<Receivers> receivers,
+         std::unique_ptr<transport::UcxReceiver> ucx, const std::string& offered_ucx,
+         std::function<void(const std::string&)> say)
       : settings_(settings),
         signals_(std::move(signals)),
         news_(std::move(news)),
         spill_(std::move(spill)),
         journal_(std::move(journal)),
         say_(std::move(say)),
+        root_(std::move(root)),
         service_(std::move(service)),
         secret_(reinterpret_cast<const char*>(secret.data()), secret.size()),
         stager_({.blocks = settings.memory_bytes / settings.block_bytes,
@@ -226,7 +230,7 @@ class Server {
     }
     passed_ = std::move(frame.passed);
     Event event = Received{.client = client, .message = std::move(message).value()};
-    add_extents(event);
+    add_facts(event);
     handle(event);
   }
 
@@ -235,7 +239,7 @@ class Server {
     copies_ = &batch.copies;
     for (Event& event : batch.events) {
       if (!receivers_->contains(batch.client)) break;  // it was refused
-      add_extents(event);
+      add_facts(event);
       const auto& received = std::get<Received>(event);
       const auto* const bytes = std::get_if<transport::BlockBytes>(&received.message);
       if (bytes != nullptr) brought_ = bytes->bytes;
@@ -250,8 +254,11 @@ class Server {
     connections_.drop(batch.client);
   }
 
-  void add_extents(Event& event) {
+  void add_facts(Event& event) {
     auto& received = std::get<Received>(event);
+    // Also checked again when it is stored, since links may change; but what was accepted before
+    // would be lost then.
+    if (root_) received.may_be_stored = check_below(&*root_, received.message);
     const auto* const parcel = std::get_if<transport::Parcel>(&received.message);
     if (parcel == nullptr || parcel->block < 0 || parcel->block >= memory_.blocks()) return;
     received.extents = transport::extents_of(memory_.block(parcel->block), parcel->extents);
@@ -377,7 +384,7 @@ class Server {
     std::shared_ptr<SessionFiles>& files = files_[session];
     if (files == nullptr) {
       files = std::make_shared<SessionFiles>(memory_.all(), settings_.block_bytes, spill_.get(),
-                                             settings_.drops);
+                                             root_ ? &*root_ : nullptr, settings_.drops);
     }
     return *files;
   }
@@ -436,7 +443,8 @@ class Server {
   std::unique_ptr<SpillFile> spill_;  // null: nothing is spilled
   std::unique_ptr<Journal> journal_;  // null: there is none. The recorder alone uses it
   std::function<void(const std::string&)> say_;
-  std::optional<Service> service_;  // nothing: ranks of this node only
+  std::optional<storage::RootFolder> root_;  // nothing: anything may be stored
+  std::optional<Service> service_;           // nothing: ranks of this node only
   std::string secret_;
   Stager stager_;
   std::unique_ptr<transport::UcxReceiver> ucx_;  // null: no bytes come over UCX
@@ -521,6 +529,12 @@ Status serve(const ServerSettings& settings, const std::function<void()>& ready,
   if (!signal) return signal.error();
   auto news = News::open();
   if (!news) return news.error();
+  std::optional<storage::RootFolder> root;
+  if (!settings.root.empty()) {
+    auto opened = storage::RootFolder::open(settings.root);
+    if (!opened) return opened.error();
+    root.emplace(std::move(opened).value());
+  }
   std::unique_ptr<SpillFile> spill;
   if (!settings.spill.empty()) {
     auto made = SpillFile::create(settings.spill, settings.spill_quota, settings.block_bytes);
@@ -533,7 +547,8 @@ Status serve(const ServerSettings& settings, const std::function<void()>& ready,
     auto made = Journal::create(settings.journal, settings.journal_quota);
     if (!made) return made.error();
     journal = std::move(made).value();
-    replay_journals(journal->folder(), [&](const std::string& line) { replayed.push_back(line); });
+    replay_journals(journal->folder(), root ? &*root : nullptr,
+                    [&](const std::string& line) { replayed.push_back(line); });
   }
   const auto secret = storage::new_secret();
   if (!secret) return secret.error();
@@ -558,8 +573,8 @@ Status serve(const ServerSettings& settings, const std::function<void()>& ready,
   }
   Server server(settings, std::move(poll).value(), std::move(listener).value(),
                 std::move(memory).value(), std::move(signal).value(), std::move(news).value(),
-                std::move(spill), std::move(journal), secret.value(), std::move(service).value(),
-                std::move(receivers), std::move(ucx), offered_ucx, say);
+                std::move(spill), std::move(journal), std::move(root), secret.value(),
+                std::move(service).value(), std::move(receivers), std::move(ucx), offered_ucx, say);
   ready();
   // The log has the lines: it is there from now on.
   if (addresses) {

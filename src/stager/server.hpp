@@ -22,6 +22,7 @@ struct ServerSettings {
   std::string rendezvous;
   // Lets ranks of other nodes bring bytes over UCX (transport/ucx.hpp), if they can.
   bool offers_ucx = false;
+  std::string root;                // nothing is stored outside this folder; "": anything may be
   std::int64_t memory_bytes = 0;   // of all blocks; at least 16 blocks
   std::string spill;               // folder for data that the memory cannot hold; "": none
   std::int64_t spill_quota = 0;    // bytes of it; 0: half of what is free there

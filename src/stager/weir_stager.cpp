@@ -46,6 +46,7 @@ std::string& listen_of(Options& options) { return options.server.listen; }
 std::string& rendezvous_of(Options& options) { return options.server.rendezvous; }
 std::string& carrier_of(Options& options) { return options.carrier; }
 std::int64_t& memory_of(Options& options) { return options.server.memory_bytes; }
+std::string& root_of(Options& options) { return options.server.root; }
 std::string& spill_of(Options& options) { return options.server.spill; }
 std::int64_t& spill_quota_of(Options& options) { return options.server.spill_quota; }
 std::string& journal_of(Options& options) { return options.server.journal; }
@@ -90,6 +91,11 @@ weir::FieldSettings<Options> options_table() {
         .default_value = "tcp",
         .metavar = "name",
         .choices = {"tcp", "ucx"}}},
+      {root_of,
+       "stager-root",
+       "folder outside which nothing is stored, neither by `..` nor by symbolic links; what lies "
+       "elsewhere is refused; default: none, and programs name any path",
+       {.metavar = "folder"}},
       {memory_of,
        "stager-memory",
        "memory for data that are not stored yet; 0: a quarter of what is available",
