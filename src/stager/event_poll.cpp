@@ -49,6 +49,7 @@ std::vector<std::uint64_t> EventPoll::wait(int milliseconds) const {
                         milliseconds);
   });
   std::vector<std::uint64_t> keys;
+  keys.reserve(events.size());
   for (int i = 0; i < count; ++i) {
     keys.push_back(events.at(static_cast<std::size_t>(i)).data.u64);
   }

@@ -44,10 +44,11 @@ Status check_below(const storage::RootFolder* root, const transport::CommitStep&
   };
   for (const std::string& name : step.update.made) check_inside(name);
   for (const storage::HeaderChange& change : step.update.changes) {
-    if (const auto* const document = std::get_if<storage::DocumentReplacement>(&change)) {
-      check_inside(document->name);
-    } else if (const auto* const beside = std::get_if<storage::SidecarReplacement>(&change)) {
-      if (below.ok()) below = root->check(storage::committed_path(step.path + beside->suffix));
+    const auto* const document = std::get_if<storage::DocumentReplacement>(&change);
+    if (document != nullptr) check_inside(document->name);
+    const auto* const beside = std::get_if<storage::SidecarReplacement>(&change);
+    if (beside != nullptr && below.ok()) {
+      below = root->check(storage::committed_path(step.path + beside->suffix));
     }
   }
   return below;
