@@ -271,11 +271,15 @@ std::vector<std::string> SessionStaging::fates() const {
                                          handed.steps - 1, storage::printable(path));
     const auto now = steps_on_storage(path);
     if (!now) {
-      lines.push_back(
-          fmt::format("{} is lost, or the file cannot be read: {}", step, now.error().text()));
+      lines.push_back(fmt::format("{} may not be stored, for the file cannot be read: {}", step,
+                                  now.error().text()));
     } else {
       const bool is_stored = now.value().value_or(0) >= handed.steps;
-      lines.push_back(step + (is_stored ? " is stored" : " is lost"));
+      // Whether the stager had a journal is not known here.
+      lines.push_back(step + (is_stored
+                                  ? " is stored"
+                                  : " is not stored: it is lost, unless the next stager finds "
+                                    "it in a journal before a later step takes its place"));
     }
   }
   return lines;

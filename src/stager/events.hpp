@@ -33,6 +33,8 @@ struct Received {
   transport::Message message;
   // If the message is a Parcel: its extents, or why they are impossible.
   Result<std::vector<transport::ParcelExtent>> extents = std::vector<transport::ParcelExtent>();
+  // If it names something to be stored: why that is refused.
+  Status may_be_stored = {};  // NOLINT(readability-redundant-member-init): may be left out
 };
 // Bytes that a rank has brought over UCX.
 struct Piece {

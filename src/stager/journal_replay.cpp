@@ -20,6 +20,7 @@
 #include "stager/disk_record.hpp"
 #include "stager/journal.hpp"
 #include "stager/session_files.hpp"
+#include "stager/stored_paths.hpp"
 #include "stored/file_description.hpp"
 #include "system/frame_socket.hpp"
 #include "system/incomplete.hpp"
@@ -92,10 +93,10 @@ Result<std::int64_t> length_of(const storage::File& file) {
 // Writes the blocks of a journal, many at a time.
 class BlockWriter {
  public:
-  explicit BlockWriter(const JournaledStep& step)
+  BlockWriter(const JournaledStep& step, const storage::RootFolder* root)
       : step_(step),
         memory_(static_cast<std::size_t>(most_replayed_together)),
-        files_(memory_, 1, nullptr) {}
+        files_(memory_, 1, nullptr, root) {}
 
   Status take(std::span<const std::byte> block, std::int64_t extents) {
     const auto all = transport::extents_of(block, extents);
@@ -145,7 +146,8 @@ struct Replayed {
 };
 
 // The lock of the step's file is held.
-Replayed store(const storage::File& journal, const JournaledStep& told) {
+Replayed store(const storage::File& journal, const JournaledStep& told,
+               const storage::RootFolder* root) {
   const transport::CommitStep& step = told.step;
   const std::string path = storage::printable(step.path);
   const auto progress = storage::progress_of(step.path, told.files.front().known->identity,
@@ -164,7 +166,7 @@ Replayed store(const storage::File& journal, const JournaledStep& told) {
     }
     return {Fate::removed, fmt::format("a step of {} in the journal was stored already", path)};
   }
-  BlockWriter writer(told);
+  BlockWriter writer(told, root);
   Status stored;
   // The bytes of a file are in it before it gets its name.
   if (progress.value() == storage::CommitProgress::can_begin) {
@@ -191,7 +193,7 @@ Replayed store(const storage::File& journal, const JournaledStep& told) {
   return {Fate::removed, fmt::format("a step of {} was stored from the journal", path)};
 }
 
-Replayed replay(const storage::File& journal) {
+Replayed replay(const storage::File& journal, const storage::RootFolder* root) {
   const auto found = read_journal(journal, nullptr);
   if (!found && found.error().code != ErrorCode::corrupt &&
       found.error().code != ErrorCode::unsupported) {
@@ -202,13 +204,17 @@ Replayed replay(const storage::File& journal) {
   }
   if (!found.value()) return {Fate::removed, ""};
   const JournaledStep& told = *found.value();
+  if (Status below = check_below(root, told.step); !below.ok()) {
+    return {Fate::left, fmt::format("a step of {} stays in the journal: {}",
+                                    storage::printable(told.step.path), below.error().message)};
+  }
   auto lock = storage::WriterLock::take(told.step.path);
   if (!lock || !lock.value().is_held()) {
     return {Fate::left, fmt::format("a step of {} stays in the journal, for the next stager: {}",
                                     storage::printable(told.step.path),
                                     lock ? "its file system has no locks" : lock.error().message)};
   }
-  return store(journal, told);
+  return store(journal, told, root);
 }
 
 // Opens a journal that no stager is writing.
@@ -289,7 +295,7 @@ Result<std::optional<JournaledStep>> read_journal(const storage::File& file,
   return std::optional<JournaledStep>();
 }
 
-void replay_journals(const std::string& folder,
+void replay_journals(const std::string& folder, const storage::RootFolder* root,
                      const std::function<void(const std::string&)>& say) {
   std::error_code failed;
   std::vector<std::string> names;
@@ -304,7 +310,7 @@ void replay_journals(const std::string& folder,
   for (const std::string& name : names) {
     const auto file = open_left(name);
     if (!file) continue;
-    const Replayed done = replay(*file);
+    const Replayed done = replay(*file, root);
     std::string kept;
     if (done.fate == Fate::removed) {
       (void)::unlink(name.c_str());

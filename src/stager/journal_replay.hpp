@@ -20,6 +20,7 @@
 
 #include "common/status.hpp"
 #include "system/file.hpp"
+#include "system/root_folder.hpp"
 #include "transport/messages.hpp"
 
 namespace weir::stager {
@@ -38,8 +39,10 @@ using TakeBlock = std::function<Status(std::span<const std::byte> block, std::in
 [[nodiscard]] Result<std::optional<JournaledStep>> read_journal(const storage::File& file,
                                                                 const TakeBlock& take_block);
 
-// Stores what is left in the folder. `say` gets a line for each journal. Journals of stagers that
-// run are let alone.
-void replay_journals(const std::string& folder, const std::function<void(const std::string&)>& say);
+// Stores what is left in the folder. `root`: nothing is stored outside it, and such a journal
+// stays; null: anything may be. `say` gets a line for each journal. Journals of stagers that run
+// are let alone.
+void replay_journals(const std::string& folder, const storage::RootFolder* root,
+                     const std::function<void(const std::string&)>& say);
 
 }  // namespace weir::stager

@@ -73,7 +73,7 @@ class JournalTest : public testing::Test {
   }
   [[nodiscard]] Lines replay() const {
     Lines lines;
-    replay_journals(place(), [&](const std::string& line) { lines.push_back(line); });
+    replay_journals(place(), nullptr, [&](const std::string& line) { lines.push_back(line); });
     return lines;
   }
   // Names below the folder of the journal.

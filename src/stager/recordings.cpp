@@ -1,7 +1,5 @@
 #include "stager/recordings.hpp"
 
-#include <utility>
-
 namespace weir::stager {
 
 Record Recordings::begin(JobId job, SessionId session, ParcelItem* parcel) {
@@ -31,7 +29,7 @@ void Recordings::forget(const Item& item) {
 std::optional<Recording> Recordings::end(JobId job, const Status& status) {
   const auto found = under_way_.find(job);
   if (found == under_way_.end()) return std::nullopt;
-  Recording ended = std::move(under_way_.extract(found).mapped());
+  const Recording ended = under_way_.extract(found).mapped();
   if (!status.ok()) {
     failure_ = status.error().text();
   } else if (ended.ticket != 0) {

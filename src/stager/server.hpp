@@ -1,7 +1,7 @@
 // Runs a stager: connects the state machine (stager.hpp) with sockets, memory, files and the clock.
 //
-// One thread handles connections and the state machine. Others execute jobs, and reserve the memory
-// while the stager is already at work.
+// One thread handles connections and the state machine. Others execute jobs, receive what ranks of
+// other nodes send (receivers.hpp), and reserve the memory while the stager is already at work.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +22,7 @@ struct ServerSettings {
   std::string rendezvous;
   // Lets ranks of other nodes bring bytes over UCX (transport/ucx.hpp), if they can.
   bool offers_ucx = false;
+  std::string root;                // nothing is stored outside this folder; "": anything may be
   std::int64_t memory_bytes = 0;   // of all blocks; at least 16 blocks
   std::string spill;               // folder for data that the memory cannot hold; "": none
   std::int64_t spill_quota = 0;    // bytes of it; 0: half of what is free there
@@ -33,7 +34,10 @@ struct ServerSettings {
   std::int64_t client_memory = 0;  // bytes; at least a block
   std::int64_t client_files = 0;
   std::int64_t connections = 0;
-  int threads = 4;          // that execute jobs (003_…, section 5.2.1: four are best)
+  int threads = 4;  // that execute jobs (003_…, section 5.2.1: four are best)
+  // Threads that receive the bytes of ranks of other nodes, where there is a rendezvous file. Paper
+  // 003, section 4.3, has a small pool that is woken by events.
+  int receivers = 4;
   double idle_seconds = 0;  // the stager ends after so long without work; 0: it stays
   // The stager ends as soon as the programs that it has served have ended and nothing is left to be
   // stored, whoever else is connected.

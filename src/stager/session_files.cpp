@@ -10,6 +10,7 @@
 #include "checksums/sums_file.hpp"
 #include "formats/file_map_message.hpp"
 #include "formats/header_update.hpp"
+#include "stager/stored_paths.hpp"
 #include "system/moved_all.hpp"
 
 namespace weir::stager {
@@ -27,10 +28,11 @@ bool overlap(std::span<const BlockExtent> sorted) {
 }  // namespace
 
 SessionFiles::SessionFiles(std::span<std::byte> memory, std::int64_t block_bytes,
-                           const SpillFile* spill, bool drops)
+                           const SpillFile* spill, const storage::RootFolder* root, bool drops)
     : memory_(memory),
       block_bytes_(block_bytes),
       spill_(spill),
+      root_(root),
       files_(drops ? storage::make_null_engine() : storage::make_background_engine()) {}
 
 Status SessionFiles::execute(const Write& job) {
@@ -87,6 +89,7 @@ Status SessionFiles::write_file(const transport::NameFile& named,
   opening.write = true;
   opening.bytes_when_made = named.bytes_when_made;
   opening.known = named.known ? &*named.known : nullptr;
+  if (Status below = check_below(root_, named); !below.ok()) return below;
   close_removed(named.path);
   const auto file = files_.get(named.path, opening);
   if (!file) return file.error();
@@ -108,7 +111,8 @@ Status SessionFiles::write_all(storage::Engine& engine, storage::EngineFile& fil
   return {};
 }
 
-Result<SessionFiles::Encoding> SessionFiles::encoding_of(const transport::NameFile& named) {
+Result<SessionFiles::Encoding> SessionFiles::encoding_of(const transport::NameFile& named) const {
+  if (Status below = check_below(root_, named); !below.ok()) return below.error();
   auto map = storage::parse_file_map(named.encoded);
   if (!map) return map.error();
   if (map.value().arrays.size() != 1 || map.value().arrays.front().map.encoded() == nullptr) {
@@ -236,6 +240,7 @@ Status SessionFiles::execute(const Seal& job) { return settle(job.durability); }
 
 Status SessionFiles::execute(const Commit& job) {
   const transport::CommitStep& step = job.step;
+  if (Status below = check_below(root_, step); !below.ok()) return below;
   if (Status settled = settle(step.durability); !settled.ok()) return settled;
   if (Status done = storage::commit(step.path, step.update, step.durability); !done.ok()) {
     return done;
@@ -254,6 +259,7 @@ void SessionFiles::keep_lock(const std::string& path, storage::WriterLock lock) 
 }
 
 Status SessionFiles::take_lock(const std::string& path, const std::string& program) {
+  if (Status below = root_ == nullptr ? Status() : root_->check(path); !below.ok()) return below;
   auto taken = storage::WriterLock::take(path, storage::WriterLock::Naming::at_once, program);
   if (!taken) return taken.error();
   keep_lock(path, std::move(taken).value());

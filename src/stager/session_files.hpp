@@ -18,15 +18,17 @@
 #include "stager/events.hpp"
 #include "stager/spill_file.hpp"
 #include "system/known_file.hpp"
+#include "system/root_folder.hpp"
 
 namespace weir::stager {
 
 class SessionFiles {
  public:
   // `memory`: all blocks of the stager, each of `block_bytes`. `spill` may be null if nothing is
-  // spilled. With `drops`, what would be written to files is dropped.
+  // spilled. `root`: nothing is stored outside this folder; null: anything may be. With `drops`,
+  // what would be written to files is dropped.
   SessionFiles(std::span<std::byte> memory, std::int64_t block_bytes, const SpillFile* spill,
-               bool drops = false);
+               const storage::RootFolder* root, bool drops = false);
 
   // Write the bytes; end the stager's share of a step: make durable what was written; and end a
   // step: the same, and change the header of the file. One thread at a time calls these functions.
@@ -62,12 +64,13 @@ class SessionFiles {
     std::unique_ptr<storage::DecodedEngine> engine;
     std::unique_ptr<storage::EngineFile> file;
   };
-  static Result<Encoding> encoding_of(const transport::NameFile& named);
+  [[nodiscard]] Result<Encoding> encoding_of(const transport::NameFile& named) const;
   Status settle_encodings(storage::StepDurability durability);
 
   std::span<std::byte> memory_;
   std::int64_t block_bytes_;
   const SpillFile* spill_;
+  const storage::RootFolder* root_;
   std::vector<std::byte> read_back_;  // for the job under way
   std::vector<std::size_t> read_to_;  // where in it each spilled block begins
   storage::OpenFiles files_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <filesystem>
 #include <span>
 #include <string>
 #include <vector>
@@ -27,7 +28,7 @@ TEST(SessionFiles, WriteOverlappingExtentsOfSeveralRanksInTheOrderOfTheirArrival
   const std::string blocks = "aaaabbbbccccdddd";
   std::vector<std::byte> memory(blocks.size());
   for (std::size_t i = 0; i < blocks.size(); ++i) memory[i] = static_cast<std::byte>(blocks[i]);
-  SessionFiles files(memory, file_block_bytes, nullptr);
+  SessionFiles files(memory, file_block_bytes, nullptr, nullptr);
   const auto extent = [](std::int64_t block, std::size_t file, std::int64_t offset) {
     return BlockExtent{.block = block, .at = 0, .bytes = 4, .file = file, .offset = offset};
   };
@@ -54,7 +55,7 @@ TEST(SessionFiles, WriteSpilledBytesAndThoseInMemory) {
   ASSERT_TRUE(spill.value()->put(3, 11, all.first(4)).ok());
   ASSERT_TRUE(spill.value()->put(1, 12, all.subspan(4)).ok());
   std::vector<std::byte> memory(file_block_bytes, std::byte{'b'});
-  SessionFiles files(memory, file_block_bytes, spill.value().get());
+  SessionFiles files(memory, file_block_bytes, spill.value().get(), nullptr);
   const transport::NameFile named{
       .file = 1, .path = path, .bytes_when_made = 0, .known = std::nullopt};
   Write job{.job = 1, .session = 1, .files = {named}, .extents = {}};
@@ -74,6 +75,58 @@ TEST(SessionFiles, WriteSpilledBytesAndThoseInMemory) {
   EXPECT_EQ(refused.error().code, ErrorCode::corrupt);
   ASSERT_TRUE(files.execute(Seal{}).ok());
   EXPECT_EQ(storage::text_of(path), "aabbbbccdd");
+}
+
+// Everything that can be named: files, locks, documents below a file, and what lies beside it.
+TEST(SessionFiles, StoreNothingOutsideTheirRoot) {
+  storage::TestFolder folder;
+  const std::string inside = folder.path("root");
+  std::filesystem::create_directories(inside + "/store");
+  std::filesystem::create_directories(folder.path("out"));
+  std::filesystem::create_symlink(folder.path("out"), inside + "/link");
+  storage::write_text(inside + "/file", "....");
+  storage::write_text(folder.path("out") + "/file", "....");
+  const auto root = storage::RootFolder::open(inside);
+  ASSERT_TRUE(root) << root.error().text();
+  std::vector<std::byte> memory(file_block_bytes, std::byte{'a'});
+  SessionFiles files(memory, file_block_bytes, nullptr, &root.value());
+  const auto write_to = [&](const std::string& path) {
+    const transport::NameFile named{
+        .file = 1, .path = path, .bytes_when_made = 4, .known = std::nullopt};
+    return files.execute(
+        Write{.job = 1,
+              .session = 1,
+              .files = {named},
+              .extents = {{.block = 0, .at = 0, .bytes = 4, .file = 0, .offset = 0}}});
+  };
+  const auto change = [&](const std::string& path, const storage::HeaderChange& one) {
+    Commit job{.job = 1, .session = 1, .step = {}};
+    job.step.path = path;
+    job.step.update.changes.push_back(one);
+    return files.execute(job);
+  };
+  ASSERT_TRUE(write_to(inside + "/file").ok());
+  ASSERT_TRUE(files.execute(Seal{}).ok());
+  EXPECT_EQ(storage::text_of(inside + "/file"), "aaaa");
+  ASSERT_TRUE(change(inside + "/store", storage::DocumentReplacement{"zarr.json", "{}"}).ok());
+  ASSERT_TRUE(files.take_lock(inside + "/file", "p").ok());
+  files.release_lock(inside + "/file");
+  for (const std::string& outside : {folder.path("out") + "/file", inside + "/link/file",
+                                     inside + "/../out/file", inside + "/link/new"}) {
+    SCOPED_TRACE(outside);
+    for (const Status& refused : {write_to(outside), files.take_lock(outside, "p"),
+                                  change(outside, storage::HeaderWrite{0, {std::byte{'b'}}})}) {
+      ASSERT_FALSE(refused.ok());
+      EXPECT_NE(refused.error().text().find("does not lie below"), std::string::npos);
+      EXPECT_EQ(refused.error().text().find('\n'), std::string::npos);
+    }
+  }
+  for (const char* const name : {"../../out/file", "../link/file", "../link/new"}) {
+    EXPECT_FALSE(change(inside + "/store", storage::DocumentReplacement{name, "b"}).ok()) << name;
+  }
+  EXPECT_FALSE(change(inside + "/store", storage::SidecarReplacement{"/../../out/file", "b"}).ok());
+  EXPECT_EQ(storage::text_of(folder.path("out") + "/file"), "....");
+  EXPECT_FALSE(std::filesystem::exists(folder.path("out") + "/new"));
 }
 
 }  // namespace

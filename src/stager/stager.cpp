@@ -154,6 +154,10 @@ void Stager::take(const Received& event) {
     refuse(event.client, "the first message was no Hello");
     return;
   }
+  if (!event.may_be_stored.ok()) {
+    refuse(event.client, event.may_be_stored.error().text());
+    return;
+  }
   if (const auto* const parcel = std::get_if<Parcel>(&event.message)) {
     take_parcel(event, *parcel);
     return;

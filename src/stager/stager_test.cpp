@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -252,6 +253,18 @@ TEST(Stager, RefusesAParcelForAFileWithoutName) {
                 {{.file = 3, .offset = 0, .bytes = 1}});
   EXPECT_TRUE(world.ranks().at(client).was_refused);
   EXPECT_EQ(world.stager().free_blocks(), 6);
+}
+
+TEST(Stager, RefusesWhatMayNotBeStored) {
+  World world(1);
+  const ClientId client = world.connect(1);
+  world.handle(
+      Received{.client = client,
+               .message =
+                   transport::NameFile{
+                       .file = 5, .path = "/etc/f", .bytes_when_made = 0, .known = std::nullopt},
+               .may_be_stored = invalid_argument("it is outside", "/etc/f")});
+  EXPECT_TRUE(world.ranks().at(client).was_refused);
 }
 
 TEST(Stager, NeedsAHelloFirst) {

@@ -46,6 +46,7 @@ std::string& listen_of(Options& options) { return options.server.listen; }
 std::string& rendezvous_of(Options& options) { return options.server.rendezvous; }
 std::string& carrier_of(Options& options) { return options.carrier; }
 std::int64_t& memory_of(Options& options) { return options.server.memory_bytes; }
+std::string& root_of(Options& options) { return options.server.root; }
 std::string& spill_of(Options& options) { return options.server.spill; }
 std::int64_t& spill_quota_of(Options& options) { return options.server.spill_quota; }
 std::string& journal_of(Options& options) { return options.server.journal; }
@@ -54,6 +55,7 @@ std::int64_t& client_memory_of(Options& options) { return options.server.client_
 std::int64_t& client_files_of(Options& options) { return options.server.client_files; }
 std::int64_t& connections_of(Options& options) { return options.server.connections; }
 int& threads_of(Options& options) { return options.server.threads; }
+int& receivers_of(Options& options) { return options.server.receivers; }
 double& idle_of(Options& options) { return options.server.idle_seconds; }
 bool& until_of(Options& options) { return options.server.until_programs_end; }
 bool& drops_of(Options& options) { return options.server.drops; }
@@ -89,6 +91,11 @@ weir::FieldSettings<Options> options_table() {
         .default_value = "tcp",
         .metavar = "name",
         .choices = {"tcp", "ucx"}}},
+      {root_of,
+       "stager-root",
+       "folder outside which nothing is stored, neither by `..` nor by symbolic links; what lies "
+       "elsewhere is refused; default: none, and programs name any path",
+       {.metavar = "folder"}},
       {memory_of,
        "stager-memory",
        "memory for data that are not stored yet; 0: a quarter of what is available",
@@ -127,6 +134,10 @@ weir::FieldSettings<Options> options_table() {
       {threads_of,
        "stager-threads",
        "threads that write, each for another program at a time",
+       {.default_value = "4", .metavar = "number", .range = {1, 64}}},
+      {receivers_of,
+       "stager-receivers",
+       "threads that receive the bytes of programs on other nodes",
        {.default_value = "4", .metavar = "number", .range = {1, 64}}},
       {idle_of,
        "stager-idle-seconds",

@@ -184,9 +184,9 @@ Status FrameSocket::send_rest() {
 }
 
 Result<bool> FrameSocket::receive() {
-  const std::size_t before = received_.size();
-  received_.resize(before + read_bytes);
-  iovec part{received_.data() + before, read_bytes};
+  // Not in `received_`: of thousands of connections, each would keep so much memory.
+  std::array<std::byte, read_bytes> arrived;  // NOLINT(*-member-init): recvmsg() fills it
+  iovec part{arrived.data(), arrived.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(most_passed * sizeof(int))> control{};
   msghdr message{};
   message.msg_iov = &part;
@@ -196,7 +196,7 @@ Result<bool> FrameSocket::receive() {
   const ssize_t got =
       uninterrupted([&] { return ::recvmsg(descriptor(), &message, MSG_CMSG_CLOEXEC); });
   const int reason = errno;
-  received_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  if (got > 0) received_.insert(received_.end(), arrived.begin(), arrived.begin() + got);
   if (got < 0 && (reason == EAGAIN || reason == EWOULDBLOCK)) return false;
   if (got < 0) return lost(reason);
   for (cmsghdr* one = CMSG_FIRSTHDR(&message); one != nullptr; one = CMSG_NXTHDR(&message, one)) {
@@ -241,7 +241,10 @@ Result<std::optional<Frame>> FrameSocket::next() {
     }
     const auto more = receive();
     if (!more) return more.error();
-    if (!more.value()) return std::optional<Frame>();
+    if (!more.value()) {
+      if (received_.empty()) received_ = {};
+      return std::optional<Frame>();
+    }
   }
 }
 

@@ -69,7 +69,10 @@ def test_a_lost_step_is_named_and_written_again(
     assert ended.returncode == 0, ended.stdout + ended.stderr
     path = tmp_path / f"out.{SUFFIXES[file_format]}"
     assert ended.stderr.count(LOST_LINE) == 1, ended.stderr
-    assert f"weir: step {lost} of {path}, which the stager had accepted, is lost" in ended.stderr
+    assert (
+        f"weir: step {lost} of {path}, which the stager had accepted, is not stored: it is lost"
+        in ended.stderr
+    )
     assert steps_in(path) == 4
 
 
@@ -120,7 +123,10 @@ def test_what_became_of_closed_files_is_told(
     assert ended.returncode == 0, ended.stdout + ended.stderr
     paths = [tmp_path / f"out{number}.{SUFFIXES[file_format]}" for number in range(4)]
     assert ended.stderr.count(LOST_LINE) == 1, ended.stderr
-    assert f"step 0 of {paths[1]}, which the stager had accepted, is lost" in ended.stderr
+    assert (
+        f"step 0 of {paths[1]}, which the stager had accepted, is not stored: it is lost"
+        in ended.stderr
+    )
     assert str(paths[0]) not in ended.stderr, "it was known to be stored"
     with pytest.raises(FileNotFoundError):
         weir.open(paths[1])

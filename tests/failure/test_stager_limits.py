@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from own_stager import STAGER, Stager, start
+from own_stager import STAGER, Stager, start, start_service
 from staged_files import run, steps_in
 from staged_values import LARGE_ROWS, large_value
 
@@ -141,6 +141,41 @@ def test_a_file_beyond_the_limit_is_refused_by_name(tmp_path: Path) -> None:
         assert [steps_in(tmp_path / f"out{number}.nc") for number in range(2)] == [1, 1]
     finally:
         one.kill()
+
+
+def test_a_file_outside_the_root_is_refused_by_name(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    for folder in (root, tmp_path / "out"):
+        folder.mkdir()
+    (root / "link").symlink_to(tmp_path / "out")
+    for one in (
+        start("--stager-memory", "32m", "--stager-root", str(root)),
+        start_service(1, "--stager-memory", "32m", "--stager-root", str(root)),
+    ):
+        try:
+            for folder in (tmp_path / "out", root / "link"):
+                refused = run(one, "many", folder, "raw", "1", ranks=2)
+                assert refused.returncode != 0
+                lines = [line for line in refused.stderr.splitlines() if "--root" in line]
+                assert lines, refused.stderr
+                assert all(f"it does not lie below {root}" in line for line in lines)
+            assert run(one, "many", root, "raw", "1", ranks=2).returncode == 0
+            one.wait_until_idle()
+            assert steps_in(root / "out.raw") == 1
+        finally:
+            one.kill()
+
+
+@pytest.mark.parametrize("root", ["file", "none", "folder"])
+def test_a_root_that_is_no_folder_is_refused(tmp_path: Path, root: str) -> None:
+    (tmp_path / "file").touch()
+    place = Path(tempfile.mkdtemp(prefix="weir-test-")) / "stager"
+    given = root if root == "folder" else tmp_path / root
+    refused = subprocess.run([STAGER, "--stager-socket", place, "--stager-root", given],
+                             capture_output=True, text=True, timeout=30, check=False)  # fmt: skip
+    assert refused.returncode == 2
+    assert refused.stderr.count("\n") == 1
+    assert "must exist, and its path begins with /" in refused.stderr
 
 
 def test_a_program_waits_where_it_has_its_share_of_the_memory(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -73,6 +74,15 @@ def start(
             show_default=False,
         ),
     ] = None,
+    root: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Store nothing outside this folder, neither by `..` nor by symbolic links; what "
+            "lies elsewhere is refused by name [none: programs name any path]",
+            show_default=False,
+        ),
+    ] = None,
     spill: Annotated[
         str | None,
         typer.Option(
@@ -131,6 +141,12 @@ def start(
     threads: Annotated[
         int, typer.Option(min=1, max=64, help="Threads that write, each for another program")
     ] = 4,
+    receivers: Annotated[
+        int,
+        typer.Option(
+            min=1, max=64, help="Threads that receive the bytes of programs on other nodes over TCP"
+        ),
+    ] = 4,
     listen: Annotated[
         str | None,
         typer.Option(
@@ -168,29 +184,26 @@ def start(
     ] = False,
 ) -> None:
     """Start a stager that stays until `weir stage stop`."""
-    words = ["--stager-threads", str(threads)]
+    words = ["--stager-threads", str(threads), "--stager-receivers", str(receivers)]
     if not foreground:
         words.insert(0, "--detach")
-    if memory:
-        words += ["--stager-memory", memory]
-    if spill:
-        words += ["--stager-spill", spill]
-    if spill_quota:
-        words += ["--stager-spill-quota", spill_quota]
-    if journal:
-        words += ["--stager-journal", journal]
-    if journal_quota:
-        words += ["--stager-journal-quota", journal_quota]
-    if client_memory:
-        words += ["--stager-client-memory", client_memory]
-    if client_files:
-        words += ["--stager-client-files", str(client_files)]
-    if connections:
-        words += ["--stager-connections", str(connections)]
-    if listen:
-        words += ["--stager-listen", listen]
-    if rendezvous:
-        words += ["--stager-rendezvous", rendezvous]
+    given = {
+        "memory": memory,
+        # The stager does not run in the folder of this command.
+        "root": str(Path(root).absolute()) if root else None,
+        "spill": spill,
+        "spill-quota": spill_quota,
+        "journal": journal,
+        "journal-quota": journal_quota,
+        "client-memory": client_memory,
+        "client-files": client_files,
+        "connections": connections,
+        "listen": listen,
+        "rendezvous": rendezvous,
+    }
+    for name, value in given.items():
+        if value:
+            words += [f"--stager-{name}", str(value)]
     if carrier is not Carrier.TCP:
         words += ["--stager-carrier", carrier.value]
     _stager(words, socket, in_place=foreground)

@@ -1,0 +1,258 @@
+#include "stager/connections.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <sys/epoll.h>
+
+#include <utility>
+
+#include "common/clock.hpp"
+#include "transport/messages.hpp"
+#include "transport/proof.hpp"
+
+namespace weir::stager {
+namespace {
+
+// Events that are no clients.
+constexpr std::uint64_t listener_key = 0;
+constexpr std::uint64_t network_key = 1;
+// Connections over a network on which no secret has been told yet. Each may have sent a frame in
+// part; others wait in the system's queue meanwhile.
+constexpr std::size_t most_strangers = 1024;
+// How long an address of another stager is tried before the next one.
+constexpr std::int64_t most_connecting_ns = 5'000'000'000;
+// Messages of one connection that are handled before others are looked at.
+constexpr int most_messages_together = 64;
+
+constexpr std::uint32_t reading = EPOLLIN;
+constexpr std::uint32_t writing = EPOLLOUT;
+
+}  // namespace
+
+Connections::Connections(EventPoll poll, storage::FrameListener listener, ConnectionUser user)
+    : poll_(std::move(poll)), listener_(std::move(listener)), user_(std::move(user)) {}
+
+Status Connections::begin() { return poll_.add(listener_->descriptor(), listener_key, reading); }
+
+Status Connections::accept_from(storage::NetworkListener listener) {
+  Status watched = poll_.add(listener.descriptor(), network_key, reading);
+  if (watched.ok()) network_.emplace(std::move(listener));
+  return watched;
+}
+
+const std::vector<std::string>* Connections::network_addresses() const {
+  return network_ ? &network_->addresses() : nullptr;
+}
+
+Status Connections::watch(int descriptor, std::uint64_t key) const {
+  return poll_.add(descriptor, key, reading);
+}
+
+std::vector<std::uint64_t> Connections::wait(int milliseconds, const std::function<void()>& first) {
+  const std::vector<std::uint64_t> ready = poll_.wait(milliseconds);
+  first();
+  const std::set<ClientId> unread = std::exchange(unread_, {});
+  std::vector<std::uint64_t> others;
+  for (const std::uint64_t key : ready) {
+    if (key == listener_key) {
+      while (auto socket = listener_->accept()) accept(std::move(*socket), false);
+    } else if (key == network_key) {
+      accept_strangers();
+    } else if (key < first_client) {
+      others.push_back(key);
+    } else {
+      look_at(key);
+    }
+  }
+  for (const ClientId client : unread) look_at(client);
+  go_on_accepting();
+  return others;
+}
+
+void Connections::accept(storage::FrameSocket socket, bool is_remote) {
+  const ClientId client = next_client_++;
+  if (!poll_.add(socket.descriptor(), client, reading).ok()) return;
+  Connected connected{.client = client, .is_remote = is_remote};
+  if (is_remote) {
+    const auto nonce = transport::new_nonce();
+    if (!nonce) {
+      user_.say(nonce.error().text());
+      return;
+    }
+    connected.nonce = nonce.value();
+  }
+  clients_.try_emplace(client, std::move(socket)).first->second.watched = reading;
+  user_.handle(connected);
+}
+
+void Connections::accept_strangers() {
+  while (user_.strangers() < most_strangers) {
+    auto socket = network_->accept();
+    if (!socket) return;
+    accept(std::move(*socket), true);
+  }
+  (void)poll_.change(network_->descriptor(), network_key, 0);
+  is_full_ = true;
+}
+
+void Connections::go_on_accepting() {
+  if (!is_full_ || user_.strangers() >= most_strangers) return;
+  is_full_ = !poll_.change(network_->descriptor(), network_key, reading).ok();
+}
+
+void Connections::connect(SessionId session, std::vector<std::string> addresses) {
+  connect_next({.session = session, .addresses = std::move(addresses)},
+               Error(ErrorCode::io, "it has no address"));
+}
+
+// Tries the next address of the other stager.
+void Connections::connect_next(Link link, const Error& before) {
+  while (link.tried < link.addresses.size()) {
+    auto socket = storage::FrameSocket::begin_connection(link.addresses[link.tried++]);
+    if (!socket) continue;
+    const ClientId client = next_client_++;
+    if (!poll_.add(socket.value().descriptor(), client, reading | writing).ok()) continue;
+    link.began_ns = monotonic_ns();
+    clients_.try_emplace(client, std::move(socket).value()).first->second.watched =
+        reading | writing;
+    links_.insert_or_assign(client, std::move(link));
+    return;
+  }
+  Error error = before;
+  error.message = fmt::format("the stager of rank 0 cannot be reached at {}: {}",
+                              fmt::join(link.addresses, ", "), before.message);
+  user_.handle(Linked{link.session, error});
+}
+
+// A network may lose what is sent to an address that is not its own.
+void Connections::tick(std::int64_t now_ns) {
+  std::vector<ClientId> slow;
+  for (const auto& [client, link] : links_) {
+    if (now_ns - link.began_ns > most_connecting_ns) slow.push_back(client);
+  }
+  for (const ClientId client : slow) {
+    next_address(client, Error(ErrorCode::deadline, "no answer within 5 s"));
+  }
+}
+
+void Connections::next_address(ClientId client, const Error& why) {
+  Link link = std::move(links_.at(client));
+  links_.erase(client);
+  clients_.erase(client);
+  connect_next(std::move(link), why);
+}
+
+void Connections::look_at_link(ClientId client) {
+  if (const int reason = clients_.at(client).socket->connecting_error(); reason != 0) {
+    next_address(client, system_failure("connect", "", -1, reason));
+    return;
+  }
+  const SessionId session = links_.at(client).session;
+  links_.erase(client);
+  user_.handle(Linked{session, client});
+  watch_rest(client);
+}
+
+void Connections::look_at(ClientId client) {
+  if (links_.contains(client)) {
+    look_at_link(client);
+    return;
+  }
+  for (int messages = 0; messages < most_messages_together; ++messages) {
+    const auto found = clients_.find(client);
+    if (found == clients_.end()) return;
+    const Status sent = found->second.socket->send_rest();
+    if (found->second.is_closing) {
+      if (!sent.ok() || !found->second.socket->has_rest()) clients_.erase(found);
+      return;
+    }
+    if (!sent.ok()) {
+      drop(client);
+      return;
+    }
+    if (found->second.is_handed_on) {
+      watch_rest(client);
+      return;
+    }
+    auto frame = found->second.socket->next();
+    if (!frame) {
+      if (frame.error().code == ErrorCode::corrupt) user_.say(frame.error().text());
+      drop(client);
+      return;
+    }
+    if (!frame.value()) {
+      watch_rest(client);
+      return;
+    }
+    user_.take(client, std::move(*frame.value()));
+  }
+  // Others are looked at first.
+  watch_rest(client);
+  unread_.insert(client);
+}
+
+void Connections::send(ClientId client, const transport::Message& message,
+                       const storage::File* memory) {
+  const auto found = clients_.find(client);
+  if (found == clients_.end()) return;
+  const bool passes = !found->second.socket->is_network();
+  // A client that is gone is noticed when its connection is looked at.
+  (void)found->second.socket->send(transport::encode(message), passes ? memory : nullptr);
+  watch_rest(client);
+}
+
+std::shared_ptr<storage::FrameSocket> Connections::hand_on(ClientId client) {
+  const auto found = clients_.find(client);
+  if (found == clients_.end() || found->second.is_closing) return nullptr;
+  found->second.socket->trust();
+  found->second.is_handed_on = true;
+  watch_rest(client);
+  return found->second.socket;
+}
+
+void Connections::close(ClientId client) {
+  const auto found = clients_.find(client);
+  if (found == clients_.end()) return;
+  user_.ending(client);
+  // What still arrives is not read any more, so only room for sending matters.
+  const bool goes_on =
+      found->second.socket->has_rest() && watch_for(client, found->second, writing);
+  if (goes_on) {
+    found->second.is_closing = true;
+  } else {
+    clients_.erase(found);
+  }
+}
+
+void Connections::drop(ClientId client) {
+  const auto found = clients_.find(client);
+  if (found == clients_.end()) return;
+  user_.ending(client);
+  clients_.erase(found);
+  user_.handle(Disconnected{client});
+}
+
+void Connections::watch_rest(ClientId client) {
+  const auto found = clients_.find(client);
+  if (found == clients_.end() || found->second.is_closing) return;
+  const std::uint32_t from = found->second.is_handed_on ? 0 : reading;
+  const std::uint32_t to = found->second.socket->has_rest() ? writing : 0;
+  (void)watch_for(client, found->second, from | to);
+}
+
+bool Connections::watch_for(ClientId number, Client& client, std::uint32_t wanted) {
+  if (wanted == client.watched) return true;
+  const int descriptor = client.socket->descriptor();
+  Status done;
+  if (wanted == 0) {
+    poll_.remove(descriptor);
+  } else if (client.watched == 0) {
+    done = poll_.add(descriptor, number, wanted);
+  } else {
+    done = poll_.change(descriptor, number, wanted);
+  }
+  if (done.ok()) client.watched = wanted;
+  return done.ok();
+}
+
+}  // namespace weir::stager

@@ -1,0 +1,117 @@
+// The connections of a stager: ranks of the node, ranks of other nodes, people, and other stagers.
+// They are accepted within limits, whole frames are taken from them, and frames are sent; nothing
+// waits for a single one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "common/status.hpp"
+#include "stager/event_poll.hpp"
+#include "stager/events.hpp"
+#include "system/frame_socket.hpp"
+#include "system/network_listener.hpp"
+
+namespace weir::stager {
+
+// What is done with what comes.
+struct ConnectionUser {
+  std::function<void(const Event&)> handle;  // gets Connected, Disconnected and Linked
+  std::function<void(ClientId, storage::Frame)> take;
+  std::function<std::size_t()> strangers;  // connections over a network that have shown no secret
+  std::function<void(ClientId)> ending;    // called before the connection of a client ends
+  std::function<void(const std::string&)> say;
+};
+
+class Connections {
+ public:
+  Connections(EventPoll poll, storage::FrameListener listener, ConnectionUser user);
+
+  // Begins to accept.
+  [[nodiscard]] Status begin();
+  // Also accepts over a network from now on.
+  [[nodiscard]] Status accept_from(storage::NetworkListener listener);
+  // Returns where it does; null: nowhere.
+  [[nodiscard]] const std::vector<std::string>* network_addresses() const;
+  // Connects to the first address that answers; Linked tells how that ended.
+  void connect(SessionId session, std::vector<std::string> addresses);
+
+  // Adds a descriptor that is no connection, with a key below first_key.
+  [[nodiscard]] Status watch(int descriptor, std::uint64_t key) const;
+  // Keys of such descriptors begin here; smaller ones are taken.
+  static constexpr std::uint64_t first_free_key = 2;
+  static constexpr std::uint64_t first_client = 16;
+
+  // Waits for at most so long, takes what has come, and returns the keys of other descriptors that
+  // are ready. `first` is called after the wait, before anything is taken.
+  [[nodiscard]] std::vector<std::uint64_t> wait(int milliseconds,
+                                                const std::function<void()>& first);
+  // Returns whether something may have come already that was not taken.
+  [[nodiscard]] bool has_unread() const { return !unread_.empty(); }
+  // Called about once a second.
+  void tick(std::int64_t now_ns);
+
+  [[nodiscard]] bool empty() const { return clients_.empty(); }
+  [[nodiscard]] bool contains(ClientId client) const { return clients_.contains(client); }
+  // Sends a message, or keeps what the connection does not take yet. `memory` is passed to a rank
+  // of the node; null: nothing is. A client that is gone gets nothing.
+  void send(ClientId client, const transport::Message& message, const storage::File* memory);
+  // Frames from this client may be as long as those of the node, and somebody else takes them from
+  // its socket from now on (receivers.hpp); here it is sent to alone. Null: the client is gone.
+  [[nodiscard]] std::shared_ptr<storage::FrameSocket> hand_on(ClientId client);
+  // Takes nothing more from the client; its connection ends when everything is sent.
+  void close(ClientId client);
+  // Ends the connection, and tells it by Disconnected.
+  void drop(ClientId client);
+  // Lets nobody connect any more: whoever waits for the end sees its connection end, and then finds
+  // no socket.
+  void stop_listening() { listener_.reset(); }
+
+ private:
+  struct Client {
+    explicit Client(storage::FrameSocket connection)
+        : socket(std::make_shared<storage::FrameSocket>(std::move(connection))) {}
+    std::shared_ptr<storage::FrameSocket> socket;
+    std::uint32_t watched = 0;  // 0: it is not in the poll
+    bool is_handed_on = false;  // somebody else takes what comes
+    bool is_closing = false;    // ends when everything is sent
+  };
+  // A connection to another stager that is being made.
+  struct Link {
+    SessionId session = 0;
+    std::vector<std::string> addresses;
+    std::size_t tried = 0;  // addresses so far
+    std::int64_t began_ns = 0;
+  };
+
+  void accept(storage::FrameSocket socket, bool is_remote);
+  void accept_strangers();
+  void go_on_accepting();
+  void connect_next(Link link, const Error& before);
+  void next_address(ClientId client, const Error& why);
+  void look_at_link(ClientId client);
+  void look_at(ClientId client);
+  // Waits for room for sending only where something is unsent.
+  void watch_rest(ClientId client);
+  // Returns whether the poll looks for this from now on.
+  bool watch_for(ClientId number, Client& client, std::uint32_t wanted);
+
+  EventPoll poll_;
+  std::optional<storage::FrameListener> listener_;
+  std::optional<storage::NetworkListener> network_;
+  ConnectionUser user_;
+  std::map<ClientId, Client> clients_;
+  ClientId next_client_ = first_client;
+  bool is_full_ = false;  // of strangers: no more are accepted
+  std::map<ClientId, Link> links_;
+  std::set<ClientId> unread_;  // may have sent more than was read
+};
+
+}  // namespace weir::stager
