@@ -23,21 +23,12 @@ std::string& given_host() {
 }  // namespace weir::test
 
 // In place of the system's: all ranks of a test are on one host.
-<<<<<<< HEAD
-extern "C" int gethostname(char* name, std::size_t bytes) noexcept {
-  utsname facts{};
-  if (bytes == 0 || ::uname(&facts) != 0) return -1;
-  const std::string& given = weir::test::given_host();
-  const std::string host = given.empty() ? std::data(facts.nodename) : given;
-  const std::size_t length = std::min(host.size(), bytes - 1);
-=======
 extern "C" int gethostname(char* name, std::size_t len) noexcept {
   utsname facts{};
   if (len == 0 || ::uname(&facts) != 0) return -1;
   const std::string& given = weir::test::given_host();
   const std::string host = given.empty() ? std::data(facts.nodename) : given;
   const std::size_t length = std::min(host.size(), len - 1);
->>>>>>> sim
   std::copy_n(host.begin(), length, name);
   name[length] = '\0';
   return 0;
