@@ -122,7 +122,7 @@ Status Job::move(aggregation::Collective& session, std::int64_t rank) {
   if (has_part) whole.pieces = {&piece, 1};
   Status moved;
   for (std::int64_t step = 0; step < asked_.steps && moved.ok(); ++step) {
-    whole.file = &file->array(held_.shape(), 0);
+    whole.file = &file->array(0, held_.shape(), 0);
     moved = session
                 .begin(aggregation::Call::of("simulated"),
                        asked_.read ? Direction::read : Direction::write, {&whole, 1}, nullptr)
