@@ -19,6 +19,8 @@ from weir.model.verdict import verdict
 from weir.results.errors import ResultError
 from weir.results.finalize import finalize
 from weir.results.index import query
+from weir.results.message_records import Kept, Messages, MovedBeside
+from weir.results.output_records import Throughput
 from weir.results.purpose import Purpose
 from weir.results.schema import Anomaly, Binary, Run
 from weir.results.tables import TABLES, VIEWS
@@ -88,6 +90,13 @@ def with_a_priori(run: Run) -> Run:
     return known.model_copy(update={"verdict": verdict(known)})
 
 
+def written_beside_messages() -> Messages:
+    alone = Throughput.of([2e9, 1e9, 3e9])
+    kept = Kept(values=[0.5], median=0.5, low=0.4, high=0.6, confidence=0.9)
+    beside = MovedBeside(moved="write", alone=alone, together=alone, together_share=0.9, kept=kept)
+    return Messages(alone_run_id="sync", kinds=[beside])
+
+
 @pytest.fixture(scope="module")
 def of_all_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that moves bytes behind computation, of operations on names, of steps, of IOR."""
@@ -95,7 +104,7 @@ def of_all_kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     fields: dict[str, Any] = {"label": "MPI SHARED ASYNC", "has_sibling": True, "finalized": True}
     odd = Anomaly(function="S", direction="write", kind="tail", text="a tail", reasons=["b", "c"])
     built = Binary(name="weir-bench", file="/opt/weir/bin/weir-bench", sha256="ab" * 32)
-    known = {"anomalies": [odd], "binaries": [built]}
+    known = {"anomalies": [odd], "binaries": [built], "messages": written_beside_messages()}
     moves = with_a_priori(make_run(**fields)).model_copy(update=known)
     write_run_folder(root / "bytes", moves, make_events())
     named = json.loads(metadata_run(1.5).model_dump_json())
