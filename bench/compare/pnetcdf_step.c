@@ -15,16 +15,18 @@
 
 enum { most_times = 100, most_variables = 1000 };
 
-static int rank, ranks;
-
 static void must(int holds, const char* what) {
   if (holds) return;
+  int rank = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   fprintf(stderr, "pnetcdf_step: rank %d: %s\n", rank, what);
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 static void done(int status) { must(status == NC_NOERR, ncmpi_strerror(status)); }
 
 struct Step {
+  int rank;
+  int ranks;
   int file;
   int variables;
   int numbers[most_variables];
@@ -34,8 +36,8 @@ struct Step {
   double* memory;
 };
 
-static double value(int variable, MPI_Offset element, int time) {
-  return (double)(element * ranks + rank) + 1e-3 * time + 1e9 * variable;
+static double value(const struct Step* step, int variable, MPI_Offset element, int time) {
+  return (double)(element * step->ranks + step->rank) + 1e-3 * time + 1e9 * variable;
 }
 
 typedef int (*Post)(const struct Step* step, int variable, double* memory, int* request);
@@ -52,7 +54,7 @@ static int get(const struct Step* step, int variable, double* memory, int* reque
                                 memory, request);
 }
 
-// Of the slowest rank.
+// Returns the seconds of the slowest rank.
 static double seconds_of(const struct Step* step, Post post) {
   static int requests[most_variables], statuses[most_variables];
   MPI_Barrier(MPI_COMM_WORLD);
@@ -70,13 +72,14 @@ static double seconds_of(const struct Step* step, Post post) {
 static void fill(const struct Step* step, int time) {
   for (int i = 0; i < step->variables; ++i)
     for (MPI_Offset k = 0; k < step->elements; ++k)
-      step->memory[i * step->elements + k] = value(i, k, time);
+      step->memory[i * step->elements + k] = value(step, i, k, time);
 }
 
 static void check(const struct Step* step, int time) {
   for (int i = 0; i < step->variables; ++i)
     for (MPI_Offset k = 0; k < step->elements; ++k)
-      must(step->memory[i * step->elements + k] == value(i, k, time), "what was read is wrong");
+      must(step->memory[i * step->elements + k] == value(step, i, k, time),
+           "what was read is wrong");
 }
 
 static int by_size(const void* a, const void* b) {
@@ -86,13 +89,15 @@ static int by_size(const void* a, const void* b) {
 
 static void print_rate(const char* name, const struct Step* step, double* seconds, int times) {
   qsort(seconds, (size_t)times, sizeof *seconds, by_size);
-  const double bytes = (double)ranks * step->variables * (double)step->elements * sizeof(double);
-  if (rank == 0) printf("%s %.1f\n", name, bytes / (1 << 20) / seconds[times / 2]);
+  const double bytes =
+      (double)step->ranks * step->variables * (double)step->elements * sizeof(double);
+  if (step->rank == 0) printf("%s %.1f\n", name, bytes / (1 << 20) / seconds[times / 2]);
 }
 
 static void define(struct Step* step, const char* path, MPI_Offset row, MPI_Offset kibibytes) {
+  const int rank = step->rank;
   int grid[3] = {0, 0, 0};
-  MPI_Dims_create(ranks, 3, grid);
+  MPI_Dims_create(step->ranks, 3, grid);
   const int at[3] = {rank / (grid[1] * grid[2]), rank / grid[2] % grid[1], rank % grid[2]};
   const MPI_Offset rows = kibibytes * 1024 / row;
   step->count[2] = row / (MPI_Offset)sizeof(double);
@@ -119,8 +124,8 @@ static void define(struct Step* step, const char* path, MPI_Offset row, MPI_Offs
 int main(int argc, char** argv) {
   static struct Step step;
   MPI_Init(&argc, &argv);
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+  MPI_Comm_rank(MPI_COMM_WORLD, &step.rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &step.ranks);
   must(argc == 6, "usage: pnetcdf_step FILE VARIABLES ROW_BYTES KIBIBYTES TIMES");
   step.variables = (int)strtol(argv[2], NULL, 10);
   const int times = (int)strtol(argv[5], NULL, 10);

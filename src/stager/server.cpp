@@ -79,12 +79,15 @@ void allow_many_connections() {
 }
 
 // Messages are allocated and freed all the time. If their memory were given back to the system each
-// time, page faults would cost more than copying them (docs/measurements/library.md).
+// time, page faults would cost more than copying them (docs/measurements/library.md). The process
+// calls this before it starts threads.
 void keep_freed_memory() {
   constexpr int kept_bytes = 8 << 20;
   constexpr int least_mapped_bytes = 1 << 20;
+  // NOLINTBEGIN(concurrency-mt-unsafe): there is one thread
   (void)::mallopt(M_TRIM_THRESHOLD, kept_bytes);
   (void)::mallopt(M_MMAP_THRESHOLD, least_mapped_bytes);
+  // NOLINTEND(concurrency-mt-unsafe)
 }
 
 class Server {
