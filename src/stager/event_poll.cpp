@@ -51,7 +51,9 @@ std::vector<std::uint64_t> EventPoll::wait(int milliseconds) const {
   std::vector<std::uint64_t> keys;
   keys.reserve(events.size());
   for (int i = 0; i < count; ++i) {
-    keys.push_back(events.at(static_cast<std::size_t>(i)).data.u64);
+    // The system's structure is packed, so that nothing may refer to the number in it.
+    const std::uint64_t key = events.at(static_cast<std::size_t>(i)).data.u64;
+    keys.push_back(key);
   }
   return keys;
 }
