@@ -154,7 +154,7 @@ def serve_ranks(
     for round_ in range(rounds):
         for rank in ranks:
             rank.ask()
-        # Those that wait for a block get it in an order that the stager chooses.
+        # The stager chooses in which order clients that wait for a block get one.
         with selectors.DefaultSelector() as waiting:
             for number, rank in zip(numbers, ranks, strict=True):
                 waiting.register(rank.socket, selectors.EVENT_READ, (number, rank))

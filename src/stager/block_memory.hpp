@@ -37,7 +37,7 @@ class BlockMemory {
   [[nodiscard]] std::span<std::byte> all() const {
     return {memory_.data(), static_cast<std::size_t>(blocks_ * block_bytes_)};
   }
-  // For ranks of the node, which map it.
+  // Returns the file of the memory, which ranks of the node map.
   [[nodiscard]] const storage::File& file() const { return memory_.file(); }
 
  private:

@@ -1,6 +1,6 @@
 // The connections of a stager: ranks of the node, ranks of other nodes, people, and other stagers.
-// They are accepted within limits, whole frames are taken from them, and frames are sent; nothing
-// waits for a single one.
+// The class accepts connections within limits, takes whole frames from them and sends frames, and
+// never waits for a single connection.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@
 
 namespace weir::stager {
 
-// What is done with what comes.
+// The functions that get what connections bring.
 struct ConnectionUser {
   std::function<void(const Event&)> handle;  // gets Connected, Disconnected and Linked
   std::function<void(ClientId, storage::Frame)> take;
@@ -36,9 +36,9 @@ class Connections {
 
   // Begins to accept.
   [[nodiscard]] Status begin();
-  // Also accepts over a network from now on.
+  // Accepts connections over a network, too, from now on.
   [[nodiscard]] Status accept_from(storage::NetworkListener listener);
-  // Returns where it does; null: nowhere.
+  // Returns the addresses of this node at which it does so; null: none.
   [[nodiscard]] const std::vector<std::string>* network_addresses() const;
   // Connects to the first address that answers; Linked tells how that ended.
   void connect(SessionId session, std::vector<std::string> addresses);

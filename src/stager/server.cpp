@@ -220,7 +220,7 @@ class Server {
       say_("told to stop by a signal: ends when everything is stored");
       handle(Stopping{});
     }
-    // What UCX had to do, take_pieces() has done.
+    // take_pieces() has done what UCX had to do.
   }
 
   void take(ClientId client, storage::Frame frame) {
@@ -259,8 +259,8 @@ class Server {
 
   void add_facts(Event& event) {
     auto& received = std::get<Received>(event);
-    // Also checked again when it is stored, since links may change; but what was accepted before
-    // would be lost then.
+    // The path is checked here, since a step that was accepted and cannot be stored would be lost,
+    // and once more when it is stored, since links may change.
     if (root_) received.may_be_stored = check_below(&*root_, received.message);
     const auto* const parcel = std::get_if<transport::Parcel>(&received.message);
     if (parcel == nullptr || parcel->block < 0 || parcel->block >= memory_.blocks()) return;
@@ -454,7 +454,7 @@ class Server {
   Connections connections_;
   std::optional<storage::File> passed_;  // with the message that is handled
   std::span<const std::byte> brought_;   // bytes of the message or piece that is handled
-  // Of the batch that is handled: where its bytes belong. Null: bytes are copied at once.
+  // The copies that the batch which is handled asks for. Null: bytes are copied at once.
   std::vector<ReceivedBatch::Copy>* copies_ = nullptr;
   std::vector<ClientId> dropped_;  // connections that cannot go on
   std::map<SessionId, std::shared_ptr<SessionFiles>> files_;

@@ -81,7 +81,7 @@ class SessionQueue {
   // them.
   void end_move(const std::map<std::int64_t, SpilledBlock>& moved);
 
-  // For people: the bytes of parcels, and the ends of steps.
+  // Return what people are told: the bytes of parcels, and the number of steps that have ended.
   [[nodiscard]] std::int64_t held_bytes() const;
   [[nodiscard]] std::int64_t steps() const;
 

@@ -389,7 +389,7 @@ class World {
   bool has_journal_;
   Stager stager_;
   std::map<std::int64_t, std::int64_t> memory_;  // by block, the parcel's tag; 0: it is granted
-  // By slot, the stamp and the tag.
+  // The stamp and the tag of each slot.
   std::map<std::int64_t, std::pair<std::uint64_t, std::int64_t>> disk_;
   std::map<ClientId, Rank> ranks_;
   std::map<JobId, Job> jobs_;

@@ -184,7 +184,7 @@ Status FrameSocket::send_rest() {
 }
 
 Result<bool> FrameSocket::receive() {
-  // Not in `received_`: of thousands of connections, each would keep so much memory.
+  // If `received_` had room for so much, each of thousands of connections would keep it.
   std::array<std::byte, read_bytes> arrived;  // NOLINT(*-member-init): recvmsg() fills it
   iovec part{arrived.data(), arrived.size()};
   alignas(cmsghdr) std::array<char, CMSG_SPACE(most_passed * sizeof(int))> control{};

@@ -33,7 +33,7 @@ class InfinibandFabric {
 
   // Returns the place of a node below the switches to which its adapters are connected: those that
   // have one of these LIDs, or whose description begins with the host's name without its domain.
-  // Not known if there is none.
+  // If there is no such adapter, the place is not known.
   [[nodiscard]] NodePlace place_of(std::string_view host, std::span<const std::int64_t> lids) const;
 
  private:

@@ -24,7 +24,7 @@ struct NodePlace {
   friend bool operator==(const NodePlace&, const NodePlace&) = default;
 };
 
-// In the order in which they are asked: a description is somebody's decision, routers to the
+// The sources are asked in this order: a description is somebody's decision, routers to the
 // storage are what I/O groups are about, and a name says least about cables.
 enum class PlaceSource : std::uint8_t { description, lnet, infiniband, slurm, cray };
 inline constexpr std::array<PlaceSource, 5> place_sources{

@@ -22,7 +22,7 @@ std::string& given_host() {
 }  // namespace
 }  // namespace weir::test
 
-// In place of the system's: all ranks of a test are on one host.
+// Replaces the system's function, because all ranks of a test are on one host.
 extern "C" int gethostname(char* name, std::size_t len) noexcept {
   utsname facts{};
   if (len == 0 || ::uname(&facts) != 0) return -1;

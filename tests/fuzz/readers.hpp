@@ -45,7 +45,7 @@ std::optional<std::string> read_journal(std::span<const std::byte> bytes,
 std::optional<std::string> read_conversation(std::span<const std::byte> bytes,
                                              const std::string& folder);
 
-// That of what `weir bench replay` is given (record_reader.cpp).
+// Reads a record as `weir bench replay` does (record_reader.cpp).
 std::optional<std::string> read_record(std::span<const std::byte> bytes, const std::string& folder);
 
 }  // namespace weir::fuzz

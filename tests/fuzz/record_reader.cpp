@@ -64,7 +64,8 @@ Complaint read_record(std::span<const std::byte> bytes, const std::string& /*fol
   return std::nullopt;
 }
 
-// Of a program with loops in loops over files with successive numbers, and of one without calls.
+// Records of a program with loops in loops over files with successive numbers, and of a program
+// without calls.
 std::vector<Bytes> record_seeds(const std::string& /*folder*/) {
   const std::string_view loops =
       "weir-record 1\ncommand\t./solver\nfile\t/s/a\nfile\t/s/b\nfile\t/s/c\n"

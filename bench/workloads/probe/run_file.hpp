@@ -2,8 +2,8 @@
 // file of its own, or its own part of a file of all ranks.
 //
 // The ranks meet before and after each piece, or each mebibyte of smaller ones, and a rate is the
-// bytes of all ranks over the sum of the spans between two meetings. Every function is collective.
-// It returns the same figure on every rank, or an error on every rank.
+// bytes of all ranks over the sum of the spans between two meetings. Every function is collective,
+// and returns the same figure on every rank, or an error on every rank.
 #pragma once
 
 #include <cstdint>

@@ -335,7 +335,7 @@ class Reader {
   Record record_;
   std::int64_t marks_ = 0;
   std::int64_t bytes_ = 0;  // moved by all ranks
-  // By file: the last rank so far that used it, and the last one that has it among its files.
+  // The last rank so far that used each file, and the last one that lists it among its files.
   std::vector<std::int64_t> last_user_;
   std::vector<std::int64_t> last_lister_;
   // The members below are those of the rank whose lines are being read.

@@ -81,7 +81,7 @@ def expect(
         for phase in plan.phases
         if phase.bytes_total > 0
     ]
-    # Of what runs behind messages the time is unknown, and so is how much it hides.
+    # Nobody knows beforehand how long messages take, nor how much of a transfer they hide.
     unknown = asynchronous and any(
         phase.computations_per_operation is None for phase in plan.phases
     )
