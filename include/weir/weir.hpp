@@ -26,6 +26,7 @@
 #include <exception>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <ranges>
 #include <span>
@@ -144,7 +145,7 @@ class OpenSession {
   OpenSession& operator=(const OpenSession&) = delete;
   ~OpenSession() {
     if (scope_.is_left_by_exception()) {
-      weir_session_abandon_because(&handle_, "it was left by a C++ exception");
+      abandon_left();
     } else if (handle_ != nullptr) {
       weir_session_close(&handle_);
     }
@@ -156,6 +157,19 @@ class OpenSession {
   }
 
  private:
+  // A failed collective call ends on each rank when its vote reaches that rank. A rank that is left
+  // by an exception ends the waits of the others, and their calls, if it is first. The reason that
+  // they get therefore includes the error of the call.
+  void abandon_left() {
+    const char* const reason = "it was left by a C++ exception";
+    try {
+      const std::string failed = weir_last_error();
+      abandon(failed.empty() ? reason : reason + ("; the latest call that failed: " + failed));
+    } catch (const std::bad_alloc&) {
+      weir_session_abandon_because(&handle_, reason);
+    }
+  }
+
   weir_session* handle_;
   Scope scope_;
 };

@@ -251,6 +251,7 @@ void expect_reason_on_other_ranks(const std::string& path, std::int64_t ranks_pe
     const auto part = numbered_part<double>(rows, shape);
     file.begin_step();
     density.write(rows, part);
+    EXPECT_THROW(session.open_file(path + ".missing"), Failure);
     if (leaves && by_exception) throw std::runtime_error("of the program");
     if (leaves) {
       session.abandon("negative pressure\nin cell 7");
@@ -263,7 +264,9 @@ void expect_reason_on_other_ranks(const std::string& path, std::int64_t ranks_pe
       const std::string text = weir_last_error();
       for (const std::string& word :
            {std::string("rank 1: gave the session up in step 0 of '" + path + "': "),
-            std::string(by_exception ? "C++ exception" : "negative pressure in cell 7")}) {
+            std::string(by_exception ? "C++ exception; the latest call that failed: "
+                                     : "negative pressure in cell 7"),
+            std::string(by_exception ? ".missing" : "")}) {
         EXPECT_NE(text.find(word), std::string::npos) << text;
       }
     }
