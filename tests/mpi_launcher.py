@@ -1,6 +1,7 @@
 """How tests start ranks: by the launcher that build/release was configured with.
 
 The ctests use the same one. The launcher of another MPI would start each rank as a job of its own.
+Ranks use this module, too, and do not load pytest, which would take longer than all else they load.
 """
 
 from __future__ import annotations
@@ -12,8 +13,6 @@ import re
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
-
-import pytest
 
 CLONE = Path(__file__).resolve().parents[1]
 BUILD = Path(os.environ.get("BUILD_FOLDER", CLONE / "build" / "release"))
@@ -62,18 +61,6 @@ def preload(*libraries: Path) -> str:
     """
     of_every_rank = configured("WEIR_RANKS_PRELOAD")
     return ":".join([*map(str, libraries), *([of_every_rank] if of_every_rank else [])])
-
-
-needs_survivors = pytest.mark.skipif(
-    not is_open_mpi(),
-    reason="when a rank is killed, this launcher kills the others at once: none of them can tell",
-)
-
-
-needs_pnetcdf = pytest.mark.skipif(
-    not configured("WEIR_LINKS_PnetCDF"),
-    reason="weir-bench was built without PnetCDF; Debian's is of Open MPI",
-)
 
 
 @functools.cache

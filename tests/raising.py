@@ -7,13 +7,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 
+class Raised:
+    """What was raised, once the block has ended."""
+
+    value: BaseException
+
+
 @contextmanager
-def raises(kind: type[Exception], *, match: str) -> Iterator[None]:
+def raises(
+    kind: type[BaseException] | tuple[type[BaseException], ...], *, match: str = ""
+) -> Iterator[Raised]:
     """Fails if no error of this kind is raised inside, or one whose text has no ``match``."""
+    raised = Raised()
     try:
-        yield
+        yield raised
     except kind as error:
+        raised.value = error
         if not re.search(match, str(error)):
             raise AssertionError(f"{error!s} has no {match}") from error
     else:
-        raise AssertionError(f"no {kind.__name__} with {match} was raised")
+        raise AssertionError(f"no {kind} with {match!r} was raised")

@@ -25,6 +25,18 @@ from staged_values import COUNTS, LARGE_SHAPE, SHAPE, SUFFIXES, counts, density,
 import weir
 
 
+def part_of(whole: np.ndarray, distribution: weir.Distribution) -> np.ndarray:
+    """This rank's part: an index along a dimension depends on the local one along it alone."""
+    if 0 in distribution.shape:
+        return np.empty(distribution.shape, whole.dtype)
+    along = [
+        [distribution.global_index([at * (axis == one) for axis in range(whole.ndim)])[one]
+         for at in range(extent)]
+        for one, extent in enumerate(distribution.shape)
+    ]  # fmt: skip
+    return whole[np.ix_(*along)]
+
+
 class Writer:
     """A file of two arrays, and what this rank writes into each step."""
 
@@ -59,10 +71,7 @@ class Writer:
 
     @staticmethod
     def put(array, distribution, whole: np.ndarray) -> None:
-        mine = np.zeros(distribution.shape, whole.dtype)
-        for local in np.ndindex(*distribution.shape):
-            mine[local] = whole[distribution.global_index(local)]
-        array.write(distribution, mine)
+        array.write(distribution, part_of(whole, distribution))
 
     def step(self, step: int) -> None:
         self.file.begin_step()

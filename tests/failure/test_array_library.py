@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from failing_runs import BRIEF, PATIENCE_SECONDS, assert_ended_cleanly, run
-from mpi_launcher import BUILD, environment, needs_survivors
+from mpi_launcher import BUILD, environment
 from mpi_launcher import launcher as mpi_launcher
+from mpi_marks import needs_survivors
 
 from conftest import mount
 

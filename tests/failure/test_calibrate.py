@@ -16,7 +16,7 @@ from failing_runs import (
     ranks_under_way,
     run,
 )
-from mpi_launcher import needs_survivors
+from mpi_marks import needs_survivors
 
 from weir.results.calibration import Calibration, Trials
 from weir.results.schema import Failure

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from failing_runs import BRIEF, ENDLESS, assert_ended_cleanly, ranks_under_way, run
-from mpi_launcher import needs_survivors
+from mpi_marks import needs_survivors
 
 ENGINES = [("POSIX", "SYNC"), ("POSIX", "ASYNC"), ("MPI", "SYNC"), ("MPI", "ASYNC")]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from failing_runs import BRIEF, assert_ended_cleanly, run
-from mpi_launcher import needs_pnetcdf
+from mpi_marks import needs_pnetcdf
 
 from weir.results.schema import Run
 

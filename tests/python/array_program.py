@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import ClassVar
 
 import numpy as np
-import pytest
 from mpi4py import MPI
+from raising import raises
 
 import weir
 
@@ -368,9 +368,9 @@ def wrong_arguments(folder: Path) -> None:
         assert held.elements == (4 if COMM.rank == 0 else 0)
         session.create(path, shape, "int8", natural_chunks=natural).close()
         session.open(path).close()
-    with pytest.raises(weir.ArgumentError, match="the session is None, or was closed"):
+    with raises(weir.ArgumentError, match="the session is None, or was closed"):
         session.distribution(shape, "BLOCK, *")
-    with pytest.raises(TypeError, match="shape is 'ab'"):
+    with raises(TypeError, match="shape is 'ab'"):
         session.distribution("ab", "BLOCK, *")
 
 
@@ -396,7 +396,7 @@ def wrong_definitions(folder: Path) -> None:
             file.begin_step()
 
     for number, define in enumerate(wrong):
-        with pytest.raises((TypeError, ValueError) if odd else weir.BrokenError) as told:
+        with raises((TypeError, ValueError) if odd else weir.BrokenError) as told:
             defined(number, define)
         text = str(told.value)
         told_by_odd = COMM.bcast(text, LAST)
@@ -679,7 +679,7 @@ def leave_step(
                 raise ValueError(NEGATIVE)
             field.write(rows, np.full(rows.shape, -2.0))
 
-    with pytest.raises(ValueError if COMM.rank in leaving else weir.AbortedError) as told:
+    with raises(ValueError if COMM.rank in leaving else weir.AbortedError) as told:
         left()
     text = str(told.value)
     assert text == NEGATIVE or f"rank {LAST}: abort_step: " in text

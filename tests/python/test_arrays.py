@@ -26,7 +26,8 @@ pytestmark = [
 def run_on_ranks(ranks: int, command: list[str], folder: Path) -> str:
     done = subprocess.run(
         [*launcher(deadline_seconds=60), "-n", str(ranks), *command],
-        cwd=folder, env=environment({"WEIR_LIBRARY": str(LIBRARY)}),
+        cwd=folder,
+        env=environment({"WEIR_LIBRARY": str(LIBRARY), "PYTHONPATH": str(CLONE / "tests")}),
         capture_output=True, text=True, timeout=90, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr

@@ -13,7 +13,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from jsonschema import Draft202012Validator
-from mpi_launcher import needs_survivors
+from mpi_marks import needs_survivors
 from weir_process import WeirProcess
 
 from weir.bench.launcher import found_launcher

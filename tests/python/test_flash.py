@@ -9,7 +9,7 @@ from typing import Any
 import h5py
 import numpy as np
 import pytest
-from mpi_launcher import needs_pnetcdf
+from mpi_marks import needs_pnetcdf
 from numpy.typing import NDArray
 
 from output_runs import TWICE, elements, kept, run_workload, same_bits

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from mpi_launcher import needs_pnetcdf
+from mpi_marks import needs_pnetcdf
 
 from test_striping import bench
 
