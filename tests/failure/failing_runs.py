@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
@@ -128,12 +129,17 @@ def processes_of(results: Path) -> list[int]:
     return found
 
 
-def ranks_under_way(tmp_path: Path) -> dict[int, int]:
-    """Waits until a run has begun its first repetition; the process of every rank."""
+def ranks_under_way(tmp_path: Path, least_bytes: int = 0) -> dict[int, int]:
+    """Waits until a run has begun its first repetition; the process of every rank.
+
+    ``least_bytes``: so much is in a file of it, which the ranks no longer open then.
+    """
 
     def under_way() -> bool:
         files = (path for path in (tmp_path / "directory").rglob("weir-*") if path.is_file())
-        return any(files)
+        with contextlib.suppress(FileNotFoundError):  # removed after a repetition
+            return any(path.stat().st_size >= least_bytes for path in files)
+        return False
 
     assert wait_for(under_way, START_SECONDS)
     processes = {}

@@ -32,7 +32,7 @@ def test_a_rank_killed_in_a_call(tmp_path: Path, call: str, nth: int) -> None:
 @pytest.mark.parametrize("victim", [0, 3])
 def test_a_rank_killed_from_outside(tmp_path: Path, method: str, mode: str, victim: int) -> None:
     def kill(_: subprocess.Popen[str]) -> None:
-        os.kill(ranks_under_way(tmp_path)[victim], signal.SIGKILL)
+        os.kill(ranks_under_way(tmp_path, least_bytes=1)[victim], signal.SIGKILL)
 
     options = ("--iomethod", method, "--iomode", mode)
     failure = assert_ended_cleanly(run(tmp_path, *ENDLESS, *options, while_running=kill)).failure
