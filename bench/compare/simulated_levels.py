@@ -1,0 +1,116 @@
+"""Simulated times of the plans alone, and of the library itself on as many simulated ranks.
+
+Both are exact, so each row is run once. With --simgrid FOLDER, the programs are those that
+tools/newer_simgrid has built there, which run 16,384 ranks in the time of 4,096 of Debian 12's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+CLONE = Path(__file__).resolve().parents[2]
+LEVELS = ("plan", "library")
+GOAL = 0.10
+DEADLINE_SECONDS = 900
+
+
+@dataclass(frozen=True)
+class Case:
+    """A job that both levels simulate, and how its row is named."""
+
+    name: str
+    words: tuple[str, ...]
+
+
+CASES = (
+    Case(
+        "`intrepid`, `posix`, 64 KiB of a rank",
+        ("messages", "--platform", "intrepid", "--strategy", "posix",
+         "--bytes", "64k", "--buffer", "64k"),
+    ),
+    Case(
+        "`intrepid`, `two-phase`, 64 KiB of a rank",
+        ("messages", "--platform", "intrepid", "--strategy", "two-phase",
+         "--bytes", "64k", "--buffer", "64k"),
+    ),
+    Case(
+        "`made-up`, `two-phase`, 1 MiB of a rank, an aggregator of each node",
+        ("messages", "--platform", "made-up", "--strategy", "two-phase",
+         "--bytes", "1m", "--buffer", "1m"),
+    ),
+)  # fmt: skip
+
+
+def simulated(case: Case, ranks: int, level: str, programs: dict[str, str]) -> dict[str, Any]:
+    """What ``weir sim --json`` says of one job."""
+    weir = [sys.executable, "-m", "weir.cli", "sim", *case.words, "-n", str(ranks)]
+    done = subprocess.run(
+        [*weir, "--level", level, "--json"],
+        env={**os.environ, **programs},
+        capture_output=True,
+        text=True,
+        timeout=DEADLINE_SECONDS,
+        check=False,
+    )
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(weir)} --level {level}: {done.stderr.strip()}")
+    outcomes: list[dict[str, Any]] = json.loads(done.stdout)
+    (outcome,) = outcomes
+    return outcome
+
+
+def row(case: Case, ranks: int, programs: dict[str, str]) -> tuple[str, float]:
+    """A row of the table, and by how much of the plan's time the library's differs."""
+    plan, library = (simulated(case, ranks, level, programs) for level in LEVELS)
+    different = [
+        name
+        for name in ("bytes", "operations", "calls", "messages", "message_bytes")
+        if plan[name] != library[name]
+    ]
+    if different:
+        sys.exit(f"{case.name}, {ranks} ranks: the levels differ in {', '.join(different)}")
+    difference = library["seconds"] / plan["seconds"] - 1
+    cost = library["cost"]
+    words = [
+        case.name, f"{ranks}", f"{plan['bytes'] / 2**20:.0f} MiB", f"{plan['messages']:.0f}",
+        f"{plan['seconds'] * 1e3:.3f} ms", f"{library['seconds'] * 1e3:.3f} ms",
+        f"{100 * difference:+.1f} %",
+        f"{cost['processor_seconds']:.1f}, {cost['peak_memory_bytes'] / 1e6:.0f} MB",
+    ]  # fmt: skip
+    return "| " + " | ".join(words) + " |", difference
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--ranks", default="256,1024,4096", help="numbers of ranks, with commas")
+    parser.add_argument("--simgrid", type=Path, help="the folder of tools/newer_simgrid")
+    asked = parser.parse_args()
+    programs = {}
+    if asked.simgrid:
+        built = asked.simgrid.resolve() / "weir" / "sim"
+        programs = {
+            "WEIR_SIM": str(built / "weir-sim"),
+            "WEIR_SIM_LIBRARY": str(built / "weir-sim-library"),
+        }
+    print("| platform, strategy | ranks | bytes | messages between nodes | plan | library "
+          "| difference | processor s, memory |")  # fmt: skip
+    print("|---|--:|--:|--:|--:|--:|--:|--:|")
+    most = 0.0
+    for ranks in map(int, asked.ranks.split(",")):
+        for case in CASES:
+            text, difference = row(case, ranks, programs)
+            print(text, flush=True)
+            most = max(most, abs(difference))
+    print(f"\nThe largest difference is {100 * most:.1f} %; the goal is {100 * GOAL:.0f} %.")
+    sys.exit(most > GOAL)
+
+
+if __name__ == "__main__":
+    main()
