@@ -8,15 +8,19 @@ from typing import Any
 import pytest
 
 from calibrations import MIB, calibration, trials
+from synthetic import make_run
+from weir.bench.job import stager_memory
 from weir.model.calibration_platform import platform_of_calibration
 from weir.model.expectation import expect
 from weir.model.flow_of_plan import output_of
 from weir.model.overlap import PhaseTime, hidden_seconds
 from weir.model.staging import StagedFile, StagedTime, staged_time
+from weir.model.verdict import verdict
 from weir.results.expectations import ExpectedRate, Metric
+from weir.results.opening_records import StepTimes
 from weir.results.platform import Platform
 from weir.results.record import Quantity
-from weir.results.schema import Parameter, Plan
+from weir.results.schema import Parameter, Plan, Run
 
 FILE = StagedFile("checkpoint", bytes=100.0, hand_over_seconds=1.0, storing_seconds=4.0)
 PLOT = StagedFile("plot", bytes=20.0, hand_over_seconds=0.2, storing_seconds=1.0)
@@ -222,3 +226,58 @@ def test_only_workloads_that_compute_between_output_steps_are_output() -> None:
     assert output_of(without_work) is None
     with pytest.raises(ValueError, match="parameter work is '-1', expected seconds"):
         output_of(parameters(work=-1))
+
+
+# ---- verdicts ----
+
+
+def observed_run(factor: float, staged: bool) -> Run:
+    """A run of which ``factor`` times the observed rate was expected."""
+    record = make_run().model_dump(mode="json")
+    same = {"values": [1.0], "median": 1.0, "low": 1.0, "high": 1.0, "confidence": 0.0}
+    work = StepTimes(**same, converged=False).model_dump(mode="json")
+    record["outputs"] = {
+        "staged": staged,
+        "work_requested_seconds": 0.0,
+        "work": work,
+        "streams": [],
+    }
+    (rate,) = (one for one in record["rates"] if key_of(one) == ("write", "foreground"))
+    (made,) = (one for one in record["expectation"]["rates"] if one["direction"] == "write")
+    value = factor * rate["median_bytes_per_second"]
+    ends = {"low_bytes_per_second": 0.5 * value, "high_bytes_per_second": 2.0 * value}
+    made.update({"metric": "foreground", "expected_bytes_per_second": value, **ends})
+    record["expectation"]["rates"] = [made]
+    return Run.model_validate(record)
+
+
+def key_of(rate: dict[str, Any]) -> tuple[str, str]:
+    return rate["direction"], rate["metric"]
+
+
+def text_of(run: Run) -> str:
+    (judged,) = (one for one in verdict(run).rates if one.metric == "foreground")
+    return judged.text
+
+
+def test_files_that_block_for_longer_than_their_hand_over_are_said_to() -> None:
+    text = text_of(observed_run(100.0, staged=True))
+    assert text.startswith("below: look at opening each file and agreeing on its plan")
+    assert "opening each file" not in text_of(observed_run(100.0, staged=False))
+    assert "the overlap" not in text_of(observed_run(100.0, staged=False))
+
+
+def test_an_observed_rate_within_what_was_expected_says_nothing_of_the_storage() -> None:
+    text = text_of(observed_run(1.0, staged=True))
+    assert text.startswith("as expected")
+    assert "storage was reached" not in text
+
+
+@pytest.mark.parametrize(
+    ("given", "memory"), [("64m", 64 * MIB), ("1000", 1000.0), ("0", None), ("much", None)]
+)
+def test_the_job_s_environment_says_how_much_a_stager_holds(
+    given: str, memory: float | None
+) -> None:
+    assert stager_memory({"WEIR_STAGER_MEMORY": given}) == memory
+    assert stager_memory({}) is None

@@ -24,7 +24,7 @@ from weir.bench.progress import State
 from weir.bench.tables import COLOURS, plain_table, show_listing
 from weir.results.calibration import Calibration
 from weir.results.expectations import Expectation, ExpectedRate, RateVerdict, Stage
-from weir.results.figures import Figure, headlines_of
+from weir.results.figures import Figure, judged_of
 from weir.results.platform import Platform
 from weir.results.quantities import (
     percent_text,
@@ -44,6 +44,8 @@ METRIC_NAMES = {
     "foreground": "EAAR, over foreground time",
     "total": "with opening and closing",
 }
+OBSERVED = "observed, over the time blocked"
+"""The metric ``foreground`` of a run that is not asynchronous."""
 MOST_TOLD = 4
 """Of more figures than these, only those that are not as expected are told in sentences."""
 
@@ -77,6 +79,9 @@ def show_expectations(
     for one_source in source.each if isinstance(source, Calibrated) else [source]:
         console.print(_describe_source(one_source), highlight=False)
     blocks: dict[str, tuple[Sequence[Expected], list[str]]] = {}
+    names = dict(METRIC_NAMES)
+    if not any(one.asynchronous for one in planned.configurations):
+        names["foreground"] = OBSERVED
     for one in planned.configurations:
         expected = made[one.slug]
         parts: list[Sequence[Expected]] = [[rate] for rate in expected.rates]
@@ -85,7 +90,7 @@ def show_expectations(
             blocks.setdefault(key, (block, []))[1].append(one.label)
     for block, labels in blocks.values():
         if len(block) == 1 and isinstance(block[0], ExpectedRate):
-            _show_rate(console, block[0], labels)
+            _show_rate(console, block[0], labels, names[block[0].metric])
         elif block:
             _show_actions(console, block, labels)
     unknown = dict.fromkeys(
@@ -119,10 +124,12 @@ def _describe_source(source: Calibration | Platform) -> str:
     return f"Platform: {escape(source.name)}, {hosts}{measured}{doubts}"
 
 
-def _show_rate(console: Console, rate: ExpectedRate, labels: Sequence[str]) -> None:
+def _show_rate(
+    console: Console, rate: ExpectedRate, labels: Sequence[str], metric_name: str
+) -> None:
     console.print(
         f"\n[bold]Expected {rate.direction} {value_text(rate.value)}[/bold] "
-        f"({range_text(rate.low, rate.high)}, {METRIC_NAMES[rate.metric]}), limited by "
+        f"({range_text(rate.low, rate.high)}, {metric_name}), limited by "
         f"[bold]{escape(rate.limiting_stage)}[/bold]{extrapolation_text(rate)}",
         highlight=False,
     )
@@ -197,7 +204,7 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
 
     Of more than ``MOST_TOLD`` figures, those as expected are in the table alone.
     """
-    figures = {run.id: [] if _has_own_table(run) else headlines_of(run) for run in runs}
+    figures = {run.id: [] if _has_own_table(run) else judged_of(run) for run in runs}
     every = [(run, figure) for run in runs for figure in figures[run.id]]
     # A rate of bytes names what served it; operations on names have their software's share instead.
     has_bytes = any(run.rates for run in runs)
@@ -229,7 +236,7 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
         if run.status != "complete" or judged is None:
             continue
         if len(every) <= MOST_TOLD or judged.verdict != "as expected":
-            whose = f"{run.label}, {figure.name}"
+            whose = f"{run.label}, {figure.judged_name}"
             console.print(f"{whose}: {judged.text}", markup=False, highlight=False)
     for run in runs:
         _show_software(console, run)
@@ -276,7 +283,7 @@ def _verdict_rows(run: Run, figures: Sequence[Figure]) -> Iterator[_Row]:
         yield _Row(["", "", "", ""], "", "", "complete, no rate was measured")
     for figure in figures:
         measured, judged = figure.series, figure.verdict
-        rates = [figure.name, value_text(measured.median, figure.unit), "", ""]
+        rates = [figure.judged_name, value_text(measured.median, figure.unit), "", ""]
         word = ""
         if run.status != "complete":
             # Only the finished repetitions are known.
