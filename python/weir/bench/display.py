@@ -23,7 +23,7 @@ from weir.bench.program import PlannedJob
 from weir.bench.progress import State
 from weir.bench.tables import COLOURS, plain_table, show_listing
 from weir.results.calibration import Calibration
-from weir.results.expectations import Expectation, ExpectedRate, RateVerdict, Stage
+from weir.results.expectations import Expectation, ExpectedRate, Metric, RateVerdict, Stage
 from weir.results.figures import Figure, judged_of
 from weir.results.platform import Platform
 from weir.results.quantities import (
@@ -78,21 +78,22 @@ def show_expectations(
     """Prints expected rates with one line per stage, once for configurations with equal ones."""
     for one_source in source.each if isinstance(source, Calibrated) else [source]:
         console.print(_describe_source(one_source), highlight=False)
-    blocks: dict[str, tuple[Sequence[Expected], list[str]]] = {}
+    blocks: dict[str, _Block] = {}
     names = dict(METRIC_NAMES)
     if not any(one.asynchronous for one in planned.configurations):
         names["foreground"] = OBSERVED
     for one in planned.configurations:
         expected = made[one.slug]
-        parts: list[Sequence[Expected]] = [[rate] for rate in expected.rates]
-        for block in [*parts, expected.metadata]:
-            key = "".join(figure.model_dump_json() for figure in block)
-            blocks.setdefault(key, (block, []))[1].append(one.label)
-    for block, labels in blocks.values():
-        if len(block) == 1 and isinstance(block[0], ExpectedRate):
-            _show_rate(console, block[0], labels, names[block[0].metric])
-        elif block:
-            _show_actions(console, block, labels)
+        for block in _blocks_of(expected):
+            key = "".join(figure.model_dump_json() for figure in block.figures)
+            blocks.setdefault(f"{block.metrics} {key}", block).labels.append(one.label)
+    for block in blocks.values():
+        first = block.figures[0]
+        if isinstance(first, ExpectedRate):
+            metric_name = ", and ".join(names[metric] for metric in block.metrics)
+            _show_rate(console, first, block.labels, metric_name)
+        else:
+            _show_actions(console, block.figures, block.labels)
     unknown = dict.fromkeys(
         a_priori_text(one.a_priori)
         for expected in made.values()
@@ -101,6 +102,27 @@ def show_expectations(
     )
     for text in unknown:
         console.print(f"\nComponents: {escape(text)}", highlight=False)
+
+
+class _Block(NamedTuple):
+    """What is shown together: a rate by one or several metrics, or all actions."""
+
+    figures: Sequence[Expected]
+    metrics: list[Metric]
+    """By which the rate is expected, with the same stages; empty for actions."""
+    labels: list[str]
+    """The configurations of which it is expected."""
+
+
+def _blocks_of(expected: Expectation) -> list[_Block]:
+    blocks: list[_Block] = []
+    for rate in expected.rates:
+        same = {"metric": rate.metric, "how": rate.how, "a_priori": rate.a_priori}
+        if blocks and blocks[-1].figures[0].model_copy(update=same) == rate:
+            blocks[-1].metrics.append(rate.metric)
+        else:
+            blocks.append(_Block([rate], [rate.metric], []))
+    return [*blocks, _Block(expected.metadata, [], [])] if expected.metadata else blocks
 
 
 def _number(count: int, what: str) -> str:
