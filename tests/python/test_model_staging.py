@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from typing import Any
 
 import pytest
@@ -97,6 +98,33 @@ def test_steps_without_a_file_and_files_without_bytes_take_nothing() -> None:
     empty = StagedFile("plot", bytes=0.0, hand_over_seconds=0.0, storing_seconds=0.0)
     assert staged_time([[], [empty]], 1.0, 0.0) == StagedTime(0.0, 0.0, 0.0)
     assert staged_time([], 1.0, 0.0).hidden_fraction == 0.0
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_any_output_is_blocked_between_copying_and_all_in_turn(seed: int) -> None:
+    chance = random.Random(seed)
+    steps = [
+        [
+            StagedFile(
+                kind=kind,
+                bytes=chance.uniform(1, 100),
+                hand_over_seconds=chance.uniform(0, 2),
+                storing_seconds=chance.uniform(0, 4),
+            )
+            for kind in ("checkpoint", "plot")[: chance.randint(1, 2)]
+        ]
+        for _ in range(chance.randint(1, 8))
+    ]
+    files = [file for step in steps for file in step]
+    copying = sum(file.hand_over_seconds for file in files)
+    storing = sum(file.storing_seconds for file in files)
+    computing = chance.uniform(0, 3)
+    for room in (0.0, 10.0, 50.0, 150.0, 1000.0, math.inf):
+        taken = staged_time(steps, computing, room)
+        assert copying * (1 - 1e-9) <= taken.blocked_seconds <= (copying + storing) * (1 + 1e-9)
+        assert taken.blocked_seconds == pytest.approx(copying + taken.waiting_seconds)
+        assert taken.until_stored_seconds >= storing * (1 - 1e-9)
+        assert taken.waiting_seconds == 0.0 or room < sum(file.bytes for file in files)
 
 
 # ---- expectations ----
