@@ -22,6 +22,7 @@ from weir.results.schema import Run
 CELLS = ("--nxb", "4", "--nyb", "3", "--nzb", "2")
 SMALL = ("--blocks", "2.5", *CELLS, "--checkpoints", "2", "--plots", "3")
 BLOCKS = 10
+BOTH_RATES = [("write", "span"), ("write", "foreground")]
 TREE = {
     "refine level": ((BLOCKS,), "int32"),
     "node type": ((BLOCKS,), "int32"),
@@ -137,13 +138,21 @@ def test_weir_bench_shows_both_throughputs_and_leaves_no_files(tmp_path: Path) -
     assert len(runs) == 2
     for run in runs:
         assert run.expectation is not None
-        assert [one.direction for one in run.expectation.rates] == ["write"]
+        assert [one.key for one in run.expectation.rates] == BOTH_RATES
+        assert run.verdict is not None
+        assert [one.key for one in run.verdict.rates] == BOTH_RATES
     assert "2 checkpoint" in out
+    said = " ".join(out.split())
+    # Without stagers both rates are expected to be the same, which is said once for each run,
+    # because files of NetCDF have fewer bytes.
+    assert said.count("Expected write") == said.count("and observed, over the time blocked") == 2
+    assert said.index("observed, over the time") < said.index("write observed")
     page = read_report(tmp_path / "results" / "report.html")
     # One table for the job, and one for each run.
     parts = page.find("div", aria_label="What the program observes of its output")
     assert len(parts) == 3
     assert all("3 plot" in part.text for part in parts)
+    assert "The path of a write, as the program observes it" in page.text
 
 
 def planned(folder: Path, *words: str, ranks: int) -> list[dict[str, Any]]:

@@ -84,7 +84,9 @@ def test_weir_bench_shows_both_throughputs_and_leaves_no_files(tmp_path: Path) -
     assert [entry.name for entry in tmp_path.iterdir()] == ["results"]
     runs = [load_run(folder) for folder in find_run_folders(tmp_path / "results")]
     assert len(runs) == 2
-    assert all(run.expectation is not None for run in runs)
+    for run in runs:
+        assert run.expectation is not None
+        assert [one.metric for one in run.expectation.rates] == ["span", "foreground"]
     assert "2 checkpoint" in out
     page = read_report(tmp_path / "results" / "report.html")
     assert len(page.find("div", aria_label="What the program observes of its output")) == 3

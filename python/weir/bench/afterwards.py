@@ -8,7 +8,7 @@ after the run, and one that was made before the run is never replaced.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from weir.bench.errors import BenchError
@@ -39,7 +39,8 @@ def expecting_by(named: str | None) -> Expect:
             if not can_be_expected(planned, platform):
                 continue
             try:
-                made = expectations(planned, platform, places_of(platform, planned))
+                places = places_of(platform, planned)
+                made = expectations(planned, platform, places, _variables_of(run))
             except BenchError:
                 if given is not None:
                     raise
@@ -64,6 +65,11 @@ def _measured_before(run: Run, planned: PlannedJob) -> Iterator[Platform]:
     for _, platform, _ in described_here(planned):
         if platform.measured_utc is not None and platform.measured_utc < run.started_utc:
             yield platform
+
+
+def _variables_of(run: Run) -> Mapping[str, str]:
+    """Returns the variables with which the run was started, as far as they were kept."""
+    return run.start.environment if run.start is not None else {}
 
 
 def _planned_again(run: Run) -> PlannedJob:

@@ -23,8 +23,8 @@ from weir.bench.program import PlannedJob
 from weir.bench.progress import State
 from weir.bench.tables import COLOURS, plain_table, show_listing
 from weir.results.calibration import Calibration
-from weir.results.expectations import Expectation, ExpectedRate, RateVerdict, Stage
-from weir.results.figures import Figure, headlines_of
+from weir.results.expectations import Expectation, ExpectedRate, Metric, RateVerdict, Stage
+from weir.results.figures import Figure, judged_of
 from weir.results.platform import Platform
 from weir.results.quantities import (
     percent_text,
@@ -44,6 +44,8 @@ METRIC_NAMES = {
     "foreground": "EAAR, over foreground time",
     "total": "with opening and closing",
 }
+OBSERVED = "observed, over the time blocked"
+"""The metric ``foreground`` of a run that is not asynchronous."""
 MOST_TOLD = 4
 """Of more figures than these, only those that are not as expected are told in sentences."""
 
@@ -76,18 +78,22 @@ def show_expectations(
     """Prints expected rates with one line per stage, once for configurations with equal ones."""
     for one_source in source.each if isinstance(source, Calibrated) else [source]:
         console.print(_describe_source(one_source), highlight=False)
-    blocks: dict[str, tuple[Sequence[Expected], list[str]]] = {}
+    blocks: dict[str, _Block] = {}
+    names = dict(METRIC_NAMES)
+    if not any(one.asynchronous for one in planned.configurations):
+        names["foreground"] = OBSERVED
     for one in planned.configurations:
         expected = made[one.slug]
-        parts: list[Sequence[Expected]] = [[rate] for rate in expected.rates]
-        for block in [*parts, expected.metadata]:
-            key = "".join(figure.model_dump_json() for figure in block)
-            blocks.setdefault(key, (block, []))[1].append(one.label)
-    for block, labels in blocks.values():
-        if len(block) == 1 and isinstance(block[0], ExpectedRate):
-            _show_rate(console, block[0], labels)
-        elif block:
-            _show_actions(console, block, labels)
+        for block in _blocks_of(expected):
+            key = "".join(figure.model_dump_json() for figure in block.figures)
+            blocks.setdefault(f"{block.metrics} {key}", block).labels.append(one.label)
+    for block in blocks.values():
+        first = block.figures[0]
+        if isinstance(first, ExpectedRate):
+            metric_name = ", and ".join(names[metric] for metric in block.metrics)
+            _show_rate(console, first, block.labels, metric_name)
+        else:
+            _show_actions(console, block.figures, block.labels)
     unknown = dict.fromkeys(
         a_priori_text(one.a_priori)
         for expected in made.values()
@@ -96,6 +102,27 @@ def show_expectations(
     )
     for text in unknown:
         console.print(f"\nComponents: {escape(text)}", highlight=False)
+
+
+class _Block(NamedTuple):
+    """What is shown together: a rate by one or several metrics, or all actions."""
+
+    figures: Sequence[Expected]
+    metrics: list[Metric]
+    """By which the rate is expected, with the same stages; empty for actions."""
+    labels: list[str]
+    """The configurations of which it is expected."""
+
+
+def _blocks_of(expected: Expectation) -> list[_Block]:
+    blocks: list[_Block] = []
+    for rate in expected.rates:
+        same = {"metric": rate.metric, "how": rate.how, "a_priori": rate.a_priori}
+        if blocks and blocks[-1].figures[0].model_copy(update=same) == rate:
+            blocks[-1].metrics.append(rate.metric)
+        else:
+            blocks.append(_Block([rate], [rate.metric], []))
+    return [*blocks, _Block(expected.metadata, [], [])] if expected.metadata else blocks
 
 
 def _number(count: int, what: str) -> str:
@@ -119,10 +146,12 @@ def _describe_source(source: Calibration | Platform) -> str:
     return f"Platform: {escape(source.name)}, {hosts}{measured}{doubts}"
 
 
-def _show_rate(console: Console, rate: ExpectedRate, labels: Sequence[str]) -> None:
+def _show_rate(
+    console: Console, rate: ExpectedRate, labels: Sequence[str], metric_name: str
+) -> None:
     console.print(
         f"\n[bold]Expected {rate.direction} {value_text(rate.value)}[/bold] "
-        f"({range_text(rate.low, rate.high)}, {METRIC_NAMES[rate.metric]}), limited by "
+        f"({range_text(rate.low, rate.high)}, {metric_name}), limited by "
         f"[bold]{escape(rate.limiting_stage)}[/bold]{extrapolation_text(rate)}",
         highlight=False,
     )
@@ -197,7 +226,7 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
 
     Of more than ``MOST_TOLD`` figures, those as expected are in the table alone.
     """
-    figures = {run.id: [] if _has_own_table(run) else headlines_of(run) for run in runs}
+    figures = {run.id: [] if _has_own_table(run) else judged_of(run) for run in runs}
     every = [(run, figure) for run in runs for figure in figures[run.id]]
     # A rate of bytes names what served it; operations on names have their software's share instead.
     has_bytes = any(run.rates for run in runs)
@@ -229,7 +258,7 @@ def show_verdicts(console: Console, runs: Sequence[Run]) -> None:
         if run.status != "complete" or judged is None:
             continue
         if len(every) <= MOST_TOLD or judged.verdict != "as expected":
-            whose = f"{run.label}, {figure.name}"
+            whose = f"{run.label}, {figure.judged_name}"
             console.print(f"{whose}: {judged.text}", markup=False, highlight=False)
     for run in runs:
         _show_software(console, run)
@@ -276,7 +305,7 @@ def _verdict_rows(run: Run, figures: Sequence[Figure]) -> Iterator[_Row]:
         yield _Row(["", "", "", ""], "", "", "complete, no rate was measured")
     for figure in figures:
         measured, judged = figure.series, figure.verdict
-        rates = [figure.name, value_text(measured.median, figure.unit), "", ""]
+        rates = [figure.judged_name, value_text(measured.median, figure.unit), "", ""]
         word = ""
         if run.status != "complete":
             # Only the finished repetitions are known.

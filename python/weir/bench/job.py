@@ -32,6 +32,7 @@ from weir.bench.launcher import Launcher
 from weir.bench.messages import Progress, StandardError
 from weir.bench.process import Ending, run_child
 from weir.bench.program import PlannedConfiguration, PlannedJob
+from weir.campaign.levels import number_in
 from weir.model.calibration_platform import platform_of_calibration
 from weir.model.expectation import expect
 from weir.model.flow_of_plan import setting
@@ -63,6 +64,7 @@ LEAST_BYTES_PER_RANK = 8
 MOST_BYTES_PER_RANK = 2**30
 """The calibration has no time for more; runs with larger files share it in a campaign."""
 DEFAULT_TIMEOUT_SECONDS = 3600.0
+STAGER_MEMORY = "WEIR_STAGER_MEMORY"
 
 
 @dataclass(frozen=True)
@@ -261,11 +263,13 @@ def expectations(
     planned: PlannedJob,
     source: Calibrated | Platform,
     places: Mapping[str, str] | None = None,
+    environment: Mapping[str, str] = os.environ,
 ) -> dict[str, Expectation]:
     """Returns the expectation of every configuration, by its slug.
 
     ``source`` has calibrations on the job's ranks or is a platform description; ``places`` gives
-    the platform's target of each planned directory (``weir.bench.platforms``).
+    the platform's target of each planned directory (``weir.bench.platforms``). ``environment`` is
+    that of the job, in which a user may say how much memory stagers have.
     """
     made = utc_text(utc_now())
 
@@ -285,6 +289,7 @@ def expectations(
             made,
             directory=planned.directory,
             places=places,
+            stager_memory_bytes=stager_memory(environment),
         )
         return expected.model_copy(update={"calibration": record})
 
@@ -292,6 +297,15 @@ def expectations(
         return {one.slug: expected_of(one) for one in planned.configurations}
     except ValueError as error:
         raise BenchError(f"no expectation can be made: {error}", USAGE) from None
+
+
+def stager_memory(environment: Mapping[str, str]) -> float | None:
+    """Returns the memory of a stager that a job starts; None where it is the default.
+
+    A text that is no size is the stager's to refuse.
+    """
+    given = number_in(environment.get(STAGER_MEMORY, "0"))
+    return float(given) if given is not None and given > 0 else None
 
 
 def timeout_of(planned: PlannedJob, asked: float | None) -> float:

@@ -41,14 +41,16 @@ class Expecting:
     ) -> dict[str, Expectation]:
         """Returns expectations by slug; leaves a calibration that it uses in ``folder``."""
         if self.platform is not None:
-            made = expectations(planned, self.platform, places_of(self.platform, planned))
+            places = places_of(self.platform, planned)
+            made = expectations(planned, self.platform, places, job.environment())
             return with_a_priori(planned, self.platform, made)
         key = (block, job.launcher.command, calibrated_for(planned))
         if key not in self.calibrated:
             self.calibrated[key] = calibrate(job, planned, folder, self.tell)
         calibrated = self.calibrated[key]
         calibrated.write(folder)
-        return with_a_priori(planned, calibrated, expectations(planned, calibrated))
+        made = expectations(planned, calibrated, environment=job.environment())
+        return with_a_priori(planned, calibrated, made)
 
     def work_per_second(self) -> float | None:
         """Returns a rank's busy-work operations per second, by the platform or last calibration."""

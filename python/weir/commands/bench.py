@@ -417,7 +417,7 @@ def prepare(
         return Prepared(job, planned, {})
     source = described or calibrate(job, planned, preparation, warn)
     try:
-        expected = expectations(planned, source, places)
+        expected = expectations(planned, source, places, job.environment())
     except BenchError as error:
         if probed is None:
             raise

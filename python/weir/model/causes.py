@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from weir.analysis.stragglers import STRAGGLER_FACTOR, far_above_the_others
 from weir.results.expectations import Direction, ExpectedRate
-from weir.results.quantities import percent_text, rate_text
+from weir.results.quantities import percent_text, rate_text, seconds_text
 from weir.results.schema import NodePhase, Phase, Rate, Run
 from weir.results.series import Expected, Series
 from weir.results.served_by import served_by
@@ -51,6 +51,7 @@ def why_below(run: Run, expected: Expected, measured: Series, siblings: Sequence
         _slow_target(run, expected),
         _slow_rank(run, expected, measured),
         _slow_host(run, expected),
+        _opening_files(run, expected),
         _slower_layer(run, expected, measured, siblings),
         _cold_pages(run, expected),
         _not_hidden(run, expected),
@@ -236,7 +237,7 @@ def _cold_pages(run: Run, expected: ExpectedRate) -> str | None:
 
 def _not_hidden(run: Run, expected: ExpectedRate) -> str | None:
     """Says whether an asynchronous run was held up by waiting or by slower transfers."""
-    if expected.metric != "foreground":
+    if expected.metric != "foreground" or run.outputs is not None:
         return None
     phases = _measured(run, expected.direction)
     planned = [phase for phase in run.plan.phases if phase.direction == expected.direction]
@@ -255,8 +256,29 @@ def _not_hidden(run: Run, expected: ExpectedRate) -> str | None:
     return f"{expected.limiting_stage}: {hidden}, but transfers took longer"
 
 
+def _opening_files(run: Run, expected: ExpectedRate) -> str | None:
+    """Says how long a file that stagers took over blocked its ranks beyond the hand-over."""
+    if expected.metric != "foreground" or run.outputs is None or not run.outputs.staged:
+        return None
+    planned = [phase for phase in run.plan.phases if phase.direction == expected.direction]
+    files = sum(phase.operations_per_rank for phase in planned)
+    repetitions = sum(not one.warmup for one in run.repetitions)
+    if not files or not repetitions or expected.value <= 0:
+        return None
+    blocked = sum(one.foreground_seconds.max for one in _measured(run, expected.direction))
+    handed_over = sum(phase.bytes_total for phase in planned) / expected.value
+    beyond = (blocked / repetitions - handed_over) / files
+    if beyond <= 0:
+        return None
+    return (
+        "opening each file and agreeing on its plan, which the expectation leaves out: a file "
+        f"blocked its ranks for {seconds_text(beyond)} beyond the hand-over"
+    )
+
+
 def _served_from_memory(run: Run, expected: ExpectedRate) -> str | None:
-    if limiting_stage_name(expected) in CACHES:
+    handed_over = run.outputs is not None and expected.metric == "foreground"
+    if handed_over or limiting_stage_name(expected) in CACHES:
         return None
     verdict = served_by(run, expected.direction)
     if verdict not in ("memory", "mixed"):

@@ -16,6 +16,11 @@ More ranks than the platform describes are an extrapolation, which is marked: it
 not tested there, and for each doubling of the ranks the interval is wider by ``FLOOR``, which is a
 choice.
 
+A program that writes files in turn with computing (flash, s3d) has two rates: the observed one,
+over the time for which it is blocked (metric ``foreground``), and that of storage (``span``).
+Without stagers both are those of writing; with stagers they come from
+``weir.model.staged_expectation``.
+
 With RMOD or WMOD above 1, only one in so many ranks moves data at a time: the flow of one turn is
 repeated.
 """
@@ -28,7 +33,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from weir.model.flow_of_plan import Planned, Surroundings, described_ranks, planned_flow
+from weir.model.flow_of_plan import (
+    Output,
+    Planned,
+    Surroundings,
+    described_ranks,
+    output_of,
+    planned_flow,
+)
 from weir.model.interval import FLOOR
 from weir.model.metadata_expectation import expect_actions
 from weir.model.overlap import (
@@ -38,8 +50,9 @@ from weir.model.overlap import (
     exposed_seconds,
     mean_hidden_seconds,
 )
-from weir.model.path_time import stages_of
+from weir.model.path_time import slowest, stages_of, stages_told, summed
 from weir.model.stage import Case, StageTime, stage_time
+from weir.model.staged_expectation import staged_rates
 from weir.model.units import OUTSIDE_HOST
 from weir.results.expectations import (
     Direction,
@@ -53,6 +66,9 @@ from weir.results.quantities import percent_text, rate_text, seconds_text
 from weir.results.record import Quantity
 from weir.results.schema import Parameter, Plan
 
+STAGERS_SHARE = 0.25
+"""The share of the free memory that a stager takes at most, unless it is told otherwise."""
+
 
 def expect(
     plan: Plan,
@@ -63,10 +79,13 @@ def expect(
     *,
     directory: str | None = None,
     places: Mapping[str, str] | None = None,
+    stager_memory_bytes: float | None = None,
 ) -> Expectation:
-    """Returns the expected rate of each direction with bytes in the plan, and of each action.
+    """Returns the expected rates of each direction with bytes in the plan, and of each action.
 
-    The metric is ``foreground`` (EAAR) for asynchronous runs and ``span`` for synchronous ones.
+    The metric is ``foreground`` (EAAR) for asynchronous runs and ``span`` for synchronous ones. A
+    run that writes files in turn with computing has both. ``stager_memory_bytes`` is what the
+    stager of a host may hold, None for its default, a quarter of the free memory.
     ``directory`` is the job's; ``places`` gives the platform's target of each planned directory.
     Asynchronous runs behind messages have no expected rate, since nothing says how long these take.
     Raises ``ValueError`` if the platform does not describe what the run needs.
@@ -86,10 +105,15 @@ def expect(
         phase.computations_per_operation is None for phase in plan.phases
     )
     directions: list[Direction] = [] if unknown else ["read", "write"]
+    output = output_of(parameters)
+    room = room_of(platform, stager_memory_bytes)
     rates = [
-        _Expected(direction, flows, asynchronous, platform, plan.ranks).rate()
+        rate
         for direction in directions
         if any(planned.phase.direction == direction for planned in flows)
+        for rate in _Expected(direction, flows, asynchronous, platform, plan.ranks).rates(
+            output, room
+        )
     ]
     target = (places or {}).get(directory or "", directory)
     return Expectation(
@@ -98,6 +122,14 @@ def expect(
         rates=rates,
         metadata=expect_actions(plan, parameters, platform, target),
     )
+
+
+def room_of(platform: Platform, stager_memory_bytes: float | None = None) -> float:
+    """Returns the bytes that the stagers of all hosts hold; infinite if nothing is known of it."""
+    if stager_memory_bytes is not None:
+        return stager_memory_bytes * platform.hosts
+    free = platform.memory_available_bytes
+    return math.inf if free is None else free * STAGERS_SHARE
 
 
 def _computed_with(platform: Platform) -> dict[str, Any]:
@@ -126,15 +158,50 @@ class _Expected:
     platform: Platform
     ranks: int
 
+    def rates(self, output: Output | None, room_bytes: float) -> list[ExpectedRate]:
+        """Returns the rate of the headline metric and, of a program's output, the observed one."""
+        if output is None or self.direction != "write":
+            return [self.rate()]
+        if not output.staged:
+            written = self.rate()
+            how = f"without stagers the program is blocked as long as writing takes; {written.how}"
+            return [written, written.model_copy(update={"metric": "foreground", "how": how})]
+        made = staged_rates(
+            {case: [self._times(one, case) for one in self._own] for case in WEIGHTS},
+            self._own,
+            output.computing_seconds,
+            room_bytes,
+        )
+        return [self._widened(rate) for rate in made]
+
+    def _widened(self, rate: ExpectedRate) -> ExpectedRate:
+        limit = next((stage.name for stage in rate.stages if stage.limiting), rate.limiting_stage)
+        low, high = self._interval(rate.value, rate.low, rate.high, self._held_out_error(limit))
+        how = "; ".join([rate.how, *self._doubts(limit)])
+        return rate.model_copy(
+            update={
+                "low": low,
+                "high": high,
+                "how": how,
+                "extrapolated_from_ranks": self._described,
+            }
+        )
+
+    def _interval(
+        self, expected: float, slow: float, fast: float, error: float
+    ) -> tuple[float, float]:
+        error = max(FLOOR, error)
+        low = min(slow, expected * (1 - FLOOR), expected / (1 + error))
+        high = max(fast, expected * (1 + error))
+        doublings = math.log2(self.ranks / self._described) if self._described else 0
+        return low * (1 - FLOOR) ** doublings, high * (1 + FLOOR) ** doublings
+
     def rate(self) -> ExpectedRate:
         expected = self._rate_at("expected")
-        error = max(FLOOR, self._held_out_error())
-        low = min(self._rate_at("slow"), expected * (1 - FLOOR), expected / (1 + error))
+        slow = self._rate_at("slow")
+        error = self._held_out_error(self._limit.stage.name)
+        low, high = self._interval(expected, slow, self._rate_at("fast"), error)
         low *= self._least_share_kept()
-        high = max(self._rate_at("fast"), expected * (1 + error))
-        doublings = math.log2(self.ranks / self._described) if self._described else 0
-        low *= (1 - FLOOR) ** doublings
-        high *= (1 + FLOOR) ** doublings
         metric: Metric = "foreground" if self.asynchronous else "span"
         return ExpectedRate(
             direction=self.direction,
@@ -161,7 +228,7 @@ class _Expected:
     def _totals(self, case: Case) -> list[StageTime]:
         """Returns each stage's time over this direction's phases, from application to device."""
         each = [self._times(planned, case) for planned in self._own]
-        return [_sum(times) for times in zip(*each, strict=True)]
+        return [summed(times) for times in zip(*each, strict=True)]
 
     def _times(self, planned: Planned, case: Case) -> list[StageTime]:
         """Returns each stage's time for all operations of a phase."""
@@ -207,7 +274,7 @@ class _Expected:
 
     @cached_property
     def _limit(self) -> StageTime:
-        return _slowest(self._totals("expected"))
+        return slowest(self._totals("expected"))
 
     def _least_share_kept(self) -> float:
         """Returns how much slower a link may be because the aggregators' places are unknown.
@@ -218,9 +285,9 @@ class _Expected:
         crossing = [one.flow.network_fraction for one in self._own if one.flow.network_fraction > 0]
         return min(crossing, default=1.0) if self._limit.stage.kind == "node link" else 1.0
 
-    def _held_out_error(self) -> float:
-        """Returns the 90th percentile of the limiting stage's fit, the worst of its units."""
-        fits = self._fits_of(self._limit.stage.name)
+    def _held_out_error(self, limit: str) -> float:
+        """Returns the 90th percentile of a stage's fit, the worst of its units."""
+        fits = self._fits_of(limit)
         return max((fit.held_out_p90_error for fit in fits), default=0.0)
 
     def _fits_of(self, stage: str) -> list[Fit]:
@@ -232,25 +299,13 @@ class _Expected:
         ]
 
     def _stages(self) -> list[Stage]:
-        slow, fast = self._totals("slow"), self._totals("fast")
-        return [
-            Stage(
-                name=time.stage.name,
-                rate=time.rate,
-                low=low.rate,
-                high=high.rate,
-                transfer_seconds=time.transfer_seconds,
-                fixed_seconds=time.fixed_seconds,
-                limiting=time.stage.name == self._limit.stage.name,
-                how=time.stage.how,
-            )
-            for time, low, high in zip(self._totals("expected"), slow, fast, strict=True)
-        ]
+        times = {case: self._totals(case) for case in WEIGHTS}
+        return stages_told(times, self._limit.stage.name)
 
     def _rate_at(self, case: Case) -> float:
         """Returns the rate by the headline metric, expected or at one end of its interval."""
         if not self.asynchronous:
-            return self._moved / _slowest(self._totals(case)).seconds
+            return self._moved / slowest(self._totals(case)).seconds
         expected = self._rate_behind(_Behind())
         if case == "expected":
             return expected
@@ -287,7 +342,7 @@ class _Expected:
         }
 
     def _phase_time(self, planned: Planned, case: Case, work: Case = "expected") -> PhaseTime:
-        slowest = _slowest(self._times(planned, case))
+        limit = slowest(self._times(planned, case))
         phase = planned.phase
         latencies = self.platform.latencies_seconds
         call, meeting = latencies.get("call"), latencies.get("barrier")
@@ -296,8 +351,8 @@ class _Expected:
             direction=phase.direction,
             operations=phase.operations_per_rank,
             exposed=phase.exposed_operations_per_rank,
-            component="storage" if slowest.stage.kind in OUTSIDE_HOST else "memory",
-            transfer_seconds=slowest.seconds / phase.operations_per_rank,
+            component="storage" if limit.stage.kind in OUTSIDE_HOST else "memory",
+            transfer_seconds=limit.seconds / phase.operations_per_rank,
             compute_seconds=self._compute_seconds(planned, work),
             meeting_seconds=_hiding(meeting, work),
             posting_seconds=call.value if call else 0.0,
@@ -319,22 +374,27 @@ class _Expected:
         if self._own[0].flow.route == "direct" and set(limit.routes) != {"direct"}:
             parts.append("O_DIRECT was not measured: its rate is taken from buffered transfers")
         parts.append(f"interval of {limit.name}: {limit.interval_how or 'as described'}")
-        if self._described:
-            parts.append(
-                f"extrapolated: {self.platform.name} describes up to {self._described} ranks, the "
-                f"run has {self.ranks}; the interval is {percent_text(FLOOR)} wider either way for "
-                "each doubling"
-            )
         if self._least_share_kept() < 1:
             parts.append("at its lower end all bytes leave a host, as where it has no aggregator")
-        unfitted = [fit for fit in self._fits_of(limit.name) if not fit.fits]
-        parts += [f"{fit.stage} does not fit, so it is unreliable" for fit in unfitted]
+        parts += self._doubts(limit.name)
         if self.asynchronous:
             parts.append(self._how_hidden())
         turns = self._own[0].turns
         if turns > 1:
             parts.append(f"one rank in {turns} moves data at a time, in {turns} turns")
         return "; ".join(parts)
+
+    def _doubts(self, limit: str) -> list[str]:
+        """Returns why an expectation that a stage limits is less certain than its figures."""
+        doubts = []
+        if self._described:
+            doubts.append(
+                f"extrapolated: {self.platform.name} describes up to {self._described} ranks, the "
+                f"run has {self.ranks}; the interval is {percent_text(FLOOR)} wider either way for "
+                "each doubling"
+            )
+        unfitted = [fit for fit in self._fits_of(limit) if not fit.fits]
+        return doubts + [f"{fit.stage} does not fit, so it is unreliable" for fit in unfitted]
 
     def _how_hidden(self) -> str:
         told = []
@@ -351,11 +411,6 @@ class _Expected:
         return f"EAAR over foreground time, transfers hidden one buffer ahead: {', '.join(told)}"
 
 
-def _slowest(times: list[StageTime]) -> StageTime:
-    """Returns the slowest stage; of equal ones the nearest to the device, which contains others."""
-    return max(enumerate(times), key=lambda placed: (placed[1].seconds, placed[0]))[1]
-
-
 def _hiding(time: Quantity | None, case: Case) -> float:
     """Returns a time that hides transfers: at the slow end its least."""
     if time is None:
@@ -370,16 +425,4 @@ def _repeated(time: StageTime, turns: int) -> StageTime:
         time.fixed_seconds * turns,
         time.total_bytes * turns,
         time.unit,
-    )
-
-
-def _sum(times: tuple[StageTime, ...]) -> StageTime:
-    """Adds one stage's times over several phases; the unit is that of the slowest phase."""
-    slowest = max(times, key=lambda time: time.seconds)
-    return StageTime(
-        times[0].stage,
-        sum(time.transfer_seconds for time in times),
-        sum(time.fixed_seconds for time in times),
-        sum(time.total_bytes for time in times),
-        slowest.unit,
     )

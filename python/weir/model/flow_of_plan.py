@@ -12,7 +12,8 @@ MPI-IO and shared files have the same flow as POSIX with a file per rank. For la
 transfers Borrill et al. found "trivial differentiation" between the interfaces (section 4) and say
 that a shared file can, and should, be expected to match separate files (section 6). A shortfall is
 therefore a finding. Collective calls over several hosts differ in one respect: with H hosts the
-share (H - 1)/H of the bytes changes hosts on its way to the ranks that write.
+share (H - 1)/H of the bytes changes hosts on its way to the ranks that write. What ranks hand over
+to stagers of their own node changes no host; with stagers on other nodes all bytes do.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ from weir.results.schema import Parameter, Plan, PlannedPhase
 
 DURABLE_SYNCS = ("fsync", "fdatasync")
 ALL_TARGETS = 2**31
+NO_STAGERS = "none"
+ON_ITS_NODE = ("node", "ranks")
+"""Where stagers run that take over from ranks of their own node."""
 COLLECTIVE_APIS = ("mpiio", "mpi", "hdf5", "pnetcdf")
 
 
@@ -42,6 +46,17 @@ class Planned:
     flow: Flow
     turns: int
     reason: str
+
+
+@dataclass(frozen=True)
+class Output:
+    """How a program writes that computes for ``computing_seconds`` after each output step.
+
+    With ``staged``, stagers take its files over and store them meanwhile.
+    """
+
+    staged: bool
+    computing_seconds: float
 
 
 @dataclass(frozen=True)
@@ -69,9 +84,6 @@ def planned_flow(
     route, reason = _route(phase.direction, plan, parameters, where.platform, len(hosts))
     modulus = _modulus(phase.direction, parameters)
     turns = min(modulus, plan.ranks)
-    collective = flag(parameters, "collective", default=False) and (
-        _api(parameters) in COLLECTIVE_APIS
-    )
     flow = Flow(
         direction=phase.direction,
         route=route,
@@ -85,9 +97,23 @@ def planned_flow(
         files=plan.files,
         units_per_file=_stripe_count(parameters),
         in_flight=_in_flight(parameters),
-        network_fraction=1 - 1 / len(hosts) if collective else 0.0,
+        network_fraction=_share_that_changes_hosts(parameters, len(hosts)),
     )
     return Planned(phase, flow, turns, reason)
+
+
+def output_of(parameters: Mapping[str, Parameter]) -> Output | None:
+    """Returns how a program writes in turn with computing; None for all other workloads.
+
+    Raises ``ValueError`` if the time of computing is not a number of seconds.
+    """
+    if not (_given(parameters, "staging") and _given(parameters, "work")):
+        return None
+    text = setting(parameters, "work", "0")
+    seconds = float(text)
+    if not 0 <= seconds < float("inf"):
+        raise ValueError(f"parameter work is {text!r}, expected seconds")
+    return Output(_staging(parameters) != NO_STAGERS, seconds)
 
 
 def described_ranks(platform: Platform) -> int:
@@ -121,6 +147,21 @@ def ranks_by_host(platform: Platform, ranks: int, *, beyond: bool = False) -> di
             filled[name] = min(most, left)
             left -= filled[name]
     return filled
+
+
+def _share_that_changes_hosts(parameters: Mapping[str, Parameter], hosts: int) -> float:
+    staging = _staging(parameters)
+    if staging not in (NO_STAGERS, *ON_ITS_NODE):
+        return 1.0
+    collective = flag(parameters, "collective", default=False)
+    if staging == NO_STAGERS and collective and _api(parameters) in COLLECTIVE_APIS:
+        return 1 - 1 / hosts
+    return 0.0
+
+
+def _staging(parameters: Mapping[str, Parameter]) -> str:
+    """Returns where stagers run, without their number or their rendezvous."""
+    return setting(parameters, "staging", NO_STAGERS).partition(":")[0]
 
 
 def _bytes_per_operation(phase: PlannedPhase, plan: Plan) -> float:

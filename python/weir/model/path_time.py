@@ -11,11 +11,12 @@ before it, so the stages' times are compared and not added.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from weir.model.flow import Flow
 from weir.model.stage import Case, StageTime, stage_time
+from weir.results.expectations import Stage
 from weir.results.platform import Platform, PlatformStage
 
 
@@ -45,7 +46,40 @@ class PathTime:
         If a copy is only known to be as fast as the stage that contains it, that stage is the
         limit.
         """
-        return max(enumerate(self.stages), key=lambda placed: (placed[1].seconds, placed[0]))[1]
+        return slowest(self.stages)
+
+
+def slowest(times: Sequence[StageTime]) -> StageTime:
+    """Returns the slowest stage; of equal ones the nearest to the device, which contains others."""
+    return max(enumerate(times), key=lambda placed: (placed[1].seconds, placed[0]))[1]
+
+
+def summed(times: Sequence[StageTime]) -> StageTime:
+    """Adds one stage's times over several phases; the unit is that of the slowest phase."""
+    return StageTime(
+        times[0].stage,
+        sum(time.transfer_seconds for time in times),
+        sum(time.fixed_seconds for time in times),
+        sum(time.total_bytes for time in times),
+        slowest(times).unit,
+    )
+
+
+def stages_told(times: Mapping[Case, Sequence[StageTime]], limit: str) -> list[Stage]:
+    """Returns stages as an expectation states them; ``limit`` is the name of the limiting one."""
+    return [
+        Stage(
+            name=time.stage.name,
+            rate=time.rate,
+            low=low.rate,
+            high=high.rate,
+            transfer_seconds=time.transfer_seconds,
+            fixed_seconds=time.fixed_seconds,
+            limiting=time.stage.name == limit,
+            how=time.stage.how,
+        )
+        for time, low, high in zip(times["expected"], times["slow"], times["fast"], strict=True)
+    ]
 
 
 def path_time(

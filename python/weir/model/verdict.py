@@ -164,6 +164,9 @@ def _as_expected(run: Run, expectation: Expectation, figure: Figure, interval: s
     if figure.expected is not None:
         text += f", limited by {figure.expected.limiting_stage}"
         text += extrapolation_text(figure.expected)
-    if figure.direction is not None and served_by(run, figure.direction) in ("unknown", None):
+    handed_over = run.outputs is not None and figure.metric == "foreground"
+    if figure.direction is None or handed_over:
+        return text
+    if served_by(run, figure.direction) in ("unknown", None):
         text += "; whether storage was reached is unknown"
     return text

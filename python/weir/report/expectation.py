@@ -22,7 +22,7 @@ from weir.report.quantities import (
     seconds_text,
     shown,
 )
-from weir.report.sources import Source, headline_rate
+from weir.report.sources import Source
 from weir.report.wording import METRIC_NAME, badge, moment
 from weir.results.expectations import (
     ActionVerdict,
@@ -47,6 +47,7 @@ MARKS = (
 )
 COLUMNS = Columns(16.0, 214.0, 560.0)
 NAME_LENGTH = 26
+OBSERVED = "as the program observes it"
 GAUGE_LEFT, GAUGE = 756.0, 76.0
 
 
@@ -150,9 +151,10 @@ def _how_to_expect(source: Source) -> str:
 
 
 def _panel(source: Source, expected: ExpectedRate, kinds: Mapping[str, StageKind]) -> Markup:
-    headline = headline_rate(source.run, expected.direction)
-    measured = headline if headline and headline.metric == expected.metric else None
-    name = f"{expected.direction}, {METRIC_NAME[expected.metric]}"
+    rates = {(rate.direction, rate.metric): rate for rate in source.run.rates}
+    measured = rates.get((expected.direction, expected.metric))
+    observed = source.run.outputs is not None and expected.metric == "foreground"
+    name = f"{expected.direction}, {OBSERVED if observed else METRIC_NAME[expected.metric]}"
     rows = [
         _limit(
             stage,
@@ -164,11 +166,13 @@ def _panel(source: Source, expected: ExpectedRate, kinds: Mapping[str, StageKind
     ]
     caption = join(
         element("strong", f"The path of a {expected.direction}"),
+        f", {OBSERVED}" if observed else None,
         " \u2013 ",
         rate(expected.value),
         " expected, limited by ",
         element("strong", element("bdi", expected.limiting_stage)),
         f"{extrapolation_text(expected)}.",
+        _verdict_of(source.run, expected) if observed else None,
         f" Components: {a_priori_text(expected.a_priori)}." if expected.a_priori else None,
     )
     return figure(
@@ -182,6 +186,12 @@ def _panel(source: Source, expected: ExpectedRate, kinds: Mapping[str, StageKind
             caption=f"Stages of {name}",
         ),
     )
+
+
+def _verdict_of(run: Run, expected: ExpectedRate) -> str | None:
+    """Returns the verdict on a rate beside the headline, whose own is at the top of the page."""
+    judged = [one for one in run.verdict.rates if one.key == expected.key] if run.verdict else []
+    return f" Measured {rate_text(judged[0].measured)}: {judged[0].text}." if judged else None
 
 
 def _limits(stage: Limit, expected: Expected) -> bool:

@@ -64,6 +64,7 @@ def found(run: Run) -> list[Markup]:
         element(
             "li",
             element("strong", "Writing" if expected.direction == "write" else "Reading"),
+            ", as observed" if run.outputs and expected.metric == "foreground" else None,
             ": the path's limit is ",
             element("bdi", expected.limiting_stage),
             f", expected at {rate_text(expected.value)}.",

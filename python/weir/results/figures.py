@@ -21,6 +21,8 @@ from weir.results.series import Expected, Judged, Series, Unit
 
 ALL = "all"
 """Stands for all functions of a direction."""
+BESIDE = {"foreground": "observed"}
+"""What a rate is called that is judged beside the headline: the one that a program observes."""
 NOTICE = "notice"
 """The time from setting the flag of the workload flagfile until the last poller saw it."""
 
@@ -62,6 +64,11 @@ class Figure:
         if self.direction is None:
             return self.function
         return self.direction if self.function == ALL else phase_name(self.function, self.direction)
+
+    @property
+    def judged_name(self) -> str:
+        """Such as ``write``, and ``write observed`` beside it (``judged_of``)."""
+        return self.name if self.headline else f"{self.name} {BESIDE.get(self.metric, self.metric)}"
 
 
 def figures_of(run: Run) -> list[Figure]:
@@ -116,6 +123,11 @@ def _totals_of(run: Run) -> list[Figure]:
 
 def headlines_of(run: Run) -> list[Figure]:
     return [figure for figure in figures_of(run) if figure.headline]
+
+
+def judged_of(run: Run) -> list[Figure]:
+    """Returns the headlines, and other figures that have an expectation, in their order."""
+    return [one for one in figures_of(run) if one.headline or one.expected is not None]
 
 
 def parts_of(run: Run) -> list[Figure]:
