@@ -155,6 +155,9 @@ Result<CoreSettings> core_settings_of(const Settings& settings) {
   auto striping = striping_of(settings);
   if (!striping) return striping.error();
   core.striping = std::move(striping).value();
+  auto targets = files_on_targets_of(settings, &core.striping);
+  if (!targets) return targets.error();
+  core.targets = std::move(targets).value();
   if (core.repetitions.maximum < core.repetitions.minimum) {
     if (settings.given("max-repetitions")) {
       return invalid_argument(fmt::format("--max-repetitions {} is less than --repetitions {}",

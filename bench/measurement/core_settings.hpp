@@ -8,6 +8,7 @@
 
 #include "common/settings.hpp"
 #include "common/status.hpp"
+#include "measurement/files_on_targets.hpp"
 #include "measurement/repetition.hpp"
 #include "system/durability.hpp"
 #include "system/striping.hpp"
@@ -30,6 +31,7 @@ struct CoreSettings {
   std::string expectation;  // JSON file {slug: expectation}; empty if there is none
   bool progress_json = false;
   storage::Striping striping;  // of the test files
+  FilesOnTargets targets;      // of the test files; empty: any
   storage::Durability durability = storage::Durability::full;
   bool direct = false;
   bool drop_cache = false;

@@ -52,7 +52,7 @@ Status make_root(const fs::path& root) {
 }
 
 Status make_folders(const JobFolders& folders, const std::vector<std::string>& slugs,
-                    const storage::Striping& striping) {
+                    const CoreSettings& core) {
   const fs::path root = folders.root;
   if (Status status = make_root(root); !status) return status;
   for (const std::string& slug : slugs) {
@@ -69,12 +69,16 @@ Status make_folders(const JobFolders& folders, const std::vector<std::string>& s
       !status) {
     return status;
   }
-  for (const std::string& directory : made) {
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    const std::string& directory = made[i];
     if (mkdir(directory.c_str(), 0755) != 0) return system_failure("mkdir", directory, -1, errno);
-    // Every file in the folder gets this striping, whatever interface creates it.
-    if (Status striped = storage::stripe_folder(directory, striping); !striped) {
-      rmdir(directory.c_str());
-      return striped;
+    // Every file in the folder gets this layout, whatever interface creates it.
+    Status laid_out = core.targets.empty()
+                          ? storage::stripe_folder(directory, core.striping)
+                          : storage::put_folder_on_targets(directory, core.targets.of_folder(i));
+    if (!laid_out) {
+      for (std::size_t k = 0; k <= i; ++k) rmdir(made[k].c_str());
+      return laid_out;
     }
   }
   return {};
@@ -85,9 +89,16 @@ std::string test_directory_in(const std::string& directory, const std::string& i
   return (fs::absolute(directory, error) / ("weir-" + id)).lexically_normal().string();
 }
 
+std::string first_test_directory(const CoreSettings& core, const std::string& id) {
+  return test_directory_in(core.directory, id) + core.targets.folder_ending(0);
+}
+
 std::vector<std::string> further_test_directories(const CoreSettings& core, const std::string& id) {
   std::vector<std::string> directories;
-  directories.reserve(core.further_directories.size());
+  directories.reserve(core.further_directories.size() + core.targets.folders() - 1);
+  for (std::size_t i = 1; i < core.targets.folders(); ++i) {
+    directories.push_back(test_directory_in(core.directory, id) + core.targets.folder_ending(i));
+  }
   for (const std::string& one : core.further_directories) {
     directories.push_back(test_directory_in(one, id));
   }
@@ -122,14 +133,14 @@ Result<JobFolders> create_job_folders(const Job& job, const CoreSettings& core,
     const fs::path root =
         core.output.empty() ? fs::path("weir-results") / folders.id : fs::path(core.output);
     folders.root = fs::absolute(root, error).lexically_normal().string();
-    folders.test_directory = test_directory_in(core.directory, folders.id);
+    folders.test_directory = first_test_directory(core, folders.id);
     folders.further_test_directories = further_test_directories(core, folders.id);
     Status status;
     if (folders.root.size() >= message.root.size() ||
         folders.test_directory.size() >= message.directory.size()) {
       status = invalid_argument("--output or --directory: the path is too long");
     } else {
-      status = make_folders(folders, slugs, core.striping);
+      status = make_folders(folders, slugs, core);
     }
     if (status) {
       folders.id.copy(message.id.data(), message.id.size() - 1);

@@ -7,6 +7,7 @@
 //     SLUG/run.json       one folder per configuration; status "running" from the start
 //     SLUG/events/        the trace (events.hpp)
 //   DIRECTORY/weir-ID/    the test files, removed at the end; one in each directory
+//   DIRECTORY/weir-ID-targetN/    instead of these, one for each of --targets, if files are on one
 // clang-format on
 #pragma once
 

@@ -78,7 +78,10 @@ int print_planned(const std::vector<PlannedConfiguration>& configurations, const
                                       {"plan", one.plan}});
   }
   plan["directory"] = std::filesystem::absolute(core.directory).lexically_normal().string();
-  plan["striping"] = striping_arguments(core.striping);
+  std::vector<std::string> striping = striping_arguments(core.striping);
+  const std::vector<std::string> targets = core.targets.arguments();
+  striping.insert(striping.end(), targets.begin(), targets.end());
+  plan["striping"] = striping;
   plan["transfer_bytes"] = job.transfer_bytes;
   plan["notes"] = job.notes;
   plan["decided"] = job.decided;

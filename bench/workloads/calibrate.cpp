@@ -17,6 +17,7 @@
 #include "common/setting_fields.hpp"
 #include "common/settings.hpp"
 #include "measurement/clock_offset.hpp"
+#include "measurement/files_on_targets.hpp"
 #include "measurement/job.hpp"
 #include "measurement/run_folder.hpp"
 #include "measurement/striping_settings.hpp"
@@ -75,16 +76,23 @@ Result<CalibrationRequest> calibration_request_of(const Settings& settings) {
   auto striping = striping_of(settings);
   if (!striping) return striping.error();
   request.striping = std::move(striping).value();
+  auto targets = files_on_targets_of(settings, &request.striping);
+  if (!targets) return targets.error();
+  request.targets = std::move(targets).value();
+  request.targets.by_rank = !request.shared_file && !request.targets.empty();
   return request;
 }
 
-std::string file_of_rank(const CalibrationRequest& request, const std::string& folder, int rank) {
+// Of O folders the file of rank r is in number r mod O.
+std::string file_of_rank(const CalibrationRequest& request, const std::vector<std::string>& folders,
+                         int rank) {
+  const std::string& folder = folders[static_cast<std::size_t>(rank) % folders.size()];
   return fmt::format("{}/weir-{}", folder, request.shared_file ? 0 : rank);
 }
 
 // Collective.
 Status calibrate_in(const Job& job, FailureGuard& guard, const CalibrationRequest& request,
-                    const std::string& folder, int* failed_rank) {
+                    const std::vector<std::string>& folders, int* failed_rank) {
   const probe::Room room =
       probe::find_room(job, request.directory, request.transfer_bytes, request.bytes_per_rank);
   const auto offset = estimate_clock_offset(job.world, job.deadline_ns());
@@ -94,9 +102,10 @@ Status calibrate_in(const Job& job, FailureGuard& guard, const CalibrationReques
   placement.position = job.rank;
   probe::Instrument instrument(job, guard, offset.value(), placement);
   probe::RunFile file(job, guard, instrument,
-                      {.path = file_of_rank(request, folder, job.rank),
+                      {.path = file_of_rank(request, folders, job.rank),
                        .shared = request.shared_file,
-                       .bytes_per_rank = room.file_bytes});
+                       .bytes_per_rank = room.file_bytes,
+                       .targets = request.targets.of_rank(job.rank)});
   probe::Calibration calibration(job, request, room, instrument, file);
   Status status = calibration.measure_all();
   if (!status) {
@@ -116,18 +125,19 @@ int run_calibration(const Job& job, const CalibrationRequest& request) {
        .output = request.output,
        .directories = {request.directory},
        .striping = request.striping,
+       .targets = request.targets,
        .test_files =
            [&](const std::vector<std::string>& folders) {
              TestFiles files{.directory = folders.front(), .paths = {}};
+             files.job_folders = {folders.begin() + 1, folders.end()};
              for (const int step : {0, 1, job.size - 1}) {
-               files.paths.push_back(
-                   file_of_rank(request, folders.front(), (job.rank + step) % job.size));
+               files.paths.push_back(file_of_rank(request, folders, (job.rank + step) % job.size));
              }
              return files;
            },
        .measure =
            [&](FailureGuard& guard, const std::vector<std::string>& folders, int* failed_rank) {
-             return calibrate_in(job, guard, request, folders.front(), failed_rank);
+             return calibrate_in(job, guard, request, folders, failed_rank);
            }});
 }
 
@@ -136,8 +146,8 @@ int run_calibration(const Job& job, const CalibrationRequest& request) {
 int run_calibrate(const std::vector<std::string>& arguments) {
   return run_request<CalibrationRequest>(
       resolve_settings(calibration_program, calibration_description,
-                       declarations_of(calibration_table(), striping_table()), arguments,
-                       process_environment),
+                       declarations_of(calibration_table(), striping_table(), targets_table()),
+                       arguments, process_environment),
       calibration_request_of, run_calibration);
 }
 

@@ -113,6 +113,7 @@ class MadbenchWorkload final : public SweptWorkload {
   [[nodiscard]] Status check_places(std::int64_t /*ranks*/) const override {
     const CoreSettings& core = request_.core;
     Status status = check_directory(core.directory, core.striping);
+    if (status.ok()) status = check_targets(core.directory, core.targets);
     for (const std::string& directory : core.further_directories) {
       if (status.ok()) status = check_directory(directory, core.striping);
     }

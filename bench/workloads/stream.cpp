@@ -44,6 +44,10 @@ Result<Request> request_of(Settings settings, std::int64_t ranks) {
   auto variants = variants_of(settings);
   if (!variants) return variants.error();
   request.variants = std::move(variants).value();
+  const std::vector<bool> file_per_rank(1, request.variants.front().file_per_rank);
+  if (Status form = choose_form(file_per_rank, ranks, &request.core.targets); !form) {
+    return invalid_argument("stream: " + form.error().message);
+  }
   for (const Variant& variant : request.variants) {
     const std::string option = fmt::format("stream: -a {}", variant.api->title);
     if (Status status = check_available(*variant.api, option); !status) return status.error();
@@ -90,8 +94,9 @@ LargestNeeds largest_needs(const Request& request, std::int64_t ranks) {
 // further room. Before a stonewall a run writes less than without it, by an unknown amount. Local.
 Status check_targets(const Request& request, std::int64_t ranks) {
   const LargestNeeds needs = largest_needs(request, ranks);
-  if (Status status = check_directory(request.core.directory, request.core.striping); !status)
-    return status;
+  Status usable = check_directory(request.core.directory, request.core.striping);
+  if (usable.ok()) usable = check_targets(request.core.directory, request.core.targets);
+  if (!usable) return usable;
   const bool any_room = request.options.use_existing || request.options.stonewall_seconds > 0;
   const auto targets = static_cast<std::int64_t>(std::max<std::size_t>(1, request.targets.size()));
   for (std::int64_t i = 0; i < targets; ++i) {
@@ -133,6 +138,16 @@ class StreamWorkload final : public SweptWorkload {
     return check_targets(request_, ranks);
   }
 
+  [[nodiscard]] TestFiles test_files(const JobFolders& folders) const override {
+    return {.directory = folders.test_directory,
+            .paths = {},
+            .rank_folders = {},
+            .job_folders = folders.further_test_directories};
+  }
+  [[nodiscard]] TestFiles leftovers(const JobFolders& folders) const override {
+    return test_files(folders);
+  }
+
   Status check_nodes(const Job& job) override {
     return check_memory(job, request_.core, largest_needs(request_, job.size).memory_bytes_per_rank,
                         &hog_bytes_);
@@ -148,14 +163,14 @@ class StreamWorkload final : public SweptWorkload {
     hog_ = std::move(hog).value();
     const JobFolders& folders = under_way.folders;
     executor_ = std::make_unique<Executor>(under_way.job, under_way.guard, request_.core,
-                                           request_.options, folders.test_directory);
+                                           request_.options, test_files(folders));
     std::vector<std::unique_ptr<SweptRun>> runs;
     for (std::size_t i = 0; i < request_.variants.size(); ++i) {
       const Variant& variant = request_.variants[i];
       Configuration configuration{
           .variant = variant,
           .layout = layout_of(variant, request_.options, under_way.job.size),
-          .files = FileNames(request_.options, variant, request_.targets, folders.test_directory,
+          .files = FileNames(request_.options, variant, targets_in(folders), folders.test_directory,
                              folders.id),
           .payload_seed = folders.seed + i};
       auto run = std::make_unique<StreamRun>(std::move(configuration), request_.options, *executor_,
@@ -195,6 +210,15 @@ class StreamWorkload final : public SweptWorkload {
   }
 
  private:
+  // Returns where the files lie: the places of -o, or the job's folders on --targets, or nothing.
+  [[nodiscard]] std::vector<Target> targets_in(const JobFolders& folders) const {
+    std::vector<Target> targets = request_.targets;
+    if (request_.core.targets.empty()) return targets;
+    targets.push_back({folders.test_directory, ""});
+    for (const std::string& one : folders.further_test_directories) targets.push_back({one, ""});
+    return targets;
+  }
+
   Request request_;
   std::int64_t hog_bytes_ = 0;
   MemoryHog hog_;

@@ -26,7 +26,11 @@ constexpr std::size_t plain_bytes = 32;
 constexpr std::size_t pool_bytes = 16;
 constexpr std::size_t composite_bytes = 32;
 constexpr std::size_t entry_bytes = 48;
-constexpr std::uint32_t instantiated_flag = 0x10;  // LCME_FL_INIT
+constexpr std::uint32_t instantiated_flag = 0x10;    // LCME_FL_INIT
+constexpr std::uint32_t released_flag = 0x80000000;  // in the pattern: the data is in an archive
+// lov_user_ost_data_v1: 16 bytes name the object, 4 are a generation, 4 the index of its target.
+constexpr std::size_t object_bytes = 24;
+constexpr std::size_t target_at = 20;
 
 // All bits set mean "all" or "any".
 template <typename T>
@@ -52,17 +56,50 @@ std::optional<nlohmann::json> parse_plain(std::span<const std::byte> value) {
   return layout;
 }
 
-std::optional<nlohmann::json> parse_composite(std::span<const std::byte> value) {
+// Adds the targets of a plain layout's objects.
+bool add_objects(std::span<const std::byte> value, std::vector<std::int64_t>* targets) {
+  if (!parse_plain(value)) return false;
+  const bool has_pool = number_at<std::uint32_t>(value, 0) == magic_v3;
+  const std::size_t begin = plain_bytes + (has_pool ? pool_bytes : 0);
+  const std::int64_t stripes = signed_field<std::uint16_t>(value, 28);
+  const bool released = (number_at<std::uint32_t>(value, 4) & released_flag) != 0;
+  // The layout of a folder has a number of stripes, but no objects.
+  if (stripes <= 0 || released || value.size() == begin) return true;
+  const auto count = static_cast<std::size_t>(stripes);
+  if (value.size() < begin + count * object_bytes) return false;
+  for (std::size_t i = 0; i < count; ++i) {
+    targets->push_back(number_at<std::uint32_t>(value, begin + i * object_bytes + target_at));
+  }
+  return true;
+}
+
+// The part of a composite layout that describes a component.
+struct ComponentPart {
+  std::span<const std::byte> entry;
+  std::span<const std::byte> layout;
+};
+
+std::optional<std::vector<ComponentPart>> components_of(std::span<const std::byte> value) {
   if (value.size() < composite_bytes) return std::nullopt;
   const std::size_t entries = number_at<std::uint16_t>(value, 14);
   if (value.size() < composite_bytes + entries * entry_bytes) return std::nullopt;
-  nlohmann::json components = nlohmann::json::array();
+  std::vector<ComponentPart> parts;
   for (std::size_t i = 0; i < entries; ++i) {
     const std::span<const std::byte> entry = value.subspan(composite_bytes + i * entry_bytes);
     const std::size_t offset = number_at<std::uint32_t>(entry, 24);
     const std::size_t size = number_at<std::uint32_t>(entry, 28);
     if (offset > value.size() || size > value.size() - offset) return std::nullopt;
-    std::optional<nlohmann::json> component = parse_plain(value.subspan(offset, size));
+    parts.push_back({entry, value.subspan(offset, size)});
+  }
+  return parts;
+}
+
+std::optional<nlohmann::json> parse_composite(std::span<const std::byte> value) {
+  const auto parts = components_of(value);
+  if (!parts) return std::nullopt;
+  nlohmann::json components = nlohmann::json::array();
+  for (const auto& [entry, layout] : *parts) {
+    std::optional<nlohmann::json> component = parse_plain(layout);
     if (!component) return std::nullopt;
     (*component)["instantiated"] = (number_at<std::uint32_t>(entry, 4) & instantiated_flag) != 0;
     (*component)["from_byte"] = number_at<std::uint64_t>(entry, 8);
@@ -80,15 +117,33 @@ std::optional<nlohmann::json> parse_lustre_layout(std::span<const std::byte> val
                                                                : parse_plain(value);
 }
 
+std::optional<std::vector<std::int64_t>> parse_lustre_objects(std::span<const std::byte> value) {
+  std::vector<std::int64_t> targets;
+  if (value.size() < sizeof(std::uint32_t)) return std::nullopt;
+  if (number_at<std::uint32_t>(value, 0) != magic_composite) {
+    return add_objects(value, &targets) ? std::optional(targets) : std::nullopt;
+  }
+  const auto parts = components_of(value);
+  if (!parts) return std::nullopt;
+  for (const auto& [entry, layout] : *parts) {
+    const bool instantiated = (number_at<std::uint32_t>(entry, 4) & instantiated_flag) != 0;
+    if (!instantiated || !add_objects(layout, &targets)) return std::nullopt;
+  }
+  return targets;
+}
+
 // The first call gets the attribute's size, which may change before the second call.
-std::optional<nlohmann::json> lustre_layout_of(const std::string& path) {
+std::vector<std::byte> lustre_attribute_of(const std::string& path) {
   const ssize_t size = getxattr(path.c_str(), "lustre.lov", nullptr, 0);
-  if (size <= 0) return std::nullopt;
+  if (size <= 0) return {};
   std::vector<std::byte> value(static_cast<std::size_t>(size));
   const ssize_t got = getxattr(path.c_str(), "lustre.lov", value.data(), value.size());
-  if (got <= 0) return std::nullopt;
-  value.resize(static_cast<std::size_t>(got));
-  return parse_lustre_layout(value);
+  value.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+  return value;
+}
+
+std::optional<nlohmann::json> lustre_layout_of(const std::string& path) {
+  return parse_lustre_layout(lustre_attribute_of(path));
 }
 
 namespace {

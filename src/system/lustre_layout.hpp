@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "topology/topology.hpp"
 
@@ -20,6 +21,16 @@ namespace weir::storage {
 // "instantiated" (whether its objects exist already). Returns nothing if the attribute is neither
 // of the two or is truncated.
 [[nodiscard]] std::optional<nlohmann::json> parse_lustre_layout(std::span<const std::byte> value);
+
+// Returns the indices of the targets on which the objects of a file lie, in the order of its
+// stripes, one component after the other. Returns nothing if the attribute is truncated, or is
+// neither a plain nor a composite layout, or if a component has no objects yet. The list is empty
+// for a plain layout without objects, which a folder has.
+[[nodiscard]] std::optional<std::vector<std::int64_t>> parse_lustre_objects(
+    std::span<const std::byte> value);
+
+// Returns the attribute "lustre.lov" of the file or directory at `path`; empty if there is none.
+[[nodiscard]] std::vector<std::byte> lustre_attribute_of(const std::string& path);
 
 // Returns the layout of the file or directory at `path`, or nothing if it does not lie on Lustre.
 [[nodiscard]] std::optional<nlohmann::json> lustre_layout_of(const std::string& path);

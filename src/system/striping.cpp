@@ -7,14 +7,13 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <sstream>
 #include <utility>
 #include <vector>
 
-#include "system/child_process.hpp"
+#include "system/lfs_setstripe.hpp"
 #include "system/striped_system.hpp"
 #include "system/unfollowed_file.hpp"
 
@@ -23,53 +22,19 @@ namespace {
 
 enum class Kind : std::uint8_t { file, folder };
 
-// A failover of a metadata server may take minutes.
-constexpr auto longest_striping = std::chrono::seconds(600);
 constexpr std::int64_t most_targets = 1 << 20;
 constexpr std::int64_t most_stripe_bytes = std::int64_t{1} << 40;
 
-// Runs a program of the search path. If the program fails, its output is the error message.
-Status run(const std::vector<std::string>& words, const std::string& path) {
-  Pipe pipe(path);
-  if (!pipe.status().ok()) return pipe.status();
-  const StartedChild child = start_program({.words = words, .in_search_path = true}, pipe);
-  pipe.close_in();
-  if (child.pid < 0) {
-    return Error(
-        ErrorCode::unsupported,
-        fmt::format("the layout cannot be set: the command {} cannot be run ({})", words.front(),
-                    std::strerror(child.reason)),  // NOLINT(concurrency-mt-unsafe)
-        path);
-  }
-  PipeReader reader(pipe.out(), longest_striping);
-  std::string said;
-  std::array<char, 512> part{};
-  while (const std::size_t got = reader.read_some(part.data(), part.size())) {
-    if (said.size() < part.size()) said.append(part.data(), got);
-  }
-  constexpr auto to_end_by_itself = std::chrono::seconds(10);
-  const ChildEnd end =
-      end_child(child.pid, reader.is_late() ? std::chrono::milliseconds(0) : to_end_by_itself);
-  const bool done = end.exit_status ? *end.exit_status == 0 : end.ended && end.signal == 0;
-  if (done && !reader.is_late()) return {};
-  if (reader.is_late()) said = fmt::format("not done after {} s", longest_striping.count());
-  if (said.empty() && end.signal != 0) said = fmt::format("signal {} ended it", end.signal);
-  said.erase(said.find_last_not_of(" \n") + 1);
-  std::replace(said.begin(), said.end(), '\n', ' ');
-  return Error(ErrorCode::io, fmt::format("{} setstripe failed: {}", words.front(), said), path);
-}
-
 Status stripe_lustre(const std::string& path, const Striping& striping) {
-  std::vector<std::string> words = {"lfs", "setstripe"};
+  std::vector<std::string> options;
   const auto add = [&](const char* option, const std::string& value) {
-    words.insert(words.end(), {option, value});
+    options.insert(options.end(), {option, value});
   };
   if (striping.count != 0) add("-c", std::to_string(striping.count));
   if (striping.stripe_bytes > 0) add("-S", std::to_string(striping.stripe_bytes));
   if (striping.first_target > 0) add("-i", std::to_string(striping.first_target - 1));
   if (!striping.pool.empty()) add("-p", striping.pool);
-  words.push_back(path);
-  return run(words, path);
+  return lfs_setstripe(std::move(options), path);
 }
 
 // The fields of an attribute such as "stripe_unit=4194304 stripe_count=1 object_size=4194304

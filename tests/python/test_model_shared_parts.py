@@ -103,6 +103,29 @@ def test_files_use_the_targets_of_their_stripes(
     assert stage_time(stage, flow).rate == pytest.approx(used * 1e8)
 
 
+@pytest.mark.parametrize(
+    ("ranks", "chosen", "busiest"), [(16, 4, 4), (5, 4, 2), (4, 4, 1), (16, 16, 1), (16, 100, 1)]
+)
+def test_whole_files_use_the_targets_that_the_run_names(
+    ranks: int, chosen: int, busiest: int
+) -> None:
+    stage = make_stage("OST", 1e8, units=80)
+    flow = on_hosts(ranks, whole_files=True, files=ranks, units_per_file=1, targets=chosen)
+    assert stage_time(stage, flow).rate == pytest.approx(ranks / busiest * 1e8)
+    server = make_stage("OSS", 1e8, kind="server", units=80)
+    assert stage_time(server, flow).rate == pytest.approx(ranks * 1e8)
+
+
+@pytest.mark.parametrize(("shared", "text", "used"), [(True, "0,4-7", 5), (False, "3,1", 2)])
+def test_named_targets_are_those_of_the_expectation(*, shared: bool, text: str, used: int) -> None:
+    from test_model_platform_expectation import expected_write, write_plan  # noqa: PLC0415
+
+    stage = make_stage("OST", 1e8, routes=["durable", "dropped"], units=80, units_per_file=4)
+    plan = write_plan(ranks=16).model_copy(update={"files": 1 if shared else 16})
+    rate = expected_write(make_platform([stage]), plan, sync="none", targets=text)
+    assert rate.value == pytest.approx(used * 1e8)
+
+
 def test_a_stage_without_stripes_is_used_evenly() -> None:
     stage = make_stage("NSD", 1e8, units=16)
     flow = on_hosts(256, files=1, units_per_file=2)

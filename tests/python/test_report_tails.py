@@ -16,7 +16,7 @@ from synthetic_events import FUNCTION_CODES, SYNC, WRITE, Events
 from test_paper_anomalies import FILE, SERVERS, TARGETS, paper_files, together
 from watched_targets import SLOW, name_of, with_targets
 from weir.analysis.anomalies import completions_of, longest_tail
-from weir.analysis.trends import SIGNIFICANT
+from weir.analysis.trends import SIGNIFICANT, find_tail
 from weir.report import write_report
 from weir.report.anomalies import examine
 from weir.report.completion import Completion, still_moving, tail_of
@@ -54,8 +54,7 @@ def test_units_of_a_tail_are_those_that_the_label_counts() -> None:
     level, tail = found
     done = [Completion(*one) for one in completions_of(transfers, level)]
     assert [one.name for one in done] == list(level.names)
-    # The label counts from when half of them were done, one unit earlier here.
-    assert tail_of(done) == pytest.approx(tail.fraction, abs=1e-3)
+    assert tail_of(done) == tail.fraction
     by_target = completions_of(transfers, levels[1])
     assert len(by_target) == TARGETS
     moved = sum(seconds * rate for _, seconds, rate in by_target)
@@ -67,6 +66,28 @@ def test_half_of_the_units_are_not_fewer_than_half() -> None:
     assert tail_of(pair) == 0.0
     assert tail_of([*pair, Completion("c", 1.0, 1.0)]) == 0.75
     assert tail_of([Completion("a", 2.0, 1.0), Completion("b", 2.0, 1.0)]) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("busy", "fraction"),
+    [
+        ([1.0, 4.0], None),
+        ([1.0, 1.0, 4.0], 0.75),
+        ([1.0, 4.0, 4.0], None),
+        ([1.0, 1.0, 4.0, 4.0], None),
+        ([1.0, 1.0, 1.0, 4.0], 0.75),
+        ([1.0, 1.0, 2.0, 4.0], 0.5),
+        ([1.0, 1.0, 1.0, 4.0, 4.0], 0.75),
+        ([1.0, 1.0, 4.0, 4.0, 4.0], None),
+    ],
+)
+def test_a_tail_begins_when_fewer_than_half_of_the_units_are_active(
+    busy: list[float], fraction: float | None
+) -> None:
+    deviations = np.linspace(-0.01, 0.01, 101)
+    tail = find_tail(np.array(busy), deviations, 100)
+    assert (tail and tail.fraction) == fraction
+    assert tail_of([Completion("", one, 1.0) for one in busy]) == (fraction or 0.0)
 
 
 def test_a_monitored_run_shows_how_many_targets_still_move(tmp_path: Path) -> None:

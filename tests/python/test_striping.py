@@ -82,3 +82,44 @@ def test_it_is_a_factor_of_campaigns(tmp_path: Path) -> None:
     assert "--stripe-count 1: on " in err
     assert REFUSED in err
     assert not (tmp_path / "out" / "runs").exists()
+
+
+@pytest.mark.parametrize("workload", ["madbench", "madcap", "stream"])
+def test_given_targets_are_refused_by_name_where_they_cannot_be(
+    workload: str, tmp_path: Path
+) -> None:
+    words = [workload, *WORKLOADS[workload], "--plan", "--ranks", "4", "--targets", "0,1"]
+    refused = bench(tmp_path, *words)
+    assert refused.returncode == 2
+    (line,) = refused.stderr.splitlines()
+    assert "weir-bench: --targets 0,1: on " in line
+    assert "programs cannot choose the targets of a file" in line
+    for more in (["--stripe-count", "2"], ["--first-target", "0"], ["--pool", "flash"]):
+        (line,) = bench(tmp_path, *words, *more).stderr.splitlines()
+        assert "the targets are chosen already" in line
+
+
+def test_given_targets_and_places_of_the_user_s_own_are_refused(tmp_path: Path) -> None:
+    plan = ["--targets", "0,1", "--plan", "--ranks", "2"]
+    refused = bench(tmp_path, "stream", "-t", "64k", "-b", "1m", "-o", str(tmp_path / "f"), *plan)
+    assert "-o (--test-file) and --targets both choose where files lie" in refused.stderr
+    for name in "ab":
+        (tmp_path / name).mkdir()
+    words = [*SIZE[1:], "--filetype", "UNIQUE", "--directory", "a,b"]
+    refused = bench(tmp_path, "madbench", *words, *plan[:-1], "4")
+    assert "--directory with several directories and --targets" in refused.stderr
+    refused = bench(tmp_path, "stream", "-F", "-t", "64k", "-b", "1m", *plan[:-1], "1")
+    assert "2 targets for the files of 1 ranks" in refused.stderr
+
+
+def test_given_targets_are_a_factor_of_campaigns(tmp_path: Path) -> None:
+    file = tmp_path / "targets.toml"
+    file.write_text(
+        'workload = "stream"\nname = "targets"\nreplication = 1\n'
+        '[fixed]\nranks = 2\nblock = "64k"\ntransfer = "64k"\n'
+        '[[factor]]\nname = "targets"\nlevels = ["0,1", "0-3"]\n'
+    )
+    status, _, err = weir(tmp_path, "campaign", str(file), "--output", "out")
+    assert status == 2
+    assert "--targets 0,1: on " in err
+    assert "programs cannot choose the targets of a file" in err

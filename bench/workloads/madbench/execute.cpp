@@ -146,10 +146,11 @@ Result<RepetitionRecord> Executor::run(const Configuration& configuration,
 Status Executor::create_files(const Configuration& configuration) const {
   const bool shared = configuration.variant.file_type == FileType::shared;
   if (shared && job_.rank != 0) return {};
-  auto file = storage::File::open(configuration.file_of(job_.rank),
-                                  {.write = true, .create = true, .truncate = true});
+  const std::string path = configuration.file_of(job_.rank);
+  auto file = storage::File::open(path, {.write = true, .create = true, .truncate = true});
   if (!file) return file.error();
-  return file.value().close();
+  if (Status closed = file.value().close(); !closed) return closed;
+  return storage::check_file_is_on_targets(path, core_.targets.of_rank(job_.rank));
 }
 
 Status Executor::remove_files(const Configuration& configuration) {

@@ -34,6 +34,12 @@ Status take_directories(const Program& program, Request& request) {
   if (!directories) return directories.error();
   request.directories = std::move(directories).value();
   if (request.directories.empty()) return {};
+  if (!request.core.targets.empty()) {
+    return invalid_argument(fmt::format(
+        "{}: --directory with several directories and --targets both choose where files "
+        "lie: give one of them",
+        program.workload));
+  }
   for (const Variant& variant : request.variants) {
     if (variant.file_type == FileType::unique) continue;
     return invalid_argument(
@@ -44,6 +50,16 @@ Status take_directories(const Program& program, Request& request) {
   request.core.directory = request.directories.front();
   request.core.further_directories = {request.directories.begin() + 1, request.directories.end()};
   return {};
+}
+
+Status take_targets(const Program& program, Request& request) {
+  std::vector<bool> file_per_rank;
+  for (const Variant& variant : request.variants) {
+    file_per_rank.push_back(variant.file_type == FileType::unique);
+  }
+  Status chosen = choose_form(file_per_rank, request.size.no_pe, &request.core.targets);
+  if (chosen.ok()) return {};
+  return invalid_argument(fmt::format("{}: {}", program.workload, chosen.error().message));
 }
 
 Status check_methods(const Request& request) {
@@ -150,7 +166,8 @@ FieldSettings<Request> busy_work_table() {
 }  // namespace
 
 std::vector<Setting> declarations_of(const Program& program) {
-  std::vector<Setting> own = declarations_of(size_table(), variant_table(), remap_table());
+  std::vector<Setting> own =
+      declarations_of(size_table(), variant_table(), remap_table(), targets_table());
   const std::vector<Setting> more =
       program.is_madcap ? declarations_of(madcap_table()) : declarations_of(busy_work_table());
   own.insert(own.end(), more.begin(), more.end());
@@ -176,6 +193,7 @@ Result<Request> request_of(const Program& program, Settings settings, std::int64
   request.variants = combinations(request.settings, variant_table());
   fill(request.settings, remap_table(), &request);
   Status status = take_directories(program, request);
+  if (status.ok()) status = take_targets(program, request);
   if (status.ok()) status = check_methods(request);
   if (status.ok()) status = check_direct(request);
   if (program.is_madcap) {

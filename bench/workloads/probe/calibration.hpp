@@ -14,6 +14,7 @@
 
 #include "common/clock.hpp"
 #include "common/status.hpp"
+#include "measurement/files_on_targets.hpp"
 #include "measurement/job.hpp"
 #include "system/striping.hpp"
 #include "workloads/probe/instrument.hpp"
@@ -32,6 +33,7 @@ struct CalibrationRequest {
   double seconds = 0;
   double deadline_seconds = 0;
   storage::Striping striping = {};  // of the test files
+  FilesOnTargets targets = {};      // of the test files; empty: any
 };
 
 class Calibration {

@@ -19,7 +19,9 @@ Status RunFile::make_new_file() {
   // The first rank of each node removes a shared file, because its file system may be the node's.
   const bool removes = !place_.shared || job_.node_rank == 0;
   if (Status met = meeting_.meet(removes ? file_.remove() : Status()); !met) return met;
-  return meeting_.meet(file_.make());
+  Status made = file_.make();
+  if (made) made = storage::check_file_is_on_targets(place_.path, place_.targets);
+  return meeting_.meet(std::move(made));
 }
 
 Result<std::int64_t> RunFile::move_pieces(std::int64_t pieces, std::int64_t piece_bytes,

@@ -15,6 +15,7 @@
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
 #include "measurement/meeting.hpp"
+#include "system/chosen_targets.hpp"
 #include "workloads/probe/instrument.hpp"
 #include "workloads/probe/target_file.hpp"
 
@@ -29,6 +30,7 @@ class RunFile {
     std::string path;
     bool shared = false;              // by all ranks, each of which has a part of its own
     std::int64_t bytes_per_rank = 0;  // at most; but at least one piece
+    storage::ChosenTargets targets = {};
   };
 
   // Uses the instrument's buffers. The guard removes the file.

@@ -24,7 +24,8 @@ namespace {
 
 std::string unfinished_folder(const std::string& output) { return output + ".unfinished"; }
 
-// Returns the folders of this job's test files, one in each directory; the same on every rank.
+// Returns the folders of this job's test files, one in each directory, or one for each target; the
+// same on every rank.
 std::vector<std::string> folders_of(const Job& job, const TestRun& run) {
   std::array<std::uint32_t, 2> id{};
   if (job.rank == 0) id = {static_cast<std::uint32_t>(getpid()), std::random_device{}()};
@@ -32,7 +33,10 @@ std::vector<std::string> folders_of(const Job& job, const TestRun& run) {
   std::vector<std::string> folders;
   folders.reserve(run.directories.size());
   for (const std::string& directory : run.directories) {
-    folders.push_back(fmt::format("{}/weir-{}-{}-{:08x}", directory, run.name, id[0], id[1]));
+    for (std::size_t i = 0; i < run.targets.folders(); ++i) {
+      folders.push_back(fmt::format("{}/weir-{}-{}-{:08x}{}", directory, run.name, id[0], id[1],
+                                    run.targets.folder_ending(i)));
+    }
   }
   return folders;
 }
@@ -58,10 +62,14 @@ Status make_unfinished_folder(const std::string& output, const std::vector<std::
   return write_file_atomically(path + "/folders.json", absolute.dump(1) + "\n");
 }
 
-Status make_folders(const std::vector<std::string>& folders, const storage::Striping& striping) {
-  for (const std::string& folder : folders) {
+Status make_folders(const std::vector<std::string>& folders, const TestRun& run) {
+  for (std::size_t i = 0; i < folders.size(); ++i) {
+    const std::string& folder = folders[i];
     if (mkdir(folder.c_str(), 0777) != 0) return system_failure("mkdir", folder, -1, errno);
-    if (Status striped = storage::stripe_folder(folder, striping); !striped) return striped;
+    Status laid_out = run.targets.empty()
+                          ? storage::stripe_folder(folder, run.striping)
+                          : storage::put_folder_on_targets(folder, run.targets.of_folder(i));
+    if (!laid_out) return laid_out;
   }
   return {};
 }
@@ -86,6 +94,7 @@ int run_with_test_folders(const Job& job, const TestRun& run) {
   if (job.rank == 0) {
     for (const std::string& directory : run.directories) {
       if (status) status = check_directory(directory, run.striping);
+      if (status) status = check_targets(directory, run.targets);
     }
     if (status) status = make_unfinished_folder(run.output, folders);
   }
@@ -98,7 +107,7 @@ int run_with_test_folders(const Job& job, const TestRun& run) {
 
   FailureGuard guard(job, unfinished_folder(run.output), {});
   guard.set_test_files(run.test_files(folders));
-  status = job.rank == 0 ? make_folders(folders, run.striping) : Status();
+  status = job.rank == 0 ? make_folders(folders, run) : Status();
   status = agree_on(job, std::move(status), &failed_rank);
   if (status) status = run.measure(guard, folders, &failed_rank);
   if (!status) {

@@ -5,6 +5,7 @@
 //   FILE.unfinished/              exists until then, with the failure if there was one, and
 //     folders.json                the folders of test files, for cleaning up after a crash
 //   DIR/weir-NAME-ID/             the test files on one target, removed at the end
+//   DIR/weir-NAME-ID-targetN/     instead of it, one for each of --targets, if files are on one
 // clang-format on
 #pragma once
 
@@ -14,6 +15,7 @@
 
 #include "common/status.hpp"
 #include "measurement/failure.hpp"
+#include "measurement/files_on_targets.hpp"
 #include "measurement/job.hpp"
 #include "system/striping.hpp"
 
@@ -25,6 +27,8 @@ struct TestRun {
   std::string output;
   std::vector<std::string> directories;  // one on each target
   storage::Striping striping = {};       // of the test files
+  // Of the test files; empty: any. The only directory has a folder for each target, or one for all.
+  FilesOnTargets targets = {};
   // Returns the test files of this rank and of its neighbours among the ranks, which it removes if
   // they have been lost. `folders` are those of the job, in the order of the directories.
   std::function<TestFiles(const std::vector<std::string>& folders)> test_files;

@@ -18,12 +18,12 @@ Status unlink_if_there(const std::string& path) {
 }  // namespace
 
 Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core,
-                   const Options& options, std::string test_directory)
+                   const Options& options, TestFiles job_folders)
     : job_(job),
       guard_(guard),
       core_(core),
       options_(options),
-      test_directory_(std::move(test_directory)) {
+      job_folders_(std::move(job_folders)) {
   if (core.rank_shift != 0) {
     constant_offset_ = core.rank_shift;
     return;
@@ -149,13 +149,16 @@ Result<std::unique_ptr<File>> Executor::open(const Configuration& configuration,
 }
 
 Status Executor::prepare_repetition(const Configuration& configuration, std::int32_t repetition) {
-  TestFiles files{test_directory_, {}};
+  TestFiles files = job_folders_;
   if (options_.write && !options_.keep_with_errors) {
     for (const int step : {0, 1, job_.size - 1}) {
       files.paths.push_back(configuration.files.path((job_.rank + step) % job_.size, repetition));
     }
   }
-  if (options_.keep_with_errors) files.directory.clear();
+  if (options_.keep_with_errors) {
+    files.directory.clear();
+    files.job_folders.clear();
+  }
   guard_.set_test_files(std::move(files));
   const std::int64_t all = configuration.layout.operations_per_rank();
   written_.assign(static_cast<std::size_t>(job_.size), all);

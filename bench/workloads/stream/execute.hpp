@@ -32,7 +32,7 @@ struct Configuration {
 class Executor {
  public:
   Executor(const Job& job, FailureGuard& guard, const CoreSettings& core, const Options& options,
-           std::string test_directory);
+           TestFiles job_folders);
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
   ~Executor();
@@ -81,7 +81,7 @@ class Executor {
   FailureGuard& guard_;
   const CoreSettings& core_;
   const Options& options_;
-  std::string test_directory_;
+  TestFiles job_folders_;
   std::int64_t constant_offset_ = 0;  // of Reorder::constant, in ranks
   std::unique_ptr<Ring> ring_;        // of the latest configuration, as are the next two
   std::unique_ptr<Session> session_;

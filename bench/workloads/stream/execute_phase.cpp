@@ -126,6 +126,13 @@ Status Executor::run_phase(const Configuration& configuration, std::int32_t repe
   Status status = opened ? Status() : opened.error();
   if (opened) phase.open_file = std::move(opened).value();
   if (status = meet(std::move(status)); !status) return status;
+  if (phase.writing() && !core_.targets.empty()) {
+    const bool has_created = configuration.variant.file_per_rank || job_.rank == 0;
+    if (has_created) {
+      status = storage::check_file_is_on_targets(phase.file, core_.targets.of_rank(job_.rank));
+    }
+    if (status = meet(std::move(status)); !status) return status;
+  }
 
   status = move_all(phase);
   if (status = meet(std::move(status), &figures.wait_ns); !status) return status;

@@ -325,7 +325,7 @@ FieldSettings<Variant> variant_table() {
 
 std::vector<Setting> declarations() {
   return with_core_settings(
-      declarations_of(variant_table(), fixed_table(), options_table()),
+      declarations_of(variant_table(), fixed_table(), options_table(), targets_table()),
       {{.name = "direct", .letter = "B", .foreign = {"useO_DIRECT", "posix.odirect"}},
        {.name = "memory-hog", .letter = "M", .foreign = {"memoryPerNode"}},
        {.name = "seed", .letter = "G", .foreign = {"setTimeStampSignature"}},
@@ -404,6 +404,9 @@ Status check_combination(const Options& options, const CoreSettings& core,
   const bool reads_old_files = !options.write;
   if (!options.test_files.empty()) {
     if (Status status = refuse_striping(core.striping, "-o (--test-file)"); !status) return status;
+    if (!core.targets.empty()) {
+      return refuse("-o (--test-file) and --targets both choose where files lie: give one of them");
+    }
   }
   if (!options.write && !options.read) {
     return refuse(

@@ -264,6 +264,18 @@ def _profile(centred: Floats, period: float) -> Floats:
     return np.asarray(sums / np.maximum(1, np.bincount(phases, minlength=FOLDS)))
 
 
+def tail_fraction(busy_seconds: Floats) -> float:
+    """Returns the share of the time in which fewer than half of the units are active.
+
+    ``busy_seconds`` has, for each of at least one unit, the time until it was done; the time is the
+    longest of them. Of n units fewer than half are active once n // 2 + 1 are done.
+    """
+    longest = float(np.max(busy_seconds))
+    if longest <= 0:
+        return 0.0
+    return 1 - float(np.sort(busy_seconds)[len(busy_seconds) // 2]) / longest
+
+
 def find_tail(
     busy_seconds: Floats, deviations: Floats, number: int, significant: float = SIGNIFICANT
 ) -> Tail | None:
@@ -276,8 +288,7 @@ def find_tail(
     longest = float(np.max(busy_seconds, initial=0.0))
     if units < 3 or longest <= 0 or number < 2:
         return None
-    half = float(np.sort(busy_seconds)[(units - 1) // 2])
-    fraction = 1 - half / longest
+    fraction = tail_fraction(busy_seconds)
     lost = 1 - float(np.mean(busy_seconds)) / longest
     if fraction < LEAST_TAIL or lost < LEAST_TAIL_COST:
         return None
@@ -285,7 +296,7 @@ def find_tail(
     random = np.random.default_rng(1)
     sums = random.choice(deviations, (terms, POOL)).mean(axis=0) * math.sqrt(terms / number)
     times = np.maximum(1 + random.choice(sums, (SIMULATIONS, drawn)), 0.0)
-    middle = (drawn - 1) // 2
+    middle = drawn // 2
     halves = np.partition(times, middle, axis=1)[:, middle]
     exceeded = int(np.sum(1 - halves / times.max(axis=1) >= fraction))
     significance = (1 + exceeded) / (SIMULATIONS + 1)

@@ -24,9 +24,11 @@ class Flow:
     the bytes that all ranks together touch, which a cache would have to hold; None means all bytes
     moved. With ``whole_files`` a rank's bytes stay on one unit instead of being distributed evenly
     over all. ``files`` is their number, if it is known; ``units_per_file`` is the number of units
-    over which the run stripes each, None where the file system decides. ``in_flight`` operations of
-    a rank are in progress at a time and share their fixed costs. ``network_fraction`` is the share
-    of the bytes that changes hosts before it reaches a file (collective I/O).
+    over which the run stripes each, None where the file system decides. ``targets`` is the number
+    of targets on which the run puts all its files, None where the file system decides.
+    ``in_flight`` operations of a rank are in progress at a time and share their fixed costs.
+    ``network_fraction`` is the share of the bytes that changes hosts before it reaches a file
+    (collective I/O).
     """
 
     direction: Direction
@@ -40,6 +42,7 @@ class Flow:
     whole_files: bool = False
     files: int | None = None
     units_per_file: int | None = None
+    targets: int | None = None
     in_flight: int = 1
     network_fraction: float = 0.0
 

@@ -95,7 +95,8 @@ def planned_flow(
         footprint_bytes=max(plan.disk_bytes_total, phase.bytes_total),
         whole_files=plan.files >= plan.ranks,
         files=plan.files,
-        units_per_file=_stripe_count(parameters),
+        units_per_file=_stripe_count(parameters, plan),
+        targets=_chosen_targets(parameters),
         in_flight=_in_flight(parameters),
         network_fraction=_share_that_changes_hosts(parameters, len(hosts)),
     )
@@ -251,8 +252,20 @@ def _has_cache(platform: Platform, direction: Direction) -> bool:
     return "cached" in routes or through_storage not in routes
 
 
-def _stripe_count(parameters: Mapping[str, Parameter]) -> int | None:
+def _chosen_targets(parameters: Mapping[str, Parameter]) -> int | None:
+    """Returns how many targets the run names, such as 5 for ``0,4-7``; None if it names none."""
+    text = setting(parameters, "targets", "")
+    if not text:
+        return None
+    ends = [[int(end) for end in part.split("-")] for part in text.split(",")]
+    return sum(1 + last - first for first, last in ((one[0], one[-1]) for one in ends))
+
+
+def _stripe_count(parameters: Mapping[str, Parameter], plan: Plan) -> int | None:
     """Returns the targets over which the run stripes a file; None if the file system decides."""
+    chosen = _chosen_targets(parameters)
+    if chosen is not None:
+        return 1 if plan.files >= plan.ranks else chosen
     text = setting(parameters, "stripe_count", "")
     if text == "all":
         return ALL_TARGETS

@@ -13,7 +13,8 @@ and then finishes last: with 21 files on 20 servers, one server has two.
 
 A stage whose files are striped over ``units_per_file`` of its units is used as far as the flow has
 files: a single file on 4 of 80 targets uses 4 of them, whatever the number of ranks. If the stripe
-count is 1, whole files are distributed as above.
+count is 1, whole files are distributed as above. A run that chooses its targets uses those of a
+stage of kind target and no others.
 """
 
 from __future__ import annotations
@@ -120,6 +121,8 @@ def unit_of_directory(stage: PlatformStage, directory: str) -> Unit | None:
 def _loads_distributed(stage: PlatformStage, flow: Flow) -> list[Load]:
     different = stage.different_units
     count = len(different) or stage.units
+    if stage.kind == "target" and flow.targets is not None:
+        count = min(count, flow.targets)
     used = min(count, flow.ranks)
     striped = _striped_over(stage, flow)
     if striped is not None:

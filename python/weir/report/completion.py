@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from weir.analysis.trends import tail_fraction
 from weir.report.axes import HEIGHT, TOP, Axes
 from weir.report.chart import FULL_WIDTH, csv, drawing, figure, line, table
 from weir.report.line_chart import marker
@@ -51,9 +52,7 @@ def still_moving(done: Sequence[Completion]) -> tuple[Floats, Floats]:
 
 def tail_of(done: Sequence[Completion]) -> float:
     """Returns the share of the time in which fewer than half of the units are not done."""
-    edges, left = still_moving(done)
-    few = int(np.argmax(left < len(done) / 2)) if (left < len(done) / 2).any() else len(left)
-    return float(1 - edges[few] / edges[-1])
+    return tail_fraction(np.array([one.seconds for one in done]))
 
 
 def render(
