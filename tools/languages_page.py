@@ -27,7 +27,7 @@ from fortran_declarations import LISTS, ONE_VALUE
 LANGUAGES = ("c", "cpp", "python", "fortran")
 KINDS = ("session", "distribution", "array", "file", "request")
 """Handles of weir.h; C++ and Python have a class for each, named like it."""
-PYTHON_FILES = ("session.py", "array_handle.py", "step_file.py")
+PYTHON_FILES = ("session.py", "distribution.py", "array_handle.py", "step_file.py", "request.py")
 PYTHON_CLASSES = {"FileArray": "array", **{kind.capitalize(): kind for kind in KINDS}}
 NOT_CALLS = {"get", "handle"}
 """Members that lead to the object of C, for other interfaces."""

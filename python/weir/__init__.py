@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from weir._core.array_handle import Array
+    from weir._core.distribution import Distribution
     from weir._core.errors import (
         AbortedError,
         ArgumentError,
@@ -24,9 +25,8 @@ if TYPE_CHECKING:
         StorageError,
         UnsupportedError,
     )
+    from weir._core.request import Request
     from weir._core.session import (
-        Distribution,
-        Request,
         Session,
         finalize_staging,
         init_staging,
@@ -91,6 +91,8 @@ def __getattr__(name: str) -> Any:
         module = "weir.convert.saving"
     elif name == "Array":
         module = "weir._core.array_handle"
+    elif name in {"Distribution", "Request"}:
+        module = f"weir._core.{name.lower()}"
     elif name in {"File", "FileArray"}:
         module = "weir._core.step_file"
     else:

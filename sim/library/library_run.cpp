@@ -32,7 +32,7 @@ namespace sg4 = simgrid::s4u;
 // Each rank has a context with a stack, and memory of the library.
 constexpr std::int64_t most_simulated_ranks = 16'384;
 constexpr const char* instance = "library";
-// The library's own limit of ranks of a node with buffers (src/aggregation/node_group.cpp).
+// The library's own limit of ranks of a node with buffers (src/aggregation/rank_layout.cpp).
 constexpr std::int64_t most_holders = 16;
 
 // Returns the array as one of bytes, with a dimension for the bytes of an element: all that files

@@ -314,7 +314,7 @@ Result<std::unique_ptr<Collective>> Collective::create(MPI_Comm communicator,
   }
   if (agreed.ok()) {
     state.group = std::make_unique<NodeGroup>();
-    const NodeGroup::Grouping grouping{chosen.io_groups, chosen.node_places};
+    const RankLayout::Grouping grouping{chosen.io_groups, chosen.node_places};
     Status made =
         state.group->create(state.communicator, chosen.ranks_per_node, grouping, chosen.aggregators,
                             chosen.buffers, chosen.buffer_bytes, deadline, channel.revocation());

@@ -8,10 +8,10 @@
 #include <variant>
 #include <vector>
 
+#include "aggregation/array_changes.hpp"
 #include "aggregation/collective_state.hpp"
 #include "common/status.hpp"
 #include "formats/format.hpp"
-#include "stored/array_change.hpp"
 #include "system/known_file.hpp"
 #include "topology/topology.hpp"
 
@@ -33,8 +33,6 @@ struct LayoutBroadcast {
 // own; an empty list does not stand for any of the others.
 struct FirstStepPlaces {};  // the first step failed and begins again: its places still exist
 struct OneStepLonger {};    // no array is in chunks: those that grow get one more step
-// One change per array, in the order in which the arrays are open.
-using ArrayChanges = std::vector<storage::ArrayChange>;
 using StepPlaces = std::variant<FirstStepPlaces, OneStepLonger, ArrayChanges>;
 
 // Sets how the first array's files are laid out on their storage, and which file or folder contains

@@ -1,8 +1,6 @@
 // The nodes of a communicator, and the memory that the ranks of a node share.
 //
-// Some ranks of every node, the holders, have buffers as long as the group exists. Their number is
-// equal on all nodes; a node with fewer ranks has one holder per rank. They are the ranks that the
-// placement of plans selects (topology/aggregator_placement.hpp), for every strategy. Each holder
+// The holders of a node (rank_layout.hpp) have buffers as long as the group exists. Each of them
 // owns one part of the node's memory (node_memory.hpp): a control block per buffer, followed by the
 // buffers. A buffer holds one piece of a file after the other. In the protocol, `ticket` is a
 // number that differs for each piece of each request, and that all ranks with a share of the piece
@@ -35,6 +33,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -42,6 +41,7 @@
 #include "aggregation/message_slots.hpp"
 #include "aggregation/node_descriptors.hpp"
 #include "aggregation/node_memory.hpp"
+#include "aggregation/rank_layout.hpp"
 #include "common/cache_line.hpp"
 #include "common/status.hpp"
 #include "ranks/channel.hpp"
@@ -49,10 +49,9 @@
 #include "ranks/messages.hpp"
 #include "ranks/neighbour_links.hpp"
 #include "ranks/revocation.hpp"
+#include "ranks/splitting.hpp"
 #include "ranks/waiting.hpp"
 #include "ranks/wake_up.hpp"
-#include "topology/aggregator_placement.hpp"
-#include "topology/io_groups.hpp"
 #include "topology/network.hpp"
 #include "topology/node_place.hpp"
 
@@ -75,13 +74,6 @@ class NodeGroup {
   NodeGroup& operator=(const NodeGroup&) = delete;
   ~NodeGroup();  // collective, since communicators are freed
 
-  // The I/O groups: as they are given, or as the nodes' places in the network say, of which each
-  // rank knows its own node's.
-  struct Grouping {
-    topology::IoGroups given;
-    std::optional<topology::NodePlaces> own_places;  // nothing: the given ones count
-  };
-
   // Collective. Finds the nodes of `world`, divides them into I/O groups, and creates buffers for
   // `aggregators` ranks of each node, or for all ranks of a node that has fewer (0: as many as a
   // node has cores and ranks, up to 16). If `buffers` is 0, each holder has two buffers, or with
@@ -91,11 +83,11 @@ class NodeGroup {
   // agree on the outcome, except for an error that ends communication (ranks/messages.hpp), after
   // which nothing collective may be called. `world` must outlive the object. `opening` is revoked
   // if MPI fails here, and waits check it.
-  Status create(MPI_Comm world, std::int64_t ranks_per_node, const Grouping& grouping,
+  Status create(MPI_Comm world, std::int64_t ranks_per_node, const RankLayout::Grouping& grouping,
                 std::int64_t aggregators, std::int64_t buffers, std::int64_t buffer_bytes,
                 double deadline_seconds, ranks::Revocation& opening);
   // Local, after create(). Adds the network to the topology; fails if the nodes do not fit.
-  Status connect_by(const topology::Network& network);
+  Status connect_by(const topology::Network& network) { return layout_.connect_by(network); }
   // Gives everything up after a missed deadline, when nothing collective may be called.
   void abandon();
   // Smaller buffers are created only on request.
@@ -105,24 +97,26 @@ class NodeGroup {
   // Returns the number of buffers of each aggregator.
   [[nodiscard]] std::int64_t buffers() const { return buffers_; }
 
-  // Returns what told the nodes' places in the network that made the I/O groups, if any did.
+  // Return what the layout of the ranks says (rank_layout.hpp).
   [[nodiscard]] std::optional<topology::PlaceSource> groups_source() const {
-    return groups_source_;
+    return layout_.groups_source();
   }
-  // Returns the topology of the ranks of `world`, with the I/O groups.
-  [[nodiscard]] const topology::Topology& topology() const { return *topology_; }
-  [[nodiscard]] std::int64_t nodes() const { return topology_->nodes(); }
-  // Returns the largest number of holders on a node; on a node with fewer ranks, each rank is a
-  // holder.
-  [[nodiscard]] std::int64_t holders_per_node() const { return holders_per_node_; }
-  // Returns the number of holders on all nodes together.
-  [[nodiscard]] std::int64_t holders() const;
-  // Returns the largest number, over all nodes, of cores that a node's ranks may use together.
-  [[nodiscard]] std::int64_t cores_per_node() const { return cores_per_node_; }
-  [[nodiscard]] bool is_on_node(std::int64_t rank) const;
-  // Returns the number of a rank among the node's holders, from 0; -1 if it is not a holder.
-  [[nodiscard]] std::int64_t holder_at(std::int64_t rank) const;
-  [[nodiscard]] std::int64_t own_holder() const { return own_holder_; }
+  [[nodiscard]] const topology::Topology& topology() const { return layout_.topology(); }
+  [[nodiscard]] std::int64_t nodes() const { return topology().nodes(); }
+  [[nodiscard]] std::int64_t holders_per_node() const { return layout_.holders_per_node(); }
+  [[nodiscard]] std::int64_t holders() const { return layout_.holders(); }
+  [[nodiscard]] std::int64_t cores_per_node() const { return layout_.cores_per_node(); }
+  [[nodiscard]] bool is_on_node(std::int64_t rank) const { return layout_.is_on_node(rank); }
+  [[nodiscard]] std::int64_t holder_at(std::int64_t rank) const { return layout_.holder_at(rank); }
+  [[nodiscard]] std::int64_t own_holder() const { return layout_.own_holder(); }
+  [[nodiscard]] std::int64_t own_place() const { return layout_.own_place(); }
+  [[nodiscard]] std::int64_t places() const { return std::ssize(layout_.ranks_on_node()); }
+  [[nodiscard]] int rank_at(std::int64_t place) const {
+    return layout_.ranks_on_node()[static_cast<std::size_t>(place)];
+  }
+  // Returns a communicator of the ranks that lead the nodes, for collective operations that take
+  // turns with agreements().
+  [[nodiscard]] MPI_Comm leaders() const { return layout_.leaders(0); }
 
   // Return the buffers of a holder of this node, and their control words.
   [[nodiscard]] BufferControl& control(std::int64_t holder, std::int64_t buffer) const;
@@ -136,10 +130,10 @@ class NodeGroup {
   // Sets this rank's mark, so that it is woken when the buffer is opened the next time. Returns
   // false if the buffer is already open for `ticket`.
   [[nodiscard]] bool mark(std::int64_t holder, std::int64_t buffer, std::int64_t ticket) const;
-  [[nodiscard]] ranks::WakeUp& own_wake_up() const { return wake_up(own_place_); }
+  [[nodiscard]] ranks::WakeUp& own_wake_up() const { return wake_up(own_place()); }
   // Returns how long a rank of the node sleeps between two checks of MPI (waiting.hpp).
   [[nodiscard]] long nap_ns(std::int64_t naps_before) const {
-    return ranks::nap_ns(ranks_per_core_, naps_before);
+    return ranks::nap_ns(layout_.ranks_per_core(), naps_before);
   }
 
   // Signs of life of the ranks of this node.
@@ -148,23 +142,11 @@ class NodeGroup {
   // Returns the object that passes open files between the ranks of the node; null if the node has
   // only this rank.
   [[nodiscard]] NodeDescriptors* descriptors() const { return descriptors_.get(); }
-  [[nodiscard]] int rank_at(std::int64_t place) const {
-    return ranks_on_node_[static_cast<std::size_t>(place)];
-  }
 
   // Collective over the ranks of the node. Returns zeroed memory that they share, which is freed
   // when no rank uses it any more. If this fails on one rank, others may have succeeded: the ranks
   // must then agree on the outcome, except for an error that ends communication.
   [[nodiscard]] Result<std::shared_ptr<storage::SharedMemory>> share_more(std::int64_t bytes) const;
-  // Returns this rank's place among the ranks of the node. Place 0 leads the node; places() is the
-  // number of places.
-  [[nodiscard]] std::int64_t own_place() const { return own_place_; }
-  [[nodiscard]] std::int64_t places() const {
-    return static_cast<std::int64_t>(ranks_on_node_.size());
-  }
-  // Returns a communicator of the ranks that lead the nodes, for collective operations that take
-  // turns with agreements(). It is null on the other ranks, and if there is only one node.
-  [[nodiscard]] MPI_Comm leaders() const { return leaders_[0]; }
 
   // Returns the revocation, which ends all waiting when MPI fails on a rank.
   [[nodiscard]] ranks::Revocation& revocation() const { return *revocation_; }
@@ -181,34 +163,21 @@ class NodeGroup {
   [[nodiscard]] std::atomic<std::int64_t>& failed_request() const;
 
  private:
-  struct Told;
-  Status split_nodes(MPI_Comm world, std::int64_t ranks_per_node);
-  Status count_holders(MPI_Comm world, std::int64_t aggregators, Told& told);
-  // Lets the first ranks of the nodes compute the topology, without I/O groups, and send it to the
-  // others.
-  Status tell_topology(MPI_Comm world, Told& told);
-  // Called by the first ranks of the nodes: sets told.groups by the places of all nodes.
-  Status gather_places(Told& told) const;
-  // Sends told.groups from the first rank of the node to its others, and divides the nodes.
-  Status divide_by_places(Told& told);
-  Status find_holders(int rank);
   // Shares memory with the largest buffers for which all nodes have room.
   Status make_memory(MPI_Comm world);
   // Returns the offset of each holder's part, followed by the end of the memory.
   [[nodiscard]] std::vector<std::int64_t> part_offsets() const;
   // Creates the objects in the memory.
   Status fill_memory(std::optional<NodeSockets> sockets);
-  Status split(MPI_Comm communicator, int color, int key, MPI_Comm& part) const;
-  // Waits until the operation has ended; `begun` is the outcome of beginning it.
-  Status wait(const Status& begun, ranks::Pending& pending) const;
+  // How long the ranks wait for each other while the group is created.
+  [[nodiscard]] ranks::Meeting meeting() const;
   [[nodiscard]] std::int64_t header_bytes() const;
   // Returns the number of message slots in the part of each holder.
   [[nodiscard]] std::int64_t slots_per_holder() const;
   [[nodiscard]] std::int64_t slot_count() const {
-    return slots_per_holder() * static_cast<std::int64_t>(holders_.size());
+    return slots_per_holder() * static_cast<std::int64_t>(layout_.own_holders().size());
   }
   void make_slots();
-  [[nodiscard]] std::int64_t place_of(int rank) const;
   [[nodiscard]] ranks::WakeUp& wake_up(std::int64_t place) const;
   void make_descriptors(NodeSockets sockets);
   void make_life_signs();
@@ -224,25 +193,14 @@ class NodeGroup {
   // The memory of channel `number`, in the first holder's part.
   [[nodiscard]] std::byte* channel_memory(std::size_t number) const;
 
-  static constexpr std::size_t channel_count = 2;
+  static constexpr std::size_t channel_count = RankLayout::leader_communicators;
 
   MPI_Comm world_ = MPI_COMM_NULL;  // not owned
-  MPI_Comm node_ = MPI_COMM_NULL;
-  // Not null only on the first ranks of several nodes.
-  std::array<MPI_Comm, channel_count> leaders_{MPI_COMM_NULL, MPI_COMM_NULL};
+  RankLayout layout_;
   std::optional<storage::SharedMemory> memory_;
-  std::optional<topology::Topology> topology_;
-  std::optional<topology::PlaceSource> groups_source_;
-  std::int64_t holders_per_node_ = 1;
-  std::int64_t cores_per_node_ = 1;
   std::int64_t buffers_ = 2;
   std::int64_t buffer_bytes_ = 0;
   double deadline_seconds_ = 0;
-  std::vector<int> ranks_on_node_;   // of the world, ascending
-  std::int64_t ranks_per_core_ = 1;  // of the node, rounded up
-  std::vector<int> holders_;         // some of `ranks_on_node_`, ascending
-  std::int64_t own_holder_ = -1;
-  std::int64_t own_place_ = 0;        // among the node's ranks
   std::vector<std::byte*> segments_;  // of the holders
   std::unique_ptr<ranks::LifeSigns> life_;
   std::unique_ptr<NodeDescriptors> descriptors_;

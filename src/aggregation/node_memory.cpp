@@ -141,15 +141,13 @@ Result<NodeSockets> make_sockets(MPI_Comm node, ranks::Revocation& opening,
   }
   constexpr int address_bytes = sizeof(DescriptorSocket::Address);
   ranks::Pending pending;
-  const auto wait = [&](Status begun) {
-    if (begun.ok()) return ranks::wait_for(pending, opening, deadline_seconds, waited_for_memory);
-    opening.revoke(begun.error());
-    return begun;
-  };
-  Status done = wait(
-      ranks::gather_at_all(pending, &told->own, address_bytes, told->all.data(), MPI_BYTE, node));
+  const ranks::Meeting meeting{opening, deadline_seconds, waited_for_memory};
+  Status done = ranks::finish(
+      ranks::gather_at_all(pending, &told->own, address_bytes, told->all.data(), MPI_BYTE, node),
+      pending, meeting);
   if (done.ok()) {
-    done = wait(ranks::broadcast(pending, &told->first, sizeof told->first, 0, node));
+    done = ranks::finish(ranks::broadcast(pending, &told->first, sizeof told->first, 0, node),
+                         pending, meeting);
   }
   if (!done.ok()) {
     told.keep_for_good();
@@ -179,12 +177,8 @@ Result<SharedMemory> share_memory(MPI_Comm node, const NodeSockets* sockets, std
       ranks::KeptUntilDone<int> code;
       *code = passed.ok() && sockets != nullptr ? 1 : 0;
       ranks::Pending pending;
-      Status told = ranks::broadcast(pending, &*code, sizeof(int), 0, node);
-      if (!told.ok()) {
-        opening.revoke(told.error());
-      } else {
-        told = ranks::wait_for(pending, opening, deadline_seconds, waited_for_memory);
-      }
+      Status told = ranks::finish(ranks::broadcast(pending, &*code, sizeof(int), 0, node), pending,
+                                  {opening, deadline_seconds, waited_for_memory});
       if (!told.ok()) {
         code.keep_for_good();
         return told.error();

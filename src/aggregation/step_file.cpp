@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "aggregation/layout_broadcast.hpp"
@@ -37,16 +35,6 @@ Error nothing_grows(const std::string& path, const std::string& format,
   return invalid_argument(
       why + ": define arrays that have steps, or convert the file with weir convert --steps ARRAY",
       path);
-}
-
-// Returns whether another step only changes the lengths of arrays, as in NetCDF files. The changes
-// of thousands of arrays then need not be sent one by one.
-bool are_only_longer(const ArrayChanges& changes, std::int64_t steps) {
-  return std::all_of(changes.begin(), changes.end(), [&](const storage::ArrayChange& one) {
-    if (std::holds_alternative<storage::ArrayKept>(one)) return true;
-    const auto* const grown = std::get_if<storage::ArrayGrown>(&one);
-    return grown != nullptr && grown->chunk_extents.empty() && grown->steps == steps;
-  });
 }
 
 // The bytes of a shard depend on the order in which its chunks are written: one aggregator does.
@@ -88,10 +76,10 @@ Result<std::unique_ptr<StepFile>> StepFile::create(CollectiveState& state, const
       const Status seen = storage::commit(path, file->room_.update, storage::StepDurability::none);
       if (!seen.ok()) return seen.error();
     }
-    if (!file->published_) file->note_version();  // a file in place gets neither steps nor arrays
-    const std::string place = file->published_ ? path : storage::incomplete_path(path);
+    if (!file->published_)
+      file->writer_.note_version(file->place());  // a file in place gets neither steps nor arrays
     LayoutBroadcast layout{.map = file->room_.map};
-    look_up_storage(layout, file->room_.map, place);
+    look_up_storage(layout, file->room_.map, file->place());
     return layout;
   };
   auto told = ask_for_layout(state, possible, lay_out, path);
@@ -100,7 +88,7 @@ Result<std::unique_ptr<StepFile>> StepFile::create(CollectiveState& state, const
   file->has_stager_ = file->is_staged(state);
   file->open_arrays(state, told.value().targets);
   if (Status shared = file->share_places(state); !shared.ok()) return shared.error();
-  file->lock_.name_holder();
+  file->writer_.name_holder();
   if (file->published_) {
     file->steps_ = 1;
     file->leave_step(true);
@@ -150,8 +138,8 @@ Result<std::unique_ptr<StepFile>> StepFile::open(CollectiveState& state, const s
   if (!told) return told.error();
   std::unique_ptr<StepFile> file(new StepFile(std::move(told.value().path),
                                               std::move(told.value().format), settings, writable));
-  file->lock_ = std::move(lock);
-  file->version_ = std::move(version);
+  file->writer_.hold(std::move(lock));
+  file->writer_.set_version(std::move(version));
   file->has_stager_ = file->is_staged(state);
   file->map_ = std::move(told.value().map);
   file->open_arrays(state, told.value().targets);
@@ -291,48 +279,22 @@ Status StepFile::select_step(std::int64_t step) {
   return {};
 }
 
-void StepFile::lengthen_arrays(std::int64_t steps) {
-  for (std::size_t i = 0; i < arrays_.size(); ++i) {
-    storage::StoredArray& ours = map_.arrays[i];
-    if (!ours.description.grows) continue;
-    storage::apply(storage::ArrayGrown{.steps = steps}, ours.map);
-    ours.description.shape = ours.map.shape;
-    arrays_[i]->set_map(ours.map);
-  }
-}
-
-// Called by rank 0: returns the change of each open array, of which `kept` steps remain. Fails if
-// an array has grown beyond what can be read: data written to it would be lost.
-Result<ArrayChanges> StepFile::changes_to(const storage::FileMap& map, std::int64_t kept) const {
-  std::unordered_map<std::string_view, const storage::StoredArray*> by_name;
-  for (const storage::StoredArray& one : map.arrays) by_name[one.description.name] = &one;
-  ArrayChanges changes;
-  changes.reserve(map_.arrays.size());
-  for (const storage::StoredArray& ours : map_.arrays) {
-    const auto found = by_name.find(ours.description.name);
-    if (found == by_name.end()) {
-      Error error = map.get(ours.description.name).error();
-      error.message = fmt::format("step {} cannot begin: {}", kept, error.message);
-      error.file = path_;
-      return error;
-    }
-    // Compares in terms of our description: an array that was laid out in column-major order keeps
-    // it.
-    storage::ExtentMap theirs = found->second->map;
-    if (!ours.description.grows) theirs.shape = ours.map.shape;
-    theirs.order = ours.map.order;
-    changes.push_back(storage::change_of(ours.map, theirs, ours.description.grows, kept));
-  }
-  return changes;
+void StepFile::take_change(std::size_t array, const storage::ArrayChange& change) {
+  storage::StoredArray& ours = map_.arrays[array];
+  storage::apply(change, ours.map);
+  ours.description.shape = ours.map.shape;
+  arrays_[array]->set_map(ours.map);
 }
 
 void StepFile::take_changes(const ArrayChanges& changes) {
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
-    if (std::holds_alternative<storage::ArrayKept>(changes[i])) continue;
-    storage::StoredArray& ours = map_.arrays[i];
-    storage::apply(changes[i], ours.map);
-    ours.description.shape = ours.map.shape;
-    arrays_[i]->set_map(ours.map);
+    if (!std::holds_alternative<storage::ArrayKept>(changes[i])) take_change(i, changes[i]);
+  }
+}
+
+void StepFile::lengthen_arrays(std::int64_t steps) {
+  for (std::size_t i = 0; i < arrays_.size(); ++i) {
+    if (map_.arrays[i].description.grows) take_change(i, storage::ArrayGrown{.steps = steps});
   }
 }
 
@@ -359,64 +321,14 @@ Status StepFile::can_be_tried_again() const {
 // everything that a stager has of it is stored, since a change begins with reading the header.
 Status StepFile::begin_writing(CollectiveState& state, storage::WriterLock::Naming naming) {
   Status stored = wait_until_stored(state, std::numeric_limits<double>::infinity());
-  if (!stored.ok() || lock_.is_held() || stager_has_lock_) return stored;
-  if (is_staged(state)) {
-    // The session may have written a file of this path before.
-    if (Status before = state.staging->wait_for(path_); !before.ok()) return before;
-    // No open file is passed to a stager of another node, which takes the lock itself.
-    if (state.staging->stager().is_remote()) {
-      Status taken = state.staging->stager().take_lock(path_);
-      stager_has_lock_ = taken.ok();
-      if (taken.ok()) staging_ = state.staging.get();
-      return taken;
-    }
-  }
-  auto taken = storage::WriterLock::take(path_, naming);
-  if (!taken) return taken.error();
-  lock_ = std::move(taken).value();
-  state.locks.add(lock_, path_);
-  if (!is_staged(state) || !lock_.is_held()) return {};
-  Status kept = state.staging->stager().keep_lock(path_, lock_.file());
-  if (kept.ok()) {
-    lock_.share();
-    staging_ = state.staging.get();
-  }
-  return kept;
-}
-
-// Called by rank 0. Detects changes that the lock did not prevent, by another program or on a file
-// system without locks.
-Status StepFile::check_is_unchanged() const {
-  const std::string path = published_ ? path_ : storage::incomplete_path(path_);
-  const auto now = storage::version_of(path);
-  if (!now) return now.error();
-  const bool has_same_state = !published_ || !knows_state_ || now.value().state == version_.state;
-  if (now.value().file == version_.file && has_same_state) return {};
-  return invalid_argument(
-      published_
-          ? "another run or program has replaced or changed the file since this run opened it "
-            "or ended a step: open it again"
-          : "another run has removed or replaced this unfinished file: create it again when that "
-            "run has ended",
-      path);
-}
-
-// If the version cannot be read, the next check compares only which file it is: this run still has
-// the lock under which it made its change.
-void StepFile::note_version(const std::string& path) {
-  auto now = storage::version_of(path);
-  knows_state_ = now.ok();
-  if (now) version_ = std::move(now).value();
-}
-
-void StepFile::note_version() {
-  note_version(published_ ? path_ : storage::incomplete_path(path_));
+  return stored.ok() ? writer_.take(state, is_staged(state), naming) : stored;
 }
 
 // Called by rank 0: makes room for one more step and returns the changes.
 Result<StepPlaces> StepFile::room_for_step(CollectiveState& state) {
   if (Status alone = begin_writing(state); !alone.ok()) return alone.error();
-  if (Status unchanged = check_is_unchanged(); !unchanged.ok()) return unchanged.error();
+  if (Status unchanged = writer_.check_is_unchanged(published_); !unchanged.ok())
+    return unchanged.error();
   if (!published_) {
     if (Status again = can_be_tried_again(); !again.ok()) return again.error();
     return StepPlaces(FirstStepPlaces{});
@@ -426,9 +338,9 @@ Result<StepPlaces> StepFile::room_for_step(CollectiveState& state) {
   }
   auto room =
       storage::find_format(format_).value()->make_room_behind(path_, steps_ + 1, map_, steps_);
-  note_version();  // making room may have finished an operation of a killed run
+  writer_.note_version(place());  // making room may have finished an operation of a killed run
   if (!room) return room.error();
-  auto changes = changes_to(room.value().map, steps_);
+  auto changes = changes_to(map_, room.value().map, steps_, path_);
   if (!changes) return changes.error();
   if (Status cut = cut_sums(); !cut.ok()) return cut.error();
   room_ = std::move(room).value();
@@ -471,67 +383,6 @@ Status StepFile::begin_step(CollectiveState& state) {
   enter_step(steps_);
   find_kinds(state);
   return write_fills(state);
-}
-
-Status StepFile::may_keep(std::int64_t steps) const {
-  if (!writable_) return invalid_argument("the file is open read-only: open it for writing", path_);
-  if (in_step_) return invalid_argument("a step has begun: end it or give it up first", path_);
-  if (!published_)
-    return invalid_argument("no step of it has ended: there is no step to drop", path_);
-  if (!has_steps_) {
-    return invalid_argument("no array of the file has steps: there is no step to drop", path_);
-  }
-  if (steps >= 0 && steps <= steps_) return {};
-  return invalid_argument(
-      fmt::format("steps is {}, but the file has {} steps: give 0 to {}", steps, steps_, steps_),
-      path_);
-}
-
-// Called by rank 0: removes the steps from number `steps` on.
-Result<StepPlaces> StepFile::without_later_steps(CollectiveState& state, std::int64_t steps) {
-  if (Status alone = begin_writing(state); !alone.ok()) return alone.error();
-  if (Status unchanged = check_is_unchanged(); !unchanged.ok()) return unchanged.error();
-  sums_as_.reset();
-  // If this fails half-way, no step can begin before the file is opened again.
-  version_ = {};
-  knows_state_ = true;
-  if (Status dropped = storage::drop_steps(path_, steps, settings_.durability); !dropped.ok()) {
-    return dropped.error();
-  }
-  const auto left = storage::find_format(format_).value()->open(path_);
-  if (!left) return left.error();
-  auto changes = changes_to(left.value(), steps);
-  if (!changes) return changes.error();
-  note_version();
-  return StepPlaces(std::move(changes).value());
-}
-
-Status StepFile::drop_steps(CollectiveState& state, std::int64_t steps) {
-  if (Status gone_on = go_on_without_stager(state); !gone_on.ok()) return gone_on;
-  Status possible = may_keep(steps);
-  // Files of the dropped steps are removed, and a rank that writes such a step again creates new
-  // ones.
-  if (possible.ok()) possible = close_files();
-  if (Status agreed = agree_on(state, possible); !agreed.ok()) {
-    forget_descriptors(state, number_);
-    return agreed;
-  }
-  const auto told = ask_for_places(
-      state, {}, [&] { return without_later_steps(state, steps); }, path_);
-  forget_descriptors(state, number_);
-  if (!told) return told.error();
-  take_changes(std::get<ArrayChanges>(told.value()));
-  steps_ = steps;
-  select_last_step();
-  Result<std::string> sums = std::string();
-  if (state.rank == 0) {
-    // Unreadable checksums count as unknown, as when the file is opened.
-    if (auto read = storage::read_sums(storage::sums_path(path_))) sums = std::move(read).value();
-  }
-  auto shared = told_by_rank_0(state, sums, "the remaining checksums");
-  if (!shared) return shared.error();
-  Status loaded = load_sums(state, std::move(shared).value());
-  return loaded.ok() ? share_places(state) : loaded;
 }
 
 // Makes durable what this rank wrote.
@@ -631,13 +482,14 @@ Status StepFile::end_step(CollectiveState& state) {
 // Called by rank 0 after all ranks have stopped writing.
 Status StepFile::clear_step() {
   if (published_) {
-    if (Status unchanged = check_is_unchanged(); !unchanged.ok()) return unchanged;
+    if (Status unchanged = writer_.check_is_unchanged(published_); !unchanged.ok())
+      return unchanged;
     Status cleared = storage::find_format(format_).value()->clear_unfinished(path_, steps_);
-    note_version();
+    writer_.note_version(place());
     return cleared;
   }
   storage::remove_incomplete(path_);
-  release_lock();
+  writer_.release();
   return {};
 }
 
@@ -668,7 +520,7 @@ Status StepFile::close(CollectiveState& state) {
   if (closed.ok() && steps_ < steps) closed = step_is_lost(steps - 1);
   const Status own = close_own_part(state);
   Status agreed = agree_on(state, closed.ok() ? own : closed);
-  release_lock();  // no rank writes to the file any more
+  writer_.release();  // no rank writes to the file any more
   return agreed;
 }
 

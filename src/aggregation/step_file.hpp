@@ -25,16 +25,18 @@
 #include <utility>
 #include <vector>
 
+#include "aggregation/array_changes.hpp"
 #include "aggregation/array_file.hpp"
 #include "aggregation/collective.hpp"
 #include "aggregation/collective_state.hpp"
 #include "aggregation/layout_broadcast.hpp"
+#include "aggregation/sole_writer.hpp"
 #include "checksums/block_sums.hpp"
 #include "checksums/file_state.hpp"
 #include "checksums/sum_book.hpp"
-#include "formats/file_version.hpp"
 #include "formats/format.hpp"
 #include "formats/writer_lock.hpp"
+#include "system/incomplete.hpp"
 
 namespace weir::aggregation {
 
@@ -51,7 +53,7 @@ class StepFile {
  public:
   StepFile(const StepFile&) = delete;
   StepFile& operator=(const StepFile&) = delete;
-  ~StepFile() { release_lock(); }
+  ~StepFile() { writer_.release(); }
 
   // Collective, like all functions below that take the state; they are parts of a call whose turn
   // it is (collective.hpp). The created file is in its first step.
@@ -102,7 +104,8 @@ class StepFile {
       : path_(std::move(path)),
         format_(std::move(format)),
         settings_(settings),
-        writable_(writable) {}
+        writable_(writable),
+        writer_(path_) {}
 
   void open_arrays(CollectiveState& state, const topology::FileTargets& targets);
   // Opens the array of map_ that is not open yet.
@@ -114,19 +117,19 @@ class StepFile {
   [[nodiscard]] bool is_of_step(const OpenArray& array) const {
     return array.origin().grows || !published_ || added_.contains(array.number());
   }
-  [[nodiscard]] Result<ArrayChanges> changes_to(const storage::FileMap& map,
-                                                std::int64_t kept) const;
+  void take_change(std::size_t array, const storage::ArrayChange& change);
   void take_changes(const ArrayChanges& changes);
   void lengthen_arrays(std::int64_t steps);
   // Arrays that do not grow belong to the first step: a later change would change committed steps.
   void refuse_writing_between_steps();
   [[nodiscard]] Status can_be_tried_again() const;
+  // Returns where the file is: at its path, or under its unfinished name.
+  [[nodiscard]] std::string place() const {
+    return published_ ? path_ : storage::incomplete_path(path_);
+  }
   [[nodiscard]] Status begin_writing(
       CollectiveState& state,
       storage::WriterLock::Naming naming = storage::WriterLock::Naming::at_once);
-  [[nodiscard]] Status check_is_unchanged() const;
-  void note_version();
-  void note_version(const std::string& path);
   Result<StepPlaces> room_for_step(CollectiveState& state);
   void enter_step(std::int64_t step);
   void find_kinds(CollectiveState& state);
@@ -183,11 +186,9 @@ class StepFile {
                                    const topology::FileTargets& targets) const;
   [[nodiscard]] Status hand_commit_over(CollectiveState& state);
   [[nodiscard]] Status wait_until_stored(CollectiveState& state, double seconds);
-  void release_lock();
   // Collective. Called at the begin of a call: if the session has lost a stager and goes on without
   // it (session_staging.hpp), the ranks write this file, behind the last step that is stored.
   Status go_on_without_stager(CollectiveState& state);
-  [[nodiscard]] Result<std::optional<std::int64_t>> take_lock_again(CollectiveState& state);
   [[nodiscard]] Status take_back_first_step(CollectiveState& state);
   [[nodiscard]] Error step_is_lost(std::int64_t step) const;
   Status wait_once(CollectiveState& state, double seconds);
@@ -216,11 +217,8 @@ class StepFile {
   std::vector<std::int64_t> unwritten_;  // numbers of arrays, in the last step that ended
   std::int64_t most_loose_ = 0;          // parts of blocks that this rank keeps
   storage::Room room_;                   // on rank 0: the means to commit the step
-  // On rank 0: held from the first step that this run begins until the file is closed.
-  storage::WriterLock lock_;
-  bool stager_has_lock_ = false;  // in place of `lock_`: one of another node has taken it
-  storage::FileVersion version_;  // on rank 0: after this run last opened, laid out or changed it
-  bool knows_state_ = true;       // whether version_.state is of that time
+  // The lock is held from the first step that this run begins until the file is closed.
+  SoleWriter writer_;
   // On rank 0: the ticket of the last step that a stager has accepted and may not have stored yet.
   std::optional<std::uint64_t> ticket_;
   std::uint64_t seal_ = 0;   // of the last step that ended, if it was staged
@@ -228,7 +226,6 @@ class StepFile {
   bool has_stager_ = false;  // the steps that end are handed over
   // On rank 0: what the first step needs to be written again, until it is known to be stored.
   storage::Room first_room_;
-  SessionStaging* staging_ = nullptr;  // on rank 0: not null while its stager keeps the lock, too
 };
 
 }  // namespace weir::aggregation

@@ -25,11 +25,12 @@ Status StepFile::may_be_extended() const {
 Result<LayoutBroadcast> StepFile::added_layout(CollectiveState& state,
                                                const storage::Additions& added) {
   if (Status alone = begin_writing(state); !alone.ok()) return alone.error();
-  if (Status unchanged = check_is_unchanged(); !unchanged.ok()) return unchanged.error();
+  if (Status unchanged = writer_.check_is_unchanged(published_); !unchanged.ok())
+    return unchanged.error();
   const storage::StepDurability durability = settings_.durability;
   Status done = storage::finish_drop(path_, durability);
   if (done.ok()) done = storage::add_to_file(path_, added, durability);
-  note_version();  // data that a killed run left may be gone, even if adding fails
+  writer_.note_version(place());  // data that a killed run left may be gone, even if adding fails
   if (!done.ok()) return done.error();
   auto opened = storage::find_format(format_).value()->open(path_);
   if (!opened) return opened.error();
@@ -64,10 +65,7 @@ Status StepFile::take_added(CollectiveState& state, const storage::Additions& ad
     const auto found = by_name.find(ours.description.name);
     if (found == by_name.end()) return told.map.get(ours.description.name).error();
     ours.description.attributes = found->second->description.attributes;
-    storage::ExtentMap theirs = found->second->map;
-    if (!ours.description.grows) theirs.shape = ours.map.shape;
-    theirs.order = ours.map.order;
-    const auto change = storage::change_of(ours.map, theirs, ours.description.grows, steps_);
+    const storage::ArrayChange change = change_to(ours, found->second->map, steps_);
     if (std::holds_alternative<storage::ArrayKept>(change)) continue;
     storage::apply(change, ours.map);
     arrays_[i]->set_map(ours.map);

@@ -8,7 +8,6 @@
 #include "aggregation/step_file.hpp"
 #include "checksums/file_state.hpp"
 #include "checksums/sums_file.hpp"
-#include "ranks/progress.hpp"
 #include "system/incomplete.hpp"
 
 namespace weir::aggregation {
@@ -16,8 +15,6 @@ namespace {
 
 // Told in place of a number of steps: the file has not got its name.
 constexpr std::int64_t unnamed = -1;
-// How long a stager that the ranks have left may keep its part of a lock.
-constexpr double most_lock_seconds = 10;
 
 }  // namespace
 
@@ -72,7 +69,7 @@ Status StepFile::wait_until_stored(CollectiveState& state, double seconds) {
     return lost_;
   }
   first_room_ = {};
-  note_version(path_);
+  writer_.note_version(path_);
   sums_as_ = storage::state_of_file(storage::sums_path(path_));
   return {};
 }
@@ -85,29 +82,6 @@ Error StepFile::step_is_lost(std::int64_t step) const {
                path_);
 }
 
-// Called by rank 0: takes the lock that it shared with a stager, and returns steps_on_storage(). A
-// stager that lives gives its part of the lock up soon after the ranks have left, and removes the
-// lock's file then.
-Result<std::optional<std::int64_t>> StepFile::take_lock_again(CollectiveState& state) {
-  const bool was_held = lock_.is_held() || stager_has_lock_;
-  stager_has_lock_ = false;
-  lock_.release();
-  if (!was_held) return steps_on_storage(path_);
-  Result<storage::WriterLock> taken = storage::WriterLock();
-  const auto is_taken = [&] {
-    taken = storage::WriterLock::take(path_);
-    return taken.ok();
-  };
-  const Status waited = ranks::wait_until(is_taken, state.group->revocation(), most_lock_seconds,
-                                          "a stager that keeps the lock of a file");
-  if (!taken) return taken.error();
-  if (!waited.ok()) return waited.error();
-  // Nothing is held where locks have ceased to be possible.
-  lock_ = std::move(taken).value();
-  state.locks.add(lock_, path_);
-  return steps_on_storage(path_);
-}
-
 // The ranks of a session that has lost its stager write this file from now on, too. If the stager
 // had not stored the last step, that step is dropped. A step that it did store although no rank was
 // told that it had accepted it, is dropped as well, since the program begins it again.
@@ -117,7 +91,8 @@ Status StepFile::go_on_without_stager(CollectiveState& state) {
   if (!has_stager_ || settings_.in_place || state.staging != nullptr) return {};
   Result<std::string> found = std::string();
   if (state.rank == 0) {
-    const auto now = take_lock_again(state);
+    const Status again = writer_.take_again(state);
+    const auto now = again.ok() ? steps_on_storage(path_) : again.error();
     found = now ? Result<std::string>(std::to_string(now.value().value_or(unnamed))) : now.error();
   }
   const auto told = told_by_rank_0(state, found, "which steps a lost stager has stored");
@@ -126,11 +101,11 @@ Status StepFile::go_on_without_stager(CollectiveState& state) {
   has_stager_ = false;
   ticket_.reset();
   lost_ = {};
-  staging_ = nullptr;
+  writer_.leave_stager();
   for (const auto& one : arrays_) one->leave_stager();
   if (published_ && stored == unnamed) return take_back_first_step(state);
   if (state.rank == 0) {
-    note_version();
+    writer_.note_version(place());
     sums_as_.reset();
   }
   first_room_ = {};
@@ -149,7 +124,7 @@ Status StepFile::take_back_first_step(CollectiveState& state) {
   }
   room_ = std::exchange(first_room_, {});
   const auto again = [&]() -> Result<StepPlaces> {
-    note_version();
+    writer_.note_version(place());
     if (has_chunk_tables_) {
       // The file's index has the chunks of the lost attempt, and one that keeps its length keeps
       // its place (Format::enter_chunks()). So no new chunk may be written where an old one is.
@@ -159,7 +134,7 @@ Status StepFile::take_back_first_step(CollectiveState& state) {
       }
       room_.free_from = std::max(room_.free_from, file->bytes);
     }
-    auto changes = changes_to(room_.map, 0);
+    auto changes = changes_to(map_, room_.map, 0, path_);
     if (!changes) return changes.error();
     return StepPlaces(std::move(changes).value());
   };
@@ -209,16 +184,6 @@ Result<bool> StepFile::is_step_stored(CollectiveState& state) {
   const auto told = told_by_rank_0(state, found, "whether the step is stored");
   if (!told) return told.error();
   return !told.value().empty();
-}
-
-// The stager holds the lock as long as anything of the file is left to be stored.
-void StepFile::release_lock() {
-  lock_.release();
-  stager_has_lock_ = false;
-  if (staging_ == nullptr) return;
-  const auto ticket = staging_->stager().unlock(path_);  // fails if the stager is lost
-  if (ticket) staging_->note(path_, ticket.value());
-  staging_ = nullptr;
 }
 
 }  // namespace weir::aggregation

@@ -202,7 +202,7 @@ Status StepFile::cut_sums() {
 // Called by rank 0.
 Status StepFile::commit_with_sums(CollectiveState& state, WrittenChunks& chunks,
                                   const SummedArrays& sums) {
-  if (Status unchanged = check_is_unchanged(); !unchanged.ok()) return unchanged;
+  if (Status unchanged = writer_.check_is_unchanged(published_); !unchanged.ok()) return unchanged;
   const std::string committed = storage::sums_path(path_);
   const std::string incomplete = storage::incomplete_sums_path(path_);
   const std::string frame = storage::sums_frame(steps_ + 1, sums);
@@ -218,7 +218,7 @@ Status StepFile::commit_with_sums(CollectiveState& state, WrittenChunks& chunks,
   if (Status complete = complete_update(state, chunks); !complete.ok()) return complete;
   if (is_staged(state)) return hand_commit_over(state);
   Status done = storage::commit(path_, room_.update, settings_.durability);
-  note_version(published_ || done.ok() ? path_ : storage::incomplete_path(path_));
+  writer_.note_version(published_ || done.ok() ? path_ : storage::incomplete_path(path_));
   if (!done.ok()) return done;
   // The step is committed even if renaming fails; its checksums are then unknown.
   if (!published_ && has_sums_) {

@@ -1,5 +1,6 @@
-// Communicators of some of a communicator's ranks. MPI makes them in calls that block, so all ranks
-// meet first (messages.hpp). A failure revokes.
+// What ranks do together while a session begins: collective operations, one after the other, and
+// communicators of some of a communicator's ranks. MPI makes these in calls that block, so all
+// ranks meet first (messages.hpp). A failure revokes.
 #pragma once
 
 #include <mpi.h>
@@ -26,6 +27,9 @@ struct Meeting {
 // of each `ranks_per_node` consecutive ones of these if that is not 0.
 [[nodiscard]] Status split_nodes(MPI_Comm communicator, std::int64_t ranks_per_node,
                                  const Meeting& meeting, MPI_Comm& node);
+
+// Waits until an operation has ended (wait_for()); `begun` is the outcome of beginning it.
+[[nodiscard]] Status finish(const Status& begun, Pending& pending, const Meeting& meeting);
 
 // Ends on all ranks what they do together if a call of MPI on this rank has failed.
 [[nodiscard]] Status unless_failed(Status called, Revocation& revocation);

@@ -1,4 +1,7 @@
-"""Recordings for tests of ``weir platform discover``: those of tests/reference, and new ones."""
+"""Recordings for tests of ``weir platform discover``, and the two kinds of answers of its sources.
+
+Recordings are those of tests/reference, and new ones.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+from weir.platform.discovery.findings import Finding, Missing
 from weir.platform.discovery.recording import Recording, read_recording
 from weir.platform.discovery.texts import Text
 
@@ -38,3 +42,15 @@ def made(folder: Path, texts: Mapping[str, str]) -> Recording:
 
 def text(content: str) -> Text:
     return Text("recorded.txt", content)
+
+
+def found(answer: Finding | Missing) -> Finding:
+    """Returns the finding that a source must have."""
+    assert isinstance(answer, Finding), answer.why
+    return answer
+
+
+def why(answer: Finding | Missing) -> str:
+    """Returns why a source found nothing, as it must."""
+    assert isinstance(answer, Missing)
+    return answer.why

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 from shutil import which
 
@@ -14,11 +13,10 @@ from mpi_launcher import environment, launcher
 from testbed.ceph import Ceph, require
 from testbed_calls import WEIR_BENCH, MakeTargets, call, call_json, kill_up, skip_without
 from testbed_traces import files_below, machine_state
-from weir.results.folder import load_run
+from watched_servers import watched_run
 from weir.results.placements import read_placements
 
 ARRAYS_TEST = Path(__file__).parents[2] / "build" / "release" / "tests" / "arrays" / "arrays_test"
-WEIR = [sys.executable, "-m", "weir.cli"]
 SYSTEM_FOLDERS = ["/etc/ceph", "/run/ceph", "/var/lib/ceph", "/var/log/ceph"]
 
 
@@ -92,44 +90,10 @@ def test_a_monitor_on_the_server_watches_the_osds_of_the_jobs_files(tmp_path: Pa
     entering = f"nsenter --net={server}/ns/net"
     tool.write_text(f'#!/bin/sh\nexec {entering} {which("ceph")} -c {made.configuration} "$@"\n')
     tool.chmod(0o755)
-    words = [
-        "stream",
-        "-t",
-        "256k",
-        "-b",
-        "2m",
-        "-F",
-        "-w",
-        "-e",
-        "-i",
-        "4",
-        "-n",
-        "2",
-        "--monitor",
-        "100ms",
-        "--no-report",
-    ]
-    where = ["--directory", made.directory, "--output", str(tmp_path / "results")]
-    reach = f"nsenter --mount={server}/ns/mnt --net={server}/ns/net {' '.join(WEIR)}"
-    done = subprocess.run(
-        [*WEIR, "bench", *words, *where],
-        env=environment(
-            {
-                "WEIR_MONITOR_ON": "server",
-                "WEIR_MONITOR_REACH": reach,
-                "PATH": f"{tmp_path}:{os.environ['PATH']}",
-            }
-        ),
-        capture_output=True,
-        text=True,
-        timeout=150,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    (file,) = (tmp_path / "results").glob("*/run.json")
-    monitor = load_run(file.parent).monitor
-    assert monitor is not None
-    assert [one.host for one in monitor.hosts] == ["server"], done.stderr
+    words = ["stream", "-n", "2", "-t", "256k", "-b", "2m", "-i", "4", "-F", "-w", "-e"]
+    reach = f"nsenter --mount={server}/ns/mnt --net={server}/ns/net"
+    path = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    run, monitor = watched_run(words, made.directory, tmp_path / "results", reach, path)
     counted = {one.name: one for one in monitor.counters if one.source == "ceph"}
     osds = [one for one in counted.values() if one.kind == "target"]
     assert {one.name for one in osds} <= {"osd.0", "osd.1"}
@@ -137,7 +101,7 @@ def test_a_monitor_on_the_server_watches_the_osds_of_the_jobs_files(tmp_path: Pa
     assert all(one.busy_seconds > 0 for one in osds if one.operations)
     assert counted["mds.a"].operations > 0
     assert {one.name for one in osds if one.holds_files} == {
-        row.target for row in read_placements(file.parent)
+        row.target for row in read_placements(run)
     }
 
 

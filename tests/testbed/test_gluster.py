@@ -5,20 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import sys
 from itertools import chain
 from pathlib import Path
 
 import pytest
-from mpi_launcher import environment
 
 from testbed.gluster import Gluster, require
 from testbed_calls import MakeTargets, call, call_json, kill_up, skip_without
 from testbed_traces import files_below, machine_state
-from weir.results.folder import load_run
+from watched_servers import watched_run
 from weir.results.placements import read_placements
 
-WEIR = [sys.executable, "-m", "weir.cli"]
 SYSTEM_FOLDERS = ["/run/gluster", "/run/glusterd.socket", "/var/lib/glusterd", "/var/log/glusterfs"]
 
 
@@ -104,28 +101,13 @@ def test_a_monitor_on_the_server_watches_the_bricks_of_the_jobs_files(tmp_path: 
     subprocess.run([*reach.split(), *started], check=True, capture_output=True, timeout=60)
     # A repetition that ends before its files are looked at leaves no placements: these are longer.
     words = ["stream", "-n", "2", "-t", "256k", "-b", "16m", "-i", "4", "-F", "-w", "-e"]
-    where = ["--directory", volume.directory, "--output", str(tmp_path / "results")]
-    done = subprocess.run(
-        [*WEIR, "bench", *words, *where, "--monitor", "100ms", "--no-report"],
-        env=environment(
-            {"WEIR_MONITOR_ON": "server", "WEIR_MONITOR_REACH": f"{reach} {' '.join(WEIR)}"}
-        ),
-        capture_output=True,
-        text=True,
-        timeout=150,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    (file,) = (tmp_path / "results").glob("*/run.json")
-    monitor = load_run(file.parent).monitor
-    assert monitor is not None
-    assert [one.host for one in monitor.hosts] == ["server"], done.stderr
+    run, monitor = watched_run(words, volume.directory, tmp_path / "results", reach, {})
     bricks = [one for one in monitor.counters if one.source == "gluster"]
     assert {one.name.partition(":")[2] for one in bricks} <= set(volume.bricks)
     assert any(one.holds_files for one in bricks)
     assert sum(one.operations for one in bricks) > 0
     assert all(one.busy_seconds > 0 for one in bricks if one.operations)
-    placed = {row.target for row in read_placements(file.parent)}
+    placed = {row.target for row in read_placements(run)}
     assert placed == {one.name for one in bricks if one.holds_files}
 
 

@@ -21,7 +21,7 @@ from weir._core.failures import REFUSED_FORMATS, WRONG_DATA, WRONG_TYPE, checked
 
 if TYPE_CHECKING:
     from weir._core.array_handle import Array
-    from weir._core.session import Distribution
+    from weir._core.distribution import Distribution
 
 ORDERS = {"C": declarations.ROW_MAJOR, "F": declarations.COLUMN_MAJOR}
 """NumPy's letters for the orders of elements."""

@@ -14,7 +14,9 @@ from weir._core.arguments import Data, RegionArguments, SectionLike, dtype_of
 from weir._core.failures import checked
 
 if TYPE_CHECKING:
-    from weir._core.session import Distribution, Request, Session
+    from weir._core.distribution import Distribution
+    from weir._core.request import Request
+    from weir._core.session import Session
 
 
 class Array:

@@ -1,4 +1,4 @@
-"""Sessions, distributions and requests, as ``weir`` exports them.
+"""Sessions, as ``weir`` exports them.
 
 Names and rules are those of ``weir.h``, which says what each call does, which arguments must be the
 same on all ranks, and what every rank gets when one fails. Data is written from and read into NumPy
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Sequence
-from ctypes import byref, c_int64, c_void_p
+from ctypes import byref, c_void_p
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
@@ -33,8 +33,10 @@ from weir._core.arguments import (
 )
 from weir._core.array_handle import Array
 from weir._core.communicator import address_for_c, communicator_for_c, null_communicator
+from weir._core.distribution import Distribution
 from weir._core.failures import checked, line_of_exception
-from weir._core.requests import Requests, UnderWay
+from weir._core.request import Request
+from weir._core.requests import Requests
 
 if TYPE_CHECKING:
     from mpi4py import MPI
@@ -93,112 +95,6 @@ def finalize_staging(program: MPI.Comm) -> None:
     The stagers first store everything. Call when the sessions are closed.
     """
     checked(c.library().weir_finalize_staging(address_for_c(program)))
-
-
-class Distribution:
-    """Which elements of an array each rank holds in memory.
-
-    `Session.distribution` and `Session.distribution_from_boxes` return it. All its methods and
-    properties are local.
-    """
-
-    def __init__(self, session: Session, handle: c_void_p, dimensions: int) -> None:
-        self.session = session
-        self.dimensions = dimensions
-        self._handle = handle
-
-    def __del__(self) -> None:
-        # Freeing is local, so ranks may do it at different times.
-        if self.handle:
-            c.library().weir_distribution_free(byref(self._handle))
-
-    @property
-    def handle(self) -> c_void_p | None:
-        """The C handle, or None after the session was closed."""
-        return self._handle if self.session.handle else None
-
-    @property
-    def elements(self) -> int:
-        """Number of elements that this rank holds."""
-        return checked(c.library().weir_distribution_elements(self.handle))
-
-    @property
-    def pieces(self) -> int:
-        """Number of this rank's boxes; 1 if the array is distributed by formats."""
-        return checked(c.library().weir_distribution_pieces(self.handle))
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Extents, in elements, of this rank's part if it is one piece."""
-        return self.piece_shape(0)
-
-    def piece_shape(self, piece: int) -> tuple[int, ...]:
-        """Returns the extents, in elements, of one of this rank's pieces, numbered from 0."""
-        extents = (c_int64 * self.dimensions)()
-        checked(c.library().weir_distribution_piece_shape(self.handle, piece, extents))
-        return tuple(extents)
-
-    def global_index(self, local: Sequence[int], piece: int = 0) -> tuple[int, ...]:
-        """Returns the index in the array of the element at index `local` of this rank's piece."""
-        if len(local) != self.dimensions:
-            message = f"local is {tuple(local)}: give {self.dimensions} indices"
-            raise ValueError(message)
-        found = (c_int64 * self.dimensions)()
-        checked(
-            c.library().weir_distribution_global_index(self.handle, piece, numbers(local), found)
-        )
-        return tuple(found)
-
-
-class Request:
-    """A write or read in progress; the program must not change its memory before it has ended.
-
-    The session keeps that memory alive until then, even if this object is deleted. A request that
-    the program does not wait for is carried out too, and `Session.close` raises its failure.
-    """
-
-    def __init__(self, session: Session, under_way: UnderWay) -> None:
-        self.session = session
-        self._under_way = under_way
-
-    def __del__(self) -> None:
-        self._under_way.is_dropped = True
-
-    def wait(self) -> None:
-        """Waits until the request has ended; raises what the blocking call would raise.
-
-        Every rank must end the request, by `wait` or `test`, in any order among its requests.
-        """
-        if self.session.handle and self._under_way.handle:
-            code = c.library().weir_wait(byref(self._under_way.handle))
-            self.session.requests.remove(self._under_way)
-            checked(code)
-
-    def test(self) -> bool:
-        """Progresses without waiting and returns whether the request has ended.
-
-        Raises the failure of a request that has failed. A request progresses only inside calls of
-        Weir, so it can end only if every rank calls Weir.
-        """
-        if not (self.session.handle and self._under_way.handle):
-            return True
-        code, complete = self._under_way.test()
-        if complete:
-            self.session.requests.remove(self._under_way)
-        checked(code)
-        return complete
-
-    def detach(self) -> None:
-        """Gives the memory back to the program at once, without waiting for the request. Local.
-
-        Data still to be written is copied; data that the request reads is discarded. The request
-        progresses in later calls of the session, and this rank does not learn how it ends. In
-        contrast, a request whose object is deleted keeps its memory until it has ended.
-        """
-        if self.session.handle and self._under_way.handle:
-            code = c.library().weir_request_detach(byref(self._under_way.handle))
-            self.session.requests.remove(self._under_way)
-            checked(code)
 
 
 class Session:

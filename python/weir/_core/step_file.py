@@ -34,7 +34,8 @@ from weir._core.failures import checked
 from weir.errors import Error
 
 if TYPE_CHECKING:
-    from weir._core.session import Distribution, Order, Session
+    from weir._core.distribution import Distribution
+    from weir._core.session import Order, Session
 
 Durability: TypeAlias = Literal["none", "step", "operation"]
 Checksum: TypeAlias = Literal["none", "crc32c"]

@@ -3,21 +3,19 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
-#include <iterator>
 #include <set>
 #include <utility>
 
 #include "array/number_theory.hpp"
-#include "common/checked.hpp"
 #include "formats/additions.hpp"
 #include "formats/attribute_json.hpp"
 #include "formats/dimension_names.hpp"
-#include "formats/reading_limits.hpp"
 #include "formats/stored_attributes.hpp"
 #include "formats/zarr/codec_json.hpp"
+#include "formats/zarr/contents.hpp"
 #include "formats/zarr/fill_text.hpp"
+#include "formats/zarr/leftovers.hpp"
 #include "formats/zarr/shards.hpp"
 #include "formats/zarr/store.hpp"
 #include "formats/zarr/v2_store.hpp"
@@ -27,38 +25,6 @@
 
 namespace weir::storage {
 namespace {
-
-// Returns the map of an array with one file per chunk. `folder` ends with '/'.
-ExtentMap chunk_file_map(const ZarrArray& array, const std::string& folder) {
-  const ArrayDescription& about = array.description;
-  const auto grid = array::ChunkGrid::create(about.shape, *about.chunk_extents).value();
-  const std::int64_t slot_bytes = bytes_of(*about.chunk_extents, about.type).value();
-  std::string scalar_key = array.key_prefix.empty() ? "0" : "c";
-  DataFiles files = about.is_scalar ? DataFiles::one(folder + std::move(scalar_key))
-                                    : DataFiles::in_grid(folder + array.key_prefix, grid.counts(),
-                                                         array.separator);
-  const bool encoded = !about.codecs.empty() || array.text_fill;
-  if (!encoded) files.set_bytes_when_made(slot_bytes);
-  ExtentMap map{.shape = about.shape,
-                .type = about.type,
-                .order = about.order,
-                .byte_order = array.byte_order,
-                .files = std::move(files),
-                .extents = {}};
-  if (encoded) {
-    map.extents = EncodedChunks{grid, *about.chunk_extents, about.codecs, FilePerChunk()};
-  } else {
-    map.extents =
-        ChunkExtents{grid, about.chunk_extents,
-                     SlotsInTurn{std::max<std::int64_t>(1, grid.chunks()), 0, slot_bytes}};
-  }
-  return map;
-}
-
-Result<ExtentMap> map_of(const ZarrArray& array, const std::string& folder) {
-  if (array.description.shard_extents) return zarr_shard_map(array, folder);
-  return chunk_file_map(array, folder);
-}
 
 FileDescription with_chunks(FileDescription file) {
   for (ArrayDescription& one : file.arrays) {
@@ -106,72 +72,10 @@ ZarrDocuments documents_of(const FileDescription& file) {
   return documents;
 }
 
-void append(std::vector<AttributeLeftOut>& some, std::vector<AttributeLeftOut>& all) {
-  std::move(some.begin(), some.end(), std::back_inserter(all));
-}
-
 Error no_steps_in_v2(const std::string& path) {
   return Error(ErrorCode::unsupported,
                "Weir cannot add steps to a folder of Zarr v2: weir convert writes it as Zarr v3",
                path);
-}
-
-// The arrays of documents.
-struct Opened {
-  FileMap map;
-  std::vector<ZarrArray> arrays;  // in the order of map.arrays
-  // Those arrays of map.refused whose documents are damaged.
-  std::vector<RefusedArray> damaged;
-};
-
-Opened opened(const ZarrDocuments& documents, const std::string& path) {
-  Opened found;
-  const ZarrOwn own = parse_zarr_own(documents.at(""));
-  const auto limits = reading_limits();  // read_zarr_store() has reported invalid ones
-  auto index_bytes_left = static_cast<std::int64_t>(limits ? limits.value().header.more_memory
-                                                           : SandboxLimits().more_memory);
-  for (const auto& [name, document] : documents) {
-    if (document.is_string()) {
-      found.damaged.push_back({name, document.get<std::string>()});
-      found.map.refused.push_back(found.damaged.back());
-      continue;
-    }
-    if (!is_zarr_array(document)) {
-      auto attributes = zarr_attributes(document, name, own);
-      if (!attributes.shown.empty())
-        found.map.groups.push_back({name, std::move(attributes.shown)});
-      append(attributes.left_out, found.map.left_out);
-      continue;
-    }
-    auto parsed = parse_zarr_array(document, name, own);
-    if (auto* const reason = std::get_if<std::string>(&parsed)) {
-      found.map.refused.push_back({name, std::move(*reason)});
-      continue;
-    }
-    ZarrArray& array = std::get<ZarrArray>(parsed);
-    auto map = map_of(array, zarr_folder(path, name));
-    std::optional<std::string> reason;
-    if (!map) {
-      reason = map.error().message;
-    } else if (array.description.shard_extents) {
-      reason = count_shard_indices(array, map.value(), index_bytes_left);
-      if (!reason) reason = read_zarr_shards(array, map.value());
-    }
-    if (reason) {
-      found.map.refused.push_back({name, *std::move(reason)});
-      continue;
-    }
-    append(array.left_out, found.map.left_out);
-    if (array.text_fill) {
-      found.map.texts.push_back({.array = {array.description, std::move(map).value()},
-                                 .fill = *std::move(array.text_fill),
-                                 .heap_base = std::nullopt});
-      continue;
-    }
-    found.map.arrays.push_back({array.description, std::move(map).value()});
-    found.arrays.push_back(std::move(array));
-  }
-  return found;
 }
 
 // Fails if plain chunks are looked up one by one because an index is damaged: see
@@ -213,7 +117,7 @@ class ZarrFormat final : public Format {
     std::vector<ZarrArray> arrays;
     for (const ArrayDescription& one : file.arrays) {
       arrays.push_back({.description = one});
-      auto made = map_of(arrays.back(), zarr_folder(place, one.name));
+      auto made = zarr_map(arrays.back(), zarr_folder(place, one.name));
       if (!made) return made.error();
       room.map.arrays.push_back({one, std::move(made).value()});
     }
@@ -244,7 +148,7 @@ class ZarrFormat final : public Format {
   Result<FileMap> open(const std::string& path) const override {
     const auto store = read_zarr_store(path);
     if (!store) return store.error();
-    return opened(store.value().documents, path).map;
+    return zarr_contents(store.value().documents, path).map;
   }
 
   // Chunk files are made by the process that writes them first; shards and their indices are made
@@ -315,7 +219,7 @@ class ZarrFormat final : public Format {
       return restored.error();
     }
     HeaderUpdate update;
-    for (const ZarrArray& array : opened(documents, path).arrays) {
+    for (const ZarrArray& array : zarr_contents(documents, path).arrays) {
       if (!array.description.grows) continue;
       const std::string& name = array.description.name;
       if (Status whole = check_first_steps(array, steps, path); !whole.ok()) return whole.error();
@@ -338,7 +242,7 @@ class ZarrFormat final : public Format {
     if (Status read = check_all_are_read(store.value().documents, path); !read.ok()) return read;
     // Without the announcement the nodes' own documents would be valid.
     if (Status restored = restore_documents(store.value(), path); !restored.ok()) return restored;
-    Status cleared = clear_later_steps(opened(store.value().documents, path), path);
+    Status cleared = clear_later_steps(zarr_contents(store.value().documents, path), path);
     return cleared.ok() ? withdraw_zarr_step(path) : cleared;
   }
 
@@ -349,7 +253,7 @@ class ZarrFormat final : public Format {
     if (zarr_step_announced(path)) {
       lines.emplace_back("zarr.json.new is beside zarr.json: a step that was not committed");
     }
-    const Opened found = opened(store.value().documents, path);
+    const ZarrContents found = zarr_contents(store.value().documents, path);
     for (const RefusedArray& one : found.damaged) {
       lines.push_back(fmt::format("array {}: {}", printable(one.name), one.reason));
     }
@@ -375,7 +279,7 @@ class ZarrFormat final : public Format {
     for (const ArrayDescription& one : arrays) {
       if (!one.shard_extents || !one.codecs.empty()) continue;
       const ZarrArray array{.description = one};
-      auto map = map_of(array, zarr_folder(path, one.name));
+      auto map = zarr_map(array, zarr_folder(path, one.name));
       if (!map) return map.error();
       Status laid = make_zarr_shards(array, map.value(), 0);
       if (!laid.ok()) return laid;
@@ -387,7 +291,7 @@ class ZarrFormat final : public Format {
 
   struct ClearedStore {
     ZarrDocuments documents;
-    Opened found;
+    ZarrContents found;
   };
 
   // Returns the committed store, after removing what a killed run left. `known_steps` is the number
@@ -399,7 +303,7 @@ class ZarrFormat final : public Format {
     auto store = read_zarr_store(path);
     if (!store) return store.error();
     ZarrDocuments& documents = store.value().documents;
-    Opened found = opened(documents, path);
+    ZarrContents found = zarr_contents(documents, path);
     // The root's document would otherwise get a copy of an unknown document.
     if (Status read = check_all_are_read(documents, path); !read.ok()) return read.error();
     for (std::size_t i = 0; i < found.arrays.size(); ++i) {
@@ -418,7 +322,7 @@ class ZarrFormat final : public Format {
     }
     if (zarr_step_announced(path)) {
       if (Status cleared = clear_later_steps(found, path); !cleared.ok()) return cleared.error();
-      found = opened(documents, path);  // the indices of shards may have changed
+      found = zarr_contents(documents, path);  // the indices of shards may have changed
     }
     if (store.value().root_is_older) {
       Status renewed = renew_zarr_text(zarr_folder(path, ""), zarr_root_text(documents));
@@ -476,7 +380,7 @@ class ZarrFormat final : public Format {
     auto cleared = cleared_store(path, known_steps);
     if (!cleared) return cleared.error();
     ZarrDocuments& documents = cleared.value().documents;
-    Opened& found = cleared.value().found;
+    ZarrContents& found = cleared.value().found;
     Room room;
     for (std::size_t i = 0; i < found.arrays.size(); ++i) {
       ZarrArray& array = found.arrays[i];
@@ -520,7 +424,7 @@ class ZarrFormat final : public Format {
     const auto shape = array::Shape::create(extents);
     if (steps < now || !shape) return cannot_have(about.name, steps, now);
     about.shape = shape.value();
-    auto map = map_of(array, folder);
+    auto map = zarr_map(array, folder);
     if (!map || !about.shard_extents || steps == now) return map;
     if (map.value().encoded() != nullptr) {
       if (auto reason = read_zarr_shards(array, map.value())) {
@@ -547,7 +451,7 @@ class ZarrFormat final : public Format {
     const auto shape = array::Shape::create(extents);
     if (!shape) return shape.error();
     about.shape = shape.value();
-    auto map = map_of(array, zarr_folder(path, about.name));
+    auto map = zarr_map(array, zarr_folder(path, about.name));
     if (!map) return map.error();
     if (auto reason = read_zarr_shards(array, map.value())) return invalid_argument(*reason);
     return check_shards_are_whole(about, map.value(), path);
@@ -556,28 +460,6 @@ class ZarrFormat final : public Format {
   // Returns the first row of shards without steps, if there are this many steps.
   static std::int64_t new_shard_row(const ZarrArray& array, std::int64_t steps) {
     return array::divide_up(steps, (*array.description.shard_extents)[0]);
-  }
-
-  // Returns files of chunks or shards that have no element in the array, which a killed run left.
-  static Result<std::vector<std::filesystem::path>> later_files(const ZarrArray& array,
-                                                                const std::string& folder) {
-    const auto& about = array.description;
-    std::vector<std::filesystem::path> later;
-    if (!about.grows || array.key_prefix.ends_with('/')) return later;
-    const auto& extents = about.shard_extents ? *about.shard_extents : *about.chunk_extents;
-    const std::int64_t rows = array::divide_up(about.shape.extent(0), extents[0]);
-    std::error_code failed;
-    for (std::filesystem::directory_iterator entry(folder, failed), end; !failed && entry != end;
-         entry.increment(failed)) {
-      const std::string name = entry->path().filename().string();
-      if (!name.starts_with(array.key_prefix)) continue;
-      std::int64_t row = 0;
-      const char* const from = name.data() + array.key_prefix.size();
-      const auto number = std::from_chars(from, name.data() + name.size(), row);
-      if (number.ec == std::errc() && row >= rows) later.push_back(entry->path());
-    }
-    if (failed) return system_failure("read folder", folder, -1, failed.value());
-    return later;
   }
 
   // Restores the committed documents of nodes whose own documents belong to a step that is not
@@ -589,66 +471,6 @@ class ZarrFormat final : public Format {
       if (!restored.ok()) return restored;
     }
     return {};
-  }
-
-  // Clears what lies behind the committed steps of every array.
-  static Status clear_later_steps(const Opened& found, const std::string& path) {
-    for (const ZarrArray& array : found.arrays) {
-      if (!array.description.grows) continue;
-      const std::string folder = zarr_folder(path, array.description.name);
-      Status cleared = remove_later_files(array, folder);
-      if (cleared.ok()) cleared = clear_last_files(array, folder);
-      if (!cleared.ok()) return cleared;
-    }
-    return {};
-  }
-
-  // Removes these files, because elements that are not written must have the fill value again.
-  static Status remove_later_files(const ZarrArray& array, const std::string& folder) {
-    const auto later = later_files(array, folder);
-    if (!later) return later.error();
-    for (const auto& file : later.value()) {
-      std::error_code failed;
-      std::filesystem::remove(file, failed);
-      if (failed) return system_failure("unlink", file.string(), -1, failed.value());
-    }
-    return later.value().empty() ? Status() : sync_folder(folder);
-  }
-
-  // Clears what a killed run wrote of later steps into chunks and shards that hold committed steps.
-  // Files that are missing have the fill value anyway.
-  static Status clear_last_files(ZarrArray array, const std::string& folder) {
-    ArrayDescription& about = array.description;
-    const array::Indices& unit = about.shard_extents ? *about.shard_extents : *about.chunk_extents;
-    const std::int64_t now = about.shape.extent(0);
-    const auto end = checked_round_up(now, unit[0]);
-    if (!end || *end == now || about.is_scalar) return {};
-    array::Indices extents = about.shape.extents();
-    extents[0] = *end;
-    const auto shape = array::Shape::create(extents);
-    if (!shape) return shape.error();
-    about.shape = shape.value();
-    auto map = map_of(array, folder);
-    if (!map) return map.error();
-    if (about.shard_extents) {
-      if (auto reason = read_zarr_shards(array, map.value())) {
-        return invalid_argument(fmt::format("array \"{}\": {}", printable(about.name), *reason));
-      }
-    }
-    const auto files = array::ChunkGrid::create(about.shape, unit);
-    if (!files) return files.error();
-    const StoredArray stored{about, std::move(map).value()};
-    const std::int64_t of_row = files.value().chunks() / files.value().counts()[0];
-    DataFileCache cache(DataFileCache::Use::writing);
-    for (std::int64_t file = files.value().chunks() - of_row; file < files.value().chunks();
-         ++file) {
-      if (!is_on_disk(stored.map.files.path(file))) continue;
-      array::Section section = array::Section::of(files.value().box(file));
-      section.start[0] = now;
-      section.count[0] = *end - now;
-      if (Status cleared = write_fill(stored, section, cache); !cleared.ok()) return cleared;
-    }
-    return cache.sync();
   }
 
   // Adds the names of shards, relative to the file's path.
