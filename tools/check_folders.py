@@ -54,7 +54,7 @@ MAY_INCLUDE: dict[str, set[str]] = {
     "src/fortran": {"src/capi"},
     "src/adapters/preloaded": set(),
     "src/adapters/calls": {"src/adapters/preloaded"},
-    "src/adapters/mpiio": {"src/adapters/preloaded"},
+    "src/adapters/mpiio": {"src/adapters/calls", "src/adapters/preloaded"},
     "src/adapters/takeover": VALUES
     | FILES
     | {"src/adapters/mpiio", "src/adapters/preloaded", "src/aggregation", "src/capi"},

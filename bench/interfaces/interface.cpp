@@ -102,6 +102,23 @@ Error cannot(const char* operation) {
 
 Status File::move(const TransferRequest& /*request*/) { return cannot("moving a range of bytes"); }
 
+Status File::move_blocks(const BlocksRequest& request) {
+  std::byte* memory = request.memory;
+  Status moved;
+  for (const array::BytePattern& pattern : request.patterns) {
+    for_each_block(pattern, [&](std::int64_t offset, std::int64_t bytes) {
+      moved = move({.direction = request.direction,
+                    .buffer = memory,
+                    .bytes = bytes,
+                    .offset = request.offset + offset});
+      memory += bytes;
+      return moved.ok();
+    });
+    if (!moved) break;
+  }
+  return moved;
+}
+
 Status File::submit(storage::PieceRequest& /*piece*/, const TransferRequest& /*request*/) {
   return cannot("moving several ranges of bytes at once");
 }

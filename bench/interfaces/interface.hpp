@@ -26,6 +26,7 @@
 #include "common/status.hpp"
 #include "engines/engine.hpp"
 #include "interfaces/array_part.hpp"
+#include "interfaces/file_blocks.hpp"
 #include "interfaces/name_calls.hpp"
 #include "measurement/transfer_request.hpp"
 #include "system/durability.hpp"
@@ -155,6 +156,9 @@ class File {
   // content, which follows a header if the format has one. Collective if the session's transfers
   // are.
   virtual Status move(const TransferRequest& request);
+  // Moves several blocks. By one call if the interface describes them by datatypes, and then
+  // collective if the session's transfers are; else by a call of move() for each.
+  virtual Status move_blocks(const BlocksRequest& request);
   // Begins a move by the session's engine, which returns `piece` when the move has ended.
   virtual Status submit(storage::PieceRequest& piece, const TransferRequest& request);
   // Moves the selected elements of the rank's part between the file and `memory`, which holds the

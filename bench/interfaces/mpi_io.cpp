@@ -124,7 +124,42 @@ int distributed_array(const Part& part, MPI_Datatype element, MPI_Datatype* type
       sizes.data(), kinds.data(), blocks.data(), grid.data(), MPI_ORDER_C, element, type);
 }
 
+// Makes the type of one pattern, from its first byte on.
+int pattern_type(const array::BytePattern& pattern, MPI_Datatype* type) {
+  int code = MPI_Type_contiguous(static_cast<int>(pattern.block()), MPI_BYTE, type);
+  for (int i = pattern.levels().size() - 1; i >= 0 && code == MPI_SUCCESS; --i) {
+    const array::PatternLevel& level = pattern.levels()[i];
+    code = wrap(type, [&](MPI_Datatype inner, MPI_Datatype* outer) {
+      return MPI_Type_create_hvector(static_cast<int>(level.count), 1, level.stride, inner, outer);
+    });
+  }
+  return code;
+}
+
 }  // namespace
+
+int blocks_type(std::span<const array::BytePattern> patterns, MPI_Datatype* type) {
+  std::vector<MPI_Datatype> types;
+  std::vector<MPI_Aint> offsets;
+  int code = MPI_SUCCESS;
+  for (const array::BytePattern& pattern : patterns) {
+    MPI_Datatype one = MPI_DATATYPE_NULL;
+    code = pattern_type(pattern, &one);
+    if (code != MPI_SUCCESS) break;
+    types.push_back(one);
+    offsets.push_back(pattern.offset());
+  }
+  if (code == MPI_SUCCESS && types.size() == 1) {
+    *type = types.front();
+    types.clear();
+  } else if (code == MPI_SUCCESS) {
+    const std::vector<int> once(types.size(), 1);
+    code = MPI_Type_create_struct(static_cast<int>(types.size()), once.data(), offsets.data(),
+                                  types.data(), type);
+  }
+  for (MPI_Datatype& one : types) MPI_Type_free(&one);
+  return code == MPI_SUCCESS ? MPI_Type_commit(type) : code;
+}
 
 Result<MpiHints> hints_of(const SessionSettings& settings) {
   auto hints = MpiHints::read(settings.hints_file, settings.striping);

@@ -4,6 +4,9 @@
 
 #include <mpi.h>
 
+#include <span>
+
+#include "array/byte_pattern.hpp"
 #include "common/status.hpp"
 #include "interfaces/array_part.hpp"
 #include "interfaces/interface.hpp"
@@ -13,6 +16,10 @@ namespace weir::bench {
 
 // Returns the hints that the settings ask for.
 [[nodiscard]] Result<MpiHints> hints_of(const SessionSettings& settings);
+
+// Makes the committed datatype of these bytes, of which there is at least one, whose first one has
+// the offset 0. Returns MPI's code.
+int blocks_type(std::span<const array::BytePattern> patterns, MPI_Datatype* type);
 
 // The datatypes of one element, and of the selected elements in the file and in memory. They are
 // freed by the destructor.

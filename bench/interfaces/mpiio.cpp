@@ -52,6 +52,10 @@ class MpiioFile final : public File {
   }
 
   Status move(const TransferRequest& request) override {
+    if (shows_blocks_) {
+      shows_blocks_ = false;
+      if (Status viewed = set_view(0, MPI_BYTE, MPI_BYTE, MPI_INFO_NULL); !viewed) return viewed;
+    }
     const bool reading = request.direction == Direction::read;
     const int count = static_cast<int>(request.bytes);
     MPI_Status status;
@@ -79,6 +83,25 @@ class MpiioFile final : public File {
     // The count in the status is not checked: OMPIO's collective calls count what the rank's
     // aggregation moved. Missing data is found when the data is read and compared.
     return code == MPI_SUCCESS ? Status() : failure(name_of(reading), -1, code);
+  }
+
+  // Through a view of these blocks, which is set by all ranks if the call is collective.
+  Status move_blocks(const BlocksRequest& request) override {
+    MPI_Datatype type = MPI_BYTE;
+    if (request.bytes > 0) {
+      const int code = blocks_type(request.patterns, &type);
+      if (code != MPI_SUCCESS) return failure("MPI_Type_create", request.offset, code);
+    }
+    shows_blocks_ = true;
+    Status viewed = set_view(request.offset, MPI_BYTE, type, MPI_INFO_NULL);
+    if (request.bytes > 0) MPI_Type_free(&type);
+    if (!viewed) return viewed;
+    const bool reading = request.direction == Direction::read;
+    MPI_Status status;
+    const int code =
+        call(reading, 0, request.memory, static_cast<int>(request.bytes), MPI_BYTE, &status);
+    // As for parts, the count in the status is not checked.
+    return code == MPI_SUCCESS ? Status() : failure(name_of(reading), request.offset, code);
   }
 
   Status sync() override {
@@ -124,6 +147,7 @@ class MpiioFile final : public File {
   std::string path_;
   bool collective_;
   std::optional<FileView> view_;
+  bool shows_blocks_ = false;  // the view is that of the last blocks
   MPI_Datatype view_type_ = MPI_DATATYPE_NULL;
   TransferTypes types_;  // of the part
   int count_ = 0;        // of the part's type in memory

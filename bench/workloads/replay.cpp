@@ -48,7 +48,8 @@ FieldSettings<Variant> variant_table() {
            [](const Capabilities& can) { return can.ranges && (can.part_by_runs || can.bare); },
            &Interface::name),
        "api",
-       "interface; several make several configurations, interleaved. Calls of MPI-IO are "
+       "interface; several make several configurations, interleaved. With mpiio the collective "
+       "calls of a record are collective, unless a rank replays several ranks; all others are "
        "independent",
        {.default_value = "posix", .metavar = "LIST", .letter = "a"}},
   });
@@ -112,7 +113,7 @@ std::optional<JobSums> sums_of(const Record& record, std::int64_t ranks) {
   const auto add = [](const RankSums& one, std::int64_t times, RankSums* to) {
     for (const auto field :
          {&RankSums::calls, &RankSums::reads, &RankSums::writes, &RankSums::bytes_read,
-          &RankSums::bytes_written, &RankSums::gap_ns, &RankSums::call_ns}) {
+          &RankSums::bytes_written, &RankSums::gap_ns, &RankSums::call_ns, &RankSums::blocks}) {
       const auto product = checked_multiply(one.*field, times);
       const auto sum = product ? checked_add(to->*field, *product) : product;
       if (!sum) return false;
@@ -128,8 +129,8 @@ std::optional<JobSums> sums_of(const Record& record, std::int64_t ranks) {
     if (!add(one, 1, &by_rank[static_cast<std::size_t>(i) % by_rank.size()])) return std::nullopt;
   }
   for (const RankSums& one : by_rank) {
-    for (const auto field :
-         {&RankSums::reads, &RankSums::writes, &RankSums::gap_ns, &RankSums::largest_bytes}) {
+    for (const auto field : {&RankSums::reads, &RankSums::writes, &RankSums::gap_ns,
+                             &RankSums::largest_bytes, &RankSums::blocks}) {
       sums.most.*field = std::max(sums.most.*field, one.*field);
     }
   }
@@ -312,6 +313,7 @@ class ReplayWorkload final : public SweptWorkload {
                                                   .sleeps = request_.options.sleeps,
                                                   .writes = all.all.writes > 0,
                                                   .reads = all.all.reads > 0,
+                                                  .together = replays_together(job.size),
                                                   .folder = under_way.folders.test_directory});
     if (status = executor_->begin(); !status) {
       *failed_rank = executor_->failed_rank();
@@ -371,6 +373,14 @@ class ReplayWorkload final : public SweptWorkload {
 
  private:
   static constexpr double mebibyte = 1048576;
+
+  // Whether a configuration makes collective calls as such: ranks that replay several ranks, one
+  // after the other, would wait for themselves.
+  [[nodiscard]] bool replays_together(std::int64_t ranks) const {
+    return ranks >= std::ssize(request_.record.sums) &&
+           std::ranges::any_of(request_.variants,
+                               [](const Variant& one) { return one.api->can.collective; });
+  }
 
   [[nodiscard]] JobSums sums(std::int64_t ranks) const {
     return sums_of(request_.record, ranks).value_or(JobSums{});

@@ -13,12 +13,12 @@ namespace weir::fuzz {
 namespace {
 
 using bench::replay::CallCursor;
-using bench::replay::CallKind;
 using bench::replay::Record;
 using bench::replay::ReplayedCall;
 using Complaint = std::optional<std::string>;
 
 constexpr std::int64_t most_calls_made = 4096;
+constexpr std::int64_t most_calls_counted = 16;
 
 // The calls of a rank are those that its sums tell, each within the limits.
 Complaint check_rank(const Record& record, std::size_t rank) {
@@ -34,9 +34,22 @@ Complaint check_rank(const Record& record, std::size_t rank) {
       return fmt::format("a call at offset {}", call.offset);
     }
     if (call.gap_ns < 0) return "a negative time";
-    if (call.kind != CallKind::read && call.kind != CallKind::write) continue;
+    if (!calls::moves_bytes(call.kind)) continue;
     const auto& file = record.files[static_cast<std::size_t>(call.file)];
-    if (call.bytes < 1 || call.bytes > sums.largest_bytes || call.offset + call.bytes > file.end) {
+    // The blocks of the first calls are counted: those of all may be many.
+    std::int64_t in_blocks = calls <= most_calls_counted ? 0 : call.bytes;
+    std::int64_t end = calls <= most_calls_counted ? 0 : call.offset;
+    if (calls <= most_calls_counted) {
+      call.for_each_block([&](std::int64_t offset, std::int64_t block_bytes) {
+        if (offset < end && end > 0) in_blocks = -1;
+        end = offset + block_bytes;
+        in_blocks += block_bytes;
+        return true;
+      });
+    }
+    const std::int64_t least = calls::is_collective(call.kind) ? 0 : 1;
+    if (call.bytes < least || call.bytes > sums.largest_bytes || in_blocks != call.bytes ||
+        end > file.end) {
       return fmt::format("a call of {} bytes at offset {}", call.bytes, call.offset);
     }
     bytes += call.bytes;
@@ -64,8 +77,8 @@ Complaint read_record(std::span<const std::byte> bytes, const std::string& /*fol
   return std::nullopt;
 }
 
-// Records of a program with loops in loops over files with successive numbers, and of a program
-// without calls.
+// Records of a program with loops in loops over files with successive numbers, of one with
+// collective calls of several blocks, and of a program without calls.
 std::vector<Bytes> record_seeds(const std::string& /*folder*/) {
   const std::string_view loops =
       "weir-record 1\ncommand\t./solver\nfile\t/s/a\nfile\t/s/b\nfile\t/s/c\n"
@@ -77,9 +90,16 @@ std::vector<Bytes> record_seeds(const std::string& /*folder*/) {
       "rank\t3\t0\t0\t1\ntruncate\t1\t0\t99\t0\t1\t0\t1\nsync\t1\t0\t0\t0\t1\t0\t1\n"
       "write\t4\t0\t90\t10\t1\t1\t1\t-30\t0\n"
       "end\t3\t3\n";
+  const std::string_view blocks =
+      "weir-record 2\ncommand\t./solver\nfile\t/s/a\n"
+      "shape\t0\t64\t2\t3\t4096\t4\t256\nshape\t0\t8\t0\t24\t2\t1\t2\t6\n"
+      "rank\t4\t0\t0\t0\nopen\t1\t0\t0\t19\t0\t0\t1\n"
+      "write_all\t3\t0\t0\t768:0\t10\t40\t16\t65536\t0\n"
+      "read_all\t1\t0\t8\t12:1\t0\t0\t7\nread_all\t1\t0\t0\t0\t0\t0\t7\n"
+      "end\t1\t1\n";
   const std::string_view none = "weir-record 1\ncommand\tx\nrank\t0\t0\t0\t-\nend\t0\t1\n";
   std::vector<Bytes> seeds;
-  for (const std::string_view text : {loops, none}) {
+  for (const std::string_view text : {loops, blocks, none}) {
     const auto* const first = reinterpret_cast<const std::byte*>(text.data());
     seeds.emplace_back(first, first + text.size());
   }

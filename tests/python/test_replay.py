@@ -22,7 +22,7 @@ from weir.replay.joining import joined, record_text, spans
 from weir.replay.orders import Moved, Order, parse
 from weir.replay.table import table
 
-BEGIN = "weir-order 1\nprocess\t7\t{rank}\t2\tnode\t{started}\t/bin/solver\n"
+BEGIN = "weir-order 2\nprocess\t7\t{rank}\t2\tnode\t{started}\t/bin/solver\n"
 CALLS = (
     "loop\t3\t2\t1\n"
     "write\t4\t0\t0\t10\t5\t6\t7\t10\t0\t40\n"
@@ -69,10 +69,38 @@ def test_a_joined_record_numbers_the_files_of_all_ranks() -> None:
     ranks = [order(0, CALLS, "/a", "/b\\tc"), order(1, CALLS, "/d", "/a")]
     ranks[1].missed_calls, ranks[1].missed_bytes = 3, 70
     assert record_text(ranks, "mpirun solver") == (
-        "weir-record 1\ncommand\tmpirun solver\nfile\t/a\nfile\t/b\\tc\nfile\t/d\n"
+        "weir-record 2\ncommand\tmpirun solver\nfile\t/a\nfile\t/b\\tc\nfile\t/d\n"
         f"rank\t4\t0\t0\t0-1\n{CALLS}rank\t4\t3\t70\t2,0\n{CALLS}end\t3\t2\n"
     )
     assert (spans([]), spans([4, 5, 6, 2, 3, 9])) == ("-", "4-6,2-3,9")
+
+
+def test_a_joined_record_has_each_shape_once() -> None:
+    both = "shape\t0\t4\t1\t2\t8\nshape\t0\t1\t1\t2\t2\n"
+    one = order(0, "write_all\t2\t0\t0\t8:0\t1\t1\t1\t64\t0\n" + both, "/a")
+    other = order(
+        1,
+        "loop\t2\t1\t1\nread\t1\t0\t0\t2:0\t1\t1\t1\n"
+        "read_all\t1\t0\t0\t8:1\t1\t1\t1\n"
+        "shape\t0\t1\t1\t2\t2\nshape\t0\t4\t1\t2\t8\n",
+        "/a",
+    )
+    assert other.moved() == Moved(Counter(read=2, read_all=1), 12, 0, 2e-9, 4e-9)
+    text = record_text([one, other], "solver")
+    assert text.splitlines()[3:] == [
+        "shape\t0\t4\t1\t2\t8",
+        "shape\t0\t1\t1\t2\t2",
+        "rank\t1\t0\t0\t0",
+        "write_all\t2\t0\t0\t8:0\t1\t1\t1\t64\t0",
+        "rank\t3\t0\t0\t0",
+        "loop\t2\t1\t1",
+        "read\t1\t0\t0\t2:1\t1\t1\t1",
+        "read_all\t1\t0\t0\t8:0\t1\t1\t1",
+        "end\t1\t2",
+    ]
+    said = "\n".join(table(joined([one, other]), 1000))
+    assert "3 calls of these are collective" in said
+    assert "2 patterns of calls whose bytes are not one block" in said
 
 
 @pytest.mark.parametrize(
@@ -80,7 +108,10 @@ def test_a_joined_record_numbers_the_files_of_all_ranks() -> None:
     [
         "weir-calls 1\n",
         BEGIN.format(rank=0, started=0) + "unlink\t1\n",
-        "weir-order 1\nprocess\tx\n",
+        "weir-order 2\nprocess\tx\n",
+        "weir-order 2\nprocess\t7\t0\t2\tn\t0\t/p\nread\t1\t0\t0\t8:0\t1\t1\t1\nend\t1\n",
+        "weir-order 2\nprocess\t7\t0\t2\tn\t0\t/p\nread\t1\t0\t0\t8:-1\t1\t1\t1\n",
+        "weir-order 2\nprocess\t7\t0\t2\tn\t0\t/p\nshape\tx\n",
         BEGIN.format(rank=0, started=0) + "write\t1\t0\t0\t4\t0\t0\n",
         BEGIN.format(rank=0, started=0) + "write\t1\t0\t0\t4\t0\t0\tx\n",
         BEGIN.format(rank=0, started=0) + "write\t0\t0\t0\t4\t0\t0\t0\n",
@@ -318,7 +349,7 @@ def test_what_record_refuses(tmp_path: Path, words: list[str], told: str) -> Non
     ],
 )
 def test_what_replay_refuses(tmp_path: Path, words: list[str], told: str) -> None:
-    (tmp_path / "bad").write_text("weir-order 1\n")
+    (tmp_path / "bad").write_text("weir-order 2\n")
     (tmp_path / "empty").write_text(
         record_text([order(0, "sync\t2\t0\t0\t0\t0\t0\t7\n", "/a")], "solver")
     )

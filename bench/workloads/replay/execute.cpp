@@ -11,7 +11,6 @@
 #include <chrono>
 #include <limits>
 #include <optional>
-#include <span>
 #include <thread>
 #include <utility>
 
@@ -24,9 +23,7 @@
 namespace weir::bench::replay {
 namespace {
 
-constexpr std::int64_t word = sizeof(std::uint64_t);
 constexpr std::int64_t most_traced = 100'000;
-constexpr std::int64_t least_buffer = 1 << 20;
 
 std::size_t place_of(Direction direction) { return direction == Direction::write ? 0 : 1; }
 
@@ -38,7 +35,7 @@ struct Executor::Replay {
   std::int32_t repetition;
   RepetitionRecord& record;
   std::array<PhaseRecord, 2> phases{};  // by place_of()
-  std::map<std::int64_t, std::vector<OpenFile>> open_files{};
+  OpenFiles open_files{};
   std::int64_t trace_step = 1;
   std::int64_t transfers = 0;
   std::int64_t last_end_ns = 0;
@@ -60,12 +57,11 @@ Executor::Executor(const Job& job, FailureGuard& guard, const CoreSettings& core
 Executor::~Executor() = default;
 
 std::int64_t Executor::memory_bytes(const RankSums& sums) {
-  const std::int64_t buffer = std::max(sums.largest_bytes, least_buffer) + 2 * word;
   const std::int64_t events = std::min(sums.reads + sums.writes, most_traced + 1);
   constexpr std::int64_t range_bytes = 64;  // of a node in a map
-  const auto ranges = std::min<std::int64_t>(sums.reads + sums.writes, most_ranges);
-  return Ring::memory_bytes(1, buffer) + events * static_cast<std::int64_t>(sizeof(Event)) +
-         ranges * range_bytes;
+  const auto ranges = std::min<std::int64_t>(sums.reads + sums.writes + sums.blocks, most_ranges);
+  return CallMemory::memory_bytes(sums.largest_bytes, sums.blocks > 0) +
+         events * static_cast<std::int64_t>(sizeof(Event)) + ranges * range_bytes;
 }
 
 Status Executor::meet(Status mine, std::int64_t* wait_ns) {
@@ -73,25 +69,41 @@ Status Executor::meet(Status mine, std::int64_t* wait_ns) {
 }
 
 Status Executor::begin() {
-  std::int64_t largest = least_buffer;
+  std::int64_t largest = 0;
+  bool packs = false;
   for (const std::int64_t rank : work_.part.recorded_ranks) {
     const auto place = static_cast<std::size_t>(rank);
     records_.push_back(&work_.record.ranks[place]);
     largest = std::max(largest, work_.record.sums[place].largest_bytes);
+    packs = packs || work_.record.sums[place].blocks > 0;
     calls_ += work_.record.sums[place].reads + work_.record.sums[place].writes;
   }
   auto needs = needs_of(records_, work_.record.files);
   Status status = needs ? Status() : needs.error();
   if (needs) needs_ = std::move(needs).value();
   if (status.ok()) {
-    auto ring = Ring::create(1, largest + 2 * word);
-    if (ring) {
-      memory_ = std::move(ring).value();
+    auto memory = CallMemory::create(largest, packs);
+    if (memory) {
+      memory_ = std::move(memory).value();
     } else {
-      status = ring.error();
+      status = memory.error();
     }
   }
-  return meet(std::move(status));
+  if (status = meet(std::move(status)); !status || !work_.together) return status;
+  return meet(check_order());
+}
+
+// Collective. Ranks that made different collective calls would wait for each other for ever.
+Status Executor::check_order() {
+  MPI_Comm_split(job_.world, static_cast<int>(work_.part.copy), job_.rank, &copy_);
+  const std::uint64_t mine = order_together(*records_.front());
+  const std::array<std::uint64_t, 2> both{mine, ~mine};
+  std::array<std::uint64_t, 2> least{};
+  MPI_Allreduce(both.data(), least.data(), 2, MPI_UINT64_T, MPI_MIN, copy_);
+  if (least[0] == ~least[1]) return {};
+  return invalid_argument(
+      "replay: the ranks of the record make different collective calls, and would wait for each "
+      "other for ever: give --api posix, which makes them independently");
 }
 
 const std::string& Executor::path_of(std::int64_t file) {
@@ -112,22 +124,40 @@ Status Executor::open_session(const Configuration& configuration) {
   if (session_of_ == configuration.api) return {};
   if (Status closed = finish(); !closed) return closed;
   session_of_ = nullptr;
-  auto session = bench::open_session(*configuration.api, {.communicator = job_.world,
-                                                          .deadline_seconds = job_.deadline_seconds,
-                                                          .striping = core_.striping,
-                                                          .durability = storage::Durability::full,
-                                                          .collective = false});
+  auto session = session_of(configuration, false);
   if (!session) return session.error();
   session_ = std::move(session).value();
+  together_session_ = nullptr;
+  if (work_.together && configuration.api->can.collective) {
+    auto together = session_of(configuration, true);
+    if (!together) return together.error();
+    together_session_ = std::move(together).value();
+  }
   session_of_ = configuration.api;
   return {};
 }
 
-Status Executor::finish() { return session_ ? session_->close() : Status(); }
+Result<std::unique_ptr<Session>> Executor::session_of(const Configuration& configuration,
+                                                      bool together) {
+  return bench::open_session(*configuration.api, {.communicator = together ? copy_ : job_.world,
+                                                  .deadline_seconds = job_.deadline_seconds,
+                                                  .striping = core_.striping,
+                                                  .durability = storage::Durability::full,
+                                                  .collective = together});
+}
 
-Result<std::unique_ptr<File>> Executor::open(const std::string& path, bool write) {
-  return session_->open(
-      {.communicator = MPI_COMM_SELF, .path = path, .write = write, .create = write});
+Status Executor::finish() {
+  Status closed = session_ ? session_->close() : Status();
+  if (closed.ok() && together_session_) closed = together_session_->close();
+  return closed;
+}
+
+Result<std::unique_ptr<File>> Executor::open(const std::string& path, bool write, bool together) {
+  Session& session = together ? *together_session_ : *session_;
+  return session.open({.communicator = together ? copy_ : MPI_COMM_SELF,
+                       .path = path,
+                       .write = write,
+                       .create = write});
 }
 
 Result<RepetitionRecord> Executor::run(const Configuration& configuration,
@@ -224,95 +254,63 @@ Status Executor::prepare(const Replay& replay) {
 
 Status Executor::move_range(const Replay& replay, File& file, std::int64_t number,
                             Direction direction, std::int64_t begin, std::int64_t end) {
-  const std::int64_t most = memory_.bytes_each() - 2 * word;
+  const std::int64_t most = memory_.most_bytes();
+  const PayloadStream stream = stream_of(replay, number);
   for (std::int64_t at = begin; at < end;) {
     const std::int64_t bytes = std::min(most, end - at);
     const bool writes = direction == Direction::write;
-    std::byte* const buffer = writes ? fill(replay, number, at, bytes) : memory_.at(0) + at % word;
-    if (!writes) put_edges(replay, number, at, bytes);
+    std::byte* const buffer =
+        writes ? memory_.fill(stream, at, bytes) : memory_.hide(stream, at, bytes);
     guard_.entering(writes ? "write" : "read", &path_of(number), at);
     Status moved =
         file.move({.direction = direction, .buffer = buffer, .bytes = bytes, .offset = at});
     if (!moved) return moved;
     if (!writes) {
-      if (Status right = check(replay, number, at, bytes); !right) return right;
+      Status right =
+          compared(replay, number, bytes, memory_.check(stream, at, bytes, end_of(number)));
+      if (!right) return right;
     }
     at += bytes;
   }
   return {};
 }
 
-namespace {
-
-// The words of the payload that contain some bytes of a file.
-struct Words {
-  std::uint64_t first;
-  std::size_t count;
-};
-Words words_around(std::int64_t offset, std::int64_t bytes) {
-  const std::int64_t first = offset / word;
-  return {static_cast<std::uint64_t>(first),
-          static_cast<std::size_t>((offset + bytes - 1) / word - first + 1)};
-}
-
-std::span<std::uint64_t> as_words(std::byte* memory, std::size_t count) {
-  return {reinterpret_cast<std::uint64_t*>(memory), count};
-}
-
-}  // namespace
-
-// Fills the buffer with the payload of a range, and returns where it begins.
-std::byte* Executor::fill(const Replay& replay, std::int64_t file, std::int64_t offset,
-                          std::int64_t bytes) {
-  const Words words = words_around(offset, bytes);
-  fill_payload(stream_of(replay, file), words.first, as_words(memory_.at(0), words.count));
-  return memory_.at(0) + offset % word;
-}
-
-// Fills the words at both ends of a range, which it may cover only partly, before it is read.
-void Executor::put_edges(const Replay& replay, std::int64_t file, std::int64_t offset,
-                         std::int64_t bytes) {
-  const Words words = words_around(offset, bytes);
-  const PayloadStream stream = stream_of(replay, file);
-  const auto memory = as_words(memory_.at(0), words.count);
-  fill_payload(stream, words.first, memory.first(1));
-  fill_payload(stream, words.first + words.count - 1, memory.last(1));
-  // What a read does not bring must not pass for what it should have brought.
-  std::fill_n(memory_.at(0) + offset % word, bytes, std::byte{0xa5});
-}
-
-Status Executor::check(const Replay& replay, std::int64_t file, std::int64_t offset,
-                       std::int64_t bytes) {
-  const Words words = words_around(offset, bytes);
-  const std::int64_t end = work_.record.files[static_cast<std::size_t>(file)].end;
-  const auto mismatches =
-      check_payload(stream_of(replay, file), words.first, as_words(memory_.at(0), words.count), {},
-                    static_cast<std::uint64_t>(end / word + 1), 1);
+// Takes the outcome of a comparison.
+Status Executor::compared(const Replay& replay, std::int64_t file, std::int64_t bytes,
+                          const std::vector<PayloadMismatch>& mismatches) {
   replay.record.bytes_verified += bytes;
   if (mismatches.empty()) return {};
   faults_.push_back({mismatches.front(), path_of(file), replay.repetition, "read"});
   return wrong_data_error(faults_.back(), job_.rank);
 }
 
+std::int64_t Executor::end_of(std::int64_t file) const {
+  return work_.record.files[static_cast<std::size_t>(file)].end;
+}
+
+// Wrong data does not end the calls of ranks that make some together: the others would wait.
 Status Executor::replay_all(Replay& replay) {
+  Status right;
   for (const RankRecord* record : records_) {
     CallCursor cursor(*record);
     for (ReplayedCall call; cursor.next(&call);) {
       const auto gap = static_cast<double>(call.gap_ns) * work_.time_scale;
       const std::int64_t until = replay.last_end_ns + static_cast<std::int64_t>(gap);
-      if (call.kind == CallKind::write) fill(replay, call.file, call.offset, call.bytes);
-      if (call.kind == CallKind::read && core_.verify) {
-        put_edges(replay, call.file, call.offset, call.bytes);
-      }
+      const bool checks = calls::is_reading(call.kind) && core_.verify && right.ok();
+      const PayloadStream stream = stream_of(replay, call.file);
+      if (calls::is_writing(call.kind)) memory_.fill(stream, call);
+      if (checks) memory_.hide(stream, call);
       wait(until);
       if (Status made = make(replay, call); !made) return made;
-      if (call.kind == CallKind::read && core_.verify) {
-        Status right = check(replay, call.file, call.offset, call.bytes);
-        if (!right) return right;
+      if (checks) {
+        const auto mismatches = memory_.check(stream, call, end_of(call.file));
+        right = compared(replay, call.file, call.bytes, mismatches);
+        if (!right && !together_session_) return right;
       }
     }
   }
-  return close_all(replay);
+  Status closed = close_all(replay);
+  return right.ok() ? closed : right;
 }
 
 // Does busy work, or sleeps, until a time has come.
@@ -343,6 +341,8 @@ Status Executor::make(Replay& replay, const ReplayedCall& call) {
       break;
     case CallKind::read:
     case CallKind::write:
+    case CallKind::read_all:
+    case CallKind::write_all:
       status = move(replay, call);
       break;
     case CallKind::sync:
@@ -368,38 +368,70 @@ Status Executor::open_file(Replay& replay, const ReplayedCall& call) {
       needs_[call.file].prepared.empty() && ::truncate(path.c_str(), 0) != 0 && errno != ENOENT) {
     return system_failure("truncate", path, -1, errno);
   }
-  auto file = open(path, writes);
+  OpenFile opened;
+  opened.is_together = together_session_ && (call.bytes & calls::open_together) != 0;
+  opened.writes = writes;
+  auto file = open(path, writes, opened.is_together);
   replay.phase_of(writes).open_ns += monotonic_ns() - start;
   if (!file) return file.error();
-  replay.open_files[call.file].push_back({std::move(file).value(), writes, false});
+  (opened.is_together ? opened.together : opened.own) = std::move(file).value();
+  replay.open_files.add(call.file, std::move(opened));
   return {};
 }
 
 // A call on a file that is not open opens it.
-Result<Executor::OpenFile*> Executor::file_for(Replay& replay, std::int64_t file, bool write) {
-  std::vector<OpenFile>& opened = replay.open_files[file];
-  for (std::size_t i = opened.size(); i-- > 0;) {
-    if (opened[i].writes || !write) return &opened[i];
-  }
+Result<OpenFile*> Executor::file_for(Replay& replay, std::int64_t file, bool write) {
+  if (OpenFile* const opened = replay.open_files.find(file, write)) return opened;
   ReplayedCall call{.kind = CallKind::open, .file = file};
   if (write) call.bytes = calls::open_writes | calls::open_creates;
   if (Status status = open_file(replay, call); !status) return status.error();
-  return &opened.back();
+  return replay.open_files.last(file);
+}
+
+// Returns the opening for calls that the rank makes alone.
+Result<File*> Executor::own_file(Replay& replay, OpenFile& opened, std::int64_t file) {
+  if (!opened.own) {
+    guard_.entering("open", &path_of(file), -1);
+    const std::int64_t start = monotonic_ns();
+    auto own = open(path_of(file), opened.writes);
+    replay.phase_of(opened.writes).open_ns += monotonic_ns() - start;
+    if (!own) return own.error();
+    opened.own = std::move(own).value();
+  }
+  return opened.own.get();
 }
 
 Status Executor::move(Replay& replay, const ReplayedCall& call) {
-  const bool writes = call.kind == CallKind::write;
+  const bool writes = calls::is_writing(call.kind);
   const Direction direction = writes ? Direction::write : Direction::read;
-  auto found = file_for(replay, call.file, writes);
+  OpenFile* together = nullptr;
+  if (calls::is_collective(call.kind)) {
+    together = replay.open_files.find_together(call.file, writes);
+  }
+  if (together == nullptr && call.bytes == 0) return {};
+  auto found =
+      together != nullptr ? Result<OpenFile*>(together) : file_for(replay, call.file, writes);
   if (!found) return found.error();
-  OpenFile& file = *found.value();
-  file.written = file.written || writes;
+  OpenFile& opened = *found.value();
+  opened.written = opened.written || writes;
+  File* file = opened.together.get();
+  if (together == nullptr) {
+    auto own = own_file(replay, opened, call.file);
+    if (!own) return own.error();
+    file = own.value();
+  }
+  // All ranks of a collective call set a view, as some of them may have to.
+  const array::BytePattern block(0, call.bytes);
+  BlocksRequest blocks{direction, memory_.of(call), call.bytes, {&block, 1}, call.offset};
+  if (call.shape != nullptr) blocks.patterns = call.shape->patterns;
   guard_.entering(writes ? "write" : "read", &path_of(call.file), call.offset);
   const std::int64_t start = monotonic_ns();
-  Status status = file.file->move({.direction = direction,
-                                   .buffer = memory_.at(0) + call.offset % word,
-                                   .bytes = call.bytes,
-                                   .offset = call.offset});
+  Status status = together != nullptr || call.shape != nullptr
+                      ? file->move_blocks(blocks)
+                      : file->move({.direction = direction,
+                                    .buffer = blocks.memory,
+                                    .bytes = call.bytes,
+                                    .offset = call.offset});
   const std::int64_t end = monotonic_ns();
   PhaseRecord& phase = replay.phase(direction);
   if (phase.operations++ == 0) phase.start_ns = start;
@@ -422,12 +454,20 @@ Status Executor::move(Replay& replay, const ReplayedCall& call) {
 }
 
 Status Executor::sync_file(Replay& replay, std::int64_t file) {
+  if (OpenFile* const together = replay.open_files.find_together(file, true)) {
+    return sync_opened(replay, *together, file);
+  }
   auto found = file_for(replay, file, true);
   if (!found) return found.error();
-  found.value()->written = false;
+  return sync_opened(replay, *found.value(), file);
+}
+
+Status Executor::sync_opened(Replay& replay, OpenFile& opened, std::int64_t file) {
+  opened.written = false;
   guard_.entering("fsync", &path_of(file), -1);
   const std::int64_t start = monotonic_ns();
-  Status status = found.value()->file->sync();
+  Status status = opened.together ? opened.together->sync() : Status();
+  if (status.ok() && opened.own) status = opened.own->sync();
   const std::int64_t end = monotonic_ns();
   PhaseRecord& phase = replay.phase(Direction::write);
   // Before the first write there is nothing that it would make durable.
@@ -453,24 +493,27 @@ Status Executor::truncate_file(Replay& replay, const ReplayedCall& call) {
 
 // Closing a file that is not open does nothing: descriptors that dup() made are closed, too.
 Status Executor::close_file(Replay& replay, std::int64_t file) {
-  std::vector<OpenFile>& opened = replay.open_files[file];
-  if (opened.empty()) return {};
-  if (core_.durability != storage::Durability::none && opened.back().written) {
-    if (Status synced = sync_file(replay, file); !synced) return synced;
+  OpenFile* const opened = replay.open_files.last(file);
+  if (opened == nullptr) return {};
+  // Making a file durable that is open together is collective: a rank does so even if it has not
+  // written itself.
+  const bool asked = opened->written || (opened->is_together && opened->writes);
+  if (core_.durability != storage::Durability::none && asked) {
+    if (Status synced = sync_opened(replay, *opened, file); !synced) return synced;
   }
   guard_.entering("close", &path_of(file), -1);
   const std::int64_t start = monotonic_ns();
-  Status status = opened.back().file->close();
-  replay.phase_of(opened.back().writes).close_ns += monotonic_ns() - start;
-  opened.pop_back();
+  Status status = opened->own ? opened->own->close() : Status();
+  if (status.ok() && opened->together) status = opened->together->close();
+  replay.phase_of(opened->writes).close_ns += monotonic_ns() - start;
+  replay.open_files.remove_last(file);
   return status;
 }
 
 Status Executor::close_all(Replay& replay) {
-  for (auto& [number, opened] : replay.open_files) {
-    while (!opened.empty()) {
-      if (Status closed = close_file(replay, number); !closed) return closed;
-    }
+  OpenFiles& files = replay.open_files;
+  for (std::int64_t file = files.any_open(); file >= 0; file = files.any_open()) {
+    if (Status closed = close_file(replay, file); !closed) return closed;
   }
   return {};
 }

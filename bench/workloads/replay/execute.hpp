@@ -22,8 +22,9 @@
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
 #include "measurement/phase_record.hpp"
-#include "measurement/ring.hpp"
+#include "workloads/replay/call_memory.hpp"
 #include "workloads/replay/needs.hpp"
+#include "workloads/replay/open_files.hpp"
 #include "workloads/replay/record.hpp"
 
 namespace weir::bench::replay {
@@ -52,7 +53,8 @@ class Executor {
     bool sleeps = false;  // between calls, instead of busy work
     bool writes = false;  // any rank does
     bool reads = false;
-    std::string folder;  // of the files, which exists
+    bool together = false;  // some configuration makes collective calls as such
+    std::string folder;     // of the files, which exists
   };
   // All arguments, and the record, must outlive the executor.
   Executor(const Job& job, FailureGuard& guard, const CoreSettings& core, Work work);
@@ -76,17 +78,13 @@ class Executor {
 
  private:
   struct Replay;
-  struct OpenFile {
-    std::unique_ptr<File> file;
-    bool writes = false;
-    bool written = false;  // since it was opened
-  };
-
   Status meet(Status mine, std::int64_t* wait_ns = nullptr);
   [[nodiscard]] const std::string& path_of(std::int64_t file);
   [[nodiscard]] PayloadStream stream_of(const Replay& replay, std::int64_t file) const;
-  Result<std::unique_ptr<File>> open(const std::string& path, bool write);
+  Result<std::unique_ptr<File>> open(const std::string& path, bool write, bool together = false);
+  Result<std::unique_ptr<Session>> session_of(const Configuration& configuration, bool together);
   Status open_session(const Configuration& configuration);
+  Status check_order();
   Status prepare(const Replay& replay);
   void leave_out_pauses(std::int64_t start_ns, PhaseRecord* phase) const;
   Status replay_all(Replay& replay);
@@ -95,16 +93,18 @@ class Executor {
   Status close_file(Replay& replay, std::int64_t file);
   Status move(Replay& replay, const ReplayedCall& call);
   Result<OpenFile*> file_for(Replay& replay, std::int64_t file, bool write);
+  Result<File*> own_file(Replay& replay, OpenFile& opened, std::int64_t file);
   Status sync_file(Replay& replay, std::int64_t file);
+  Status sync_opened(Replay& replay, OpenFile& opened, std::int64_t file);
   Status truncate_file(Replay& replay, const ReplayedCall& call);
   Status close_all(Replay& replay);
   void wait(std::int64_t until_ns);
   // Moves bytes of a file without timing: in pieces that fit the buffer.
   Status move_range(const Replay& replay, File& file, std::int64_t number, Direction direction,
                     std::int64_t begin, std::int64_t end);
-  std::byte* fill(const Replay& replay, std::int64_t file, std::int64_t offset, std::int64_t bytes);
-  void put_edges(const Replay& replay, std::int64_t file, std::int64_t offset, std::int64_t bytes);
-  Status check(const Replay& replay, std::int64_t file, std::int64_t offset, std::int64_t bytes);
+  Status compared(const Replay& replay, std::int64_t file, std::int64_t bytes,
+                  const std::vector<PayloadMismatch>& mismatches);
+  [[nodiscard]] std::int64_t end_of(std::int64_t file) const;
   Status verify(Replay& replay);
   Status remove_files();
 
@@ -116,9 +116,13 @@ class Executor {
   std::vector<const RankRecord*> records_;
   std::map<std::int64_t, std::string> paths_;
   std::int64_t calls_ = 0;
-  Ring memory_;
+  CallMemory memory_;
   const Interface* session_of_ = nullptr;
   std::unique_ptr<Session> session_;
+  std::unique_ptr<Session> together_session_;  // null: no calls are made together
+  // The ranks of this copy of the program. MPI_Finalize frees it: after a failure, the other ranks
+  // may be anywhere in the code.
+  MPI_Comm copy_ = MPI_COMM_NULL;
   double work_value_ = 0;  // so that the busy work is not left out
   int failed_rank_ = none_failed;
   std::vector<PayloadFault> faults_;

@@ -33,7 +33,11 @@ class Collector {
  private:
   void add(const ReplayedCall& call, FileNeeds* file) {
     const FileFacts& facts = files_[static_cast<std::size_t>(call.file)];
-    const std::int64_t end = call.offset + call.bytes;
+    // Gives up when there are too many ranges, as add() of the record finds.
+    const std::size_t before = file->written.count() + file->prepared.count();
+    const auto goes_on = [&] {
+      return file->written.count() + file->prepared.count() <= before + most_ranges;
+    };
     switch (call.kind) {
       case CallKind::open:
         // A replay creates each file that a rank opens to write.
@@ -48,11 +52,19 @@ class Collector {
         if (facts.users < 2) file->written.cut(call.offset);
         break;
       case CallKind::write:
-        file->written.add(call.offset, end);
+      case CallKind::write_all:
+        call.for_each_block([&](std::int64_t offset, std::int64_t bytes) {
+          file->written.add(offset, offset + bytes);
+          return goes_on();
+        });
         break;
       case CallKind::read:
-        file->written.for_each_gap(call.offset, end, [&](std::int64_t from, std::int64_t to) {
-          file->prepared.add(from, to);
+      case CallKind::read_all:
+        call.for_each_block([&](std::int64_t offset, std::int64_t bytes) {
+          file->written.for_each_gap(
+              offset, offset + bytes,
+              [&](std::int64_t from, std::int64_t to) { file->prepared.add(from, to); });
+          return goes_on();
         });
         break;
       default:

@@ -94,5 +94,38 @@ TEST(Needs, RecordedRanksAreDealtToTheRanksAtHand) {
   EXPECT_EQ(part.copy, 2);
 }
 
+TEST(Needs, BlocksThatJoinRangesAreAllTaken) {
+  const auto pair = array::BytePattern(0, 4).repeated(3, 10);
+  const auto shapes = std::make_shared<Shapes>(Shapes{{{*pair}, 12, 24, 3}});
+  std::vector<PatternLine> lines{open(to_make)};
+  for (const std::int64_t offset : {100, 104, 96}) {
+    lines.push_back(line(CallKind::write, offset, 12));
+    lines.back().shape = 1;
+  }
+  lines.insert(lines.begin() + 1, line(CallKind::write, 108, 2));
+  const RankRecord record{lines, {0}, shapes};
+  const std::vector<const RankRecord*> records{&record};
+  const std::vector<FileFacts> files{{.users = 1, .end = 1000}};
+  const auto needs = needs_of(records, files);
+  ASSERT_TRUE(needs);
+  EXPECT_THAT(needs.value().at(0).written.ranges(), ElementsAre(Pair(96, 128)));
+}
+
+TEST(Needs, BlocksOfACallAreItsBytes) {
+  const auto pair = array::BytePattern(0, 4).repeated(2, 10);
+  const auto shapes = std::make_shared<Shapes>(Shapes{{{*pair}, 8, 14, 2}});
+  PatternLine written = line(CallKind::write_all, 100, 8);
+  written.shape = 1;
+  PatternLine read = line(CallKind::read_all, 102, 8);
+  read.shape = 1;
+  const RankRecord record{{open(to_make), written, read}, {0}, shapes};
+  const std::vector<const RankRecord*> records{&record};
+  const std::vector<FileFacts> files{{.users = 2, .end = 1000}};
+  const auto needs = needs_of(records, files);
+  ASSERT_TRUE(needs);
+  EXPECT_THAT(needs.value().at(0).written.ranges(), ElementsAre(Pair(100, 104), Pair(110, 114)));
+  EXPECT_THAT(needs.value().at(0).prepared.ranges(), ElementsAre(Pair(104, 106), Pair(114, 116)));
+}
+
 }  // namespace
 }  // namespace weir::bench::replay

@@ -91,7 +91,7 @@ class Reader {
   }
 
   Complaint read_all() {
-    if (!next_line() || line_ != "weir-record 1") {
+    if (!next_line() || (line_ != "weir-record 1" && line_ != "weir-record 2")) {
       return "is not the beginning of a record: give a file that `weir record` wrote";
     }
     if (!next_line() || words_[0] != "command" || words_.size() != 2) {
@@ -104,15 +104,63 @@ class Reader {
           return fmt::format("is one more than {} files", most_record_files);
         }
         record_.files.emplace_back();
+      } else if (words_[0] == "shape" && record_.sums.empty()) {
+        if (Complaint wrong = read_shape(); !wrong.empty()) return wrong;
       } else if (words_[0] == "rank") {
         if (Complaint wrong = read_rank(); !wrong.empty()) return wrong;
       } else if (words_[0] == "end") {
         return read_end();
       } else {
-        return "is neither of a file nor of a rank nor the end";
+        return "is neither of a file nor of a shape nor of a rank nor the end";
       }
     }
     return "is missing: the record was cut off";
+  }
+
+  Complaint read_shape() {
+    if (std::ssize(*shapes_) == most_record_shapes) {
+      return fmt::format("is one more than {} shapes", most_record_shapes);
+    }
+    array::PatternList list;
+    std::size_t at = 1;
+    do {
+      const auto pattern = read_pattern(&at);
+      if (!pattern || (list.empty() && pattern->offset() != 0) || !list.add(*pattern)) {
+        return "must have patterns of blocks that ascend, the first one at 0";
+      }
+      if (++patterns_ > most_record_patterns) {
+        return fmt::format("has more patterns than {} of all shapes", most_record_patterns);
+      }
+    } while (at < words_.size());
+    if (list.bytes() > most_call_bytes || list.end() > most_file_bytes) {
+      return fmt::format("has {} bytes up to {}: at most {} up to {} are allowed", list.bytes(),
+                         list.end(), most_call_bytes, most_file_bytes);
+    }
+    Shape shape{list.patterns(), list.bytes(), list.end(), 0};
+    for (const array::BytePattern& one : shape.patterns) shape.blocks += one.bytes() / one.block();
+    shapes_->push_back(std::move(shape));
+    return {};
+  }
+
+  // Reads a pattern of at least one byte from the word *at on, which becomes the one behind it.
+  std::optional<array::BytePattern> read_pattern(std::size_t* at) const {
+    std::array<std::int64_t, 3> head{};
+    if (!read_numbers(*at, head.size(), head.data())) return std::nullopt;
+    const auto [offset, block, levels] = head;
+    if (offset < 0 || offset > most_file_bytes || block < 1 || block > most_call_bytes ||
+        levels < 0 || levels > array::BytePattern::most_levels) {
+      return std::nullopt;
+    }
+    std::array<std::int64_t, 2 * array::BytePattern::most_levels> numbers{};
+    const auto many = 2 * static_cast<std::size_t>(levels);
+    if (!read_numbers(*at + head.size(), many, numbers.data())) return std::nullopt;
+    *at += head.size() + many;
+    std::optional<array::BytePattern> pattern = array::BytePattern(offset, block);
+    for (std::size_t level = many; level > 0 && pattern; level -= 2) {
+      if (numbers[level - 2] < 2 || numbers[level - 1] < 1) return std::nullopt;
+      pattern = pattern->repeated(numbers[level - 2], numbers[level - 1]);
+    }
+    return pattern;
   }
 
   Complaint read_end() {
@@ -139,6 +187,7 @@ class Reader {
       return fmt::format("has {} lines: at most {} are allowed", counts[0], most_lines_of_rank);
     }
     RankRecord rank;
+    rank.shapes = shapes_;
     if (Complaint wrong = read_files(words_[4], &rank.files); !wrong.empty()) return wrong;
     files_ = &rank.files;
     last_user_.resize(record_.files.size(), -1);
@@ -229,6 +278,7 @@ class Reader {
 
   Complaint read_call(PatternLine* line) {
     constexpr std::size_t fixed = 8;
+    if (Complaint wrong = read_shape_of(line); !wrong.empty()) return wrong;
     std::array<std::int64_t, 7> words{};
     if (words_.size() < fixed || (words_.size() - fixed) % 2 != 0 ||
         (words_.size() - fixed) / 2 > most_levels || !read_numbers(1, words.size(), words.data())) {
@@ -252,6 +302,26 @@ class Reader {
     return count_call(*line);
   }
 
+  // Takes the number of a shape off the word that has the bytes.
+  Complaint read_shape_of(PatternLine* line) {
+    constexpr std::size_t place = 4;
+    const std::size_t colon =
+        words_.size() > place ? words_[place].find(':') : std::string_view::npos;
+    if (colon == std::string_view::npos) return {};
+    const auto shape = number(words_[place].substr(colon + 1));
+    if (!shape || *shape < 0 || *shape >= std::ssize(*shapes_)) {
+      return fmt::format("has a shape outside the {} of the record", shapes_->size());
+    }
+    words_[place] = words_[place].substr(0, colon);
+    line->shape = *shape + 1;
+    return {};
+  }
+
+  // The shape of a line; null if its bytes are one block.
+  [[nodiscard]] const Shape* shape_of(const PatternLine& line) const {
+    return line.shape == 0 ? nullptr : &(*shapes_)[static_cast<std::size_t>(line.shape) - 1];
+  }
+
   // The values of a number over all rounds; nothing if one of them exceeds 63 bits.
   [[nodiscard]] std::optional<Reach> reach(const PatternLine& line, std::int64_t start,
                                            std::int64_t calls::Stride::*stride) const {
@@ -270,12 +340,19 @@ class Reader {
   }
 
   Complaint count_call(const PatternLine& line) {
-    const bool moves = line.kind == CallKind::read || line.kind == CallKind::write;
+    const bool moves = calls::moves_bytes(line.kind);
     if (line.count < 1) return fmt::format("has {} calls", line.count);
-    if (moves && (line.bytes < 1 || line.bytes > most_call_bytes)) {
-      return fmt::format("moves {} bytes in a call: it must be 1 to {}", line.bytes,
+    // A rank without bytes takes part in a collective call.
+    const std::int64_t least = calls::is_collective(line.kind) ? 0 : 1;
+    if (moves && (line.bytes < least || line.bytes > most_call_bytes)) {
+      return fmt::format("moves {} bytes in a call: it must be {} to {}", line.bytes, least,
                          most_call_bytes);
     }
+    const Shape* const shape = shape_of(line);
+    if (shape != nullptr && (!moves || shape->bytes != line.bytes)) {
+      return fmt::format("has {} bytes, but its shape has {}", line.bytes, shape->bytes);
+    }
+    const std::int64_t span = shape == nullptr ? line.bytes : shape->end;
     const auto offsets = reach(line, line.offset, &calls::Stride::offset);
     if (!offsets || offsets->least < 0 || offsets->most > most_file_bytes) {
       return fmt::format("has an offset outside 0 to {}", most_file_bytes);
@@ -291,7 +368,7 @@ class Reader {
       FileFacts& facts = record_.files[file];
       if (last_user_[file] != std::ssize(record_.sums)) ++facts.users;
       last_user_[file] = std::ssize(record_.sums);
-      if (moves) facts.end = std::max(facts.end, offsets->most + line.bytes);
+      if (moves) facts.end = std::max(facts.end, offsets->most + span);
     }
     return add_to_sums(line, moves);
   }
@@ -302,14 +379,20 @@ class Reader {
     if (!calls || sums_.calls + *calls > most_rank_calls) return too_many_calls();
     sums_.calls += *calls;
     // Below 2^63, because the calls of a rank and the bytes of a call are.
-    if (line.kind == CallKind::read) {
+    if (calls::is_reading(line.kind)) {
       sums_.reads += *calls;
       sums_.bytes_read += *calls * line.bytes;
-    } else if (line.kind == CallKind::write) {
+    } else if (calls::is_writing(line.kind)) {
       sums_.writes += *calls;
       sums_.bytes_written += *calls * line.bytes;
     }
     if (moves) sums_.largest_bytes = std::max(sums_.largest_bytes, line.bytes);
+    if (const Shape* const shape = shape_of(line)) {
+      sums_.blocks += *calls * shape->blocks;  // below 2^63, as the bytes are
+      if (sums_.blocks > most_rank_blocks) {
+        return fmt::format("is of more than {} blocks of a rank's calls", most_rank_blocks);
+      }
+    }
     const auto gaps = checked_add(line.first_gap_ns, line.other_gaps_ns);
     const auto all_gaps = gaps ? checked_add(sums_.gap_ns, *gaps) : gaps;
     const auto in_calls = checked_add(sums_.call_ns, line.call_ns);
@@ -333,6 +416,8 @@ class Reader {
   std::string_view line_;
   std::vector<std::string_view> words_;
   Record record_;
+  std::shared_ptr<Shapes> shapes_ = std::make_shared<Shapes>();
+  std::int64_t patterns_ = 0;  // of all shapes
   std::int64_t marks_ = 0;
   std::int64_t bytes_ = 0;  // moved by all ranks
   // The last rank so far that used each file, and the last one that lists it among its files.
@@ -393,6 +478,8 @@ bool CallCursor::next(ReplayedCall* call) {
     call->kind = line.kind;
     call->file = record_.files[static_cast<std::size_t>(file)];
     call->bytes = line.bytes;
+    call->shape =
+        line.shape == 0 ? nullptr : &(*record_.shapes)[static_cast<std::size_t>(line.shape) - 1];
     call->gap_ns = round_[0] == 0 ? line.first_gap_ns / rounds
                                   : line.other_gaps_ns / (rounds * (line.count - 1));
     if (++round_[0] == line.count) {

@@ -2,15 +2,18 @@
 // each rank asked of files, as lines that repeat (adapters/calls/call_pattern.hpp).
 //
 // The file has lines of words separated by tabs:
-//   weir-record 1
+//   weir-record 2                                      or 1, which has no shapes
 //   command COMMAND
 //   file PATH                                          in the order of the files' numbers, from 0
+//   shape [OFFSET BLOCK LEVELS [COUNT STRIDE]...]...   in the order of the shapes' numbers, from 0
 //   rank LINES MISSED_CALLS MISSED_BYTES FILES         for each rank, followed by its LINES lines
 //   loop COUNT LENGTH LEVEL
 //   KIND COUNT FILE OFFSET BYTES FIRST_GAP_NS OTHER_GAPS_NS CALL_NS [OFFSET_STRIDE FILE_STRIDE]...
 //   end FILES RANKS
 // FILES of a rank are the numbers of its files, such as 0-3,7; FILE is a place in this list. Gaps
-// and times are sums over all rounds.
+// and times are sums over all rounds. BYTES may be followed by a colon and the number of a shape:
+// the bytes are not one block then, but those of patterns (array/byte_pattern.hpp), whose offsets
+// are behind OFFSET, the first one's by 0.
 //
 // A record is not trusted: every number is checked when it is read, for all rounds of all loops, so
 // that replaying needs no check. Paths are not used.
@@ -20,12 +23,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "adapters/calls/call_pattern.hpp"
+#include "array/byte_pattern.hpp"
 #include "common/status.hpp"
+#include "interfaces/file_blocks.hpp"
 
 namespace weir::bench::replay {
 
@@ -36,6 +42,11 @@ inline constexpr std::int64_t most_record_files = 1 << 20;
 inline constexpr std::int64_t most_record_ranks = 1 << 20;
 inline constexpr std::int64_t most_rank_calls = std::int64_t{1} << 32;
 inline constexpr std::int64_t most_call_bytes = 0x7ffff000;  // the most that Linux moves at once
+inline constexpr std::int64_t most_record_shapes = 1 << 16;
+inline constexpr std::int64_t most_record_patterns = 1 << 18;  // of all shapes together
+// Blocks of a rank's calls whose bytes are not one block. It bounds the work of a replay and of the
+// comparison of what it wrote.
+inline constexpr std::int64_t most_rank_blocks = std::int64_t{1} << 24;
 inline constexpr std::int64_t most_file_bytes = std::int64_t{1} << 60;
 
 // What a rank did in all.
@@ -46,6 +57,7 @@ struct RankSums {
   std::int64_t bytes_read = 0;
   std::int64_t bytes_written = 0;
   std::int64_t largest_bytes = 0;  // of a call that moved bytes
+  std::int64_t blocks = 0;         // of calls whose bytes are not one block
   std::int64_t gap_ns = 0;
   std::int64_t call_ns = 0;
   std::int64_t missed_calls = 0;  // not in the record
@@ -58,9 +70,19 @@ struct FileFacts {
   std::int64_t end = 0;    // no call touched a byte from here on
 };
 
+// The bytes of a call, from the first one on, which has the offset 0.
+struct Shape {
+  std::vector<array::BytePattern> patterns;
+  std::int64_t bytes = 0;
+  std::int64_t end = 0;  // behind the last one
+  std::int64_t blocks = 0;
+};
+using Shapes = std::vector<Shape>;
+
 struct RankRecord {
   std::vector<calls::PatternLine> lines;
-  std::vector<std::int64_t> files;  // numbers of the record's files
+  std::vector<std::int64_t> files = {};            // numbers of the record's files
+  std::shared_ptr<const Shapes> shapes = nullptr;  // of the record
 };
 
 struct Record {
@@ -83,7 +105,24 @@ struct ReplayedCall {
   std::int64_t file = 0;    // number of the record's file
   std::int64_t offset = 0;  // as in adapters/calls/call_pattern.hpp
   std::int64_t bytes = 0;
-  std::int64_t gap_ns = 0;  // before the call; the mean over the rounds of its line
+  std::int64_t gap_ns = 0;       // before the call; the mean over the rounds of its line
+  const Shape* shape = nullptr;  // null: the bytes are one block
+
+  // Calls visit(offset, bytes) for each block, in order, until it returns false.
+  template <typename Visit>
+  void for_each_block(const Visit& visit) const {
+    if (shape == nullptr) {
+      if (bytes > 0) visit(offset, bytes);
+      return;
+    }
+    for (const array::BytePattern& pattern : shape->patterns) {
+      const bool all =
+          bench::for_each_block(pattern, [&](std::int64_t behind, std::int64_t block_bytes) {
+            return visit(offset + behind, block_bytes);
+          });
+      if (!all) return;
+    }
+  }
 };
 
 // Goes through a rank's calls in their order, without expanding them.

@@ -108,6 +108,95 @@ TEST(Record, NumbersAreRefusedBeyondTheirLimits) {
   EXPECT_THAT(write(0, 0, 0, 1), testing::HasSubstr("has 0 calls"));
 }
 
+// Returns the record of a rank with these shapes and lines, on one file.
+std::string record_with_shapes(const std::vector<std::string>& shapes,
+                               const std::vector<std::string>& lines) {
+  std::string text = "weir-record 2\ncommand\tx\nfile\ta\n";
+  for (const std::string& shape : shapes) text += fmt::format("shape\t{}\n", shape);
+  text += fmt::format("rank\t{}\t0\t0\t0\n", lines.size());
+  for (const std::string& line : lines) text += line + "\n";
+  return text + "end\t1\t1\n";
+}
+
+TEST(Record, ShapesGiveTheBlocksOfACall) {
+  const auto record = parse_record(
+      record_with_shapes({"0\t2\t2\t2\t100\t3\t10", "0\t4\t0\t9\t1\t1\t2\t5"},
+                         {"write_all\t2\t0\t1000\t12:0\t0\t0\t0\t50\t0",
+                          "read\t1\t0\t7\t6:1\t0\t0\t0", "read_all\t1\t0\t0\t0\t0\t0\t0"}),
+      keep_all);
+  ASSERT_TRUE(record) << record.error().message;
+  std::vector<std::string> blocks;
+  CallCursor cursor(record.value().ranks.at(0));
+  for (ReplayedCall call; cursor.next(&call);) {
+    std::string all = calls::call_kind_names.at(static_cast<std::size_t>(call.kind));
+    call.for_each_block([&](std::int64_t offset, std::int64_t bytes) {
+      all += fmt::format(" {}+{}", offset, bytes);
+      return true;
+    });
+    blocks.push_back(all);
+  }
+  EXPECT_THAT(blocks, testing::ElementsAre("write_all 1000+2 1010+2 1020+2 1100+2 1110+2 1120+2",
+                                           "write_all 1050+2 1060+2 1070+2 1150+2 1160+2 1170+2",
+                                           "read 7+4 16+1 21+1", "read_all"));
+  EXPECT_EQ(record.value().files.at(0).end, 1172);
+  const RankSums& sums = record.value().sums.at(0);
+  EXPECT_EQ(sums.bytes_written, 24);
+  EXPECT_EQ(sums.bytes_read, 6);
+  EXPECT_EQ(sums.blocks, 15);
+}
+
+TEST(Record, ShapesAreRefusedThatAreNoBytesOfTheirCall) {
+  const auto refusal = [](const std::string& shape, const std::string& bytes = "4:0",
+                          const std::string& kind = "write") {
+    return refusal_of(
+        record_with_shapes({shape}, {fmt::format("{}\t1\t0\t0\t{}\t0\t0\t0", kind, bytes)}));
+  };
+  const std::string pairs = "0\t2\t1\t2\t8";
+  EXPECT_EQ(refusal(pairs), "accepted");
+  EXPECT_EQ(refusal(pairs, "4"), "accepted");
+  EXPECT_THAT(refusal(pairs, "5:0"), testing::HasSubstr("has 5 bytes, but its shape has 4"));
+  EXPECT_THAT(refusal(pairs, "4:1"), testing::HasSubstr("outside the 1 of the record"));
+  EXPECT_THAT(refusal(pairs, "4:-1"), testing::HasSubstr("outside the 1 of the record"));
+  EXPECT_THAT(refusal(pairs, "4:"), testing::HasSubstr("outside the 1 of the record"));
+  EXPECT_THAT(refusal(pairs, "4:0", "sync"), testing::HasSubstr("its shape has 4"));
+  for (const char* const shape :
+       {"", "0", "0\t2", "1\t2\t1\t2\t8", "-1\t2\t0", "0\t0\t0", "0\t-4\t0", "0\t2\t1\t2",
+        "0\t2\t1\t1\t8", "0\t2\t1\t2\t1", "0\t2\t1\t2\t-8", "0\t2\t-1",
+        "0\t2\t9\t2\t1\t2\t1\t2\t1\t2\t1\t2\t1\t2\t1\t2\t1\t2\t1\t2\t1",
+        "0\t2\t1\t2\t4611686018427387904", "0\t2\t1\t9223372036854775807\t8", "0\t2\t0\t1\t2\t0",
+        "0\t4\t0\t8"}) {
+    EXPECT_THAT(refusal(shape), testing::HasSubstr("line 4: must have patterns")) << shape;
+  }
+  EXPECT_THAT(refusal(fmt::format("0\t2\t1\t2\t{}", most_file_bytes)),
+              testing::HasSubstr("has 4 bytes up to"));
+}
+
+TEST(Record, ShapesAreRefusedBeyondTheirLimits) {
+  const std::string none = "read_all\t1\t0\t0\t0\t0\t0\t0";
+  const auto with = [&](const std::string& shape, std::int64_t times) {
+    return refusal_of(record_with_shapes(
+        std::vector<std::string>(static_cast<std::size_t>(times), shape), {none}));
+  };
+  EXPECT_EQ(with("0\t1\t0", most_record_shapes), "accepted");
+  EXPECT_THAT(with("0\t1\t0", most_record_shapes + 1), testing::HasSubstr("more than 65536 sh"));
+  std::string patterns = "0\t1\t0";
+  for (int i = 1; i < 1 << 13; ++i) patterns += fmt::format("\t{}\t1\t0", i * 2);
+  EXPECT_EQ(with(patterns, 32), "accepted");
+  EXPECT_THAT(with(patterns, 33), testing::HasSubstr("more patterns than 262144"));
+  const std::string block = fmt::format("0\t{}\t0", most_call_bytes);
+  EXPECT_EQ(with(block, 1), "accepted");
+  EXPECT_THAT(with(fmt::format("0\t{}\t0", most_call_bytes + 1), 1),
+              testing::HasSubstr("must have patterns"));
+  EXPECT_THAT(with(block + fmt::format("\t{}\t1\t0", most_call_bytes), 1),
+              testing::HasSubstr("at most 2147479552"));
+  const auto blocks = [&](std::int64_t calls) {
+    return refusal_of(record_with_shapes({"0\t1\t1\t1024\t2"},
+                                         {fmt::format("write\t{}\t0\t0\t1024:0\t0\t0\t0", calls)}));
+  };
+  EXPECT_EQ(blocks(most_rank_blocks / 1024), "accepted");
+  EXPECT_THAT(blocks(most_rank_blocks / 1024 + 1), testing::HasSubstr("more than 16777216 blocks"));
+}
+
 TEST(Record, FilesOfARankAreItsOwnOnce) {
   const auto with_files = [](const std::string& spans, int files, int ranks = 1) {
     std::string text = "weir-record 1\ncommand\tx\n";
@@ -146,7 +235,8 @@ TEST(Record, LoopsAreRefusedThatDoNotFit) {
 }
 
 TEST(Record, DamagedRecordsAreRefusedByTheirLine) {
-  const std::string whole = record_of({"write\t2\t0\t0\t4\t0\t0\t0\t8\t0"});
+  const std::string whole =
+      record_with_shapes({"0\t2\t1\t2\t8"}, {"write\t2\t0\t0\t4:0\t0\t0\t0\t8\t0"});
   EXPECT_EQ(refusal_of(whole), "accepted");
   for (std::size_t length = 0; length < whole.size(); ++length) {
     EXPECT_THAT(refusal_of(whole.substr(0, length)), testing::StartsWith("line ")) << length;
@@ -163,6 +253,10 @@ TEST(Record, DamagedRecordsAreRefusedByTheirLine) {
       for (ReplayedCall call; cursor.next(&call) && ++calls < 1000;) {
         EXPECT_GE(call.offset, 0);
         EXPECT_LT(call.file, std::ssize(record.value().files));
+        call.for_each_block([&](std::int64_t offset, std::int64_t bytes) {
+          EXPECT_LE(offset + bytes, record.value().files.at(0).end);
+          return offset + bytes <= record.value().files.at(0).end;
+        });
       }
     }
   }

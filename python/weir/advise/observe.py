@@ -24,6 +24,7 @@ class Observer:
 
 LIBC_CALLS = Observer("libweir_calls.so.0", "WEIR_CALLS_LIBRARY", "WEIR_CALLS_FOLDER")
 LIBC_ORDER = Observer("libweir_calls.so.0", "WEIR_CALLS_LIBRARY", "WEIR_CALLS_ORDER_FOLDER")
+MPI_IO_ORDER = Observer("libweir_mpiio.so.0", "WEIR_MPIIO_LIBRARY", "WEIR_MPIIO_ORDER_FOLDER")
 MPI_IO_CALLS = Observer("libweir_mpiio.so.0", "WEIR_MPIIO_LIBRARY", "WEIR_MPIIO_FOLDER")
 
 
@@ -32,7 +33,7 @@ TAKE_OVER = "WEIR_TAKE_OVER_LIBRARY"
 
 
 def take_over_variables() -> dict[str, str]:
-    """The environment in which libweir_mpiio.so takes calls over.
+    """The environment in which libweir_mpiio.so takes calls over, or finds the bytes of calls.
 
     It has a library for each MPI for which Weir was built. Raises LibraryError.
     """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 import shutil
 import tempfile
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +16,13 @@ from weir.commands.terminal import warn
 
 if TYPE_CHECKING:
     from weir.replay.joining import Joined
+
+
+class Level(StrEnum):
+    """Whose calls are recorded."""
+
+    POSIX = "posix"
+    MPIIO = "mpiio"
 
 
 def record_command(
@@ -34,6 +42,14 @@ def record_command(
             "system, below /usr, /etc, /opt, /var and so on]",
         ),
     ] = None,
+    level: Annotated[
+        Level,
+        typer.Option(
+            "--level",
+            help="what is recorded: calls of libc, which is where all end, or those of MPI-IO, "
+            "collective ones and their patterns included",
+        ),
+    ] = Level.POSIX,
     dxt: Annotated[
         Path | None,
         typer.Option(
@@ -58,8 +74,10 @@ def record_command(
     call, offset, size and the time between calls. Calls that repeat are stored as patterns.
     `weir bench replay FILE` then runs the same calls on any file system. Not seen are programs that
     are linked statically, io_uring, mapped files, and reads and writes of C's streams (fopen). With
-    `--dxt` the record is made of a trace of Darshan instead, of reads and writes alone. The
-    table goes to standard error when the program has ended; the exit status is the program's.
+    `--level mpiio` the calls of MPI-IO are recorded instead: which of them are collective, and
+    where in the file their bytes are, through views, too. With `--dxt` the record is made of a
+    trace of Darshan instead, of reads and writes alone. The table goes to standard error when the
+    program has ended; the exit status is the program's.
     """
     # Imported here so that the command line starts without them.
     from weir.replay.joining import Joined, record_text  # noqa: PLC0415
@@ -74,7 +92,7 @@ def record_command(
         raise BenchError(message, USAGE)
     status = 0
     if dxt is not None:
-        if command or under or records:
+        if command or under or records or level != Level.POSIX:
             message = "--dxt LOG runs no program and takes all files: leave out the rest"
             raise BenchError(message, USAGE)
         from weir.replay.dxt import read_dxt, text_of  # noqa: PLC0415
@@ -83,7 +101,7 @@ def record_command(
         found = Joined(ranks, [], 0, ranks[0].ranks)
         told = f"{ranks[0].program} (Darshan DXT, {dxt.name})"
     elif command:
-        status, found = _observed(command, under or [], records)
+        status, found = _observed(command, level, under or [], records)
         told = shlex.join(command)
     else:
         message = "give a program behind --, or --dxt with a log of Darshan"
@@ -96,9 +114,19 @@ def record_command(
     return status
 
 
-def _observed(command: list[str], under: list[Path], records: Path | None) -> tuple[int, Joined]:
+_MOVED = {Level.POSIX: "moved no bytes", Level.MPIIO: "made no call of MPI-IO"}
+
+
+def _observed(
+    command: list[str], level: Level, under: list[Path], records: Path | None
+) -> tuple[int, Joined]:
     """Runs the program; returns its exit status, and what its processes asked of files."""
-    from weir.advise.observe import LIBC_ORDER, observe  # noqa: PLC0415
+    from weir.advise.observe import (  # noqa: PLC0415
+        LIBC_ORDER,
+        MPI_IO_ORDER,
+        observe,
+        take_over_variables,
+    )
     from weir.replay.joining import joined  # noqa: PLC0415
     from weir.replay.orders import read_orders  # noqa: PLC0415
 
@@ -114,7 +142,11 @@ def _observed(command: list[str], under: list[Path], records: Path | None) -> tu
             raise BenchError(message, USAGE)
         try:
             variables = {"WEIR_CALLS_UNDER": ":".join(folders)}
-            status = observe(command, [LIBC_ORDER], folder, variables)
+            observer = LIBC_ORDER
+            if level == Level.MPIIO:
+                observer = MPI_IO_ORDER
+                variables |= take_over_variables()
+            status = observe(command, [observer], folder, variables)
         except OSError as error:
             message = f"{command[0]} cannot be run: {error.strerror}"
             raise BenchError(message) from error
@@ -124,8 +156,8 @@ def _observed(command: list[str], under: list[Path], records: Path | None) -> tu
             shutil.rmtree(folder, ignore_errors=True)
     if not any(one.lines for one in found.ranks):
         message = (
-            f"{command[0]} left no record: it moved no bytes of files that are recorded (--under), "
-            "or it is linked statically, or it was killed"
+            f"{command[0]} left no record: it {_MOVED[level]} of files that are recorded "
+            "(--under), or it is linked statically, or it was killed"
         )
         raise BenchError(message, status or FAILED)
     return status, found

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from weir.replay.orders import Order
+from weir.replay.orders import Order, with_shapes
 
-FIRST_LINE = "weir-record 1"
+FIRST_LINE = "weir-record 2"
 
 
 @dataclass(frozen=True)
@@ -66,17 +66,21 @@ def record_text(ranks: Sequence[Order], command: str) -> str:
 
 def _lines(ranks: Sequence[Order], command: str) -> Iterator[str]:
     numbers: dict[str, int] = {}
+    shapes: dict[str, int] = {}
     for order in ranks:
         for path in order.files:
             numbers.setdefault(path, len(numbers))
+        for shape in order.shapes:
+            shapes.setdefault(shape, len(shapes))
     yield FIRST_LINE
     yield f"command\t{escaped(command)}"
     yield from (f"file\t{escaped(path)}" for path in numbers)
+    yield from (f"shape\t{shape}" for shape in shapes)
     for order in ranks:
         files = spans([numbers[path] for path in order.files])
         head = (len(order.lines), order.missed_calls, order.missed_bytes, files)
         yield "rank\t" + "\t".join(str(word) for word in head)
-        yield from order.lines
+        yield from with_shapes(order.lines, {i: shapes[one] for i, one in enumerate(order.shapes)})
     yield f"end\t{len(numbers)}\t{len(ranks)}"
 
 

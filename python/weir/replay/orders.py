@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from weir.advise.records import RecordError, unescaped, whole_lines
 
-FIRST_LINE = "weir-order 1"
-KINDS = ("open", "close", "read", "write", "sync", "truncate")
+FIRST_LINE = "weir-order 2"
+COLLECTIVE = ("read_all", "write_all")
+KINDS = ("open", "close", "read", "write", "sync", "truncate", *COLLECTIVE)
 OPEN_STDIO = 8
 """The flag of a file that the C library's streams opened, of which reads and writes are unknown."""
 
@@ -46,6 +47,8 @@ class Order:
     """Of calls and loops, as in the record."""
     files: list[str] = field(default_factory=list)
     """Absolute paths, by number."""
+    shapes: list[str] = field(default_factory=list)
+    """Of calls whose bytes are not one block, by number: the words behind ``shape``."""
     streams: set[str] = field(default_factory=set)
     """The files among them whose reads and writes are not seen."""
     missed_calls: int = 0
@@ -61,11 +64,29 @@ class Order:
         for rounds, words in _with_rounds(self.lines):
             number = rounds * int(words[1])
             calls[words[0]] += number
-            if words[0] in ("read", "write"):
-                moved[words[0]] += number * int(words[4])
+            direction = words[0].removesuffix("_all")
+            if direction in ("read", "write"):
+                moved[direction] += number * bytes_and_shape(words[4])[0]
             between += int(words[5]) + int(words[6])
             in_calls += int(words[7])
         return Moved(calls, moved["read"], moved["write"], in_calls / 1e9, between / 1e9)
+
+
+def bytes_and_shape(word: str) -> tuple[int, int | None]:
+    """Returns the bytes of a call, and the number of their shape if they are not one block."""
+    size, colon, shape = word.partition(":")
+    return int(size), int(shape) if colon else None
+
+
+def with_shapes(lines: Iterable[str], numbers: Mapping[int, int]) -> Iterator[str]:
+    """Yields lines with other numbers of shapes."""
+    for line in lines:
+        words = line.split("\t")
+        if words[0] != "loop":
+            size, shape = bytes_and_shape(words[4])
+            if shape is not None:
+                words[4] = f"{size}:{numbers[shape]}"
+        yield "\t".join(words)
 
 
 def _with_rounds(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
@@ -82,8 +103,24 @@ def _with_rounds(lines: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
             yield rounds, words
 
 
+def _check_shapes(order: Order) -> None:
+    """Raises ValueError if a complete record lacks a shape."""
+    if order.seconds is None:
+        return
+    for line in order.lines:
+        words = line.split("\t")
+        shape = None if words[0] == "loop" else bytes_and_shape(words[4])[1]
+        if shape is not None and shape >= len(order.shapes):
+            raise ValueError(f"shape {shape} is missing")
+
+
 def _check_numbers(words: list[str]) -> None:
     """Raises ValueError unless the line of a loop or of calls has its numbers."""
+    if words[0] != "loop" and len(words) > 4:
+        size, shape = bytes_and_shape(words[4])
+        if shape is not None and shape < 0:
+            raise ValueError("a shape has a negative number")
+        words = [*words[:4], str(size), *words[5:]]
     numbers = [int(word) for word in words[1:]]
     if words[0] == "loop":
         if len(numbers) != 3 or min(numbers) < 1:
@@ -122,6 +159,10 @@ def parse(text: str, path: Path) -> Order:
             match words[0]:
                 case "missed":
                     order.missed_calls, order.missed_bytes = int(words[1]), int(words[2])
+                case "shape":
+                    for word in words[1:]:
+                        int(word)
+                    order.shapes.append("\t".join(words[1:]))
                 case "file":
                     order.files.append(unescaped(words[1]))
                 case "end":
@@ -133,6 +174,7 @@ def parse(text: str, path: Path) -> Order:
                     order.lines.append(line)
                     if words[0] == "open" and int(words[4]) & OPEN_STDIO:
                         streams.add(int(words[2]))
+        _check_shapes(order)
         order.streams = {order.files[one] for one in streams if one < len(order.files)}
     except (ValueError, IndexError) as error:
         message = f"{path}, line {number}: {error}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from weir.mpiio.table import aligned
 from weir.replay.joining import Joined
-from weir.replay.orders import Order
+from weir.replay.orders import COLLECTIVE, Order
 from weir.results.quantities import seconds_text, size_text
 
 MOST_RANKS = 16
@@ -26,11 +26,22 @@ def table(joined: Joined, size: int) -> Iterator[str]:
         f"{_number(many, 'rank')}, {_number(len(files), 'file')}, "
         f"{calls} calls; the record has {size_text(size)}"
     )
+    yield from _collective(joined)
     yield from _missing(joined)
     rows = [HEADINGS, *(_row(rank, one) for rank, one in enumerate(joined.ranks[:MOST_RANKS]))]
     yield from aligned(rows)
     if many > MOST_RANKS:
         yield f"{many - MOST_RANKS} more ranks"
+
+
+def _collective(joined: Joined) -> Iterator[str]:
+    counts = [one.moved().calls for one in joined.ranks]
+    calls = sum(one[kind] for one in counts for kind in COLLECTIVE)
+    if calls:
+        yield f"{calls} calls of these are collective"
+    shapes = {shape for one in joined.ranks for shape in one.shapes}
+    if shapes:
+        yield f"{_number(len(shapes), 'pattern')} of calls whose bytes are not one block"
 
 
 def _number(count: int, what: str) -> str:

@@ -12,18 +12,15 @@
 #include <cstdint>
 #include <string_view>
 
+#include "adapters/calls/call_order.hpp"
 #include "adapters/calls/operation.hpp"
 
 namespace weir::calls {
 
-// Counts are read after all counting has ended, or while it goes on; no order is needed.
-inline constexpr auto relaxed = std::memory_order_relaxed;
-
 inline constexpr std::size_t most_files = 49152;
 
-struct FileCounts {
+struct FileCounts : OrderedFile {
   std::atomic<std::uint64_t> hash;  // 0: the entry is free
-  std::atomic<const char*> path;    // null until the path is written
   std::atomic<bool> written;        // opened for writing
   std::atomic<bool> created;        // opened with O_CREAT or the like, or made by mkdir
   std::array<std::atomic<std::uint32_t>, operations> count;
@@ -31,8 +28,6 @@ struct FileCounts {
   std::atomic<std::uint64_t> bytes_written;
   std::atomic<std::int64_t> first_ns;  // of open, stat and the like, not of calls that move bytes
   std::atomic<std::int64_t> last_ns;
-  // In the record of the calls' order (call_order.cpp); 0: none yet.
-  std::atomic<std::int32_t> number;
   // Number of entries made in a folder: each name counts once as long as there is room for files.
   std::atomic<std::uint64_t> made_inside;
 };

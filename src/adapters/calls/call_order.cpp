@@ -6,11 +6,26 @@
 #include <array>
 #include <cstdlib>
 
-#include "adapters/calls/counted.hpp"
 #include "adapters/preloaded/record_file.hpp"
 
 namespace weir::calls {
 namespace {
+
+using preloaded::now_ns;
+
+// The shapes of calls, each once.
+struct Shapes {
+  std::array<std::int64_t, most_shape_numbers> numbers{};
+  std::array<std::size_t, most_order_shapes> ends{};  // of each shape's numbers
+  std::array<std::uint64_t, most_order_shapes> hashes{};
+  std::size_t used = 0;
+
+  [[nodiscard]] std::span<const std::int64_t> at(std::size_t place) const {
+    const std::size_t begin = place == 0 ? 0 : ends[place - 1];
+    return std::span(numbers).subspan(begin, ends[place] - begin);
+  }
+};
+constinit Shapes shapes;
 
 // What is recorded of this process. All but `busy` and the missed calls belong to the thread that
 // has set `busy`.
@@ -19,7 +34,8 @@ struct Order {
   std::atomic<std::uint64_t> missed_calls{0};
   std::atomic<std::uint64_t> missed_bytes{0};
   preloaded::RecordFile file;  // does not exist: nothing is recorded
-  std::array<FileCounts*, most_ordered_files> files{};
+  int process = 0;
+  std::array<OrderedFile*, most_ordered_files> files{};
   std::size_t files_used = 0;
   const char* under = nullptr;  // folders of the files that are wanted, with colons; null: all
   std::size_t lines_written = 0;
@@ -64,7 +80,7 @@ class LineWriter {
       ++order.lines_written;
     } else if (line.kind != CallKind::loop) {
       const std::int64_t calls = line.count * (depth_ == 0 ? 1 : rounds_[depth_ - 1]);
-      const bool moved = line.kind == CallKind::read || line.kind == CallKind::write;
+      const bool moved = moves_bytes(line.kind);
       order.missed_calls.fetch_add(static_cast<std::uint64_t>(calls), relaxed);
       order.missed_bytes.fetch_add(static_cast<std::uint64_t>(moved ? calls * line.bytes : 0),
                                    relaxed);
@@ -80,8 +96,13 @@ class LineWriter {
       file.add_words(line.length, line.level);
     } else {
       file.add('\t');
-      file.add_words(line.file, line.offset, line.bytes, line.first_gap_ns, line.other_gaps_ns,
-                     line.call_ns);
+      file.add_words(line.file, line.offset, line.bytes);
+      if (line.shape > 0) {
+        file.add(':');
+        file.add_number(line.shape - 1);
+      }
+      file.add('\t');
+      file.add_words(line.first_gap_ns, line.other_gaps_ns, line.call_ns);
       std::size_t levels = most_levels;
       while (levels > 0 && line.strides[levels - 1] == Stride{}) --levels;
       for (std::size_t i = 0; i < levels; ++i) {
@@ -139,7 +160,7 @@ constexpr std::int32_t unwanted = -1;
 constexpr std::int32_t too_many = -2;
 
 // Returns the number of a file in this record, plus 1, or one of these two values.
-std::int32_t number_of_file(FileCounts* file) {
+std::int32_t number_of_file(OrderedFile* file) {
   const std::int32_t known = file->number.load(relaxed);
   if (known != 0) return known;
   const char* const path = file->path.load(std::memory_order_acquire);
@@ -152,6 +173,39 @@ std::int32_t number_of_file(FileCounts* file) {
   }
   file->number.store(number, relaxed);
   return number;
+}
+
+bool is_own_order() { return order.process == preloaded::own_process(); }
+
+// Returns the number of a shape, plus 1; 0 if there is no room for it.
+std::int64_t number_of_shape(std::span<const std::int64_t> shape) {
+  std::uint64_t hash = shape.size();
+  for (const std::int64_t number : shape) {
+    hash = (hash ^ static_cast<std::uint64_t>(number)) * 0x9e3779b97f4a7c15U;
+    hash ^= hash >> 29U;
+  }
+  for (std::size_t i = 0; i < shapes.used; ++i) {
+    if (shapes.hashes[i] == hash && std::ranges::equal(shapes.at(i), shape)) {
+      return static_cast<std::int64_t>(i) + 1;
+    }
+  }
+  const std::size_t begin = shapes.used == 0 ? 0 : shapes.ends[shapes.used - 1];
+  if (shapes.used == most_order_shapes || shape.size() > most_shape_numbers - begin) return 0;
+  std::ranges::copy(shape, shapes.numbers.begin() + static_cast<std::ptrdiff_t>(begin));
+  shapes.ends[shapes.used] = begin + shape.size();
+  shapes.hashes[shapes.used] = hash;
+  return static_cast<std::int64_t>(++shapes.used);
+}
+
+void write_shapes() {
+  for (std::size_t i = 0; i < shapes.used; ++i) {
+    order.file.add("shape");
+    for (const std::int64_t number : shapes.at(i)) {
+      order.file.add('\t');
+      order.file.add_number(number);
+    }
+    order.file.add('\n');
+  }
 }
 
 }  // namespace
@@ -174,19 +228,21 @@ void begin_order(const char* folder) {
     order.files[i]->number.store(0, relaxed);
   }
   order.files_used = 0;
+  shapes.used = 0;
+  order.process = preloaded::own_process();
   order.under = ::getenv("WEIR_CALLS_UNDER");
   order.lines_written = 0;
   order.last_end_ns = 0;
   pattern.clear();
   if (!order.file.make(folder, "order")) return;
-  order.file.add_beginning("weir-order 1");
+  order.file.add_beginning("weir-order 2");
   order.file.close();
   order.begin_ns = now_ns();
   ordering.store(true, relaxed);
 }
 
 void end_order() {
-  if (!ordering.exchange(false, relaxed) || !take_order()) return;
+  if (!is_own_order() || !ordering.exchange(false, relaxed) || !take_order()) return;
   if (order.file.open_again()) {
     write_lines(true);
     const std::uint64_t missed = order.missed_calls.load(relaxed);
@@ -194,6 +250,7 @@ void end_order() {
       order.file.add_words("missed", missed, order.missed_bytes.load(relaxed));
       order.file.add('\n');
     }
+    write_shapes();
     for (std::size_t i = 0; i < order.files_used; ++i) {
       order.file.add("file\t");
       order.file.add_path(order.files[i]->path.load(std::memory_order_acquire));
@@ -206,27 +263,39 @@ void end_order() {
   give_order();
 }
 
-void note_call(CallKind kind, FileCounts* file, std::int64_t offset, std::int64_t bytes,
-               std::int64_t start_ns, std::int64_t end_ns) {
+void note_call(CallKind kind, OrderedFile* file, std::int64_t offset, std::int64_t bytes,
+               std::int64_t start_ns, std::int64_t end_ns, std::span<const std::int64_t> shape) {
   const std::int32_t before = file->number.load(relaxed);
-  const bool moves = kind == CallKind::read || kind == CallKind::write;
-  if (before == unwanted || (before == 0 && !moves) || !is_own_process()) return;
+  if (before == unwanted || (before == 0 && !moves_bytes(kind)) || !is_own_order()) return;
   if (before == too_many || !take_order()) {
     miss(bytes);
     return;
   }
   const std::int32_t number = number_of_file(file);
-  if (number > 0) {
-    add({.kind = kind, .file = number - 1, .offset = offset, .bytes = bytes}, start_ns, end_ns);
-  } else if (number == too_many) {
+  const bool is_block = shape.empty();
+  const std::int64_t shape_number = number > 0 && !is_block ? number_of_shape(shape) : 0;
+  if (number > 0 && (is_block || shape_number > 0)) {
+    add({.kind = kind, .file = number - 1, .offset = offset, .bytes = bytes, .shape = shape_number},
+        start_ns, end_ns);
+  } else if (number != unwanted) {
     miss(bytes);
   }
   give_order();
 }
 
-void note_opening(FileCounts* file, std::int64_t flags, std::int64_t start_ns,
+void note_unknown(OrderedFile* file, std::int64_t bytes) {
+  if (file->number.load(relaxed) == unwanted || !is_own_order()) return;
+  if (!take_order()) {
+    miss(bytes);
+    return;
+  }
+  if (number_of_file(file) != unwanted) miss(bytes);
+  give_order();
+}
+
+void note_opening(OrderedFile* file, std::int64_t flags, std::int64_t start_ns,
                   std::int64_t end_ns) {
-  if (file->number.load(relaxed) == unwanted || !is_own_process()) return;
+  if (file->number.load(relaxed) == unwanted || !is_own_order()) return;
   if (!take_order()) {
     miss(0);
     return;

@@ -8,7 +8,7 @@ namespace {
 // Whether two lines differ only in file, offset, times, and strides of `level` and above.
 bool alike(const PatternLine& one, const PatternLine& other, std::size_t level) {
   return one.kind == other.kind && one.count == other.count && one.bytes == other.bytes &&
-         one.level == other.level && one.length == other.length &&
+         one.shape == other.shape && one.level == other.level && one.length == other.length &&
          std::equal(one.strides.begin(), one.strides.begin() + static_cast<std::ptrdiff_t>(level),
                     other.strides.begin());
 }
@@ -51,6 +51,7 @@ void CallPattern::add(const MadeCall& call) {
   line.file = call.file;
   line.offset = call.offset;
   line.bytes = call.bytes;
+  line.shape = call.shape;
   line.first_gap_ns = call.gap_ns;
   line.call_ns = call.call_ns;
   parts_[parts_used_] = {0, lines_used_, 0};
@@ -75,7 +76,7 @@ bool CallPattern::extend_run() {
   PatternLine& run = lines_[parts_[parts_used_ - 2].begin];
   const PatternLine& last = lines_[parts_[parts_used_ - 1].begin];
   if (run.level != 0 || last.level != 0 || last.count != 1 || run.kind != last.kind ||
-      run.bytes != last.bytes) {
+      run.bytes != last.bytes || run.shape != last.shape) {
     return false;
   }
   const Stride there = distance(run, last);
@@ -186,6 +187,7 @@ void CallPattern::shape(std::size_t part) {
     hash = mixed(hash, static_cast<std::uint64_t>(line.kind));
     hash = mixed(hash, static_cast<std::uint64_t>(line.count));
     hash = mixed(hash, static_cast<std::uint64_t>(line.bytes));
+    hash = mixed(hash, static_cast<std::uint64_t>(line.shape));
     hash = mixed(hash, static_cast<std::uint64_t>(line.length));
     for (const Stride& stride : line.strides) {
       hash = mixed(hash, static_cast<std::uint64_t>(stride.offset));

@@ -18,10 +18,34 @@
 
 namespace weir::calls {
 
-enum class CallKind : std::uint8_t { open, close, read, write, sync, truncate, loop };
+// Calls of the kinds that end in _all are collective: ranks make them together.
+enum class CallKind : std::uint8_t {
+  open,
+  close,
+  read,
+  write,
+  sync,
+  truncate,
+  read_all,
+  write_all,
+  loop
+};
 
-inline constexpr std::array<const char*, 7> call_kind_names = {"open", "close",    "read", "write",
-                                                               "sync", "truncate", "loop"};
+inline constexpr std::array<const char*, 9> call_kind_names = {
+    "open", "close", "read", "write", "sync", "truncate", "read_all", "write_all", "loop"};
+
+[[nodiscard]] constexpr bool is_reading(CallKind kind) {
+  return kind == CallKind::read || kind == CallKind::read_all;
+}
+[[nodiscard]] constexpr bool is_writing(CallKind kind) {
+  return kind == CallKind::write || kind == CallKind::write_all;
+}
+[[nodiscard]] constexpr bool is_collective(CallKind kind) {
+  return kind == CallKind::read_all || kind == CallKind::write_all;
+}
+[[nodiscard]] constexpr bool moves_bytes(CallKind kind) {
+  return is_reading(kind) || is_writing(kind);
+}
 
 // One call as a program made it.
 struct MadeCall {
@@ -29,6 +53,7 @@ struct MadeCall {
   std::int64_t file = 0;    // the process's number of the file
   std::int64_t offset = 0;  // truncate: the new length; open: 0
   std::int64_t bytes = 0;   // that were moved; open: its flags
+  std::int64_t shape = 0;   // of bytes that are not one block: the process's number of it, from 1
   std::int64_t gap_ns = 0;  // between the end of the call before and the start of this call
   std::int64_t call_ns = 0;
 };
@@ -37,7 +62,8 @@ struct MadeCall {
 inline constexpr std::int64_t open_writes = 1;
 inline constexpr std::int64_t open_creates = 2;
 inline constexpr std::int64_t open_truncates = 4;
-inline constexpr std::int64_t open_stdio = 8;  // reads and writes of C's streams are not seen
+inline constexpr std::int64_t open_stdio = 8;      // reads and writes of C's streams are not seen
+inline constexpr std::int64_t open_together = 16;  // all ranks of the program open it in this call
 
 // The distance between two rounds.
 struct Stride {
@@ -57,6 +83,7 @@ struct PatternLine {
   std::int64_t file = 0;
   std::int64_t offset = 0;
   std::int64_t bytes = 0;
+  std::int64_t shape = 0;
   std::array<Stride, most_levels> strides{};  // [0]: of the run; [n]: of the loop of level n
   // Sums over all rounds.
   std::int64_t first_gap_ns = 0;   // before the first call of the run

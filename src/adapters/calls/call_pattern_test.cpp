@@ -22,8 +22,11 @@ void expand(const Lines& lines, std::size_t begin, std::size_t end,
         expand(lines, i + 1, i + 1 + line.length, round, calls);
         continue;
       }
-      MadeCall call{
-          .kind = line.kind, .file = line.file, .offset = line.offset, .bytes = line.bytes};
+      MadeCall call{.kind = line.kind,
+                    .file = line.file,
+                    .offset = line.offset,
+                    .bytes = line.bytes,
+                    .shape = line.shape};
       for (std::size_t level = 0; level < most_levels; ++level) {
         call.offset += round[level] * line.strides[level].offset;
         call.file += round[level] * line.strides[level].file;
@@ -69,6 +72,7 @@ class CallPatternTest : public testing::Test {
       EXPECT_EQ(calls[i].file, made_[i].file) << i;
       EXPECT_EQ(calls[i].offset, made_[i].offset) << i;
       EXPECT_EQ(calls[i].bytes, made_[i].bytes) << i;
+      EXPECT_EQ(calls[i].shape, made_[i].shape) << i;
       if (testing::Test::HasFailure()) break;
     }
     EXPECT_EQ(gaps, 0);
@@ -90,6 +94,20 @@ TEST_F(CallPatternTest, CallsAtEqualDistancesAreOneRun) {
   EXPECT_EQ(lines[0].first_gap_ns, 10);
   EXPECT_EQ(lines[0].other_gaps_ns, 9990);
   EXPECT_EQ(lines[0].call_ns, 3000);
+}
+
+TEST_F(CallPatternTest, AnotherShapeBeginsARunAndIsPartOfALoop) {
+  for (int i = 0; i < 12; ++i) {
+    const std::int64_t shape = i % 4 < 2 ? 1 : 1 + i % 4;
+    add({.kind = CallKind::write_all, .file = 1, .offset = 64 * i, .bytes = 8, .shape = shape});
+  }
+  const Lines& lines = finished();
+  ASSERT_EQ(lines.size(), 4U);
+  EXPECT_EQ(lines[0].kind, CallKind::loop);
+  EXPECT_EQ(lines[0].count, 3);
+  EXPECT_EQ(lines[1].count, 2);
+  EXPECT_EQ(lines[1].shape, 1);
+  EXPECT_EQ(lines[3].shape, 4);
 }
 
 TEST_F(CallPatternTest, AnotherSizeKindOrDistanceBeginsARun) {

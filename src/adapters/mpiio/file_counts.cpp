@@ -88,10 +88,21 @@ void Counts::set_taken(std::uintptr_t handle, TakenFile* taken) {
   if (OpenFile* const found = find(handle)) found->taken.store(taken, std::memory_order_release);
 }
 
+void Counts::set_view(std::uintptr_t handle, RecordedView* view) {
+  if (OpenFile* const found = find(handle)) found->view.store(view, std::memory_order_release);
+}
+
+RecordedView* Counts::view_of(std::uintptr_t handle) {
+  if (handle <= was_used) return nullptr;
+  const OpenFile* const found = find(handle);
+  return found == nullptr ? nullptr : found->view.load(std::memory_order_acquire);
+}
+
 bool Counts::set_handle(std::uintptr_t handle, FileCounts& file) {
   if (handle <= was_used) return false;
   if (OpenFile* const stale = find(handle)) {
     stale->taken.store(nullptr, std::memory_order_release);
+    stale->view.store(nullptr, std::memory_order_release);
     stale->file.store(&file, std::memory_order_release);
     return true;
   }
@@ -101,6 +112,7 @@ bool Counts::set_handle(std::uintptr_t handle, FileCounts& file) {
     if (there > was_used) continue;
     if (one.handle.compare_exchange_strong(there, handle, std::memory_order_acq_rel)) {
       one.taken.store(nullptr, std::memory_order_release);
+      one.view.store(nullptr, std::memory_order_release);
       one.file.store(&file, std::memory_order_release);
       return true;
     }
@@ -114,6 +126,7 @@ void Counts::forget_handle(std::uintptr_t handle) {
   if (found == nullptr) return;
   found->file.store(nullptr, relaxed);
   found->taken.store(nullptr, relaxed);
+  found->view.store(nullptr, relaxed);
   found->handle.store(was_used, std::memory_order_release);
 }
 

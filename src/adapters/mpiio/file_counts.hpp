@@ -10,12 +10,14 @@
 #include <cstdint>
 #include <string_view>
 
+#include "adapters/calls/call_order.hpp"
 #include "adapters/mpiio/function.hpp"
 #include "adapters/mpiio/reason.hpp"
 
 namespace weir::mpiio {
 
-struct TakenFile;  // take_over.hpp
+struct TakenFile;     // take_over.hpp
+struct RecordedView;  // take_over.hpp
 
 // Counts are read after all counting has ended, or while it goes on; no order is needed.
 inline constexpr auto relaxed = std::memory_order_relaxed;
@@ -31,9 +33,8 @@ struct CallCounts {
   std::atomic<std::uint64_t> taken;  // of `calls`, those that were taken over
 };
 
-struct FileCounts {
+struct FileCounts : calls::OrderedFile {
   std::atomic<std::uint64_t> hash;  // 0: the entry is free
-  std::atomic<const char*> path;    // null until the path is written
   std::array<CallCounts, functions> of;
   std::array<std::atomic<std::uint64_t>, reasons> passed;  // calls passed on, by reason
 
@@ -66,6 +67,10 @@ class Counts {
   void set_taken(std::uintptr_t handle, TakenFile* taken);
   // Returns null if calls on the file are not taken over.
   TakenFile* taken_of(std::uintptr_t handle);
+  // `view`: the bytes that the file of this handle shows, as calls on it are recorded in their
+  // order.
+  void set_view(std::uintptr_t handle, RecordedView* view);
+  RecordedView* view_of(std::uintptr_t handle);
   void forget_handle(std::uintptr_t handle);
 
   // Calls on files for which there was no room.
@@ -88,6 +93,7 @@ class Counts {
     std::atomic<std::uintptr_t> handle;  // 0: never used; 1: used before, and free
     std::atomic<FileCounts*> file;
     std::atomic<TakenFile*> taken;
+    std::atomic<RecordedView*> view;
   };
 
   FileCounts& at_absolute(std::string_view path);

@@ -10,13 +10,18 @@ using weir::mpiio::counted_changing;
 using weir::mpiio::counted_closing;
 using weir::mpiio::counted_deleting;
 using weir::mpiio::counted_ending;
+using weir::mpiio::counted_noting;
 using weir::mpiio::counted_opening;
 using weir::mpiio::counted_taking;
 using weir::mpiio::File;
 using weir::mpiio::From;
 using weir::mpiio::Function;
 using weir::mpiio::Handle;
+using weir::mpiio::note_resized;
+using weir::mpiio::note_synced;
+using weir::mpiio::note_view;
 using weir::mpiio::Offset;
+using weir::mpiio::Period;
 using weir::mpiio::Real;
 using weir::mpiio::TakenFile;
 using weir::mpiio::TakeOver;
@@ -39,12 +44,20 @@ using weir::mpiio::Way;
   WEIR_INTERPOSED(name, parameters,              \
                   counted(Function::file_##name, file, [&] { return real.get() arguments; }))
 
-// A function that changes how the calls after it on the file are taken over.
-#define WEIR_CHANGING(name, parameters, arguments, change)                               \
+// A function like that, where `note` records a call that has succeeded in the `period`.
+#define WEIR_NOTED(name, parameters, arguments, note)                                    \
   WEIR_INTERPOSED(name, parameters,                                                      \
-                  counted_changing(                                                      \
+                  counted_noting(                                                        \
                       Function::file_##name, file, [&] { return real.get() arguments; }, \
-                      [&](const TakeOver& calls, TakenFile* taken, int result) { calls.change; }))
+                      [&](const Period& period) { note; }))
+
+// A function that changes how the calls after it on the file are taken over, or recorded.
+#define WEIR_CHANGING(name, parameters, arguments, change, note)                                  \
+  WEIR_INTERPOSED(name, parameters,                                                               \
+                  counted_changing(                                                               \
+                      Function::file_##name, file, [&] { return real.get() arguments; },          \
+                      [&](const TakeOver& calls, TakenFile* taken, int result) { calls.change; }, \
+                      [&](const Period&) { note; }))
 
 // A function that moves elements and may be taken over, and that of MPI-4 whose count has 64 bits.
 // `memory` is const for those that write, and `last` is a status or a request. The shape tells
@@ -102,7 +115,7 @@ WEIR_INTERPOSED(close, (File * file), counted_closing(file, [&] { return real.ge
 WEIR_INTERPOSED(delete, (const char* path, Handle info),
                 counted_deleting(path, [&] { return real.get()(path, info); }))
 
-WEIR_PASSED(set_size, (File file, Offset size), (file, size))
+WEIR_NOTED(set_size, (File file, Offset size), (file, size), note_resized(file, size, period))
 WEIR_PASSED(preallocate, (File file, Offset size), (file, size))
 WEIR_PASSED(get_size, (File file, Offset* size), (file, size))
 WEIR_PASSED(get_group, (File file, void* group), (file, group))
@@ -113,7 +126,8 @@ WEIR_CHANGING(set_view,
               (File file, Offset displacement, Handle element, Handle view,
                const char* representation, Handle info),
               (file, displacement, element, view, representation, info),
-              set_view(taken, result, displacement, element, view, representation))
+              set_view(taken, result, displacement, element, view, representation),
+              note_view(file, {displacement, element, view, representation}))
 WEIR_PASSED(get_view,
             (File file, Offset* displacement, void* element, void* view, char* representation),
             (file, displacement, element, view, representation))
@@ -163,9 +177,10 @@ WEIR_SPLIT_END(read_ordered_end, false)
 WEIR_SPLIT_END(write_ordered_end, true)
 
 WEIR_PASSED(get_type_extent, (File file, Handle datatype, void* extent), (file, datatype, extent))
-WEIR_CHANGING(set_atomicity, (File file, int on), (file, on), set_atomicity(taken, result, on))
+WEIR_CHANGING(set_atomicity, (File file, int on), (file, on), set_atomicity(taken, result, on),
+              static_cast<void>(0))
 WEIR_PASSED(get_atomicity, (File file, int* on), (file, on))
-WEIR_PASSED(sync, (File file), (file))
+WEIR_NOTED(sync, (File file), (file), note_synced(file, period))
 WEIR_PASSED(set_errhandler, (File file, Handle handler), (file, handler))
 WEIR_PASSED(get_errhandler, (File file, void* handler), (file, handler))
 WEIR_PASSED(call_errhandler, (File file, int code), (file, code))

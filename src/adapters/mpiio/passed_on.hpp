@@ -7,6 +7,7 @@
 
 #include "adapters/mpiio/file_counts.hpp"
 #include "adapters/mpiio/handle.hpp"
+#include "adapters/mpiio/ordered.hpp"
 #include "adapters/mpiio/taking.hpp"
 #include "adapters/preloaded/record_file.hpp"
 
@@ -53,7 +54,9 @@ void take_record();
 // What a call returned, and how long it took.
 struct Passed {
   int result;
-  std::int64_t ns;
+  Period period;
+
+  [[nodiscard]] std::int64_t ns() const { return period.end_ns - period.start_ns; }
 };
 
 template <typename Call>
@@ -63,31 +66,42 @@ Passed passed(const Call& call) {
   const int result = call();
   const std::int64_t end = preloaded::now_ns();
   inside = false;
-  return {result, end - start};
+  return {result, {start, end}};
 }
 
 // Returns the size of a datatype; 0 if the MPI library does not tell it.
 std::uint64_t bytes_of(Handle datatype);
 
-// Counts a call on an open file.
-template <typename Call>
-int counted(Function function, File file, const Call& call) {
+// Counts a call on an open file, and calls note(period) if it succeeded and calls are recorded in
+// their order.
+template <typename Call, typename Note>
+int counted_noting(Function function, File file, const Call& call, const Note& note) {
   if (!is_counted()) return call();
   const Passed done = passed(call);
-  counts().of_handle(file).add(function, done.result != success, 0, done.ns);
+  counts().of_handle(file).add(function, done.result != success, 0, done.ns());
+  if (done.result == success && is_ordering()) note(done.period);
   return done.result;
 }
 
-// Counts a call that moves, or begins to move, `count` elements. The size of the datatype is asked
+template <typename Call>
+int counted(Function function, File file, const Call& call) {
+  return counted_noting(function, file, call, [](const Period&) {});
+}
+
+// Counts a call that moves, or begins to move, elements. The size of the datatype is asked
 // for after the call, which has checked it: an invalid one might end the program.
 template <typename Call>
-int counted_moving(Function function, File file, Count count, Handle datatype, const Call& call) {
+int counted_moving(Function function, File file, const Transfer& transfer, const Call& call) {
   if (!is_counted()) return call();
+  const Offset at = is_ordering() ? begin_of(file, transfer) : -1;
   const Passed done = passed(call);
   const bool failed = done.result != success;
   const std::uint64_t bytes =
-      failed || count <= 0 ? 0 : static_cast<std::uint64_t>(count) * bytes_of(datatype);
-  counts().of_handle(file).add(function, failed, bytes, done.ns);
+      failed || transfer.count <= 0
+          ? 0
+          : static_cast<std::uint64_t>(transfer.count) * bytes_of(transfer.datatype);
+  counts().of_handle(file).add(function, failed, bytes, done.ns());
+  if (!failed && is_ordering()) note_transfer(function, file, transfer, at, done.period);
   return done.result;
 }
 
@@ -96,7 +110,7 @@ template <typename Call>
 int counted_taking(Function function, File file, const Transfer& transfer, const Call& call) {
   TakenFile* const taken = is_counted() ? counts().taken_of(file) : nullptr;
   if (taken == nullptr) {
-    return counted_moving(function, file, transfer.count, transfer.datatype, call);
+    return counted_moving(function, file, transfer, call);
   }
   Moved moved;
   const auto call_if_not_taken = [&] {
@@ -106,8 +120,7 @@ int counted_taking(Function function, File file, const Transfer& transfer, const
     if (transfer.writing && transfer.way == Way::collective) take_over()->passed_on(taken);
     return result;
   };
-  const int result =
-      counted_moving(function, file, transfer.count, transfer.datatype, call_if_not_taken);
+  const int result = counted_moving(function, file, transfer, call_if_not_taken);
   counts().of_handle(file).add(function, moved.reason);
   return result;
 }
@@ -140,26 +153,32 @@ int counted_opening(Handle communicator, const char* path, int mode, const File*
     const int result = call();
     const bool is_open = result == success;
     const bool has_room = is_open && counts().set_handle(*file, opened);
+    if (is_ordering()) return result;  // calls that are recorded are passed on
     TakenFile* const taken =
         taken_if_asked({communicator, path, mode, is_open ? *file : 0, result, has_room}, reason);
     if (taken != nullptr) counts().set_taken(*file, taken);
     return result;
   });
-  opened.add(Function::file_open, done.result != success, 0, done.ns);
+  opened.add(Function::file_open, done.result != success, 0, done.ns());
+  if (done.result == success && is_ordering()) {
+    note_opened(opened, communicator, mode, *file, done.period);
+  }
   if (reason != Reason::taken) opened.add(Function::file_open, reason);
   return done.result;
 }
 
 // Counts a call that changes a file of which calls are taken over: change(functions, file, result)
-// is called after it, on all ranks.
-template <typename Call, typename Change>
-int counted_changing(Function function, File file, const Call& call, const Change& change) {
-  return counted(function, file, [&] {
+// is called after it, on all ranks. `note` is that of counted_noting().
+template <typename Call, typename Change, typename Note>
+int counted_changing(Function function, File file, const Call& call, const Change& change,
+                     const Note& note) {
+  const auto call_and_change = [&] {
     const int result = call();
     TakenFile* const taken = inside ? counts().taken_of(file) : nullptr;
     if (taken != nullptr) change(*take_over(), taken, result);
     return result;
-  });
+  };
+  return counted_noting(function, file, call_and_change, note);
 }
 
 // The handle is forgotten before the call, since another thread may then get the same value.
@@ -169,13 +188,15 @@ int counted_closing(const File* file, const Call& call) {
   const File handle = *file;
   FileCounts& closed = counts().of_handle(handle);
   TakenFile* const taken = counts().taken_of(handle);
+  forget_view(handle);
   counts().forget_handle(handle);
   const Passed done = passed([&] {
     if (taken != nullptr) take_over()->close(taken);
     return call();
   });
-  closed.add(Function::file_close, done.result != success, 0, done.ns);
+  closed.add(Function::file_close, done.result != success, 0, done.ns());
   if (done.result != success) counts().set_handle(handle, closed);
+  if (done.result == success && is_ordering()) note_closed(closed, done.period);
   return done.result;
 }
 
@@ -185,7 +206,7 @@ int counted_deleting(const char* path, const Call& call) {
   take_record();
   FileCounts& deleted = counts().file(path);
   const Passed done = passed(call);
-  deleted.add(Function::file_delete, done.result != success, 0, done.ns);
+  deleted.add(Function::file_delete, done.result != success, 0, done.ns());
   return done.result;
 }
 

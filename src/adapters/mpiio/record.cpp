@@ -57,7 +57,9 @@ void add_sum(std::string_view name, const FileCounts& sum) {
 __attribute__((constructor)) void on_load() {
   const char* const folder = ::getenv("WEIR_MPIIO_FOLDER");
   record.begin_ns = preloaded::now_ns();
-  counting.store(folder != nullptr && *folder != '\0', relaxed);
+  const char* const order = ::getenv("WEIR_MPIIO_ORDER_FOLDER");
+  counting.store((folder != nullptr && *folder != '\0') || (order != nullptr && *order != '\0'),
+                 relaxed);
 }
 
 __attribute__((destructor)) void on_exit() { end_record(); }
@@ -67,7 +69,9 @@ __attribute__((destructor)) void on_exit() { end_record(); }
 void take_record() {
   int none = 0;
   if (record.process.load(relaxed) == 0) {
-    record.process.compare_exchange_strong(none, preloaded::own_process(), relaxed);
+    if (record.process.compare_exchange_strong(none, preloaded::own_process(), relaxed)) {
+      begin_ordering();
+    }
   }
 }
 
@@ -76,8 +80,9 @@ void end_record() {
       record.ended.exchange(true)) {
     return;
   }
+  calls::end_order();
   const char* const folder = ::getenv("WEIR_MPIIO_FOLDER");
-  if (folder == nullptr || !file_of_record.make(folder, "mpiio")) return;
+  if (folder == nullptr || *folder == '\0' || !file_of_record.make(folder, "mpiio")) return;
   file_of_record.add_beginning("weir-mpiio 2");
   counts().for_each_file(add_file);
   add_sum("further-files", counts().further_files());

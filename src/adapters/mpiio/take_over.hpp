@@ -1,5 +1,6 @@
 // What the library that is loaded into programs asks of the one that takes calls over
-// (src/adapters/takeover), which it loads if it is of the program's MPI. Handles pass as they came.
+// (src/adapters/takeover), which it loads if it is of the program's MPI, and which also finds the
+// bytes of calls that are recorded. Handles pass as they came.
 //
 // The MPI library opens every file, too, and keeps its views and file pointers: so errors, sizes
 // and all calls that are not taken over are those of the MPI library, at any time.
@@ -11,6 +12,7 @@
 // has carried out before all have.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "adapters/mpiio/handle.hpp"
@@ -18,7 +20,8 @@
 
 namespace weir::mpiio {
 
-struct TakenFile;  // a file of which calls are taken over
+struct TakenFile;     // a file of which calls are taken over
+struct RecordedView;  // the bytes that a file of which calls are recorded shows to this rank
 
 // An MPI_File_open that has returned `result`.
 struct Opening {
@@ -52,6 +55,19 @@ struct Transfer {
   void* last;  // the status, or the request of a nonblocking call; null for a split one
 };
 
+// An MPI_File_set_view that has succeeded.
+struct SetView {
+  Offset displacement;
+  Handle element;
+  Handle view;
+  const char* representation;
+};
+
+// Takes the bytes of a call: the offset of the first one and, if they are not one block, the
+// numbers of their shape (adapters/calls/call_order.hpp).
+using TakeBytes = void (*)(void* context, std::int64_t offset, const std::int64_t* numbers,
+                           std::size_t count);
+
 // What became of a call.
 struct Moved {
   Reason reason = Reason::taken;
@@ -79,12 +95,23 @@ struct TakeOver {
   void (*passed_on)(TakenFile* file);
   // Called before MPI_Finalize.
   void (*finalize)();
+
+  // Whether the communicator has all ranks of the program. Local.
+  bool (*has_all_ranks)(Handle communicator);
+  // Returns the whole file as a view; null if there is no memory.
+  RecordedView* (*new_view)();
+  void (*delete_view)(RecordedView* view);
+  void (*change_view)(RecordedView* view, const SetView& set);
+  // Finds the bytes of a call that begins `at` elements behind the beginning of the view. Returns
+  // false, and does not call take(), if the view is not known, or if its bytes are too irregular.
+  bool (*find_bytes)(const RecordedView* view, Offset at, std::int64_t bytes, TakeBytes take,
+                     void* context);
 };
 
 // The function of this name of the library that takes over.
 inline constexpr const char* take_over_function = "weir_mpiio_take_over";
 using GetTakeOver = const TakeOver* (*)(std::int64_t version);
 // The version of this header: both libraries have to have the same.
-inline constexpr std::int64_t take_over_version = 3;
+inline constexpr std::int64_t take_over_version = 4;
 
 }  // namespace weir::mpiio

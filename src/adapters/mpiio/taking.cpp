@@ -55,14 +55,19 @@ Reason load(std::string_view paths) {
 
 const TakeOver* take_over() { return loaded.load(std::memory_order_acquire); }
 
-TakenFile* taken_if_asked(const Opening& opening, Reason& reason) {
+const TakeOver* loaded_if_asked(Reason& reason) {
   const char* const paths = ::getenv("WEIR_MPIIO_TAKE_OVER");
   if (paths == nullptr || *paths == '\0') return nullptr;
   if (take_over() == nullptr && not_loaded.load(relaxed) == Reason::taken) {
     not_loaded.store(load(paths), relaxed);
   }
   reason = not_loaded.load(relaxed);
-  return take_over() == nullptr ? nullptr : take_over()->open(opening, reason);
+  return take_over();
+}
+
+TakenFile* taken_if_asked(const Opening& opening, Reason& reason) {
+  const TakeOver* const functions = loaded_if_asked(reason);
+  return functions == nullptr ? nullptr : functions->open(opening, reason);
 }
 
 void end_taking() {

@@ -11,6 +11,10 @@ namespace weir::mpiio {
 // Returns the functions of the library; null if it is not loaded.
 [[nodiscard]] const TakeOver* take_over();
 
+// Loads the library if that was not tried before. Returns null, with the reason, if there is none;
+// without a reason if none was asked for.
+[[nodiscard]] const TakeOver* loaded_if_asked(Reason& reason);
+
 // Returns the file as calls on it are taken over. Null, with the reason, if they are not; without a
 // reason if that was not asked for.
 [[nodiscard]] TakenFile* taken_if_asked(const Opening& opening, Reason& reason);

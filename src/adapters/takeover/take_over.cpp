@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
+#include <new>
 #include <numeric>
 #include <vector>
 
 #include "adapters/preloaded/record_file.hpp"
 #include "adapters/takeover/handles.hpp"
 #include "adapters/takeover/rank_group.hpp"
+#include "adapters/takeover/recorded_view.hpp"
 #include "adapters/takeover/taken_file.hpp"
 
 namespace weir::mpiio {
@@ -105,8 +107,38 @@ void passed_on(TakenFile* file) { file->passed_on(); }
 
 void finalize() { takeover::RankGroup::close_all(); }
 
-constexpr TakeOver functions{open_file,  close_file, set_view,  set_atomicity,
-                             move_bytes, end_split,  passed_on, finalize};
+bool has_all_ranks(Handle communicator) {
+  int here = 0;
+  int all = 0;
+  return MPI_Comm_size(from_handle<MPI_Comm>(communicator), &here) == MPI_SUCCESS &&
+         MPI_Comm_size(MPI_COMM_WORLD, &all) == MPI_SUCCESS && here == all;
+}
+
+RecordedView* new_view() { return new (std::nothrow) RecordedView; }
+
+void delete_view(RecordedView* view) { const std::unique_ptr<RecordedView> deleted(view); }
+
+void change_view(RecordedView* view, const SetView& set) {
+  try {
+    view->change(set);
+  } catch (const std::exception&) {  // no memory: the view has become unknown
+  }
+}
+
+bool find_bytes(const RecordedView* view, Offset at, std::int64_t bytes, TakeBytes take,
+                void* context) {
+  try {
+    const auto found = view->find(at, bytes);
+    if (found) take(context, found->offset, found->shape.data(), found->shape.size());
+    return found.has_value();
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
+constexpr TakeOver functions{open_file,   close_file,  set_view,  set_atomicity, move_bytes,
+                             end_split,   passed_on,   finalize,  has_all_ranks, new_view,
+                             delete_view, change_view, find_bytes};
 
 }  // namespace
 }  // namespace weir::mpiio
