@@ -95,7 +95,8 @@ class Streams : public WorkloadTest {
         .layout = layout,
         .files = FileNames(options, variant, {{folder(), "file"}}, folder(), "id"),
         .payload_seed = payload_seed};
-    Executor executor(job(), guard(), core, options, path("none"));
+    Executor executor(job(), guard(), core, options,
+                      TestFiles{.directory = path("none"), .paths = {}});
     const auto record = executor.run(configuration, 0);
     ASSERT_TRUE(is_ok_on_all_ranks(record));
     check_record(record.value(), layout);
