@@ -87,4 +87,10 @@ Status check_targets(const std::string& directory, const FilesOnTargets& files) 
   return error;
 }
 
+Status lay_out_folder(const std::string& path, std::size_t folder, const FilesOnTargets& files,
+                      const storage::Striping& striping) {
+  return files.empty() ? storage::stripe_folder(path, striping)
+                       : storage::put_folder_on_targets(path, files.of_folder(folder));
+}
+
 }  // namespace weir::bench

@@ -48,5 +48,9 @@ struct FilesOnTargets {
                                  FilesOnTargets* files);
 // Fails if files in the directory cannot be put on targets, with one line that says how to proceed.
 [[nodiscard]] Status check_targets(const std::string& directory, const FilesOnTargets& files);
+// Gives a new folder, number `folder` of the job's, the layout that every file created in it gets:
+// its targets or, if none are chosen, the striping.
+[[nodiscard]] Status lay_out_folder(const std::string& path, std::size_t folder,
+                                    const FilesOnTargets& files, const storage::Striping& striping);
 
 }  // namespace weir::bench

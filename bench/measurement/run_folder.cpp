@@ -73,10 +73,7 @@ Status make_folders(const JobFolders& folders, const std::vector<std::string>& s
     const std::string& directory = made[i];
     if (mkdir(directory.c_str(), 0755) != 0) return system_failure("mkdir", directory, -1, errno);
     // Every file in the folder gets this layout, whatever interface creates it.
-    Status laid_out = core.targets.empty()
-                          ? storage::stripe_folder(directory, core.striping)
-                          : storage::put_folder_on_targets(directory, core.targets.of_folder(i));
-    if (!laid_out) {
+    if (Status laid_out = lay_out_folder(directory, i, core.targets, core.striping); !laid_out) {
       for (std::size_t k = 0; k <= i; ++k) rmdir(made[k].c_str());
       return laid_out;
     }

@@ -66,10 +66,9 @@ Status make_folders(const std::vector<std::string>& folders, const TestRun& run)
   for (std::size_t i = 0; i < folders.size(); ++i) {
     const std::string& folder = folders[i];
     if (mkdir(folder.c_str(), 0777) != 0) return system_failure("mkdir", folder, -1, errno);
-    Status laid_out = run.targets.empty()
-                          ? storage::stripe_folder(folder, run.striping)
-                          : storage::put_folder_on_targets(folder, run.targets.of_folder(i));
-    if (!laid_out) return laid_out;
+    if (Status laid_out = lay_out_folder(folder, i, run.targets, run.striping); !laid_out) {
+      return laid_out;
+    }
   }
   return {};
 }
