@@ -1,6 +1,7 @@
 #include "machine.hpp"
 
 #include <fmt/format.h>
+#include <simgrid/version.h>
 
 #include <algorithm>
 
@@ -13,10 +14,23 @@ namespace {
 // Copies inside a node are not simulated; messages between its processes take next to no time.
 constexpr double rate_inside_nodes = 1e15;
 
+// Zones of SimGrid 4 are made in the one that contains them; earlier ones are put into it.
+#if SIMGRID_VERSION >= 40000
+sg4::NetZone* make_machine_zone() {
+  return sg4::Engine::get_instance()->get_netzone_root()->add_netzone_star("machine");
+}
+sg4::NetZone* make_nodes_zone(sg4::NetZone* machine) { return machine->add_netzone_full("nodes"); }
+#else
+sg4::NetZone* make_machine_zone() { return sg4::create_star_zone("machine"); }
+sg4::NetZone* make_nodes_zone(sg4::NetZone* machine) {
+  return sg4::create_full_zone("nodes")->set_parent(machine);
+}
+#endif
+
 }  // namespace
 
 Machine::Machine(const Description& asked, const Flows& flows, Nodes nodes)
-    : asked_(asked), zone_(sg4::create_star_zone("machine")), home_(host("home", {}, {})) {
+    : asked_(asked), zone_(make_machine_zone()), home_(host("home", {}, {})) {
   for (std::size_t number = 0; number < asked.parts.size(); ++number) {
     const Part& part = asked.parts[number];
     if (part.in_turn()) {
@@ -140,8 +154,7 @@ void Machine::make_messages(const Client& client) {
 // Without a network, messages pass only the link into the receiving node. With one, each pair of
 // nodes has a route of its own.
 void Machine::make_nodes() {
-  sg4::NetZone* const inside = asked_.network ? sg4::create_full_zone("nodes") : zone_;
-  if (asked_.network) inside->set_parent(zone_);
+  sg4::NetZone* const inside = asked_.network ? make_nodes_zone(zone_) : zone_;
   for (std::int64_t number = 0; number < asked_.nodes; ++number) {
     sg4::Host* const made = inside->create_host(fmt::format("node {}", number), 1e9);
     made->seal();

@@ -27,6 +27,14 @@ class Case:
 
     name: str
     words: tuple[str, ...]
+    ranks_of_an_aggregator: int = 0
+    """0: as prices decide."""
+
+    def options(self, ranks: int) -> list[str]:
+        words = [*self.words, "-n", str(ranks)]
+        if self.ranks_of_an_aggregator:
+            words += ["--aggregators", str(ranks // self.ranks_of_an_aggregator)]
+        return words
 
 
 CASES = (
@@ -44,13 +52,19 @@ CASES = (
         "`made-up`, `two-phase`, 1 MiB of a rank, an aggregator of each node",
         ("messages", "--platform", "made-up", "--strategy", "two-phase",
          "--bytes", "1m", "--buffer", "1m"),
+        ranks_of_an_aggregator=128,
+    ),
+    Case(
+        "`made-up`, `two-phase`, 1 MiB of a rank, as many aggregators as prices say",
+        ("messages", "--platform", "made-up", "--strategy", "two-phase",
+         "--bytes", "1m", "--buffer", "1m"),
     ),
 )  # fmt: skip
 
 
 def simulated(case: Case, ranks: int, level: str, programs: dict[str, str]) -> dict[str, Any]:
     """What ``weir sim --json`` says of one job."""
-    weir = [sys.executable, "-m", "weir.cli", "sim", *case.words, "-n", str(ranks)]
+    weir = [sys.executable, "-m", "weir.cli", "sim", *case.options(ranks)]
     done = subprocess.run(
         [*weir, "--level", level, "--json"],
         env={**os.environ, **programs},
