@@ -24,9 +24,9 @@ constexpr std::int32_t largest_target_index = 65534;
 
 std::optional<std::int32_t> index_of(std::string_view text) {
   std::int32_t index = 0;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, index);
-  if (error != std::errc{} || stop != end || index < 0 || index > largest_target_index) {
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), index);
+  if (error != std::errc{} || stop != text.data() + text.size() || index < 0 ||
+      index > largest_target_index) {
     return std::nullopt;
   }
   return index;

@@ -32,7 +32,7 @@ std::size_t place_of(Direction direction) { return direction == Direction::write
 // The state of one repetition.
 struct Executor::Replay {
   const Configuration& configuration;
-  std::int32_t repetition;
+  std::int32_t repetition = 0;
   RepetitionRecord& record;
   std::array<PhaseRecord, 2> phases{};  // by place_of()
   OpenFiles open_files{};
