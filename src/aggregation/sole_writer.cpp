@@ -48,8 +48,8 @@ Status SoleWriter::take_again(CollectiveState& state) {
     taken = storage::WriterLock::take(path_);
     return taken.ok();
   };
-  const Status waited = ranks::wait_until(is_taken, state.group->revocation(), most_lock_seconds,
-                                          "a stager that keeps the lock of a file");
+  Status waited = ranks::wait_until(is_taken, state.group->revocation(), most_lock_seconds,
+                                    "a stager that keeps the lock of a file");
   if (!taken) return taken.error();
   if (!waited.ok()) return waited;
   // Nothing is held where locks have ceased to be possible.

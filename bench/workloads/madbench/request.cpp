@@ -54,6 +54,7 @@ Status take_directories(const Program& program, Request& request) {
 
 Status take_targets(const Program& program, Request& request) {
   std::vector<bool> file_per_rank;
+  file_per_rank.reserve(request.variants.size());
   for (const Variant& variant : request.variants) {
     file_per_rank.push_back(variant.file_type == FileType::unique);
   }
