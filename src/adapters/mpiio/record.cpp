@@ -68,10 +68,9 @@ __attribute__((destructor)) void on_exit() { end_record(); }
 
 void take_record() {
   int none = 0;
-  if (record.process.load(relaxed) == 0) {
-    if (record.process.compare_exchange_strong(none, preloaded::own_process(), relaxed)) {
-      begin_ordering();
-    }
+  if (record.process.load(relaxed) == 0 &&
+      record.process.compare_exchange_strong(none, preloaded::own_process(), relaxed)) {
+    begin_ordering();
   }
 }
 

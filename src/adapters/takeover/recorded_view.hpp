@@ -21,6 +21,8 @@ struct RecordedBytes {
 
 struct RecordedView {
   void change(const SetView& set);
+  // The view is not known from now on.
+  void forget() { view_.reset(); }
   // Returns the bytes of a call that begins `at` elements behind the beginning of the view. Nothing
   // if the view is not known, or if the bytes are more patterns than a PatternList may have.
   [[nodiscard]] std::optional<RecordedBytes> find(Offset at, std::int64_t bytes) const;

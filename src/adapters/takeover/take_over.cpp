@@ -121,7 +121,8 @@ void delete_view(RecordedView* view) { const std::unique_ptr<RecordedView> delet
 void change_view(RecordedView* view, const SetView& set) {
   try {
     view->change(set);
-  } catch (const std::exception&) {  // no memory: the view has become unknown
+  } catch (const std::exception&) {  // for lack of memory
+    view->forget();
   }
 }
 
