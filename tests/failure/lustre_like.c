@@ -62,10 +62,16 @@ static uint16_t stripes_of(const char* path, uint32_t* targets) {
   const char* moved = getenv("WEIR_LUSTRE_MOVED");
   const uint32_t further = moved != NULL && strstr(name, moved) != NULL ? 1 : 0;
   uint16_t stripes = 0;
-  while (stripes < most_stripes && fscanf(list, "%u,", &targets[stripes]) == 1) {
-    targets[stripes++] += further;
-  }
+  char line[16 * most_stripes];
+  char* next = fgets(line, sizeof line, list);
   fclose(list);
+  while (next != NULL && stripes < most_stripes) {
+    char* stop = next;
+    const unsigned long target = strtoul(next, &stop, 10);
+    if (stop == next) break;
+    targets[stripes++] = (uint32_t)target + further;
+    next = *stop == ',' ? stop + 1 : NULL;
+  }
   return stripes;
 }
 
