@@ -105,11 +105,13 @@ int main(int argc, char** argv) {
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   if (argc < 3) return 2;
-  if (strcmp(argv[2], "steps") == 0 && argc == 4) make_steps(argv[1], atoi(argv[3]));
-  if (strcmp(argv[2], "shapes") == 0 && argc == 4) make_shapes(argv[1], atoi(argv[3]));
+  if (strcmp(argv[2], "steps") == 0 && argc == 4)
+    make_steps(argv[1], (int)strtol(argv[3], NULL, 10));
+  if (strcmp(argv[2], "shapes") == 0 && argc == 4)
+    make_shapes(argv[1], (int)strtol(argv[3], NULL, 10));
   if (strcmp(argv[2], "blocks") == 0) {
     MPI_File file = opened(MPI_COMM_SELF, argv[1]);
-    for (int i = 3; i < argc; ++i) make_blocks(file, atoi(argv[i]));
+    for (int i = 3; i < argc; ++i) make_blocks(file, (int)strtol(argv[i], NULL, 10));
     check(MPI_File_close(&file), "MPI_File_close");
   }
   if (strcmp(argv[2], "shared") == 0) {

@@ -66,8 +66,8 @@ const TakeOver* loaded_if_asked(Reason& reason) {
 }
 
 TakenFile* taken_if_asked(const Opening& opening, Reason& reason) {
-  const TakeOver* const functions = loaded_if_asked(reason);
-  return functions == nullptr ? nullptr : functions->open(opening, reason);
+  const TakeOver* const loaded = loaded_if_asked(reason);
+  return loaded == nullptr ? nullptr : loaded->open(opening, reason);
 }
 
 void end_taking() {
