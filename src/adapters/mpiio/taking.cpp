@@ -66,8 +66,8 @@ const TakeOver* loaded_if_asked(Reason& reason) {
 }
 
 TakenFile* taken_if_asked(const Opening& opening, Reason& reason) {
-  const TakeOver* const loaded = loaded_if_asked(reason);
-  return loaded == nullptr ? nullptr : loaded->open(opening, reason);
+  const TakeOver* const takes_over = loaded_if_asked(reason);
+  return takes_over == nullptr ? nullptr : takes_over->open(opening, reason);
 }
 
 void end_taking() {
