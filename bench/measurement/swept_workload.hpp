@@ -69,11 +69,17 @@ class SweptWorkload {
 
   // Returns what the guard removes if the run breaks off before the workload has given it more.
   [[nodiscard]] virtual TestFiles test_files(const JobFolders& folders) const {
-    return {.directory = folders.test_directory, .paths = {}};
+    return {.directory = folders.test_directory,
+            .paths = {},
+            .rank_folders = {},
+            .job_folders = folders.further_test_directories};
   }
   // Returns the files to be removed after a successful run.
   [[nodiscard]] virtual TestFiles leftovers(const JobFolders& folders) const {
-    return {.directory = folders.test_directory, .paths = {}};
+    return {.directory = folders.test_directory,
+            .paths = {},
+            .rank_folders = {},
+            .job_folders = folders.further_test_directories};
   }
 
   // prepare(), make_runs() and finish() are collective. They fail on every rank or on none;

@@ -131,12 +131,6 @@ class ArrayWorkload final : public SweptWorkload {
     return check_memory(job, request_.core, memory_bytes_per_rank(request_.geometry), &hog_bytes_);
   }
 
-  [[nodiscard]] TestFiles test_files(const JobFolders& folders) const override {
-    return {.directory = folders.test_directory,
-            .paths = {},
-            .rank_folders = {},
-            .job_folders = folders.further_test_directories};
-  }
   // With --existing, the files of the last repetition are still there.
   [[nodiscard]] TestFiles leftovers(const JobFolders& folders) const override {
     return test_files(folders);

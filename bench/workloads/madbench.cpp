@@ -120,12 +120,6 @@ class MadbenchWorkload final : public SweptWorkload {
     return status;
   }
 
-  [[nodiscard]] TestFiles test_files(const JobFolders& folders) const override {
-    return {.directory = folders.test_directory,
-            .paths = {},
-            .rank_folders = {},
-            .job_folders = folders.further_test_directories};
-  }
   [[nodiscard]] TestFiles leftovers(const JobFolders& folders) const override {
     return test_files(folders);
   }

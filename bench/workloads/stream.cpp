@@ -138,12 +138,6 @@ class StreamWorkload final : public SweptWorkload {
     return check_targets(request_, ranks);
   }
 
-  [[nodiscard]] TestFiles test_files(const JobFolders& folders) const override {
-    return {.directory = folders.test_directory,
-            .paths = {},
-            .rank_folders = {},
-            .job_folders = folders.further_test_directories};
-  }
   [[nodiscard]] TestFiles leftovers(const JobFolders& folders) const override {
     return test_files(folders);
   }
