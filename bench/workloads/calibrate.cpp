@@ -83,7 +83,7 @@ Result<CalibrationRequest> calibration_request_of(const Settings& settings) {
   return request;
 }
 
-// Of O folders the file of rank r is in number r mod O.
+// The file of rank r is in folder number r mod O of the O folders.
 std::string file_of_rank(const CalibrationRequest& request, const std::vector<std::string>& folders,
                          int rank) {
   const std::string& folder = folders[static_cast<std::size_t>(rank) % folders.size()];

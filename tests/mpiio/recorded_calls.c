@@ -1,11 +1,14 @@
-/* Makes calls of MPI-IO that test_record.py records.
+/* Makes calls of MPI-IO that test_record.py records: mpiio_recorded_calls FILE KIND [N]...
  *
- *   mpiio_recorded_calls FILE steps N       N collective writes of a rank's columns of a matrix of
- *                                           64 x 8 doubles per rank, reads by all ways, and one
- * call in which only rank 0 has bytes mpiio_recorded_calls FILE shapes N      a write of two ints
- * for each of N distances between them mpiio_recorded_calls FILE blocks N...   for each N, a write
- * through a view of N blocks, of one and two ints in turn, which have no pattern
- *   mpiio_recorded_calls FILE shared        a write at the shared file pointer, one at offset 0
+ * - "steps N": N collective writes of a rank's columns of a matrix of 64 x 8 doubles per rank,
+ * reads by all ways, and one call in which only rank 0 has bytes
+ *
+ * - "shapes N": a write of two ints for each of N distances between them
+ *
+ * - "blocks N...": for each N, a write through a view of N blocks, of one and two ints in turn,
+ * which have no pattern
+ *
+ * - "shared": a write at the shared file pointer, and one at offset 0
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -27,7 +27,8 @@ struct TestRun {
   std::string output;
   std::vector<std::string> directories;  // one on each target
   storage::Striping striping = {};       // of the test files
-  // Of the test files; empty: any. The only directory has a folder for each target, or one for all.
+  // The targets of the test files; empty: any. If they are chosen, there is one directory, which
+  // has a folder for each target, or one for all.
   FilesOnTargets targets = {};
   // Returns the test files of this rank and of its neighbours among the ranks, which it removes if
   // they have been lost. `folders` are those of the job, in the order of the directories.
