@@ -48,9 +48,11 @@ class Stager:
         return told
 
     def ask(self, *words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([STAGER, "--stager-socket", self.socket, *words],
-                              capture_output=True, text=True, timeout=STORED_SECONDS,
-                              check=True)  # fmt: skip
+        asked = subprocess.run([STAGER, "--stager-socket", self.socket, *words],
+                               capture_output=True, text=True, timeout=STORED_SECONDS,
+                               check=False)  # fmt: skip
+        assert asked.returncode == 0, asked.stderr
+        return asked
 
     def wait_until_idle(self) -> None:
         """Waits until no program is connected and everything is stored."""
@@ -157,9 +159,11 @@ def start(*words: str) -> Stager:
     socket = Path(tempfile.mkdtemp(prefix="weir-test-")) / "stager"
     with socket.with_name("log").open("w") as log:
         process = subprocess.Popen([STAGER, "--stager-socket", socket, *words], stderr=log)
+    one = Stager(socket, process)
     deadline = time.monotonic() + 30
-    while not socket.exists():
+    # The socket has its name a moment before programs can connect to it.
+    while "listens at" not in one.log():
         assert time.monotonic() < deadline, "the stager does not start"
         assert process.poll() is None, "the stager ended at once"
         time.sleep(0.02)
-    return Stager(socket, process)
+    return one

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import numpy as np
 from mpi4py import MPI
-from own_stager import choose_stager, given_stagers, given_staging, stagers_of_ranks
+from own_stager import Stager, choose_stager, given_stagers, given_staging, stagers_of_ranks
 from raising import raises
 from staged_values import COUNTS, LARGE_SHAPE, SHAPE, counts, density, large_value
 from staged_writer import Writer, path_of
@@ -418,6 +418,8 @@ def journaled(
     while writer.file.steps < last + 2:
         if comm.rank == 0 and second:
             subprocess.run([*second, "--detach"], check=True, timeout=60)
+            # It answers when it has looked at the journal, which it does while the file is open.
+            Stager(Path(second[2])).report()
         second = ()
         comm.Barrier()
         try:
