@@ -33,6 +33,9 @@ set(WEIR_TEST_OPTIONS "")
 if(WEIR_IN_BATCHES)
   add_compile_options($<$<CONFIG:RelWithDebInfo>:-g0>)
   set(WEIR_TEST_OPTIONS $<$<CONFIG:RelWithDebInfo>:-O1>)
+  # Below this size of its memory in KiB gcc does not look for what it may free, which takes a tenth
+  # of its time; a batch takes 0.3 to 0.5 GB.
+  add_compile_options($<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=400000>)
 else()
   add_compile_options($<$<CONFIG:RelWithDebInfo>:-g1>)
 endif()

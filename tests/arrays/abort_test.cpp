@@ -77,14 +77,14 @@ class AbortedSteps : public OnRanks {
   }
   // Names below the test's folder with their lengths; the same on every rank.
   [[nodiscard]] std::string on_disk() const {
-    MPI_Barrier(MPI_COMM_WORLD);
+    meet();
     std::vector<std::string> found;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(path(""))) {
       const bool is_lock = entry.path().extension() == ".weir_lock";
       if (is_lock || !entry.is_regular_file()) continue;
       found.push_back(entry.path().string() + " " + std::to_string(entry.file_size()) + "\n");
     }
-    MPI_Barrier(MPI_COMM_WORLD);
+    meet();
     std::sort(found.begin(), found.end());
     std::string all;
     for (const std::string& one : found) all += one;

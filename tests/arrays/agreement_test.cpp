@@ -204,7 +204,7 @@ TEST_F(Agreement, ADescriptionThatIsNone) {
     std::ofstream(path("a")) << "data";
     std::ofstream(path("a.json")) << "{\"shape\": ";
   }
-  MPI_Barrier(MPI_COMM_WORLD);
+  meet();
   Session session(MPI_COMM_WORLD);
   weir_array* array = nullptr;
   const int code = weir_array_open(session.get(), path("a").c_str(), nullptr, &array);
@@ -279,7 +279,7 @@ void expect_reason_on_other_ranks(const std::string& path, std::int64_t ranks_pe
   } catch (const std::runtime_error& error) {
     EXPECT_TRUE(leaves && by_exception) << error.what();
   }
-  MPI_Barrier(MPI_COMM_WORLD);
+  meet();
 }
 
 TEST_F(Agreement, AReasonToGiveUpReachesAllRanks) {

@@ -85,7 +85,7 @@ bool one_fault(const Case& tried, const weir_session_options& options, int rank,
     EXPECT_EQ(weir_write(opened->array, opened->columns, opened->part.data()), 0);
     opened->part.assign(elements, 1);
   }
-  MPI_Barrier(MPI_COMM_WORLD);
+  meet();
   int code = 0;
   std::string text;
   int hits = 0;
@@ -101,7 +101,7 @@ bool one_fault(const Case& tried, const weir_session_options& options, int rank,
   // data are right, and all ranks learn of it in the next call.
   const int failed = sum_over_ranks(code != 0 ? 1 : 0);
   if (code == 0 && tried.writes && failed == 0) {
-    MPI_Barrier(MPI_COMM_WORLD);
+    meet();
   }
   if (code == 0) {
     const auto content = tried.writes ? content_of<double>(path) : opened->part;
@@ -120,7 +120,7 @@ bool one_fault(const Case& tried, const weir_session_options& options, int rank,
     EXPECT_EQ(failed, 0) << text;
     EXPECT_EQ(weir_session_close(&opened->session), 0) << weir_last_error();
   }
-  MPI_Barrier(MPI_COMM_WORLD);
+  meet();
   return hits > 0;
 }
 

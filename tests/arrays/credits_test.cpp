@@ -38,11 +38,11 @@ class Credits : public OnRanks {
       std::ofstream(file, std::ios::binary)
           .write(reinterpret_cast<const char*>(&counts), sizeof counts);
     }
-    MPI_Barrier(MPI_COMM_WORLD);
+    meet();
     setenv("WEIR_MPI_COUNTS", file.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
     act();
     setenv("WEIR_MPI_COUNTS", "", 1);  // NOLINT(concurrency-mt-unsafe)
-    MPI_Barrier(MPI_COMM_WORLD);
+    meet();
     std::ifstream(file, std::ios::binary).read(reinterpret_cast<char*>(&counts), sizeof counts);
     return counts;
   }
@@ -165,10 +165,10 @@ TEST_F(Credits, AggregatorsNearestToTheirDataAreSentNothing) {
       EXPECT_EQ(sum(writing.sent) == 0, is_near);
       EXPECT_EQ(sum(reading.sent) == 0, is_near);
       array.close();
-      MPI_Barrier(MPI_COMM_WORLD);
+      meet();
       if (spread.empty()) spread = file_bytes(path("a"));
       EXPECT_EQ(file_bytes(path("a")), spread);
-      MPI_Barrier(MPI_COMM_WORLD);
+      meet();
     }
   }
 }
@@ -198,7 +198,7 @@ TEST_F(Credits, NothingIsSentFromOneIoGroupToAnother) {
         EXPECT_EQ(across, 0);
       }
       EXPECT_EQ(file_bytes(path("a")), without_groups);
-      MPI_Barrier(MPI_COMM_WORLD);
+      meet();
     }
   }
 }

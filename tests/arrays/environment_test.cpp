@@ -429,7 +429,7 @@ TEST_F(Environment, HasTheDeadlineOfEveryWait) {
         << weir_last_error();
   }
   weir_session_abandon(&session);
-  MPI_Barrier(MPI_COMM_WORLD);
+  meet();
 }
 // NOLINTEND(concurrency-mt-unsafe)
 

@@ -574,13 +574,13 @@ TEST_F(OnRanks, AFullFileSystem) {
     EXPECT_EQ(taken, numbers);
     first.close();
     second.close();
-    MPI_Barrier(MPI_COMM_WORLD);
+    meet();
     if (rank_of_world() == 0) {
       for (const char* const name : {"weir-first", "weir-second"}) {
         std::filesystem::remove(path(name));
       }
     }
-    MPI_Barrier(MPI_COMM_WORLD);
+    meet();
   }
 }
 
@@ -693,7 +693,7 @@ TEST_F(BrokenSteps, AreNotInAFileForWhichThereIsNoRoom) {
 TEST_F(BrokenSteps, AreNotInAFileWhoseFileSystemIsLost) {
   const int steps = write_steps([&](int step) {
     if (step != 2) return;
-    MPI_Barrier(MPI_COMM_WORLD);
+    meet();
     if (rank_of_world() == 0) {
       constexpr unsigned long shut_down = _IOR('X', 125, std::uint32_t);
       const std::uint32_t without_flushing = 2;
@@ -701,7 +701,7 @@ TEST_F(BrokenSteps, AreNotInAFileWhoseFileSystemIsLost) {
       EXPECT_EQ(::ioctl(folder, shut_down, &without_flushing), 0);
       ::close(folder);
     }
-    MPI_Barrier(MPI_COMM_WORLD);
+    meet();
   });
   EXPECT_EQ(steps, 2);
 }

@@ -29,7 +29,7 @@ TEST_F(Files, AStepDoesNotBeginWhereAnArrayIsMissing) {
   File file = create(name, "first");
   create(other, "second").close();
   if (rank_of_world() == 0) std::filesystem::rename(other, name);
-  MPI_Barrier(MPI_COMM_WORLD);
+  meet();
   try {
     file.begin_step();
     ADD_FAILURE() << "the step began";
@@ -161,7 +161,7 @@ TEST_F(Files, ThatWereReplacedAreNotReadByTheOldMap) {
       if (rank_of_world() == 0) {
         std::filesystem::rename(file_of(format), path("old." + format));
       }
-      MPI_Barrier(MPI_COMM_WORLD);
+      meet();
     }
     make(format, {"q", "b", "a"});
     std::vector<std::int32_t> part(rows.elements());

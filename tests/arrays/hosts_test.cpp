@@ -88,7 +88,7 @@ TEST_F(Hosts, WhatOthersWroteIsReadByEveryStrategy) {
       array.read(distributed, part);
       EXPECT_EQ(part, numbered_part<double>(distributed, shape_)) << strategies[number];
     }
-    MPI_Barrier(MPI_COMM_WORLD);
+    meet();
   }
 }
 

@@ -64,13 +64,13 @@ OpenFiles opened(const std::string& path) {
   const std::vector<int> mine = descriptors_of(path);
   // In turn, so that of ranks that share an offset the last one's stays.
   for (int rank = 0; rank < size_of_world(); ++rank) {
-    MPI_Barrier(MPI_COMM_WORLD);
+    meet();
     if (rank != rank_of_world()) continue;
     for (std::size_t i = 0; i < mine.size(); ++i) {
       ::lseek(mine[i], 10 * (rank + 1) + static_cast<int>(i), SEEK_SET);
     }
   }
-  MPI_Barrier(MPI_COMM_WORLD);
+  meet();
   OpenFiles found;
   std::set<std::int64_t> offsets;
   for (std::size_t i = 0; i < 2; ++i) {
@@ -253,7 +253,7 @@ TEST_F(Opening, OfAMissingFileIsOneErrorOnAllRanks) {
   Array array = session.create<double>(name, shape_);
   // The file goes between its being opened and the first transfer.
   if (rank_of_world() == 0) std::filesystem::remove(name);
-  MPI_Barrier(MPI_COMM_WORLD);
+  meet();
   const auto rows = session.distribution(shape_, "BLOCK, *");
   expect_one(text_of([&] { array.write(rows, numbered_part<double>(rows, shape_)); }));
   array.close();

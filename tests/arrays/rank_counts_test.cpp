@@ -65,7 +65,7 @@ TEST_F(RankCounts, EachReadsWhatEveryOtherWrote) {
     }
     MPI_Comm_free(&members);
   }
-  MPI_Barrier(MPI_COMM_WORLD);
+  meet();
   for (const Team& team : teams()) {
     MPI_Comm members = first_ranks(team.ranks);
     if (members == MPI_COMM_NULL || team.ranks > size_of_world()) continue;

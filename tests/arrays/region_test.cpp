@@ -119,7 +119,7 @@ TEST_F(Regions, AreWrittenAndReadByAllTogether) {
         std::fill(part.begin(), part.end(), -1);
         array.read_region_independent(own, part);
         EXPECT_EQ(part, expected.read(own));
-        MPI_Barrier(MPI_COMM_WORLD);
+        meet();
       }
     }
   }
@@ -151,7 +151,7 @@ TEST_F(Regions, AreMovedByOneRankAlone) {
         }
       }
     }
-    MPI_Barrier(MPI_COMM_WORLD);
+    meet();
   }
   array.sync();
   array.close();

@@ -86,12 +86,12 @@ TEST_F(StagerRanks, LeaveFilesAsTheyAreWithoutStagers) {
       const std::string name = path(std::string("staged.") + format);
       const int ranks = write(one.staging, format, name, one.ranks_per_node);
       EXPECT_TRUE(ranks == 0 || ranks == size_of_world() - one.stagers) << ranks;
-      MPI_Barrier(MPI_COMM_WORLD);  // no stager's rank comes here before everything is stored
+      meet();  // no stager's rank comes here before everything is stored
       expect_steps(name);
       if (format == std::string("cdf5")) {
         EXPECT_TRUE(content_of<char>(name) == content_of<char>(alone));
       }
-      MPI_Barrier(MPI_COMM_WORLD);
+      meet();
     }
   }
 }

@@ -79,7 +79,7 @@ TEST_F(Striping, OfFilesOfEveryFormatIsWhatWasAskedFor) {
     array.write(rows, numbers);
     file.end_step();
     file.close();
-    MPI_Barrier(MPI_COMM_WORLD);
+    meet();
     expect_layout(std::string(format) == "zarr" ? name + "/a/c.0.0" : name);
   }
 }

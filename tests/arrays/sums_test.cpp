@@ -78,16 +78,16 @@ class Sums : public OnRanks {
   }
   // Changes a byte of the number `value`, wherever it is in one of the files; on rank 0.
   static void damage(const std::string& name, double value) {
-    MPI_Barrier(MPI_COMM_WORLD);
+    meet();
     if (rank_of_world() == 0) {
       EXPECT_TRUE(damage_alone(name, value)) << value;
     }
-    MPI_Barrier(MPI_COMM_WORLD);
+    meet();
   }
   static void undo_damage() {
-    MPI_Barrier(MPI_COMM_WORLD);
+    meet();
     if (rank_of_world() == 0) flip(damaged().first, damaged().second);
-    MPI_Barrier(MPI_COMM_WORLD);
+    meet();
   }
   static void flip(const std::string& path, std::int64_t at) {
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
@@ -161,9 +161,9 @@ TEST_F(Sums, NameADamagedByteOnEveryRank) {
 // By rank 0; the others wait.
 template <typename Do>
 void alone(const Do& act) {
-  MPI_Barrier(MPI_COMM_WORLD);
+  meet();
   if (rank_of_world() == 0) act();
-  MPI_Barrier(MPI_COMM_WORLD);
+  meet();
 }
 
 TEST_F(Sums, ThatAreMissingOrDamagedAreNotKnown) {

@@ -1,6 +1,9 @@
 #include "harness/on_ranks.hpp"
 
+#include <sched.h>
+
 #include <cstdio>
+#include <ctime>
 
 namespace weir::test {
 namespace {
@@ -8,6 +11,13 @@ namespace {
 std::filesystem::path& folder_given() {
   static std::filesystem::path folder;
   return folder;
+}
+
+// A test may leave a collective call on MPI_COMM_WORLD under way for good, which would come before
+// any later one there.
+MPI_Comm& meeting() {
+  static MPI_Comm communicator = MPI_COMM_NULL;
+  return communicator;
 }
 
 // The only output of all ranks but 0.
@@ -24,8 +34,25 @@ class Failures : public ::testing::EmptyTestEventListener {
 
 const std::filesystem::path& folder_of_tests() { return folder_given(); }
 
+void meet() {
+  constexpr int yields = 50;
+  constexpr timespec nap{0, 500'000};
+  MPI_Request request = MPI_REQUEST_NULL;
+  MPI_Ibarrier(meeting(), &request);
+  int has_come = 0;
+  for (int looks = 0;; ++looks) {
+    MPI_Test(&request, &has_come, MPI_STATUS_IGNORE);
+    if (has_come != 0) return;
+    if (looks < yields)
+      ::sched_yield();
+    else
+      ::nanosleep(&nap, nullptr);
+  }
+}
+
 int run_tests(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
+  MPI_Comm_dup(MPI_COMM_WORLD, &meeting());
   folder_given() = argc > 1 ? argv[1] : ".";
   const auto* const tests = ::testing::UnitTest::GetInstance();
   if (rank_of_world() != 0) {
@@ -39,6 +66,7 @@ int run_tests(int argc, char** argv) {
     failed = 1;
   }
   MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  MPI_Comm_free(&meeting());
   MPI_Finalize();
   return failed;
 }
