@@ -33,8 +33,8 @@ class Deadlines : public OnRanks {
     EXPECT_EQ(weir_session_close(&session), WEIR_E_BROKEN);
   }
 
-  // Calls nothing of the library meanwhile. It sleeps most of the time, so that the other ranks, and
-  // other tests, have the processors.
+  // Calls nothing of the library meanwhile. It sleeps most of the time, so that the other ranks,
+  // and other tests, have the processors.
   static void compute_for(double seconds) {
     for (const double end = MPI_Wtime() + seconds; MPI_Wtime() < end; ::usleep(9'000)) {
       for (const double moment = MPI_Wtime() + 0.001; MPI_Wtime() < moment;) {
