@@ -50,11 +50,11 @@ class CallsOfPhase:
         self.is_leaving = False
         """A request of the step that is being written is not waited for."""
         self.number = 0
-        """Of the step of this phase that is being written."""
+        """Number of the step of this phase that is being written."""
         self.has_lost = False
         """Stagers were killed or broken."""
         self.may_fail = False
-        """They were, and no call has failed since then."""
+        """Stagers were killed or broken, and no call has failed since then."""
         self.is_a_step_lost = False
         """A step that they had accepted is lost; no other one may be."""
         told = self.model.acknowledged() if ranks.rank == 0 else None

@@ -153,7 +153,7 @@ class PhaseOnRanks(WritesOfPhase):
             raise
 
     def take_additions(self, file: Any) -> None:
-        """Of an addition that was killed or failed the file has all arrays, or none."""
+        """The file has all arrays of an addition that was killed or failed, or none of them."""
         generation = self.generation
         for number, names in self.model.perhaps_added(generation):
             there = [name for name in names if name in file]
