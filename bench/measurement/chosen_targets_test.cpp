@@ -20,7 +20,7 @@ namespace {
 
 using Indices = std::vector<std::int32_t>;
 
-std::string refusal_of(const std::string& text) {
+std::string refusal_of_list(const std::string& text) {
   const auto parsed = parse_targets(text);
   return parsed ? "accepted" : parsed.error().message;
 }
@@ -32,11 +32,11 @@ TEST(ChosenTargets, AreReadAsTheCommandReadsThem) {
   EXPECT_EQ((ChosenTargets{.indices = {7, 0, 2}}.list()), "7,0,2");
   for (const char* const text : {"", ",", "1,", ",1", "1,,2", "-1", "1-", "4-2", "a", "1 ,2", "0x1",
                                  "65535", "99999999999", "1-65535"}) {
-    EXPECT_NE(refusal_of(text).find("is no list of indices"), std::string::npos) << text;
+    EXPECT_NE(refusal_of_list(text).find("is no list of indices"), std::string::npos) << text;
   }
-  EXPECT_EQ(refusal_of("1,0-2"), "has target 1 twice");
+  EXPECT_EQ(refusal_of_list("1,0-2"), "has target 1 twice");
   EXPECT_EQ(parse_targets("0-1999").value().size(), 2000U);
-  EXPECT_NE(refusal_of("0-2000").find("more than 2000 targets"), std::string::npos);
+  EXPECT_NE(refusal_of_list("0-2000").find("more than 2000 targets"), std::string::npos);
 }
 
 // Builds the attribute "lustre.lov" field by field, in the order and with the sizes of
