@@ -194,7 +194,7 @@ TEST_F(Deadlines, RanksOfOtherNodesAreTold) {
   MPI_Barrier(MPI_COMM_WORLD);
 }
 
-// It lives and computes, but never makes the call.
+// One rank lives and computes, but never makes the call.
 TEST_F(Deadlines, NoRankIsWaitedForForEver) {
   auto options = brief();
   options.deadline_seconds = 0.1;
