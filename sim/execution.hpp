@@ -18,7 +18,7 @@ namespace weir::sim {
 struct Outcome {
   double seconds = 0;
   Moved moved;
-  // Those of the description, then "messages", "links between switches" and "exchange".
+  // The parts of the description, then "messages", "links between switches" and "exchange".
   std::vector<PartLoad> parts;
   // What the description has as slow although no bytes may pass it.
   std::vector<std::string> unused_slow;

@@ -25,7 +25,7 @@ class Stager:
     process: subprocess.Popen[bytes] | None = None
     """None: somebody else started it."""
     others: list[Stager] = field(default_factory=list)
-    """Those of other nodes: node n has number n modulo their number, this one being 0."""
+    """Stagers of other nodes: node n has number n modulo their number, this one being 0."""
     rendezvous: Path | None = None
     """The file or folder by which ranks of other nodes find it, and the others."""
     more: dict[str, str] = field(default_factory=dict)

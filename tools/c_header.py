@@ -38,7 +38,7 @@ class CType:
     """A type such as ``const char* const*``."""
 
     base: str
-    """Its first word: a number, char, void, a struct, a handle, or a type of another header."""
+    """First word of the type: a number, char, void, struct, handle, or type of another header."""
     is_const: bool
     """Whether what the last pointer points to is const; without a pointer, whether the value is."""
     pointers: tuple[bool, ...] = ()

@@ -37,7 +37,7 @@ PASSED = CLONE / "build" / "cache" / "clang-tidy"
 CLANG_TIDY = Path(sys.executable).with_name("clang-tidy")  # The clang-tidy of uv.lock.
 DEADLINE_SECONDS = 600
 FORTRAN = CLONE / "src" / "fortran"
-"""Its C sources include a header of the Fortran compiler that clang lacks."""
+"""The C sources there include a header of the Fortran compiler that clang lacks."""
 QUOTED_INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.MULTILINE)
 INCLUDE_ROOTS = (CLONE / "src", CLONE / "bench", CLONE / "tests")
 BATCH = 16
@@ -60,7 +60,7 @@ class Source:
 
     @property
     def flags(self) -> str:
-        """Its compile command without the words that name this file."""
+        """The file's compile command without the words that name this file."""
         return OF_ONE_FILE.sub("", self.command)
 
     @property

@@ -20,7 +20,7 @@ from programs import arguments
 
 GRIDS = {4: (2, 2, 1), 8: (2, 2, 2), 16: (4, 2, 2)}
 GOALS = {64: 0.3, 512: 0.5, 2048: 0.5, 1 << 20: 0.95}
-"""Of R, by bytes of a row."""
+"""Goals for R, by bytes of a row."""
 LIBRARY_GOALS = {"hdf5": 3.0, "pnetcdf": 2.0}
 """Weir over these at rows of 64 to 512 bytes."""
 

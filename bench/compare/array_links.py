@@ -30,7 +30,7 @@ from programs import AS_ROOT, CLONE, run
 
 TESTBED = CLONE / "tools/testbed/testbed"
 PAYLOAD = 1448 / 1514
-"""Of a frame, what TCP carries for the program."""
+"""Share of a frame that TCP carries for the program."""
 ROWS = 256
 DEADLINE_SECONDS = 300
 GOAL = 0.9

@@ -29,7 +29,7 @@ from weir.analysis.findings import Judgement
 
 CAMPAIGNS = ("collective-io-nodes", "collective-chunks", "collective-buffers")
 FULL_EXTENT = 5120
-"""Of the arrays in the case files."""
+"""Extent of the arrays in the case files."""
 
 
 def sections_of(extent: int) -> tuple[str, str]:

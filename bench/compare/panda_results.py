@@ -11,7 +11,7 @@ from typing import Any
 
 Record = Mapping[str, Any]
 Figure = Callable[[Record, str], list[float]]
-"""Of a run's record and a direction, one number per counted repetition."""
+"""A function of a run's record and a direction: one number per counted repetition."""
 
 
 @dataclass(frozen=True)

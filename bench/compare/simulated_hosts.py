@@ -53,7 +53,7 @@ class Case:
     strategy: str
     groups: int
     mebibytes: int = LEAST_MEBIBYTES
-    """Of the array."""
+    """Size of the array."""
     measured: dict[str, list[float]] = field(default_factory=dict)
     crossed: list[float] = field(default_factory=list)
     """Bytes that one transfer sends to the other switch, in both directions."""

@@ -56,7 +56,7 @@ class Carrier:
         return [name for one in json.loads(told)["sessions"] for name in one["carriers"]]
 
     def processor_seconds(self) -> float:
-        """Of this process and the stager."""
+        """Returns the processor time of this process and the stager."""
         fields = Path(f"/proc/{self.process}/stat").read_text().rpartition(")")[2].split()
         ticks = int(fields[11]) + int(fields[12])
         return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")

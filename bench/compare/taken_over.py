@@ -27,9 +27,9 @@ from weir.advise.observe import MPI_IO_CALLS, take_over_variables
 from weir.mpiio.records import sum_up
 
 GOALS = {"OMPIO": {64: 4.0, 512: 2.0, 2048: 1.2}, "ROMIO": {64: 8.0, 512: 2.0, 2048: 1.2}}
-"""Of blocks that are written by collective calls, by the bytes of a row."""
+"""Goals for blocks that are written by collective calls, by the bytes of a row."""
 LEAST = 0.95
-"""Of every other pattern."""
+"""Goal for every other pattern."""
 
 
 def rates(command: list[str], variables: dict[str, str]) -> dict[str, float]:

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "measurement/environment.hpp"
@@ -78,8 +79,28 @@ std::optional<std::string> ceph_layout_of(const std::string& directory) {
   return std::string(text.data(), static_cast<std::size_t>(got));
 }
 
+nlohmann::json stripes_json(const storage::LustreStripes& stripes) {
+  return {{"stripe_bytes", stripes.stripe_bytes},
+          {"stripe_count", stripes.stripe_count},
+          {"first_target", stripes.first_target},
+          {"pool", stripes.pool}};
+}
+
+nlohmann::json lustre_json(const storage::LustreLayout& layout) {
+  if (!layout.is_composite) return stripes_json(layout.components.front().stripes);
+  nlohmann::json components = nlohmann::json::array();
+  for (const storage::LustreComponent& one : layout.components) {
+    nlohmann::json component = stripes_json(one.stripes);
+    component["from_byte"] = one.from_byte;
+    component["to_byte"] = one.to_byte;
+    component["instantiated"] = one.instantiated;
+    components.push_back(std::move(component));
+  }
+  return {{"components", std::move(components)}};
+}
+
 nlohmann::json describe_layout(const std::string& directory) {
-  if (auto lustre = storage::lustre_layout_of(directory)) return *lustre;
+  if (const auto lustre = storage::lustre_layout_of(directory)) return lustre_json(*lustre);
   if (auto ceph = ceph_layout_of(directory)) return *ceph;
   return "unknown";
 }

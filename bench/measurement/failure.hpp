@@ -21,7 +21,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <thread>
 #include <vector>
@@ -130,20 +130,6 @@ class FailureGuard {
 // a temporary file beside `path`, calls fsync, and renames it. `durable` = false omits the fsync,
 // for the second that a launcher gives a dying process.
 Status write_file_atomically(const std::string& path, const std::string& text, bool durable = true);
-
-// A failure that all ranks have learned of at a barrier, as one rank knows it.
-struct KnownFailure {
-  Error error;                     // this rank's own error, or that another rank failed
-  int failed_rank = none_failed;   // the same on every rank
-  nlohmann::ordered_json details;  // further facts from this rank, for `save`
-};
-
-// Ends a run of which every rank knows that it failed; collective. The failed rank's error and
-// details go to rank 0, which calls `save` (may be empty) with the details, records the failure and
-// prints its line. Every rank removes its test files. Returns the exit status. A rank whose wait
-// passed the deadline cannot reach the others: it records the failure and ends the process.
-int end_after_failure(const Job& job, FailureGuard& guard, const KnownFailure& failure,
-                      const std::function<Status(const nlohmann::ordered_json&)>& save);
 
 // Returns the "failure" record of run.json.
 [[nodiscard]] nlohmann::ordered_json failure_record(const Error& error, const std::string& host);

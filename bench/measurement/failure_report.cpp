@@ -1,12 +1,11 @@
-// Sends a failure that was agreed on at a barrier to rank 0 and ends the run (failure.hpp).
+#include "measurement/failure_report.hpp"
+
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
-
-#include "measurement/failure.hpp"
 
 namespace weir::bench {
 namespace {

@@ -7,12 +7,12 @@
 
 namespace weir::bench {
 
-storage::ChosenTargets FilesOnTargets::of_folder(std::size_t folder) const {
+ChosenTargets FilesOnTargets::of_folder(std::size_t folder) const {
   if (!by_rank) return chosen;
   return {.indices = {chosen.indices[folder]}, .stripe_bytes = chosen.stripe_bytes};
 }
 
-storage::ChosenTargets FilesOnTargets::of_rank(std::int64_t rank) const {
+ChosenTargets FilesOnTargets::of_rank(std::int64_t rank) const {
   return of_folder(static_cast<std::size_t>(rank) % folders());
 }
 
@@ -32,7 +32,7 @@ std::vector<std::string> FilesOnTargets::arguments() const {
 FieldSettings<FilesOnTargets> targets_table() {
   return {
       {[](FilesOnTargets& files) -> std::vector<std::int32_t>& { return files.chosen.indices; },
-       storage::parse_targets,
+       parse_targets,
        "targets",
        "indices of storage targets, on Lustre: of O targets the file of rank r is on number r mod "
        "O, and a file of all ranks is striped over all of them [any]",
@@ -77,7 +77,7 @@ Status choose_form(const std::vector<bool>& file_per_rank, std::int64_t ranks,
 
 Status check_targets(const std::string& directory, const FilesOnTargets& files) {
   if (files.empty()) return {};
-  Status possible = storage::check_targets_can_be_chosen(directory);
+  Status possible = check_targets_can_be_chosen(directory);
   if (possible.ok()) return {};
   Error error = possible.error();
   error.message = fmt::format(
@@ -90,7 +90,7 @@ Status check_targets(const std::string& directory, const FilesOnTargets& files) 
 Status lay_out_folder(const std::string& path, std::size_t folder, const FilesOnTargets& files,
                       const storage::Striping& striping) {
   return files.empty() ? storage::stripe_folder(path, striping)
-                       : storage::put_folder_on_targets(path, files.of_folder(folder));
+                       : put_folder_on_targets(path, files.of_folder(folder));
 }
 
 }  // namespace weir::bench

@@ -2,9 +2,9 @@
 // on one target each: of O targets the file of rank r is on number r mod O. A file of all ranks is
 // striped over all of them, in their order.
 //
-// Files get their targets from the folder in which they are created (system/chosen_targets.hpp), so
+// Files get their targets from the folder in which they are created (chosen_targets.hpp), so
 // the job has a folder for each target, or one for all of them (run_folder.hpp). A workload that
-// has the option calls storage::check_file_is_on_targets() for every file that it creates.
+// has the option calls check_file_is_on_targets() for every file that it creates.
 #pragma once
 
 #include <cstddef>
@@ -15,22 +15,22 @@
 #include "common/setting_fields.hpp"
 #include "common/settings.hpp"
 #include "common/status.hpp"
-#include "system/chosen_targets.hpp"
+#include "measurement/chosen_targets.hpp"
 #include "system/striping.hpp"
 
 namespace weir::bench {
 
 struct FilesOnTargets {
-  storage::ChosenTargets chosen;
+  ChosenTargets chosen;
   bool by_rank = false;  // each file is on one target; otherwise it is striped over all
 
   [[nodiscard]] bool empty() const { return chosen.empty(); }
   // Returns how many folders of different targets the job has in its directory.
   [[nodiscard]] std::size_t folders() const { return by_rank ? chosen.indices.size() : 1; }
   // Returns the targets of all files in a folder.
-  [[nodiscard]] storage::ChosenTargets of_folder(std::size_t folder) const;
+  [[nodiscard]] ChosenTargets of_folder(std::size_t folder) const;
   // Returns the targets of a rank's file.
-  [[nodiscard]] storage::ChosenTargets of_rank(std::int64_t rank) const;
+  [[nodiscard]] ChosenTargets of_rank(std::int64_t rank) const;
   // Returns the end of a folder's name, such as "-target3".
   [[nodiscard]] std::string folder_ending(std::size_t folder) const;
   // Returns the options of a command line; empty if no targets are chosen.

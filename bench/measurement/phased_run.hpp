@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -71,7 +71,7 @@ class PhasedRun : public SweptRun {
   std::vector<PhaseHistory> phases_;  // on rank 0, as the following members
   std::vector<CountedPhase> counted_phases_;
   TargetSeries targets_;
-  // Of this rank.
+  // The following members are this rank's.
   std::vector<Event> events_;
   std::int64_t trace_step_ = 1;
 };

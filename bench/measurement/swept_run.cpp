@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "common/clock.hpp"
@@ -37,7 +38,11 @@ CacheState judge_cache(const JobFacts& facts, const PhaseFigures& figures,
 }
 
 SweptRun::SweptRun(std::string label, std::string slug, ordered_json run)
-    : label_(std::move(label)), slug_(std::move(slug)), run_(std::move(run)) {}
+    : label_(std::move(label)),
+      slug_(std::move(slug)),
+      run_(std::make_unique<ordered_json>(std::move(run))) {}
+
+SweptRun::~SweptRun() = default;
 
 void SweptRun::compare_clocks_over(double seconds) {
   if (seconds > 0) shortest_seconds_ = std::min(shortest_seconds_, seconds);
@@ -59,23 +64,23 @@ void SweptRun::add(const JobFacts& facts, const RepetitionPlace& place) {
       {"phases", ordered_json::array()},
       {"functions", ordered_json::array()}};
   record.update(own);
-  run_["repetitions"].push_back(std::move(record));
+  run()["repetitions"].push_back(std::move(record));
 }
 
 void SweptRun::put_rates(const RepetitionPolicy& policy) {
   if (seconds_.empty()) return;
   const std::vector<bool> outlying = outliers(seconds_);
   std::size_t number = 0;
-  for (ordered_json& repetition : run_["repetitions"]) {
+  for (ordered_json& repetition : run()["repetitions"]) {
     if (!repetition["warmup"].get<bool>()) repetition["outlier"] = bool{outlying[number++]};
   }
-  run_["histograms"] = ordered_json::array();
+  run()["histograms"] = ordered_json::array();
   for (const Activity& activity : activities_) {
-    if (activity.moves_bytes()) run_["histograms"].push_back(activity.phase_histogram_json());
+    if (activity.moves_bytes()) run()["histograms"].push_back(activity.phase_histogram_json());
   }
   if (const std::string how = how_verified();
-      !how.empty() && run_["verification"]["performed"].get<bool>()) {
-    run_["verification"]["how"] = how;
+      !how.empty() && run()["verification"]["performed"].get<bool>()) {
+    run()["verification"]["how"] = how;
   }
   put_series(policy);
 }
@@ -92,7 +97,7 @@ void SweptRun::put_nodes() {
       if (!activities_[i].moves_bytes()) continue;
       phases.push_back(activities_[i].phase_of_node_json(node, i));
     }
-    run_["nodes"].push_back(
+    run()["nodes"].push_back(
         {{"host", node.host}, {"ranks", node.ranks}, {"phases", std::move(phases)}});
   }
 }
@@ -107,22 +112,22 @@ void SweptRun::finish(const JobFacts& facts, const ordered_json& environment,
   put_last(facts);
   if (facts.job.rank != 0) return;
   put_nodes();
-  ordered_json& verification = run_["verification"];
+  ordered_json& verification = run()["verification"];
   verification["bytes_verified"] = static_cast<std::int64_t>(verified[0]);
   if (verifies_items_ && facts.core.verify) {
     verification["items_verified"] = static_cast<std::int64_t>(verified[1]);
   }
-  run_["clocks"] = clocks;
-  run_["environment"] = environment;
+  run()["clocks"] = clocks;
+  run()["environment"] = environment;
   if (const std::string part = shortest_part(); !part.empty() && clocks["flagged"].get<bool>()) {
-    run_["warnings"].push_back(
+    run()["warnings"].push_back(
         fmt::format("the clocks of different ranks agree only to {:.3g} ms, which is {:.1f} % of "
                     "the shortest {}: rates by span have this uncertainty",
                     clocks["error_bound_ns"].get<double>() * 1e-6,
                     clocks["error_fraction_of_span"].get<double>() * 100, part));
   }
-  run_["status"] = "complete";
-  run_["finished_utc"] = utc_now();
+  run()["status"] = "complete";
+  run()["finished_utc"] = utc_now();
 }
 
 }  // namespace weir::bench

@@ -4,7 +4,8 @@
 
 #include <cstdint>
 #include <limits>
-#include <nlohmann/json.hpp>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -59,7 +60,7 @@ class SweptRun {
   SweptRun(std::string label, std::string slug, nlohmann::ordered_json run);
   SweptRun(const SweptRun&) = delete;
   SweptRun& operator=(const SweptRun&) = delete;
-  virtual ~SweptRun() = default;
+  virtual ~SweptRun();
 
   [[nodiscard]] const std::string& label() const { return label_; }
   [[nodiscard]] const std::string& slug() const { return slug_; }
@@ -81,8 +82,8 @@ class SweptRun {
   [[nodiscard]] int repetitions() const { return repetitions_; }              // warm-ups included
 
   // The following functions are for rank 0.
-  [[nodiscard]] nlohmann::ordered_json& run() { return run_; }  // run.json so far
-  [[nodiscard]] const nlohmann::ordered_json& run() const { return run_; }
+  [[nodiscard]] nlohmann::ordered_json& run() { return *run_; }  // run.json so far
+  [[nodiscard]] const nlohmann::ordered_json& run() const { return *run_; }
   // Puts what the counted repetitions so far have shown into run(), and marks the outliers among
   // them. Figures that need all ranks together are left out before finish().
   void put_rates(const RepetitionPolicy& policy);
@@ -119,7 +120,7 @@ class SweptRun {
 
   std::vector<Activity> activities_;
   std::vector<NodeReport> nodes_;  // what gather_shares() returns of them; on rank 0, at the end
-  // Of this rank.
+  // The following members are this rank's.
   std::int64_t bytes_verified_ = 0;
   std::int64_t items_verified_ = 0;
   bool verifies_items_ = false;
@@ -131,7 +132,7 @@ class SweptRun {
   std::string slug_;
   int repetitions_ = 0;
   // On rank 0.
-  nlohmann::ordered_json run_;
+  std::unique_ptr<nlohmann::ordered_json> run_;
   std::vector<double> seconds_;  // of each counted repetition
   double shortest_seconds_ = std::numeric_limits<double>::infinity();
 };

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "measurement/failure_report.hpp"
 #include "measurement/sweep.hpp"
 
 namespace weir::bench {
@@ -155,6 +156,12 @@ int run_in_job(const std::string& name, const Job& job, std::unique_ptr<SweptWor
 }
 
 }  // namespace
+
+ordered_json SweptWorkload::decided() const { return ordered_json::object(); }
+
+ordered_json SweptWorkload::failure_details(const Job& /*job*/) const {
+  return ordered_json::array();
+}
 
 int run_swept_workload(const std::string& name, const std::vector<std::string>& arguments,
                        const Result<ResolvedSettings>& resolved, const MakeWorkload& make) {

@@ -17,7 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -96,9 +96,7 @@ class SweptWorkload {
   [[nodiscard]] virtual std::vector<std::string> notes() const { return {}; }
   // Returns the settings whose values the program has chosen by what it found on the nodes, as the
   // user would give them to repeat the run; an empty object if there are none.
-  [[nodiscard]] virtual nlohmann::ordered_json decided() const {
-    return nlohmann::ordered_json::object();
-  }
+  [[nodiscard]] virtual nlohmann::ordered_json decided() const;
   // Returns the warnings for the results. On rank 0, after prepare().
   [[nodiscard]] virtual std::vector<std::string> warnings() const { return {}; }
   // Returns the directory whose file system the results describe. After make_runs().
@@ -106,9 +104,7 @@ class SweptWorkload {
     return folders.test_directory;
   }
   // Returns further facts from this rank after a repetition has failed.
-  [[nodiscard]] virtual nlohmann::ordered_json failure_details(const Job& /*job*/) const {
-    return nlohmann::ordered_json::array();
-  }
+  [[nodiscard]] virtual nlohmann::ordered_json failure_details(const Job& job) const;
   // Prints the figures for the user at the terminal. On rank 0.
   virtual void print(const JobUnderWay& /*under_way*/) const {}
 };

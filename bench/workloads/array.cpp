@@ -148,9 +148,8 @@ class ArrayWorkload final : public SweptWorkload {
     std::vector<std::string> test_directories = {folders.test_directory};
     test_directories.insert(test_directories.end(), folders.further_test_directories.begin(),
                             folders.further_test_directories.end());
-    executor_ =
-        std::make_unique<Executor>(under_way.job, under_way.guard, request_.core, request_.geometry,
-                                   request_.options, std::move(test_directories));
+    executor_ = std::make_unique<Executor>(under_way.job, under_way.guard, request_.core,
+                                           request_.geometry, request_.options, test_directories);
     std::vector<std::unique_ptr<ArrayRun>> made;
     for (std::size_t i = 0; i < request_.variants.size(); ++i) {
       const Variant& variant = request_.variants[i];
@@ -158,7 +157,7 @@ class ArrayWorkload final : public SweptWorkload {
           Configuration{.variant = variant,
                         .path = fmt::format("{}/weir-{}", folders.test_directory, variant.slug),
                         .payload_seed = folders.seed + i},
-          request_.options, *executor_, folders.test_directory, std::move(started[i])));
+          request_.options, *executor_, test_directories, std::move(started[i])));
     }
     std::vector<std::unique_ptr<SweptRun>> runs;
     runs.reserve(made.size());

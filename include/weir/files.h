@@ -37,7 +37,7 @@
 extern "C" {
 #endif
 
-/* A file that is open, or being made. */
+/* Stands for a file that is open, or being made. */
 typedef struct weir_files weir_files;
 
 enum {
@@ -49,14 +49,15 @@ enum {
   WEIR_FILES_E_UNSUPPORTED = -6 /* this system, or this build of Weir, cannot do that */
 };
 
-/* The version of the library, "0.1.0". */
+/* Returns the version of the library, such as "0.1.0". */
 const char* weir_files_version(void);
 
 /* Returns the line about this thread's latest call that failed: what was wrong, where, what to do.
  * The line is valid until the next call fails; it is "" before the first failure. */
 const char* weir_files_last_error(void);
 
-/* The formats that this build writes, separated by blanks: "hdf5 cdf5 cdf2 cdf1 zarr raw". */
+/* Returns the formats that this build writes, separated by blanks: "hdf5 cdf5 cdf2 cdf1 zarr
+ * raw". */
 const char* weir_files_formats(void);
 
 /* Returns what each of these formats has, as JSON: an object with a member for each format, by its
@@ -149,8 +150,8 @@ int64_t weir_files_array_element_bytes(const weir_files* file, int64_t array);
 
 /* Returns a line about each thing that killed runs left in the file at `path` and beside it: a file
  * that was not completed, a step that was not committed. The text is "" if there is nothing of the
- * kind. It is not an error if only an unfinished file is there. Null on failure. The text is valid
- * until this thread's next call of this function. */
+ * kind. It is not an error if only an unfinished file is there. The result is null on failure. The
+ * text is valid until this thread's next call of this function. */
 const char* weir_files_unfinished(const char* path);
 
 /* Returns how many parts an array has: its chunks or, without chunks, the indices of its first
@@ -175,7 +176,7 @@ int weir_files_drop_steps(const char* path, int64_t steps);
  * file. Both may be null. weir_files_verify() reads one part, counted from 0, and returns a line
  * for each block that is not as it was written, with array, step, file and offset; "" if all blocks
  * are correct. Several threads may verify different parts. The lines are valid until this thread's
- * next call of weir_files_verify(). Null on failure. */
+ * next call of weir_files_verify(). The result is null on failure. */
 int64_t weir_files_sums(weir_files* file, int64_t* bytes, const char** damage);
 const char* weir_files_verify(weir_files* file, int64_t part);
 
@@ -189,8 +190,8 @@ const char* weir_files_verify(weir_files* file, int64_t part);
 int weir_files_read(weir_files* file, int64_t array, const int64_t* start, const int64_t* count,
                     const int64_t* stride, void* data, const int64_t* strides);
 
-/* Texts of any length, one behind the other. Text i begins at bytes + offsets[i]. Its length is
- * offsets[i + 1] - offsets[i] - 1 bytes, usually of UTF-8, and a zero byte follows it. */
+/* Holds texts of any length, one behind the other. Text i begins at bytes + offsets[i]. Its length
+ * is offsets[i + 1] - offsets[i] - 1 bytes, usually of UTF-8, and a zero byte follows it. */
 typedef struct weir_files_texts {
   int64_t count;
   const int64_t* offsets; /* count + 1 offsets */
@@ -206,7 +207,7 @@ typedef struct weir_files_texts {
 int weir_files_read_texts(weir_files* file, int64_t array, const int64_t* start,
                           const int64_t* count, const int64_t* stride, weir_files_texts** texts);
 
-/* Frees the texts; *texts becomes null. Null is accepted. */
+/* Frees the texts; *texts becomes null. A null pointer is accepted. */
 void weir_files_free_texts(weir_files_texts** texts);
 
 /* Makes a file of one of the formats from a description in the form above. The "name", "shape" and

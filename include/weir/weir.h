@@ -35,6 +35,7 @@
  *   all ranks that wait return WEIR_E_BROKEN at once, with the reason. A null handle is refused
  *   only by the rank that passes it, because it names no communicator on which the other ranks
  *   could be informed.
+ *
  * RETURN VALUES. 0, or a count where so described, is success; a negative value is one of the codes
  * below.
  *
@@ -85,7 +86,7 @@ enum { WEIR_ROW_MAJOR = 0, WEIR_COLUMN_MAJOR = 1 };
 
 enum { WEIR_MAX_DIMENSIONS = 16 };
 
-/* The version of the library, "0.1.0". Local. */
+/* Returns the version of the library, such as "0.1.0". Local. */
 const char* weir_version(void);
 
 /* Returns the line about this thread's latest call that failed: what was wrong, where, what to do.
@@ -94,10 +95,10 @@ const char* weir_last_error(void);
 
 /* ---- Sessions ---- */
 
-/* All fields alike. They determine how data is read and written, never which data. A field that is
- * 0 or null takes the value of the variable of its name in rank 0's environment (WEIR_STRATEGY,
- * WEIR_AGGREGATORS, WEIR_BUFFER_BYTES and so on, and WEIR_DEADLINE in seconds; docs/library.md has
- * the table), and its default if that variable is not set. */
+/* All fields must be alike. They determine how data is read and written, never which data. A field
+ * that is 0 or null takes the value of the variable of its name in rank 0's environment
+ * (WEIR_STRATEGY, WEIR_AGGREGATORS, WEIR_BUFFER_BYTES and so on, and WEIR_DEADLINE in seconds;
+ * docs/library.md has the table), and its default if that variable is not set. */
 typedef struct weir_session_options {
   double deadline_seconds; /* longest time for which a rank that others wait for may be silent; 0:
                               600 */
@@ -202,14 +203,14 @@ int weir_session_close(weir_session** session);
  * becomes null. Other ranks that wait for this one learn within seconds that it gave up. Local. */
 void weir_session_abandon(weir_session** session);
 
-/* Does the same as weir_session_abandon, and informs all other ranks of the reason, one line of at
- * most 512 bytes. Their calls that are under way end at once, and every later call on the session
- * fails, with WEIR_E_BROKEN and a line that names this rank, the step that it had begun, and the
- * reason. If several ranks give reasons at the same time, each rank gets one of them. A null
- * `reason` means none. Local. */
+/* Gives a session up as weir_session_abandon does, and informs all other ranks of the reason, one
+ * line of at most 512 bytes. Their calls that are under way end at once, and every later call on
+ * the session fails, with WEIR_E_BROKEN and a line that names this rank, the step that it had
+ * begun, and the reason. If several ranks give reasons at the same time, each rank gets one of
+ * them. A null `reason` means none. Local. */
 void weir_session_abandon_because(weir_session** session, const char* reason);
 
-/* Figures of the session's latest request that ended: on what this rank spent the time, in
+/* The figures of the session's latest request that ended say on what this rank spent the time, in
  * nanoseconds, and how much it moved, in bytes. */
 typedef struct weir_figures {
   int32_t strategy;    /* 1 direct, 2 node, 3 two-phase, 4 server-directed */
@@ -229,7 +230,7 @@ typedef struct weir_figures {
   uint64_t reserved[3];
 } weir_figures;
 
-/* Gets these figures. Fails before the first request has ended. Local. */
+/* Gets the figures of the session's latest request. Fails before a request has ended. Local. */
 int weir_session_figures(const weir_session* session, weir_figures* figures);
 
 /* ---- Distributions ---- */
@@ -248,7 +249,7 @@ typedef struct weir_distribution_options {
 /* Distributes an array of `dimensions` dimensions and this shape (in elements) over the session's
  * ranks. `formats` has one word per dimension, separated by commas, beginning with the slowest
  * dimension in row-major order: "*" (not distributed), "BLOCK", "BLOCK(100)", "CYCLIC",
- * "CYCLIC(32)", "CYCLIC(32,from=1)", with HPF's meaning. All arguments alike. */
+ * "CYCLIC(32)", "CYCLIC(32,from=1)", with HPF's meaning. All arguments must be alike. */
 int weir_distribution_create(weir_session* session, int32_t dimensions, const int64_t* shape,
                              const char* formats, const weir_distribution_options* options,
                              weir_distribution** distribution);
@@ -269,7 +270,8 @@ int weir_distribution_from_boxes(weir_session* session, int32_t dimensions, cons
 void weir_distribution_free(weir_distribution** distribution);
 
 /* Return how many elements this rank holds in all, and in how many pieces: 1 if the distribution
- * was made from formats, the number of boxes otherwise. Negative when the handle is null. Local. */
+ * was made from formats, the number of boxes otherwise. The result is negative if the handle is
+ * null. Local. */
 int64_t weir_distribution_elements(const weir_distribution* distribution);
 int64_t weir_distribution_pieces(const weir_distribution* distribution);
 /* Gets the extents of one of this rank's pieces: `shape` receives one number per dimension.
@@ -284,7 +286,7 @@ int weir_distribution_global_index(const weir_distribution* distribution, int64_
 
 enum { WEIR_SHARED_FILE = 0, WEIR_FILE_PER_AGGREGATOR = 1, WEIR_FILE_PER_RANK = 2 };
 
-/* All fields alike. */
+/* All fields must be alike. */
 typedef struct weir_array_options {
   int32_t order; /* order of the elements in the file, or in each chunk: WEIR_ROW_MAJOR (0) or
                     WEIR_COLUMN_MAJOR */
@@ -324,7 +326,7 @@ typedef struct weir_array_options {
  * be 0; at most 2^62 elements). `element_type` is "int8" to "int64", "uint8" to "uint64",
  * "float16", "float32", "float64", "complex64", "complex128", "bool", "text[BYTES]" and
  * "utf32[CHARACTERS]" for text of a fixed length, or "record[BYTES]" for structures that Weir does
- * not look into. All arguments alike.
+ * not look into. All arguments must be alike.
  *
  * This makes a raw file with one array, which every reader sees at once and which is written in
  * place. The elements go to the file `path`, or, with several files, to `path`.0, `path`.1 and so
@@ -336,7 +338,7 @@ int weir_array_create(weir_session* session, const char* path, int32_t dimension
                       const int64_t* shape, const char* element_type,
                       const weir_array_options* options, weir_array** array);
 
-/* All fields alike. */
+/* All fields must be alike. */
 typedef struct weir_open_options {
   int32_t read_only; /* not 0: writing is refused, and the files need no write permission */
   int32_t reserved_flags;
@@ -344,7 +346,7 @@ typedef struct weir_open_options {
 } weir_open_options;
 
 /* Opens an array that this or any other number of ranks created, or a file of any format that has
- * one array without steps. It is written in place. All arguments alike. */
+ * one array without steps. It is written in place. All arguments must be alike. */
 int weir_array_open(weir_session* session, const char* path, const weir_open_options* options,
                     weir_array** array);
 
@@ -393,7 +395,7 @@ int weir_array_close(weir_array** array);
 
 typedef struct weir_file weir_file;
 
-/* All fields alike. */
+/* All fields must be alike. */
 typedef struct weir_file_options {
   const char* format;     /* "hdf5", "cdf5", "cdf2", "cdf1" (NetCDF's classic formats), "zarr" (a
                              folder) or "raw" (elements, and the document PATH.json). Null: the
@@ -429,7 +431,7 @@ typedef struct weir_file_options {
 int weir_file_create(weir_session* session, const char* path, const weir_file_options* options,
                      weir_file** file);
 
-/* All fields alike. */
+/* All fields must be alike. */
 typedef struct weir_define_options {
   int32_t order; /* WEIR_ROW_MAJOR (0) or WEIR_COLUMN_MAJOR, which formats store with reversed
                     extents; not for arrays with steps */
@@ -493,7 +495,7 @@ int weir_file_attribute_numbers(weir_file* file, const char* owner, const char* 
 int weir_file_attribute_texts(weir_file* file, const char* owner, const char* name, int64_t count,
                               const char* const* texts);
 
-/* All fields alike. */
+/* All fields must be alike. */
 typedef struct weir_file_open_options {
   int32_t read_only;      /* not 0: nothing is written */
   int32_t rewrite;        /* not 0: arrays without steps that are already in the file can be written
@@ -507,7 +509,7 @@ typedef struct weir_file_open_options {
 } weir_file_open_options;
 
 /* Opens a file of any of these formats, whichever program wrote it; the file's content tells the
- * format. All arguments alike. */
+ * format. All arguments must be alike. */
 int weir_file_open(weir_session* session, const char* path, const weir_file_open_options* options,
                    weir_file** file);
 
@@ -538,10 +540,10 @@ int weir_file_step_end(weir_file* file);
  * not wait, and sets *stored to 1 or 0. Without staging, and before the first step has ended, there
  * is nothing to wait for. With staging, weir_file_step_end returns 0 when the stager has the step,
  * which then survives the end of this program; whether it could be stored is known only from these
- * calls, from the next weir_file_step_begin, which waits too, and from `weir stage status`.
- * WEIR_E_IO when the stager could not store the step or has ended: then the file has the steps
- * before it, and with `staging_lost` = "direct" weir_file_steps() no longer counts it. Collective,
- * between steps; `seconds` alike. */
+ * calls, from the next weir_file_step_begin, which waits too, and from `weir stage status`. The
+ * call returns WEIR_E_IO if the stager could not store the step or has ended: then the file has the
+ * steps before it, and with `staging_lost` = "direct" weir_file_steps() no longer counts it.
+ * Collective, between steps; `seconds` alike. */
 int weir_file_step_wait(weir_file* file, double seconds);
 int weir_file_step_test(weir_file* file, int32_t* stored);
 /* Return how many arrays no rank wrote in the step that ended last, and the name of one of them, by
@@ -559,12 +561,12 @@ const char* weir_file_unwritten_name(const weir_file* file, int64_t number);
  * again, to which arrays may be added. Collective, but one rank may call it before the others know:
  * until every rank has called it, every other collective call of the session returns
  * WEIR_E_ABORTED, with this rank and its `reason` (per rank; null or "": none) in
- * weir_last_error(). WEIR_E_ARGUMENT when no step has begun. When what was written cannot be taken
- * out of the file, the call fails, but the step is given up all the same; the next step removes
- * it. */
+ * weir_last_error(). The call returns WEIR_E_ARGUMENT if no step has begun. When what was written
+ * cannot be taken out of the file, the call fails, but the step is given up all the same; the next
+ * step removes it. */
 int weir_file_step_abort(weir_file* file, const char* reason);
 /* Returns 1 if a step has begun and neither ended nor been given up, otherwise 0; a step whose end
- * failed is over. Negative when the handle is null. Local. */
+ * failed is over. The result is negative if the handle is null. Local. */
 int32_t weir_file_in_step(const weir_file* file);
 /* Keeps the first `steps` steps of an open file, 0 to weir_file_steps(), and removes the others,
  * for a run that starts again from an earlier checkpoint. The next step to begin has the number
@@ -574,12 +576,12 @@ int32_t weir_file_in_step(const weir_file* file);
  * their place, and should open the file again. Arrays without steps stay. After a failure open the
  * file again. */
 int weir_file_drop_steps(weir_file* file, int64_t steps);
-/* Returns how many steps have ended; 1 if no array has steps. Negative when the handle is null.
- * Local. */
+/* Returns how many steps have ended; 1 if no array has steps. The result is negative if the handle
+ * is null. Local. */
 int64_t weir_file_steps(const weir_file* file);
 /* Selects the step, counted from 0, that reads use from now on; after opening it is the last step.
- * Not allowed inside a step. Local, but all ranks must have selected the same step when a request
- * begins. */
+ * The call is not allowed inside a step. It is local, but all ranks must have selected the same
+ * step when a request begins. */
 int weir_file_select_step(weir_file* file, int64_t step);
 
 /* Return the number of arrays in a file, the name of one by its number, and the array of a name,
@@ -626,10 +628,10 @@ int weir_file_close(weir_file** file);
 
 /* ---- Requests ---- */
 
-/* Layout of a rank's part in its memory. The part is a dense array: an element's place in it is its
- * number among the rank's indices along each dimension. The buffer begins with the first ghost
- * cell. The pieces of a distribution by boxes follow one another, each with its ghost cells. The
- * layout may differ between ranks. */
+/* Describes the layout of a rank's part in its memory. The part is a dense array: an element's
+ * place in it is its number among the rank's indices along each dimension. The buffer begins with
+ * the first ghost cell. The pieces of a distribution by boxes follow one another, each with its
+ * ghost cells. The layout may differ between ranks. */
 typedef struct weir_memory {
   int32_t order; /* WEIR_ROW_MAJOR, WEIR_COLUMN_MAJOR */
   int32_t reserved_flags;
@@ -643,18 +645,18 @@ typedef struct weir_memory {
   uint64_t reserved[4];
 } weir_memory;
 
-/* The elements start[d] + k * stride[d], 0 <= k < count[d], along each dimension d of the array.
- * Alike. */
+/* A section consists of the elements start[d] + k * stride[d], 0 <= k < count[d], along each
+ * dimension d of the array. All fields must be alike. */
 typedef struct weir_section {
   const int64_t* start;
   const int64_t* count;
   const int64_t* stride; /* at least 1. Null: 1 along every dimension. */
 } weir_section;
 
-/* One array of a request. A rank transfers those elements of its part that are in the section. The
- * fields that describe the memory are optional. Those that are given are checked on all ranks
- * before anything moves. A language binding knows them, so a mistake gives an error instead of
- * overwritten memory. */
+/* Describes one array of a request. A rank transfers those elements of its part that are in the
+ * section. The fields that describe the memory are optional. Those that are given are checked on
+ * all ranks before anything moves. A language binding knows them, so a mistake gives an error
+ * instead of overwritten memory. */
 typedef struct weir_transfer {
   weir_array* array;                     /* Alike. */
   const weir_distribution* distribution; /* of the array's shape. Alike. */
@@ -728,8 +730,8 @@ int weir_read_region_begin(weir_array* array, const weir_region* region, weir_re
  * of other ranks: if several ranks write an element, or one reads it while another writes it,
  * either value results. Other ranks read what was written once this call has returned and they have
  * been notified (for example by MPI_Barrier), if the file system is coherent between nodes. It is
- * durable after weir_array_sync or weir_file_step_end. WEIR_E_UNSUPPORTED: writing to encoded
- * chunks or to a file with checksums, which ranks share. `region` is not null. */
+ * durable after weir_array_sync or weir_file_step_end. Writing to encoded chunks
+ * or to a file with checksums, which ranks share, is WEIR_E_UNSUPPORTED. `region` is not null. */
 int weir_write_region_independent(weir_array* array, const weir_region* region);
 int weir_read_region_independent(weir_array* array, const weir_region* region);
 
@@ -772,8 +774,8 @@ int weir_test(weir_request** request, int32_t* complete);
  * copies what is still to be written, and discards what the request reads. The request keeps its
  * place among the session's calls, which wait for it as for any other; this rank does not learn how
  * it ends. Other ranks may wait for it or detach it as they like. *request becomes null whatever
- * happens. WEIR_E_MEMORY: there is no room for the copy; the buffers are not used again all the
- * same, but the session is broken. Local. */
+ * happens. The call returns WEIR_E_MEMORY if there is no room for the copy; the buffers are not
+ * used again all the same, but the session is broken. Local. */
 int weir_request_detach(weir_request** request);
 
 #ifdef __cplusplus

@@ -40,7 +40,7 @@
 
 namespace weir {
 
-// A failed call: its code in weir.h, and its line of text.
+// Describes a failed call by its code in weir.h and its line of text.
 class Failure : public std::runtime_error {
  public:
   explicit Failure(int code) : std::runtime_error(weir_last_error()), code_(code) {}
@@ -50,7 +50,7 @@ class Failure : public std::runtime_error {
   int code_;
 };
 
-// The version of the library, "0.1.0".
+// Returns the version of the library, such as "0.1.0".
 [[nodiscard]] inline std::string version() { return weir_version(); }
 
 using Extents = std::vector<std::int64_t>;
@@ -78,7 +78,7 @@ template <typename Element>
   }
 }
 
-// Layout of a rank's part in its memory, see weir_memory. Empty vectors stand for null.
+// Describes the layout of a rank's part in its memory (weir_memory). Empty vectors stand for null.
 struct Memory {
   std::int32_t order = WEIR_ROW_MAJOR;
   Extents ghost_lower = {};
@@ -86,14 +86,14 @@ struct Memory {
   Extents strides = {};  // bytes
 };
 
-// A box, with strides, of an array's index space, see weir_section.
+// Describes a box, with strides, of an array's index space (weir_section).
 struct Section {
   Extents start;
   Extents count;
   Extents stride = {};  // empty: 1 along every dimension
 };
 
-// Arrangement of the ranks in weir_distribution_create. Empty extents: chosen by Weir.
+// Describes how weir_distribution_create arranges the ranks. If extents are empty, Weir chooses.
 struct Grid {
   Extents extents = {};
   std::int32_t order = WEIR_ROW_MAJOR;
@@ -174,7 +174,8 @@ class OpenSession {
   Scope scope_;
 };
 
-// Ends nothing: the handle that an exception leaves behind stays open until its session is closed.
+// The function ends nothing: the handle that an exception leaves behind stays open until its
+// session is closed.
 template <typename Handle>
 int leave_open(Handle** /*handle*/) {
   return WEIR_OK;
@@ -199,7 +200,7 @@ class InSession {
     if (get() == nullptr) return;
     static_cast<void>(scope_.is_left_by_exception() ? leave(&handle_) : end(&handle_));
   }
-  // Null when the handle or its session was closed.
+  // Returns null if the handle or its session was closed.
   [[nodiscard]] Handle* get() const {
     return session_ != nullptr && session_->get() != nullptr ? handle_ : nullptr;
   }
@@ -208,7 +209,7 @@ class InSession {
     handle_ = nullptr;
     return end(&open);
   }
-  // Null when the session was closed.
+  // Returns null if the session was closed.
   [[nodiscard]] weir_session* session() const {
     return session_ != nullptr ? session_->get() : nullptr;
   }
@@ -228,7 +229,7 @@ class InSession {
 
 }  // namespace detail
 
-// The elements that each rank holds in memory.
+// A distribution says which elements each rank holds in memory.
 class Distribution {
  public:
   // Return properties of this rank's part: the number of elements, the number of pieces, the
@@ -267,15 +268,15 @@ class Distribution {
   std::size_t dimensions_ = 0;
 };
 
-// Memory of a request: contiguous, with elements that are copied byte by byte.
+// The memory of a request is contiguous, with elements that are copied byte by byte.
 template <typename Data>
 concept Elements = std::ranges::contiguous_range<Data> &&
     std::is_trivially_copyable_v<std::ranges::range_value_t<Data>>;
 
 class Request;
 
-// An array. If it is a file of its own, it is closed with its object; an array of a File is closed
-// with the File.
+// An open array. If it is a file of its own, it is closed with its object; an array of a File is
+// closed with the File.
 class Array {
  public:
   Array(Array&&) noexcept = default;
@@ -361,8 +362,8 @@ class Array {
   bool in_file_ = false;
 };
 
-// The value of an attribute: a text, integers, reals, uint64 numbers, which int64 may not hold, or
-// a list of texts.
+// The value of an attribute is a text, integers, reals, uint64 numbers, which int64 may not hold,
+// or a list of texts.
 using AttributeValue = std::variant<std::string, std::vector<std::int64_t>, std::vector<double>,
                                     std::vector<std::uint64_t>, std::vector<std::string>>;
 
@@ -637,7 +638,7 @@ class Staging {
   detail::Scope scope_;
 };
 
-// The ranks of a communicator that do I/O together.
+// A session is the ranks of a communicator that do I/O together.
 class Session {
  public:
   explicit Session(MPI_Comm communicator, const weir_session_options& options = {}) {

@@ -12,7 +12,6 @@
 
 #include "aggregation/agreement.hpp"
 #include "ranks/error_message.hpp"
-#include "ranks/messages.hpp"
 #include "ranks/waiting.hpp"
 
 namespace weir::aggregation {
@@ -65,6 +64,15 @@ Status agree_on(CollectiveState& state, const Status& mine, std::int64_t unstore
                         state.settings.deadline_seconds, unstored);
   if (!agreed.ok()) note_broken(state, agreed.error());
   return agreed;
+}
+
+Status finish(CollectiveState& state, const Status& begun, ranks::Pending& pending,
+              const char* what) {
+  Status done = ranks::finish(
+      begun, pending,
+      {state.group->revocation(), state.settings.deadline_seconds, what, state.group->life()});
+  if (!done.ok()) state.broken = true;
+  return done;
 }
 
 Status share(CollectiveState& state, std::string& text, const char* what) {
@@ -166,18 +174,10 @@ Result<std::vector<std::int64_t>> gather_at_rank_0(CollectiveState& state,
   kept->count = std::ssize(mine);
   const bool receives = state.rank == 0;
   if (receives) kept->left.resize(static_cast<std::size_t>(state.ranks));
-  ranks::Revocation& revocation = state.group->revocation();
   ranks::Pending pending;
-  const auto wait = [&](Status done) {
-    if (!done.ok()) revocation.revoke(done.error());
-    if (done.ok()) {
-      done = ranks::wait_for(pending, revocation, state.settings.deadline_seconds, what,
-                             state.group->life());
-    }
-    if (!done.ok()) {
-      kept.keep_for_good();
-      state.broken = true;
-    }
+  const auto wait = [&](const Status& begun) {
+    Status done = finish(state, begun, pending, what);
+    if (!done.ok()) kept.keep_for_good();
     return done;
   };
   if (Status done = wait(ranks::gather_at_first(pending, &kept->count, 1, kept->left.data(),

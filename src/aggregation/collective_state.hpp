@@ -21,6 +21,7 @@
 #include "formats/writer_lock.hpp"
 #include "plan/planner.hpp"
 #include "ranks/channel.hpp"
+#include "ranks/messages.hpp"
 
 namespace weir::aggregation {
 
@@ -64,6 +65,11 @@ void note_broken(CollectiveState& state, const Error& error);
 // the lowest rank that failed. `unstored`: as for Agreement::start().
 [[nodiscard]] Status agree_on(CollectiveState& state, const Status& mine,
                               std::int64_t unstored = 0);
+// Waits until an operation has ended that all ranks began, or those of this rank's node or the
+// first rank of each node did; `begun` is the outcome of beginning it. Memory that the operation
+// uses must be kept for good if this fails.
+[[nodiscard]] Status finish(CollectiveState& state, const Status& begun, ranks::Pending& pending,
+                            const char* what);
 // Sends rank 0's text to all ranks. `what` is for the error of a missed deadline.
 [[nodiscard]] Status share(CollectiveState& state, std::string& text, const char* what);
 // Returns on all ranks what rank 0 alone finds: a text, or an error. If the call asks and was not

@@ -125,19 +125,13 @@ Result<std::vector<std::int64_t>> stagers_of_ranks(CollectiveState& state,
   ranks::KeptUntilDone<Told> told;
   told->mine = static_cast<std::int64_t>(Call::of(stager).digest);
   told->all.resize(static_cast<std::size_t>(state.ranks));
-  ranks::Revocation& revocation = state.group->revocation();
   ranks::Pending pending;
-  Status done = ranks::gather_at_all(pending, &told->mine, 1, told->all.data(), MPI_INT64_T,
-                                     state.communicator);
-  if (done.ok()) {
-    done = ranks::wait_for(pending, revocation, state.settings.deadline_seconds,
-                           "the other ranks to find their stagers", state.group->life());
-  } else {
-    revocation.revoke(done.error());
-  }
+  const Status done = finish(state,
+                             ranks::gather_at_all(pending, &told->mine, 1, told->all.data(),
+                                                  MPI_INT64_T, state.communicator),
+                             pending, "the other ranks to find their stagers");
   if (done.ok()) return std::move(told->all);
   told.keep_for_good();
-  note_broken(state, done.error());
   return done.error();
 }
 

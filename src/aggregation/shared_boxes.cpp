@@ -56,25 +56,14 @@ class SharedBoxes {
     return part % state_.group->places() == state_.group->own_place();
   }
 
-  Status wait(Status begun, ranks::Pending& pending) {
-    ranks::Revocation& revocation = state_.group->revocation();
-    if (begun.ok()) {
-      begun = ranks::wait_for(pending, revocation, state_.settings.deadline_seconds,
-                              waited_for_boxes, state_.group->life());
-    } else {
-      revocation.revoke(begun.error());
-    }
-    if (!begun.ok()) state_.broken = true;
-    return begun;
-  }
-
   Result<std::int64_t> add_up(std::int64_t mine) {
     ranks::KeptUntilDone<std::array<std::int64_t, 2>> counts;
     (*counts)[0] = mine;
     ranks::Pending pending;
-    Status done = wait(ranks::reduce_to_all(pending, &(*counts)[0], &(*counts)[1], 1, MPI_INT64_T,
-                                            MPI_SUM, state_.communicator),
-                       pending);
+    const Status done = finish(state_,
+                               ranks::reduce_to_all(pending, &(*counts)[0], &(*counts)[1], 1,
+                                                    MPI_INT64_T, MPI_SUM, state_.communicator),
+                               pending, waited_for_boxes);
     if (done.ok()) return (*counts)[1];
     counts.keep_for_good();
     return done.error();

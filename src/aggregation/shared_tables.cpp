@@ -66,22 +66,16 @@ void share_own(storage::FileMap& map, const std::shared_ptr<const std::int64_t>&
 // Called by the first rank of each node: gets the words from rank 0, which is one of them.
 Status receive_from_rank_0(CollectiveState& state, storage::SharedMemory& memory,
                            std::span<std::int64_t> words) {
-  ranks::Revocation& revocation = state.group->revocation();
   const MPI_Comm leaders = state.group->leaders();
   while (leaders != MPI_COMM_NULL && !words.empty()) {
     const auto part = words.first(std::min(words.size(), most_words_at_once));
     ranks::Pending pending;
-    Status done = ranks::broadcast(pending, part.data(),
-                                   static_cast<std::int64_t>(part.size_bytes()), 0, leaders);
-    if (done.ok()) {
-      done = ranks::wait_for(pending, revocation, state.settings.deadline_seconds, places_of_chunks,
-                             state.group->life());
-    } else {
-      revocation.revoke(done.error());
-    }
+    Status done = finish(state,
+                         ranks::broadcast(pending, part.data(),
+                                          static_cast<std::int64_t>(part.size_bytes()), 0, leaders),
+                         pending, places_of_chunks);
     if (!done.ok()) {
       memory.keep_for_good();
-      state.broken = true;
       return done;
     }
     words = words.subspan(part.size());

@@ -122,13 +122,9 @@ class Division {
     if (agreed = vote(role.is_stager ? start() : Status()); !agreed.ok()) return agreed;
     addresses_.resize(static_cast<std::size_t>(ranks_on_node_));
     ranks::Pending pending;
-    Status told = ranks::gather_at_all(pending, &own_address_, sizeof own_address_,
-                                       addresses_.data(), MPI_BYTE, node_);
-    if (!told.ok()) {
-      channel_.revocation().revoke(told.error());
-      return told;
-    }
-    told = ranks::wait_for(pending, channel_.revocation(), deadline_seconds_, waited_for_division);
+    Status told = ranks::finish(ranks::gather_at_all(pending, &own_address_, sizeof own_address_,
+                                                     addresses_.data(), MPI_BYTE, node_),
+                                pending, meeting());
     if (!told.ok()) return told;
     return vote(role.is_stager ? Status() : connect(role.stager));
   }

@@ -430,14 +430,14 @@ Status StepFile::end_step(CollectiveState& state) {
   // The files are used under their new names from now on. They are closed before the commit, so
   // that all ranks return the error of a rank that cannot close them.
   if (possible.ok() && !published_) possible = close_files();
-  WrittenChunks chunks;
-  if (possible.ok() && has_chunk_tables_) possible = take_own_chunks(chunks);
+  WrittenChunks chunks(map_, arrays_);
+  if (possible.ok() && has_chunk_tables_) possible = chunks.take_own();
   Status agreed = agree_on(state, possible, account_->unstored());
   learn_losses(state, agreed);
   UnwrittenArrays unwritten(arrays_, !published_);
   if (agreed.ok()) agreed = unwritten.gather(state);
   SummedArrays sums;
-  if (agreed.ok() && has_chunk_tables_) agreed = gather_chunks(state, chunks);
+  if (agreed.ok() && has_chunk_tables_) agreed = chunks.gather(state);
   if (agreed.ok() && has_sums_) agreed = gather_sums(state, sums);
   if (agreed.ok()) {
     Result<std::string> committed = unwritten.message();
@@ -476,7 +476,16 @@ Status StepFile::end_step(CollectiveState& state) {
   ++steps_;
   unwritten_ = unwritten.numbers();
   leave_step(true);
-  return has_chunk_tables_ ? take_chunks(state, chunks) : Status();
+  return has_chunk_tables_ ? chunks.tell(state) : Status();
+}
+
+Status StepFile::give_places(CollectiveState& state) {
+  if (!has_chunk_tables_) return {};
+  return aggregation::give_places(state, arrays_, path_, room_.free_from);
+}
+
+Status StepFile::share_places(CollectiveState& state) {
+  return aggregation::share_places(state, map_, arrays_);
 }
 
 // Called by rank 0 after all ranks have stopped writing.

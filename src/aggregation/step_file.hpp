@@ -21,7 +21,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,6 +30,7 @@
 #include "aggregation/collective_state.hpp"
 #include "aggregation/layout_broadcast.hpp"
 #include "aggregation/sole_writer.hpp"
+#include "aggregation/written_chunks.hpp"
 #include "checksums/block_sums.hpp"
 #include "checksums/file_state.hpp"
 #include "checksums/sum_book.hpp"
@@ -39,10 +39,6 @@
 #include "system/incomplete.hpp"
 
 namespace weir::aggregation {
-
-// Returns the table of an array's encoded chunks; null if they are separate files or in shards, or
-// if there are none.
-[[nodiscard]] storage::EncodedTable* chunk_table_of(storage::ExtentMap& map);
 
 // Returns how many parts of blocks a rank keeps, in addition to one for each block, in order to
 // merge them with the parts of other ranks (checksums/block_sums.hpp).
@@ -140,20 +136,9 @@ class StepFile {
   Result<StepPlaces> without_later_steps(CollectiveState& state, std::int64_t steps);
   [[nodiscard]] Status written_durably(const storage::SyncedHere& synced_here);
   [[nodiscard]] Status close_files();
-  // Encoded chunks (step_file_chunks.cpp): six numbers for each chunk written in a step, and, until
-  // the commit compares them, six numbers with the totals of each rank.
-  using WrittenChunks = std::vector<std::int64_t>;
+  // Collective. Say where this rank writes encoded chunks of the step that begins, and share the
+  // places that all ranks know (written_chunks.hpp).
   Status give_places(CollectiveState& state);
-  // Takes the chunks that this rank wrote.
-  [[nodiscard]] Status take_own_chunks(WrittenChunks& mine);
-  // Replaces this rank's chunks by those of all ranks, on rank 0.
-  Status gather_chunks(CollectiveState& state, WrittenChunks& chunks);
-  [[nodiscard]] Status complete_update(const CollectiveState& state, WrittenChunks& chunks);
-  // Enters the chunks of all ranks, which rank 0 has, in the tables of every rank.
-  Status take_chunks(CollectiveState& state, WrittenChunks& chunks);
-  void enter_places(std::string_view part);
-  // Collective. Moves the places of chunks that all ranks know into memory that the ranks of each
-  // node share, if there are many.
   Status share_places(CollectiveState& state);
   // Collective (step_file_fill.cpp). Writes the fill value to arrays whose fill value is not zeros,
   // in the step that has begun; if this fails, the step has not begun.

@@ -215,7 +215,11 @@ Status StepFile::commit_with_sums(CollectiveState& state, WrittenChunks& chunks,
     entered = storage::append_sums(committed, frame, settings_.durability);
   }
   if (!entered.ok()) return entered;
-  if (Status complete = complete_update(state, chunks); !complete.ok()) return complete;
+  if (has_chunk_tables_) {
+    entered =
+        chunks.enter(*storage::find_format(format_).value(), path_, state.ranks, steps_ + 1, room_);
+    if (!entered.ok()) return entered;
+  }
   if (is_staged(state)) return hand_commit_over(state);
   Status done = storage::commit(path_, room_.update, settings_.durability);
   writer_.note_version(published_ || done.ok() ? path_ : storage::incomplete_path(path_));

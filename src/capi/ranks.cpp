@@ -16,10 +16,8 @@ Outcome Ranks::open(MPI_Comm communicator, double deadline_seconds) {
   deadline_seconds_ = deadline_seconds;
   ranks::Revocation of_opening(ranks::Revocation::Local{}, communicator);
   ranks::Pending pending;
-  Status duplicated = ranks::duplicate(pending, communicator, communicator_);
-  if (duplicated.ok()) {
-    duplicated = ranks::wait_for(pending, of_opening, deadline_seconds_, the_others);
-  }
+  const Status duplicated = ranks::finish(ranks::duplicate(pending, communicator, communicator_),
+                                          pending, {of_opening, deadline_seconds_, the_others});
   if (!duplicated.ok()) return ended(duplicated);
   const int handled = MPI_Comm_set_errhandler(communicator_, MPI_ERRORS_RETURN);
   channel_ = std::make_unique<ranks::Channel>(communicator_);

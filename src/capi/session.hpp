@@ -99,7 +99,7 @@ struct weir_session {
   weir::capi::Outcome call(const std::string& text, const weir::capi::Outcome& prepared, Run run) {
     return make(weir::aggregation::Call::of(text, status_of(prepared)), run);
   }
-  // The same for a call of which rank 0 alone finds out what all ranks need.
+  // Makes a collective call, as call() does, in which rank 0 alone finds out what all ranks need.
   template <typename Run>
   weir::capi::Outcome call_asking(const std::string& text, const weir::capi::Outcome& prepared,
                                   Run run) {

@@ -11,6 +11,7 @@
 #include "formats/open_any.hpp"
 #include "formats/stored_attributes.hpp"
 #include "sections/write_section.hpp"
+#include "stored/array_change.hpp"
 
 namespace weir::storage {
 namespace {
@@ -106,9 +107,7 @@ Status add_to_file(const std::string& path, Additions added, StepDurability dura
   if (!format) return format.error();
   for (ArrayDescription& one : added.arrays) {
     if (!one.grows) continue;
-    array::Indices extents = one.shape.extents();
-    extents[0] = map.steps().value_or(0);
-    const auto shape = array::Shape::create(extents);
+    const auto shape = with_steps(one.shape, map.steps().value_or(0));
     if (!shape) return with_file(shape.error(), place);
     one.shape = shape.value();
   }

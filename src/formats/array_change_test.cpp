@@ -51,6 +51,15 @@ ExtentMap told(const ArrayChange& change, ExtentMap map) {
   return map;
 }
 
+TEST(ArrayChange, ShapesGetAnotherNumberOfSteps) {
+  const array::Shape shape = array::Shape::create({3, 5}).value();
+  EXPECT_EQ(with_steps(shape, 7).value(), array::Shape::create({7, 5}).value());
+  EXPECT_EQ(with_steps(shape, 0).value(), array::Shape::create({0, 5}).value());
+  EXPECT_EQ(with_steps(shape, array::max_elements / 5).value().extent(0), array::max_elements / 5);
+  EXPECT_FALSE(with_steps(shape, array::max_elements / 5 + 1).ok());
+  EXPECT_FALSE(with_steps(shape, -1).ok());
+}
+
 TEST(ArrayChange, HoldsThePlacesOfNewStepsAlone) {
   for (std::int64_t steps = 1; steps < 10; ++steps) {
     const ExtentMap before = plain_map(steps, 1, steps * per_step);

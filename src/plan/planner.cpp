@@ -116,7 +116,7 @@ std::shared_ptr<const Planned> PlanCache::find_latest(
 void PlanCache::insert(const Request& request, const Overrides& overrides,
                        std::shared_ptr<const Planned> planned) {
   const std::uint64_t fingerprint = fingerprint_of(request, overrides);
-  // Of two requests with the same fingerprint, the newer one is kept.
+  // If two requests have the same fingerprint, the newer one is kept.
   if (const auto same = by_fingerprint_.find(fingerprint); same != by_fingerprint_.end()) {
     arrays_ -= same->second->known.request().arrays.size();
     entries_.erase(same->second);

@@ -377,11 +377,9 @@ Status Channel::share(std::string& text, const Round* asked, double deadline_sec
 
 Status Channel::share_between_nodes(std::string& text, double deadline_seconds, const char* what) {
   Between& between = *between_;
-  const auto share_part = [&](void* data, std::size_t bytes) -> Status {
-    Status begun = broadcast(between.pending, data, static_cast<std::int64_t>(bytes), 0, leaders_);
-    if (begun.ok()) return wait_for(between.pending, *revocation_, deadline_seconds, what, life_);
-    revocation_->revoke(begun.error());
-    return begun;
+  const auto share_part = [&](void* data, std::size_t bytes) {
+    return finish(broadcast(between.pending, data, static_cast<std::int64_t>(bytes), 0, leaders_),
+                  between.pending, {*revocation_, deadline_seconds, what, life_});
   };
   between.beginning.bytes = static_cast<std::int64_t>(text.size());
   std::copy_n(text.begin(), std::min(text.size(), first_bytes), between.beginning.text.begin());

@@ -223,17 +223,22 @@ Status wait_for(Pending& pending, Revocation& revocation, double deadline_second
   return tested;
 }
 
+Status finish(const Status& begun, Pending& pending, const Meeting& meeting) {
+  if (begun.ok()) {
+    return wait_for(pending, meeting.revocation, meeting.deadline_seconds, meeting.what,
+                    meeting.life);
+  }
+  meeting.revocation.revoke(begun.error());
+  return begun;
+}
+
 Status meet(MPI_Comm communicator, Revocation& revocation, double deadline_seconds,
             const char* what) {
   Pending barrier;
-  Status begun = Begin::with(barrier, Begin::any, "MPI_Ibarrier", [&](MPI_Request* request) {
+  const Status begun = Begin::with(barrier, Begin::any, "MPI_Ibarrier", [&](MPI_Request* request) {
     return MPI_Ibarrier(communicator, request);
   });
-  if (!begun.ok()) {
-    revocation.revoke(begun.error());
-    return begun;
-  }
-  return wait_for(barrier, revocation, deadline_seconds, what);
+  return finish(begun, barrier, {revocation, deadline_seconds, what});
 }
 
 bool ends_communication(const Error& error) {

@@ -96,6 +96,17 @@ class PendingSet {
 [[nodiscard]] Status wait_for(Pending& pending, Revocation& revocation, double deadline_seconds,
                               const char* what, LifeSigns* life = nullptr);
 
+// How long the ranks wait for each other, and for what; `life` is as for wait_for().
+struct Meeting {
+  Revocation& revocation;
+  double deadline_seconds = 0;
+  const char* what = "";
+  LifeSigns* life = nullptr;
+};
+// Waits until an operation has ended, as wait_for() does. `begun` is the outcome of beginning it; a
+// failure revokes the session.
+[[nodiscard]] Status finish(const Status& begun, Pending& pending, const Meeting& meeting);
+
 // A process's place in a communicator.
 struct Place {
   int own = 0;

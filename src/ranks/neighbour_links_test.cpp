@@ -102,7 +102,7 @@ TEST_F(NeighbourLinksTest, AnEndedNeighbourIsNamed) {
   EXPECT_NE(text.find("has ended"), std::string::npos) << text;
 }
 
-// Its system still answers for it.
+// The system of a stopped neighbour still answers for it.
 TEST_F(NeighbourLinksTest, AStoppedNeighbourIsNamed) {
   let_child([](NeighbourLinks&) { ::raise(SIGSTOP); });
   const std::string text = loss();
@@ -118,7 +118,7 @@ TEST_F(NeighbourLinksTest, AStoppedNeighbourThatIsKilledHasEnded) {
   EXPECT_NE(text.find("has ended"), std::string::npos) << text;
 }
 
-// It makes no call of these links, nor of the system.
+// The neighbour makes no call of these links, nor of the system.
 TEST_F(NeighbourLinksTest, ANeighbourThatComputesIsNotLost) {
   let_child([](NeighbourLinks&) {
     std::atomic<std::int64_t> count{0};

@@ -13,14 +13,6 @@ Status meet_and_make(MPI_Comm communicator, const Meeting& meeting, const char* 
 
 }  // namespace
 
-Status finish(const Status& begun, Pending& pending, const Meeting& meeting) {
-  if (begun.ok()) {
-    return wait_for(pending, meeting.revocation, meeting.deadline_seconds, meeting.what);
-  }
-  meeting.revocation.revoke(begun.error());
-  return begun;
-}
-
 Status unless_failed(Status called, Revocation& revocation) {
   if (!called.ok()) revocation.revoke(called.error());
   return called;

@@ -13,13 +13,6 @@
 
 namespace weir::ranks {
 
-// How long the ranks wait for each other, and for what.
-struct Meeting {
-  Revocation& revocation;
-  double deadline_seconds = 0;
-  const char* what = "";
-};
-
 // Collective. Does what MPI_Comm_split does.
 [[nodiscard]] Status split(MPI_Comm communicator, int color, int key, const Meeting& meeting,
                            MPI_Comm& part);
@@ -27,9 +20,6 @@ struct Meeting {
 // of each `ranks_per_node` consecutive ones of these if that is not 0.
 [[nodiscard]] Status split_nodes(MPI_Comm communicator, std::int64_t ranks_per_node,
                                  const Meeting& meeting, MPI_Comm& node);
-
-// Waits until an operation has ended (wait_for()); `begun` is the outcome of beginning it.
-[[nodiscard]] Status finish(const Status& begun, Pending& pending, const Meeting& meeting);
 
 // Ends on all ranks what they do together if a call of MPI on this rank has failed.
 [[nodiscard]] Status unless_failed(Status called, Revocation& revocation);

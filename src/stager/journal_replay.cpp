@@ -227,7 +227,7 @@ std::optional<storage::File> open_left(const std::string& path) {
   const bool is_own = ::fstat(descriptor, &about) == 0 && S_ISREG(about.st_mode) &&
                       about.st_uid == ::geteuid() && about.st_nlink == 1;
   if (!is_own || ::flock(descriptor, LOCK_EX | LOCK_NB) != 0) return std::nullopt;
-  // Its stager may have removed it between the two calls.
+  // The journal's stager may have removed it between the two calls.
   struct stat now {};
   const bool is_there = ::lstat(path.c_str(), &now) == 0 && now.st_ino == about.st_ino;
   return is_there ? std::optional(std::move(file)) : std::nullopt;

@@ -47,6 +47,12 @@ bool longer_alike(const ExtentMap& a, const ExtentMap& b) {
 
 }  // namespace
 
+Result<array::Shape> with_steps(const array::Shape& shape, std::int64_t steps) {
+  array::Indices extents = shape.extents();
+  extents[0] = steps;
+  return array::Shape::create(extents);
+}
+
 std::int64_t chunks_of_steps(const array::ChunkGrid& grid, std::int64_t steps) {
   if (grid.chunks() == 0) return 0;
   const std::int64_t rows = array::divide_up(steps, grid.chunk_extents()[0]);
@@ -75,10 +81,8 @@ ArrayChange change_of(const ExtentMap& before, const ExtentMap& after, bool grow
 namespace {
 
 void grow(const ArrayGrown& grown, ExtentMap& map) {
-  array::Indices extents = map.shape.extents();
-  extents[0] = grown.steps;
-  // The change comes from rank 0, so these extents are valid.
-  map.shape = array::Shape::create(extents).value();
+  // The change comes from rank 0, so the number of steps is valid.
+  map.shape = with_steps(map.shape, grown.steps).value();
   if (grown.chunk_extents.empty()) return;
   const auto grid = array::ChunkGrid::create(map.shape, grown.chunk_extents).value();
   if (auto* const chunks = std::get_if<ChunkExtents>(&map.extents)) {

@@ -48,4 +48,8 @@ void apply(const ArrayChange& change, ExtentMap& map);
 // dimension 0.
 [[nodiscard]] std::int64_t chunks_of_steps(const array::ChunkGrid& grid, std::int64_t steps);
 
+// Returns the shape of an array with another number of steps along dimension 0. Fails as
+// array::Shape::create() does.
+[[nodiscard]] Result<array::Shape> with_steps(const array::Shape& shape, std::int64_t steps);
+
 }  // namespace weir::storage

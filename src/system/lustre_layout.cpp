@@ -8,9 +8,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "common/numbers_in_bytes.hpp"
@@ -39,21 +39,21 @@ std::int64_t signed_field(std::span<const std::byte> value, std::size_t at) {
   return raw == static_cast<T>(-1) ? -1 : static_cast<std::int64_t>(raw);
 }
 
-std::optional<nlohmann::json> parse_plain(std::span<const std::byte> value) {
+std::optional<LustreStripes> parse_plain(std::span<const std::byte> value) {
   if (value.size() < plain_bytes) return std::nullopt;
   const auto magic = number_at<std::uint32_t>(value, 0);
   if (magic != magic_v1 && magic != magic_v3) return std::nullopt;
-  nlohmann::json layout = {{"stripe_bytes", number_at<std::uint32_t>(value, 24)},
-                           {"stripe_count", signed_field<std::uint16_t>(value, 28)},
-                           {"first_target", signed_field<std::uint16_t>(value, 30)},
-                           {"pool", ""}};
+  LustreStripes stripes{.stripe_bytes = number_at<std::uint32_t>(value, 24),
+                        .stripe_count = signed_field<std::uint16_t>(value, 28),
+                        .first_target = signed_field<std::uint16_t>(value, 30),
+                        .pool = ""};
   if (magic == magic_v3) {
     if (value.size() < plain_bytes + pool_bytes) return std::nullopt;
     std::array<char, pool_bytes + 1> pool{};
     std::memcpy(pool.data(), value.data() + plain_bytes, pool_bytes);
-    layout["pool"] = std::string(pool.data());
+    stripes.pool = pool.data();
   }
-  return layout;
+  return stripes;
 }
 
 // Adds the targets of a plain layout's objects.
@@ -94,27 +94,32 @@ std::optional<std::vector<ComponentPart>> components_of(std::span<const std::byt
   return parts;
 }
 
-std::optional<nlohmann::json> parse_composite(std::span<const std::byte> value) {
+std::optional<LustreLayout> parse_composite(std::span<const std::byte> value) {
   const auto parts = components_of(value);
   if (!parts) return std::nullopt;
-  nlohmann::json components = nlohmann::json::array();
-  for (const auto& [entry, layout] : *parts) {
-    std::optional<nlohmann::json> component = parse_plain(layout);
-    if (!component) return std::nullopt;
-    (*component)["instantiated"] = (number_at<std::uint32_t>(entry, 4) & instantiated_flag) != 0;
-    (*component)["from_byte"] = number_at<std::uint64_t>(entry, 8);
-    (*component)["to_byte"] = signed_field<std::uint64_t>(entry, 16);
-    components.push_back(std::move(*component));
+  LustreLayout layout{.is_composite = true, .components = {}};
+  for (const auto& [entry, bytes] : *parts) {
+    auto stripes = parse_plain(bytes);
+    if (!stripes) return std::nullopt;
+    layout.components.push_back(
+        {.stripes = std::move(*stripes),
+         .from_byte = static_cast<std::int64_t>(number_at<std::uint64_t>(entry, 8)),
+         .to_byte = signed_field<std::uint64_t>(entry, 16),
+         .instantiated = (number_at<std::uint32_t>(entry, 4) & instantiated_flag) != 0});
   }
-  return nlohmann::json{{"components", std::move(components)}};
+  return layout;
 }
 
 }  // namespace
 
-std::optional<nlohmann::json> parse_lustre_layout(std::span<const std::byte> value) {
+std::optional<LustreLayout> parse_lustre_layout(std::span<const std::byte> value) {
   if (value.size() < sizeof(std::uint32_t)) return std::nullopt;
-  return number_at<std::uint32_t>(value, 0) == magic_composite ? parse_composite(value)
-                                                               : parse_plain(value);
+  if (number_at<std::uint32_t>(value, 0) == magic_composite) return parse_composite(value);
+  auto stripes = parse_plain(value);
+  if (!stripes) return std::nullopt;
+  LustreLayout layout;
+  layout.components.push_back({.stripes = std::move(*stripes)});
+  return layout;
 }
 
 std::optional<std::vector<std::int64_t>> parse_lustre_objects(std::span<const std::byte> value) {
@@ -142,7 +147,7 @@ std::vector<std::byte> lustre_attribute_of(const std::string& path) {
   return value;
 }
 
-std::optional<nlohmann::json> lustre_layout_of(const std::string& path) {
+std::optional<LustreLayout> lustre_layout_of(const std::string& path) {
   return parse_lustre_layout(lustre_attribute_of(path));
 }
 
@@ -150,27 +155,29 @@ namespace {
 
 // Returns how many of a file's bytes lie in a component; the result is 0 or less if the component
 // begins at or beyond the file's end.
-std::int64_t bytes_in(const nlohmann::json& component, std::int64_t file_bytes) {
-  const auto from = component.value("from_byte", std::int64_t{0});
-  const auto to = component.value("to_byte", std::int64_t{-1});
-  return std::min(to < 0 ? file_bytes : to, file_bytes) - from;
+std::int64_t bytes_in(const LustreComponent& component, std::int64_t file_bytes) {
+  const std::int64_t to = component.to_byte;
+  return std::min(to < 0 ? file_bytes : to, file_bytes) - component.from_byte;
+}
+
+// Returns the component that lustre_targets() describes. There is at least one.
+const LustreComponent& main_component(const LustreLayout& layout, std::int64_t file_bytes) {
+  const LustreComponent* found = &layout.components.back();
+  for (const LustreComponent& one : layout.components) {
+    if (file_bytes > 0 && bytes_in(one, file_bytes) > bytes_in(*found, file_bytes)) found = &one;
+  }
+  return *found;
 }
 
 }  // namespace
 
-topology::FileTargets lustre_targets(const nlohmann::json& layout, std::int64_t file_bytes,
+topology::FileTargets lustre_targets(const LustreLayout& layout, std::int64_t file_bytes,
                                      std::int64_t all_targets) {
-  const nlohmann::json* found = &layout;
-  if (const auto components = layout.find("components");
-      components != layout.end() && !components->empty()) {
-    found = &components->back();
-    for (const nlohmann::json& one : *components) {
-      if (file_bytes > 0 && bytes_in(one, file_bytes) > bytes_in(*found, file_bytes)) found = &one;
-    }
-  }
+  const LustreStripes stripes =
+      layout.components.empty() ? LustreStripes() : main_component(layout, file_bytes).stripes;
   topology::FileTargets targets;
-  targets.stripe_bytes = found->value("stripe_bytes", std::int64_t{0});
-  const auto count = found->value("stripe_count", std::int64_t{1});
+  targets.stripe_bytes = stripes.stripe_bytes;
+  const std::int64_t count = stripes.stripe_count;
   targets.count = std::max<std::int64_t>(1, count < 0 ? all_targets : count);
   // A component whose objects do not exist yet may specify more targets than there are.
   if (all_targets > 0) targets.count = std::min(targets.count, all_targets);

@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,12 +14,35 @@
 
 namespace weir::storage {
 
-// Parses the attribute. A plain layout becomes an object with "stripe_bytes", "stripe_count" (-1:
-// all targets), "first_target" (-1: any) and "pool". A composite layout becomes {"components":
-// [...]}, where each component also has "from_byte", "to_byte" (-1: the end of the file) and
-// "instantiated" (whether its objects exist already). Returns nothing if the attribute is neither
-// of the two or is truncated.
-[[nodiscard]] std::optional<nlohmann::json> parse_lustre_layout(std::span<const std::byte> value);
+// How the bytes of a file, or of a part of it, are striped.
+struct LustreStripes {
+  std::int64_t stripe_bytes = 0;
+  std::int64_t stripe_count = 1;   // -1: all targets
+  std::int64_t first_target = -1;  // -1: any
+  std::string pool;
+
+  friend bool operator==(const LustreStripes&, const LustreStripes&) = default;
+};
+
+// A part of a file with stripes of its own.
+struct LustreComponent {
+  LustreStripes stripes;
+  std::int64_t from_byte = 0;
+  std::int64_t to_byte = -1;  // -1: the end of the file
+  bool instantiated = true;   // its objects exist already
+
+  friend bool operator==(const LustreComponent&, const LustreComponent&) = default;
+};
+
+// A plain layout has one component, the whole file.
+struct LustreLayout {
+  bool is_composite = false;
+  std::vector<LustreComponent> components;
+};
+
+// Parses the attribute. Returns nothing if it is neither a plain nor a composite layout, or is
+// truncated.
+[[nodiscard]] std::optional<LustreLayout> parse_lustre_layout(std::span<const std::byte> value);
 
 // Returns the indices of the targets on which the objects of a file lie, in the order of its
 // stripes, one component after the other. Returns nothing if the attribute is truncated, or is
@@ -33,14 +55,14 @@ namespace weir::storage {
 [[nodiscard]] std::vector<std::byte> lustre_attribute_of(const std::string& path);
 
 // Returns the layout of the file or directory at `path`, or nothing if it does not lie on Lustre.
-[[nodiscard]] std::optional<nlohmann::json> lustre_layout_of(const std::string& path);
+[[nodiscard]] std::optional<LustreLayout> lustre_layout_of(const std::string& path);
 
 // Returns the stripe size and the number of targets. In a composite layout, these are those of the
 // component that contains most of the file's bytes; for a file of 0 bytes or a folder, those of the
 // last component, which contains most bytes of large files. `all_targets` is the number of targets
 // of the file system, which applies to layouts over all targets; 0 means unknown, which counts as
 // one. Returns a stripe size of 0 and one target if the layout does not specify them.
-[[nodiscard]] topology::FileTargets lustre_targets(const nlohmann::json& layout,
+[[nodiscard]] topology::FileTargets lustre_targets(const LustreLayout& layout,
                                                    std::int64_t file_bytes,
                                                    std::int64_t all_targets);
 

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -45,9 +44,11 @@ class LayoutAttribute {
 TEST(LustreLayout, ReadsAPlainLayout) {
   const auto layout = parse_lustre_layout(LayoutAttribute().add_plain(1 << 20, 4).bytes());
   ASSERT_TRUE(layout);
-  EXPECT_EQ(*layout, nlohmann::json::parse(
-                         R"({"stripe_bytes": 1048576, "stripe_count": 4, "first_target": -1,
-                             "pool": ""})"));
+  EXPECT_FALSE(layout->is_composite);
+  ASSERT_EQ(layout->components.size(), 1U);
+  EXPECT_EQ(
+      layout->components[0].stripes,
+      (LustreStripes{.stripe_bytes = 1 << 20, .stripe_count = 4, .first_target = -1, .pool = ""}));
 }
 
 TEST(LustreLayout, ReadsThePoolOfVersion3) {
@@ -59,9 +60,10 @@ TEST(LustreLayout, ReadsThePoolOfVersion3) {
   for (int i = 5; i < 16; ++i) attribute.add('\0');
   const auto layout = parse_lustre_layout(attribute.bytes());
   ASSERT_TRUE(layout);
-  EXPECT_EQ((*layout)["pool"], "flash");
-  EXPECT_EQ((*layout)["stripe_count"], -1);
-  EXPECT_EQ((*layout)["first_target"], 3);
+  ASSERT_EQ(layout->components.size(), 1U);
+  EXPECT_EQ(layout->components[0].stripes,
+            (LustreStripes{
+                .stripe_bytes = 1 << 22, .stripe_count = -1, .first_target = 3, .pool = "flash"}));
 }
 
 // 1 MiB stripes on one target for 1 GiB, then 4 MiB stripes on `then`.
@@ -86,13 +88,16 @@ LayoutAttribute composite_of_two(std::uint16_t then = 8) {
 TEST(LustreLayout, ReadsACompositeLayout) {
   const auto layout = parse_lustre_layout(composite_of_two().bytes());
   ASSERT_TRUE(layout);
-  ASSERT_EQ((*layout)["components"].size(), 2U);
-  EXPECT_EQ((*layout)["components"][0]["to_byte"], 1 << 30);
-  EXPECT_EQ((*layout)["components"][1]["from_byte"], 1 << 30);
-  EXPECT_EQ((*layout)["components"][1]["to_byte"], -1);
-  EXPECT_EQ((*layout)["components"][1]["stripe_count"], 8);
-  EXPECT_EQ((*layout)["components"][0]["instantiated"], true);
-  EXPECT_EQ((*layout)["components"][1]["instantiated"], false);
+  EXPECT_TRUE(layout->is_composite);
+  constexpr std::int64_t first = std::int64_t{1} << 30;
+  const LustreStripes one{
+      .stripe_bytes = 1 << 20, .stripe_count = 1, .first_target = -1, .pool = ""};
+  const LustreStripes then{
+      .stripe_bytes = 1 << 22, .stripe_count = 8, .first_target = -1, .pool = ""};
+  EXPECT_EQ(layout->components,
+            (std::vector<LustreComponent>{
+                {.stripes = one, .from_byte = 0, .to_byte = first, .instantiated = true},
+                {.stripes = then, .from_byte = first, .to_byte = -1, .instantiated = false}}));
 }
 
 TEST(LustreLayout, RefusesEveryTruncation) {

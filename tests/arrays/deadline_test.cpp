@@ -198,7 +198,7 @@ TEST_F(Deadlines, RanksOfOtherNodesAreTold) {
   meet();
 }
 
-// It lives and computes, but never makes the call.
+// One rank lives and computes, but never makes the call.
 TEST_F(Deadlines, NoRankIsWaitedForForEver) {
   auto options = brief();
   options.deadline_seconds = 0.1;

@@ -166,7 +166,7 @@ TEST_F(Files, StepsThatWriteFewOfTheirChunksAreAllThere) {
   again.close();
 }
 
-// It is long enough for several aggregators, and one of them has to write it.
+// The chunk is long enough for several aggregators, and one of them has to write it.
 TEST_F(Files, AnArrayOfOneEncodedChunkIsWhole) {
   if (size_of_world() != 4) GTEST_SKIP() << "more ranks find out no more";
   const Extents large = {640, 512};

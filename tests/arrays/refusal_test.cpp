@@ -266,7 +266,7 @@ TEST_F(Refusal, MemoryOfAGpu) {
   ASSERT_NE(driver, nullptr) << WEIR_TEST_DRIVER;
   void* const device = ::dlsym(driver, "weir_test_device_memory");
   void* const managed = ::dlsym(driver, "weir_test_managed_memory");
-  // Of two arrays the second one's memory: it is described as the first one's is.
+  // The memory of the second of two arrays, which is described as the first one's is.
   const auto write_two = [&] {
     std::vector<double> zeros(data_.size());
     weir_transfer transfer = {};

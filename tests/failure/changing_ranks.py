@@ -153,7 +153,7 @@ def look(path: Path, what: str, said: str | None) -> None:
 
 
 def fail_each_call(good: Path, tried: Path, what: str) -> int:
-    """Of the file system, on rank 0. How many failed."""
+    """Lets each call of the file system fail on rank 0. Returns how many did."""
     failed = 0
     for call in CALLS:
         nth = 1

@@ -10,6 +10,7 @@ import pytest
 from failing_runs import BRIEF, WEIR_BENCH, Ended, assert_ended_cleanly, run
 from mpi_launcher import environment, launcher
 
+from weir.results.folder import load_run
 from weir.results.schema import PayloadError
 
 # 2 x 2 blocks of 64 x 64: rows of 512 bytes.
@@ -68,7 +69,7 @@ def test_collective_interfaces_find_wrong_data(tmp_path: Path) -> None:
     assert only_error(ended).kind in {"flipped_bit", "foreign"}
 
 
-def test_nothing_is_left_in_any_of_several_directories(tmp_path: Path) -> None:
+def in_two_directories(tmp_path: Path, fault: str) -> tuple[Ended, list[Path]]:
     folders = [tmp_path / name for name in ("first", "second")]
     for folder in folders:
         folder.mkdir()
@@ -77,9 +78,30 @@ def test_nothing_is_left_in_any_of_several_directories(tmp_path: Path) -> None:
         tmp_path,
         *("--shape", "128x128", *BRIEF),
         workload=("array", *several),
-        fault="rank=1,call=fdatasync,nth=2,error=EIO",
+        fault=fault,
         directory=Path(",".join(str(folder) for folder in folders)),
     )
+    return ended, folders
+
+
+def test_contiguous_pieces_are_counted_by_their_directories(tmp_path: Path) -> None:
+    ended, folders = in_two_directories(tmp_path, fault="")
+    assert ended.status == 0, ended.stderr
+    pieces = load_run(ended.results / "contiguous")
+    assert [Path(one.directory).parent for one in pieces.targets] == folders
+    assert [one.ranks for one in pieces.targets] == [[0, 2], [1, 3]]
+    half = 128 * 128 * 8 // 2
+    for target in pieces.targets:
+        assert [(one.function, one.bytes) for one in target.phases] == [
+            ("write", half),
+            ("read", half),
+        ]
+        assert all(one.io_seconds_max > 0 for one in target.phases)
+    assert load_run(ended.results / "weir").targets == [], "a rank's chunks may be in either"
+
+
+def test_nothing_is_left_in_any_of_several_directories(tmp_path: Path) -> None:
+    ended, folders = in_two_directories(tmp_path, fault="rank=1,call=fdatasync,nth=2,error=EIO")
     assert ended.status != 0
     assert any("rank 1" in line and "second" in line for line in ended.messages), ended.messages
     for folder in folders:

@@ -87,7 +87,7 @@ def test_a_quota_that_is_used_up_in_a_step(tmp_path: Path, folder_with_quota: Pa
 
 
 def test_a_device_that_fails_in_a_step(tmp_path: Path) -> None:
-    """Its file system's device is a file, of a file system that is shut down: then it has EIO."""
+    """The device is a file of a file system that is shut down; each call then gives EIO."""
     if os.geteuid() != 0:
         pytest.skip("mounting a file system needs root")
     images = [tmp_path / "below.image", tmp_path / "below" / "image"]
@@ -118,7 +118,7 @@ def test_a_device_that_fails_in_a_step(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("engine", ["posix", "io_uring"])
 def test_a_file_system_that_is_lost_in_a_step(tmp_path: Path, engine: str) -> None:
-    """It is shut down under an open file; mounted again, the steps before are there."""
+    """A file system is shut down under an open file; mounted again, the steps before are there."""
     if os.geteuid() != 0:
         pytest.skip("mounting a file system needs root")
     image = tmp_path / "image"

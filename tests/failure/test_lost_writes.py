@@ -340,7 +340,7 @@ def test_what_is_added_is_there_whole_or_not_at_all(
             if names:
                 assert file["later/filled"].attributes["units"] == "kg"
                 filled = file["later/filled"][...]
-                # Its step by the program is whole; one that was added to this state has none of it.
+                # The program's own step is whole; one that was added to this state has none of it.
                 assert {tuple(np.unique(one)) for one in filled[1:]} <= {(7.0,), (-3.0,)}
                 np.testing.assert_array_equal(filled[0], -3.0)
                 assert not file["later/zeros"][...].any()

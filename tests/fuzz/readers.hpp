@@ -36,7 +36,7 @@ struct Reader {
 [[nodiscard]] std::span<const Reader> all_readers();
 [[nodiscard]] const Reader* find_reader(std::string_view name);
 
-// Those of what a stager is sent (stager_readers.cpp).
+// The readers of what a stager is sent (stager_readers.cpp).
 std::optional<std::string> read_message(std::span<const std::byte> bytes,
                                         const std::string& folder);
 std::optional<std::string> read_parcel(std::span<const std::byte> bytes, const std::string& folder);

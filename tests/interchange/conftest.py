@@ -40,6 +40,6 @@ def files_by_ranks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture(params=["weir_files", "files_by_ranks"])
 def files(request: Any) -> dict[str, Path]:
-    """Of both."""
+    """The files of either maker."""
     paths: dict[str, Path] = request.getfixturevalue(request.param)
     return paths

@@ -32,7 +32,7 @@ def analysed(bench: Bench, *options: str, ranks: int = 4) -> tuple[Run, Spectrum
 
 
 def deviations(spectrum: Spectrum) -> list[float]:
-    """Of each bin's estimate from the truth, in standard errors."""
+    """Returns how far each bin's estimate is from the truth, in standard errors."""
     values = []
     for entry in spectrum.bins:
         assert entry.estimate is not None

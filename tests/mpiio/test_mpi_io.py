@@ -32,7 +32,7 @@ class Mpi:
 
     launcher: tuple[str, ...]
     c: str | None
-    """Its compilers; None for the MPI that Weir was built with, as the programs were."""
+    """The MPI's compilers; None for the MPI that Weir and the programs were built with."""
     fortran: str | None
 
 

@@ -106,7 +106,7 @@ def drawn_section(draw: random.Random, shape: tuple[int, ...]) -> tuple[slice, .
 
 
 def drawn_memory(own: random.Random, values: list[np.ndarray]) -> list[np.ndarray]:
-    """The same values in memory of some order; of one piece, also with strides and ghost cells."""
+    """Lays values out in some order; one piece alone may have strides and ghost cells, too."""
     laid = []
     for piece in values:
         way = own.choice(["C", "F", "reversed", "ghosts"]) if len(values) == 1 else "C"

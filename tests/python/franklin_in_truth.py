@@ -39,7 +39,7 @@ CONTROLLER = 3072 * MB
 RUN_SCATTER = 0.02
 RUNS = 3
 NOISE = 1.25 * RUN_SCATTER / RUNS**0.5
-"""Of a median of three runs."""
+"""Standard error of a median of three runs."""
 EACH = 2e9
 SETUP = 4.0
 """Seconds of quiet between two tests (section 3.7)."""

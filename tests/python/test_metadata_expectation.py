@@ -268,7 +268,7 @@ def test_a_mix_takes_the_time_of_its_operations() -> None:
 def judged(
     expected_per_second: float | None, device: float | None, *, action: str = "create"
 ) -> ActionVerdict:
-    """Of a run that did 3457 creates per second."""
+    """Returns the verdict on a run that did 3457 creates per second."""
     one = ExpectedAction(
         action=action,
         value=expected_per_second,

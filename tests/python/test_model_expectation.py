@@ -237,7 +237,7 @@ def case_times(slow: float, expected: float, fast: float, work: float) -> dict[C
 
 
 def test_hidden_transfers_block_by_the_mean_of_what_sticks_out() -> None:
-    """Of 7 s, 1 s and 1 s, weighed 1, 4, 1, the mean is 2 s; scaled to 1 s they are 3.5, 0.5, 0.5.
+    """The mean of 7 s, 1 s and 1 s, weighed 1, 4, 1, is 2 s; scaled to 1 s: 3.5, 0.5, 0.5.
 
     Behind 1 s of work 2.5 s of the slow one stick out, a sixth of the time, in each of seven.
     """

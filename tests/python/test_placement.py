@@ -64,7 +64,7 @@ def test_lustre_tells_the_targets_of_the_objects() -> None:
 
 
 def test_a_component_without_objects_is_asked_for_again() -> None:
-    """Of a composite layout, as lustre_user.h has it, only the first component is used yet."""
+    """A composite layout, as lustre_user.h has it, of which only the first component is used."""
 
     def component(flags: int, since: int, until: int, at: int) -> bytes:
         return struct.pack("=IIQQIIIIQ", 1, flags, since, until, at, len(LOV), 0, 0, 0)

@@ -98,7 +98,7 @@ class Addition:
 
     phase: int
     before_step: int
-    """Of the phase; as many as it adds: behind its last one."""
+    """Number of the step in the phase; as many as it adds: behind its last step."""
     arrays: list[ArrayDrawn]
     attributes: list[tuple[str, str, str | int | float]]
     """Owner, name and value of each."""
@@ -111,13 +111,13 @@ class Loss:
     """A phase loses stagers, and its ranks write the steps that follow."""
 
     step: int
-    """Of the phase; as many as it adds: behind its last one."""
+    """Number of the step in the phase; as many as it adds: behind its last step."""
     moment: str
     """beginning | writing | ending: before this call of the step."""
     stagers: list[int]
-    """Their numbers."""
+    """Numbers of the stagers."""
     kills: bool
-    """They are killed; otherwise the storage refuses to take what they write."""
+    """The stagers are killed; otherwise the storage refuses to take what they write."""
 
 
 @dataclass
@@ -164,7 +164,7 @@ class Case:
     kill_rank: int | None
     additions: list[Addition] = field(default_factory=list)
     small_shm: bool = False
-    """It runs where /dev/shm has room for 256 KiB, as in a container."""
+    """The case runs where /dev/shm has room for 256 KiB, as in a container."""
 
     @property
     def file_name(self) -> str:

@@ -8,173 +8,35 @@ was made before.
 
 from __future__ import annotations
 
-import ctypes
-import itertools
 import os
-import random
 import resource
 import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from mpi4py import MPI
 from own_stager import choose_stager, given_processes, given_stagers
+from soak_calls import WORLD, FailedAdditionError, FailedError, WrongError
 from soak_case import (
-    BROKEN,
     OPENING_THE_FILE,
     OPENING_THE_SESSION,
     Addition,
     ArrayDrawn,
     Case,
-    Model,
-    Phase,
     drawn_case,
     wrong_attributes,
-    wrong_elements,
 )
+from soak_writing import WritesOfPhase
 
 import weir
-from array_properties import (
-    Held,
-    drawn_distribution,
-    drawn_memory,
-    drawn_section,
-    holders,
-    parts,
-)
-from weir._core.failures import checked
-from weir._core.library import library
-
-WORLD = MPI.COMM_WORLD
 
 
-class WrongError(Exception):
-    """What the library gave is not what it promises."""
-
-
-class FailedError(Exception):
-    """A collective call failed on all ranks alike, as it may where a fault was injected."""
-
-
-class FailedAdditionError(FailedError):
-    """Whether the file has what was added, who opens it again is told."""
-
-
-@dataclass
-class Write:
-    """What is written of one array: by a distribution, or a region of each rank's own."""
-
-    one: ArrayDrawn
-    whole: np.ndarray[Any, Any]
-    held: Held | None = None
-    section: Any = None
-    region: tuple[slice, ...] | None = None
-    """This rank's, where `held` is None; None: it takes no part."""
-
-
-class PhaseOnRanks:
-    """One phase on the ranks that take part in it."""
-
-    def __init__(self, case: Case, phase: Phase, folder: Path, ranks: MPI.Comm) -> None:
-        self.case, self.phase, self.ranks = case, phase, ranks
-        self.path = folder / case.file_name
-        self.model = Model(case, folder / "model")
-        self.draw = random.Random(f"{case.seed} {phase.number}")
-        self.own = random.Random(f"{case.seed} {phase.number} {WORLD.rank}")
-        self.turn = 0
-        self.defined_here: set[str] = set()
-        """Arrays that this session defined."""
-        self.fresh: list[ArrayDrawn] = []
-        """Arrays without steps that were added, and are written in the next step."""
-        self.adding: tuple[Addition, list[str]] | None = None
-        """What the step that begins next adds, and its arrays that could be defined."""
-        self.is_again = False
-        """The step was begun before, and did not end well."""
-        self.is_leaving = False
-        """A request of the step that is being written is not waited for."""
-        self.number = 0
-        """Of the step of this phase that is being written."""
-        self.has_lost = False
-        """Stagers were killed or broken."""
-        self.may_fail = False
-        """They were, and no call has failed since then."""
-        self.is_a_step_lost = False
-        """A step that they had accepted is lost; no other one may be."""
-        told = self.model.acknowledged() if ranks.rank == 0 else None
-        self.generation, self.steps = ranks.bcast(told)
-        self.present: list[ArrayDrawn] = case.arrays
-        self.looks_at_fills = not ranks.bcast(self.model.is_disturbed())
-
-    # -- calls ----------------------------------------------------------------------------------
-
-    def together(self, what: str, call: Callable[[], Any], *, may_fail: bool = False) -> Any:
-        """A collective call, whose outcome must be the same on all ranks."""
-        line, given = "", None
-        try:
-            given = call()
-        except weir.Error as error:
-            line = f"{type(error).__name__}: {error}"
-        lines = self.ranks.allgather(line)
-        if len(set(lines)) != 1 and not self.may_differ(lines):
-            raise WrongError(f"{what}: ranks got different outcomes: {lines}")
-        if any(lines):
-            first = next(filter(None, lines))
-            self.looks_at_fills = False
-            if not (may_fail or self.faulty or self.may_fail):
-                raise WrongError(f"{what} failed: {first}")
-            raise FailedError(f"{what}: {first}")
-        return given
-
-    def may_differ(self, lines: Sequence[str]) -> bool:
-        """Whether ranks may be told different things: their messages failed.
-
-        Those that learn of it from others may say who told them, and ranks that saw a call end well
-        before its last message failed learn of it in their next call.
-        """
-        are_broken = all(one.startswith(BROKEN) for one in filter(None, lines))
-        return are_broken and bool(os.environ.get("WEIR_MPI_FAULT"))
-
-    def each_alone(self, what: str, call: Callable[[], Any]) -> None:
-        """What each rank does by itself, and may fail in by itself."""
-        line = ""
-        try:
-            call()
-        except weir.Error as error:
-            line = f"{type(error).__name__}: {error}"
-        lines = self.ranks.allgather(line)
-        if any(lines):
-            self.looks_at_fills = False
-            if not (self.faulty or self.may_fail):
-                raise WrongError(f"{what} failed: {lines}")
-            raise FailedError(f"{what}: {lines}")
-
-    @property
-    def growing(self) -> list[ArrayDrawn]:
-        return [one for one in self.present if one.grows]
-
-    @property
-    def faulty(self) -> bool:
-        return bool(os.environ.get("WEIR_FAULT") or os.environ.get("WEIR_MPI_FAULT"))
-
-    @property
-    def has_fault(self) -> bool:
-        return bool(self.phase.fault or self.phase.mpi_fault)
-
-    def begin_fault(self, attempt: int = 0) -> None:
-        fault = self.phase.fault.format(tree=self.case.file_name)
-        os.environ["WEIR_FAULT"] = f"{fault},try={attempt}" if fault else ""
-        os.environ["WEIR_MPI_FAULT"] = self.phase.mpi_fault
-
-    def end_fault(self) -> None:
-        os.environ["WEIR_FAULT"] = os.environ["WEIR_MPI_FAULT"] = ""
-
-    # -- the phase ------------------------------------------------------------------------------
+class PhaseOnRanks(WritesOfPhase):
+    """One phase on the ranks that take part in it: its session, its file and its steps."""
 
     def run(self) -> None:
         if self.ranks.rank == 0:
@@ -291,7 +153,7 @@ class PhaseOnRanks:
             raise
 
     def take_additions(self, file: Any) -> None:
-        """Of an addition that was killed or failed the file has all arrays, or none."""
+        """The file has all arrays of an addition that was killed or failed, or none of them."""
         generation = self.generation
         for number, names in self.model.perhaps_added(generation):
             there = [name for name in names if name in file]
@@ -319,8 +181,6 @@ class PhaseOnRanks:
 
     def acknowledge(self) -> None:
         self.model.tell(f"ended {self.generation} {self.steps}")
-
-    # -- adding arrays and attributes -----------------------------------------------------------
 
     def add(self, file: Any, arrays: dict[str, Any], before_step: int) -> None:
         """Defines what the case adds before a step of this phase, where the file has steps."""
@@ -388,8 +248,6 @@ class PhaseOnRanks:
         new = [one for one in addition.arrays if one.name in names]
         self.present = [*self.present, *new]
         self.fresh += [one for one in new if not one.grows]
-
-    # -- writing --------------------------------------------------------------------------------
 
     def add_steps(self, session: weir.Session, file: Any, arrays: dict[str, Any]) -> None:
         for number in range(self.phase.steps):
@@ -495,193 +353,6 @@ class PhaseOnRanks:
         if self.draw.random() < 0.1 and not self.phase.killed:
             self.read(session, file, arrays)
 
-    def write_step(
-        self,
-        session: weir.Session,
-        arrays: dict[str, Any],
-        writing: list[ArrayDrawn],
-        *,
-        keep: bool,
-    ) -> None:
-        """Some requests; what they write is kept before the first of them begins."""
-        requests: list[list[Write]] = []
-        values = {one.name: np.zeros(one.memory_shape, one.kind) for one in writing}
-        known = {one.name: np.zeros(one.memory_shape, bool) for one in writing}
-        self.is_leaving = False
-        for again in range(self.draw.choice([1, 1, 1, 2, 3])):
-            chosen = [one for one in writing if again == 0 or self.draw.random() < 0.5]
-            drawn = [self.drawn_write(session, one, values, known, again) for one in chosen]
-            together = [write for write in drawn if write.held is not None]
-            if self.draw.random() < 0.5:
-                requests.append(together)
-            else:
-                requests += [[write] for write in together]
-            requests += [[write] for write in drawn if write.held is None]
-        if keep and self.ranks.rank == 0:
-            growing = [one.name for one in writing if one.grows]
-            fixed = {self.model.fixed(one) for one in writing if not one.grows}
-            for place in sorted(fixed):
-                names = [one.name for one in writing if self.is_kept_as(one, place)]
-                self.keep(place, names, values, known)
-            self.keep(self.steps + 1, growing, values, known)
-        for request in filter(None, requests):
-            if request[0].held is None:
-                self.write_region(arrays[request[0].one.name], request[0])
-                continue
-            transfers = []
-            for write in request:
-                assert write.held is not None
-                memory = drawn_memory(self.own, parts(write.whole, write.held))
-                transfers.append(
-                    (arrays[write.one.name], write.held.distribution,
-                     memory[0] if len(memory) == 1 else memory, write.section)
-                )  # fmt: skip
-            way = self.drawn_way()
-            if way in {"dropped", "left"}:
-                # Who waits for it needs the others in calls of Weir: nothing is compared here.
-                self.write(session, transfers, way)
-            else:
-                self.together("writing", lambda: self.write(session, transfers, way))  # noqa: B023
-
-    def drawn_way(self) -> str:
-        """How a request is waited for: where a call may fail, at once, as failures are compared."""
-        may_leave = not self.has_fault and not self.phase.killed and not self.phase.loss
-        way = self.draw.choice(["blocking", "blocking", "begun", "begun", "dropped", "left"])
-        if way in {"dropped", "left"} and not may_leave:
-            return "begun"
-        self.is_leaving = self.is_leaving or way in {"dropped", "left"}
-        return way
-
-    def write(self, session: weir.Session, transfers: list[Any], way: str) -> None:
-        if way == "blocking":
-            session.write_many(transfers)
-            return
-        request = session.write_begin(transfers)
-        if way == "begun":
-            request.wait()
-        elif way == "left":
-            self.leave(session, request, [one for transfer in transfers for one in transfer[2:3]])
-
-    def leave(self, session: weir.Session, request: weir.Request, memory: list[Any]) -> None:
-        """Some ranks wait for it, and others take their memory back at once and use it."""
-        if self.own.random() < 0.4:
-            request.wait()
-            return
-        under_way = request._under_way  # Python's programs have no call for this
-        checked(library().weir_request_detach(ctypes.byref(under_way.handle)))
-        session.requests.remove(under_way)
-        for one in memory:
-            for part in one if isinstance(one, list) else [one]:
-                part[...] = 77
-
-    def write_region(self, array: Any, write: Write) -> None:
-        """By a request of all ranks, or by each rank for itself."""
-        lower = extent = stride = data = None
-        if write.region is not None:
-            lower = [along.start for along in write.region]
-            stride = [along.step for along in write.region]
-            piece = write.whole[write.region]
-            extent, (data,) = piece.shape, drawn_memory(self.own, [piece])
-        if extent is None or max(stride) == 1:
-            stride = None
-        if self.draw_alone(write.one):
-            self.let_stagers_store(array, write.one)
-            self.each_alone(
-                "writing a region",
-                lambda: lower is None or array.write_region(lower, data, stride, independent=True),
-            )
-        elif self.draw.random() < 0.5:
-            self.together("writing regions", lambda: array.write_region(lower, data, stride))
-        else:
-            self.together(
-                "beginning to write regions",
-                lambda: array.write_region_begin(lower, data, stride).wait(),
-            )
-
-    def let_stagers_store(self, array: Any, one: ArrayDrawn) -> None:
-        """Stagers of several nodes may hold a part of a region that a rank is to move alone."""
-        if self.phase.staged and "codec" not in one.options:
-            self.together("reading nothing", lambda: array.read_region(None))
-
-    def draw_alone(self, one: ArrayDrawn) -> bool:
-        """Whether each rank writes its region without the others.
-
-        Not when it has left requests, as what it writes alone would come before these. Nor when the
-        step is written again: each rank that wrote before has to take part.
-        """
-        drawn = self.draw.random() < 0.4
-        return drawn and self.may_be_alone(one) and not (self.is_leaving or self.is_again)
-
-    def may_be_alone(self, one: ArrayDrawn) -> bool:
-        return not one.is_shared_by_ranks and not self.case.options["checksum"]
-
-    def drawn_regions(self, one: ArrayDrawn) -> list[tuple[slice, ...] | None]:
-        """One for each rank, without elements in common; None: it takes no part."""
-        cuts = [
-            sorted({0, extent, *self.draw.sample(range(extent), min(2, extent))})
-            for extent in one.memory_shape
-        ]
-        steps = [1, 1, 2, 3] if self.may_be_alone(one) and self.draw.random() < 0.5 else [1]
-        boxes: list[tuple[slice, ...] | None] = [
-            tuple(slice(begin, end, self.draw.choice(steps)) for begin, end in box)
-            for box in itertools.product(*(itertools.pairwise(ends) for ends in cuts))
-        ]
-        boxes += [None] * self.ranks.size
-        return self.draw.sample(boxes, self.ranks.size)
-
-    def is_kept_as(self, one: ArrayDrawn, place: str) -> bool:
-        return not one.grows and self.model.fixed(one) == place
-
-    def keep(self, step: int | str, names: list[str], values: Any, known: Any) -> None:
-        self.model.keep(
-            self.generation, step, {n: values[n] for n in names}, {n: known[n] for n in names}
-        )
-
-    def drawn_write(
-        self, session: weir.Session, one: ArrayDrawn, values: Any, known: Any, again: int
-    ) -> Write:
-        shape = one.memory_shape
-        self.turn += 1
-        whole = one.values(self.case.seed, self.generation, self.steps, self.turn)
-        changed = np.zeros(shape, bool)
-        sparse = one.has_many_chunks
-        if not sparse and self.draw.random() < 0.2:
-            regions = self.drawn_regions(one)
-            for region in regions:
-                if region is not None:
-                    changed[region] = True
-            write = Write(one, whole, region=regions[self.ranks.rank])
-        else:
-            held = self.distribution(session, shape)
-            if sparse and (self.phase.settings["buffer_bytes"] > 0 or self.draw.random() < 0.9):
-                place = tuple(self.draw.randrange(extent) for extent in shape)
-                section: Any = tuple(slice(at, at + 4) for at in place)
-            elif again or self.draw.random() < 0.3:
-                section = drawn_section(self.draw, shape)
-            else:
-                section = None
-            changed[section if section is not None else ...] = True
-            changed &= holders(held, shape, self.ranks)
-            write = Write(one, whole, held, section)
-        values[one.name][changed] = whole[changed]
-        known[one.name] |= changed
-        return write
-
-    def distribution(self, session: weir.Session, shape: tuple[int, ...]) -> Held:
-        """Which needs memory that a node's ranks share, and without it fails on all alike."""
-
-        def drawn() -> Held:
-            return drawn_distribution(self.draw, session, shape, self.ranks)
-
-        try:
-            given: Held = self.together("distributing", drawn)
-        except FailedError:
-            if self.phase.mpi_fault:
-                raise  # the session is broken
-            self.end_fault()
-            given = self.together("distributing again", drawn)
-        return given
-
     def give_step_up(self, session: weir.Session, file: Any, arrays: dict[str, Any]) -> None:
         """Nothing of such a step is in the file, and the next one begins in its place."""
         self.begin_step(file, "beginning a step")
@@ -705,93 +376,6 @@ class PhaseOnRanks:
         except FailedError:
             return
         raise WrongError("a file whose step had not ended was closed without an error")
-
-    # -- reading --------------------------------------------------------------------------------
-
-    def read(self, session: weir.Session, file: Any, arrays: dict[str, Any]) -> None:
-        steps = list(range(self.steps)) if self.case.growing else [0]
-        if len(steps) > 6:
-            steps = sorted(self.draw.sample(steps, 6))
-        for step in steps:
-            if self.case.growing:
-                file.select_step(step)
-            for one in self.present:
-                settled = self.ranks.bcast(self.model.is_settled(self.generation, one))
-                if settled and (one.grows or step == steps[0]):
-                    self.read_array(session, arrays[one.name], one, step)
-
-    def read_array(self, session: weir.Session, array: Any, one: ArrayDrawn, step: int) -> None:
-        values, known = self.model.step(self.generation, step, one)
-        if one.name not in self.defined_here:
-            values, known = self.case.stored(one, values), self.case.stored(one, known)
-        shape = values.shape
-        before = np.full(shape, 101).astype(one.kind)
-        unwritten = one.unwritten if self.looks_at_fills else ()
-        if self.draw.random() < 0.2:
-            self.read_region(array, one, step, values, known, unwritten)
-            return
-        held = self.distribution(session, shape)
-        section = drawn_section(self.draw, shape) if self.draw.random() < 0.4 else None
-        if one.has_many_chunks:
-            places = [self.draw.randrange(extent) for extent in shape]
-            section = tuple(slice(at, at + 20) for at in places)
-        memory = drawn_memory(self.own, parts(before, held))
-        self.together(
-            f"reading step {step} of {one.name}",
-            lambda: array.read(
-                held.distribution, memory[0] if len(memory) == 1 else memory, section
-            ),
-        )
-        expected, asked = before, np.zeros(shape, bool)
-        asked[section if section is not None else ...] = True
-        expected = np.where(asked, values, before)
-        right = known | ~asked
-        for got, wanted, sure in zip(
-            memory, parts(expected, held), parts(right, held), strict=True
-        ):
-            line = wrong_elements(got, wanted, sure, unwritten)
-            if line:
-                raise WrongError(
-                    f"step {step} of {one.name}, read by {self.phase.settings}, "
-                    f"section {section}: this rank's part {line}"
-                )
-
-    def read_region(
-        self,
-        array: Any,
-        one: ArrayDrawn,
-        step: int,
-        values: np.ndarray[Any, Any],
-        known: np.ndarray[Any, Any],
-        unwritten: Sequence[Any],
-    ) -> None:
-        """Regions of ranks that may have elements in common."""
-        region: Any = drawn_section(self.own, values.shape)
-        if self.own.random() < 0.2:
-            region = None
-        wanted = values[region] if region is not None else np.zeros(0)
-        if wanted.size == 0:
-            region = None
-        got = np.full(wanted.shape, 101).astype(one.kind)
-        alone = self.draw.random() < 0.4
-
-        def read() -> None:
-            if region is None and alone:
-                return
-            lower = None if region is None else [along.start for along in region]
-            stride = None if region is None else [along.step for along in region]
-            into = None if region is None else got
-            array.read_region(lower, None, stride, out=into, independent=alone)
-
-        if alone:
-            self.let_stagers_store(array, one)
-            self.each_alone(f"reading a region of step {step} of {one.name}", read)
-        else:
-            self.together(f"reading regions of step {step} of {one.name}", read)
-        line = "" if region is None else wrong_elements(got, wanted, known[region], unwritten)
-        if line:
-            way = "alone" if alone else "together"
-            raise WrongError(f"step {step} of {one.name}, region {region} read {way}: it {line}")
 
 
 def wait_for_all(communicator: MPI.Comm) -> None:

@@ -78,7 +78,7 @@ def test_strategies_of_several_hosts_are_refused(hosts: MakeHosts) -> None:
 
 @needs_library
 def test_they_would_be_wrong_otherwise(hosts: MakeHosts) -> None:
-    """Of a type that the library takes to be coherent: the tests above can fail."""
+    """A type that the library takes to be coherent shows that the tests above can fail."""
     make_clients(4, "unknown")
     hosts(4)
     done = run_program("direct")

@@ -27,7 +27,7 @@ from testbed_transfers import expect_limits
 
 SECONDS = 2.0
 TCP_PAYLOAD = 1448 / 1514
-"""Of a full frame, what is left beside the headers of Ethernet, IP and TCP with time stamps."""
+"""Share of a full frame beside the headers of Ethernet, IP and TCP with time stamps."""
 
 RECEIVE = """
 import socket, sys, time

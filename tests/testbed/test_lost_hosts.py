@@ -22,7 +22,7 @@ pytestmark = needs_library
 
 
 def wait_for(paths: list[Path]) -> list[str]:
-    """Their texts, when all are there."""
+    """Returns the texts of the files, when all are there."""
     end = time.monotonic() + SECONDS
     while not all(path.exists() for path in paths):
         assert time.monotonic() < end, f"not there: {[p.name for p in paths if not p.exists()]}"
@@ -72,7 +72,7 @@ def test_of_a_host_whose_packets_are_lost(hosts: MakeHosts, tmp_path: Path) -> N
 def test_of_a_host_all_of_whose_ranks_are_stopped(
     hosts: MakeHosts, tmp_path: Path, ranks: int
 ) -> None:
-    """Its system still answers for them, and says nothing in their stead."""
+    """The host's system still answers for its ranks, and says nothing in their stead."""
     hosts(3)
     each = ranks // 3
 

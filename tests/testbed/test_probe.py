@@ -20,7 +20,7 @@ from weir.results.platform import Platform, PlatformStage
 from weir.results.platform_file import load_platform
 
 TCP_PAYLOAD = 1448 / 1514
-"""Of a full frame, what is left beside the headers of Ethernet, IP and TCP with time stamps."""
+"""Share of a full frame beside the headers of Ethernet, IP and TCP with time stamps."""
 
 pytestmark = pytest.mark.skipif(not WEIR_BENCH.exists(), reason=f"{WEIR_BENCH} is not built")
 

@@ -13,7 +13,7 @@ from testbed.quantities import show_bit_rate
 from testbed.targets import Target
 
 PAYLOAD = 1448 / 1514
-"""Of a frame, what TCP carries for the program."""
+"""Share of a frame that TCP carries for the program."""
 MEMORY_BYTES_PER_SECOND = 1e9
 MESSAGE_SECONDS = 1e-4
 

@@ -64,7 +64,7 @@ PRTE_MCA = {
     "hwloc_default_binding_policy": "none",
     "rmaps_default_mapping_policy": ":oversubscribe",
 }
-"""The same for the launcher of Open MPI 5, which has parameters of its own."""
+"""Parameters of the launcher of Open MPI 5 that correspond to these."""
 
 
 def write_launcher(journal: Journal, part: str, hosts: list[str]) -> None:

@@ -28,14 +28,21 @@ double median(const std::vector<double>& values) {
   return values.empty() ? 0 : median_interval(values).median;
 }
 
+// Returns the directories to which the bytes of each rank can be counted. The chunks of a rank may
+// lie in files of all directories, and other ranks may move them.
+std::vector<std::string> directories_of_ranks(const Variant& variant,
+                                              const std::vector<std::string>& directories) {
+  return variant.contiguous ? directories : std::vector<std::string>{directories.front()};
+}
+
 }  // namespace
 
 ArrayRun::ArrayRun(Configuration configuration, const Options& options, Executor& executor,
-                   std::string directory, ordered_json run)
+                   const std::vector<std::string>& directories, ordered_json run)
     : PhasedRun(configuration.variant.label, configuration.variant.slug,
                 {.write = options.write,
                  .read = options.read,
-                 .directories = {std::move(directory)},
+                 .directories = directories_of_ranks(configuration.variant, directories),
                  .how_verified = how_checked},
                 std::move(run)),
       configuration_(std::move(configuration)),

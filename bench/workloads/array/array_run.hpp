@@ -14,9 +14,10 @@ namespace weir::bench::array_io {
 
 class ArrayRun final : public PhasedRun {
  public:
-  // All references must outlive the run. `run` is the run.json so far, on rank 0.
+  // All references must outlive the run. `directories` are those of the test files. `run` is the
+  // run.json so far, on rank 0.
   ArrayRun(Configuration configuration, const Options& options, Executor& executor,
-           std::string directory, nlohmann::ordered_json run);
+           const std::vector<std::string>& directories, nlohmann::ordered_json run);
 
   // Sets the run with which this run is compared. There is no comparison if `peak` is null or this
   // is not called.

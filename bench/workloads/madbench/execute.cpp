@@ -150,7 +150,7 @@ Status Executor::create_files(const Configuration& configuration) const {
   auto file = storage::File::open(path, {.write = true, .create = true, .truncate = true});
   if (!file) return file.error();
   if (Status closed = file.value().close(); !closed) return closed;
-  return storage::check_file_is_on_targets(path, core_.targets.of_rank(job_.rank));
+  return check_file_is_on_targets(path, core_.targets.of_rank(job_.rank));
 }
 
 Status Executor::remove_files(const Configuration& configuration) {

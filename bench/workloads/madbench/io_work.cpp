@@ -1,5 +1,6 @@
 #include "workloads/madbench/io_work.hpp"
 
+#include <nlohmann/json.hpp>
 #include <span>
 
 #include "measurement/busy_work.hpp"
@@ -76,5 +77,7 @@ std::vector<PayloadMismatch> IoWork::check_read(const Share& share) {
                        words_of(reading(share.step), share.extent.bytes), earlier,
                        static_cast<std::uint64_t>(file_bytes) / 8);
 }
+
+nlohmann::ordered_json IoWork::spectrum() const { return nullptr; }
 
 }  // namespace weir::bench::madbench

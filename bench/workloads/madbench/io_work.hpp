@@ -26,6 +26,7 @@ class IoWork : public Work {
   [[nodiscard]] std::byte* writing(const Step& step) override;
   void prepare_write(const Share& share) override;
   [[nodiscard]] std::vector<PayloadMismatch> check_read(const Share& share) override;
+  [[nodiscard]] nlohmann::ordered_json spectrum() const override;
 
   [[nodiscard]] double consumed() const {
     return consumed_;

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
@@ -68,7 +68,7 @@ class Work {
   // decide. The result is the same on every rank.
   [[nodiscard]] virtual std::optional<bool> wants_more() const { return std::nullopt; }
   // Returns what the last repetition computed, run.json's "spectrum"; null in I/O mode.
-  [[nodiscard]] virtual nlohmann::ordered_json spectrum() const { return nullptr; }
+  [[nodiscard]] virtual nlohmann::ordered_json spectrum() const = 0;
   // Returns the warning for the result at the end; empty if there is none.
   [[nodiscard]] virtual std::string warning() const { return ""; }
   // Returns the text that is printed after the tables.

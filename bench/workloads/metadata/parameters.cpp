@@ -64,7 +64,7 @@ FieldSettings<Options> options_table() {
       {&Options::kinds,
        {{"both", {}}, {"files", {.directories = false}}, {"directories", {.files = false}}},
        "kind",
-       "of `mdtest` and `all`, measure only actions on these",
+       "measure only those actions of `mdtest` and `all` that are on these",
        {.default_value = "both", .metavar = "KIND"}},
       {&Options::queue_depth,
        "queue-depth",

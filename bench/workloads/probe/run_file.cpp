@@ -20,7 +20,7 @@ Status RunFile::make_new_file() {
   const bool removes = !place_.shared || job_.node_rank == 0;
   if (Status met = meeting_.meet(removes ? file_.remove() : Status()); !met) return met;
   Status made = file_.make();
-  if (made) made = storage::check_file_is_on_targets(place_.path, place_.targets);
+  if (made) made = check_file_is_on_targets(place_.path, place_.targets);
   return meeting_.meet(std::move(made));
 }
 

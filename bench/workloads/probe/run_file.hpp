@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "common/status.hpp"
+#include "measurement/chosen_targets.hpp"
 #include "measurement/failure.hpp"
 #include "measurement/job.hpp"
 #include "measurement/meeting.hpp"
-#include "system/chosen_targets.hpp"
 #include "workloads/probe/instrument.hpp"
 #include "workloads/probe/target_file.hpp"
 
@@ -30,7 +30,7 @@ class RunFile {
     std::string path;
     bool shared = false;              // by all ranks, each of which has a part of its own
     std::int64_t bytes_per_rank = 0;  // at most; but at least one piece
-    storage::ChosenTargets targets = {};
+    ChosenTargets targets = {};
   };
 
   // Uses the instrument's buffers. The guard removes the file.

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "measurement/core_settings.hpp"
+#include "measurement/failure_report.hpp"
 #include "measurement/run_folder.hpp"
 #include "measurement/workload_job.hpp"
 

@@ -129,7 +129,7 @@ Status Executor::run_phase(const Configuration& configuration, std::int32_t repe
   if (phase.writing() && !core_.targets.empty()) {
     const bool has_created = configuration.variant.file_per_rank || job_.rank == 0;
     if (has_created) {
-      status = storage::check_file_is_on_targets(phase.file, core_.targets.of_rank(job_.rank));
+      status = check_file_is_on_targets(phase.file, core_.targets.of_rank(job_.rank));
     }
     if (status = meet(std::move(status)); !status) return status;
   }

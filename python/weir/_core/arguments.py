@@ -18,6 +18,7 @@ import numpy as np
 from weir._core import declarations
 from weir._core import library as c
 from weir._core.failures import REFUSED_FORMATS, WRONG_DATA, WRONG_TYPE, checked
+from weir.errors import Error
 
 if TYPE_CHECKING:
     from weir._core.array_handle import Array
@@ -183,7 +184,7 @@ def section_numbers(
     return starts, counts, strides
 
 
-class UnusableMemoryError(TypeError):
+class UnusableMemoryError(Error, TypeError):
     """An array's memory cannot be read or written in place; the text says what to pass instead."""
 
 

@@ -17,7 +17,7 @@ class FigureComparison:
     """One figure of both runs."""
 
     figure: Figure
-    """That of the first run."""
+    """The figure of the first run."""
     first: Series
     second: Series
     second_metric: str

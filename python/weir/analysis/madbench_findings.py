@@ -39,7 +39,7 @@ ALIKE = 0.20
 NOT_LESS = 0.95
 """From this ratio on one is not slower than the other; nearer to 1 no machine repeats itself."""
 STILL_GROWS = 0.25
-"""Of what further ranks would add in proportion; with less the rate is saturated."""
+"""Further ranks that add less than this share of their proportion leave the rate saturated."""
 LITTLE_LOST = 0.80
 """Share of the rate at saturation that counts as little degradation beyond it."""
 SPARSE_BELOW, DENSE_FROM = 0.5, 0.5

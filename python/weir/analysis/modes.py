@@ -32,7 +32,7 @@ Codes = NDArray[Any]
 LEAST_RATES = 30
 """With fewer rates no modes are sought."""
 MOST_RATES = 2000
-"""Of more rates so many are drawn at random, with a fixed seed."""
+"""If there are more rates, this many of them are drawn at random, with a fixed seed."""
 SIGNIFICANT = 0.001
 LEAST_SHARE = 0.08
 """A mode has at least this share of the rates."""

@@ -34,7 +34,7 @@ ABOUT_AS_GOOD = 0.9
 STEADY = 0.95
 """Transfers of a rank that take longer than this share of its transfers are shortened."""
 LEAST_SHORTENED = 5
-"""Of a rank with fewer transfers none is shortened."""
+"""If a rank has fewer transfers, none of them is shortened."""
 SLICES = 8
 MOSTLY = 0.85
 """A unit that is slow in at least this share of the time is slow by itself."""

@@ -44,11 +44,11 @@ LEAST_TAIL = 0.1
 LEAST_TAIL_COST = 0.05
 """A tail is named if it costs at least this share of the time."""
 MOST_DRAWN = 1000
-"""Of more units so many are simulated."""
+"""If there are more units, only this many are simulated."""
 POOL = 4000
 """The times of simulated units are drawn from so many."""
 MOST_TERMS = 64
-"""Of more transfers of a unit so many are simulated, each with a part of the deviation."""
+"""If a unit has more transfers, this many are simulated, each with a part of the deviation."""
 
 Kind = Literal["decreasing", "increasing", "warm-up", "drop", "rise"]
 

@@ -47,7 +47,7 @@ METRIC_NAMES = {
 OBSERVED = "observed, over the time blocked"
 """The metric ``foreground`` of a run that is not asynchronous."""
 MOST_TOLD = 4
-"""Of more figures than these, only those that are not as expected are told in sentences."""
+"""If there are more figures, sentences name only those that are not as expected."""
 
 
 def show_plan(console: Console, planned: PlannedJob, command: Sequence[str]) -> None:

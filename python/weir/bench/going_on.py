@@ -23,7 +23,7 @@ DEFAULT_SECONDS = 60.0
 LEAST = 2
 """The job goes on only if there is time for this many times its repetitions."""
 MOST = 4
-"""It makes at most this many times its repetitions."""
+"""The job makes at most this many times its repetitions."""
 
 
 @dataclass(frozen=True)

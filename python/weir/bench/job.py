@@ -200,7 +200,7 @@ class CalibratedFor(NamedTuple):
     striping: tuple[str, ...]
     transfer_bytes: int
     bytes_per_rank: tuple[tuple[bool, int], ...]
-    """Of configurations that do not share files, and of those that do, if there are any."""
+    """One entry for the configurations that share files, and one for those that do not."""
 
 
 def calibrated_for(planned: PlannedJob) -> CalibratedFor:

@@ -76,7 +76,7 @@ class Test:
     settings: dict[str, str | int | float] = field(default_factory=dict)
     rows: dict[Direction, list[Row]] = field(default_factory=lambda: defaultdict(list))
     label: str = ""
-    """Its name, if the output has one."""
+    """Name of the test, if the output has one."""
     means: dict[Direction, float] = field(default_factory=dict)
     """What the summary states, in MiB/s."""
 

@@ -40,7 +40,7 @@ class Comparison:
     last: Side
     """The kind of the last run, whose files are the ones that are there now."""
     sums: Sums
-    """Of the last run with take-over."""
+    """The sums of the last run with take-over."""
 
     def lines(self) -> Iterator[str]:
         """Yields a table of the complete pairs, and what its reader has to know."""

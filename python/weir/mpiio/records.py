@@ -29,7 +29,7 @@ class CallSums:
     ranks: int = 0
     """Number of ranks that called it."""
     taken: int = 0
-    """Of the calls, those that were taken over."""
+    """Number of the calls that were taken over."""
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Sums:
     """Number of ranks according to the launcher."""
     has_ranks: bool = False
     seconds: float = 0.0
-    """Of the longest process."""
+    """Duration of the longest process."""
     files: dict[str, dict[str, CallSums]] = field(default_factory=dict)
     """By path and function."""
     passed: dict[str, dict[str, int]] = field(default_factory=dict)

@@ -22,7 +22,7 @@ from weir.results.placements import Placement
 
 LOOK_SECONDS = 0.05
 MOST_FILES = 200_000
-"""Of further files nothing is noted."""
+"""The placement of further files is not noted."""
 END_SECONDS = 30.0
 _OF_RANK = re.compile(r"(?:\.(\d{8})(?:\.\d+)?|-(\d{1,7}))$")
 _FOLDER_OF_RANK = re.compile(r"weir-rank-(\d{8})$")

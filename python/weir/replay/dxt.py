@@ -48,7 +48,7 @@ class Call:
 
     kind: str
     file: int
-    """Its number among the files of the rank."""
+    """Number of the file among the files of the rank."""
     offset: int
     size: int
     begin: int

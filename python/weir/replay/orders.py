@@ -44,11 +44,11 @@ class Order:
     """Seconds since 1970."""
     program: str
     lines: list[str] = field(default_factory=list)
-    """Of calls and loops, as in the record."""
+    """Lines of calls and loops, as in the record."""
     files: list[str] = field(default_factory=list)
     """Absolute paths, by number."""
     shapes: list[str] = field(default_factory=list)
-    """Of calls whose bytes are not one block, by number: the words behind ``shape``."""
+    """The words behind ``shape`` of calls whose bytes are not one block, by number."""
     streams: set[str] = field(default_factory=set)
     """The files among them whose reads and writes are not seen."""
     missed_calls: int = 0

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from weir.report.event_store import EventStore
 
 MOST_TRANSFERS = 200_000
-"""Of more transfers of a function, syncs included, every second, third, ... bin is examined."""
+"""If a function has more transfers, syncs included, only every second, third, ... is examined."""
 LEAST_TRANSFERS = 30
 OTHERS_DATA = ("rank_shift", "rank-shift", "reorder")
 """Parameters by which ranks read the data of others."""

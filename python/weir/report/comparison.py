@@ -47,7 +47,7 @@ def render(sources: list[Source]) -> Markup:
     """Renders the count of verdicts, then one table per kind of headline rate."""
     groups = grouped_by_metric(sources)
     if not any(_has_rate_or_verdict(source) for source in sources):
-        # Their measurements are in tables of their own kind.
+        # The measurements of such runs are in tables of their own kind.
         return element("div", *_remarks(sources), class_="lead")
     return join(
         _summary(sources),

@@ -30,7 +30,7 @@ class ImportedOperations(Series):
 
 
 OWN_PROGRAM = "weir-bench"
-"""Its printed table can be imported as well, where the run folder is lost."""
+"""The table that this program prints can be imported as well, if the run folder is lost."""
 
 
 class Imported(Record):

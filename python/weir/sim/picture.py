@@ -22,7 +22,7 @@ TOP = 92.0
 ROW = 30.0
 TRACK = "#e8edf1"
 COLOURS = ("#2a6f97", "#c98a1b", "#8e5aa8", "#7a8f2a", "#b5651d", "#468189")
-"""Of the limits in a picture of several simulations, in the order in which they appear."""
+"""Colours of the limits in a picture of several simulations, in the order of their appearance."""
 
 
 def write_picture(path: Path, platform: str, several: Sequence[Simulated]) -> Path:

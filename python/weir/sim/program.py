@@ -29,7 +29,7 @@ class PartLoad(Record):
     bytes: NonNegative
     most_bytes_of_a_unit: NonNegative
     busy_share: NonNegative
-    """Of the time, that of the unit that is busy for longest."""
+    """Share of the time for which the busiest unit is busy."""
     busiest: str
     """That unit: its number, or the name of a link."""
 

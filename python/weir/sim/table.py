@@ -25,7 +25,7 @@ from weir.sim.program import Outcome, PartLoad
 ENOUGH = 0.95
 """Share of the best rate from which on more of the swept units is not worth much."""
 HALF = 0.5
-"""Of the time: below this share of the busiest part, no part is the limit."""
+"""If the busiest part is busy for less than this share of the time, no part is the limit."""
 EMPTY, FULL = 0.01, 1.0
 LEVEL_TEXT = {"plan": "simulated", "library": "library simulated"}
 BAR_CELLS = 16
@@ -39,7 +39,7 @@ class Simulated:
     asked: Asked
     outcome: Outcome
     without_slow: Outcome | None = None
-    """The same without its slow units; none: it has none."""
+    """The outcome of the simulation without its slow units; None: it has no slow units."""
 
     @property
     def cost_seconds(self) -> float:

@@ -89,7 +89,7 @@ struct PatternLine {
   std::int64_t first_gap_ns = 0;   // before the first call of the run
   std::int64_t other_gaps_ns = 0;  // before its other calls
   std::int64_t call_ns = 0;
-  // Of a loop.
+  // The following members describe a loop.
   std::size_t level = 0;   // greater than those of the loops in its body; 0: a run
   std::size_t length = 0;  // lines of its body
 };

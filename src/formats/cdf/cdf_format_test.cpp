@@ -204,7 +204,7 @@ TEST(CdfFormat, LeavesNothingOfAStepThatIsGivenUp) {
   }
 }
 
-// Of an element that is not in the file.
+// Returns whether reading an element fails because it is not in the file.
 bool cannot_be_read(const StoredArray& one, const array::Indices& index) {
   const array::Box box{index, array::Indices(index.size(), 1)};
   std::vector<std::byte> element(static_cast<std::size_t>(one.map.type.bytes()));

@@ -242,7 +242,7 @@ TEST(Hdf5Format, ChunksOfAKilledCommitAreNotInTheNextStep) {
       written.push_back(
           {0, (steps - 1) * chunks + i, {.offset = room.value().free_from + 20 * i, .bytes = 20}});
     }
-    // Their bytes are in the file.
+    // The bytes of the chunks are in the file.
     const auto end = static_cast<std::uintmax_t>(room.value().free_from + 20 * chunks);
     if (steps > 1) std::filesystem::resize_file(path, end);
     return hdf5_format()->enter_chunks(path, room.value(), steps, written);
@@ -466,7 +466,7 @@ TEST(Hdf5Format, ManySmallArraysLieNextToEachOther) {
   }
 }
 
-// Their indices move what they hold, or get places only when the library writes.
+// The indices of some files move what they hold, or get places only when the library writes.
 TEST(Hdf5Format, StepsAreNotAddedWhereAKilledRunCouldLoseSome) {
   TestFolder folder;
   const std::string path = folder.path("a.h5");

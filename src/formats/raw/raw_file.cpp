@@ -12,6 +12,7 @@
 #include "common/checked.hpp"
 #include "common/page.hpp"
 #include "formats/text_bytes.hpp"
+#include "stored/array_change.hpp"
 
 namespace weir::storage {
 namespace {
@@ -215,9 +216,7 @@ std::optional<std::int64_t> RawFile::steps() const {
 Status RawFile::set_steps(std::int64_t steps) {
   for (RawFileArray& one : arrays) {
     if (!one.description.grows) continue;
-    array::Indices extents = one.description.shape.extents();
-    extents[0] = steps;
-    const auto shape = array::Shape::create(extents);
+    const auto shape = with_steps(one.description.shape, steps);
     if (!shape) return shape.error();
     one.description.shape = shape.value();
   }

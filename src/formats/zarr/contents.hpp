@@ -19,7 +19,7 @@ namespace weir::storage {
 struct ZarrContents {
   FileMap map;
   std::vector<ZarrArray> arrays;  // in the order of map.arrays
-  // Those arrays of map.refused whose documents are damaged.
+  // The arrays of map.refused whose documents are damaged.
   std::vector<RefusedArray> damaged;
 };
 

@@ -12,6 +12,7 @@
 #include "formats/zarr/shards.hpp"
 #include "formats/zarr/store.hpp"
 #include "sections/write_section.hpp"
+#include "stored/array_change.hpp"
 #include "system/incomplete.hpp"
 
 namespace weir::storage {
@@ -37,9 +38,7 @@ Status clear_last_files(ZarrArray array, const std::string& folder) {
   const std::int64_t now = about.shape.extent(0);
   const auto end = checked_round_up(now, unit[0]);
   if (!end || *end == now || about.is_scalar) return {};
-  array::Indices extents = about.shape.extents();
-  extents[0] = *end;
-  const auto shape = array::Shape::create(extents);
+  const auto shape = with_steps(about.shape, *end);
   if (!shape) return shape.error();
   about.shape = shape.value();
   auto map = zarr_map(array, folder);

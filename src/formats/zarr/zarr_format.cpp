@@ -21,6 +21,7 @@
 #include "formats/zarr/v2_store.hpp"
 #include "formats/zarr/walk.hpp"
 #include "sections/write_section.hpp"
+#include "stored/array_change.hpp"
 #include "system/incomplete.hpp"
 
 namespace weir::storage {
@@ -419,9 +420,7 @@ class ZarrFormat final : public Format {
   static Result<ExtentMap> extend(ZarrArray& array, std::int64_t steps, const std::string& folder) {
     ArrayDescription& about = array.description;
     const std::int64_t now = about.shape.extent(0);
-    array::Indices extents = about.shape.extents();
-    extents[0] = steps;
-    const auto shape = array::Shape::create(extents);
+    const auto shape = with_steps(about.shape, steps);
     if (steps < now || !shape) return cannot_have(about.name, steps, now);
     about.shape = shape.value();
     auto map = zarr_map(array, folder);
@@ -446,9 +445,7 @@ class ZarrFormat final : public Format {
   static Status check_first_steps(ZarrArray array, std::int64_t steps, const std::string& path) {
     ArrayDescription& about = array.description;
     if (!about.shard_extents || !about.codecs.empty()) return {};
-    array::Indices extents = about.shape.extents();
-    extents[0] = steps;
-    const auto shape = array::Shape::create(extents);
+    const auto shape = with_steps(about.shape, steps);
     if (!shape) return shape.error();
     about.shape = shape.value();
     auto map = zarr_map(array, zarr_folder(path, about.name));

@@ -48,7 +48,7 @@ class Link:
     to: str
     count: int
     bytes_per_second: float | None = None
-    """Of one connection; None: the source does not say."""
+    """The rate of one connection; None: the source does not say."""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ import itertools
 import re
 from collections.abc import Callable, Iterator
 
+from weir.errors import Error
+
 MOST_HOSTS = 1 << 20
 MOST_BRACKETS = 8
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
@@ -13,7 +15,7 @@ _RANGE = re.compile(r"([0-9]+)(?:-([0-9]+))?")
 MOST_DIGITS = 12
 
 
-class HostListError(ValueError):
+class HostListError(Error, ValueError):
     """Says what is wrong with a list; the caller knows where the list is from."""
 
 

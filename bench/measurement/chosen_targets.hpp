@@ -3,7 +3,7 @@
 // to all files that are created in it, whatever interface creates them.
 //
 // A server may give a file other targets than its folder asks for. Therefore the layout of each new
-// file is read back: its objects in the attribute "lustre.lov" (lustre_layout.hpp).
+// file is read back: its objects in the attribute "lustre.lov" (system/lustre_layout.hpp).
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@
 #include "common/status.hpp"
 #include "system/mounts.hpp"
 
-namespace weir::storage {
+namespace weir::bench {
 
 struct ChosenTargets {
   std::vector<std::int32_t> indices;  // stripe i of a file is on number i mod size; empty: any
@@ -35,11 +35,12 @@ struct ChosenTargets {
 // Fails with `unsupported` and the type of the file system if the targets of files in the folder
 // cannot be chosen.
 [[nodiscard]] Status check_targets_can_be_chosen(
-    const std::string& folder, const std::string& mounts = mounts_of_this_process);
+    const std::string& folder, const std::string& mounts = storage::mounts_of_this_process);
 // Puts all files that are created from now on in the folder on the targets. Does nothing if none
 // are chosen.
-[[nodiscard]] Status put_folder_on_targets(const std::string& path, const ChosenTargets& chosen,
-                                           const std::string& mounts = mounts_of_this_process);
+[[nodiscard]] Status put_folder_on_targets(
+    const std::string& path, const ChosenTargets& chosen,
+    const std::string& mounts = storage::mounts_of_this_process);
 // Fails if the new file is not striped over the chosen targets, in their order. Does nothing if
 // none are chosen.
 [[nodiscard]] Status check_file_is_on_targets(const std::string& path, const ChosenTargets& chosen);
@@ -47,4 +48,4 @@ struct ChosenTargets {
 [[nodiscard]] Status compare_targets(std::span<const std::byte> attribute,
                                      const ChosenTargets& chosen, const std::string& path);
 
-}  // namespace weir::storage
+}  // namespace weir::bench

@@ -1,4 +1,4 @@
-#include "system/chosen_targets.hpp"
+#include "measurement/chosen_targets.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -15,7 +15,7 @@
 #include "system/lfs_setstripe.hpp"
 #include "system/lustre_layout.hpp"
 
-namespace weir::storage {
+namespace weir::bench {
 namespace {
 
 // LOV_MAX_STRIPE_COUNT of lustre_user.h; all bits of a 16-bit index mean any target.
@@ -64,7 +64,7 @@ Result<std::vector<std::int32_t>> parse_targets(const std::string& text) {
 }
 
 Status check_targets_can_be_chosen(const std::string& folder, const std::string& mounts) {
-  const auto mount = mount_of(folder.empty() ? "." : folder, mounts);
+  const auto mount = storage::mount_of(folder.empty() ? "." : folder, mounts);
   if (mount && mount->type == "lustre") return {};
   return Error(ErrorCode::unsupported,
                fmt::format("on {} programs cannot choose the targets of a file (on Lustre they "
@@ -81,12 +81,12 @@ Status put_folder_on_targets(const std::string& path, const ChosenTargets& chose
   if (chosen.stripe_bytes > 0) {
     options.insert(options.end(), {"-S", std::to_string(chosen.stripe_bytes)});
   }
-  return lfs_setstripe(std::move(options), path);
+  return storage::lfs_setstripe(std::move(options), path);
 }
 
 Status compare_targets(std::span<const std::byte> attribute, const ChosenTargets& chosen,
                        const std::string& path) {
-  const auto found = parse_lustre_objects(attribute);
+  const auto found = storage::parse_lustre_objects(attribute);
   if (found &&
       std::equal(found->begin(), found->end(), chosen.indices.begin(), chosen.indices.end())) {
     return {};
@@ -105,7 +105,7 @@ Status compare_targets(std::span<const std::byte> attribute, const ChosenTargets
 
 Status check_file_is_on_targets(const std::string& path, const ChosenTargets& chosen) {
   if (chosen.empty()) return {};
-  return compare_targets(lustre_attribute_of(path), chosen, path);
+  return compare_targets(storage::lustre_attribute_of(path), chosen, path);
 }
 
-}  // namespace weir::storage
+}  // namespace weir::bench

@@ -1,4 +1,4 @@
-#include "system/chosen_targets.hpp"
+#include "measurement/chosen_targets.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers): setenv is POSIX
@@ -15,12 +15,12 @@
 #include "system/test_folder.hpp"
 #include "system/test_text.hpp"
 
-namespace weir::storage {
+namespace weir::bench {
 namespace {
 
 using Indices = std::vector<std::int32_t>;
 
-std::string refusal_of(const std::string& text) {
+std::string refusal_of_list(const std::string& text) {
   const auto parsed = parse_targets(text);
   return parsed ? "accepted" : parsed.error().message;
 }
@@ -32,11 +32,11 @@ TEST(ChosenTargets, AreReadAsTheCommandReadsThem) {
   EXPECT_EQ((ChosenTargets{.indices = {7, 0, 2}}.list()), "7,0,2");
   for (const char* const text : {"", ",", "1,", ",1", "1,,2", "-1", "1-", "4-2", "a", "1 ,2", "0x1",
                                  "65535", "99999999999", "1-65535"}) {
-    EXPECT_NE(refusal_of(text).find("is no list of indices"), std::string::npos) << text;
+    EXPECT_NE(refusal_of_list(text).find("is no list of indices"), std::string::npos) << text;
   }
-  EXPECT_EQ(refusal_of("1,0-2"), "has target 1 twice");
+  EXPECT_EQ(refusal_of_list("1,0-2"), "has target 1 twice");
   EXPECT_EQ(parse_targets("0-1999").value().size(), 2000U);
-  EXPECT_NE(refusal_of("0-2000").find("more than 2000 targets"), std::string::npos);
+  EXPECT_NE(refusal_of_list("0-2000").find("more than 2000 targets"), std::string::npos);
 }
 
 // Builds the attribute "lustre.lov" field by field, in the order and with the sizes of
@@ -119,7 +119,7 @@ TEST(ChosenTargets, AFileWithoutObjectsIsOnNone) {
             std::string::npos);
   EXPECT_NE(complaint(Attribute(), {3}).find("does not name its targets"), std::string::npos);
   // The file system of tests does not have the attribute.
-  const TestFolder folder;
+  const storage::TestFolder folder;
   const std::string path = folder.path("file");
   std::ofstream(path) << "x";
   EXPECT_FALSE(check_file_is_on_targets(path, {.indices = {3}}).ok());
@@ -132,17 +132,17 @@ TEST(ChosenTargets, TruncatedObjectsAreRefused) {
        {Attribute().add_plain({0, 2, 1}).bytes(), Attribute().add_plain({0, 2}, true).bytes(),
         composite(true).bytes()}) {
     for (std::size_t size = 0; size < whole.size(); ++size) {
-      const auto found = parse_lustre_objects(std::span(whole).first(size));
+      const auto found = storage::parse_lustre_objects(std::span(whole).first(size));
       EXPECT_TRUE(!found || found->empty()) << size << " bytes";
     }
-    EXPECT_TRUE(parse_lustre_objects(whole));
+    EXPECT_TRUE(storage::parse_lustre_objects(whole));
   }
 }
 
 // The command `lfs` writes down its arguments, and a table of mounts names Lustre. What Lustre does
 // with them cannot be seen here.
 TEST(ChosenTargets, AreAskedForByTheCommand) {
-  const TestFolder folder;
+  const storage::TestFolder folder;
   const std::string root = std::filesystem::canonical(folder.path(".")).string();
   const std::string mounts = folder.path("mounts");
   std::filesystem::create_directories(folder.path("bin"));
@@ -156,7 +156,7 @@ TEST(ChosenTargets, AreAskedForByTheCommand) {
   EXPECT_TRUE(put_folder_on_targets(root, {.indices = {7, 0, 2}}, mounts).ok());
   EXPECT_TRUE(put_folder_on_targets(root, {.indices = {3}, .stripe_bytes = 65536}, mounts).ok());
   EXPECT_TRUE(put_folder_on_targets(root, {}, mounts).ok());
-  EXPECT_EQ(text_of(folder.path("asked")),
+  EXPECT_EQ(storage::text_of(folder.path("asked")),
             "setstripe -o 7,0,2 " + root + "\nsetstripe -o 3 -S 65536 " + root + "\n");
   std::ofstream(mounts) << "server:/home " << root << " nfs4 rw 0 0\n";
   const Status refused = put_folder_on_targets(root, {.indices = {3}}, mounts);
@@ -169,4 +169,4 @@ TEST(ChosenTargets, AreAskedForByTheCommand) {
 }
 
 }  // namespace
-}  // namespace weir::storage
+}  // namespace weir::bench

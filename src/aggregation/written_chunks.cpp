@@ -1,21 +1,15 @@
-// Encoded chunks whose places are in a table, in a file with steps. Aggregators write them after
-// the file's end, each into regions of its own (file_space_allocator.hpp). At the end of a step the
-// ranks report the places to rank 0, the commit lets readers find them, and all ranks get the new
-// tables (shared_tables.hpp).
+#include "aggregation/written_chunks.hpp"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
 #include <cstring>
-#include <memory>
-#include <span>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 
 #include "aggregation/file_space_allocator.hpp"
 #include "aggregation/shared_tables.hpp"
-#include "aggregation/step_file.hpp"
 #include "common/checked.hpp"
 #include "common/page.hpp"
 
@@ -103,80 +97,85 @@ storage::EncodedTable* chunk_table_of(storage::ExtentMap& map) {
   return chunks != nullptr ? std::get_if<storage::EncodedTable>(&chunks->places) : nullptr;
 }
 
-Status StepFile::give_places(CollectiveState& state) {
-  if (!has_chunk_tables_) return {};
-  std::string told = std::to_string(room_.free_from);  // that of rank 0 is used
+Status give_places(CollectiveState& state, OpenArrays arrays, const std::string& path,
+                   std::int64_t free_from) {
+  std::string told = std::to_string(free_from);  // that of rank 0 is used
   if (Status shared = share(state, told, "where encoded chunks go"); !shared.ok()) return shared;
-  const std::int64_t free_from = std::stoll(told);
+  free_from = std::stoll(told);
   std::int64_t most = 0;
-  for (const auto& one : arrays_) most = std::max(most, one->most_encoded_bytes());
+  for (const auto& one : arrays) most = std::max(most, one->most_encoded_bytes());
   const auto four = checked_multiply(most, chunks_per_region);
   const auto region =
       four ? checked_round_up(std::max(*four, least_region_bytes), page_bytes) : four;
   const auto begin = checked_round_up(free_from, page_bytes);
-  if (free_from < 0 || !region || !begin) {
-    return no_places(path_);
-  }
+  if (free_from < 0 || !region || !begin) return no_places(path);
   const std::int64_t holders = state.group->holders_per_node();
   const std::int64_t own = state.group->own_holder();
   const std::int64_t node = state.group->topology().node_of(state.rank);
   const auto space = std::make_shared<FileSpaceAllocator>(
       *begin, *region, state.group->nodes() * holders, own < 0 ? own : node * holders + own);
-  for (const auto& one : arrays_) {
+  for (const auto& one : arrays) {
     if (!one->has_chunk_table()) continue;
     one->give_places([space](std::int64_t bytes) { return space->take(bytes); });
   }
   return {};
 }
 
-Status StepFile::take_own_chunks(WrittenChunks& mine) {
+Status share_places(CollectiveState& state, storage::FileMap& map, OpenArrays arrays) {
+  const auto moved = share_tables(state, map);
+  if (!moved) return moved.error();
+  for (std::size_t i = 0; moved.value() && i < arrays.size(); ++i) {
+    storage::ExtentMap& one = map.arrays[i].map;
+    if (table_of_places(one) != nullptr) arrays[i]->set_map(one);
+  }
+  return {};
+}
+
+Status WrittenChunks::take_own() {
   for (std::size_t i = 0; i < arrays_.size(); ++i) {
     const auto written = arrays_[i]->take_written_chunks();
     if (!written) return written.error();
     for (const auto& [chunk, place] : written.value()) {
-      mine.insert(mine.end(), {static_cast<std::int64_t>(i), chunk, place.file, place.offset,
-                               place.bytes, static_cast<std::int64_t>(place.skipped)});
+      numbers_.insert(numbers_.end(),
+                      {static_cast<std::int64_t>(i), chunk, place.file, place.offset, place.bytes,
+                       static_cast<std::int64_t>(place.skipped)});
     }
   }
-  add_total(mine);
+  add_total(numbers_);
   return {};
 }
 
-Status StepFile::gather_chunks(CollectiveState& state, WrittenChunks& chunks) {
-  auto all = gather_at_rank_0(state, chunks, "the places of encoded chunks");
+Status WrittenChunks::gather(CollectiveState& state) {
+  auto all = gather_at_rank_0(state, numbers_, "the places of encoded chunks");
   if (!all) return all.error();
-  chunks = std::move(all).value();
+  numbers_ = std::move(all).value();
   return {};
 }
 
-// Called by rank 0: enters the chunks of the step in the update that commits it.
-Status StepFile::complete_update(const CollectiveState& state, WrittenChunks& chunks) {
-  if (has_chunk_tables_) {
-    if (Status whole = take_totals(chunks, state.ranks, path_); !whole.ok()) return whole;
-    // The room has the arrays in the file's order, which may differ from ours.
-    std::unordered_map<std::string, std::int64_t> in_room;
-    for (const auto& one : room_.map.arrays) {
-      in_room.emplace(one.description.name, static_cast<std::int64_t>(in_room.size()));
-    }
-    std::vector<storage::WrittenChunk> written;
-    written.reserve(chunks.size() / numbers_per_chunk);
-    for_each_chunk(chunks, [&](std::size_t array, const storage::EncodedTable::Entry& entry) {
-      written.push_back(
-          {in_room.at(map_.arrays[array].description.name), entry.chunk, entry.place});
-    });
-    auto update =
-        storage::find_format(format_).value()->enter_chunks(path_, room_, steps_ + 1, written);
-    if (!update) return update.error();
-    room_.update = std::move(update).value();
+Status WrittenChunks::enter(const storage::Format& format, const std::string& path, int ranks,
+                            std::int64_t steps, storage::Room& room) {
+  if (Status whole = take_totals(numbers_, ranks, path); !whole.ok()) return whole;
+  // The room has the arrays in the file's order, which may differ from ours.
+  std::unordered_map<std::string, std::int64_t> in_room;
+  for (const auto& one : room.map.arrays) {
+    in_room.emplace(one.description.name, static_cast<std::int64_t>(in_room.size()));
   }
+  std::vector<storage::WrittenChunk> written;
+  written.reserve(numbers_.size() / numbers_per_chunk);
+  for_each_chunk(numbers_, [&](std::size_t array, const storage::EncodedTable::Entry& entry) {
+    written.push_back({in_room.at(map_.arrays[array].description.name), entry.chunk, entry.place});
+  });
+  auto update = format.enter_chunks(path, room, steps, written);
+  if (!update) return update.error();
+  room.update = std::move(update).value();
   return {};
 }
 
 // The places are told in parts of bounded size. Each part is moved to the memory of the node before
 // the next one comes, so that no rank has the places of all chunks.
-Status StepFile::take_chunks(CollectiveState& state, WrittenChunks& chunks) {
-  sort_by_place(chunks);  // each part then changes few blocks of the tables
-  std::span<const std::int64_t> left = chunks;
+Status WrittenChunks::tell(CollectiveState& state) {
+  sort_by_place(numbers_);  // each part then changes few blocks of the tables
+  std::span<const std::int64_t> left = numbers_;
   for (bool is_last = false; !is_last;) {
     std::string message;
     if (state.rank == 0) {
@@ -190,14 +189,14 @@ Status StepFile::take_chunks(CollectiveState& state, WrittenChunks& chunks) {
     }
     is_last = message.empty() || message.front() == last_part;
     enter_places(std::string_view(message).substr(std::min<std::size_t>(1, message.size())));
-    if (Status shared = share_places(state); !shared.ok()) return shared;
+    if (Status shared = share_places(state, map_, arrays_); !shared.ok()) return shared;
   }
   return {};
 }
 
 // Enters the places of chunks in the tables. `part`: their numbers.
-void StepFile::enter_places(std::string_view part) {
-  WrittenChunks chunks(part.size() / sizeof(std::int64_t));
+void WrittenChunks::enter_places(std::string_view part) {
+  std::vector<std::int64_t> chunks(part.size() / sizeof(std::int64_t));
   if (!chunks.empty())
     std::memcpy(chunks.data(), part.data(), chunks.size() * sizeof(std::int64_t));
   std::vector<std::vector<storage::EncodedTable::Entry>> entries(arrays_.size());
@@ -210,16 +209,6 @@ void StepFile::enter_places(std::string_view part) {
     table->put(std::move(entries[i]));
     arrays_[i]->set_map(map_.arrays[i].map);
   }
-}
-
-Status StepFile::share_places(CollectiveState& state) {
-  const auto moved = share_tables(state, map_);
-  if (!moved) return moved.error();
-  for (std::size_t i = 0; moved.value() && i < arrays_.size(); ++i) {
-    storage::ExtentMap& map = map_.arrays[i].map;
-    if (table_of_places(map) != nullptr) arrays_[i]->set_map(map);
-  }
-  return {};
 }
 
 }  // namespace weir::aggregation
