@@ -167,6 +167,7 @@ def test_the_plan_has_the_sizes_of_the_paper(tmp_path: Path) -> None:
     ranks = 64
     (one,) = planned(tmp_path, ranks=ranks)
     assert one["plan"]["files"] == 11
+    assert one["plan"]["ranks_per_file"] == ranks
     checkpoint, plot = (phase["bytes_total"] / ranks * 4096 for phase in one["plan"]["phases"])
     assert checkpoint / 5 / 2**30 == pytest.approx(12, rel=0.02)
     assert plot / 6 / 2**30 == pytest.approx(1.8, rel=0.02)

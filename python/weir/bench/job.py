@@ -174,7 +174,7 @@ class Calibrated:
 
     def of(self, one: PlannedConfiguration) -> Calibration:
         """Returns the calibration that was made as this configuration moves its bytes."""
-        return self.by_sharing[shares_files(one)]
+        return self.by_sharing[one.plan.shares_files]
 
     @property
     def each(self) -> list[Calibration]:
@@ -186,11 +186,6 @@ class Calibrated:
             write_atomically(
                 folder / CALIBRATION_FILES[sharing], one.model_dump_json(indent=1) + "\n"
             )
-
-
-def shares_files(one: PlannedConfiguration) -> bool:
-    """Returns whether ranks move parts of common files: there are fewer files than ranks."""
-    return 0 < one.plan.files < one.plan.ranks
 
 
 class CalibratedFor(NamedTuple):
@@ -208,7 +203,7 @@ def calibrated_for(planned: PlannedJob) -> CalibratedFor:
     most: dict[bool, int] = {}
     for one in planned.configurations:
         moved = [phase.bytes_total // max(1, one.plan.ranks) for phase in one.plan.phases]
-        shared = shares_files(one)
+        shared = one.plan.shares_files
         most[shared] = max([most.get(shared, LEAST_BYTES_PER_RANK), *moved])
     limited = {shared: min(moved, MOST_BYTES_PER_RANK) for shared, moved in most.items()}
     return CalibratedFor(

@@ -93,8 +93,8 @@ def planned_flow(
         ranks_by_target=_one_turn(_ranks_by_target(plan, where), turns),
         durable_operations=_durable_operations(phase, parameters),
         footprint_bytes=max(plan.disk_bytes_total, phase.bytes_total),
-        whole_files=plan.files >= plan.ranks,
-        files=plan.files,
+        whole_files=not plan.shares_files,
+        files=plan.files_at_once,
         units_per_file=_stripe_count(parameters, plan),
         targets=_chosen_targets(parameters),
         in_flight=_in_flight(parameters),
@@ -265,7 +265,7 @@ def _stripe_count(parameters: Mapping[str, Parameter], plan: Plan) -> int | None
     """Returns the targets over which the run stripes a file; None if the file system decides."""
     chosen = _chosen_targets(parameters)
     if chosen is not None:
-        return 1 if plan.files >= plan.ranks else chosen
+        return chosen if plan.shares_files else 1
     text = setting(parameters, "stripe_count", "")
     if text == "all":
         return ALL_TARGETS
