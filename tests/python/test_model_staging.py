@@ -139,6 +139,7 @@ def plan(ranks: int = 4) -> Plan:
     return Plan(
         ranks=ranks,
         files=CHECKPOINTS + PLOTS,
+        ranks_per_file=ranks,
         memory_bytes_per_rank=MIB,
         memory_bytes_total=ranks * MIB,
         disk_bytes_total=MOVED,
@@ -196,6 +197,60 @@ def test_the_hand_over_is_observed_and_storage_limits_what_is_stored() -> None:
         assert rate.low < rate.value < rate.high
         assert "left out" in rate.how
         assert sum(stage.limiting for stage in rate.stages) == 1
+
+
+def operation(blocked: float, stored: float, staging: str = "node") -> dict[str, Any]:
+    times = {"blocked_seconds": trials(blocked), "stored_seconds": trials(stored)}
+    return {"api": "weir-hdf5", "staging": staging, **times}
+
+
+def test_a_file_takes_its_calls_beside_its_bytes() -> None:
+    known = platform(operations=[operation(0.5, 2.0)])
+    made = rates(known, work=100.0)
+    checkpoint, plot = CHECKPOINT_BYTES / 1e9, PLOT_BYTES / 1e9
+    files = CHECKPOINTS + PLOTS
+    observed = made["foreground"]
+    assert MOVED / observed.value == pytest.approx(MOVED / 10e9 + files * 0.5)
+    assert observed.limiting_stage == "calls on files"
+    # A file is stored for 1.5 s beside its bytes, after its hand-over, and a plot file waits for
+    # its checkpoint.
+    handed = 0.1 * checkpoint + 0.5
+    seconds = CHECKPOINTS * (handed + 2 * (checkpoint + 1.5) + plot + 1.5)
+    seconds += 0.1 * plot + 0.5 + plot + 1.5
+    assert MOVED / made["span"].value == pytest.approx(seconds, rel=1e-6)
+    for rate in made.values():
+        assert rate.low < rate.value < rate.high
+        assert "left out" not in rate.how
+        assert [stage.name for stage in rate.stages if stage.limiting] == ["calls on files"]
+
+
+def test_short_calls_leave_the_limit_to_the_bytes() -> None:
+    made = rates(platform(operations=[operation(1e-3, 2e-3)]), work=100.0)
+    assert made["foreground"].limiting_stage == "hand-over by memory copy"
+    assert made["span"].limiting_stage == "storage write"
+    calls = made["foreground"].stages[-1]
+    assert calls.fixed_seconds == pytest.approx((CHECKPOINTS + PLOTS) * 1e-3)
+    assert not calls.limiting
+
+
+@pytest.mark.parametrize("blocked", [0.1, 1.0])
+def test_files_of_the_ranks_take_their_calls_too(blocked: float) -> None:
+    known = platform(operations=[operation(blocked, blocked + 0.1, staging="none")])
+    made = rates(known, staging="none")
+    files = CHECKPOINTS + PLOTS
+    assert MOVED / made["foreground"].value == pytest.approx(MOVED / 1e9 + files * blocked)
+    assert MOVED / made["span"].value == pytest.approx(MOVED / 1e9 + files * (blocked + 0.1))
+    long = files * blocked > MOVED / 1e9
+    limit = "calls on files" if long else "storage write"
+    assert made["foreground"].limiting_stage == limit
+    assert [stage.name for stage in made["foreground"].stages if stage.limiting] == [limit]
+
+
+def test_only_the_run_s_own_way_tells_what_its_files_take() -> None:
+    known = platform(operations=[operation(0.5, 2.0, staging="none")])
+    assert rates(known, work=100.0)["foreground"].value == pytest.approx(10e9)
+    other = rates(known, work=100.0, staging="none", api="hdf5")
+    assert other["foreground"].value == pytest.approx(1e9)
 
 
 def test_a_full_memory_makes_storage_the_limit_of_what_is_observed() -> None:

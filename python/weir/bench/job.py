@@ -19,6 +19,7 @@ import datetime
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -27,15 +28,17 @@ from typing import Any, NamedTuple
 
 from weir.bench.binaries import binaries_of, record_binaries
 from weir.bench.cleanup import finish_broken_job, remove_unfinished
-from weir.bench.errors import FAILED, INTERRUPTED, USAGE, BenchError
+from weir.bench.errors import USAGE, BenchError
+from weir.bench.failure import failure_of
 from weir.bench.launcher import Launcher
 from weir.bench.messages import Progress, StandardError
-from weir.bench.process import Ending, run_child
+from weir.bench.process import run_child
 from weir.bench.program import PlannedConfiguration, PlannedJob
+from weir.bench.without_content import has_run_without_content, run_without_content, ways_of
 from weir.campaign.levels import number_in
 from weir.model.calibration_platform import platform_of_calibration
 from weir.model.expectation import expect
-from weir.model.flow_of_plan import setting
+from weir.model.flow_of_plan import is_dropped
 from weir.monitor.beside import Beside, deliver
 from weir.placement.following import Expected, Following
 from weir.platform.files import FOLDER, known_here
@@ -140,11 +143,7 @@ def can_be_expected(planned: PlannedJob, platform: Platform | None) -> bool:
 
 def drops_bytes(planned: PlannedJob) -> bool:
     """Returns whether the bytes are dropped: no rate of storage applies to them."""
-    return any(
-        setting(one.parameters, name, "") == "null"
-        for one in planned.configurations
-        for name in ("engine", "into")
-    )
+    return any(is_dropped(one.parameters) for one in planned.configurations)
 
 
 def acts_on_names(planned: PlannedJob) -> bool:
@@ -196,6 +195,8 @@ class CalibratedFor(NamedTuple):
     transfer_bytes: int
     bytes_per_rank: tuple[tuple[bool, int], ...]
     """Of configurations that do not share files, and of those that do, if there are any."""
+    ways: tuple[tuple[str, ...], ...]
+    """Of files or messages whose time beside their bytes is measured."""
 
 
 def calibrated_for(planned: PlannedJob) -> CalibratedFor:
@@ -211,6 +212,7 @@ def calibrated_for(planned: PlannedJob) -> CalibratedFor:
         tuple(planned.striping),
         planned.transfer_bytes,
         tuple(sorted(limited.items())),
+        ways_of(planned),
     )
 
 
@@ -219,13 +221,28 @@ def calibrate(
 ) -> Calibrated:
     """Measures the rates for expectations; the results stay in ``folder``.
 
-    Files are as large as those of the job, and shared by all ranks if those are.
+    Files are as large as those of the job, and shared by all ranks if those are. What a file or a
+    message takes beside its bytes is measured by a run of the job without content.
     """
     made: dict[bool, Calibration] = {}
     for shared, moved in calibrated_for(planned).bytes_per_rank:
         file = folder / CALIBRATION_FILES[shared]
         made[shared] = _calibrate(job, planned, file, tell, moved)
-    return Calibrated(made)
+    if not has_run_without_content(planned):
+        return Calibrated(made)
+    started = time.monotonic()
+    operations = run_without_content(job, planned, folder, tell)
+    seconds = time.monotonic() - started
+    calibrated = Calibrated(
+        {
+            shared: one.model_copy(
+                update={"operations": operations, "seconds": one.seconds + seconds}
+            )
+            for shared, one in made.items()
+        }
+    )
+    calibrated.write(folder)
+    return calibrated
 
 
 def _calibrate(
@@ -397,18 +414,3 @@ def run_job(
     if removed:
         tell(f"removed {len(removed)} test files that the job left behind")
     raise failure_of("the run", ending, said)
-
-
-def failure_of(what: str, ending: Ending, said: StandardError) -> BenchError:
-    """Returns the error that ends weir; its line repeats nothing that weir-bench has printed.
-
-    Its text is empty if ``said`` has passed on the reason.
-    """
-    if ending.asked_by is not None:
-        return BenchError(f"{what} was interrupted: {ending.describe()}", INTERRUPTED)
-    status = USAGE if ending.status == USAGE else FAILED
-    if said.told and not ending.timed_out:
-        return BenchError("", status)
-    reason = said.reason()
-    because = f"; {reason}" if reason else ""
-    return BenchError(f"{what} failed: {ending.describe()}{because}", status)

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from weir.analysis.stragglers import STRAGGLER_FACTOR, far_above_the_others
+from weir.model.staged_expectation import BESIDE_BYTES
 from weir.results.expectations import Direction, ExpectedRate
 from weir.results.quantities import percent_text, rate_text, seconds_text
 from weir.results.schema import NodePhase, Phase, Rate, Run
@@ -270,6 +271,11 @@ def _opening_files(run: Run, expected: ExpectedRate) -> str | None:
     beyond = (blocked / repetitions - handed_over) / files
     if beyond <= 0:
         return None
+    if any(stage.name == BESIDE_BYTES for stage in expected.stages):
+        return (
+            f"the {BESIDE_BYTES}: each file blocked its ranks for {seconds_text(beyond)} more than "
+            "one without content and its hand-over did"
+        )
     return (
         "opening each file and agreeing on its plan, which the expectation leaves out: a file "
         f"blocked its ranks for {seconds_text(beyond)} beyond the hand-over"

@@ -114,7 +114,27 @@ def output_of(parameters: Mapping[str, Parameter]) -> Output | None:
     seconds = float(text)
     if not 0 <= seconds < float("inf"):
         raise ValueError(f"parameter work is {text!r}, expected seconds")
-    return Output(_staging(parameters) != NO_STAGERS, seconds)
+    return Output(is_staged(parameters), seconds)
+
+
+def is_staged(parameters: Mapping[str, Parameter]) -> bool:
+    """Returns whether ranks hand their bytes over to stagers."""
+    return _staging(parameters) != NO_STAGERS
+
+
+def is_dropped(parameters: Mapping[str, Parameter]) -> bool:
+    """Returns whether the bytes come to no file: no rate of storage applies to them."""
+    return any(setting(parameters, name, "") == "null" for name in ("engine", "into"))
+
+
+def way_of(parameters: Mapping[str, Parameter]) -> tuple[str, str, int]:
+    """Returns what decides how long a file or a message takes beside its bytes.
+
+    These are the interface, who stores the bytes, and the aggregators that were asked for.
+    """
+    aggregators = setting(parameters, "aggregators", "0")
+    number = int(aggregators) if aggregators.isdigit() else 0
+    return _api(parameters), setting(parameters, "staging", NO_STAGERS), number
 
 
 def described_ranks(platform: Platform) -> int:

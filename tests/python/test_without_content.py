@@ -1,0 +1,83 @@
+"""The run without content: which arguments it has, and what follows from its results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from synthetic import make_run
+from test_planned_files import plan
+from weir.bench.job import calibrated_for
+from weir.bench.program import PlannedConfiguration, PlannedJob
+from weir.bench.without_content import arguments_of, has_run_without_content, operations_of
+from weir.results.schema import Parameter, Run
+
+
+def job(*arguments: str, **settings: str) -> PlannedJob:
+    parameters = {
+        name: Parameter(value=value, origin="command line") for name, value in settings.items()
+    }
+    one = PlannedConfiguration(
+        label="one", slug="one", asynchronous=False, parameters=parameters, plan=plan(4, 11, 4)
+    )
+    return PlannedJob(
+        configurations=[one],
+        directory="/scratch",
+        striping=[],
+        transfer_bytes=2**20,
+        arguments=list(arguments),
+    )
+
+
+@pytest.mark.parametrize("workload", ["flash", "s3d", "sink"])
+def test_its_own_arguments_come_last(workload: str) -> None:
+    given = (workload, "--api", "weir-hdf5", "--work", "2", "--repetitions", "3")
+    planned = job(*given)
+    assert has_run_without_content(planned)
+    words = arguments_of(planned, Path("/results/x"))
+    assert words[: len(given)] == list(given)
+    assert words[-1] == "--output=/results/x"
+    assert "--no-verify" in words
+
+
+def test_other_workloads_have_none() -> None:
+    assert not has_run_without_content(job("stream", "--api", "posix"))
+    assert not has_run_without_content(job())
+    assert calibrated_for(job("stream", api="posix")).ways == ()
+
+
+def test_a_campaign_calibrates_again_for_another_way_only() -> None:
+    first = calibrated_for(job("flash", "--blocks=1", api="weir-hdf5", staging="node"))
+    assert calibrated_for(job("flash", "--blocks=9", api="weir-hdf5", staging="node")) == first
+    for other in (
+        job("flash", api="weir-hdf5", staging="none"),
+        job("flash", api="weir-cdf5", staging="node"),
+        job("flash", api="weir-hdf5", staging="node", variables="24"),
+        job("s3d", api="weir-hdf5", staging="node"),
+    ):
+        assert calibrated_for(other) != first
+
+
+def test_the_times_are_those_of_one_operation_of_the_slowest_rank() -> None:
+    run = make_run(repetitions=3)
+    settings = {
+        name: Parameter(value=value, origin="command line")
+        for name, value in {"api": "weir-hdf5", "staging": "node"}.items()
+    }
+    record = run.model_copy(update={"parameters": settings}).model_dump(mode="json")
+    (write, *_) = record["plan"]["phases"]
+    record["plan"]["phases"] = [write]
+    for repetition in record["repetitions"]:
+        repetition["phases"] = repetition["phases"][:1]
+    (found,) = operations_of([Run.model_validate(record)])
+    assert (found.api, found.staging, found.aggregators) == ("weir-hdf5", "node", 0)
+    counted = [one["phases"][0] for one in record["repetitions"] if not one["warmup"]]
+    number = write["operations_per_rank"]
+    assert found.blocked_seconds.values == pytest.approx(
+        [one["foreground_seconds"]["max"] / number for one in counted]
+    )
+    assert found.stored_seconds.values == pytest.approx(
+        [one["bytes"] / one["rate_span_bytes_per_second"] / number for one in counted]
+    )
+    assert operations_of([]) == []
