@@ -11,6 +11,7 @@ import pytest
 from calibrations import MIB, calibration, trials
 from synthetic import make_run
 from weir.bench.job import stager_memory
+from weir.model.a_priori import bounds
 from weir.model.calibration_platform import platform_of_calibration
 from weir.model.expectation import expect
 from weir.model.flow_of_plan import output_of
@@ -311,6 +312,81 @@ def test_only_workloads_that_compute_between_output_steps_are_output() -> None:
         output_of(parameters(work=-1))
 
 
+# ---- messages ----
+
+MESSAGES, MESSAGE_BYTES = 1000, 64 * 1024
+SENT = 4 * MESSAGES * MESSAGE_BYTES
+
+
+def message_rates(known: Platform, **settings: Any) -> list[ExpectedRate]:
+    """The workload sink on four ranks."""
+    given = {"api": "weir", "staging": "none", "into": "null", "sync": "none", **settings}
+    chosen = {**given, "message_bytes": MESSAGE_BYTES}
+    (kind, *_) = plan().phases
+    moves = {
+        "function": "write",
+        "operations_per_rank": MESSAGES,
+        "bytes_per_operation": MESSAGE_BYTES,
+        "bytes_total": SENT,
+    }
+    return expect(
+        plan().model_copy(update={"files": 1, "phases": [kind.model_copy(update=moves)]}),
+        asynchronous=False,
+        parameters={name: Parameter(value=one, origin="default") for name, one in chosen.items()},
+        platform=known,
+        made_utc="2025-01-23T10:14:50Z",
+    ).rates
+
+
+def known_messages(seconds: float, **way: str) -> Platform:
+    times = {"blocked_seconds": trials(seconds), "stored_seconds": trials(seconds)}
+    return platform(operations=[{"api": "weir", "staging": "none", **times, **way}])
+
+
+@pytest.mark.parametrize(
+    ("seconds", "limit"), [(1e-3, "calls on messages"), (1e-6, "hand-over by memory copy")]
+)
+def test_a_message_takes_its_call_and_its_copy(seconds: float, limit: str) -> None:
+    (rate,) = message_rates(known_messages(seconds, staging="node"), staging="node")
+    assert rate.metric == "span"
+    assert SENT / rate.value == pytest.approx(MESSAGES * seconds + SENT / 10e9)
+    assert rate.limiting_stage == limit
+    assert rate.low < rate.value < rate.high
+    assert sum(stage.limiting for stage in rate.stages) == 1
+
+
+def test_the_library_may_drop_bytes_where_they_are() -> None:
+    (rate,) = message_rates(known_messages(1e-6))
+    assert SENT / rate.value == pytest.approx(MESSAGES * 1e-6 + SENT / 10e9)
+    assert SENT / rate.high < 1.1 * MESSAGES * 1e-6
+
+
+def test_what_is_written_to_dev_null_is_not_touched() -> None:
+    (rate,) = message_rates(known_messages(1e-6, api="posix"), api="posix")
+    assert SENT / rate.value == pytest.approx(MESSAGES * 1e-6)
+    assert rate.limiting_stage == "calls on messages"
+    assert [stage.name for stage in rate.stages] == ["calls on messages"]
+
+
+def test_messages_into_a_file_pass_the_page_cache() -> None:
+    (rate,) = message_rates(known_messages(1e-6), into="file")
+    assert SENT / rate.value == pytest.approx(MESSAGES * 1e-6 + SENT / 4e9, rel=0.01)
+    assert rate.limiting_stage == "page cache write"
+
+
+def test_dropped_messages_by_an_unknown_way_have_no_expectation() -> None:
+    assert message_rates(known_messages(1e-3, api="mpiio")) == []
+    assert message_rates(platform()) == []
+    assert len(message_rates(platform(), into="file")) == 1
+
+
+def test_calls_are_no_component() -> None:
+    known = platform(operations=[operation(0.5, 2.0, staging="none")])
+    allowed = bounds(plan(), False, parameters(staging="none"), known, "/scratch", {})
+    assert allowed["write", "foreground"].value == pytest.approx(1e9)
+    assert rates(known, staging="none")["foreground"].value < 0.5e9
+
+
 # ---- verdicts ----
 
 
@@ -348,6 +424,21 @@ def test_files_that_block_for_longer_than_their_hand_over_are_said_to() -> None:
     assert text.startswith("below: look at opening each file and agreeing on its plan")
     assert "opening each file" not in text_of(observed_run(100.0, staged=False))
     assert "the overlap" not in text_of(observed_run(100.0, staged=False))
+
+
+def with_calls(run: Run, name: str) -> Run:
+    """The same run, of which calls were expected too."""
+    record = run.model_dump(mode="json")
+    (made,) = record["expectation"]["rates"]
+    made["stages"].append({**made["stages"][0], "name": name, "limiting": False})
+    return Run.model_validate(record)
+
+
+def test_calls_that_were_expected_are_not_said_to_be_left_out() -> None:
+    below = with_calls(observed_run(100.0, staged=True), "calls on files")
+    assert text_of(below).startswith("below: look at the calls on files: each file blocked")
+    other = with_calls(observed_run(100.0, staged=False), "calls on messages")
+    assert "which the expectation leaves out" not in text_of(other)
 
 
 def test_an_observed_rate_within_what_was_expected_says_nothing_of_the_storage() -> None:

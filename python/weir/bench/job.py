@@ -38,7 +38,7 @@ from weir.bench.without_content import has_run_without_content, run_without_cont
 from weir.campaign.levels import number_in
 from weir.model.calibration_platform import platform_of_calibration
 from weir.model.expectation import expect
-from weir.model.flow_of_plan import is_dropped
+from weir.model.flow_of_plan import is_dropped, messages_of
 from weir.monitor.beside import Beside, deliver
 from weir.placement.following import Expected, Following
 from weir.platform.files import FOLDER, known_here
@@ -137,7 +137,8 @@ def moves_bytes(planned: PlannedJob) -> bool:
 def can_be_expected(planned: PlannedJob, platform: Platform | None) -> bool:
     """Returns whether the job can have an expectation, and there is a basis for it."""
     if drops_bytes(planned):
-        return False
+        known = platform is None or bool(platform.operations)
+        return known and all(messages_of(one.parameters) for one in planned.configurations)
     return moves_bytes(planned) or (platform is not None and acts_on_names(planned))
 
 
@@ -153,6 +154,8 @@ def acts_on_names(planned: PlannedJob) -> bool:
 
 def why_nothing(planned: PlannedJob) -> str:
     """Returns why a job has no expectation, if ``can_be_expected`` says so."""
+    if drops_bytes(planned) and any(messages_of(one.parameters) for one in planned.configurations):
+        return "the bytes are dropped, and the description has no times of messages"
     if drops_bytes(planned):
         return "the bytes are dropped, and expectations are of storage"
     if acts_on_names(planned):

@@ -135,11 +135,15 @@ def bounds(
     directory: str,
     places: Mapping[str, str],
 ) -> dict[Key, ExpectedRate]:
-    """Returns the rates that a platform allows, of the directions about which it knows anything."""
+    """Returns the rates that a platform allows, of the directions about which it knows anything.
+
+    What calls take beside the bytes is the software's, and no component's.
+    """
+    components = platform.model_copy(update={"operations": []})
 
     def rates(planned: Plan) -> dict[Key, ExpectedRate]:
         made = expect(
-            planned, asynchronous, parameters, platform, "", directory=directory, places=places
+            planned, asynchronous, parameters, components, "", directory=directory, places=places
         )
         return {one.key: one for one in made.rates}
 

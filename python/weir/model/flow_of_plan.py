@@ -60,6 +60,18 @@ class Output:
 
 
 @dataclass(frozen=True)
+class Messages:
+    """How messages go to where they are dropped, or overwrite a file.
+
+    ``copied`` says whether their bytes are copied on the way; ``maybe`` that this is not known.
+    """
+
+    dropped: bool
+    copied: bool
+    maybe: bool
+
+
+@dataclass(frozen=True)
 class Surroundings:
     """What a plan does not contain: its platform, and the places of its directories there.
 
@@ -135,6 +147,23 @@ def way_of(parameters: Mapping[str, Parameter]) -> tuple[str, str, int]:
     aggregators = setting(parameters, "aggregators", "0")
     number = int(aggregators) if aggregators.isdigit() else 0
     return _api(parameters), setting(parameters, "staging", NO_STAGERS), number
+
+
+def messages_of(parameters: Mapping[str, Parameter]) -> Messages | None:
+    """Returns how a program's messages go (workload sink); None for all other workloads.
+
+    What is written to ``/dev/null`` is not touched. A stager gets a copy. The library may drop a
+    rank's bytes where they are, or gather them first.
+    """
+    if not (_given(parameters, "into") and _given(parameters, "message_bytes")):
+        return None
+    dropped = is_dropped(parameters)
+    by_library = _api(parameters) == "weir"
+    return Messages(
+        dropped=dropped,
+        copied=by_library or not dropped,
+        maybe=by_library and dropped and not is_staged(parameters),
+    )
 
 
 def described_ranks(platform: Platform) -> int:

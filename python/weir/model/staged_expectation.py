@@ -19,7 +19,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from weir.model.flow_of_plan import Planned
+from weir.model.flow_of_plan import Messages, Planned
 from weir.model.path_time import slowest, stages_told, summed
 from weir.model.stage import Case, StageTime, cost_in
 from weir.model.staging import StagedFile, StagedTime, staged_time
@@ -35,8 +35,9 @@ LEFT_OUT = (
     "beside storing"
 )
 BEHIND = " behind the full memory of the stagers"
-BESIDE_BYTES = "calls on files"
-"""What an expectation calls the time of files beside their bytes."""
+CALLS_ON_FILES = "calls on files"
+CALLS_ON_MESSAGES = "calls on messages"
+"""What expectations call the time of files, or of messages, beside their bytes."""
 
 
 def written_rates(
@@ -60,7 +61,7 @@ def written_rates(
                 value=moved / seconds["expected"],
                 low=moved / seconds["slow"],
                 high=moved / seconds["fast"],
-                limiting_stage=BESIDE_BYTES if calls else limit.limit_name,
+                limiting_stage=CALLS_ON_FILES if calls else limit.limit_name,
                 stages=[
                     *stages_told(totals, "" if calls else limit.stage.name),
                     _calls_told(beside, moved, limiting=calls),
@@ -76,6 +77,57 @@ def written_rates(
             )
         )
     return found
+
+
+def message_rate(
+    times: Times, phases: Sequence[Planned], messages: Messages, operation: Operation
+) -> ExpectedRate:
+    """Returns the rate of messages: their calls, and their bytes through the slowest stage.
+
+    What is dropped passes the stages of a hand-over only, and none where nobody copies it. Where
+    that is not known, the rate reaches up to that of the calls alone.
+    """
+    moved = sum(planned.phase.bytes_total for planned in phases)
+    number = _files(phases)
+    totals = {
+        case: [
+            time
+            for time in _bytes_alone(_totals(of_case))
+            if messages.copied and (not messages.dropped or _is_hand_over(time))
+        ]
+        for case, of_case in times.items()
+    }
+    bytes_seconds = {
+        case: max((time.seconds for time in one), default=0.0) for case, one in totals.items()
+    }
+    beside = {case: number * _beside(operation, "span", case) for case in totals}
+    told = [_told_beside(beside["expected"] / number, "message")]
+    if messages.maybe:
+        bytes_seconds["fast"] = 0.0
+        told.append("at the upper end the library drops the bytes where they are")
+    elif not messages.copied:
+        told.append("/dev/null takes the bytes without touching them")
+    calls = beside["expected"] > bytes_seconds["expected"] or not totals["expected"]
+    named, limit = CALLS_ON_MESSAGES, ""
+    if not calls:
+        slow = slowest(totals["expected"])
+        limit = slow.stage.name
+        named = f"hand-over by {slow.limit_name}" if messages.dropped else slow.limit_name
+        told.append(f"interval of {limit}: {slow.stage.interval_how or 'as described'}")
+    rates = {case: moved / (bytes_seconds[case] + beside[case]) for case in totals}
+    return ExpectedRate(
+        direction="write",
+        metric="span",
+        value=rates["expected"],
+        low=rates["slow"],
+        high=rates["fast"],
+        limiting_stage=named,
+        stages=[
+            *stages_told(totals, limit),
+            _calls_told(beside, moved, limiting=calls, of=CALLS_ON_MESSAGES),
+        ],
+        how="; ".join(told),
+    )
 
 
 def staged_rates(
@@ -127,7 +179,7 @@ def staged_rates(
         }
         calls = beside["expected"] > limit.seconds and not named.endswith(BEHIND)
         if calls:
-            named = BESIDE_BYTES
+            named = CALLS_ON_FILES
         told_stages = stages_told(shown, "" if calls else limit.stage.name)
         if operation is not None:
             told_stages.append(_calls_told(beside, moved, limiting=calls))
@@ -200,23 +252,25 @@ def _bytes_alone(times: Sequence[StageTime]) -> list[StageTime]:
     return [replace(time, fixed_seconds=0.0) for time in times]
 
 
-def _calls_told(beside: Mapping[Case, float], moved: float, *, limiting: bool) -> Stage:
+def _calls_told(
+    beside: Mapping[Case, float], moved: float, *, limiting: bool, of: str = CALLS_ON_FILES
+) -> Stage:
     rates = {case: moved / seconds for case, seconds in beside.items()}
     return Stage(
-        name=BESIDE_BYTES,
+        name=of,
         rate=rates["expected"],
         low=rates["slow"],
         high=rates["fast"],
         transfer_seconds=0.0,
         fixed_seconds=beside["expected"],
         limiting=limiting,
-        how="files without content, by the same interface and ranks",
+        how=f"{of.removeprefix('calls on ')} without content, by the same interface and ranks",
     )
 
 
-def _told_beside(seconds: float) -> str:
+def _told_beside(seconds: float, of: str = "file") -> str:
     return (
-        f"a file takes {seconds_text(seconds)} beside its bytes, as one without content did, "
+        f"a {of} takes {seconds_text(seconds)} beside its bytes, as one without content did, "
         "which is added"
     )
 
