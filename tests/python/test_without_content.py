@@ -8,9 +8,16 @@ import pytest
 
 from synthetic import make_run
 from test_planned_files import plan
-from weir.bench.job import calibrated_for
+from weir.bench.errors import BenchError
+from weir.bench.job import Job, calibrated_for
+from weir.bench.launcher import Launcher
 from weir.bench.program import PlannedConfiguration, PlannedJob
-from weir.bench.without_content import arguments_of, has_run_without_content, operations_of
+from weir.bench.without_content import (
+    arguments_of,
+    has_run_without_content,
+    operations_of,
+    run_without_content,
+)
 from weir.results.schema import Parameter, Run
 
 
@@ -81,3 +88,26 @@ def test_the_times_are_those_of_one_operation_of_the_slowest_rank() -> None:
         [one["bytes"] / one["rate_span_bytes_per_second"] / number for one in counted]
     )
     assert operations_of([]) == []
+
+
+@pytest.mark.parametrize(
+    ("program", "said"),
+    [
+        ("echo weir-bench: no room >&2; mkdir -p $OUTPUT; exit 1", "no room"),
+        ("mkdir -p $OUTPUT/x; echo { > $OUTPUT/x/run.json", "wrote no usable result"),
+        ("exit 0", "wrote no usable result"),
+    ],
+)
+def test_a_failure_is_told_in_a_line_and_leaves_nothing(
+    program: str, said: str, tmp_path: Path
+) -> None:
+    script = tmp_path / "program"
+    script.write_text(f'#!/bin/sh\nfor word; do OUTPUT="${{word#--output=}}"; done\n{program}\n')
+    script.chmod(0o755)
+    folder = tmp_path / "preparation"
+    folder.mkdir()
+    told: list[str] = []
+    with pytest.raises(BenchError) as failed:
+        run_without_content(Job(script, Launcher((), 4, {})), job("flash"), folder, told.append)
+    assert said in " ".join([str(failed.value), *told])
+    assert list(folder.iterdir()) == []
