@@ -30,7 +30,9 @@ if TYPE_CHECKING:
 
 DEADLINE_SECONDS = 300.0
 TRIALS = 7
-"""Repetitions of the run without content, of which one more does not count."""
+"""Repetitions of the run without content; one more does not count."""
+MOST_SECONDS = 20.0
+"""After this time it begins no further repetition of a configuration that has one."""
 FEW_BYTES = {
     "flash": ("--blocks=1", "--nxb=1", "--nyb=1", "--nzb=1", "--checkpoints=1", "--plots=0"),
     "s3d": ("--no-strong", "--nx=1", "--ny=1", "--nz=1", "--steps=1"),
@@ -62,8 +64,9 @@ def arguments_of(planned: PlannedJob, output: Path) -> list[str]:
     """Returns the arguments of the run without content; of two values the last counts."""
     workload = planned.arguments[0]
     repetitions = ("--warmups=1", f"--repetitions={TRIALS}", f"--max-repetitions={TRIALS}")
+    limit = f"--time-limit={MOST_SECONDS:g}"
     own = ("--no-verify", "--memory-hog=0", "--progress=none", f"--output={output}")
-    return [*planned.arguments, *FEW_BYTES[workload], *ALSO[workload], *repetitions, *own]
+    return [*planned.arguments, *FEW_BYTES[workload], *ALSO[workload], *repetitions, limit, *own]
 
 
 def run_without_content(
