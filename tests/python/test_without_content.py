@@ -48,6 +48,15 @@ def test_its_own_arguments_come_last(workload: str) -> None:
     assert "--no-verify" in words
 
 
+@pytest.mark.parametrize(
+    ("work", "kept"), [("2", "0.2"), ("0.2", "0.2"), ("0.1", "0.1"), ("0", "0")]
+)
+def test_ranks_compute_before_a_file_as_in_the_job(work: str, kept: str) -> None:
+    words = arguments_of(job("s3d", staging="node", work=work), Path("/results/x"))
+    assert f"--work={kept}" in words
+    assert not [word for word in arguments_of(job("sink"), Path("x")) if "--work" in word]
+
+
 def test_other_workloads_have_none() -> None:
     assert not has_run_without_content(job("stream", "--api", "posix"))
     assert not has_run_without_content(job())

@@ -19,7 +19,7 @@ from weir.bench.failure import failure_of
 from weir.bench.messages import StandardError
 from weir.bench.process import run_child
 from weir.bench.program import PlannedJob
-from weir.model.flow_of_plan import setting, way_of
+from weir.model.flow_of_plan import output_of, setting, way_of
 from weir.results.calibration import OperationTrials, Trials
 from weir.results.errors import ResultError
 from weir.results.folder import find_run_folders, load_run
@@ -34,12 +34,17 @@ TRIALS = 7
 MOST_SECONDS = 20.0
 """After this time it begins no further repetition of a configuration that has one."""
 FEW_BYTES = {
-    "flash": ("--blocks=1", "--nxb=1", "--nyb=1", "--nzb=1", "--checkpoints=1", "--plots=0"),
-    "s3d": ("--no-strong", "--nx=1", "--ny=1", "--nz=1", "--steps=1"),
+    "flash": (
+        *("--blocks=1", "--nxb=1", "--nyb=1", "--nzb=1"),
+        *("--checkpoints=1", "--plots=0", "--no-keep"),
+    ),
+    "s3d": ("--no-strong", "--nx=1", "--ny=1", "--nz=1", "--steps=1", "--no-keep"),
     "sink": ("--message-bytes=1", "--rank-bytes=0", "--iterations=200"),
 }
 """By workload: arguments for one file of a repetition, or messages, with as few bytes as it can."""
-ALSO = {"flash": ("--work=0", "--no-keep"), "s3d": ("--work=0", "--no-keep"), "sink": ()}
+MOST_WORK_SECONDS = 0.2
+"""Ranks compute before each file as they do in the job, at most for this time. Where processors are
+shared, a rank that has just computed waits longer for one."""
 ARRAYS = ("variables", "species")
 """Settings that decide how many arrays a file has, or how large their elements are."""
 
@@ -66,7 +71,13 @@ def arguments_of(planned: PlannedJob, output: Path) -> list[str]:
     repetitions = ("--warmups=1", f"--repetitions={TRIALS}", f"--max-repetitions={TRIALS}")
     limit = f"--time-limit={MOST_SECONDS:g}"
     own = ("--no-verify", "--memory-hog=0", "--progress=none", f"--output={output}")
-    return [*planned.arguments, *FEW_BYTES[workload], *ALSO[workload], *repetitions, limit, *own]
+    return [*planned.arguments, *FEW_BYTES[workload], *_work(planned), *repetitions, limit, *own]
+
+
+def _work(planned: PlannedJob) -> list[str]:
+    asked = [output_of(one.parameters) for one in planned.configurations]
+    seconds = [one.computing_seconds for one in asked if one is not None]
+    return [f"--work={min(MOST_WORK_SECONDS, *seconds):g}"] if seconds else []
 
 
 def run_without_content(
