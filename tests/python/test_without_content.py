@@ -70,6 +70,7 @@ def test_a_campaign_calibrates_again_for_another_way_only() -> None:
         job("flash", api="weir-hdf5", staging="none"),
         job("flash", api="weir-cdf5", staging="node"),
         job("flash", api="weir-hdf5", staging="node", variables="24"),
+        job("flash", api="weir-hdf5", staging="node", work="0.1"),
         job("s3d", api="weir-hdf5", staging="node"),
     ):
         assert calibrated_for(other) != first

@@ -55,14 +55,14 @@ def has_run_without_content(planned: PlannedJob) -> bool:
 
 
 def ways_of(planned: PlannedJob) -> tuple[tuple[str, ...], ...]:
-    """Returns what the times depend on, beside the ranks: ways of the files, and their arrays."""
+    """Returns what the times depend on, beside the ranks: work, ways of the files, their arrays."""
     if not has_run_without_content(planned):
         return ()
     ways = {
         (*map(str, way_of(one.parameters)), *(setting(one.parameters, name, "") for name in ARRAYS))
         for one in planned.configurations
     }
-    return ((planned.arguments[0],), *sorted(ways))
+    return ((planned.arguments[0], *_work(planned)), *sorted(ways))
 
 
 def arguments_of(planned: PlannedJob, output: Path) -> list[str]:
