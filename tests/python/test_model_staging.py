@@ -11,7 +11,7 @@ import pytest
 from calibrations import MIB, calibration, trials
 from synthetic import make_run
 from weir.bench.job import stager_memory
-from weir.model.a_priori import bounds
+from weir.model.a_priori import bounds, of_device
 from weir.model.calibration_platform import platform_of_calibration
 from weir.model.expectation import expect
 from weir.model.flow_of_plan import output_of
@@ -380,11 +380,18 @@ def test_dropped_messages_by_an_unknown_way_have_no_expectation() -> None:
     assert len(message_rates(platform(), into="file")) == 1
 
 
-def test_calls_are_no_component() -> None:
-    known = platform(operations=[operation(0.5, 2.0, staging="none")])
-    allowed = bounds(plan(), False, parameters(staging="none"), known, "/scratch", {})
-    assert allowed["write", "foreground"].value == pytest.approx(1e9)
-    assert rates(known, staging="none")["foreground"].value < 0.5e9
+def test_the_device_has_no_calls_but_earlier_calibrations_do() -> None:
+    times = {"blocked_seconds": trials(0.5), "stored_seconds": trials(2.0)}
+    own = {"api": "weir-hdf5", "staging": "none", **times}
+    calibrated = calibration(fsync_seconds=trials(1e-9), operations=[own])
+    assert of_device(calibrated, [], in_memory=False).operations == []
+    earlier = platform_of_calibration(calibrated)
+    (known,) = earlier.operations
+    assert known.blocked_seconds.value == pytest.approx(0.5)
+    allowed = bounds(plan(), False, parameters(staging="none"), earlier, "/scratch", {})
+    assert (
+        allowed["write", "foreground"].value == rates(earlier, staging="none")["foreground"].value
+    )
 
 
 # ---- verdicts ----
