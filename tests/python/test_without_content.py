@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from platforms import make_platform, make_stage
 from synthetic import make_run
 from test_planned_files import plan
 from weir.bench.errors import BenchError
-from weir.bench.job import Job, calibrated_for
+from weir.bench.job import Job, calibrated_for, can_be_expected, why_nothing
 from weir.bench.launcher import Launcher
 from weir.bench.program import PlannedConfiguration, PlannedJob
 from weir.bench.without_content import (
@@ -18,6 +19,7 @@ from weir.bench.without_content import (
     operations_of,
     run_without_content,
 )
+from weir.results.platform import Operation
 from weir.results.schema import Parameter, Run
 
 
@@ -61,6 +63,21 @@ def test_other_workloads_have_none() -> None:
     assert not has_run_without_content(job("stream", "--api", "posix"))
     assert not has_run_without_content(job())
     assert calibrated_for(job("stream", api="posix")).ways == ()
+
+
+def test_only_messages_that_are_dropped_can_be_expected() -> None:
+    sink = job("sink", api="weir", into="null", message_bytes="64")
+    array = job("array", api="weir", engine="null")
+    assert can_be_expected(sink, None)
+    assert not can_be_expected(array, None)
+    assert "expectations are of storage" in why_nothing(array)
+    stages = [make_stage("memory copy", 8e9, kind="node", routes=["memory"])]
+    described = make_platform(stages, ranks=4)
+    assert not can_be_expected(sink, described)
+    assert "the description has no times of messages" in why_nothing(sink)
+    times = {"blocked_seconds": 1e-3, "stored_seconds": 1e-3}
+    known = [Operation.model_validate({"api": "weir", **times})]
+    assert can_be_expected(sink, described.model_copy(update={"operations": known}))
 
 
 def test_a_campaign_calibrates_again_for_another_way_only() -> None:
