@@ -13,7 +13,7 @@ from weir.model.flow import flow_on_one_host
 from weir.model.measured_flows import Measured, repeatability, samples_of_runs
 from weir.model.results_fit import ResultsFit, fit_results, refined
 from weir.model.stage import stage_time
-from weir.results.schema import Run
+from weir.results.schema import Parameter, Run
 
 SIZES = (2**16, 2**18, 2**20, 2**22, 2**24)
 FIXED = 1e-3
@@ -101,6 +101,28 @@ def test_what_is_no_sample_is_counted_with_the_reason() -> None:
         "read did not go the way of dropped": 2,
         "write did not go the way of durable": 2,
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("staging", "node", "stagers stored the files"),
+        ("staging", "service:/home/me/stagers", "stagers stored the files"),
+        ("staging", "none", None),
+        ("into", "null", "the bytes were dropped"),
+        ("engine", "null", "the bytes were dropped"),
+        ("into", "file", None),
+    ],
+)
+def test_only_what_the_ranks_wrote_to_files_is_a_sample(
+    name: str, value: str, reason: str | None
+) -> None:
+    run = make_run()
+    own = {name: Parameter(value=value, origin="command line")}
+    run = run.model_copy(update={"parameters": {**run.parameters, **own}})
+    samples = samples_of_runs([(Path("/results/1/x"), run)])
+    assert samples.left_out == ({reason: 4} if reason else {})
+    assert len(samples.measured) == (0 if reason else 4)
 
 
 def test_too_few_configurations_are_told() -> None:

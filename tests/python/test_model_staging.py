@@ -11,6 +11,7 @@ import pytest
 from calibrations import MIB, calibration, trials
 from synthetic import make_run
 from weir.bench.job import stager_memory
+from weir.model.a_priori import bounds, of_device
 from weir.model.calibration_platform import platform_of_calibration
 from weir.model.expectation import expect
 from weir.model.flow_of_plan import output_of
@@ -139,6 +140,7 @@ def plan(ranks: int = 4) -> Plan:
     return Plan(
         ranks=ranks,
         files=CHECKPOINTS + PLOTS,
+        ranks_per_file=ranks,
         memory_bytes_per_rank=MIB,
         memory_bytes_total=ranks * MIB,
         disk_bytes_total=MOVED,
@@ -196,6 +198,60 @@ def test_the_hand_over_is_observed_and_storage_limits_what_is_stored() -> None:
         assert rate.low < rate.value < rate.high
         assert "left out" in rate.how
         assert sum(stage.limiting for stage in rate.stages) == 1
+
+
+def operation(blocked: float, stored: float, staging: str = "node") -> dict[str, Any]:
+    times = {"blocked_seconds": trials(blocked), "stored_seconds": trials(stored)}
+    return {"api": "weir-hdf5", "staging": staging, **times}
+
+
+def test_a_file_takes_its_calls_beside_its_bytes() -> None:
+    known = platform(operations=[operation(0.5, 2.0)])
+    made = rates(known, work=100.0)
+    checkpoint, plot = CHECKPOINT_BYTES / 1e9, PLOT_BYTES / 1e9
+    files = CHECKPOINTS + PLOTS
+    observed = made["foreground"]
+    assert MOVED / observed.value == pytest.approx(MOVED / 10e9 + files * 0.5)
+    assert observed.limiting_stage == "calls on files"
+    # A file is stored for 1.5 s beside its bytes, after its hand-over, and a plot file waits for
+    # its checkpoint.
+    handed = 0.1 * checkpoint + 0.5
+    seconds = CHECKPOINTS * (handed + 2 * (checkpoint + 1.5) + plot + 1.5)
+    seconds += 0.1 * plot + 0.5 + plot + 1.5
+    assert MOVED / made["span"].value == pytest.approx(seconds, rel=1e-6)
+    for rate in made.values():
+        assert rate.low < rate.value < rate.high
+        assert "left out" not in rate.how
+        assert [stage.name for stage in rate.stages if stage.limiting] == ["calls on files"]
+
+
+def test_short_calls_leave_the_limit_to_the_bytes() -> None:
+    made = rates(platform(operations=[operation(1e-3, 2e-3)]), work=100.0)
+    assert made["foreground"].limiting_stage == "hand-over by memory copy"
+    assert made["span"].limiting_stage == "storage write"
+    calls = made["foreground"].stages[-1]
+    assert calls.fixed_seconds == pytest.approx((CHECKPOINTS + PLOTS) * 1e-3)
+    assert not calls.limiting
+
+
+@pytest.mark.parametrize("blocked", [0.1, 1.0])
+def test_files_of_the_ranks_take_their_calls_too(blocked: float) -> None:
+    known = platform(operations=[operation(blocked, blocked + 0.1, staging="none")])
+    made = rates(known, staging="none")
+    files = CHECKPOINTS + PLOTS
+    assert MOVED / made["foreground"].value == pytest.approx(MOVED / 1e9 + files * blocked)
+    assert MOVED / made["span"].value == pytest.approx(MOVED / 1e9 + files * (blocked + 0.1))
+    long = files * blocked > MOVED / 1e9
+    limit = "calls on files" if long else "storage write"
+    assert made["foreground"].limiting_stage == limit
+    assert [stage.name for stage in made["foreground"].stages if stage.limiting] == [limit]
+
+
+def test_only_the_run_s_own_way_tells_what_its_files_take() -> None:
+    known = platform(operations=[operation(0.5, 2.0, staging="none")])
+    assert rates(known, work=100.0)["foreground"].value == pytest.approx(10e9)
+    other = rates(known, work=100.0, staging="none", api="hdf5")
+    assert other["foreground"].value == pytest.approx(1e9)
 
 
 def test_a_full_memory_makes_storage_the_limit_of_what_is_observed() -> None:
@@ -256,6 +312,88 @@ def test_only_workloads_that_compute_between_output_steps_are_output() -> None:
         output_of(parameters(work=-1))
 
 
+# ---- messages ----
+
+MESSAGES, MESSAGE_BYTES = 1000, 64 * 1024
+SENT = 4 * MESSAGES * MESSAGE_BYTES
+
+
+def message_rates(known: Platform, **settings: Any) -> list[ExpectedRate]:
+    """The workload sink on four ranks."""
+    given = {"api": "weir", "staging": "none", "into": "null", "sync": "none", **settings}
+    chosen = {**given, "message_bytes": MESSAGE_BYTES}
+    (kind, *_) = plan().phases
+    moves = {
+        "function": "write",
+        "operations_per_rank": MESSAGES,
+        "bytes_per_operation": MESSAGE_BYTES,
+        "bytes_total": SENT,
+    }
+    return expect(
+        plan().model_copy(update={"files": 1, "phases": [kind.model_copy(update=moves)]}),
+        asynchronous=False,
+        parameters={name: Parameter(value=one, origin="default") for name, one in chosen.items()},
+        platform=known,
+        made_utc="2025-01-23T10:14:50Z",
+    ).rates
+
+
+def known_messages(seconds: float, **way: str) -> Platform:
+    times = {"blocked_seconds": trials(seconds), "stored_seconds": trials(seconds)}
+    return platform(operations=[{"api": "weir", "staging": "none", **times, **way}])
+
+
+@pytest.mark.parametrize(
+    ("seconds", "limit"), [(1e-3, "calls on messages"), (1e-6, "hand-over by memory copy")]
+)
+def test_a_message_takes_its_call_and_its_copy(seconds: float, limit: str) -> None:
+    (rate,) = message_rates(known_messages(seconds, staging="node"), staging="node")
+    assert rate.metric == "span"
+    assert SENT / rate.value == pytest.approx(MESSAGES * seconds + SENT / 10e9)
+    assert rate.limiting_stage == limit
+    assert rate.low < rate.value < rate.high
+    assert sum(stage.limiting for stage in rate.stages) == 1
+
+
+def test_the_library_may_drop_bytes_where_they_are() -> None:
+    (rate,) = message_rates(known_messages(1e-6))
+    assert SENT / rate.value == pytest.approx(MESSAGES * 1e-6 + SENT / 10e9)
+    assert SENT / rate.high < 1.1 * MESSAGES * 1e-6
+
+
+def test_what_is_written_to_dev_null_is_not_touched() -> None:
+    (rate,) = message_rates(known_messages(1e-6, api="posix"), api="posix")
+    assert SENT / rate.value == pytest.approx(MESSAGES * 1e-6)
+    assert rate.limiting_stage == "calls on messages"
+    assert [stage.name for stage in rate.stages] == ["calls on messages"]
+
+
+def test_messages_into_a_file_pass_the_page_cache() -> None:
+    (rate,) = message_rates(known_messages(1e-6), into="file")
+    assert SENT / rate.value == pytest.approx(MESSAGES * 1e-6 + SENT / 4e9, rel=0.01)
+    assert rate.limiting_stage == "page cache write"
+
+
+def test_dropped_messages_by_an_unknown_way_have_no_expectation() -> None:
+    assert message_rates(known_messages(1e-3, api="mpiio")) == []
+    assert message_rates(platform()) == []
+    assert len(message_rates(platform(), into="file")) == 1
+
+
+def test_the_device_has_no_calls_but_earlier_calibrations_do() -> None:
+    times = {"blocked_seconds": trials(0.5), "stored_seconds": trials(2.0)}
+    own = {"api": "weir-hdf5", "staging": "none", **times}
+    calibrated = calibration(fsync_seconds=trials(1e-9), operations=[own])
+    assert of_device(calibrated, [], in_memory=False).operations == []
+    earlier = platform_of_calibration(calibrated)
+    (known,) = earlier.operations
+    assert known.blocked_seconds.value == pytest.approx(0.5)
+    allowed = bounds(plan(), False, parameters(staging="none"), earlier, "/scratch", {})
+    assert (
+        allowed["write", "foreground"].value == rates(earlier, staging="none")["foreground"].value
+    )
+
+
 # ---- verdicts ----
 
 
@@ -293,6 +431,21 @@ def test_files_that_block_for_longer_than_their_hand_over_are_said_to() -> None:
     assert text.startswith("below: look at opening each file and agreeing on its plan")
     assert "opening each file" not in text_of(observed_run(100.0, staged=False))
     assert "the overlap" not in text_of(observed_run(100.0, staged=False))
+
+
+def with_calls(run: Run, name: str) -> Run:
+    """The same run, of which calls were expected too."""
+    record = run.model_dump(mode="json")
+    (made,) = record["expectation"]["rates"]
+    made["stages"].append({**made["stages"][0], "name": name, "limiting": False})
+    return Run.model_validate(record)
+
+
+def test_calls_that_were_expected_are_not_said_to_be_left_out() -> None:
+    below = with_calls(observed_run(100.0, staged=True), "calls on files")
+    assert text_of(below).startswith("below: look at the calls on files: each file blocked")
+    other = with_calls(observed_run(100.0, staged=False), "calls on messages")
+    assert "which the expectation leaves out" not in text_of(other)
 
 
 def test_an_observed_rate_within_what_was_expected_says_nothing_of_the_storage() -> None:

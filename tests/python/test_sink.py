@@ -82,10 +82,15 @@ def test_weir_bench_draws_the_rates_over_the_size(tmp_path: Path) -> None:
     places = ("--warmups", "0", "--output", "results")
     status, out, err = weir(tmp_path, "bench", "sink", *words, *places)
     assert status == 0, out + err
-    assert "the bytes are dropped, and expectations are of storage" in out + err
     runs = [load_run(folder) for folder in find_run_folders(tmp_path / "results")]
     assert sorted({run.parameters["message_bytes"].value for run in runs}) == [2048, 8192, 32768]
-    assert all(run.expectation is None for run in runs)
+    for run in runs:
+        assert run.expectation is not None
+        assert [one.key for one in run.expectation.rates] == [("write", "span")]
+        assert run.expectation.calibration["operations"]
+        assert run.verdict is not None
+        assert [one.key for one in run.verdict.rates] == [("write", "span")]
+    assert "calls on messages" in out
     assert "efficiency" in out
     page = read_report(tmp_path / "results" / "report.html")
     assert "Rate of all ranks over the size of a rank's message" in page.text

@@ -71,8 +71,11 @@ ordered_json plan_json(const Content& content, const Variant& variant, std::int6
                       .bytes_per_operation = bytes / ranks,
                       .bytes_total = kinds[i].files * bytes});
   }
-  return planned(ranks, files, Executor::memory_bytes(content), bytes_of_files(content, variant),
-                 phases);
+  ordered_json plan = planned(ranks, files, Executor::memory_bytes(content),
+                              bytes_of_files(content, variant), phases);
+  // All ranks write one file after the other together.
+  plan["ranks_per_file"] = ranks;
+  return plan;
 }
 
 class Workload final : public SweptWorkload {

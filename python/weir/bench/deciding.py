@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 
 from weir.bench.errors import BenchError
-from weir.bench.job import Job, failure_of
+from weir.bench.failure import failure_of
+from weir.bench.job import Job
 from weir.bench.messages import StandardError
 from weir.bench.process import run_child
 from weir.bench.program import PlannedJob, plan_job
@@ -38,7 +39,8 @@ def decided(
         return planned, list(arguments)
     on_nodes = _plan_on_nodes(job, arguments)
     words = without_settings(arguments, on_nodes, list(on_nodes.decided))
-    return on_nodes, [*words, *(f"--{name}={value}" for name, value in on_nodes.decided.items())]
+    words += [f"--{name}={value}" for name, value in on_nodes.decided.items()]
+    return on_nodes.model_copy(update={"arguments": words}), words
 
 
 def _plan_on_nodes(job: Job, arguments: Sequence[str]) -> PlannedJob:

@@ -19,6 +19,7 @@ import datetime
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -27,15 +28,17 @@ from typing import Any, NamedTuple
 
 from weir.bench.binaries import binaries_of, record_binaries
 from weir.bench.cleanup import finish_broken_job, remove_unfinished
-from weir.bench.errors import FAILED, INTERRUPTED, USAGE, BenchError
+from weir.bench.errors import USAGE, BenchError
+from weir.bench.failure import failure_of
 from weir.bench.launcher import Launcher
 from weir.bench.messages import Progress, StandardError
-from weir.bench.process import Ending, run_child
+from weir.bench.process import run_child
 from weir.bench.program import PlannedConfiguration, PlannedJob
+from weir.bench.without_content import has_run_without_content, run_without_content, ways_of
 from weir.campaign.levels import number_in
 from weir.model.calibration_platform import platform_of_calibration
 from weir.model.expectation import expect
-from weir.model.flow_of_plan import setting
+from weir.model.flow_of_plan import is_dropped, messages_of
 from weir.monitor.beside import Beside, deliver
 from weir.placement.following import Expected, Following
 from weir.platform.files import FOLDER, known_here
@@ -134,17 +137,14 @@ def moves_bytes(planned: PlannedJob) -> bool:
 def can_be_expected(planned: PlannedJob, platform: Platform | None) -> bool:
     """Returns whether the job can have an expectation, and there is a basis for it."""
     if drops_bytes(planned):
-        return False
+        known = platform is None or bool(platform.operations)
+        return known and all(messages_of(one.parameters) for one in planned.configurations)
     return moves_bytes(planned) or (platform is not None and acts_on_names(planned))
 
 
 def drops_bytes(planned: PlannedJob) -> bool:
     """Returns whether the bytes are dropped: no rate of storage applies to them."""
-    return any(
-        setting(one.parameters, name, "") == "null"
-        for one in planned.configurations
-        for name in ("engine", "into")
-    )
+    return any(is_dropped(one.parameters) for one in planned.configurations)
 
 
 def acts_on_names(planned: PlannedJob) -> bool:
@@ -154,6 +154,8 @@ def acts_on_names(planned: PlannedJob) -> bool:
 
 def why_nothing(planned: PlannedJob) -> str:
     """Returns why a job has no expectation, if ``can_be_expected`` says so."""
+    if drops_bytes(planned) and any(messages_of(one.parameters) for one in planned.configurations):
+        return "the bytes are dropped, and the description has no times of messages"
     if drops_bytes(planned):
         return "the bytes are dropped, and expectations are of storage"
     if acts_on_names(planned):
@@ -174,7 +176,7 @@ class Calibrated:
 
     def of(self, one: PlannedConfiguration) -> Calibration:
         """Returns the calibration that was made as this configuration moves its bytes."""
-        return self.by_sharing[shares_files(one)]
+        return self.by_sharing[one.plan.shares_files]
 
     @property
     def each(self) -> list[Calibration]:
@@ -188,11 +190,6 @@ class Calibrated:
             )
 
 
-def shares_files(one: PlannedConfiguration) -> bool:
-    """Returns whether ranks move parts of common files: there are fewer files than ranks."""
-    return 0 < one.plan.files < one.plan.ranks
-
-
 class CalibratedFor(NamedTuple):
     """What a calibration depends on, beside the ranks."""
 
@@ -201,6 +198,8 @@ class CalibratedFor(NamedTuple):
     transfer_bytes: int
     bytes_per_rank: tuple[tuple[bool, int], ...]
     """One entry for the configurations that share files, and one for those that do not."""
+    ways: tuple[tuple[str, ...], ...]
+    """The ways of writing files or messages whose time beside their bytes is measured."""
 
 
 def calibrated_for(planned: PlannedJob) -> CalibratedFor:
@@ -208,7 +207,7 @@ def calibrated_for(planned: PlannedJob) -> CalibratedFor:
     most: dict[bool, int] = {}
     for one in planned.configurations:
         moved = [phase.bytes_total // max(1, one.plan.ranks) for phase in one.plan.phases]
-        shared = shares_files(one)
+        shared = one.plan.shares_files
         most[shared] = max([most.get(shared, LEAST_BYTES_PER_RANK), *moved])
     limited = {shared: min(moved, MOST_BYTES_PER_RANK) for shared, moved in most.items()}
     return CalibratedFor(
@@ -216,6 +215,7 @@ def calibrated_for(planned: PlannedJob) -> CalibratedFor:
         tuple(planned.striping),
         planned.transfer_bytes,
         tuple(sorted(limited.items())),
+        ways_of(planned),
     )
 
 
@@ -224,13 +224,28 @@ def calibrate(
 ) -> Calibrated:
     """Measures the rates for expectations; the results stay in ``folder``.
 
-    Files are as large as those of the job, and shared by all ranks if those are.
+    Files are as large as those of the job, and shared by all ranks if those are. What a file or a
+    message takes beside its bytes is measured by a run of the job without content.
     """
     made: dict[bool, Calibration] = {}
     for shared, moved in calibrated_for(planned).bytes_per_rank:
         file = folder / CALIBRATION_FILES[shared]
         made[shared] = _calibrate(job, planned, file, tell, moved)
-    return Calibrated(made)
+    if not has_run_without_content(planned):
+        return Calibrated(made)
+    started = time.monotonic()
+    operations = run_without_content(job, planned, folder, tell)
+    seconds = time.monotonic() - started
+    calibrated = Calibrated(
+        {
+            shared: one.model_copy(
+                update={"operations": operations, "seconds": one.seconds + seconds}
+            )
+            for shared, one in made.items()
+        }
+    )
+    calibrated.write(folder)
+    return calibrated
 
 
 def _calibrate(
@@ -402,18 +417,3 @@ def run_job(
     if removed:
         tell(f"removed {len(removed)} test files that the job left behind")
     raise failure_of("the run", ending, said)
-
-
-def failure_of(what: str, ending: Ending, said: StandardError) -> BenchError:
-    """Returns the error that ends weir; its line repeats nothing that weir-bench has printed.
-
-    Its text is empty if ``said`` has passed on the reason.
-    """
-    if ending.asked_by is not None:
-        return BenchError(f"{what} was interrupted: {ending.describe()}", INTERRUPTED)
-    status = USAGE if ending.status == USAGE else FAILED
-    if said.told and not ending.timed_out:
-        return BenchError("", status)
-    reason = said.reason()
-    because = f"; {reason}" if reason else ""
-    return BenchError(f"{what} failed: {ending.describe()}{because}", status)

@@ -56,6 +56,8 @@ class PlannedJob(Record):
     """How weir-bench interpreted the command line, if its user may expect otherwise."""
     decided: dict[str, int] = Field(default_factory=dict)
     """Values of settings that weir-bench chose by what it found on the nodes."""
+    arguments: list[str] = Field(default_factory=list)
+    """Those that were planned, from the workload on; weir-bench does not print them."""
 
 
 def find_program(environment: Mapping[str, str], name: str = PROGRAM) -> Path:
@@ -97,7 +99,8 @@ def plan_job(program: Path, arguments: Sequence[str], ranks: int) -> PlannedJob:
     if answer.returncode != 0:
         raise BenchError(_last_line(answer), USAGE if answer.returncode == USAGE else FAILED)
     try:
-        return PlannedJob.model_validate_json(answer.stdout)
+        planned = PlannedJob.model_validate_json(answer.stdout)
+        return planned.model_copy(update={"arguments": list(arguments)})
     except ValidationError as error:
         raise BenchError(
             f"{program} --plan printed no plan that this weir understands, "

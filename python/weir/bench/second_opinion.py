@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from weir.bench.job import CALIBRATION_FILES, Calibrated, shares_files
+from weir.bench.job import CALIBRATION_FILES, Calibrated
 from weir.bench.platforms import described_here, places_of
 from weir.bench.program import PlannedConfiguration, PlannedJob
 from weir.model.a_priori import bound, bounds, of_device, stated_by_makers
@@ -76,7 +76,7 @@ def with_a_priori(
         known_by_sharing = {key: list(_stated(planned, source)) for key in (False, True)}
     added = {}
     for one in planned.configurations:
-        sources = known_by_sharing[shares_files(one)]
+        sources = known_by_sharing[one.plan.shares_files]
         known = _known(one, planned.directory, sources, made[one.slug])
         rates = [
             rate.model_copy(update={"a_priori": known.get(rate.key, nothing)})

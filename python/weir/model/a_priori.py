@@ -89,7 +89,8 @@ def _of_peak(stage: PlatformStage, peak: float, source: str) -> PlatformStage:
 def of_device(calibration: Calibration, ceilings: Sequence[Ceiling], in_memory: bool) -> Platform:
     """Returns what the kernel tells of the device, and the memory's rate where memory serves.
 
-    The rate of copies in memory is the calibration's, but not of the path to the storage.
+    The rate of copies in memory is the calibration's, but not of the path to the storage. The time
+    of calls beside the bytes is the calibration's own, and no component's.
     """
     calibrated = platform_of_calibration(calibration)
     routes: tuple[Route, ...] = ("cached", *TO_STORAGE) if in_memory else ("cached",)
@@ -106,7 +107,7 @@ def of_device(calibration: Calibration, ceilings: Sequence[Ceiling], in_memory: 
         for one in ceilings
     ]
     stages = [_memory(calibrated, routes), *told]
-    return calibrated.model_copy(update={"name": "the device", "stages": stages})
+    return calibrated.model_copy(update={"name": "the device", "stages": stages, "operations": []})
 
 
 def _memory(calibrated: Platform, routes: Sequence[Route]) -> PlatformStage:

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from weir.model.interval import interval_factors, quantity_of_trials
 from weir.results.calibration import Calibration, Trials
 from weir.results.expectations import Direction
-from weir.results.platform import Platform, PlatformStage, Route, StageKind
+from weir.results.platform import Operation, Platform, PlatformStage, Route, StageKind
 from weir.results.quantities import size_text
 from weir.results.record import Quantity
 
@@ -105,6 +105,16 @@ def platform_of_calibration(calibration: Calibration) -> Platform:
         busy_work_operations_per_second=quantity_of_trials(
             calibration.busy_work_operations_per_second.values
         ),
+        operations=[
+            Operation(
+                api=one.api,
+                staging=one.staging,
+                aggregators=one.aggregators,
+                blocked_seconds=quantity_of_trials(one.blocked_seconds.values),
+                stored_seconds=quantity_of_trials(one.stored_seconds.values),
+            )
+            for one in calibration.operations
+        ],
     )
     return _without_storage(made) if calibration.file_system in IN_MEMORY else made
 

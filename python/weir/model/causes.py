@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from weir.analysis.stragglers import STRAGGLER_FACTOR, far_above_the_others
+from weir.model.staged_expectation import CALLS_ON_FILES, CALLS_ON_MESSAGES
 from weir.results.expectations import Direction, ExpectedRate
 from weir.results.quantities import percent_text, rate_text, seconds_text
 from weir.results.schema import NodePhase, Phase, Rate, Run
@@ -167,6 +168,8 @@ def _slower_layer(
     each rank. Without a sibling no layer is suspected if the expected limit is a link: the link is
     then a likelier cause than the overhead of a layer.
     """
+    if any(stage.name == CALLS_ON_MESSAGES for stage in expected.stages):
+        return None  # Each route takes its messages elsewhere, and its own calls were calibrated.
     layer, shared = _layer(run), _shares_a_file(run)
     reasons: tuple[tuple[str | None, Callable[[Run], bool]], ...] = (
         (layer, lambda other: _layer(other) is None and _shares_a_file(other) == shared),
@@ -177,6 +180,8 @@ def _slower_layer(
     )
     calibrated = run.expectation.calibration if run.expectation is not None else {}
     left_out = [layer] if calibrated.get("shared_file") else [layer, reasons[1][0]]
+    if any(stage.name == CALLS_ON_FILES for stage in expected.stages):
+        left_out.remove(layer)
     for name, is_without in reasons:
         if name is None:
             continue
@@ -270,6 +275,11 @@ def _opening_files(run: Run, expected: ExpectedRate) -> str | None:
     beyond = (blocked / repetitions - handed_over) / files
     if beyond <= 0:
         return None
+    if any(stage.name == CALLS_ON_FILES for stage in expected.stages):
+        return (
+            f"the {CALLS_ON_FILES}: each file blocked its ranks for {seconds_text(beyond)} more "
+            "than one without content and its hand-over did"
+        )
     return (
         "opening each file and agreeing on its plan, which the expectation leaves out: a file "
         f"blocked its ranks for {seconds_text(beyond)} beyond the hand-over"

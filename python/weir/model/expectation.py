@@ -19,7 +19,7 @@ choice.
 A program that writes files in turn with computing (flash, s3d) has two rates: the observed one,
 over the time for which it is blocked (metric ``foreground``), and that of storage (``span``).
 Without stagers both are those of writing; with stagers they come from
-``weir.model.staged_expectation``.
+``weir.model.staged_expectation``, as does the rate of messages (sink).
 
 With RMOD or WMOD above 1, only one in so many ranks moves data at a time: the flow of one turn is
 repeated.
@@ -34,12 +34,15 @@ from functools import cached_property
 from typing import Any
 
 from weir.model.flow_of_plan import (
+    Messages,
     Output,
     Planned,
     Surroundings,
     described_ranks,
+    messages_of,
     output_of,
     planned_flow,
+    way_of,
 )
 from weir.model.interval import FLOOR
 from weir.model.metadata_expectation import expect_actions
@@ -52,7 +55,12 @@ from weir.model.overlap import (
 )
 from weir.model.path_time import slowest, stages_of, stages_told, summed
 from weir.model.stage import Case, StageTime, stage_time
-from weir.model.staged_expectation import staged_rates
+from weir.model.staged_expectation import (
+    Times,
+    message_rate,
+    staged_rates,
+    written_rates,
+)
 from weir.model.units import OUTSIDE_HOST
 from weir.results.expectations import (
     Direction,
@@ -61,7 +69,7 @@ from weir.results.expectations import (
     Metric,
     Stage,
 )
-from weir.results.platform import Fit, Platform, PlatformStage
+from weir.results.platform import Fit, Operation, Platform, PlatformStage
 from weir.results.quantities import percent_text, rate_text, seconds_text
 from weir.results.record import Quantity
 from weir.results.schema import Parameter, Plan
@@ -105,14 +113,17 @@ def expect(
         phase.computations_per_operation is None for phase in plan.phases
     )
     directions: list[Direction] = [] if unknown else ["read", "write"]
-    output = output_of(parameters)
+    output, messages = output_of(parameters), messages_of(parameters)
+    operation = _operation_of(platform, parameters)
+    if messages is not None and messages.dropped and operation is None:
+        directions = []
     room = room_of(platform, stager_memory_bytes)
     rates = [
         rate
         for direction in directions
         if any(planned.phase.direction == direction for planned in flows)
         for rate in _Expected(direction, flows, asynchronous, platform, plan.ranks).rates(
-            output, room
+            output or messages, room, operation
         )
     ]
     target = (places or {}).get(directory or "", directory)
@@ -130,6 +141,13 @@ def room_of(platform: Platform, stager_memory_bytes: float | None = None) -> flo
         return stager_memory_bytes * platform.hosts
     free = platform.memory_available_bytes
     return math.inf if free is None else free * STAGERS_SHARE
+
+
+def _operation_of(platform: Platform, parameters: Mapping[str, Parameter]) -> Operation | None:
+    """Returns what a file takes beside its bytes by the run's own way; None if it is not known."""
+    way = way_of(parameters)
+    known = {(one.api, one.staging, one.aggregators): one for one in platform.operations}
+    return known.get(way)
 
 
 def _computed_with(platform: Platform) -> dict[str, Any]:
@@ -158,20 +176,24 @@ class _Expected:
     platform: Platform
     ranks: int
 
-    def rates(self, output: Output | None, room_bytes: float) -> list[ExpectedRate]:
+    def rates(
+        self, output: Output | Messages | None, room_bytes: float, operation: Operation | None
+    ) -> list[ExpectedRate]:
         """Returns the rate of the headline metric and, of a program's output, the observed one."""
         if output is None or self.direction != "write":
             return [self.rate()]
+        times: Times = {case: [self._times(one, case) for one in self._own] for case in WEIGHTS}
+        if isinstance(output, Messages):
+            if operation is None:
+                return [self.rate()]
+            return [self._widened(message_rate(times, self._own, output, operation))]
+        if not output.staged and operation is not None:
+            return [self._widened(rate) for rate in written_rates(times, self._own, operation)]
         if not output.staged:
             written = self.rate()
             how = f"without stagers the program is blocked as long as writing takes; {written.how}"
             return [written, written.model_copy(update={"metric": "foreground", "how": how})]
-        made = staged_rates(
-            {case: [self._times(one, case) for one in self._own] for case in WEIGHTS},
-            self._own,
-            output.computing_seconds,
-            room_bytes,
-        )
+        made = staged_rates(times, self._own, output.computing_seconds, room_bytes, operation)
         return [self._widened(rate) for rate in made]
 
     def _widened(self, rate: ExpectedRate) -> ExpectedRate:

@@ -60,6 +60,18 @@ class Output:
 
 
 @dataclass(frozen=True)
+class Messages:
+    """How messages go to where they are dropped, or overwrite a file.
+
+    ``copied`` says whether their bytes are copied on the way; ``maybe`` that this is not known.
+    """
+
+    dropped: bool
+    copied: bool
+    maybe: bool
+
+
+@dataclass(frozen=True)
 class Surroundings:
     """What a plan does not contain: its platform, and the places of its directories there.
 
@@ -93,8 +105,8 @@ def planned_flow(
         ranks_by_target=_one_turn(_ranks_by_target(plan, where), turns),
         durable_operations=_durable_operations(phase, parameters),
         footprint_bytes=max(plan.disk_bytes_total, phase.bytes_total),
-        whole_files=plan.files >= plan.ranks,
-        files=plan.files,
+        whole_files=not plan.shares_files,
+        files=plan.files_at_once,
         units_per_file=_stripe_count(parameters, plan),
         targets=_chosen_targets(parameters),
         in_flight=_in_flight(parameters),
@@ -114,7 +126,44 @@ def output_of(parameters: Mapping[str, Parameter]) -> Output | None:
     seconds = float(text)
     if not 0 <= seconds < float("inf"):
         raise ValueError(f"parameter work is {text!r}, expected seconds")
-    return Output(_staging(parameters) != NO_STAGERS, seconds)
+    return Output(is_staged(parameters), seconds)
+
+
+def is_staged(parameters: Mapping[str, Parameter]) -> bool:
+    """Returns whether ranks hand their bytes over to stagers."""
+    return _staging(parameters) != NO_STAGERS
+
+
+def is_dropped(parameters: Mapping[str, Parameter]) -> bool:
+    """Returns whether the bytes come to no file: no rate of storage applies to them."""
+    return any(setting(parameters, name, "") == "null" for name in ("engine", "into"))
+
+
+def way_of(parameters: Mapping[str, Parameter]) -> tuple[str, str, int]:
+    """Returns what decides how long a file or a message takes beside its bytes.
+
+    These are the interface, who stores the bytes, and the aggregators that were asked for.
+    """
+    aggregators = setting(parameters, "aggregators", "0")
+    number = int(aggregators) if aggregators.isdigit() else 0
+    return _api(parameters), setting(parameters, "staging", NO_STAGERS), number
+
+
+def messages_of(parameters: Mapping[str, Parameter]) -> Messages | None:
+    """Returns how a program's messages go (workload sink); None for all other workloads.
+
+    What is written to ``/dev/null`` is not touched. A stager gets a copy. The library may drop a
+    rank's bytes where they are, or gather them first.
+    """
+    if not (_given(parameters, "into") and _given(parameters, "message_bytes")):
+        return None
+    dropped = is_dropped(parameters)
+    by_library = _api(parameters) == "weir"
+    return Messages(
+        dropped=dropped,
+        copied=by_library or not dropped,
+        maybe=by_library and dropped and not is_staged(parameters),
+    )
 
 
 def described_ranks(platform: Platform) -> int:
@@ -265,7 +314,7 @@ def _stripe_count(parameters: Mapping[str, Parameter], plan: Plan) -> int | None
     """Returns the targets over which the run stripes a file; None if the file system decides."""
     chosen = _chosen_targets(parameters)
     if chosen is not None:
-        return 1 if plan.files >= plan.ranks else chosen
+        return chosen if plan.shares_files else 1
     text = setting(parameters, "stripe_count", "")
     if text == "all":
         return ALL_TARGETS

@@ -6,8 +6,10 @@ configuration have the same ``configuration``, so that a fit is never tested on 
 it used.
 
 Left out, and counted with the reason, are asynchronous runs, whose transfers share their time with
-computation; runs that did not complete; files in several directories; and phases whose bytes, by
-the run's own evidence, took another route than the flow assumes.
+computation; output that stagers stored, since its time to storage includes the hand-over and the
+wait for the files before it; bytes that were dropped; runs that did not complete; files in several
+directories; and phases whose bytes, by the run's own evidence, took another route than the flow
+assumes.
 """
 
 from __future__ import annotations
@@ -19,7 +21,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from weir.model.flow import Flow
-from weir.model.flow_of_plan import Planned, Surroundings, planned_flow, setting
+from weir.model.flow_of_plan import (
+    Planned,
+    Surroundings,
+    is_dropped,
+    is_staged,
+    planned_flow,
+    setting,
+)
 from weir.results.platform import Platform
 from weir.results.schema import Phase, PlannedPhase, Run
 
@@ -110,6 +119,10 @@ def _unsuitable(run: Run) -> str | None:
         return "run did not complete"
     if any(rate.headline and rate.metric == "foreground" for rate in run.rates):
         return "asynchronous"
+    if is_staged(run.parameters):
+        return "stagers stored the files"
+    if is_dropped(run.parameters):
+        return "the bytes were dropped"
     if run.plan.targets:
         return "files in several directories"
     return None

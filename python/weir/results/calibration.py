@@ -22,6 +22,20 @@ class Trials(Record):
     values: list[float]
 
 
+class OperationTrials(Record):
+    """What a file of a program's output, or a message, takes beside its bytes."""
+
+    api: str
+    staging: str
+    aggregators: int = Field(default=0, description="as asked for; 0: the interface decides")
+    blocked_seconds: Trials = Field(
+        description="time in calls on a file without content, of the slowest rank; or of a message"
+    )
+    stored_seconds: Trials = Field(
+        description="from opening such a file until it is durable; or of a message"
+    )
+
+
 class Calibration(Record):
     """``calibration.json``. Rates are over all ranks unless the name says ``one_rank``."""
 
@@ -66,5 +80,9 @@ class Calibration(Record):
     barrier_seconds: Trials
     busy_work_operations_per_second: Trials = Field(
         description="busy work of the slowest rank while all ranks compute"
+    )
+    operations: list[OperationTrials] = Field(
+        default_factory=list,
+        description="files or messages with as few bytes as possible, by the job's own interfaces",
     )
     seconds: float = Field(description="duration of the calibration")

@@ -307,6 +307,16 @@ class Fit(Record):
     text: str
 
 
+class Operation(Record):
+    """What a file of a program's output, or a message, takes beside its bytes, by one way."""
+
+    api: str
+    staging: str = "none"
+    aggregators: int = 0
+    blocked_seconds: Quantity = Field(description="for which its ranks are blocked")
+    stored_seconds: Quantity = Field(description="until it is durable, from its beginning")
+
+
 class Platform(Record):
     """The whole description."""
 
@@ -368,6 +378,10 @@ class Platform(Record):
     )
     metadata: list[MetadataRates] = Field(
         default_factory=list, description="operations on names, for each target"
+    )
+    operations: list[Operation] = Field(
+        default_factory=list,
+        description="files of a program's output, or messages, with as few bytes as possible",
     )
     busy_work_operations_per_second: Quantity | None = None
     fits: list[Fit] = Field(default_factory=list)

@@ -86,6 +86,13 @@ class Plan(Record):
 
     ranks: int
     files: Count
+    ranks_per_file: Count | None = Field(
+        default=None,
+        description=(
+            "ranks that move parts of one file, if files are moved one after the other; null: all "
+            "files are moved at the same time"
+        ),
+    )
     memory_bytes_per_rank: Count
     memory_bytes_total: Count
     disk_bytes_total: Count
@@ -96,6 +103,20 @@ class Plan(Record):
     metadata: list[PlannedAction] = Field(
         default_factory=list, description="only for the workload metadata; empty otherwise"
     )
+
+    @property
+    def files_at_once(self) -> int:
+        """The files that the ranks move at the same time."""
+        if not self.files or not self.ranks_per_file:
+            return self.files
+        return min(self.files, -(-self.ranks // self.ranks_per_file))
+
+    @property
+    def shares_files(self) -> bool:
+        """Whether ranks move parts of common files."""
+        if self.ranks_per_file is None:
+            return 0 < self.files < self.ranks
+        return self.files > 0 and self.ranks_per_file > 1
 
 
 class Evidence(Record):
