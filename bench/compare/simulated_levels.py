@@ -1,8 +1,7 @@
 """Simulated times of the plans alone, and of the library itself on as many simulated ranks.
 
 Both are exact, so each row is run once. With --simgrid FOLDER, the programs are those that
-tools/newer_simgrid has built there: 4,096 ranks take half of the processor time that they take with
-Debian 12's SimGrid. Numbers of ranks are multiples of 128.
+tools/newer_simgrid has built there. Numbers of ranks are multiples of 128.
 """
 
 from __future__ import annotations

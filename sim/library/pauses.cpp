@@ -6,7 +6,6 @@
 // besides, after a share of the time that it has looked in vain, so that it sees the end of a
 // message late by at most that share of the message's time.
 #include <algorithm>
-#include <cmath>
 #include <simgrid/s4u.hpp>
 
 #include "library/simulated_rank.hpp"
@@ -26,17 +25,15 @@ constexpr long longest_nap_ns = 900'000'000;
 
 void yield_or_doze(std::int64_t count) {
   sim::SimulatedRank& rank = sim::this_rank();
+  const double now = simgrid::s4u::Engine::get_clock();
   // Callers count from 1 again after they have done something.
   if (count <= 1) {
     sim::wake_looking(*rank.node);
-    rank.looks_at_message = 0;
+    rank.looks_since = now;
   }
-  rank.looks = count;
-  const double grown =
-      first_pause_seconds *
-      std::pow(1 + share_of_wait, static_cast<double>(count - rank.looks_at_message));
+  const double pause = std::max(first_pause_seconds, share_of_wait * (now - rank.looks_since));
   rank.node->looking.push_back(&rank);
-  if (rank.woken->acquire_timeout(std::min(grown, longest_pause_seconds))) {
+  if (rank.woken->acquire_timeout(std::min(pause, longest_pause_seconds))) {
     std::erase(rank.node->looking, &rank);
   }
 }

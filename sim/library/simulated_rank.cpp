@@ -15,7 +15,7 @@ void wake_looking(SimulatedNode& node) {
 }
 
 void tell_of_message(SimulatedRank& rank) {
-  rank.looks_at_message = rank.looks;
+  rank.looks_since = simgrid::s4u::Engine::get_clock();
   if (std::erase(rank.node->looking, &rank) > 0) rank.woken->release();
 }
 

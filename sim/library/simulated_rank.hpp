@@ -40,9 +40,10 @@ struct SimulatedRank {
   std::int64_t processors = 1;  // of its node
   ranks::Sessions sessions;
   simgrid::s4u::SemaphorePtr woken = simgrid::s4u::Semaphore::create(0);
-  std::int64_t looks = 0;             // since it last did something
-  std::int64_t looks_at_message = 0;  // number of these looks when a message was last sent to it
-  std::int64_t messages = 0;          // of data, that it sent
+  // Simulated time since which it has looked for something to do: since it last did something, or
+  // a message was last sent to it.
+  double looks_since = 0;
+  std::int64_t messages = 0;  // of data, that it sent
   std::int64_t message_bytes = 0;
 };
 

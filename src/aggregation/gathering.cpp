@@ -21,13 +21,14 @@ Gathering::Gathering(const MoveContext& context, std::int64_t aggregator)
 
 bool Gathering::step() {
   const bool moved = open_next();
-  for (std::int64_t number = 0; number < context_.buffers && busy_ > 0; ++number) {
+  for (auto open = open_.begin(); open != open_.end(); ++open) {
+    const std::int64_t number = *open;
     Buffer& buffer = buffers_[static_cast<std::size_t>(number)];
-    if (!buffer.busy || !is_complete(number, buffer)) continue;
+    if (!is_complete(number, buffer)) continue;
     context_.group.close(number);
     if (context_.writing()) transfer(number, buffer);
     buffer.busy = false;
-    --busy_;
+    open_.erase(open);
     return true;
   }
   return moved;
@@ -43,7 +44,7 @@ bool Gathering::open_next() {
   find_contributors(buffer);
   if (buffer.from_node == 0 && buffer.messages.empty()) return true;  // no rank holds any element
   buffer.busy = true;
-  ++busy_;
+  open_.push_back(number);
   if (!context_.writing()) transfer(number, buffer);
   start_messages(number, buffer);
   context_.group.open(number, context_.ticket_of(buffer.piece.id), buffer.from_node);

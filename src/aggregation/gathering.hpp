@@ -41,7 +41,7 @@ class Gathering {
   bool step();
   // Returns whether an open buffer waits for messages to arrive or to be sent.
   [[nodiscard]] bool expects_messages() const;
-  [[nodiscard]] bool done() const { return !has_next_ && busy_ == 0; }
+  [[nodiscard]] bool done() const { return !has_next_ && open_.empty(); }
   [[nodiscard]] const Status& status() const { return status_; }
 
  private:
@@ -91,7 +91,9 @@ class Gathering {
   plan::AggregatorPieces pieces_;
   plan::Piece next_;
   bool has_next_ = false;
-  int busy_ = 0;
+  // The busy buffers, in the order in which they were opened. The first complete one is next: as
+  // buffers are opened in the order of pieces, one that stayed would hold back all that follow.
+  std::vector<std::int64_t> open_;
   std::vector<Buffer> buffers_;
   PieceTransfer transfer_;
   std::vector<std::byte> staging_;  // memory for one piece, used by this rank alone
