@@ -6,6 +6,36 @@
 #include "plan/meeting_blocks.hpp"
 
 namespace weir::plan {
+namespace {
+
+// So few blocks are compared with each other.
+constexpr std::size_t most_compared = 64;
+
+std::int64_t end_of(const array::UniformBlocks& blocks) {
+  return blocks.start + (blocks.count - 1) * (blocks.count > 1 ? blocks.stride : 0) + blocks.length;
+}
+
+// Whether one lies behind the other along a dimension, so that they have no element in common.
+bool are_apart(const array::UniformRegion& one, const array::UniformRegion& other) {
+  for (int d = 0; d < one.size(); ++d) {
+    if (end_of(one[d]) <= other[d].start || end_of(other[d]) <= one[d].start) return true;
+  }
+  return false;
+}
+
+bool are_all_apart(const std::vector<MeetingBlock>& blocks) {
+  if (blocks.size() > most_compared) return false;
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (blocks[i].slab == blocks[j].slab && !are_apart(blocks[i].in_slab, blocks[j].in_slab)) {
+        return false;
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace
 
 PieceExtents::PieceExtents(const Piece& piece) {
   for (std::size_t slab = 0; slab < piece.slabs.size(); ++slab) {
@@ -15,8 +45,9 @@ PieceExtents::PieceExtents(const Piece& piece) {
 
 PieceExtents::PieceExtents(const Plan& plan, const Piece& piece,
                            const std::vector<Contributor>& contributors) {
-  // Holders of a regular distribution are disjoint, so the sum of their bytes shows whether there
-  // are holes.
+  // Where holders are disjoint, as those of a regular distribution are, the sum of their bytes
+  // shows whether there are holes. Without holes the piece has few extents; its rows may be very
+  // many.
   const bool disjoint = std::all_of(piece.slabs.begin(), piece.slabs.end(), [&](const Slab& slab) {
     const auto array = static_cast<std::size_t>(slab.array);
     return plan.request().arrays[array].memory->regular() != nullptr;
@@ -27,12 +58,18 @@ PieceExtents::PieceExtents(const Plan& plan, const Piece& piece,
     *this = PieceExtents(piece);
     return;
   }
+  std::vector<MeetingBlock> all;
   for (const Contributor& one : contributors) {
     MeetingBlocks blocks(plan, piece, one.rank);
-    for (MeetingBlock block; blocks.next(block);) {
-      const Slab& slab = piece.slabs[block.slab];
-      copies_.push_back({slab.file, block.slab, buffer_to_file(block, slab)});
-    }
+    for (MeetingBlock block; blocks.next(block);) all.push_back(block);
+  }
+  if (held == piece.bytes && are_all_apart(all)) {
+    *this = PieceExtents(piece);
+    return;
+  }
+  for (const MeetingBlock& block : all) {
+    const Slab& slab = piece.slabs[block.slab];
+    copies_.push_back({slab.file, block.slab, buffer_to_file(block, slab)});
   }
   std::stable_sort(copies_.begin(), copies_.end(),
                    [](const Copy& a, const Copy& b) { return a.slab < b.slab; });

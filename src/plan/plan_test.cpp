@@ -453,5 +453,34 @@ TEST(Plan, DomainsAreAlignedAndBalanced) {
   }
 }
 
+// Boxes of two ranks with as many elements as the array, beside each other or in the same place.
+TEST(Plan, RowsOfBoxesThatLeaveNoHoleAreOneExtent) {
+  const auto shape = array::Shape::create({4, 16}).value();
+  const auto image =
+      FileImage::create(shape, array::ElementKind::int64, array::Order::row_major, 100).value();
+  const auto extents_of = [&](std::int64_t second_begin) {
+    array::BoxList boxes(2);
+    boxes.push_back(array::Box{{0, 0}, {4, 8}});
+    boxes.push_back(array::Box{{0, second_begin}, {4, 8}});
+    const std::vector<std::int64_t> one_each(2, 1);
+    const auto held = array::ExplicitDistribution::create(shape, one_each, boxes).value();
+    const Request request{Direction::write, {{image, {held}, array::Section::of(shape.box()), 0}}};
+    const auto plan = Plan::create(request, topology::Topology::single_node(2).value(),
+                                   {Strategy::two_phase, 1, 4096, 4096})
+                          .value();
+    AggregatorPieces pieces(plan, 0);
+    std::vector<FileExtent> found;
+    for (Piece piece; pieces.next(piece);) {
+      PieceExtents extents(*plan, piece, plan->contributors(piece));
+      for (FileExtent extent; extents.next(extent);) found.push_back(extent);
+    }
+    return found;
+  };
+  EXPECT_EQ(extents_of(8), (std::vector<FileExtent>{{0, 100, 512, 0}}));
+  const std::vector<FileExtent> with_holes{
+      {0, 100, 64, 0}, {0, 228, 64, 128}, {0, 356, 64, 256}, {0, 484, 64, 384}};
+  EXPECT_EQ(extents_of(0), with_holes);
+}
+
 }  // namespace
 }  // namespace weir::plan

@@ -9,6 +9,7 @@
 #include "array/copy_runs.hpp"
 #include "array/fill.hpp"
 #include "array/odometer.hpp"
+#include "common/page.hpp"
 
 namespace weir::storage {
 namespace {
@@ -32,6 +33,12 @@ StridedCopy opposite(const StridedCopy& to_file) {
                      return std::abs(a.to_stride) > std::abs(b.to_stride);
                    });
   return copy;
+}
+
+// Returns how many rows of a write the runs make that have `bytes` in the file, with their holes.
+std::int64_t rows_of(const StridedCopy& copy, std::int64_t bytes) {
+  const std::int64_t runs = copy.runs();
+  return runs * copy.bytes < bytes ? runs : 1;
 }
 
 // Calls visit(copy, bytes in the file) for groups of runs, in the order of the file. The runs of a
@@ -78,6 +85,16 @@ Status for_each_group(const StridedCopy& to_file, std::int64_t widest, std::int6
   return {};
 }
 
+// Whether the runs follow each other in memory.
+bool follow_in_memory(const StridedCopy& to_file) {
+  std::int64_t inner = to_file.bytes;
+  for (int level = to_file.levels.size(); level-- > 0;) {
+    if (to_file.levels[level].from_stride != inner) return false;
+    inner *= to_file.levels[level].count;
+  }
+  return true;
+}
+
 }  // namespace
 
 Status CopiedFiles::write_rows(std::int64_t file, std::span<const PlacedSlice> rows,
@@ -109,6 +126,15 @@ Status FileCopier::move(std::int64_t file, const StridedCopy& to_file, std::byte
   const auto take_it = [&](const StridedCopy& span, std::int64_t bytes) {
     return take(span, bytes, memory);
   };
+  if (!is_reading() && options_.swapped_together <= 1 && !to_file.levels.empty() &&
+      follow_in_memory(to_file)) {
+    // Rows at most a page apart become a span; farther ones are written one by one in any case.
+    const std::int64_t stride = to_file.levels[to_file.levels.size() - 1].to_stride;
+    const auto rows = static_cast<std::int64_t>(most_rows_together);
+    const std::int64_t most =
+        stride > options_.most_bytes / rows ? options_.most_bytes : stride * rows;
+    return for_each_group(to_file, page_bytes, most, take_it);
+  }
   if (wide_ == narrow_) return for_each_group(to_file, narrow_, options_.most_bytes, take_it);
   return for_each_group(
       to_file, wide_, options_.most_bytes, [&](const StridedCopy& group, std::int64_t bytes) {
@@ -150,7 +176,8 @@ bool FileCopier::continues_batch(const StridedCopy& copy, std::int64_t bytes) {
   const Span& last = spans_.back();
   const std::int64_t hole = copy.to_offset - last.end;
   const bool is_row = !is_reading() && hole >= 0;
-  return spans_.size() < (is_row ? most_rows_together : most_together) &&
+  const auto rows = static_cast<std::size_t>(rows_of(copy, bytes));
+  return (is_row ? batch_rows_ + rows <= most_rows_together : spans_.size() < most_together) &&
          is_straight(copy) == straight_ &&
          copy.to_offset + bytes - spans_.front().begin <= options_.most_bytes &&
          (is_row || array::moves_along(hole, narrow_) ||
@@ -167,14 +194,17 @@ Status FileCopier::take(const StridedCopy& copy, std::int64_t bytes, std::byte* 
   } else if (!is_reading() && copy.to_offset > spans_.back().end) {
     has_rows_ = true;
   }
+  const std::int64_t rows = is_reading() ? 1 : rows_of(copy, bytes);
+  has_rows_ = has_rows_ || rows > 1;
+  batch_rows_ += static_cast<std::size_t>(rows);
   if (shapes_.empty() || shapes_.back().bytes != copy.bytes ||
       shapes_.back().levels != copy.levels) {
     shapes_.push_back(copy);
     shapes_.back().from_offset = 0;
     shapes_.back().to_offset = 0;
   }
-  spans_.push_back(
-      {copy.to_offset, copy.to_offset + bytes, memory + copy.from_offset, shapes_.size() - 1});
+  spans_.push_back({copy.to_offset, copy.to_offset + bytes, memory + copy.from_offset,
+                    shapes_.size() - 1, copy.runs() * copy.bytes});
   return {};
 }
 
@@ -195,6 +225,7 @@ void FileCopier::clear_batch() {
   spans_.clear();
   slices_.clear();
   has_rows_ = false;
+  batch_rows_ = 0;
   if (shapes_.size() > 1) shapes_.erase(shapes_.begin(), shapes_.end() - 1);
 }
 
@@ -330,8 +361,8 @@ bool FileCopier::is_block_of_memory() const {
   if (options_.swapped_together > 1) return false;
   const std::byte* next = spans_.front().memory;
   return std::ranges::all_of(spans_, [&](const Span& span) {
-    const bool follows = span.memory == next && shapes_[span.shape].levels.empty();
-    next = span.memory + (span.end - span.begin);
+    const bool follows = span.memory == next && follow_in_memory(shapes_[span.shape]);
+    next = span.memory + span.bytes;
     return follows;
   });
 }
@@ -341,12 +372,12 @@ Status FileCopier::write_spans_as_rows() {
   rows_.clear();
   const bool is_copied = !straight_ && !is_block_of_memory();
   std::int64_t all = 0;
-  for (const Span& span : spans_) all += span.end - span.begin;
+  for (const Span& span : spans_) all += span.bytes;
   std::byte* packed = is_copied ? buffer(all) : nullptr;
   for (const Span& span : spans_) {
     const StridedCopy& shape = shapes_[span.shape];
     const std::int64_t bytes = span.end - span.begin;
-    if (is_copied) {
+    if (is_copied && span.bytes == bytes) {
       shape.run(span.memory, packed, StridedCopy::Target::cached, options_.swapped_together);
       rows_.push_back({span.begin, {packed, bytes}});
       packed += bytes;

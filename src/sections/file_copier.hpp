@@ -10,10 +10,10 @@
 // clang-format on
 //
 // A span is contiguous in the file. In a read it contains the holes that data sieving reads along
-// (array/data_sieving.hpp); in a write it has no hole, and spans with holes between them are
-// passed on together as rows (system/scattered_write.hpp). Numbers of the other byte order are
-// swapped where they pass: in the copy from or to the buffer, or in place while they are in a
-// cache.
+// (array/data_sieving.hpp). In a write it has holes only if its rows follow each other in memory.
+// Rows with holes between them, of one span or of several, are passed on together
+// (system/scattered_write.hpp). Numbers of the other byte order are swapped where they pass: in the
+// copy from or to the buffer, or in place while they are in a cache.
 #pragma once
 
 #include <cstddef>
@@ -82,7 +82,7 @@ class FileCopier {
   static constexpr std::int64_t straight_from = 1 << 10;
   // Maximum number of spans in a batch, and of slices in a call.
   static constexpr std::size_t most_together = 1024;
-  // Maximum number of spans in a batch of a write.
+  // Maximum number of rows in a batch of a write.
   static constexpr std::size_t most_rows_together = 16 << 10;
 
   FileCopier(CopiedFiles& files, const FileCopyOptions& options) : files_(files) {
@@ -109,6 +109,7 @@ class FileCopier {
     std::int64_t end = 0;
     std::byte* memory = nullptr;  // of its first run
     std::size_t shape = 0;        // in shapes_
+    std::int64_t bytes = 0;       // of its runs, without holes
   };
 
   [[nodiscard]] bool is_reading() const { return options_.direction == Direction::read; }
@@ -141,7 +142,8 @@ class FileCopier {
   // The copies of spans, from memory to the file, without their offsets; most spans have the same.
   std::vector<array::StridedCopy> shapes_;
   bool straight_ = false;
-  bool has_rows_ = false;  // a write whose spans have holes between them
+  bool has_rows_ = false;       // a write whose spans have holes in or between them
+  std::size_t batch_rows_ = 0;  // of all spans of a write; each that has no hole is one
   // Where is_cold() was asked last, for the bytes from `asked_` up to most_bytes behind it.
   std::int64_t asked_file_ = -1;
   std::int64_t asked_ = 0;

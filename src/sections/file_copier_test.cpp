@@ -267,6 +267,33 @@ TEST(FileCopier, RowsWithHolesBetweenThemAreWrittenTogether) {
   EXPECT_EQ(together[0][1].slice.bytes, 32);
 }
 
+// Rows that follow each other in memory are one span; what is elsewhere in memory continues its
+// batch.
+TEST(FileCopier, RowsOfOneSpanAndOthersAreWrittenTogether) {
+  RowFiles files;
+  Bytes memory(1 << 20);
+  FileCopier copier(files, {.direction = Direction::write});
+  StridedCopy planes = rows(64, 3, 10 * 64, 8192);  // three planes of ten rows
+  planes.levels.push_back({10, 64, 128});
+  StridedCopy apart = rows(16, 4, 100, 32);
+  apart.to_offset = 3 * 8192;
+  ASSERT_TRUE(copier.move(0, planes, memory.data()).ok());
+  ASSERT_TRUE(copier.move(0, apart, memory.data() + (1 << 19)).ok());
+  ASSERT_TRUE(copier.end().ok());
+  ASSERT_EQ(files.calls.size(), 1U);
+  const auto& found = files.calls.front();
+  ASSERT_EQ(found.size(), 34U);
+  for (int row = 0; row < 30; ++row) {
+    const PlacedSlice& one = found[static_cast<std::size_t>(row)];
+    EXPECT_EQ(one.offset, row / 10 * 8192 + row % 10 * 128);
+    EXPECT_EQ(one.slice.data, memory.data() + row * 64);
+    EXPECT_EQ(one.slice.bytes, 64);
+  }
+  EXPECT_EQ(found[33].offset, 3 * 8192 + 3 * 32);
+  EXPECT_EQ(found[33].slice.bytes, 16);
+  EXPECT_EQ(copier.account().moved, 30 * 64 + 4 * 16);
+}
+
 TEST(FileCopier, ACallHasAtMostSoManySlices) {
   VectorFiles files;
   const std::int64_t run = FileCopier::straight_from;

@@ -9,11 +9,15 @@
  * which have no pattern
  *
  * - "shared": a write at the shared file pointer, and one at offset 0
+ *
+ * - "ends N...": for each N, a read of N bytes at the end of the file, of which the file has none
  */
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { rows = 64, columns = 8 };
 
@@ -103,6 +107,15 @@ static void make_blocks(MPI_File file, int blocks) {
   free(places);
 }
 
+/* No page of the memory is touched, so that a call of 2 GiB costs as little as a short one. */
+static void read_at_the_end(MPI_File file, int bytes) {
+  void* const memory = mmap(NULL, (size_t)bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  check(memory == MAP_FAILED ? MPI_ERR_NO_MEM : MPI_SUCCESS, "mmap");
+  check(MPI_File_read_at(file, 4, memory, bytes, MPI_BYTE, MPI_STATUS_IGNORE), "MPI_File_read_at");
+  munmap(memory, (size_t)bytes);
+}
+
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -122,6 +135,12 @@ int main(int argc, char** argv) {
     check(MPI_File_write_shared(file, &rank, 1, MPI_INT, MPI_STATUS_IGNORE),
           "MPI_File_write_shared");
     check(MPI_File_write_at(file, 0, &rank, 1, MPI_INT, MPI_STATUS_IGNORE), "MPI_File_write_at");
+    check(MPI_File_close(&file), "MPI_File_close");
+  }
+  if (strcmp(argv[2], "ends") == 0) {
+    MPI_File file = opened(MPI_COMM_SELF, argv[1]);
+    check(MPI_File_write_at(file, 0, &rank, 1, MPI_INT, MPI_STATUS_IGNORE), "MPI_File_write_at");
+    for (int i = 3; i < argc; ++i) read_at_the_end(file, (int)strtol(argv[i], NULL, 10));
     check(MPI_File_close(&file), "MPI_File_close");
   }
   MPI_Finalize();

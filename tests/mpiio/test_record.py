@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
 from collections import Counter
 from pathlib import Path
 
@@ -173,6 +175,23 @@ def test_irregular_views_are_recorded_up_to_their_size(tmp_path: Path) -> None:
     assert moved(replayed(tmp_path, "-n", "1", "--api", "mpiio")["mpiio"])["write"][0] == 2
 
 
+def test_calls_are_recorded_up_to_the_bytes_that_a_replay_moves(tmp_path: Path) -> None:
+    """A read at the end of the file asks for as many bytes as any, and moves none."""
+    most = 0x7FFFF000
+    (one,), said = record(tmp_path, 1, "ends", f"{most}", f"{most + 1}")
+    assert one.moved().calls == Counter(open=1, write=1, read=1, close=1)
+    assert one.moved().bytes_read == most
+    assert (one.missed_calls, one.missed_bytes) == (1, most + 1)
+    assert "1 calls with 2.00 GiB are not in the record" in said
+    # The replay takes the call; it would write what the call reads, so it is only planned here.
+    plan = subprocess.run(
+        [BUILD / "bench" / "weir-bench", "replay", "weir.record", "--plan", "--ranks", "1"],
+        cwd=tmp_path, check=True, timeout=60, capture_output=True, text=True,
+    )  # fmt: skip
+    phases = json.loads(plan.stdout)["configurations"][0]["plan"]["phases"]
+    assert [phase["bytes_total"] for phase in phases] == [4, most]
+
+
 def test_calls_at_the_shared_file_pointer_are_told(tmp_path: Path) -> None:
     ranks, said = record(tmp_path, 2, "shared")
     for one in ranks:
@@ -185,6 +204,7 @@ def test_what_is_refused(tmp_path: Path) -> None:
     status, said = weir(tmp_path, "record", "--level", "mpiio", "--", "true")
     assert status == 1, said
     assert "true left no record: it made no call of MPI-IO" in said
+    assert "--level posix records what passes by MPI-IO" in said
     status, said = weir(tmp_path, "record", "--level", "hdf5", "--", "true")
     assert status == 2, said
     assert "'hdf5' is not one of" in said

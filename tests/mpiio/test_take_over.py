@@ -101,6 +101,26 @@ def test_calls_beyond_limits_are_passed_on(tmp_path: Path) -> None:
     }
 
 
+def test_calls_of_several_threads_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    """The thread that opens the first file has its calls taken over, and all independent ones."""
+    run = Run(tmp_path / "with", 3, ("mpiio_threads", "own", "other"), "--take-over")
+    assert (run.status, run.out) == (0, ""), run.err
+    own, other = (run.sums.files[f"{tmp_path}/with/{name}"] for name in ("own", "other"))
+    calls = 20  # of a thread on its file; then two are passed on, and one is not
+    assert (own["write_at_all"].calls, own["write_at_all"].taken) == (
+        3 * (calls + 3),
+        3 * (calls + 1),
+    )
+    assert own["write_at"].taken == own["write_at"].calls == 3
+    assert own["read_at"].taken == own["read_at"].calls == 3 * (calls + 4)
+    assert sum(one.taken for one in other.values()) == 0
+    threads = "with MPI_THREAD_MULTIPLE, another thread made the call than opened the first file"
+    assert [run.sums.passed[f"{tmp_path}/with/{name}"] for name in ("own", "other")] == [
+        {threads: 3 * 2},
+        {threads: 3},
+    ]
+
+
 # Error classes of Open MPI.
 NO_SPACE, IO, QUOTA = (41, 35, 44)
 

@@ -159,6 +159,8 @@ def _observed(
             f"{command[0]} left no record: it {_MOVED[level]} of files that are recorded "
             "(--under), or it is linked statically, or it was killed"
         )
+        if level == Level.MPIIO:
+            message += "; --level posix records what passes by MPI-IO"
         raise BenchError(message, status or FAILED)
     return status, found
 

@@ -73,7 +73,10 @@ def _missing(joined: Joined) -> Iterator[str]:
     missed = sum(one.missed_calls for one in joined.ranks)
     if missed:
         size = size_text(sum(one.missed_bytes for one in joined.ranks))
-        yield f"{missed} calls with {size} are not in the record: it is full, or threads met there"
+        yield (
+            f"{missed} calls with {size} are not in the record: it is full, threads met there, or "
+            "which bytes these are is not known (docs/replay.md)"
+        )
     if joined.left_out:
         size = size_text(sum(one.moved().bytes for one in joined.left_out))
         yield f"{len(joined.left_out)} more processes moved {size}: {_programs(joined.left_out)}"

@@ -35,7 +35,7 @@ inline constexpr std::array<std::string_view, 18> reason_texts{
     "no library that takes calls over was built with the program's MPI",
     "the library that takes calls over could not be loaded",
     "the launcher does not tell that all ranks run on one node",
-    "the program uses MPI_THREAD_MULTIPLE",
+    "with MPI_THREAD_MULTIPLE, another thread made the call than opened the first file",
     "too many files are open at the same time",
     "the file was opened with MPI_MODE_SEQUENTIAL",
     "the file was not opened, is no regular file, or could not be opened once more",

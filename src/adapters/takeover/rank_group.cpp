@@ -16,6 +16,16 @@ Groups& groups() {
   return *all;
 }
 
+// Returns a communicator of the same ranks; MPI_COMM_NULL if MPI fails. A split copies no
+// attributes, so that nothing of the program is called.
+MPI_Comm copy_of(MPI_Comm communicator) {
+  int rank = 0;
+  MPI_Comm_rank(communicator, &rank);
+  MPI_Comm copy = MPI_COMM_NULL;
+  const int done = MPI_Comm_split(communicator, 0, rank, &copy);
+  return done == MPI_SUCCESS ? copy : MPI_COMM_NULL;
+}
+
 }  // namespace
 
 RankGroup* RankGroup::of(MPI_Comm communicator) {
@@ -24,14 +34,18 @@ RankGroup* RankGroup::of(MPI_Comm communicator) {
     MPI_Comm_compare(communicator, group->communicator_, &alike);
     if (alike == MPI_IDENT || alike == MPI_CONGRUENT) return group.get();
   }
-  // A split copies no attributes, so that nothing of the program is called.
-  int rank = 0;
-  MPI_Comm_rank(communicator, &rank);
-  MPI_Comm own = MPI_COMM_NULL;
-  if (MPI_Comm_split(communicator, 0, rank, &own) != MPI_SUCCESS) return nullptr;
+  MPI_Comm own = copy_of(communicator);
+  if (own == MPI_COMM_NULL) return nullptr;
   groups().push_back(std::make_unique<RankGroup>(own));
   return groups().back().get();
 }
+
+std::unique_ptr<RankGroup> RankGroup::copy() const {
+  MPI_Comm own = copy_of(communicator_);
+  return own == MPI_COMM_NULL ? nullptr : std::make_unique<RankGroup>(own);
+}
+
+void RankGroup::free() { MPI_Comm_free(&communicator_); }
 
 void RankGroup::close_all() {
   for (const auto& group : groups()) {

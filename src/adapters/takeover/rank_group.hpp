@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,11 @@ class RankGroup {
  public:
   // Returns the group of the communicator's ranks; null if there is none. Collective.
   static RankGroup* of(MPI_Comm communicator);
+  // Returns a group of the same ranks in which no other file takes part; null if MPI fails.
+  // Collective.
+  [[nodiscard]] std::unique_ptr<RankGroup> copy() const;
+  // Frees the communicator. Collective.
+  void free();
   // Closes the sessions of all groups. Every rank calls it before MPI_Finalize.
   static void close_all();
 

@@ -15,6 +15,7 @@
 #include "adapters/takeover/rank_group.hpp"
 #include "adapters/takeover/recorded_view.hpp"
 #include "adapters/takeover/taken_file.hpp"
+#include "adapters/takeover/taking_thread.hpp"
 
 namespace weir::mpiio {
 namespace {
@@ -57,26 +58,39 @@ bool has_no_ranks(const Opening& opening) {
   return kind == MPI_ERR_COMM || kind == MPI_ERR_ARG;
 }
 
-// Whether a rank of the communicator, which is opening a file, may call MPI from several threads.
-bool has_threads(MPI_Comm communicator) {
-  int threads = MPI_THREAD_SINGLE;
-  MPI_Query_thread(&threads);
-  int most = MPI_THREAD_MULTIPLE;
-  return MPI_Allreduce(&threads, &most, 1, MPI_INT, MPI_MAX, communicator) != MPI_SUCCESS ||
-         most == MPI_THREAD_MULTIPLE;
+// What the ranks of a communicator, which are opening a file, find out together: the greatest of
+// their values.
+enum Threads : int {
+  one_at_a_time,  // no rank calls MPI from several threads at the same time
+  from_its_own,  // some may, and each of these opens the file by the thread that is_taking_thread()
+  from_another,
+};
+
+Threads threads_of(MPI_Comm communicator) {
+  int level = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&level);
+  int own = one_at_a_time;
+  if (level == MPI_THREAD_MULTIPLE)
+    own = takeover::is_taking_thread() ? from_its_own : from_another;
+  int most = from_another;
+  const int done = MPI_Allreduce(&own, &most, 1, MPI_INT, MPI_MAX, communicator);
+  return done == MPI_SUCCESS ? static_cast<Threads>(most) : from_another;
 }
 
 // Why no rank of the communicator takes anything over, whatever the file is: each finds the same.
-Reason refusal(const Opening& opening) {
+Reason refusal(const Opening& opening, Threads& threads) {
   if (has_no_ranks(opening)) return Reason::not_opened;
   const auto communicator = from_handle<MPI_Comm>(opening.communicator);
   if (!all_ranks_are_here() || !is_part_of_world(communicator)) return Reason::several_nodes;
-  return has_threads(communicator) ? Reason::threads : Reason::taken;
+  threads = threads_of(communicator);
+  return threads == from_another ? Reason::threads : Reason::taken;
 }
 
 TakenFile* open_file(const Opening& opening, Reason& reason) {
-  reason = refusal(opening);
-  return reason == Reason::taken ? TakenFile::open(opening, reason).release() : nullptr;
+  Threads threads = one_at_a_time;
+  reason = refusal(opening, threads);
+  if (reason != Reason::taken) return nullptr;
+  return TakenFile::open(opening, threads == from_its_own, reason).release();
 }
 
 void close_file(TakenFile* file) { const std::unique_ptr<TakenFile> closed(file); }

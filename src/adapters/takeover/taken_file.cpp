@@ -17,6 +17,7 @@
 #include "adapters/takeover/handles.hpp"
 #include "adapters/takeover/joint_request.hpp"
 #include "adapters/takeover/own_transfer.hpp"
+#include "adapters/takeover/taking_thread.hpp"
 #include "aggregation/agreement.hpp"
 #include "aggregation/call_queue.hpp"
 #include "common/checked.hpp"
@@ -195,7 +196,7 @@ Moved outcome_of(const Error& error) {
 
 }  // namespace
 
-std::unique_ptr<TakenFile> TakenFile::open(const Opening& opening, Reason& reason) {
+std::unique_ptr<TakenFile> TakenFile::open(const Opening& opening, bool threads, Reason& reason) {
   reason = Reason::not_opened;
   RankGroup* const group = RankGroup::of(from_handle<MPI_Comm>(opening.communicator));
   if (group == nullptr) return nullptr;
@@ -203,30 +204,46 @@ std::unique_ptr<TakenFile> TakenFile::open(const Opening& opening, Reason& reaso
   Reason found = own ? Reason::taken : Reason::not_opened;
   if (own && !opening.has_room) found = Reason::no_room;
   if ((opening.mode & MPI_MODE_SEQUENTIAL) != 0) found = Reason::sequential;
+  std::unique_ptr<RankGroup> votes = threads ? group->copy() : nullptr;
+  if (threads && votes == nullptr) found = Reason::failed;
   reason = static_cast<Reason>(
       group->greatest(static_cast<int>(found), static_cast<int>(Reason::failed)));
-  if (reason != Reason::taken) return nullptr;
-  return std::make_unique<TakenFile>(*group, std::move(*own),
+  if (reason != Reason::taken) {
+    if (votes != nullptr) votes->free();
+    return nullptr;
+  }
+  return std::make_unique<TakenFile>(*group, std::move(votes), std::move(*own),
                                      reinterpret_cast<MPI_File>(opening.file), opening.mode);
 }
 
-TakenFile::TakenFile(RankGroup& ranks, storage::File own_file, MPI_File opened, int opened_mode)
+TakenFile::TakenFile(RankGroup& ranks, std::unique_ptr<RankGroup> voting, storage::File own_file,
+                     MPI_File opened, int opened_mode)
     : group_(ranks),
+      votes_(std::move(voting)),
       own_(std::move(own_file)),
       file_(opened),
       mode_(opened_mode),
       path_(fmt::format("/proc/self/fd/{}", own_.descriptor())) {}
 
 TakenFile::~TakenFile() {
-  if (bytes_ != nullptr) (void)bytes_->close();
+  if (!is_of_taking_threads()) {
+    static_cast<void>(bytes_.release());  // open until the session ends, which is another thread's
+  } else if (bytes_ != nullptr) {
+    (void)bytes_->close();
+  }
+  if (votes_ != nullptr) votes_->free();
+}
+
+bool TakenFile::is_of_taking_threads() const {
+  return votes_ == nullptr || votes_->greatest(takeover::is_taking_thread() ? 0 : 1, 1) == 0;
 }
 
 void TakenFile::set_view(int result, Offset displacement, MPI_Datatype element, MPI_Datatype shown,
                          const char* representation) {
   const Reason own = result == MPI_SUCCESS ? view_of(displacement, element, shown, representation)
                                            : Reason::arguments;
-  unserved_ =
-      static_cast<Reason>(group_.greatest(static_cast<int>(own), static_cast<int>(Reason::failed)));
+  unserved_ = static_cast<Reason>(
+      voters().greatest(static_cast<int>(own), static_cast<int>(Reason::failed)));
 }
 
 Reason TakenFile::view_of(Offset displacement, MPI_Datatype element, MPI_Datatype shown,
@@ -243,7 +260,7 @@ Reason TakenFile::view_of(Offset displacement, MPI_Datatype element, MPI_Datatyp
 
 void TakenFile::set_atomicity(int result, bool is_atomic) {
   const bool own = result == MPI_SUCCESS ? is_atomic : atomic_;
-  atomic_ = group_.greatest(own ? 1 : 0, 1) != 0;
+  atomic_ = voters().greatest(own ? 1 : 0, 1) != 0;
 }
 
 Reason TakenFile::find_range(const Transfer& transfer, MPI_Datatype datatype, Part& part) const {
@@ -329,6 +346,7 @@ TakenFile::Part TakenFile::part_of(const Transfer& transfer) const {
 
 Moved TakenFile::move(const Transfer& transfer) {
   const bool is_agreed = transfer.way == Way::collective || transfer.way == Way::split;
+  if (is_agreed && !is_of_taking_threads()) return {Reason::threads};
   if (transfer.from != From::shared_pointer) {
     return is_agreed ? move_together(transfer) : move_alone(transfer);
   }

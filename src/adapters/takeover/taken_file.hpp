@@ -12,6 +12,10 @@
 // An independent call, and a nonblocking one of either kind, moves the rank's own part
 // (own_transfer.hpp) while the view of every rank can be decoded and the file is not in atomic
 // mode.
+//
+// If the program may call MPI from several threads at the same time, all ranks pass a collective
+// call on unless each of them makes it by its taking thread (taking_thread.hpp). They tell each
+// other so in a group that only this file has: threads may make calls on several files at once.
 #pragma once
 
 #include <mpi.h>
@@ -35,12 +39,14 @@
 namespace weir::mpiio {
 
 struct TakenFile {
-  // Collective over the communicator of the opening.
-  static std::unique_ptr<TakenFile> open(const Opening& opening, Reason& reason);
-  TakenFile(takeover::RankGroup& ranks, storage::File own_file, MPI_File opened, int opened_mode);
+  // Collective over the communicator of the opening, by the taking thread if there are `threads`.
+  static std::unique_ptr<TakenFile> open(const Opening& opening, bool threads, Reason& reason);
+  // `voting` is null if no rank calls MPI from several threads at the same time.
+  TakenFile(takeover::RankGroup& ranks, std::unique_ptr<takeover::RankGroup> voting,
+            storage::File own_file, MPI_File opened, int opened_mode);
   TakenFile(const TakenFile&) = delete;
   TakenFile& operator=(const TakenFile&) = delete;
-  ~TakenFile();
+  ~TakenFile();  // collective
 
   // The following two are collective, as take_over.hpp says.
   void set_view(int result, Offset displacement, MPI_Datatype element, MPI_Datatype shown,
@@ -50,9 +56,14 @@ struct TakenFile {
   Moved move(const Transfer& transfer);
   [[nodiscard]] bool end_split(MPI_Status* status);
   // Collective.
-  void passed_on() const { group_.meet(); }
+  void passed_on() const { voters().meet(); }
 
  private:
+  // Those of which each may be another thread than the taking one.
+  [[nodiscard]] const takeover::RankGroup& voters() const { return votes_ ? *votes_ : group_; }
+  // Whether all ranks make this call by their taking threads. Collective.
+  [[nodiscard]] bool is_of_taking_threads() const;
+
   // What this rank has to move.
   struct Part {
     Reason reason = Reason::taken;
@@ -102,6 +113,7 @@ struct TakenFile {
   [[nodiscard]] aggregation::ByteFile* bytes();
 
   takeover::RankGroup& group_;
+  std::unique_ptr<takeover::RankGroup> votes_;
   storage::File own_;
   MPI_File file_;
   int mode_;
