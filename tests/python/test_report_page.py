@@ -16,6 +16,7 @@ from synthetic import make_events, make_run, write_run_folder
 from weir.commands.report import write_reports
 from weir.report import MOST_WITHIN_A_PAGE, write_report
 from weir.results.errors import ResultError
+from weir.results.opening_records import StepTimes
 from weir.results.schema import Run
 
 HOSTILE = "\"'></td></script><script>window.harmed=1</script><img src=x onerror=alert(1)>"
@@ -126,6 +127,28 @@ def test_the_fastest_is_named_with_whether_it_may_be_chance(
     text = read_report(write_report(tmp_path)).one("section", id="comparison").text
     assert "Writing was fastest with b" in text
     assert ("their intervals overlap, so this may be chance" in text) == chance
+
+
+def test_the_fastest_for_the_program_is_named_before_the_fastest_to_storage(
+    tmp_path: Path,
+) -> None:
+    times = StepTimes.of([1.0, 1.0]).model_dump(mode="json")
+    outputs = {"staged": True, "work_requested_seconds": 1.0, "work": times, "streams": []}
+    for name, to_storage, for_the_program in (("a", 1.2, 0.5), ("b", 1.0, 2.0)):
+        run = changed_rates(make_run(finalized=True), to_storage, 0.01, label=name)
+        record = run.model_dump(mode="json") | {"outputs": outputs}
+        written = next(one for one in record["rates"] if one["direction"] == "write")
+        seen = {"metric": "foreground", "headline": False}
+        seen |= {
+            f"{end}_bytes_per_second": written["median_bytes_per_second"] * for_the_program
+            for end in ("median", "low", "high")
+        }
+        record["rates"].append(written | seen)
+        run = Run.model_validate(record)
+        write_run_folder(tmp_path / name, run, make_events(), finalized=True)
+    text = read_report(write_report(tmp_path)).one("section", id="comparison").text
+    program = text.index("For the program, writing was fastest with b")
+    assert program < text.index("To storage, writing was fastest with a")
 
 
 def test_several_runs_say_first_what_was_typed_and_that_the_machine_was_not_quiet(

@@ -160,16 +160,26 @@ def _group(metric: str | None, members: list[Source], titled: bool) -> Markup:
     )
     title = element("h2", sentence_case(name)) if titled else None
     meaning = f"{sentence_case(METRIC_TEXT[metric])}. " if metric is not None else None
+    observed = [
+        (source.run.label, rate)
+        for source in members
+        if source.run.outputs is not None
+        for rate in source.run.rates
+        if (rate.direction, rate.metric) == ("write", "foreground")
+    ]
     said = [
-        extremes(
-            DIRECTION_NOUN[direction],
-            [
-                (source.run.label, headline)
-                for source in members
-                if (headline := headline_rate(source.run, direction)) is not None
-            ],
-        )
-        for direction in shown
+        extremes("For the program, writing", observed),
+        *(
+            extremes(
+                "To storage, writing" if observed else DIRECTION_NOUN[direction],
+                [
+                    (source.run.label, headline)
+                    for source in members
+                    if (headline := headline_rate(source.run, direction)) is not None
+                ],
+            )
+            for direction in shown
+        ),
     ]
     return join(
         title,
