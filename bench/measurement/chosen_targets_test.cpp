@@ -152,13 +152,13 @@ TEST(ChosenTargets, AreAskedForByTheCommand) {
   // NOLINTBEGIN(concurrency-mt-unsafe): one thread
   const std::string before = getenv("PATH");
   setenv("PATH", (folder.path("bin") + ":" + before).c_str(), 1);
-  std::ofstream(mounts) << "10.0.0.1@tcp:/scratch " << root << " lustre rw 0 0\n";
+  std::ofstream(mounts) << "40 27 0:40 / " << root << " rw - lustre 10.0.0.1@tcp:/scratch rw\n";
   EXPECT_TRUE(put_folder_on_targets(root, {.indices = {7, 0, 2}}, mounts).ok());
   EXPECT_TRUE(put_folder_on_targets(root, {.indices = {3}, .stripe_bytes = 65536}, mounts).ok());
   EXPECT_TRUE(put_folder_on_targets(root, {}, mounts).ok());
   EXPECT_EQ(storage::text_of(folder.path("asked")),
             "setstripe -o 7,0,2 " + root + "\nsetstripe -o 3 -S 65536 " + root + "\n");
-  std::ofstream(mounts) << "server:/home " << root << " nfs4 rw 0 0\n";
+  std::ofstream(mounts) << "51 27 0:51 / " << root << " rw - nfs4 server:/home rw\n";
   const Status refused = put_folder_on_targets(root, {.indices = {3}}, mounts);
   setenv("PATH", before.c_str(), 1);
   // NOLINTEND(concurrency-mt-unsafe)

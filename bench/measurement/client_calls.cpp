@@ -5,8 +5,8 @@
 #include <sstream>
 #include <vector>
 
-#include "measurement/mount_table.hpp"
 #include "measurement/system_text.hpp"
+#include "system/mounts.hpp"
 
 namespace weir::bench {
 namespace {
@@ -21,7 +21,7 @@ std::optional<std::string> point_of(std::string_view line) {
       end == std::string_view::npos || end < begin + before.size()) {
     return std::nullopt;
   }
-  return plain_path(line.substr(begin + before.size(), end - begin - before.size()));
+  return storage::plain_path(line.substr(begin + before.size(), end - begin - before.size()));
 }
 
 // Adds the name and the number of calls of a line such as "GETATTR: 12 12 0 2064 2880 0 5 6".
@@ -78,7 +78,7 @@ CallCounts calls_between(const CallCounts& before, const CallCounts& after) {
 }
 
 ClientCalls ClientCalls::of(const std::string& directory) {
-  const auto mount = mount_of(directory);
+  const auto mount = storage::mount_of(directory);
   return mount ? ClientCalls("/proc/self/mountstats", mount->point) : ClientCalls();
 }
 

@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "measurement/environment.hpp"
-#include "measurement/mount_table.hpp"
 #include "measurement/system_text.hpp"
 #include "system/lustre_layout.hpp"
+#include "system/mounts.hpp"
 
 namespace weir::bench {
 namespace {
@@ -54,7 +54,7 @@ bool contains(const std::array<std::string_view, N>& names, std::string_view nam
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-std::string name_of_type(const std::optional<Mount>& mount, std::uint32_t magic) {
+std::string name_of_type(const std::optional<storage::Mount>& mount, std::uint32_t magic) {
   if (mount) return mount->type;
   const auto known =
       std::find_if(known_file_systems.begin(), known_file_systems.end(),
@@ -116,7 +116,7 @@ bool has_cache_of_its_own(const std::string& type) {
 std::string file_system_type(const std::string& directory) {
   struct statfs status {};
   if (statfs(directory.c_str(), &status) != 0) return "unknown";
-  return name_of_type(mount_of(directory), static_cast<std::uint32_t>(status.f_type));
+  return name_of_type(storage::mount_of(directory), static_cast<std::uint32_t>(status.f_type));
 }
 
 nlohmann::json describe_file_system(const std::string& directory) {
@@ -127,7 +127,7 @@ nlohmann::json describe_file_system(const std::string& directory) {
       {"available_bytes", "unknown"}, {"layout", "unknown"}};
   struct statfs status {};
   if (statfs(directory.c_str(), &status) != 0) return description;
-  const std::optional<Mount> mount = mount_of(directory);
+  const std::optional<storage::Mount> mount = storage::mount_of(directory);
   const auto magic = static_cast<std::uint32_t>(status.f_type);
   const std::string type = name_of_type(mount, magic);
   const auto block_bytes =

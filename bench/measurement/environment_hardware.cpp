@@ -14,8 +14,8 @@
 #include <string>
 
 #include "measurement/environment.hpp"
-#include "measurement/mount_table.hpp"
 #include "measurement/system_text.hpp"
+#include "system/mounts.hpp"
 
 namespace weir::bench {
 namespace {
@@ -131,10 +131,8 @@ std::optional<std::filesystem::path> block_device_under(const std::string& direc
   struct stat status {};
   if (stat(directory.c_str(), &status) != 0) return std::nullopt;
   if (auto device = known(status.st_dev)) return device;
-  std::error_code error;
-  const std::string path = std::filesystem::canonical(directory, error).string();
-  const auto mount = find_mount(read_text("/proc/self/mountinfo").value_or(""), path);
-  if (error || !mount || !mount->source.starts_with("/dev/")) return std::nullopt;
+  const auto mount = storage::mount_of(directory);
+  if (!mount || !mount->source.starts_with("/dev/")) return std::nullopt;
   if (stat(mount->source.c_str(), &status) != 0) return std::nullopt;
   return known(status.st_rdev);
 }

@@ -10,47 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "measurement/mount_table.hpp"
 #include "measurement/system_text.hpp"
 
 namespace weir::bench {
 namespace {
-
-constexpr const char* mountinfo =
-    "27 1 254:0 / / rw,relatime - ext4 /dev/vda rw,discard\n"
-    "22 27 0:21 / /proc rw,relatime - proc proc rw\n"
-    "40 27 0:40 / /scratch rw,noatime shared:1 master:2 - lustre 10.0.0.1@o2ib:/fs rw,flock\n"
-    "41 40 8:17 / /scratch/local\\040disk rw - xfs /dev/sdb1 rw,noquota\n"
-    "50 27 0:50 / /mnt rw - tmpfs tmpfs rw\n"
-    "51 50 0:51 / /mnt rw - nfs4 server:/export rw,vers=4.2\n"
-    "not a mount\n";
-
-TEST(FindMount, TakesTheLongestMountPointThatHoldsThePath) {
-  EXPECT_EQ(find_mount(mountinfo, "/home/someone")->type, "ext4");
-  EXPECT_EQ(find_mount(mountinfo, "/scratch")->type, "lustre");
-  EXPECT_EQ(find_mount(mountinfo, "/scratch/run")->source, "10.0.0.1@o2ib:/fs");
-  EXPECT_EQ(find_mount(mountinfo, "/scratchy")->type, "ext4");
-}
-
-TEST(FindMount, ReadsBlanksInNames) {
-  const auto mount = find_mount(mountinfo, "/scratch/local disk/run");
-  ASSERT_TRUE(mount);
-  EXPECT_EQ(mount->point, "/scratch/local disk");
-  EXPECT_EQ(mount->device, "8:17");
-}
-
-TEST(FindMount, TakesTheLastOfThoseAtOnePoint) {
-  EXPECT_EQ(find_mount(mountinfo, "/mnt/a")->type, "nfs4");
-}
-
-TEST(FindMount, JoinsTheOptionsOfMountAndFileSystem) {
-  EXPECT_EQ(find_mount(mountinfo, "/scratch")->options, "rw,noatime,flock");
-}
-
-TEST(FindMount, FindsNothingInNothing) {
-  EXPECT_FALSE(find_mount("", "/"));
-  EXPECT_FALSE(find_mount(mountinfo, "relative"));
-}
 
 TEST(WriteBack, TellsEachLimitInTheUnitThatIsInEffect) {
   std::string folder = testing::TempDir() + "weir-vm-XXXXXX";
@@ -72,18 +35,6 @@ TEST(WriteBack, IsUnknownWhereTheKernelDoesNotTell) {
   EXPECT_EQ(describe_write_back("/nonexistent"),
             (nlohmann::json{{"dirty_ratio_percent", "unknown"},
                             {"dirty_background_ratio_percent", "unknown"}}));
-}
-
-TEST(MountOf, FollowsLinks) {
-  std::string folder = testing::TempDir() + "weir-mount-XXXXXX";
-  ASSERT_NE(mkdtemp(folder.data()), nullptr);
-  const std::filesystem::path link = std::filesystem::path(folder) / "link";
-  std::filesystem::create_directory_symlink("/proc/self", link);
-  const auto mount = mount_of(link / "fd/..");
-  std::filesystem::remove_all(folder);
-  ASSERT_TRUE(mount);
-  EXPECT_EQ(mount->point, "/proc");
-  EXPECT_FALSE(mount_of(link));  // it is there no more
 }
 
 TEST(SystemText, FindsValuesByKey) {

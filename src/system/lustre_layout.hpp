@@ -68,7 +68,7 @@ struct LustreLayout {
 
 // Returns how many targets the Lustre file system of `path` has, as this client reports below
 // `statistics` (/sys/fs/lustre, formerly /proc/fs/lustre), or 0 if it does not report it. `mounts`
-// is /proc/self/mounts.
+// is /proc/self/mountinfo.
 [[nodiscard]] std::int64_t lustre_target_count(const std::string& path, const std::string& mounts,
                                                const std::string& statistics);
 

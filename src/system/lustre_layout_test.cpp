@@ -157,15 +157,14 @@ TEST(LustreLayout, TargetsAreCountedByTheClient) {
     std::ofstream(mounts) << text;
     return lustre_target_count(mounts, mounts, folder.path("statistics"));
   };
-  const std::string home = "10.0.0.1@tcp:/home / lustre rw 0 0\n";
-  const std::string scratch = "10.0.0.1@o2ib:10.0.0.2@o2ib:/scratch/users " +
-                              point.substr(0, point.find_last_not_of('/') + 1) +
-                              " lustre rw,flock 0 0\n";
-  EXPECT_EQ(count("tmpfs /tmp tmpfs rw 0 0\n" + home + scratch), 64);
+  const std::string home = "40 27 0:40 / / rw - lustre 10.0.0.1@tcp:/home rw\n";
+  const std::string scratch = "41 40 0:41 / " + point.substr(0, point.find_last_not_of('/') + 1) +
+                              " rw - lustre 10.0.0.1@o2ib:10.0.0.2@o2ib:/scratch/users rw,flock\n";
+  EXPECT_EQ(count("50 27 0:50 / /tmp rw - tmpfs tmpfs rw\n" + home + scratch), 64);
   EXPECT_EQ(count(scratch + home), 64);
   EXPECT_EQ(count(home), 2);
-  EXPECT_EQ(count("10.0.0.1@tcp:/other / lustre rw 0 0\n"), 0);
-  EXPECT_EQ(count("tmpfs / tmpfs rw 0 0\n"), 0);
+  EXPECT_EQ(count("40 27 0:40 / / rw - lustre 10.0.0.1@tcp:/other rw\n"), 0);
+  EXPECT_EQ(count("50 27 0:50 / / rw - tmpfs tmpfs rw\n"), 0);
   EXPECT_EQ(lustre_target_count(mounts, mounts, folder.path("nothing")), 0);
 }
 

@@ -1,48 +1,94 @@
 #include "system/mounts.hpp"
 
-#include <cstddef>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace weir::storage {
 namespace {
 
-// The mount table contains spaces, tabs, line ends and backslashes as octal escapes such as "\040".
-std::string unescaped(const std::string& text) {
-  constexpr std::size_t escape = 4;
+std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+bool holds(std::string_view point, std::string_view path) {
+  if (point == "/") return path.starts_with('/');
+  return path.starts_with(point) && (path.size() == point.size() || path[point.size()] == '/');
+}
+
+std::string joined_options(std::string_view of_mount, std::string_view of_file_system) {
+  std::vector<std::string_view> options = split(of_mount, ',');
+  for (const std::string_view option : split(of_file_system, ',')) {
+    if (std::find(options.begin(), options.end(), option) == options.end())
+      options.push_back(option);
+  }
+  std::string text;
+  for (const std::string_view option : options) {
+    if (!text.empty()) text += ',';
+    text += option;
+  }
+  return text;
+}
+
+// Parses a line such as "27 1 254:0 / /mnt rw,relatime shared:1 - ext4 /dev/vda rw,discard". The
+// number of fields before the lone dash varies.
+std::optional<Mount> parse_line(std::string_view line) {
+  const std::vector<std::string_view> fields = split(line, ' ');
+  const auto dash = std::find(fields.begin(), fields.end(), std::string_view("-"));
+  if (dash - fields.begin() < 6 || fields.end() - dash < 4) return std::nullopt;
+  return Mount{.device = std::string(fields[2]),
+               .point = plain_path(fields[4]),
+               .options = joined_options(fields[5], dash[3]),
+               .type = std::string(dash[1]),
+               .source = plain_path(dash[2])};
+}
+
+}  // namespace
+
+std::string plain_path(std::string_view text) {
+  const auto is_octal = [](char c) { return c >= '0' && c <= '7'; };
   std::string plain;
-  for (std::size_t at = 0; at < text.size(); ++at) {
-    const bool escaped = text[at] == '\\' && at + escape <= text.size() &&
-                         text.find_first_not_of("01234567", at + 1) >= at + escape;
-    if (escaped) {
-      plain += static_cast<char>(std::stoi(text.substr(at + 1, escape - 1), nullptr, 8));
-      at += escape - 1;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 3 < text.size() && is_octal(text[i + 1]) && is_octal(text[i + 2]) &&
+        is_octal(text[i + 3])) {
+      plain += static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 +
+                                 (text[i + 3] - '0'));
+      i += 3;
     } else {
-      plain += text[at];
+      plain += text[i];
     }
   }
   return plain;
 }
 
-}  // namespace
-
-std::optional<Mount> mount_of(const std::string& path, const std::string& mounts) {
-  std::error_code failed;
-  const std::string real = std::filesystem::canonical(path, failed).string();
-  if (failed) return std::nullopt;
-  std::ifstream table(mounts);
-  Mount one;
-  std::string rest;
+std::optional<Mount> find_mount(std::string_view mountinfo, std::string_view path) {
   std::optional<Mount> found;
-  while (table >> one.source >> one.point >> one.type && std::getline(table, rest)) {
-    one.point = unescaped(one.point);
-    const bool holds = one.point == "/" || real == one.point || real.starts_with(one.point + "/");
-    // The last of several mounts on one mount point is visible.
-    if (holds && (!found || one.point.size() >= found->point.size())) found = one;
+  for (const std::string_view line : split(mountinfo, '\n')) {
+    std::optional<Mount> mount = parse_line(line);
+    if (mount && holds(mount->point, path) &&
+        (!found || mount->point.size() >= found->point.size()))
+      found = std::move(mount);
   }
   return found;
+}
+
+std::optional<Mount> mount_of(const std::string& path, const std::string& mounts) {
+  std::error_code error;
+  const std::string real = std::filesystem::canonical(path, error).string();
+  if (error) return std::nullopt;
+  std::ifstream table(mounts);
+  const std::string text(std::istreambuf_iterator<char>(table), {});
+  return find_mount(text, real);
 }
 
 }  // namespace weir::storage

@@ -2,7 +2,7 @@
 // concerned. What it shows is which targets are asked for, and that what a file has is compared
 // with that; it says nothing about how Lustre treats the requests.
 //
-//   WEIR_LUSTRE_MOUNTS   a file that is read in place of /proc/self/mounts
+//   WEIR_LUSTRE_MOUNTS   a file that is read in place of /proc/self/mountinfo
 //   WEIR_LUSTRE_ASKED    a folder, in which the command `lfs` of the test writes the list of
 //   targets
 //                        of FOLDER into a file with its last name
@@ -32,7 +32,7 @@ enum { most_stripes = 64, header_bytes = 32, object_bytes = 24, target_at = 20 }
 
 static const char* instead_of(const char* path) {
   const char* mounts = getenv("WEIR_LUSTRE_MOUNTS");
-  return mounts != NULL && strcmp(path, "/proc/self/mounts") == 0 ? mounts : path;
+  return mounts != NULL && strcmp(path, "/proc/self/mountinfo") == 0 ? mounts : path;
 }
 
 FILE* fopen(const char* path, const char* mode) {

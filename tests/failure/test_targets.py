@@ -44,7 +44,10 @@ def on_lustre(tmp_path: Path, *words: str, ranks: int = 3, moved: str = "") -> P
     )
     lfs.chmod(0o755)
     mounts = tmp_path / "mounts"
-    mounts.write_text(f"/dev/root / ext4 rw 0 0\n10.0.0.1@tcp:/lfs {lustre} lustre rw 0 0\n")
+    mounts.write_text(
+        "27 1 254:0 / / rw - ext4 /dev/root rw\n"
+        f"40 27 0:40 / {lustre} rw - lustre 10.0.0.1@tcp:/lfs rw\n"
+    )
     own = environment({"WEIR_LUSTRE_MOUNTS": str(mounts), "WEIR_LUSTRE_ASKED": str(asked)})
     if moved:
         own["WEIR_LUSTRE_MOVED"] = moved
