@@ -125,7 +125,7 @@ Status share_engines(CollectiveState& state, ranks::Revocation& revocation, doub
   ranks::KeptUntilDone<std::array<unsigned, 2>> masks;
   (*masks)[0] = state.engines->available().bits();
   ranks::Pending pending;
-  const Status done =
+  Status done =
       ranks::finish(ranks::reduce_to_all(pending, &(*masks)[0], &(*masks)[1], 1, MPI_UNSIGNED,
                                          MPI_BAND, state.communicator),
                     pending, {revocation, deadline, "which engines the ranks have"});

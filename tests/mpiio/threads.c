@@ -112,7 +112,7 @@ static void* close_it(void* argument) {
 }
 
 static void by_thread(void* (*call)(void*), struct Other* other) {
-  pthread_t thread;
+  pthread_t thread = 0;
   check(pthread_create(&thread, NULL, call, other), "pthread_create");
   check(pthread_join(thread, NULL), "pthread_join");
 }
@@ -126,7 +126,7 @@ int main(int argc, char** argv) {
   struct Other other = {argv[2], MPI_COMM_NULL, MPI_FILE_NULL};
   MPI_Comm_dup(MPI_COMM_WORLD, &other.communicator);
   other.file = opened(argv[1], MPI_COMM_WORLD);
-  pthread_t thread;
+  pthread_t thread = 0;
   check(pthread_create(&thread, NULL, use_other, &other), "pthread_create");
   write_many(other.file);
   check(pthread_join(thread, NULL), "pthread_join");
