@@ -125,10 +125,9 @@ Status share_engines(CollectiveState& state, ranks::Revocation& revocation, doub
   ranks::KeptUntilDone<std::array<unsigned, 2>> masks;
   (*masks)[0] = state.engines->available().bits();
   ranks::Pending pending;
-  Status done =
-      ranks::finish(ranks::reduce_to_all(pending, &(*masks)[0], &(*masks)[1], 1, MPI_UNSIGNED,
-                                         MPI_BAND, state.communicator),
-                    pending, {revocation, deadline, "which engines the ranks have"});
+  Status done = ranks::finish(ranks::reduce_to_all(pending, &(*masks)[0], &(*masks)[1], 1,
+                                                   MPI_UNSIGNED, MPI_BAND, state.communicator),
+                              pending, {revocation, deadline, "which engines the ranks have"});
   if (!done.ok()) {
     masks.keep_for_good();
     return done;
