@@ -100,7 +100,7 @@ def test_a_monitor_on_the_server_watches_the_bricks_of_the_jobs_files(tmp_path: 
     started = ["gluster", "--mode=script", "volume", "profile", "weir-testbed", "start"]
     subprocess.run([*reach.split(), *started], check=True, capture_output=True, timeout=60)
     # A repetition that ends before its files are looked at leaves no placements: these are longer.
-    words = ["stream", "-n", "2", "-t", "256k", "-b", "16m", "-i", "4", "-F", "-w", "-e"]
+    words = ["stream", "-n", "2", "-t", "256k", "-b", "128m", "-i", "4", "-F", "-w", "-e"]
     run, monitor = watched_run(words, volume.directory, tmp_path / "results", reach, {})
     bricks = [one for one in monitor.counters if one.source == "gluster"]
     assert {one.name.partition(":")[2] for one in bricks} <= set(volume.bricks)
