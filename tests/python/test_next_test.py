@@ -99,6 +99,12 @@ def test_a_surface_is_sure_at_points_and_unsure_between_and_beyond() -> None:
     assert surer.at(np.array([0.65])).mean == pytest.approx(surface.at(np.array([0.65])).mean)
 
 
+def test_a_point_as_if_measured_tells_nothing_of_errors() -> None:
+    three = Surface(np.array([[0.0], [0.5], [1.0]]), np.array([0.0, 0.5, 0.1]), np.full(3, 0.01))
+    assert three.held_out_median is None
+    assert three.with_point(np.array([0.3]), 0.01).held_out_median is None
+
+
 def test_the_widest_gap_is_confirmed_first() -> None:
     found = propose(measured(over_transfer(2**14, 2**15, 2**16, 2**22, 2**23)), HOUR, runs=1)
     confirmed = next(one for one in found if one.goal != "new region")

@@ -55,8 +55,8 @@ class Surface:
 
     @property
     def held_out_median(self) -> float | None:
-        """Median relative error of points that were left out; None if too few could be."""
-        return None if len(self._points) < ENOUGH else float(np.median(self.held_out))
+        """Median relative error of points that were left out; None if too few were measured."""
+        return None if len(self.held_out) < ENOUGH else float(np.median(self.held_out))
 
     def at(self, point: Values) -> Predicted:
         """Returns the prediction at one point."""
