@@ -31,7 +31,7 @@ MESSAGE_CALLS = (
     "MPI_Iallgatherv", "MPI_Ibarrier", "MPI_Test", "completion", "completion,effect=short",
 )  # fmt: skip
 DEADLINE_SECONDS = 20
-RUN_SECONDS = 120
+RUN_SECONDS = 240
 """After it each rank says where it is and ends. The launcher waits for longer."""
 MOST_OF_EACH = 60
 """More calls of one kind than any of these changes makes."""

@@ -16,7 +16,7 @@ import weir
 from weir.check import check
 
 PROGRAM = Path(__file__).with_name("staged_ranks.py")
-RUN_SECONDS = 120
+RUN_SECONDS = 240
 wherever = pytest.mark.parametrize("stager", ["node", "service"], indirect=True)
 """Runs a test with the stager of the node, and with one that is reached over a network."""
 LOST_LINE = "weir: a stager was lost: from now on the ranks write without stagers"

@@ -16,7 +16,7 @@ from failing_runs import FAULTY_IO, environment, launcher
 from mpi_launcher import preload
 
 PROGRAM = Path(__file__).with_name("changing_ranks.py")
-RUN_SECONDS = 150  # less than a test's own deadline, so that the launcher ends a job that hangs
+RUN_SECONDS = 250  # less than a test's own deadline, so that the launcher ends a job that hangs
 KILLED_AT = [("pwrite", 1), ("pwrite", 2), ("ftruncate", 1), ("fsync", 1), ("fdatasync", 1)]
 FAULTY_MPI = FAULTY_IO.with_name("faulty_mpi.so")
 

@@ -27,7 +27,7 @@ import weir
 from weir._core.files import PATH_VARIABLE, FileHandle
 
 RECORDER = BUILD / "tests" / "failure" / "recorded_io.so"
-RUN_SECONDS = 120
+RUN_SECONDS = 240
 LOOKED_AT_ONE_BY_ONE = 10
 
 

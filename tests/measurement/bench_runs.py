@@ -42,7 +42,7 @@ def run_bench(
         env=environment({"WEIR_OUTPUT": str(results), **(variables or {})}),
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=240,
         check=False,
     )
     assert done.returncode == 0, done.stderr

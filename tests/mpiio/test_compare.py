@@ -19,7 +19,7 @@ SIDES = ("with take-over", "without take-over")
 def compared(folder: Path, *words: str) -> tuple[int, str, str]:
     """The exit status and outputs of weir run --mpi-io with these words."""
     with WeirProcess(["run", "--mpi-io", *words], cwd=folder, env=environment({})) as process:
-        out, err = process.communicate(timeout=100)
+        out, err = process.communicate(timeout=240)
         return process.wait(0), out, err
 
 

@@ -59,7 +59,7 @@ def compiled(folder: Path, compiler: str, source: str, *options: str | Path) -> 
     program = folder / str(len(list(folder.iterdir())))
     command = [compiler, "-O1", "-o", program, HERE / source, *options]
     done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, timeout=120, check=False
+        command, cwd=folder, capture_output=True, text=True, timeout=240, check=False
     )
     assert done.returncode == 0, done.stderr
     return program
@@ -120,7 +120,7 @@ def taken_over(
     # OMPIO writes into holes of views where ranks write together.
     variables = {"WEIR_TAKE_OVER_LIBRARY": str(libraries), "OMPI_MCA_fcoll": "individual"}
     with WeirProcess(words, cwd=folder, env=environment(variables)) as process:
-        out, err = process.communicate(timeout=100)
+        out, err = process.communicate(timeout=240)
         assert process.wait(0) == 0, out + err
         return out, sum_up(sorted((folder / "records").iterdir()))
 
@@ -129,7 +129,7 @@ def run(folder: Path, command: Sequence[str | Path]) -> tuple[int, str]:
     """The exit status and standard output of a command without Weir."""
     folder.mkdir(exist_ok=True)
     done = subprocess.run(
-        command, cwd=folder, env=environment({}), capture_output=True, text=True, timeout=100,
+        command, cwd=folder, env=environment({}), capture_output=True, text=True, timeout=240,
         check=False,
     )  # fmt: skip
     return done.returncode, done.stdout
@@ -140,7 +140,7 @@ def counted(folder: Path, command: Sequence[str | Path]) -> tuple[int, str, str,
     folder.mkdir(exist_ok=True)
     words = ["run", "--mpi-io", "--records", "records", "--", *map(str, command)]
     with WeirProcess(words, cwd=folder, env=environment({})) as process:
-        out, err = process.communicate(timeout=100)
+        out, err = process.communicate(timeout=240)
         return process.wait(0), out, err, sum_up(sorted((folder / "records").iterdir()))
 
 
@@ -262,7 +262,7 @@ def test_both_libraries_count_one_program(name: str, programs: Path, tmp_path: P
     program = all_calls(MPIS[name], programs)
     words = ["run", "--mpi-io", "--advise", "--", str(program), "threads"]
     with WeirProcess(words, cwd=tmp_path, env=environment({})) as process:
-        _, err = process.communicate(timeout=100)
+        _, err = process.communicate(timeout=240)
         assert process.wait(0) == STATUS
     assert "80002 calls of MPI-IO on 1 file" in err
     assert "metadata operations on" in err

@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(not there_is_one(), reason="no MPI was found on 
 def weir(folder: Path, *words: str) -> tuple[int, str]:
     """Runs ``weir WORDS``; returns its exit status and all that it says."""
     with WeirProcess(words, cwd=folder, env=environment({})) as process:
-        out, err = process.communicate(timeout=120)
+        out, err = process.communicate(timeout=240)
         return process.wait(0), out + err
 
 

@@ -41,7 +41,7 @@ class Run:
         command = [*launcher(), "-n", str(ranks), *through, str(PROGRAMS / program), *arguments]
         run = ["run", "--mpi-io", *options, "--records", "records", "--", *command]
         with WeirProcess(run, cwd=folder, env=environment(INDEPENDENT | variables)) as process:
-            self.out, self.err = process.communicate(timeout=100)
+            self.out, self.err = process.communicate(timeout=240)
             self.status = process.wait(0)
         self.sums: Sums = sum_up(sorted((folder / "records").iterdir()))
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from weir.results.folder import find_run_folders, load_run
 from weir.results.schema import Run
 
-RUN_SECONDS = 120
+RUN_SECONDS = 240
 TWICE = ("--warmups", "0", "--repetitions", "2", "--max-repetitions", "2")
 
 
