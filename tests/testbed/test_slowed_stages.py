@@ -159,7 +159,12 @@ def test_the_memory(testbed: None, tmp_path: Path) -> None:  # noqa: ARG001
     write_platform(
         file, platform_of_calibration(load_calibration(quick.output / "calibration.json"))
     )
-    without_it = bench(tmp_path / "older", "--platform", str(file), *run, "--launcher", slowed)
+    known = ("--platform", str(file), *run, "--launcher", slowed)
+    for number in range(3):  # a wide interval, as beside other work, says to repeat the run
+        without_it = bench(tmp_path / f"older-{number}", *known)
+        words = {without_it.judged(direction).verdict for direction in ("write", "read")}
+        if "not decided" not in words:
+            break
     with_it = bench(tmp_path / "known", *run, "--launcher", slowed)
 
     with_it.check_printed()
