@@ -418,7 +418,7 @@ def journaled(
     while writer.file.steps < last + 2:
         if comm.rank == 0 and second:
             subprocess.run([*second, "--detach"], check=True, timeout=60)
-            # It answers when it has looked at the journal, which it does while the file is open.
+            # The stager answers when it has looked at the journal; the file is still open then.
             Stager(Path(second[2])).report()
         second = ()
         comm.Barrier()

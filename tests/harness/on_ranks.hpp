@@ -35,7 +35,7 @@ inline int size_of_world() {
 [[nodiscard]] const std::filesystem::path& folder_of_tests();
 
 // Returns when every rank has called it. Unlike in MPI_Barrier, which computes all the time, a rank
-// that waits for long leaves the processors to the others.
+// that waits for long leaves the processors to the others. The launcher ends a wait that lasts.
 void meet();
 
 // Runs the tests of a program that has started MPI: PROGRAM FOLDER [GoogleTest's options]. It ends

@@ -434,7 +434,7 @@ def test_files_that_block_for_longer_than_their_hand_over_are_said_to() -> None:
 
 
 def with_calls(run: Run, name: str) -> Run:
-    """The same run, of which calls were expected too."""
+    """Returns the same run with an expectation of calls."""
     record = run.model_dump(mode="json")
     (made,) = record["expectation"]["rates"]
     made["stages"].append({**made["stages"][0], "name": name, "limiting": False})

@@ -26,7 +26,7 @@ class Write:
     held: Held | None = None
     section: Any = None
     region: tuple[slice, ...] | None = None
-    """This rank's, where `held` is None; None: it takes no part."""
+    """The part of this rank, where `held` is None; None: the rank takes no part."""
 
 
 class WritesOfPhase(ReadsOfPhase):
@@ -75,7 +75,8 @@ class WritesOfPhase(ReadsOfPhase):
                 )  # fmt: skip
             way = self.drawn_way()
             if way in {"dropped", "left"}:
-                # Who waits for it needs the others in calls of Weir: nothing is compared here.
+                # A rank that waits for the step needs the others in calls of Weir, so that
+                # nothing is compared here.
                 self.write(session, transfers, way)
             else:
                 self.together("writing", lambda: self.write(session, transfers, way))  # noqa: B023

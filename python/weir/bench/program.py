@@ -57,7 +57,7 @@ class PlannedJob(Record):
     decided: dict[str, int] = Field(default_factory=dict)
     """Values of settings that weir-bench chose by what it found on the nodes."""
     arguments: list[str] = Field(default_factory=list)
-    """Those that were planned, from the workload on; weir-bench does not print them."""
+    """The planned arguments, from the workload on; weir-bench does not print them."""
 
 
 def find_program(environment: Mapping[str, str], name: str = PROGRAM) -> Path:

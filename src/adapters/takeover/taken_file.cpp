@@ -227,7 +227,7 @@ TakenFile::TakenFile(RankGroup& ranks, std::unique_ptr<RankGroup> voting, storag
 
 TakenFile::~TakenFile() {
   if (!is_of_taking_threads()) {
-    // It stays open until the session ends, which is another thread's.
+    // The file stays open until the session ends, which belongs to another thread.
     static_cast<void>(bytes_.release());  // NOLINT(bugprone-unused-return-value)
   } else if (bytes_ != nullptr) {
     (void)bytes_->close();

@@ -59,7 +59,7 @@ struct TakenFile {
   void passed_on() const { voters().meet(); }
 
  private:
-  // Those of which each may be another thread than the taking one.
+  // Returns the group in which ranks vote on calls that any of their threads may make.
   [[nodiscard]] const takeover::RankGroup& voters() const { return votes_ ? *votes_ : group_; }
   // Whether all ranks make this call by their taking threads. Collective.
   [[nodiscard]] bool is_of_taking_threads() const;
