@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,13 @@
 
 namespace weir::bench {
 namespace {
+
+TEST(SystemText, IsNothingWhereReadingFails) {
+  EXPECT_TRUE(read_text("/proc/self/stat"));
+  EXPECT_EQ(read_text(testing::TempDir() + "not there"), std::nullopt);
+  // A folder can be opened, but reading fails, as it does for a process that has ended.
+  EXPECT_EQ(read_text("/proc/self"), std::nullopt);
+}
 
 TEST(WriteBack, TellsEachLimitInTheUnitThatIsInEffect) {
   std::string folder = testing::TempDir() + "weir-vm-XXXXXX";

@@ -49,10 +49,13 @@ std::optional<ProcessorTicks> processor_ticks_now() {
 std::int64_t kernel_thread_ticks_now() {
   std::int64_t ticks = 0;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator("/proc", error)) {
-    if (!parse_integer(entry.path().filename().string())) continue;
+  const std::filesystem::directory_iterator end;
+  for (std::filesystem::directory_iterator entry("/proc", error); !error && entry != end;
+       entry.increment(error)) {
+    const std::filesystem::path& process = entry->path();
+    if (!parse_integer(process.filename().string())) continue;
     // A process may end while the folder is read; it then adds nothing.
-    if (const auto stat = read_text(entry.path() / "stat")) ticks += kernel_thread_ticks(*stat);
+    if (const auto stat = read_text(process / "stat")) ticks += kernel_thread_ticks(*stat);
   }
   return ticks;
 }

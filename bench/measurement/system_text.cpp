@@ -1,17 +1,18 @@
 #include "measurement/system_text.hpp"
 
 #include <charconv>
-#include <fstream>
-#include <iterator>
+#include <cstddef>
+#include <utility>
+
+#include "system/text_file.hpp"
 
 namespace weir::bench {
 
 std::optional<std::string> read_text(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) return std::nullopt;
-  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (file.bad()) return std::nullopt;
-  return text;
+  constexpr std::size_t most_bytes = std::size_t{64} << 20;
+  auto text = storage::read_text_file(path, most_bytes);
+  if (!text || text.value().size() > most_bytes) return std::nullopt;
+  return std::move(text).value();
 }
 
 std::optional<std::string> read_line(const std::string& path) {

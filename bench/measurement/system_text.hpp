@@ -10,7 +10,8 @@
 
 namespace weir::bench {
 
-// Returns the whole file, or nothing if it cannot be read.
+// Returns the whole file, or nothing if it cannot be read or is longer than 64 MiB. Reading fails,
+// too, if the file describes a process that ends meanwhile.
 [[nodiscard]] std::optional<std::string> read_text(const std::string& path);
 // Returns the first line without surrounding blanks, or nothing if it cannot be read or is empty.
 [[nodiscard]] std::optional<std::string> read_line(const std::string& path);

@@ -1,12 +1,13 @@
 #include "system/mounts.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <system_error>
 #include <utility>
 #include <vector>
+
+#include "system/text_file.hpp"
 
 namespace weir::storage {
 namespace {
@@ -86,9 +87,9 @@ std::optional<Mount> mount_of(const std::string& path, const std::string& mounts
   std::error_code error;
   const std::string real = std::filesystem::canonical(path, error).string();
   if (error) return std::nullopt;
-  std::ifstream table(mounts);
-  const std::string text(std::istreambuf_iterator<char>(table), {});
-  return find_mount(text, real);
+  constexpr std::size_t most_bytes = std::size_t{64} << 20;
+  const auto table = read_text_file(mounts, most_bytes);
+  return table ? find_mount(table.value(), real) : std::nullopt;
 }
 
 }  // namespace weir::storage

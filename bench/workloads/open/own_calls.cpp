@@ -8,12 +8,11 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string_view>
 #include <vector>
 
 #include "common/settings.hpp"
+#include "measurement/system_text.hpp"
 
 namespace weir::bench::opening {
 namespace {
@@ -43,8 +42,7 @@ std::string find_library() {
 
 // Returns the words with which this program was started.
 std::vector<std::string> own_arguments() {
-  std::ifstream file("/proc/self/cmdline", std::ios::binary);
-  const std::string all{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  const std::string all = read_text("/proc/self/cmdline").value_or("");
   std::vector<std::string> words;
   for (std::size_t at = 0; at < all.size();) {
     const std::size_t end = std::min(all.find('\0', at), all.size());
