@@ -45,10 +45,11 @@ constexpr int sweepers_per_node = 2;
 // that other ranks remove meanwhile are no error. The directory stays if something in it cannot be
 // removed.
 void sweep(const std::string& directory) {
-  std::error_code ignored;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, ignored)) {
+  std::error_code failed;
+  for (std::filesystem::directory_iterator entry(directory, failed), end; !failed && entry != end;
+       entry.increment(failed)) {
     std::error_code gone;
-    std::filesystem::remove(entry.path(), gone);
+    std::filesystem::remove(entry->path(), gone);
   }
   rmdir(directory.c_str());
 }
