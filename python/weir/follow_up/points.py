@@ -123,19 +123,22 @@ def points_of_runs(runs: Sequence[Run]) -> Measured:
     settings = [_settings(run) for run in runs]
     first = settings[0]
     alike = {name for name in first if all(one.get(name) == first[name] for one in settings)}
-    names = [
-        name
-        for name in first
-        if name not in alike
-        and name not in OF_NO_CONSEQUENCE
-        and all(name in one for one in settings)
-    ] or [RANKS]
     given = {
         setting_of(name)
         for run in runs
         for name, parameter in run.parameters.items()
         if parameter.origin != "default"
     }
+    # What differs though nobody gave it follows from something else: the number of messages of
+    # workload sink from their size.
+    names = [
+        name
+        for name in first
+        if name not in alike
+        and name not in OF_NO_CONSEQUENCE
+        and (name in given or name == RANKS)
+        and all(name in one for one in settings)
+    ] or [RANKS]
     fixed = {name: first[name] for name in sorted((given | {RANKS}) & alike - set(names))}
     factors = tuple(
         CampaignFactor(names=[name], levels=_levels([one[name] for one in settings]))
