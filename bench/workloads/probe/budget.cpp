@@ -17,7 +17,8 @@ std::int64_t operations_at(const Cost& cost, double seconds_per_weight) {
   if (cost.seconds_per_operation <= 0) return cost.most_operations;
   const double wanted = seconds_per_weight * cost.weight / cost.seconds_per_operation;
   if (wanted >= static_cast<double>(cost.most_operations)) return cost.most_operations;
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(wanted));
+  return std::min(cost.most_operations,
+                  std::max(cost.least_operations, static_cast<std::int64_t>(wanted)));
 }
 
 double round_at(const std::vector<Cost>& costs, double seconds_per_weight) {
@@ -65,6 +66,14 @@ std::int64_t lead_in_bytes(double seconds, double bytes_per_second_of_rank, int 
   // At least half of the available bytes is for the timed part.
   const std::int64_t room = std::min(most_bytes - operation_bytes, most_bytes / 2);
   return std::clamp<std::int64_t>(room / unit, 0, units) * unit;
+}
+
+double overhead_with_lead_in(double seconds, std::int64_t bytes_before, std::int64_t bytes,
+                             double bytes_per_second) {
+  const double more = static_cast<double>(bytes - bytes_before) / bytes_per_second;
+  if (more >= 0) return seconds + more;
+  const double share = static_cast<double>(bytes) / static_cast<double>(bytes_before);
+  return std::max(seconds + more, seconds * share);
 }
 
 bool another_round(int made, double elapsed, double round_seconds, double seconds) {

@@ -14,11 +14,12 @@ namespace weir::bench::probe {
 struct Cost {
   double seconds_per_operation = 0;  // in the timed part
   double overhead_seconds = 0;       // rest of a trial: lead-in, drops, syncs
-  std::int64_t most_operations = 1;
+  std::int64_t least_operations = 1;
+  std::int64_t most_operations = 1;  // takes precedence over the least
   double weight = 1;
 };
 
-// Returns the operations of each cell's trial, at least one each, so that a round takes
+// Returns the operations of each cell's trial, at least the cell's least, so that a round takes
 // `round_seconds` if possible. The time beyond the overheads is divided by weight; time that a cell
 // cannot use, because it has reached its maximum, goes to the other cells.
 [[nodiscard]] std::vector<std::int64_t> plan_operations(const std::vector<Cost>& costs,
@@ -35,6 +36,12 @@ struct Cost {
 [[nodiscard]] std::int64_t lead_in_bytes(double seconds, double bytes_per_second_of_rank, int ranks,
                                          std::int64_t unit, std::int64_t operation_bytes,
                                          std::int64_t most_bytes);
+
+// Returns the rest of a trial, in seconds, with a lead-in of `bytes`, if it took `seconds` with one
+// of `bytes_before`. The rate of the timed part may be far below that of the lead-in, since few
+// bytes reach no device's full rate: a shorter lead-in saves at most its share of the rest.
+[[nodiscard]] double overhead_with_lead_in(double seconds, std::int64_t bytes_before,
+                                           std::int64_t bytes, double bytes_per_second);
 
 inline constexpr int least_rounds = 3;
 // Returns whether another round fits, if `made` rounds ended after `elapsed` seconds and the last

@@ -51,6 +51,14 @@ TEST(PlanOperations, MakesOneOfEachWhereThereIsNoTime) {
   EXPECT_THAT(plan_operations(costs, -1.0), Each(1));
 }
 
+TEST(PlanOperations, MakesTheLeastWhereThereIsNoTimeAndNeverMoreThanTheMost) {
+  const std::vector<Cost> costs{
+      {.seconds_per_operation = 0.01, .least_operations = 6, .most_operations = 100},
+      {.seconds_per_operation = 0.01, .least_operations = 6, .most_operations = 5}};
+  EXPECT_THAT(plan_operations(costs, 0.02), ElementsAre(6, 5));
+  EXPECT_THAT(plan_operations(costs, 0.155), ElementsAre(10, 5));
+}
+
 TEST(NextPilot, GrowsUntilItTakesLongEnough) {
   EXPECT_EQ(next_pilot(1, 0.001, 0.1, 100), 8);
   EXPECT_EQ(next_pilot(1, 0.03, 0.1, 100), 3);
@@ -90,6 +98,19 @@ TEST(Shuffled, IsAPermutationThatDependsOnTheSeedAlone) {
   std::sort(sorted.begin(), sorted.end());
   for (std::size_t i = 0; i < sorted.size(); ++i) EXPECT_EQ(sorted[i], i);
   EXPECT_THAT(shuffled(1, 7), ElementsAre(0));
+}
+
+TEST(OverheadWithLeadIn, GrowsByTheBytesAtTheRate) {
+  EXPECT_DOUBLE_EQ(overhead_with_lead_in(0.1, 0, 50, 100), 0.6);
+  EXPECT_DOUBLE_EQ(overhead_with_lead_in(0.1, 50, 50, 100), 0.1);
+}
+
+TEST(OverheadWithLeadIn, ShrinksByNoMoreThanItsShare) {
+  EXPECT_DOUBLE_EQ(overhead_with_lead_in(1, 50, 40, 100), 0.9);
+  // 23.9 MB took 0.125 s; at the rate of a single operation they would have taken 3.5 s.
+  const double rest = overhead_with_lead_in(0.125, 23'900'000, 800'000, 6.8e6);
+  EXPECT_DOUBLE_EQ(rest, 0.125 * 8 / 239);
+  EXPECT_DOUBLE_EQ(overhead_with_lead_in(0.125, 100, 0, 1), 0);
 }
 
 }  // namespace
