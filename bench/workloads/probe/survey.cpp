@@ -32,8 +32,9 @@ constexpr int rounds_wanted_of_many = 3;
 // Slow devices and links take about a tenth of a second before their limit shows.
 constexpr double lead_in_seconds = 0.12;
 constexpr double lead_in_seconds_of_many = 0.05;
-// Between lead-in and timed part a limited link is idle for a moment, and lets more pass after it:
-// of a timed part of 1 MiB at 1 Gbit/s an eighth. A longer timed part makes this a small share.
+// Between lead-in and timed part a limited link is idle for a moment, and then lets some bytes pass
+// at once. They made the rate of a single MiB at 1 Gbit/s an eighth too high; of a longer timed part
+// they are a small share.
 constexpr double least_link_seconds = 0.06;
 // Below this rate a pilot would reveal less of a device than the writing of its files did.
 constexpr double slow_bytes_per_second = 500e6;

@@ -129,8 +129,8 @@ def points_of_runs(runs: Sequence[Run]) -> Measured:
         for name, parameter in run.parameters.items()
         if parameter.origin != "default"
     }
-    # What differs though nobody gave it follows from something else: the number of messages of
-    # workload sink from their size.
+    # A parameter that differs though nobody gave it follows from another one: workload sink sends
+    # fewer messages where they are larger.
     names = [
         name
         for name in first
