@@ -33,8 +33,8 @@ constexpr int rounds_wanted_of_many = 3;
 constexpr double lead_in_seconds = 0.12;
 constexpr double lead_in_seconds_of_many = 0.05;
 // Between lead-in and timed part a limited link is idle for a moment, and then lets some bytes pass
-// at once. They made the rate of a single MiB at 1 Gbit/s an eighth too high; of a longer timed part
-// they are a small share.
+// at once. They made the rate of a single MiB at 1 Gbit/s an eighth too high; of a longer timed
+// part they are a small share.
 constexpr double least_link_seconds = 0.06;
 // Below this rate a pilot would reveal less of a device than the writing of its files did.
 constexpr double slow_bytes_per_second = 500e6;
