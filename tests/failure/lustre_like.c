@@ -15,7 +15,9 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -35,15 +37,20 @@ static const char* instead_of(const char* path) {
   return mounts != NULL && strcmp(path, "/proc/self/mountinfo") == 0 ? mounts : path;
 }
 
-FILE* fopen(const char* path, const char* mode) {
-  REAL(FILE*, "fopen", const char*, const char*);
-  return real(instead_of(path), mode);
-}
+// A call has a mode only if it may create a file.
+#define OPEN_INSTEAD(name)                                               \
+  int name(const char* path, int flags, ...) {                           \
+    REAL(int, #name, const char*, int, ...);                             \
+    if (!__OPEN_NEEDS_MODE(flags)) return real(instead_of(path), flags); \
+    va_list more;                                                        \
+    va_start(more, flags);                                               \
+    const mode_t mode = va_arg(more, mode_t);                            \
+    va_end(more);                                                        \
+    return real(path, flags, mode);                                      \
+  }
 
-FILE* fopen64(const char* path, const char* mode) {
-  REAL(FILE*, "fopen64", const char*, const char*);
-  return real(instead_of(path), mode);
-}
+OPEN_INSTEAD(open)
+OPEN_INSTEAD(open64)
 
 // Returns the number of stripes of files in the folder of `path`; 0 if none were asked for.
 static uint16_t stripes_of(const char* path, uint32_t* targets) {
