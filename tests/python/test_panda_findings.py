@@ -159,7 +159,7 @@ def test_results_are_those_of_complete_runs(tmp_path: Path) -> None:
     assert found.values == [1.0]
     loads = results.values(balance, "read", aggregators=1)
     assert loads is not None
-    assert loads.values == (1.5,)
+    assert loads.values == [1.5]
     assert results.values(rate, "write", aggregators=8) is None
 
 
