@@ -459,13 +459,8 @@ Status StepFile::end_step(CollectiveState& state) {
   if (agreed.ok()) agreed = unwritten.gather(state);
   StepSums::Runs sums;
   if (agreed.ok() && has_chunk_tables_) agreed = chunks.gather(state);
-  if (agreed.ok() && sums_.are_kept()) {
-    auto gathered = sums_.gather(state, map_, arrays_, published_, is_staged(state));
-    if (gathered) {
-      sums = std::move(gathered).value();
-    } else {
-      agreed = gathered.error();
-    }
+  if (agreed.ok()) {
+    agreed = sums_.gather(state, map_, arrays_, published_, is_staged(state), sums);
   }
   if (agreed.ok()) {
     Result<std::string> committed = unwritten.message();

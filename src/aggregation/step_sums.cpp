@@ -93,9 +93,9 @@ void StepSums::collect(OpenArray& array, bool is_written) const {
   }
 }
 
-Result<StepSums::Runs> StepSums::gather(CollectiveState& state, const storage::FileMap& map,
-                                        OpenArrays arrays, bool is_published,
-                                        bool is_staged) const {
+Status StepSums::gather(CollectiveState& state, const storage::FileMap& map, OpenArrays arrays,
+                        bool is_published, bool is_staged, Runs& runs) const {
+  if (!are_kept_) return {};
   std::vector<std::int64_t> mine;
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     const storage::BlockSums* const written = arrays[i]->sums().written();
@@ -103,7 +103,6 @@ Result<StepSums::Runs> StepSums::gather(CollectiveState& state, const storage::F
   }
   const auto all = gather_at_rank_0(state, mine, "the checksums of a step");
   if (!all) return all.error();
-  Runs runs;
   const auto told = storage::BlockSums::told(all.value());
   name_runs(told, map, is_published, runs);
   // Each entry consists of array, file and offset.
@@ -115,9 +114,9 @@ Result<StepSums::Runs> StepSums::gather(CollectiveState& state, const storage::F
   }
   std::vector<std::int64_t> numbers;
   Status summed = sum_again(state, arrays, is_published, is_staged, std::move(again), numbers);
-  if (!summed.ok()) return summed.error();
+  if (!summed.ok()) return summed;
   name_runs(storage::BlockSums::told(numbers), map, is_published, runs);
-  return runs;
+  return {};
 }
 
 // `blocks` and `numbers` matter only on rank 0.

@@ -49,10 +49,11 @@ class StepSums {
               const storage::FileMap& map, OpenArrays arrays);
   // Starts or stops the collection of checksums of what this rank writes to an array.
   void collect(OpenArray& array, bool is_written) const;
-  // Collective. Returns, on rank 0, the checksums of what all ranks wrote in the step. The file is
-  // still under its unfinished name if it is not published; a stager may have what was written.
-  Result<Runs> gather(CollectiveState& state, const storage::FileMap& map, OpenArrays arrays,
-                      bool is_published, bool is_staged) const;
+  // Collective. Adds to `runs`, on rank 0, the checksums of what all ranks wrote in the step, if
+  // any are kept. The file is still under its unfinished name if it is not published; a stager may
+  // have what was written.
+  Status gather(CollectiveState& state, const storage::FileMap& map, OpenArrays arrays,
+                bool is_published, bool is_staged, Runs& runs) const;
 
   // The following functions are called by rank 0.
 
