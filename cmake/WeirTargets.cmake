@@ -1,10 +1,32 @@
 # How a folder becomes a library.
 include_guard(GLOBAL)
 
-# weir_add_library(NAME SOURCES file... [LINKS target...])
+# weir_find_sources(RESULT [TESTS] [FOLDER folder] [WITHOUT pattern...])
 #
-# A static library of the listed sources, with Weir's warnings, and `weir::X` as its alias when
-# NAME is `weir_X`. LINKS are public.
+# RESULT becomes the C++ sources below this folder, or below `folder` in it: the tests (NAME_test.cpp)
+# or all others, apart from those whose paths from this folder on match a pattern as a whole. Each
+# build looks again, so a new source is entered nowhere.
+function(weir_find_sources result)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "TESTS" "FOLDER" "WITHOUT")
+  set(arg_KEYWORDS_MISSING_VALUES "") # there may be no pattern
+  weir_check_arguments(weir_find_sources ${result})
+  file(GLOB_RECURSE sources RELATIVE "${CMAKE_CURRENT_SOURCE_DIR}" CONFIGURE_DEPENDS
+       "${CMAKE_CURRENT_SOURCE_DIR}/${arg_FOLDER}/*.cpp")
+  if(arg_TESTS)
+    list(FILTER sources INCLUDE REGEX "_test\\.cpp$")
+  else()
+    list(FILTER sources EXCLUDE REGEX "_test\\.cpp$")
+  endif()
+  foreach(pattern IN LISTS arg_WITHOUT)
+    list(FILTER sources EXCLUDE REGEX "^(${pattern})$")
+  endforeach()
+  set(${result} "${sources}" PARENT_SCOPE)
+endfunction()
+
+# weir_add_library(NAME [SOURCES file...] [LINKS target...])
+#
+# A static library of the listed sources, or of all that weir_find_sources() finds, with Weir's
+# warnings, and `weir::X` as its alias when NAME is `weir_X`. LINKS are public.
 #
 # Below src/, headers are included from src/ ("common/status.hpp"), and the library, its folder's
 # headers (those of tests apart) and its `weir::X` target are installed as component `parts`.
@@ -12,6 +34,9 @@ include_guard(GLOBAL)
 function(weir_add_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS")
   weir_check_arguments(weir_add_library ${name})
+  if(NOT arg_SOURCES)
+    weir_find_sources(arg_SOURCES)
+  endif()
   string(REGEX REPLACE "^weir_" "" short_name ${name})
 
   add_library(${name} STATIC ${arg_SOURCES})
@@ -51,12 +76,16 @@ function(weir_add_program name)
   endif()
 endfunction()
 
-# weir_add_preloaded_library(NAME SOURCES file... [LINKS target...]): libNAME.so, which an unchanged
-# program loads, with the version script libNAME.map beside its sources. One that links nothing brings
+# weir_add_preloaded_library(NAME [SOURCES file...] [LINKS target...]): libNAME.so, which an unchanged
+# program loads, with the version script libNAME.map beside its sources; these are found as those of
+# weir_add_library(). One that links nothing brings
 # its own libstdc++, of which nothing is seen, as the program may have another one or none.
 function(weir_add_preloaded_library name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LINKS")
   weir_check_arguments(weir_add_preloaded_library ${name})
+  if(NOT arg_SOURCES)
+    weir_find_sources(arg_SOURCES)
+  endif()
   set(version_map "${CMAKE_CURRENT_SOURCE_DIR}/lib${name}.map")
   add_library(${name} SHARED ${arg_SOURCES})
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}/src")

@@ -16,14 +16,17 @@ if(WEIR_MPI_FAMILY STREQUAL mpich AND NOT WEIR_SANITIZE)
 endif()
 set(WEIR_RANKS_PRELOAD "${preload}" CACHE INTERNAL "Preloaded into the ranks of tests")
 
-# weir_add_unit_test(NAME SOURCES file... [LINKS target...] [TIMEOUT seconds])
+# weir_add_unit_test(NAME [SOURCES file...] [LINKS target...] [TIMEOUT seconds])
 #
-# One GoogleTest program, one ctest test. The label is `unit`. Default deadline: 60 s.
+# One GoogleTest program, one ctest test, of the listed sources or of all NAME_test.cpp in the folder. The label is `unit`. Default deadline: 60 s.
 function(weir_add_unit_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "TIMEOUT" "SOURCES;LINKS")
   weir_check_arguments(weir_add_unit_test ${name})
   if(NOT WEIR_BUILD_TESTS)
     return()
+  endif()
+  if(NOT arg_SOURCES)
+    weir_find_sources(arg_SOURCES TESTS)
   endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 60)

@@ -257,14 +257,25 @@ def check_cpp(clone: Path, path: str) -> Iterator[tuple[int, str]]:
             yield number, f"uses {use[0].strip(' (')}; {', '.join(PURE)} read no clock"
 
 
+FINDS_TESTS = re.compile(
+    r"\bweir_add_unit_test\(\s*\w+\s+LINKS|\bweir_find_sources\([^)]*\bTESTS\b"
+)
+FINDS_SOURCES = re.compile(
+    r"\bweir_add_(?:preloaded_)?library\(\s*\w+\s*(?:LINKS|\))|\bweir_find_sources\((?![^)]*\bTESTS\b)"
+)
+
+
 def check_listed(clone: Path, path: str) -> str | None:
-    """Returns the violation if a C++ source is missing in the nearest CMakeLists.txt above it."""
+    """Returns the violation if CMake neither finds a C++ source nor has it in a list."""
     for folder in (clone / path).parents:
         lists = folder / "CMakeLists.txt"
         if lists.is_file():
             name = (clone / path).relative_to(folder).as_posix()
             words = re.sub(r"#.*", "", lists.read_text())
-            if re.search(rf"(?<![\w./-]){re.escape(name)}(?![\w./-])", words):
+            finds = FINDS_TESTS if name.endswith("_test.cpp") else FINDS_SOURCES
+            if re.search(rf"(?<![\w./-]){re.escape(name)}(?![\w./-])", words) or finds.search(
+                words
+            ):
                 return None
             return f"is not listed in {lists.relative_to(clone).as_posix()}: nothing builds it"
         if folder == clone:

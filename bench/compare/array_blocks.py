@@ -13,10 +13,9 @@ many minutes.
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from array_jobs import PEAK, Job, Rates, has_weir, lines, run_job, share
-from programs import arguments
+from array_jobs import HEADING, PEAK, Job, Rates, share, show_job
+from programs import MEBIBYTE, arguments
+from values import reached
 
 GRIDS = {4: (2, 2, 1), 8: (2, 2, 2), 16: (4, 2, 2)}
 GOALS = {64: 0.3, 512: 0.5, 2048: 0.5, 1 << 20: 0.95}
@@ -29,7 +28,7 @@ def shape(ranks: int, row_bytes: int, mebibytes: int) -> tuple[int, int, int]:
     """Return extents with rows of that length and about that size."""
     grid = GRIDS[ranks]
     last = grid[2] * row_bytes // 8
-    rest = max(mebibytes * (1 << 20) // 8 // last, grid[0] * grid[1])
+    rest = max(mebibytes * MEBIBYTE // 8 // last, grid[0] * grid[1])
     second = 1
     while second * second < rest:
         second *= 2
@@ -37,65 +36,58 @@ def shape(ranks: int, row_bytes: int, mebibytes: int) -> tuple[int, int, int]:
     return (max(rest // second, grid[0]), second, last)
 
 
+def extents(ranks: int, row_bytes: int, mebibytes: int) -> list[str]:
+    """Return the options of an array in 3-D blocks whose rows have this length in the file."""
+    return [
+        *("--shape", "x".join(str(n) for n in shape(ranks, row_bytes, mebibytes))),
+        *("--grid", "x".join(str(n) for n in GRIDS[ranks])),
+    ]
+
+
 def judged(rates: Rates, row_bytes: int) -> list[str]:
     """Return the comparison of Weir with the goals."""
     told = []
-    goal = GOALS.get(row_bytes)
-    for direction in rates["weir"]:
-        if goal is not None:
-            reached = share(rates, "weir", PEAK, direction).median
-            word = "reached" if reached >= goal else "not reached"
-            told.append(f"  {direction}: {reached:.3f} R; the goal of {goal} R is {word}")
+    for direction in rates.get("weir", {}):
+        if goal := GOALS.get(row_bytes):
+            found = share(rates, "weir", PEAK, direction).median
+            word = reached(found >= goal)
+            told.append(f"  {direction}: {found:.3f} R; the goal of {goal} R is {word}")
         for api, times in LIBRARY_GOALS.items():
             if row_bytes > 512 or api not in rates:
                 continue
-            reached = share(rates, "weir", api, direction).median
-            word = "reached" if reached >= times else "not reached"
-            told.append(f"  {direction}: {reached:.2f} times {api}; the goal of {times} is {word}")
+            found = share(rates, "weir", api, direction).median
+            word = reached(found >= times)
+            told.append(f"  {direction}: {found:.2f} times {api}; the goal of {times} is {word}")
     return told
 
 
 def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--directory", type=Path, default=Path.cwd())
-    parser.add_argument("--ranks", default="8,16")
+    parser = arguments(__doc__, ranks="8,16")
     parser.add_argument("--rows", default="64,512,2048,1048576", help="bytes of a rank's rows")
     parser.add_argument("--mebibytes", type=int, default=256, help="of the array")
     parser.add_argument("--seconds", type=float, default=300, help="for each job")
     parser.add_argument("--all", action="store_true", help="OMPIO and plain rows, too")
     given = parser.parse_args()
-    ours = ["weir"] if has_weir(given.weir_bench) else []
-    if not ours:
-        print("this weir-bench has no arrays of Weir's own: the others alone are compared")
-    jobs = [("ROMIO", [*ours, "mpiio", "hdf5", "pnetcdf"])]
+    jobs = [("ROMIO", ["weir", "mpiio", "hdf5", "pnetcdf"])]
     if given.all:
         jobs += [("OMPIO", ["mpiio"]), ("ROMIO", ["posix"])]
-    for ranks in (int(word) for word in given.ranks.split(",")):
-        for row_bytes in (int(word) for word in given.rows.split(",")):
-            extents = "x".join(str(n) for n in shape(ranks, row_bytes, given.mebibytes))
-            grid = "x".join(str(n) for n in GRIDS[ranks])
-            print(f"\n{ranks} ranks, {extents} float64, rows of {row_bytes} bytes")
-            print(f"{'':<18} {'':<6} {'median':>9} {'R':>9}        share of R")
+    for ranks in map(int, given.ranks.split(",")):
+        for row_bytes in map(int, given.rows.split(",")):
+            options = extents(ranks, row_bytes, given.mebibytes)
+            print(f"\n{ranks} ranks, {options[1]} float64, rows of {row_bytes} bytes\n{HEADING}")
             for implementation, apis in jobs:
                 job = Job(
                     weir_bench=given.weir_bench,
                     directory=given.directory,
                     ranks=ranks,
                     apis=apis,
-                    arguments=["--shape", extents, "--grid", grid],
+                    arguments=options,
                     repetitions=given.pairs,
                     implementation=implementation,
                     seconds=given.seconds,
                 )
-                rates = run_job(job)
-                if isinstance(rates, str):
-                    print(f"{implementation} {','.join(apis)}: {rates}")
-                    continue
-                for api in apis:
-                    name = implementation if api == "mpiio" else api
-                    print("\n".join(lines(rates, name, api)), flush=True)
-                if "weir" in rates:
-                    print("\n".join(judged(rates, row_bytes)), flush=True)
+                for line in judged(show_job(job), row_bytes):
+                    print(line, flush=True)
 
 
 if __name__ == "__main__":

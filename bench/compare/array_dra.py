@@ -20,8 +20,8 @@ import tempfile
 from collections import defaultdict
 from pathlib import Path
 
-from array_jobs import LAUNCHER
-from programs import CLONE, arguments, run
+from programs import CLONE, LAUNCHER, arguments, run
+from values import ratios, reached
 
 GOAL = 2.0
 EDGE = 256
@@ -46,7 +46,7 @@ def run_job(
     folder = Path(tempfile.mkdtemp(prefix="array-dra-", dir=directory))
     settings = [*(str(n) for n in (extent, pairs, sync, hint, chunk)), strategy]
     try:
-        told = run([*LAUNCHER.split(), "-n", str(ranks), str(program), str(folder), *settings])
+        told = run([*LAUNCHER, "-n", str(ranks), str(program), str(folder), *settings])
     finally:
         shutil.rmtree(folder)
     found: Pairs = defaultdict(list)
@@ -58,20 +58,16 @@ def run_job(
 
 def line(name: str, times: list[tuple[float, float]]) -> str:
     """Return the medians in ms, and the ratios."""
-    ratios = [dra / weir for dra, weir in times]
-    median = statistics.median(ratios)
-    dra, weir = (statistics.median(column) * 1e3 for column in zip(*times, strict=True))
-    word = "reached" if median >= GOAL else "NOT REACHED"
+    dra, weir = zip(*times, strict=True)
+    found = ratios(dra, weir)
     return (
-        f"{name:<16} {dra:>9.1f} {weir:>9.1f}   {median:>6.2f} "
-        f"[{min(ratios):.2f}, {max(ratios):.2f}]  {word}"
+        f"{name:<16} {statistics.median(dra) * 1e3:>9.1f} {statistics.median(weir) * 1e3:>9.1f}"
+        f"   {found.text('6.2f')}  {reached(found.median >= GOAL)}"
     )
 
 
 def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--directory", type=Path, default=Path.cwd())
-    parser.add_argument("--ranks", default="4")
+    parser = arguments(__doc__, ranks="4")
     parser.add_argument("--extent", type=int, default=4096, help="of both dimensions")
     parser.add_argument("--hints", default="none,half")
     parser.add_argument("--chunks", default="0,512")

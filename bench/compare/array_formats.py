@@ -15,11 +15,10 @@ read at R even from the raw array, so no library can be faster there.
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from array_blocks import GRIDS, shape
-from array_jobs import Job, Rates, lines, run_job, share
+from array_blocks import extents
+from array_jobs import HEADING, Job, Rates, share, show_job
 from programs import arguments
+from values import reached
 
 OF_RAW = 0.95
 OWN_LIBRARY = {"weir-hdf5": ("hdf5", 3.0), "weir-cdf5": ("pnetcdf", 2.0)}
@@ -39,53 +38,42 @@ def judged(rates: Rates) -> list[str]:
                 if direction not in rates.get(other, {}):
                     continue
                 found = share(rates, api, other, direction)
-                word = "reached" if found.median >= least else "not reached"
                 told.append(
-                    f"  {api} {direction}: {found.text()} of {other}; the goal of {least} is {word}"
+                    f"  {api} {direction}: {found.text('.3f')} of {other}; the goal of {least} is "
+                    f"{reached(found.median >= least)}"
                 )
     return told
 
 
 def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--directory", type=Path, default=Path.cwd())
-    parser.add_argument("--ranks", default="8,16")
+    parser = arguments(__doc__, ranks="8,16")
     parser.add_argument("--rows", default="64,512,4096", help="bytes of a rank's rows")
     parser.add_argument("--mebibytes", type=int, default=256, help="of the array")
     parser.add_argument("--seconds", type=float, default=300, help="for each job")
     parser.add_argument("--no-restart", action="store_true")
     given = parser.parse_args()
     apis = ["weir", *OWN_LIBRARY, *(library for library, _ in OWN_LIBRARY.values())]
-    for ranks in (int(word) for word in given.ranks.split(",")):
-        for row_bytes in (int(word) for word in given.rows.split(",")):
-            extents = "x".join(str(n) for n in shape(ranks, row_bytes, given.mebibytes))
-            grid = "x".join(str(n) for n in GRIDS[ranks])
-            kinds: list[tuple[str, list[str]]] = [("", [])]
+    for ranks in map(int, given.ranks.split(",")):
+        for row_bytes in map(int, given.rows.split(",")):
+            options = extents(ranks, row_bytes, given.mebibytes)
+            kinds: dict[str, list[str]] = {"": []}
             for name, grids in () if given.no_restart else RESTART_GRIDS.items():
-                kinds.append((f", {name}", ["x".join(str(n) for n in grids[ranks])]))
-            for kind, other_grid in kinds:
+                kinds[f", {name}"] = ["--read-grid", "x".join(str(n) for n in grids[ranks])]
+            for kind, other_grid in kinds.items():
                 job = Job(
                     weir_bench=given.weir_bench,
                     directory=given.directory,
                     ranks=ranks,
                     apis=apis,
-                    arguments=[
-                        *("--shape", extents, "--grid", grid),
-                        *(word for one in other_grid for word in ("--read-grid", one)),
-                    ],
+                    arguments=[*options, *other_grid],
                     repetitions=given.pairs,
                     implementation="ROMIO",
                     seconds=given.seconds,
                 )
-                print(f"\n{ranks} ranks, {extents} float64, rows of {row_bytes} bytes{kind}")
-                rates = run_job(job)
-                if isinstance(rates, str):
-                    print(f"  {rates}")
-                    continue
-                print(f"{'':<18} {'':<6} {'median':>9} {'R':>9}        share of R")
-                for api in apis:
-                    print("\n".join(lines(rates, api, api)))
-                print("\n".join(judged(rates)), flush=True)
+                print(f"\n{ranks} ranks, {options[1]} float64, rows of {row_bytes} bytes{kind}")
+                print(HEADING)
+                for line in judged(show_job(job)):
+                    print(line, flush=True)
 
 
 if __name__ == "__main__":

@@ -11,9 +11,7 @@ collective, and nothing is filled beforehand. If transfers are durable, they are
 
 from __future__ import annotations
 
-import json
 import os
-import statistics
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -21,14 +19,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from programs import AS_ROOT
+from programs import LAUNCHER, MEBIBYTE, ended, records_of
+from values import Values, ratios
 
-LAUNCHER = "mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1"
 IMPLEMENTATIONS = {"ROMIO": "romio321", "OMPIO": "ompio"}
-MEBIBYTE = 1 << 20
 PEAK = "contiguous"
+HEADING = f"{'':<18} {'':<6} {'median':>9} {'R':>9}        share of R"
+"""Of the lines that show_job() prints."""
 
-Rates = dict[str, dict[str, list[float]]]
+Rates = dict[str, dict[str, Values]]
 """By interface and direction: bytes per second of each counted repetition, in their order."""
 
 
@@ -46,7 +45,7 @@ class Job:
     seconds: float
     sync: str = "none"
     drop_cache: bool = False
-    launcher: Sequence[str] = tuple(LAUNCHER.split())
+    launcher: Sequence[str] = LAUNCHER
     peak: bool = True
 
     def command(self, output: Path, directory: Path) -> list[str]:
@@ -72,34 +71,28 @@ def run_records(job: Job) -> list[dict[str, Any]] | str:
     """Return the run.json of every interface, or one line that says why there is none."""
     with tempfile.TemporaryDirectory(dir=job.directory, prefix="compare-") as name:
         output = Path(name) / "run"
-        hints = Path(name) / "hints"
-        cores = len(os.sched_getaffinity(0))
-        hints.write_text(f"cb_config_list *:{cores}\ncb_nodes {cores}\n")
-        with subprocess.Popen(
-            job.command(output, Path(name)),
-            env={**os.environ, **AS_ROOT, "ROMIO_HINTS": str(hints)},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-        ) as process:
-            try:
-                _, complaint = process.communicate(timeout=job.seconds)
-            except BaseException as error:
-                # On SIGTERM a launcher also ends its ranks; SIGKILL would leave them running.
-                process.terminate()
-                process.communicate()
-                if isinstance(error, subprocess.TimeoutExpired):
-                    return f"nothing within {job.seconds:.0f} s"
-                raise
-        if process.returncode != 0:
-            return complaint.strip().splitlines()[0] if complaint.strip() else "failed"
-        return [json.loads(file.read_text()) for file in output.glob("*/run.json")]
+        hints = write_hints(Path(name))
+        try:
+            done = ended(job.command(output, Path(name)), {"ROMIO_HINTS": str(hints)}, job.seconds)
+        except subprocess.TimeoutExpired:
+            return f"nothing within {job.seconds:.0f} s"
+        if done.returncode != 0:
+            return next(iter(done.stderr.strip().splitlines()), "failed")
+        return records_of(output)
+
+
+def write_hints(folder: Path) -> Path:
+    """Write hints that give ROMIO one aggregator per core; return their file."""
+    hints = folder / "hints"
+    cores = len(os.sched_getaffinity(0))
+    hints.write_text(f"cb_config_list *:{cores}\ncb_nodes {cores}\n")
+    return hints
 
 
 def rates_of(records: Sequence[Mapping[str, Any]]) -> Rates:
     return {
         record["label"]: {
-            rate["direction"]: [float(value) for value in rate["values_bytes_per_second"]]
+            rate["direction"]: Values(rate["values_bytes_per_second"])
             for rate in record["rates"]
             if rate["metric"] == "span"
         }
@@ -107,37 +100,28 @@ def rates_of(records: Sequence[Mapping[str, Any]]) -> Rates:
     }
 
 
-def has_weir(weir_bench: Path) -> bool:
-    """Return whether this weir-bench has Weir's own arrays."""
-    command = [str(weir_bench), "array", "--plan", "--ranks", "1", "--api", "weir"]
-    return subprocess.run(command, capture_output=True, check=False).returncode == 0
-
-
-@dataclass(frozen=True)
-class Share:
-    """The ratio of one interface to another in one direction, round by round."""
-
-    ratios: list[float]
-
-    @property
-    def median(self) -> float:
-        return statistics.median(self.ratios)
-
-    def text(self) -> str:
-        return f"{self.median:.3f} [{min(self.ratios):.3f}, {max(self.ratios):.3f}]"
-
-
-def share(rates: Rates, api: str, other: str, direction: str) -> Share:
-    pairs = zip(rates[api][direction], rates[other][direction], strict=False)
-    return Share([a / b for a, b in pairs])
+def share(rates: Rates, api: str, other: str, direction: str) -> Values:
+    """Return the ratio of one interface to another in one direction, round by round."""
+    return ratios(rates[api][direction].values, rates[other][direction].values)
 
 
 def lines(rates: Rates, name: str, api: str) -> list[str]:
     """Return the median rate, R and the share of R, for each direction."""
     told = []
     for direction, values in rates[api].items():
-        rate = statistics.median(values) / MEBIBYTE
-        peak = statistics.median(rates[PEAK][direction]) / MEBIBYTE
-        shared = share(rates, api, PEAK, direction).text()
+        rate, peak = (one.median / MEBIBYTE for one in (values, rates[PEAK][direction]))
+        shared = share(rates, api, PEAK, direction).text(".3f")
         told.append(f"{name:<18} {direction:<6} {rate:>9.1f} {peak:>9.1f} MiB/s  {shared}")
     return told
+
+
+def show_job(job: Job) -> Rates:
+    """Run a job and print its rates, or one line that says why there are none, and return them."""
+    rates = run_job(job)
+    if isinstance(rates, str):
+        print(f"{job.implementation} {','.join(job.apis)}: {rates}")
+        return {}
+    for api in job.apis:
+        name = job.implementation if api == "mpiio" else api
+        print("\n".join(lines(rates, name, api)), flush=True)
+    return rates

@@ -17,22 +17,20 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shlex
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-from programs import AS_ROOT, CLONE, run
+from programs import CLONE, options, run
+from values import Values, reached
 
 TESTBED = CLONE / "tools/testbed/testbed"
 PAYLOAD = 1448 / 1514
 """Share of a frame that TCP carries for the program."""
 ROWS = 256
-DEADLINE_SECONDS = 300
 GOAL = 0.9
 MESSAGE_BYTES = 256 << 10
 DIRECTIONS = ("write", "read", "MPI")
@@ -91,17 +89,7 @@ def work(given: dict[str, str | int]) -> None:
 def measured(launcher: list[str], library: Path, task: dict[str, str | int]) -> dict[str, float]:
     """Return the median seconds by direction, and the array's bytes, of one job."""
     command = [*launcher, "-x", "WEIR_LIBRARY", sys.executable, __file__, "--worker"]
-    done = subprocess.run(
-        [*command, json.dumps(task)],
-        env={**os.environ, **AS_ROOT, "WEIR_LIBRARY": str(library)},
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_SECONDS,
-        check=False,
-    )
-    if done.returncode != 0:
-        sys.exit(f"{library}: {(done.stderr or done.stdout).strip()[-500:]}")
-    told = json.loads(done.stdout)
+    told = json.loads(run([*command, json.dumps(task)], {"WEIR_LIBRARY": str(library)}))
     return {
         "bytes": float(told["bytes"]),
         **{direction: statistics.median(told[direction]) for direction in DIRECTIONS},
@@ -109,7 +97,7 @@ def measured(launcher: list[str], library: Path, task: dict[str, str | int]) -> 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--hosts", type=int, default=4)
     parser.add_argument("--ranks", type=int, default=8)
     parser.add_argument("--link", type=int, default=100, metavar="MBIT", help="each way")
@@ -147,11 +135,10 @@ def main() -> None:
                         share = crosses / found[direction] / all_links
                         shares.setdefault((library, direction), []).append(share)
             for (library, direction), values in shares.items():
-                median = statistics.median(values)
-                word = "reached" if median >= GOAL else "not reached"
+                used = Values(values)
                 print(
-                    f"{strategy:<16} {direction:<5} {median:.3f} of the links "
-                    f"[{min(values):.3f}, {max(values):.3f}]; {GOAL} is {word}  {library}",
+                    f"{strategy:<16} {direction:<5} {used.text('.3f')} of the links; {GOAL} is "
+                    f"{reached(used.median >= GOAL)}  {library}",
                     flush=True,
                 )
     finally:

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import statistics
 import sys
-from pathlib import Path
 from typing import Any
 
 from array_jobs import PEAK, Job, lines, rates_of, run_records, share
 from programs import arguments
+from values import reached
 
 KINDS_OF_REQUEST: dict[str, tuple[float, list[str]]] = {
     "whole array": (0.97, []),
@@ -55,9 +55,7 @@ def costs(record: dict[str, Any], direction: str) -> str:
 
 
 def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--directory", type=Path, default=Path.cwd())
-    parser.add_argument("--ranks", type=int, default=8)
+    parser = arguments(__doc__, ranks=8)
     parser.add_argument("--extent", type=int, default=4096, help="N of the N x N array")
     parser.add_argument("--cached", action="store_true", help="neither durable nor dropped")
     parser.add_argument("--seconds", type=float, default=80, help="for each of the two jobs")
@@ -84,9 +82,9 @@ def main() -> None:
         (record,) = (one for one in records if one["label"] == "weir")
         print("\n".join(lines(rates, name, "weir")))
         for direction in rates["weir"]:
-            reached = share(rates, "weir", PEAK, direction).median
-            word = "reached" if reached >= goal else "not reached"
-            print(f"  {direction}: {reached:.3f} of the peak; the goal of {goal} is {word}")
+            found = share(rates, "weir", PEAK, direction).median
+            word = reached(found >= goal)
+            print(f"  {direction}: {found:.3f} of the peak; the goal of {goal} is {word}")
             print(costs(record, direction), flush=True)
 
 

@@ -11,9 +11,7 @@ round by round.
 
 from __future__ import annotations
 
-import argparse
 import os
-import statistics
 import tempfile
 import time
 import traceback
@@ -22,6 +20,8 @@ from typing import Literal, get_args
 
 import numpy as np
 from mpi4py import MPI
+from programs import options
+from values import Values, ratios
 
 import weir
 
@@ -91,16 +91,13 @@ class Case:
 
 def line(what: str, times: dict[str, list[float]], megabytes: float) -> str:
     """Return the median of the ratios with their extremes, and the rates."""
-    ratios = [a / b for a, b in zip(times["crc32c"], times["none"], strict=True)]
-    rates = [megabytes / statistics.median(times[kind]) for kind in ("none", "crc32c")]
-    return (
-        f"{what:<28} {statistics.median(ratios):.3f} [{min(ratios):.2f}, {max(ratios):.2f}]"
-        f"   {rates[0]:.0f} and {rates[1]:.0f} MB/s"
-    )
+    more = ratios(times["crc32c"], times["none"]).text(".3f")
+    rates = [megabytes / Values(times[kind]).median for kind in ("none", "crc32c")]
+    return f"{what:<28} {more}   {rates[0]:.0f} and {rates[1]:.0f} MB/s"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--directory", default=".")
     parser.add_argument("--mebibytes", type=int, default=256)
     parser.add_argument("--rounds", type=int, default=5)

@@ -11,16 +11,13 @@ rates show what storage and memory allow.
 
 from __future__ import annotations
 
-import json
 import os
-import statistics
 import tempfile
 from pathlib import Path
 
-from array_jobs import MEBIBYTE, rates_of
-from programs import arguments, run
-
-LAUNCHER = "mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1"
+from array_jobs import rates_of
+from programs import LAUNCHER, MEBIBYTE, arguments, records_of, run
+from values import Values, ratios
 
 
 def rates(program: Path, directory: Path, ranks: int, codec: str, rows: int) -> dict[str, float]:
@@ -28,20 +25,18 @@ def rates(program: Path, directory: Path, ranks: int, codec: str, rows: int) -> 
     with tempfile.TemporaryDirectory(dir=directory, prefix="compare-") as folder:
         output = Path(folder) / "run"
         run(
-            [*LAUNCHER.split(), "-n", str(ranks), str(program), "array", "--api", "weir-zarr",
+            [*LAUNCHER, "-n", str(ranks), str(program), "array", "--api", "weir-zarr",
              "--shape", f"{rows}x1024", "--distribution", "BLOCK,*", "--chunk", "128x1024",
              *(["--codec", codec] if codec else []), "--compressible", "50", "--sync", "none",
              "--warmups", "1", "--repetitions", "1", "--max-repetitions", "1",
              "--directory", folder, "--output", str(output)]
         )  # fmt: skip
-        records = [json.loads(file.read_text()) for file in output.glob("*/run.json")]
-    (found,) = rates_of(records).values()
-    return {direction: values[0] for direction, values in found.items()}
+        (found,) = rates_of(records_of(output)).values()
+    return {direction: rate.median for direction, rate in found.items()}
 
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--directory", type=Path, default=Path.cwd())
     parser.add_argument("--codec", default="zstd:1")
     parser.add_argument("--mebibytes", type=int, default=128)
     given = parser.parse_args()
@@ -57,12 +52,11 @@ def main() -> None:
     for codec in (given.codec, ""):
         for direction in ("write", "read"):
             one, many = measured[1, codec, direction], measured[cores, codec, direction]
-            ratios = [b / a for a, b in zip(one, many, strict=True)]
             print(
                 f"{codec or 'plain':<8} {direction:<6} 1 rank "
-                f"{statistics.median(one) / MEBIBYTE:>8.0f} MiB/s, {cores} ranks "
-                f"{statistics.median(many) / MEBIBYTE:>8.0f} MiB/s: "
-                f"{statistics.median(ratios):.2f} [{min(ratios):.2f}, {max(ratios):.2f}] times"
+                f"{Values(one).median / MEBIBYTE:>8.0f} MiB/s, {cores} ranks "
+                f"{Values(many).median / MEBIBYTE:>8.0f} MiB/s: "
+                f"{ratios(many, one).text('.2f')} times"
             )
 
 

@@ -63,8 +63,7 @@ def weir_seconds(
 
 
 def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--directory", type=Path, default=Path("/dev/shm"))
+    parser = arguments(__doc__, "/dev/shm")
     given = parser.parse_args()
     loop = given.weir_bench.with_name("plain_loop")
     with tempfile.TemporaryDirectory(dir=given.directory, prefix="compare-") as name:
@@ -79,11 +78,9 @@ def main() -> None:
                 partial(plain_seconds, loop, transfer, folder),
                 given.pairs,
             ):
-                cost = statistics.median(
-                    a - b for a, b in zip(compared.first, compared.second, strict=True)
-                )
+                cost = compared.differences.median
                 within = cost < MOST_SECONDS and (
-                    transfer < 65536 or compared.median_ratio - 1 < MOST_SHARE
+                    transfer < 65536 or compared.ratios.median - 1 < MOST_SHARE
                 )
                 much = "" if within else "  too much"
                 beside = statistics.median(outside[compared.name])

@@ -8,16 +8,15 @@ The cost of counting a call is the difference; the goal is under 1 us.
 
 from __future__ import annotations
 
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 from functools import partial
 from pathlib import Path
 
 from interleaved import compare
-from programs import arguments
+from programs import arguments, run
+from values import reached
 
 from weir._core.shared_library import find
 from weir.advise.observe import LIBC_CALLS
@@ -28,15 +27,12 @@ MOST_NS = 1000
 
 def nanoseconds(program: Path, folder: Path, environment: dict[str, str]) -> dict[str, float]:
     """Return the nanoseconds of one call, by kind."""
-    shown = subprocess.run(
-        [program, folder, str(CALLS)],
-        env=os.environ | environment, capture_output=True, text=True, timeout=120, check=True,
-    ).stdout  # fmt: skip
+    shown = run([str(program), str(folder), str(CALLS)], environment)
     return {name: float(value) for name, value in map(str.split, shown.splitlines())}
 
 
 def main() -> None:
-    parser = arguments(__doc__)
+    parser = arguments(__doc__, None)
     parser.add_argument("--directory", help="where the file is, not below /dev [a temporary one]")
     asked = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=asked.directory) as name:
@@ -58,14 +54,13 @@ def main() -> None:
             sys.exit(f"{folder}: calls there are not counted; give another --directory")
         print("ns of a call      counted     plain  difference [least, most]")
         for one in results:
-            more = [a - b for a, b in zip(one.first, one.second, strict=True)]
+            more = one.differences
             # A pair is two calls.
             calls = 2 if "+" in one.name else 1
-            verdict = "reached" if statistics.median(more) / calls < MOST_NS else "missed"
             print(
                 f"{one.name:<12} {statistics.median(one.first):>12.0f} "
-                f"{statistics.median(one.second):>9.0f} {statistics.median(more):>11.0f} "
-                f"[{min(more):.0f}, {max(more):.0f}]  under {MOST_NS} ns a call: {verdict}"
+                f"{statistics.median(one.second):>9.0f} {more.text('11.0f')}"
+                f"  under {MOST_NS} ns a call: {reached(more.median / calls < MOST_NS)}"
             )
 
 

@@ -11,7 +11,6 @@ is printed beside it; no prediction can be closer than that.
 
 from __future__ import annotations
 
-import argparse
 import os
 import statistics
 import subprocess
@@ -21,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from programs import AS_ROOT, CLONE
+from programs import AS_ROOT, CLONE, options
 
 from weir.commands.next_test import base_of_campaign
 from weir.follow_up.exploration import predictions
@@ -82,7 +81,7 @@ def said(name: str, found: list[float]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--directory", type=Path, default=Path.cwd())
     parser.add_argument("--block", default="12m", help="of each rank")
     parser.add_argument("--runs", type=int, default=2, help="of each held-out combination")

@@ -14,7 +14,6 @@ Open MPI runs them, which has two libraries for MPI-IO. Each fails some of the p
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import os
 import re
@@ -24,8 +23,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from array_jobs import IMPLEMENTATIONS, LAUNCHER
-from programs import AS_ROOT
+from array_jobs import IMPLEMENTATIONS
+from programs import AS_ROOT, LAUNCHER, options
 
 from weir._core.shared_library import find
 from weir.advise.observe import MPI_IO_CALLS, take_over_variables
@@ -175,7 +174,7 @@ def start(
         path = hints if program.name == "syshints" else folder / "data"
         given = [str(path) if one == "FILE" else one for one in program.arguments]
         done = subprocess.run(
-            [*LAUNCHER.split(), "--timeout", str(seconds), "--mca", "io", io,
+            [*LAUNCHER, "--timeout", str(seconds), "--mca", "io", io,
              "-n", str(program.ranks), str(executable), *given],
             cwd=folder, env=os.environ | AS_ROOT | variables, capture_output=True, text=True,
             timeout=seconds + 60, check=False, errors="replace",
@@ -228,7 +227,7 @@ def compare(
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("sources", type=Path, help="the folder of MPICH's sources")
     parser.add_argument("--io", default=",".join(IMPLEMENTATIONS.values()))
     parser.add_argument("--only", help="names of programs, with commas between them")

@@ -12,7 +12,6 @@ findings: those are no evidence, and marked.
 
 from __future__ import annotations
 
-import argparse
 import sys
 
 from glean_judgements import (
@@ -24,8 +23,9 @@ from glean_judgements import (
     scaling,
     stager_nodes,
 )
+from programs import options
 
-from weir.analysis.findings import Judgement
+from weir.analysis.findings import Judgement, table
 from weir.bench.errors import BenchError
 from weir.bench.platforms import find_platform
 from weir.sim.job import Asked
@@ -60,17 +60,14 @@ def judge(run: Simulate, most_cores: int) -> list[Judgement]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--quick", action="store_true", help="up to 32,768 cores")
     given = parser.parse_args()
     try:
         judgements = judge(simulation("intrepid"), QUICK_CORES if given.quick else 131_072)
     except BenchError as error:
         sys.exit(f"glean_findings: {error}")
-    print("| where | finding | here | figures: simulated (paper) |")
-    print("|---|---|---|---|")
-    for judgement in judgements:
-        print(judgement.row())
+    print(table(judgements, "where", "figures: simulated (paper)"))
 
 
 if __name__ == "__main__":

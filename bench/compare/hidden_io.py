@@ -12,16 +12,15 @@ printed.
 
 from __future__ import annotations
 
-import json
 import statistics
 import tempfile
 from pathlib import Path
 from typing import Any
 
-from programs import arguments, run
+from programs import LAUNCHER, arguments, records_of, run
+from values import Values, reached
 
 GOAL = 0.80
-LAUNCHER = "mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1"
 
 
 def foreground_seconds(run: dict[str, Any]) -> list[float]:
@@ -42,40 +41,33 @@ def most_hidden(run: dict[str, Any]) -> float:
 
 
 def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--directory", type=Path, default=Path.cwd())
+    parser = arguments(__doc__, ranks=1)
     parser.add_argument("--pixels", type=int, default=640)
     parser.add_argument("--bins", type=int, default=16)
-    parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--exponent", type=float, default=1.5)
     parser.add_argument("--method", default="POSIX", choices=["POSIX", "MPI"])
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=given.directory, prefix="compare-") as name:
         output = Path(name) / "run"
-        command = [*LAUNCHER.split(), "-n", str(given.ranks), str(given.weir_bench), "madbench"]
+        command = [*LAUNCHER, "-n", str(given.ranks), str(given.weir_bench), "madbench"]
         command += [str(given.pixels), str(given.bins), "1", "32", "4096", "1", "1"]
         command += ["--iomode", "SYNC,ASYNC", "--iomethod", given.method, "--filetype", "UNIQUE"]
         command += ["--busy-work-exponent", str(given.exponent), "--drop-cache"]
         command += ["--repetitions", str(given.pairs), "--max-repetitions", str(given.pairs)]
         command += ["--directory", name, "--output", str(output)]
         run(command)
-        runs = {
-            one["parameters"]["iomode"]["value"]: one
-            for one in (json.loads(file.read_text()) for file in output.glob("*/run.json"))
-        }
+        runs = {one["parameters"]["iomode"]["value"]: one for one in records_of(output)}
     sync, hidden = foreground_seconds(runs["SYNC"]), foreground_seconds(runs["ASYNC"])
-    shares = [1 - b / a for a, b in zip(sync, hidden, strict=True)]
-    median = statistics.median(shares)
+    shares = Values([1 - b / a for a, b in zip(sync, hidden, strict=True)])
     print(
         f"{given.pixels} pixels, {given.bins} bins, {given.ranks} ranks, {given.method}, work of "
         f"exponent {given.exponent}: SYNC shows {statistics.median(sync):.3f} s of I/O, ASYNC "
         f"{statistics.median(hidden):.3f} s"
     )
     print(
-        f"hidden: {100 * median:.1f} % [{100 * min(shares):.1f}, {100 * max(shares):.1f}] of "
-        f"{len(shares)} pairs; at most {100 * most_hidden(runs['ASYNC']):.1f} % can be; the goal "
-        f"of {100 * GOAL:.0f} % is "
-        f"{'reached' if median >= GOAL else 'not reached'}"
+        f"hidden: {shares.text('.1f', 100)} % of {given.pairs} pairs; at most "
+        f"{100 * most_hidden(runs['ASYNC']):.1f} % can be; the goal of {100 * GOAL:.0f} % is "
+        f"{reached(shares.median >= GOAL)}"
     )
 
 

@@ -11,6 +11,8 @@ import statistics
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from values import Values, ratios
+
 Measure = Callable[[], Mapping[str, float]]
 """Does the work once; returns its figures by name (rates, times), each larger than 0."""
 
@@ -25,20 +27,19 @@ class Compared:
     second: list[float]
 
     @property
-    def ratios(self) -> list[float]:
+    def ratios(self) -> Values:
         """Return the figure of A over the figure of B, pair by pair."""
-        return [a / b for a, b in zip(self.first, self.second, strict=True)]
+        return ratios(self.first, self.second)
 
     @property
-    def median_ratio(self) -> float:
-        return statistics.median(self.ratios)
+    def differences(self) -> Values:
+        """Return the figure of A less the figure of B, pair by pair."""
+        return Values([a - b for a, b in zip(self.first, self.second, strict=True)])
 
     def line(self) -> str:
-        ratios = self.ratios
         return (
             f"{self.name:<8} {statistics.median(self.first):>10.4g} "
-            f"{statistics.median(self.second):>10.4g} {self.unit:<6} "
-            f"{self.median_ratio:>7.3f}  [{min(ratios):.3f}, {max(ratios):.3f}]"
+            f"{statistics.median(self.second):>10.4g} {self.unit:<6} {self.ratios.text('7.3f')}"
         )
 
 
@@ -58,4 +59,4 @@ def compare(unit: str, first: Measure, second: Measure, pairs: int) -> list[Comp
 
 def heading(first: str, second: str) -> str:
     """Return the heading of the lines of ``Compared``."""
-    return f"{'':<31} {first:>10} {second:>10} {'':<6} {'ratio':>7}  [smallest, largest]"
+    return f"{'':<31} {first:>10} {second:>10} {'':<6} {'ratio':>7} [smallest, largest]"

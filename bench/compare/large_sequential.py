@@ -82,7 +82,6 @@ def weir_rates(pattern: Pattern, folder: Path, megabytes: int, program: Path) ->
 
 def main() -> None:
     parser = arguments(__doc__)
-    parser.add_argument("--directory", type=Path, default=Path.cwd())
     parser.add_argument("--megabytes", type=int, default=512)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=given.directory, prefix="compare-") as name:
@@ -96,7 +95,7 @@ def main() -> None:
                 partial(fio_rates, pattern, folder, given.megabytes),
                 given.pairs,
             ):
-                below = "" if compared.median_ratio >= GOAL else f"  below {GOAL}"
+                below = "" if compared.ratios.median >= GOAL else f"  below {GOAL}"
                 print(f"{pattern.name:<22} {compared.line()}{below}", flush=True)
 
 

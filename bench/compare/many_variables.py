@@ -15,26 +15,23 @@ import json
 import statistics
 import tempfile
 from collections import defaultdict
-from pathlib import Path
 
-from programs import arguments, run
+from programs import LAUNCHER, arguments, run
+from values import ratios, reached
 
-LAUNCHER = "mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 --mca io romio321"
 GOAL = 2.0
 
 
 def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--directory", type=Path, default=Path.cwd())
-    parser.add_argument("--ranks", default="4,8")
+    parser = arguments(__doc__, ranks="4,8")
     parser.add_argument("--variables", type=int, default=1000)
     given = parser.parse_args()
     program = given.weir_bench.parent / "compare" / "many_variables" / "many_variables"
     for ranks in given.ranks.split(","):
         with tempfile.TemporaryDirectory(dir=given.directory, prefix="compare-") as folder:
             told = run(
-                [*LAUNCHER.split(), "-n", ranks, str(program), folder, str(given.variables), "128",
-                 str(given.pairs + 1)]
+                [*LAUNCHER, "--mca", "io", "romio321", "-n", ranks, str(program), folder,
+                 str(given.variables), "128", str(given.pairs + 1)]
             )  # fmt: skip
         writing: dict[tuple[str, bool], list[float]] = defaultdict(list)
         whole: dict[tuple[str, bool], list[float]] = defaultdict(list)
@@ -48,18 +45,18 @@ def main() -> None:
         print(f"{'':<12} {'many, ms':>9} {'one, ms':>9} {'ratio, median of rounds':<26} whole, ms")
         for name in dict.fromkeys(interface for interface, _ in writing):
             many, one = writing[name, True], writing[name, False]
-            ratios = [a / b for a, b in zip(many, one, strict=True)]
-            ratio = statistics.median(ratios)
-            text = f"{ratio:.2f} [{min(ratios):.2f}, {max(ratios):.2f}]"
+            ratio = ratios(many, one)
             print(
                 f"{name:<12} {1e3 * statistics.median(many):>9.2f} "
-                f"{1e3 * statistics.median(one):>9.2f} {text:<26} "
+                f"{1e3 * statistics.median(one):>9.2f} {ratio.text('.2f'):<26} "
                 f"{1e3 * statistics.median(whole[name, True]):.1f}, "
                 f"{1e3 * statistics.median(whole[name, False]):.1f}"
             )
             if name.startswith("weir"):
-                word = "reached" if ratio <= GOAL else "not reached"
-                print(f"  {name}: {ratio:.2f} times one variable; the goal of {GOAL} is {word}")
+                print(
+                    f"  {name}: {ratio.median:.2f} times one variable; the goal of {GOAL} is "
+                    f"{reached(ratio.median <= GOAL)}"
+                )
 
 
 if __name__ == "__main__":

@@ -11,18 +11,15 @@ weir-bench also reads the clock, keeps a histogram, and checks the tree between 
 
 from __future__ import annotations
 
-import json
 import tempfile
 from functools import partial
 from pathlib import Path
 
 from interleaved import compare, heading
-from programs import arguments, run
+from programs import LAUNCHER, arguments, records_of, run
 
 GOAL = 0.97
 ACTIONS = ("create", "stat", "unlink")
-LAUNCH = ("mpirun", "--oversubscribe", "--bind-to", "none", "--mca", "mpi_yield_when_idle", "1")
-
 
 FOLDER_PREFIX = "weir-20261122T000000Z-metadata-"
 """With what weir-bench calls the folder of its trees."""
@@ -41,24 +38,21 @@ def weir_rates(
 ) -> dict[str, float]:
     with tempfile.TemporaryDirectory(prefix="compare-") as results:
         output = Path(results) / "run"
-        command = [*LAUNCH, "-n", str(ranks), str(program), "metadata", "--items", str(items)]
+        command = [*LAUNCHER, "-n", str(ranks), str(program), "metadata", "--items", str(items)]
         command += ["--actions", ",".join(ACTIONS), "--directory", str(directory), "--api", api]
         command += ["--warmups", "0", "--repetitions", "1", "--max-repetitions", "1"]
         run([*command, "--output", str(output)])
-        (record,) = output.glob("*/run.json")
-        found = json.loads(record.read_text())["metadata"]
+        (record,) = records_of(output)
     return {
         action["action"]: next(
             float(rate["median_per_second"]) for rate in action["rates"] if rate["headline"]
         )
-        for action in found
+        for action in record["metadata"]
     }
 
 
 def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--directory", type=Path, default=Path("/dev/shm"))
-    parser.add_argument("--ranks", default="1,2,4")
+    parser = arguments(__doc__, "/dev/shm", ranks="1,2,4")
     parser.add_argument("--items", type=int, default=20000, help="of each rank")
     parser.add_argument("--api", default="POSIX", choices=("POSIX", "AT", "io_uring"))
     given = parser.parse_args()
@@ -75,7 +69,7 @@ def main() -> None:
             partial(plain_rates, loop, ranks, given.items, given.directory),
             given.pairs,
         ):
-            much = "" if compared.median_ratio >= GOAL else f"  below {GOAL}"
+            much = "" if compared.ratios.median >= GOAL else f"  below {GOAL}"
             print(compared.line() + much)
 
 

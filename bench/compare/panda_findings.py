@@ -23,9 +23,9 @@ from pathlib import Path
 
 from panda_judgements import buffers, chunks, io_nodes, sections
 from panda_results import load_results
-from programs import AS_ROOT, CLONE
+from programs import AS_ROOT, CLONE, options
 
-from weir.analysis.findings import Judgement
+from weir.analysis.findings import Judgement, table
 
 CAMPAIGNS = ("collective-io-nodes", "collective-chunks", "collective-buffers")
 FULL_EXTENT = 5120
@@ -82,7 +82,7 @@ def judge(output: Path, apart: bool) -> list[Judgement]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--directory", required=True, help="of the I/O nodes: A,B,C,D")
     parser.add_argument("--extent", type=int, default=FULL_EXTENT, help="N of the N x N array")
     parser.add_argument("--replication", type=int, default=3)
@@ -97,10 +97,7 @@ def main() -> None:
         run_campaigns(given)
     said = "devices of their own" if apart else "one device together"
     print(f"{time.strftime('%Y-%m-%d', time.gmtime())}; {len(directories)} directories on {said}\n")
-    print("| section | finding | here | figures: median [smallest, largest] |")
-    print("|---|---|---|---|")
-    for judgement in judge(given.output, apart):
-        print(judgement.row())
+    print(table(judge(given.output, apart), "section", "figures: median [smallest, largest]"))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,8 @@ compared overlap.
 
 from __future__ import annotations
 
-from panda_results import Figure, Results, Values, balance, gathering, rate, share_of_peak
+from panda_results import Figure, Results, balance, gathering, rate, share_of_peak
+from values import Values
 
 from weir.analysis.findings import Judgement
 

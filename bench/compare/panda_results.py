@@ -3,30 +3,16 @@
 from __future__ import annotations
 
 import json
-import statistics
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from values import Values, ratios
+
 Record = Mapping[str, Any]
 Figure = Callable[[Record, str], list[float]]
 """A function of a run's record and a direction: one number per counted repetition."""
-
-
-@dataclass(frozen=True)
-class Values:
-    """One figure of one combination over all counted repetitions of all its runs."""
-
-    values: tuple[float, ...]
-
-    @property
-    def median(self) -> float:
-        return statistics.median(self.values)
-
-    def text(self, form: str = ".3g", scale: float = 1.0) -> str:
-        low, high = min(self.values) * scale, max(self.values) * scale
-        return f"{self.median * scale:{form}} [{low:{form}}, {high:{form}}]"
 
 
 @dataclass(frozen=True)
@@ -45,7 +31,7 @@ class Results:
             if all(at.get(name.replace("_", "-")) == level for name, level in levels.items())
             for value in figure(run, direction)
         ]
-        return Values(tuple(found)) if found else None
+        return Values(found) if found else None
 
     def levels(self, name: str) -> list[Any]:
         return list(dict.fromkeys(at[name] for at, _ in self.runs if name in at))
@@ -82,8 +68,7 @@ def rate(run: Record, direction: str) -> list[float]:
 
 def share_of_peak(run: Record, direction: str) -> list[float]:
     """Return the share of the rate of contiguous pieces by the same ranks, round by round."""
-    pairs = zip(rate(run, direction), rate(run["contiguous"], direction), strict=False)
-    return [mine / peak for mine, peak in pairs]
+    return [*ratios(rate(run, direction), rate(run["contiguous"], direction)).values]
 
 
 def balance(run: Record, direction: str) -> list[float]:

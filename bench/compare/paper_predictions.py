@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 from programs import CLONE
 
+from weir.analysis.findings import Judgement, table
 from weir.model import uselton
 from weir.model.expectation import expect
 from weir.model.flow import Flow
@@ -160,17 +161,7 @@ def points() -> Iterator[Point]:
                     yield Point(machine, cpus, file_type, all_targets)
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A sentence of the paper, and whether the predictions have it."""
-
-    section: str
-    text: str
-    found: bool
-    figures: str
-
-
-def findings(rates: Mapping[Point, Predicted]) -> list[Finding]:
+def findings(rates: Mapping[Point, Predicted]) -> list[Judgement]:
     """Holds the predictions against what sections 4 and 6 say of figures 5 and 6."""
 
     def of(machine: str, cpus: int, kind: str = "UNIQUE", every: bool = False) -> Predicted:
@@ -197,32 +188,32 @@ def findings(rates: Mapping[Point, Predicted]) -> list[Finding]:
     spread = max(at_256) / min(at_256)
     three = ["bassi", "jacquard", "intrepid-2008"]
     return [
-        Finding(
+        Judgement(
             "4.1",
             "Jaguar at 16 CPUs is limited by what its nodes send",
             of("jaguar", 16).write_limit == "node to torus",
             f"{of('jaguar', 16).write_limit}, {gb(jaguar[16])}",
         ),
-        Finding(
+        Judgement(
             "4.2",
             "Jaguar gains from 64 to 256",
             jaguar[256] > ALIKE * jaguar[64],
             gb(*jaguar.values()),
         ),
-        Finding(
+        Judgement(
             "4.2",
             "Franklin reaches its peak at 64 CPUs, with little loss to 1024",
             franklin[64] == max(franklin.values()) and franklin[1024] * ALIKE > franklin[64],
             gb(*franklin.values()),
         ),
-        Finding(
+        Judgement(
             "4.1, 4.2",
             "shared files on Jaguar and Franklin are far below unique ones",
             all(MUCH * max(rate) <= of(one, 256).write for one, rate in flat.items()),
             "; ".join(gb(*rate) for rate in flat.values()),
         ),
         *(
-            Finding(
+            Judgement(
                 "4.1, 4.2",
                 f"rates of shared files on {one} are flat",
                 max(rate) <= ALIKE * min(rate),
@@ -230,32 +221,34 @@ def findings(rates: Mapping[Point, Predicted]) -> list[Finding]:
             )
             for one, rate in flat.items()
         ),
-        Finding(
+        Judgement(
             "4.1, 4.2",
             "shared files over all targets reach unique ones",
             all(one * ALIKE >= other for one, other in tuned.values()),
             "; ".join(gb(*pair) for pair in tuned.values()),
         ),
-        Finding(
+        Judgement(
             "4.2, 4.3",
             "fastest with unique files at 256: Jaguar, Franklin, Thunder",
             unique[:3] == ["jaguar", "franklin", "thunder"],
             ", ".join(unique),
         ),
-        Finding(
+        Judgement(
             "4.6, 4.8",
             "slowest with unique files at 256: Columbia, then Surveyor",
             unique[-2:] == ["surveyor", "columbia"],
             ", ".join(unique[-2:]),
         ),
-        Finding(
+        Judgement(
             "4.3",
             "shared files on Thunder are far below unique ones",
             thunder[0] >= MUCH * thunder[1],
             gb(*thunder),
         ),
-        Finding("4.4", "Bassi is saturated above 48 CPUs", bassi[1] < ALIKE * bassi[0], gb(*bassi)),
-        Finding(
+        Judgement(
+            "4.4", "Bassi is saturated above 48 CPUs", bassi[1] < ALIKE * bassi[0], gb(*bassi)
+        ),
+        Judgement(
             "4.4, 4.5",
             "shared files on Bassi and Jacquard match unique ones",
             all(
@@ -264,46 +257,46 @@ def findings(rates: Mapping[Point, Predicted]) -> list[Finding]:
             ),
             gb(*(of(one, 256, "SHARED").write for one in ("bassi", "jacquard"))),
         ),
-        Finding(
+        Judgement(
             "4.4", "Bassi is fastest with shared files", shared[0] == "bassi", ", ".join(shared)
         ),
-        Finding(
+        Judgement(
             "4.2",
             "Franklin with shared files is below Bassi, Jacquard and Intrepid",
             all(shared.index(one) < shared.index("franklin") for one in three),
             ", ".join(shared),
         ),
-        Finding(
+        Judgement(
             "4.7",
             "Intrepid with shared files is third, after Bassi and Jacquard",
             sorted(shared[:3]) == sorted(three),
             ", ".join(shared),
         ),
-        Finding(
+        Judgement(
             "4.5",
             "Jacquard still gains from 64 to 256",
             jacquard[1] > ALIKE * jacquard[0],
             gb(*jacquard),
         ),
-        Finding(
+        Judgement(
             "4.6",
             "Columbia has its peak at 16 CPUs",
             columbia[0] >= max(columbia) / ALIKE,
             gb(*columbia),
         ),
-        Finding(
+        Judgement(
             "4.7",
             "Intrepid scales from 64 to 1024",
             intrepid[256] > MUCH * intrepid[64] and intrepid[1024] > MUCH * intrepid[256],
             gb(*intrepid.values()),
         ),
-        Finding(
+        Judgement(
             "4.7",
             "Intrepid nears 8 GB/s at 1024",
             intrepid[1024] * ALIKE >= 8 * GIGA,
             gb(intrepid[1024]),
         ),
-        Finding(
+        Judgement(
             "4.8",
             "Surveyor is as fast at 16 as at 64, and four times as fast at 256",
             all(
@@ -315,13 +308,13 @@ def findings(rates: Mapping[Point, Predicted]) -> list[Finding]:
             ),
             "; ".join(gb(one.read, one.write) for one in surveyor.values()),
         ),
-        Finding(
+        Judgement(
             "4.1, 4.3",
             "reading is slower than writing on Jaguar and Thunder",
             all(of(one, 256).read * ALIKE < of(one, 256).write for one in ("jaguar", "thunder")),
             "; ".join(gb(of(one, 256).read, of(one, 256).write) for one in ("jaguar", "thunder")),
         ),
-        Finding(
+        Judgement(
             "abstract", "rates at 256 differ by up to 75 times", spread > 75 / MUCH, f"{spread:.0f}"
         ),
     ]
@@ -395,13 +388,9 @@ def print_rates(rates: Mapping[Point, Predicted]) -> None:
 def main() -> int:
     rates = {point: predict(point) for point in points()}
     print_rates(rates)
-    print("\n| section | finding of the paper | in the predictions | figures (GB/s) |")
-    print("|---|---|---|---|")
     judged = findings(rates)
-    for one in judged:
-        word = "found" if one.found else "not found"
-        print(f"| {one.section} | {one.text} | {word} | {one.figures} |")
-    print(f"\n{sum(one.found for one in judged)} of {len(judged)} findings are found.")
+    print("\n" + table(judged, "section", "figures (GB/s)"))
+    print(f"\n{sum(bool(one.holds) for one in judged)} of {len(judged)} findings are found.")
     print("\nUselton, equation 4 (MB/s): Franklin's platform, and the equation\n")
     print("| tasks | platform, whole files | platform, evenly | before | adjusted to the test |")
     print("|--:|--:|--:|--:|--:|")

@@ -23,15 +23,15 @@ import argparse
 import json
 import shlex
 import signal
-import statistics
 import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from array_jobs import MEBIBYTE, Job, run_job
-from programs import CLONE, run
+from array_jobs import Job, run_job
+from programs import CLONE, MEBIBYTE, options, run
+from values import Values
 
 TESTBED = str(CLONE / "tools/testbed/testbed")
 WEIR = str(CLONE / ".venv/bin/weir")
@@ -81,7 +81,7 @@ def measure(case: Case, job: Job) -> None:
     if isinstance(rates, str):
         sys.exit(f"{case.strategy} to {case.storage}: {rates}")
     for direction, values in rates["weir"].items():
-        case.measured.setdefault(direction, []).extend(values)
+        case.measured.setdefault(direction, []).extend(values.values)
     # A repetition that does not count comes first.
     transfers = len(rates["weir"]) * (job.repetitions + 1)
     case.crossed.append((crossed_so_far() - before) / transfers)
@@ -143,23 +143,24 @@ def report(case: Case, given: argparse.Namespace, description: Path) -> bool:
     """Print a line for each direction; return whether all are within the goal."""
     good = True
     for direction, values in case.measured.items():
-        rate = statistics.median(values)
+        found = Values(values)
+        rate = found.median
         expected, crossing = simulated(case, given, description, direction)
         difference = expected / rate - 1
         good = good and abs(difference) <= GOAL
         groups = f"{given.hosts // case.groups}" if case.groups else "1"
         print(
             f"{case.storage:<7} {case.strategy:<15} {groups:>6} {direction:<5} {case.mebibytes:>4} "
-            f"{rate / MEBIBYTE:>8.2f} [{min(values) / MEBIBYTE:.2f}, {max(values) / MEBIBYTE:.2f}]"
+            f"{found.text('8.2f', 1 / MEBIBYTE)}"
             f" {expected / MEBIBYTE:>9.2f} {difference:>+6.0%}"
-            f" {statistics.median(case.crossed) / MEBIBYTE:>8.2f} {crossing / MEBIBYTE:>9.2f}",
+            f" {Values(case.crossed).median / MEBIBYTE:>8.2f} {crossing / MEBIBYTE:>9.2f}",
             flush=True,
         )
     return good
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--hosts", type=int, default=4, help="an even number")
     parser.add_argument("--ranks", type=int, default=8)
     parser.add_argument("--link", type=int, default=100, metavar="MBIT", help="of a host, each way")
@@ -182,17 +183,8 @@ def main() -> None:
         ]
     )
     try:
-        run(
-            [
-                TESTBED,
-                "targets",
-                "up",
-                "--rates",
-                f"{given.target}MB/s",
-                "--size",
-                f"{TARGET_MEBIBYTES}MiB",
-            ]
-        )
+        size = f"{TARGET_MEBIBYTES}MiB"
+        run([TESTBED, "targets", "up", "--rates", f"{given.target}MB/s", "--size", size])
         compare(given)
     finally:
         run([TESTBED, "hosts", "down", "--kill"])

@@ -6,19 +6,16 @@ tools/newer_simgrid has built there. Numbers of ranks are multiples of 128.
 
 from __future__ import annotations
 
-import argparse
 import json
-import os
-import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-CLONE = Path(__file__).resolve().parents[2]
+from programs import options, run
+
 LEVELS = ("plan", "library")
 GOAL = 0.10
-DEADLINE_SECONDS = 900
 
 
 @dataclass(frozen=True)
@@ -65,17 +62,7 @@ CASES = (
 def simulated(case: Case, ranks: int, level: str, programs: dict[str, str]) -> dict[str, Any]:
     """What ``weir sim --json`` says of one job."""
     weir = [sys.executable, "-m", "weir.cli", "sim", *case.options(ranks)]
-    done = subprocess.run(
-        [*weir, "--level", level, "--json"],
-        env={**os.environ, **programs},
-        capture_output=True,
-        text=True,
-        timeout=DEADLINE_SECONDS,
-        check=False,
-    )
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(weir)} --level {level}: {done.stderr.strip()}")
-    outcomes: list[dict[str, Any]] = json.loads(done.stdout)
+    outcomes: list[dict[str, Any]] = json.loads(run([*weir, "--level", level, "--json"], programs))
     (outcome,) = outcomes
     return outcome
 
@@ -102,7 +89,7 @@ def row(case: Case, ranks: int, programs: dict[str, str]) -> tuple[str, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--ranks", default="256,1024,4096", help="numbers of ranks, with commas")
     parser.add_argument("--simgrid", type=Path, help="the folder of tools/newer_simgrid")
     asked = parser.parse_args()

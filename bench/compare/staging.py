@@ -17,9 +17,7 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -29,12 +27,10 @@ from pathlib import Path
 from typing import Any
 
 from interleaved import Compared
-from programs import AS_ROOT, CLONE
-from strategy_prices import LAUNCHER, MEBIBYTE
+from programs import DEADLINE_SECONDS, LAUNCHER, MEBIBYTE, options, run
+from stagers import STAGER
 
-STAGER = CLONE / "build/release/src/stager/weir-stager"
 SUFFIXES = {"hdf5": "h5", "cdf5": "nc", "zarr": "zarr", "raw": "raw"}
-DEADLINE_SECONDS = 900
 Seconds = dict[str, list[float]]
 
 
@@ -172,7 +168,7 @@ def tell(answer: dict[str, object], given: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("--directory", type=Path, default=Path.cwd())
     parser.add_argument("--ranks", type=int, default=8)
     parser.add_argument("--mebibytes", type=int, default=128, help="of a step")
@@ -187,20 +183,17 @@ def main() -> None:
     with tempfile.TemporaryDirectory(dir=given.directory, prefix="staging-") as folder:
         socket = Path(folder) / "s" / "stager"
         variables = {"WEIR_STAGER_SOCKET": str(socket), "WEIR_STAGER": str(STAGER)}
-        command = [*LAUNCHER.split(), "-n", str(given.ranks), sys.executable, "-m", "mpi4py",
+        command = [*LAUNCHER, "-n", str(given.ranks), sys.executable, "-m", "mpi4py",
                    __file__, "--work", "--directory", folder]  # fmt: skip
         for name in ("mebibytes", "pairs", "steps", "format"):
             command += [f"--{name}", str(getattr(given, name))]
-        subprocess.run([STAGER, "--stager-socket", socket, "--detach"], check=True)
+        stager = [str(STAGER), "--stager-socket", str(socket)]
+        run([*stager, "--detach"])
         try:
-            ended = subprocess.run(command, env={**os.environ, **AS_ROOT, **variables},
-                                   stdout=subprocess.PIPE, text=True, timeout=DEADLINE_SECONDS,
-                                   check=False)  # fmt: skip
+            told = run(command, variables)
         finally:
-            subprocess.run([STAGER, "--stager-socket", socket, "--stop"], check=True)
-    if ended.returncode != 0:
-        sys.exit(ended.returncode)
-    tell(json.loads(ended.stdout), given)
+            run([*stager, "--stop"])
+    tell(json.loads(told), given)
 
 
 if __name__ == "__main__":

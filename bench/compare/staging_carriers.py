@@ -11,10 +11,7 @@ runs.
 
 from __future__ import annotations
 
-import json
 import os
-import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,23 +22,21 @@ from pathlib import Path
 
 import numpy as np
 from mpi4py import MPI
-from programs import CLONE, arguments
+from programs import arguments
+from stagers import GIB, STAGER, Stager, running
+from values import Values
 
 import weir
 
 SIZES = {"64 KiB": 1 << 16, "1 MiB": 1 << 20}
 NAMES = {"tcp": "TCP", "ucx": "UCX"}
-START_SECONDS = 30
-GIB = 1 << 30
 
 
 @dataclass
 class Carrier:
     """A stager that is reached over one carrier, and a session with it."""
 
-    program: Path
-    socket: Path
-    process: int
+    stager: Stager
     session: weir.Session
     rates: dict[str, list[float]] = field(default_factory=dict)
     """Bytes per second, by size."""
@@ -49,21 +44,15 @@ class Carrier:
     """Processor seconds per GiB, by size."""
 
     def brought_by(self) -> list[str]:
-        told = subprocess.run(
-            [self.program, "--stager-socket", self.socket, "--report"],
-            capture_output=True, text=True, check=True,
-        ).stdout  # fmt: skip
-        return [name for one in json.loads(told)["sessions"] for name in one["carriers"]]
+        return [name for one in self.stager.sessions() for name in one["carriers"]]
 
     def processor_seconds(self) -> float:
         """Returns the processor time of this process and the stager."""
-        fields = Path(f"/proc/{self.process}/stat").read_text().rpartition(")")[2].split()
-        ticks = int(fields[11]) + int(fields[12])
-        return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")
+        return time.process_time() + self.stager.processor_seconds()
 
     def measure(self, words: str, total: int) -> None:
         size = SIZES[words]
-        array = self.session.create(f"{self.socket}-{size}", (size,), "uint8")
+        array = self.session.create(f"{self.stager.socket}-{size}", (size,), "uint8")
         whole = self.session.distribution((size,), "BLOCK")
         message = np.zeros(whole.shape, "uint8")
         array.write(whole, message)
@@ -83,35 +72,18 @@ class Carrier:
 @contextmanager
 def opened(program: Path, folder: Path, carrier: str) -> Iterator[Carrier]:
     """Starts a stager and opens a session with it."""
-    socket = folder / carrier
-    place = folder / f"{carrier}.rendezvous"
-    words: list[str | Path] = [
-        "--stager-socket", socket, "--drop", "--stager-listen", "127.0.0.1",
-        "--stager-rendezvous", place, "--stager-memory", "256m", "--stager-carrier", carrier,
-    ]  # fmt: skip
-    with subprocess.Popen([program, *words], stderr=subprocess.DEVNULL) as process:
-        try:
-            end = time.monotonic() + START_SECONDS
-            while not place.exists() or not place.stat().st_size:
-                if process.poll() is not None or time.monotonic() > end:
-                    sys.exit(f"the stager for {carrier} does not start")
-                time.sleep(0.01)
-            with weir.Session(MPI.COMM_WORLD, staging=f"service:{place}") as session:
-                yield Carrier(program, socket, process.pid, session)
-        finally:
-            process.terminate()
-
-
-def spread(values: list[float], digits: int) -> str:
-    low, middle, high = min(values), statistics.median(values), max(values)
-    return f"{middle:.{digits}f} ({low:.{digits}f} to {high:.{digits}f})"
+    words = ["--drop", "--stager-memory", "256m", "--stager-carrier", carrier]
+    with (
+        running(program, folder, carrier, words) as stager,
+        weir.Session(MPI.COMM_WORLD, staging=f"service:{stager.place}") as session,
+    ):
+        yield Carrier(stager, session)
 
 
 def main() -> None:
-    parser = arguments(__doc__)
+    parser = arguments(__doc__, None)
     parser.add_argument("--megabytes", type=int, default=128, help="bytes of each measurement")
-    stager = CLONE / "build/release/src/stager/weir-stager"
-    parser.add_argument("--stager", type=Path, default=stager)
+    parser.add_argument("--stager", type=Path, default=STAGER)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="weir-carriers-") as name:
         folder = Path(name)
@@ -131,8 +103,9 @@ def main() -> None:
     print(f"{given.pairs} pairs of {given.megabytes} MiB, load {load:.1f} at the end")
     for words in SIZES:
         for key, one in carriers.items():
-            rates = spread([rate / 1e6 for rate in one.rates[words]], 0)
-            print(f"{words:>6} {key}: {rates} MB/s, {spread(one.costs[words], 2)} s per GiB")
+            rates = Values(one.rates[words]).text(".0f", 1e-6)
+            costs = Values(one.costs[words]).text(".2f")
+            print(f"{words:>6} {key}: {rates} MB/s, {costs} s per GiB")
 
 
 if __name__ == "__main__":

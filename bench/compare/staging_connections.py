@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import hmac
-import json
 import multiprocessing
 import os
 import resource
@@ -25,17 +24,15 @@ import secrets
 import selectors
 import socket
 import struct
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-from programs import CLONE, arguments
+from programs import arguments
+from stagers import GIB, STAGER, running
 
 VERSION = 6
 KNOCK, PROVE, HELLO, NAME_FILE, RESERVE, BLOCK_BYTES, PARCEL, FLUSH, DRAIN = (
@@ -44,8 +41,6 @@ KNOCK, PROVE, HELLO, NAME_FILE, RESERVE, BLOCK_BYTES, PARCEL, FLUSH, DRAIN = (
 CHALLENGE, WELCOME, GRANTED, FLUSHED, DRAINED, ALIVE = 22, 23, 25, 28, 32, 33
 PIECE = 64 << 10
 DEADLINE_SECONDS = 240
-START_SECONDS = 30
-GIB = 1 << 30
 
 
 def frame(kind: int, fields: bytes = b"") -> bytes:
@@ -177,38 +172,6 @@ def serve_ranks(
     pipe.recv()  # the connections stay open until all have been served
 
 
-@contextmanager
-def running(program: Path, folder: Path, words: list[str]) -> Iterator[tuple[Path, int]]:
-    """Start a stager that ends with the block; return its rendezvous file and its process."""
-    place = folder / "rendezvous"
-    command = [
-        str(program), "--stager-socket", str(folder / "socket"), "--stager-listen", "127.0.0.1",
-        "--stager-rendezvous", str(place), *words,
-    ]  # fmt: skip
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
-        try:
-            end = time.monotonic() + START_SECONDS
-            while not place.exists() or not place.stat().st_size:
-                if process.poll() is not None or time.monotonic() > end:
-                    sys.exit("the stager does not start")
-                time.sleep(0.01)
-            yield place, process.pid
-        finally:
-            process.terminate()
-
-
-def processor_seconds(process: int) -> float:
-    """Return the processor time of a process so far."""
-    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def largest_memory(process: int) -> int:
-    """Return the most bytes that a process has had in memory apart from shared ones."""
-    lines = Path(f"/proc/{process}/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("RssAnon")) << 10
-
-
 def hear(pipe: Connection) -> int:
     """Return what another process says within the deadline."""
     if not pipe.poll(DEADLINE_SECONDS):
@@ -241,7 +204,7 @@ class Measured:
 
 def measure(given: argparse.Namespace, folder: Path, path: Path, words: list[str]) -> Measured:
     """Let all connections hand over, and end the program unless each of them is served."""
-    with running(given.stager, folder, words) as (place, process):
+    with running(given.stager, folder, "stager", words) as stager:
         session = secrets.token_bytes(16)
         share = -(-given.connections // given.processes)
         sizes = {"block": given.block, "rounds": given.rounds}
@@ -251,7 +214,9 @@ def measure(given: argparse.Namespace, folder: Path, path: Path, words: list[str
             here, there = multiprocessing.Pipe()
             numbers = range(first, min(first + share, given.connections))
             child = multiprocessing.Process(
-                target=serve_ranks, args=(there, place, session, numbers, path, sizes), daemon=True
+                target=serve_ranks,
+                args=(there, stager.place, session, numbers, path, sizes),
+                daemon=True,
             )
             child.start()
             there.close()
@@ -259,19 +224,15 @@ def measure(given: argparse.Namespace, folder: Path, path: Path, words: list[str
             children.append(child)
         opened = sum(hear(pipe) for pipe in pipes)
         connecting = time.perf_counter() - began
-        told = subprocess.run(
-            [given.stager, "--stager-socket", folder / "socket", "--report"],
-            capture_output=True, text=True, check=True,
-        ).stdout  # fmt: skip
-        connected = sum(one["ranks"] for one in json.loads(told)["sessions"])
-        spent = processor_seconds(process)
+        connected = sum(one["ranks"] for one in stager.sessions())
+        spent = stager.processor_seconds()
         began = time.perf_counter()
         for pipe in pipes:
             pipe.send(True)
         served = sum(hear(pipe) for pipe in pipes)
         seconds = time.perf_counter() - began
-        spent = processor_seconds(process) - spent
-        memory = largest_memory(process)
+        spent = stager.processor_seconds() - spent
+        memory = stager.largest_memory()
         for pipe in pipes:
             pipe.send(True)
         for child in children:
@@ -283,7 +244,7 @@ def measure(given: argparse.Namespace, folder: Path, path: Path, words: list[str
 
 def main() -> None:
     """Open the connections, let them hand over, and print what was measured."""
-    parser = arguments(__doc__)
+    parser = arguments(__doc__, None)
     parser.add_argument("--connections", type=int, default=5120, help="connections at once")
     parser.add_argument("--block", type=int, default=4096, help="bytes of each block, at most 1 MB")
     parser.add_argument("--rounds", type=int, default=2, help="blocks of each connection")
@@ -291,8 +252,7 @@ def main() -> None:
     parser.add_argument("--receivers", type=int, help="threads of the stager that receive")
     parser.add_argument("--memory", default="128m", help="the stager's memory")
     parser.add_argument("--drop", action="store_true", help="the stager drops all bytes")
-    stager = CLONE / "build/release/src/stager/weir-stager"
-    parser.add_argument("--stager", type=Path, default=stager)
+    parser.add_argument("--stager", type=Path, default=STAGER)
     given = parser.parse_args()
     most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -28,14 +28,14 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from array_blocks import GRIDS
+from programs import AS_ROOT, LAUNCHER, MEBIBYTE
+
 if TYPE_CHECKING:
     from mpi4py import MPI
 
 STRATEGIES = ("direct", "node", "two-phase", "server-directed")
-GRIDS = {4: (2, 2, 1), 8: (2, 2, 2), 16: (4, 2, 2)}
-MEBIBYTE = 1 << 20
 MOST_ROWS = 1 << 18
-LAUNCHER = "mpirun --oversubscribe --bind-to none --mca mpi_yield_when_idle 1"
 
 
 def shape(ranks: int, row_bytes: int, mebibytes: int) -> tuple[int, int, int]:
@@ -187,11 +187,10 @@ def main() -> None:
             "pairs": given.pairs,
             "platform": given.platform and str(Path(given.platform).resolve()),
         }
-        command = [*LAUNCHER.split(), "-n", str(given.ranks), sys.executable, __file__]
-        as_root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+        command = [*LAUNCHER, "-n", str(given.ranks), sys.executable, __file__]
         with subprocess.Popen(
             [*command, "--worker", json.dumps(task)],
-            env={**os.environ, **as_root},
+            env={**os.environ, **AS_ROOT},
             stdout=subprocess.PIPE,
             text=True,
         ) as process:

@@ -11,16 +11,16 @@ Open MPI. ROMIO gets one aggregator per core. Nothing is made durable; what is r
 
 from __future__ import annotations
 
-import os
 import statistics
 import sys
 import tempfile
 from functools import partial
 from pathlib import Path
 
-from array_jobs import IMPLEMENTATIONS, LAUNCHER
+from array_jobs import IMPLEMENTATIONS, write_hints
 from interleaved import Compared, compare
-from programs import arguments, run
+from programs import LAUNCHER, arguments, run
+from values import reached
 
 from weir._core.shared_library import find
 from weir.advise.observe import MPI_IO_CALLS, take_over_variables
@@ -34,28 +34,23 @@ LEAST = 0.95
 
 def rates(command: list[str], variables: dict[str, str]) -> dict[str, float]:
     """Return MiB/s by pattern of one run."""
-    words = ["env", *(f"{name}={value}" for name, value in variables.items()), *command]
-    return {name: float(value) for name, value in map(str.split, run(words).splitlines())}
+    told = run(command, variables).splitlines()
+    return {name: float(value) for name, value in map(str.split, told)}
 
 
 def judged(one: Compared, implementation: str, row_bytes: int) -> str:
     """Return the line of a pattern with its goal."""
     is_block = one.name == "blocks_write"
     goal = GOALS[implementation].get(row_bytes, LEAST) if is_block else LEAST
-    word = "reached" if one.median_ratio >= goal else "not reached"
-    ratios = one.ratios
     weir, library = statistics.median(one.first), statistics.median(one.second)
     return (
         f"  {one.name:<19} {weir:>9.1f} {library:>9.1f} MiB/s"
-        f" {one.median_ratio:>8.2f} [{min(ratios):.2f}, {max(ratios):.2f}]"
-        f"  at least {goal}: {word}"
+        f" {one.ratios.text('8.2f')}  at least {goal}: {reached(one.ratios.median >= goal)}"
     )
 
 
 def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--directory", type=Path, default=Path.cwd())
-    parser.add_argument("--ranks", type=int, default=8)
+    parser = arguments(__doc__, ranks=8)
     parser.add_argument("--rows", default="64,512,2048", help="bytes of a rank's rows")
     parser.add_argument("--mebibytes", type=int, default=64, help="of the array")
     parser.add_argument("--times", type=int, default=3, help="of each pattern in a run")
@@ -64,9 +59,7 @@ def main() -> None:
         folder = Path(name)
         records = folder / "records"
         records.mkdir()
-        cores = len(os.sched_getaffinity(0))
-        hints = folder / "hints"
-        hints.write_text(f"cb_config_list *:{cores}\ncb_nodes {cores}\n")
+        hints = write_hints(folder)
         taken = {
             "LD_PRELOAD": find(MPI_IO_CALLS.library, MPI_IO_CALLS.path_variable),
             MPI_IO_CALLS.folder_variable: str(records),
@@ -75,7 +68,7 @@ def main() -> None:
         for row_bytes in (int(word) for word in given.rows.split(",")):
             for implementation, component in IMPLEMENTATIONS.items():
                 command = [
-                    *LAUNCHER.split(),
+                    *LAUNCHER,
                     *("--mca", "io", component, "-n", str(given.ranks)),
                     str(given.weir_bench.with_name("mpi_patterns")),
                     *(str(folder / "file"), str(row_bytes), str(given.mebibytes)),

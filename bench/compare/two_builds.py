@@ -15,8 +15,6 @@ every element that is read is verified.
 from __future__ import annotations
 
 import argparse
-import json
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -24,10 +22,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from array_blocks import GRIDS, shape
-from array_jobs import LAUNCHER, Job, run_job
+from array_blocks import GRIDS, extents
+from array_jobs import Job, run_job
 from interleaved import compare, heading
-from programs import run
+from programs import LAUNCHER, MEBIBYTE, options, records_of, run
 
 REPETITIONS = 5
 BETWEEN_NODES = "-2-a-node"
@@ -35,16 +33,8 @@ BETWEEN_NODES = "-2-a-node"
 TWO_A_NODE = ["--ranks-per-node", "2"]
 
 
-def extents(ranks: int, row_bytes: int, mebibytes: int) -> list[str]:
-    """Return the options of an array in 3-D blocks whose rows have this length in the file."""
-    return [
-        *("--shape", "x".join(str(n) for n in shape(ranks, row_bytes, mebibytes))),
-        *("--grid", "x".join(str(n) for n in GRIDS[ranks])),
-    ]
-
-
 def array_rates(
-    given: argparse.Namespace, api: str, options: list[str], program: Path
+    given: argparse.Namespace, api: str, words: list[str], program: Path
 ) -> Mapping[str, float]:
     """Return the median rates of one job by direction, in MiB/s."""
     job = Job(
@@ -52,33 +42,31 @@ def array_rates(
         directory=given.directory,
         ranks=given.ranks,
         apis=[api],
-        arguments=options,
+        arguments=words,
         repetitions=REPETITIONS,
         implementation="ROMIO",
         seconds=given.seconds,
     )
     rates = run_job(job)
     if isinstance(rates, str):
-        sys.exit(f"{program}: {api} {' '.join(options)}: {rates}")
-    return {
-        direction: statistics.median(values) / (1 << 20) for direction, values in rates[api].items()
-    }
+        sys.exit(f"{program}: {api} {' '.join(words)}: {rates}")
+    return {direction: values.median / MEBIBYTE for direction, values in rates[api].items()}
 
 
-def opening_times(given: argparse.Namespace, options: list[str], program: Path) -> dict[str, float]:
+def opening_times(given: argparse.Namespace, words: list[str], program: Path) -> dict[str, float]:
     """Return the median times of creating, opening and closing one shared file, in ms."""
     with tempfile.TemporaryDirectory(dir=given.directory, prefix="compare-") as name:
         output = Path(name) / "run"
         run(
             [
-                *LAUNCHER.split(),
+                *LAUNCHER,
                 *("-n", str(given.ranks), str(program), "open", "--api", "WEIR", "--no-count"),
                 *("--warmups", "1", "--repetitions", "9", "--max-repetitions", "9"),
-                *("--directory", name, "--output", str(output), *options),
+                *("--directory", name, "--output", str(output), *words),
             ]
         )
-        (record,) = output.glob("*/run.json")
-        steps = json.loads(record.read_text())["opening"]
+        (record,) = records_of(output)
+        steps = record["opening"]
         return {one["step"]: 1e3 * float(one["times"]["median_seconds"]) for one in steps}
 
 
@@ -90,8 +78,8 @@ def cases(given: argparse.Namespace) -> dict[str, Case]:
     array = partial(array_rates, given)
     found: dict[str, Case] = {}
     for row_bytes in (64, 512, 2048):
-        options = extents(given.ranks, row_bytes, given.mebibytes)
-        found[f"blocks-{row_bytes}"] = ("MiB/s", partial(array, "weir", options))
+        blocks = extents(given.ranks, row_bytes, given.mebibytes)
+        found[f"blocks-{row_bytes}"] = ("MiB/s", partial(array, "weir", blocks))
     formats = extents(given.ranks, 512, given.mebibytes)
     for api in ("weir-hdf5", "weir-cdf5", "weir-zarr"):
         found[api] = ("MiB/s", partial(array, api, formats))
@@ -122,7 +110,7 @@ def why_left_out(name: str, programs: Sequence[Path]) -> str | None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser = options(__doc__)
     parser.add_argument("before", type=Path, metavar="BEFORE")
     parser.add_argument("after", type=Path, metavar="AFTER")
     parser.add_argument("--directory", type=Path, default=Path.cwd())

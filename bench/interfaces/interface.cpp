@@ -12,24 +12,17 @@
 namespace weir::bench {
 
 // Each of these is defined in the file of its name.
-Result<std::unique_ptr<Session>> open_posix(const Interface& interface,
-                                            const SessionSettings& settings);
-Result<std::unique_ptr<Session>> open_mpiio(const Interface& interface,
-                                            const SessionSettings& settings);
-Result<std::unique_ptr<Session>> open_hdf5(const Interface& interface,
-                                           const SessionSettings& settings);
-Result<std::unique_ptr<Session>> open_pnetcdf(const Interface& interface,
-                                              const SessionSettings& settings);
-Result<std::unique_ptr<Session>> open_weir(const Interface& interface,
-                                           const SessionSettings& settings);
+OpenSession open_posix;
+OpenSession open_mpiio;
+OpenSession open_hdf5;
+OpenSession open_pnetcdf;
+OpenSession open_weir;
 
 namespace {
 
 // Is null if this build lacks the library, and then refers to no function.
-template <bool available, SessionOpener open>
-constexpr SessionOpener opener = available ? open : nullptr;
-
-constexpr std::string_view array_library = "the library's array interface";
+template <bool available, OpenSession* open>
+constexpr OpenSession* opener = available ? open : nullptr;
 
 // clang-format off
 constexpr Interface registry[] = {
@@ -71,22 +64,18 @@ constexpr Interface registry[] = {
     {.name = "weir", .title = "WEIR",
      .can = {.parts = true, .names = true, .collective = true, .chunks = true, .plans = true,
              .layouts = true, .stages = true},
-     .open = opener<has_weir, open_weir>,
-     .library = array_library, .remedy = "add that and"},
+     .open = open_weir},
     {.name = "weir-hdf5", .title = "WEIR-HDF5",
      .can = {.parts = true, .collective = true, .chunks = true, .codecs = true, .plans = true,
              .many_arrays = true, .stages = true},
-     .open = opener<has_weir, open_weir>,
-     .library = array_library, .remedy = "add that and", .format = "hdf5"},
+     .open = open_weir, .format = "hdf5"},
     {.name = "weir-cdf5", .title = "WEIR-CDF5",
      .can = {.parts = true, .collective = true, .plans = true, .many_arrays = true,
              .netcdf = true, .stages = true},
-     .open = opener<has_weir, open_weir>,
-     .library = array_library, .remedy = "add that and", .format = "cdf5"},
+     .open = open_weir, .format = "cdf5"},
     {.name = "weir-zarr", .title = "WEIR-ZARR",
      .can = {.parts = true, .collective = true, .chunks = true, .codecs = true, .plans = true},
-     .open = opener<has_weir, open_weir>,
-     .library = array_library, .remedy = "add that and", .format = "zarr"},
+     .open = open_weir, .format = "zarr"},
 };
 // clang-format on
 

@@ -222,14 +222,14 @@ class Session {
 };
 
 struct Interface;
-using SessionOpener = Result<std::unique_ptr<Session>> (*)(const Interface& interface,
-                                                           const SessionSettings& settings);
+using OpenSession = Result<std::unique_ptr<Session>>(const Interface& interface,
+                                                     const SessionSettings& settings);
 
 struct Interface {
   std::string_view name;
   std::string_view title;  // the name in IOR's spelling
   Capabilities can;
-  SessionOpener open = nullptr;   // null if this build lacks the library
+  OpenSession* open = nullptr;    // null if this build lacks the library
   std::string_view library = {};  // that this build may lack
   std::string_view remedy = {};   // what to do before building again
   std::string_view format = {};   // of the files, if the interface writes several formats

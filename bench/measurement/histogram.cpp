@@ -59,10 +59,6 @@ LatencyHistogram LatencyHistogram::from_counts(std::span<const std::uint32_t> co
   return histogram;
 }
 
-bool LatencyHistogram::saturated() const {
-  return std::ranges::find(counts_, counter_limit) != counts_.end();
-}
-
 std::int64_t LatencyHistogram::percentile_ns(double fraction) const {
   if (count_ == 0) return 0;
   const double position = std::ceil(std::clamp(fraction, 0.0, 1.0) * static_cast<double>(count_));

@@ -5,8 +5,8 @@
 // percentile of the merged histogram is the percentile of all samples to within one bucket (at most
 // 1/32 of the value). The range from 64 ns to 2^42 ns (73 minutes) has 36 octaves, with 1152
 // counters of 4 bytes, 4.6 KB. Shorter and longer samples count in the first and last bucket; the
-// exact minimum and maximum are kept separately. A counter that reaches 2^32 - 1 stays there, and
-// saturated() reports it. One repetition of one rank cannot come near that limit. A caller that
+// exact minimum and maximum are kept separately. A counter that reaches 2^32 - 1 stays there. One
+// repetition of one rank cannot come near that limit. A caller that
 // sums counters over ranks must make sure that the sums do not wrap (they do at a million samples
 // per rank and bucket on about 4096 ranks).
 #pragma once
@@ -34,8 +34,6 @@ class LatencyHistogram {
                                       std::int64_t max_ns);
 
   [[nodiscard]] std::uint64_t count() const { return count_; }
-  // Returns whether a counter has reached its limit; the percentiles are then no longer exact.
-  [[nodiscard]] bool saturated() const;
   [[nodiscard]] std::int64_t min_ns() const { return min_ns_; }  // 0 when empty
   [[nodiscard]] std::int64_t max_ns() const { return max_ns_; }
   // Returns the sample of rank ceil(fraction * count), with `fraction` from 0 to 1. The result is

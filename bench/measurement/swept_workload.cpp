@@ -23,7 +23,8 @@ int print_plan(const SweptWorkload& workload, std::int64_t ranks) {
   return print_planned(workload.configurations(ranks), workload.core(),
                        {.transfer_bytes = workload.transfer_bytes(ranks),
                         .notes = workload.notes(),
-                        .decided = workload.decided()});
+                        .decided = workload.decided(),
+                        .few_bytes = workload.few_bytes()});
 }
 
 int plan_workload(const Settings& settings, const MakeWorkload& make) {

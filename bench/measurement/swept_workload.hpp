@@ -97,6 +97,10 @@ class SweptWorkload {
   // Returns the settings whose values the program has chosen by what it found on the nodes, as the
   // user would give them to repeat the run; an empty object if there are none.
   [[nodiscard]] virtual nlohmann::ordered_json decided() const;
+  // Returns the arguments that make a repetition's files or messages few, and as small as they can
+  // be. A run with them measures what a file or a message takes beside its bytes. There are none if
+  // calibrations say enough of the workload.
+  [[nodiscard]] virtual std::vector<std::string> few_bytes() const { return {}; }
   // Returns the warnings for the results. On rank 0, after prepare().
   [[nodiscard]] virtual std::vector<std::string> warnings() const { return {}; }
   // Returns the directory whose file system the results describe. After make_runs().

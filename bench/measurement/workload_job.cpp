@@ -85,6 +85,7 @@ int print_planned(const std::vector<PlannedConfiguration>& configurations, const
   plan["transfer_bytes"] = job.transfer_bytes;
   plan["notes"] = job.notes;
   plan["decided"] = job.decided;
+  plan["few_bytes"] = job.few_bytes;
   fmt::print("{}\n", plan.dump(2));
   return 0;
 }

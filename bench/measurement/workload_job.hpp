@@ -85,6 +85,7 @@ struct PlannedJob {
   std::vector<std::string> notes;   // how the command line was understood
   // Settings whose values were chosen by what was found on the nodes, by name.
   nlohmann::ordered_json decided = nlohmann::ordered_json::object();
+  std::vector<std::string> few_bytes;  // SweptWorkload::few_bytes()
 };
 
 // Prints the output of --plan as JSON. Returns 0.

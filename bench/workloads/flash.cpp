@@ -26,6 +26,8 @@ int run_flash(const std::vector<std::string>& arguments) {
            "adaptive mesh, with busy work between them. Reports the throughput that the program "
            "observes and that of the storage.",
        .settings = flash::declarations(),
+       .few_bytes = {"--blocks=1", "--nxb=1", "--nyb=1", "--nzb=1", "--checkpoints=1", "--plots=0",
+                     "--no-keep"},
        .content = flash_content},
       arguments);
 }

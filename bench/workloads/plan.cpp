@@ -11,7 +11,6 @@
 #include "common/settings.hpp"
 #include "interfaces/node_settings.hpp"
 #include "measurement/workload_job.hpp"
-#include "plan/audit.hpp"
 #include "plan/choice.hpp"
 #include "plan/parameters.hpp"
 #include "topology/aggregator_placement.hpp"
@@ -19,6 +18,7 @@
 #include "topology/network.hpp"
 #include "workloads/array/geometry.hpp"
 #include "workloads/array/parameters.hpp"
+#include "workloads/plan/audit.hpp"
 
 namespace weir::bench {
 namespace {
@@ -235,17 +235,17 @@ std::string bytes_text(double bytes) {
 
 std::string number_text(double number) { return fmt::format("{:.4g}", number); }
 
-void print_line(const char* what, const plan::Spread& spread, std::string (*text)(double)) {
+void print_line(const char* what, const plan_audit::Spread& spread, std::string (*text)(double)) {
   fmt::print("{:<34}{:>12}{:>12}{:>12}\n", what, text(spread.least), text(spread.mean),
              text(spread.most));
 }
 
 // Follows only the routes of messages; I/O groups are those of the machine, however it is planned.
-Result<plan::PlanAudit> audit_of_routes(const Task& task, const topology::Topology& planned,
-                                        const plan::Parameters& parameters) {
-  const plan::AuditLimits limits{.pieces = 2, .steps = 1, .messages = 1};
-  return plan::audit(task.request, planned, task.machine.targets, parameters, limits,
-                     &task.machine.topology);
+Result<plan_audit::PlanAudit> audit_of_routes(const Task& task, const topology::Topology& planned,
+                                              const plan::Parameters& parameters) {
+  const plan_audit::AuditLimits limits{.pieces = 2, .steps = 1, .messages = 1};
+  return plan_audit::audit(task.request, planned, task.machine.targets, parameters, limits,
+                           &task.machine.topology);
 }
 
 // The bytes of one strategy that messages take from one I/O group to another.
@@ -300,7 +300,7 @@ void print_crossings(const std::vector<Crossing>& crossings) {
 // What one placement of the aggregators does to the network.
 struct PlacementFigures {
   std::string name;
-  plan::PlanAudit found;
+  plan_audit::PlanAudit found;
   double seconds = 0;  // the price
 };
 
@@ -369,7 +369,7 @@ void print_placements(const std::vector<PlacementFigures>& compared) {
   }
 }
 
-void print_table(const Task& task, const plan::Choice& choice, const plan::PlanAudit& found) {
+void print_table(const Task& task, const plan::Choice& choice, const plan_audit::PlanAudit& found) {
   fmt::print("{} nodes of {} ranks, {} targets, stripes of {}; {} of {}\n\n",
              task.machine.topology.nodes(), task.machine.topology.fewest_ranks_on_a_node(),
              task.machine.targets.count,
@@ -398,11 +398,11 @@ void print_table(const Task& task, const plan::Choice& choice, const plan::PlanA
              bytes_text(found.most_bytes_ahead));
 }
 
-ordered_json json_of(const plan::Spread& spread) {
+ordered_json json_of(const plan_audit::Spread& spread) {
   return {{"least", spread.least}, {"mean", spread.mean}, {"most", spread.most}};
 }
 
-void print_json(const plan::Choice& choice, const plan::PlanAudit& found,
+void print_json(const plan::Choice& choice, const plan_audit::PlanAudit& found,
                 const std::vector<Crossing>& crossings,
                 const std::vector<PlacementFigures>& compared) {
   ordered_json json;
@@ -459,8 +459,8 @@ int run_plan(const std::vector<std::string>& arguments) {
   const auto choice = plan::choose(task.value().request, machine.topology, machine.targets,
                                    machine.rates, task.value().overrides);
   if (!choice) return complain(choice.error());
-  const auto found = plan::audit(task.value().request, machine.topology, machine.targets,
-                                 choice.value().parameters());
+  const auto found = plan_audit::audit(task.value().request, machine.topology, machine.targets,
+                                       choice.value().parameters());
   if (!found) return complain(found.error());
   const auto crossings = crossings_of(task.value(), choice.value());
   if (!crossings) return complain(crossings.error());

@@ -28,6 +28,7 @@ int run_s3d(const std::vector<std::string>& arguments) {
            "reads them back on another number of ranks. Reports the throughput that the program "
            "observes and that of the storage.",
        .settings = s3d::declarations(),
+       .few_bytes = {"--no-strong", "--nx=1", "--ny=1", "--nz=1", "--steps=1", "--no-keep"},
        .content = s3d_content},
       arguments);
 }

@@ -133,6 +133,10 @@ class SinkWorkload final : public SweptWorkload {
     return payload_errors(executor_->payload_faults(), job.rank);
   }
 
+  [[nodiscard]] std::vector<std::string> few_bytes() const override {
+    return {"--message-bytes=1", "--rank-bytes=0", "--iterations=200"};
+  }
+
   void print(const JobUnderWay& /*under_way*/) const override { fmt::print("{}", table(printed_)); }
 
  private:

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "aggregation/byte_account.hpp"
 #include "aggregation/collective.hpp"
 #include "aggregation/engines/engine_set.hpp"
+#include "aggregation/node_descriptors.hpp"
 #include "aggregation/step_image.hpp"
 #include "array/section.hpp"
 #include "checksums/array_sums.hpp"
@@ -22,9 +24,9 @@
 #include "formats/file_map_message.hpp"
 #include "formats/format.hpp"
 #include "sections/decoded_engine.hpp"
+#include "sections/stored_files.hpp"
 #include "stored/extent_map.hpp"
 #include "stored/file_map.hpp"
-#include "stored/stored_files.hpp"
 #include "system/incomplete.hpp"
 #include "topology/topology.hpp"
 #include "transport/stager_client.hpp"
@@ -44,12 +46,12 @@ struct ArrayOrigin {
   bool at_once = false;  // with `staged`: the array has no steps, whose ends it would wait for
   // Returns a file of decoded chunks that a stager encodes; null: the ranks encode.
   std::function<std::shared_ptr<storage::OpenFiles>(transport::StagedHandling)> to_encode = {};
-  topology::FileTargets targets = {};  // as reported to rank 0 by the file system
-  std::string path;                    // of the file
-  std::string name = {};               // within the file
-  std::vector<std::byte> fill = {};    // one element; empty: zeros
-  std::uint64_t file_number = 0;       // unique number of the open file that contains the array
-  storage::DescriptorSource* descriptors = nullptr;  // of the node; null: files are opened directly
+  topology::FileTargets targets = {};      // as reported to rank 0 by the file system
+  std::string path;                        // of the file
+  std::string name = {};                   // within the file
+  std::vector<std::byte> fill = {};        // one element; empty: zeros
+  std::uint64_t file_number = 0;           // unique number of the open file that contains the array
+  NodeDescriptors* descriptors = nullptr;  // of the node; null: files are opened directly
   // Treatment of files of chunks that are closed early, in a file whose steps are durable or
   // not.
   storage::DataFileCache::Closing closing = storage::DataFileCache::Closing::makes_durable;
@@ -122,16 +124,22 @@ class OpenArray {
     if (is_staged(direction_)) {
       if (!staged_files_) {
         staged_files_.emplace(map_.files, origin_.writable, origin_.staged);
-        staged_files_->set_watch(&sums_);
+        staged_files_->set_sums(&sums_);
       }
       return *staged_files_;
     }
     auto& files = engine_files_.at(static_cast<std::size_t>(engine_));
     if (!files) {
       files.emplace(map_.files, origin_.writable, engines_->open_files(engine_));
-      files->set_watch(&sums_);
+      files->set_sums(&sums_);
       files->set_closing(origin_.closing);
-      files->set_shared({origin_.descriptors, origin_.file_number, static_cast<int>(engine_)});
+      if (origin_.descriptors != nullptr) {
+        files->set_opener([descriptors = origin_.descriptors, file = origin_.file_number,
+                           user = static_cast<std::int32_t>(engine_)](
+                              const std::string& path, const storage::OpenOptions& options) {
+          return descriptors->open(path, options, file, user);
+        });
+      }
     }
     return *files;
   }
@@ -523,5 +531,18 @@ class OpenArray {
   std::int64_t image_alignment_ = 0;
   Direction image_direction_ = Direction::read;
 };
+
+// The arrays of a file, in their order.
+using OpenArrays = std::span<const std::unique_ptr<OpenArray>>;
+
+// Closes the files of all arrays, and returns the first error.
+[[nodiscard]] inline Status close_files(OpenArrays arrays) {
+  Status first;
+  for (const auto& one : arrays) {
+    Status closed = one->close_files();
+    if (first.ok()) first = std::move(closed);
+  }
+  return first;
+}
 
 }  // namespace weir::aggregation

@@ -48,8 +48,8 @@ bool NodeDescriptors::needs(std::size_t place) {
 
 Result<storage::File> NodeDescriptors::open(const std::string& path,
                                             const storage::OpenOptions& options,
-                                            const storage::SharedOpening& shared) {
-  const Name name{shared.file, shared.user, options.write, options.direct, path};
+                                            std::uint64_t file_number, std::int32_t user) {
+  const Name name{file_number, user, options.write, options.direct, path};
   // A file is opened again if it was closed because too many were open; other ranks may still have
   // it.
   const bool first = opened_.size() < most_remembered && opened_.insert(name).second;

@@ -36,7 +36,7 @@
 #include "ranks/life_signs.hpp"
 #include "ranks/revocation.hpp"
 #include "system/descriptor_socket.hpp"
-#include "system/descriptor_source.hpp"
+#include "system/file.hpp"
 
 namespace weir::aggregation {
 
@@ -53,7 +53,7 @@ struct DescriptorBoard {
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between processes");
 
-class NodeDescriptors final : public storage::DescriptorSource {
+class NodeDescriptors {
  public:
   // Returns whether the rank at a place on the node needs the file.
   using Needing = std::function<bool(std::int64_t place)>;
@@ -68,8 +68,10 @@ class NodeDescriptors final : public storage::DescriptorSource {
   void begin_request(Needing needing);
   void end_request() { needing_ = nullptr; }
 
+  // Works like storage::File::open() and returns the same errors. `file_number` is never reused;
+  // each `user` has a file description of its own.
   Result<storage::File> open(const std::string& path, const storage::OpenOptions& options,
-                             const storage::SharedOpening& shared) override;
+                             std::uint64_t file_number, std::int32_t user);
 
   // Called by all ranks of the node, in the same order, while none of them has a request under way.
   // Of the ranks that share an open file, one makes it durable.

@@ -17,7 +17,7 @@
 #include "aggregation/move.hpp"
 #include "common/status.hpp"
 #include "plan/file_windows.hpp"
-#include "stored/stored_files.hpp"
+#include "sections/stored_files.hpp"
 
 namespace weir::aggregation {
 

@@ -63,7 +63,7 @@ Result<std::unique_ptr<StepFile>> StepFile::create(CollectiveState& state, const
   Status possible;
   const auto format = storage::find_format(settings.format);
   if (!format) possible = with_file(format.error(), path);
-  std::unique_ptr<StepFile> file(new StepFile(path, settings.format, settings, true));
+  std::unique_ptr<StepFile> file(new StepFile(path, settings.format, settings, true, state.ranks));
   file->published_ = description.in_place.has_value();
   file->settings_.in_place = file->published_;
   const auto lay_out = [&]() -> Result<LayoutBroadcast> {
@@ -95,7 +95,6 @@ Result<std::unique_ptr<StepFile>> StepFile::create(CollectiveState& state, const
     return file;
   }
   if (Status given = file->give_places(state); !given.ok()) return given.error();
-  file->has_sums_ = settings.checksum.value_or(storage::Checksum::none) != storage::Checksum::none;
   file->enter_step(0);
   file->find_kinds(state);
   if (Status filled = file->write_fills(state); !filled.ok()) return filled.error();
@@ -137,7 +136,8 @@ Result<std::unique_ptr<StepFile>> StepFile::open(CollectiveState& state, const s
   auto told = ask_for_layout(state, {}, open, path);
   if (!told) return told.error();
   std::unique_ptr<StepFile> file(new StepFile(std::move(told.value().path),
-                                              std::move(told.value().format), settings, writable));
+                                              std::move(told.value().format), settings, writable,
+                                              state.ranks));
   file->writer_.hold(std::move(lock));
   file->writer_.set_version(std::move(version));
   file->has_stager_ = file->is_staged(state);
@@ -145,7 +145,8 @@ Result<std::unique_ptr<StepFile>> StepFile::open(CollectiveState& state, const s
   file->open_arrays(state, told.value().targets);
   const auto steps = file->map_.steps();
   file->steps_ = steps.value_or(1);
-  Status loaded = file->load_sums(state, std::move(told.value().sums));
+  Status loaded = file->sums_.load(state, std::move(told.value().sums), file->steps_, file->map_,
+                                   file->arrays_);
   if (loaded.ok()) loaded = file->share_places(state);
   if (!loaded.ok()) return loaded.error();
   file->leave_step(true);
@@ -154,7 +155,6 @@ Result<std::unique_ptr<StepFile>> StepFile::open(CollectiveState& state, const s
 
 void StepFile::open_arrays(CollectiveState& state, const topology::FileTargets& targets) {
   number_ = ++state.arrays;
-  most_loose_ = loose_parts_of_each(state.ranks);
   while (arrays_.size() < map_.arrays.size()) open_array(state, targets);
 }
 
@@ -342,7 +342,7 @@ Result<StepPlaces> StepFile::room_for_step(CollectiveState& state) {
   if (!room) return room.error();
   auto changes = changes_to(map_, room.value().map, steps_, path_);
   if (!changes) return changes.error();
-  if (Status cut = cut_sums(); !cut.ok()) return cut.error();
+  if (Status cut = sums_.cut(steps_); !cut.ok()) return cut.error();
   room_ = std::move(room).value();
   if (are_only_longer(changes.value(), steps_ + 1)) return StepPlaces(OneStepLonger{});
   return StepPlaces(std::move(changes).value());
@@ -383,6 +383,27 @@ Status StepFile::begin_step(CollectiveState& state) {
   enter_step(steps_);
   find_kinds(state);
   return write_fills(state);
+}
+
+// Arrays that do not grow are written in one step only: the first step in which they exist.
+void StepFile::collect_sums(bool in_step) {
+  for (const auto& one : arrays_) sums_.collect(*one, in_step && is_of_step(*one));
+}
+
+// Called by rank 0.
+Status StepFile::commit(CollectiveState& state, WrittenChunks& chunks, const StepSums::Runs& sums) {
+  if (Status unchanged = writer_.check_is_unchanged(published_); !unchanged.ok()) return unchanged;
+  Status entered = sums_.enter(steps_ + 1, sums, published_);
+  if (entered.ok() && has_chunk_tables_) {
+    entered =
+        chunks.enter(*storage::find_format(format_).value(), path_, state.ranks, steps_ + 1, room_);
+  }
+  if (!entered.ok()) return entered;
+  if (is_staged(state)) return hand_commit_over(state);
+  Status done = storage::commit(path_, room_.update, settings_.durability);
+  writer_.note_version(published_ || done.ok() ? path_ : storage::incomplete_path(path_));
+  if (done.ok()) sums_.note_commit(published_);
+  return done;
 }
 
 // Makes durable what this rank wrote.
@@ -429,22 +450,24 @@ Status StepFile::end_step(CollectiveState& state) {
   }
   // The files are used under their new names from now on. They are closed before the commit, so
   // that all ranks return the error of a rank that cannot close them.
-  if (possible.ok() && !published_) possible = close_files();
+  if (possible.ok() && !published_) possible = close_files(arrays_);
   WrittenChunks chunks(map_, arrays_);
   if (possible.ok() && has_chunk_tables_) possible = chunks.take_own();
   Status agreed = agree_on(state, possible, account_->unstored());
   learn_losses(state, agreed);
   UnwrittenArrays unwritten(arrays_, !published_);
   if (agreed.ok()) agreed = unwritten.gather(state);
-  SummedArrays sums;
+  StepSums::Runs sums;
   if (agreed.ok() && has_chunk_tables_) agreed = chunks.gather(state);
-  if (agreed.ok() && has_sums_) agreed = gather_sums(state, sums);
+  if (agreed.ok()) {
+    agreed = sums_.gather(state, map_, arrays_, published_, is_staged(state), sums);
+  }
   if (agreed.ok()) {
     Result<std::string> committed = unwritten.message();
     if (state.rank == 0) {
       Status done;
       if (settings_.unwritten == Unwritten::is_error) done = unwritten.check(arrays_, steps_);
-      if (done.ok()) done = commit_with_sums(state, chunks, sums);
+      if (done.ok()) done = commit(state, chunks, sums);
       if (!done.ok()) committed = with_file(done.error(), path_);
     }
     const auto told = told_by_rank_0(state, committed, "the commit");
@@ -509,7 +532,7 @@ Status StepFile::abort_step(CollectiveState& state) {
   // Nothing of the step may be written after it is cleared.
   if (possible.ok() && is_staged(state)) possible = state.staging->stager().drain();
   // A folder is removed only when no rank has files in it open. Errors in closing are ignored.
-  if (in_step_ && !published_) (void)close_files();
+  if (in_step_ && !published_) (void)close_files(arrays_);
   Status agreed = agree_on(state, possible);
   if (!agreed.ok()) return agreed;
   leave_step(false);
@@ -542,7 +565,7 @@ Status StepFile::close_own_part(CollectiveState& state) {
     leave_step(false);
   }
   for (const auto& one : arrays_) one->set_closed();
-  Status closed = close_files();
+  Status closed = close_files(arrays_);
   if (first.ok()) first = std::move(closed);
   forget_descriptors(state, number_);
   const bool writes_alone =
@@ -562,16 +585,6 @@ Status StepFile::close_own_part(CollectiveState& state) {
     }
     // Bytes of a step that has not ended must not reach a file that gets this name later.
     if (was_in_step) (void)stager.drain();
-  }
-  return first;
-}
-
-// Closes all arrays, and returns the first error.
-Status StepFile::close_files() {
-  Status first;
-  for (const auto& one : arrays_) {
-    Status closed = one->close_files();
-    if (first.ok()) first = std::move(closed);
   }
   return first;
 }

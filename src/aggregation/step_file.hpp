@@ -16,7 +16,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -30,19 +29,13 @@
 #include "aggregation/collective_state.hpp"
 #include "aggregation/layout_broadcast.hpp"
 #include "aggregation/sole_writer.hpp"
+#include "aggregation/step_sums.hpp"
 #include "aggregation/written_chunks.hpp"
-#include "checksums/block_sums.hpp"
-#include "checksums/file_state.hpp"
-#include "checksums/sum_book.hpp"
 #include "formats/format.hpp"
 #include "formats/writer_lock.hpp"
 #include "system/incomplete.hpp"
 
 namespace weir::aggregation {
-
-// Returns how many parts of blocks a rank keeps, in addition to one for each block, in order to
-// merge them with the parts of other ranks (checksums/block_sums.hpp).
-[[nodiscard]] std::int64_t loose_parts_of_each(int ranks);
 
 // Must not outlive its Collective; its arrays must not outlive it.
 class StepFile {
@@ -96,11 +89,13 @@ class StepFile {
   Status close_own_part(CollectiveState& state);
 
  private:
-  StepFile(std::string path, std::string format, const FileSettings& settings, bool writable)
+  StepFile(std::string path, std::string format, const FileSettings& settings, bool writable,
+           int ranks)
       : path_(std::move(path)),
         format_(std::move(format)),
         settings_(settings),
         writable_(writable),
+        sums_(path_, settings, writable, ranks),
         writer_(path_) {}
 
   void open_arrays(CollectiveState& state, const topology::FileTargets& targets);
@@ -135,7 +130,6 @@ class StepFile {
   [[nodiscard]] Status may_keep(std::int64_t steps) const;
   Result<StepPlaces> without_later_steps(CollectiveState& state, std::int64_t steps);
   [[nodiscard]] Status written_durably(const storage::SyncedHere& synced_here);
-  [[nodiscard]] Status close_files();
   // Collective. Say where this rank writes encoded chunks of the step that begins, and share the
   // places that all ranks know (written_chunks.hpp).
   Status give_places(CollectiveState& state);
@@ -150,21 +144,9 @@ class StepFile {
       const CollectiveState& state, const topology::FileTargets& targets) const;
   [[nodiscard]] std::function<std::shared_ptr<storage::OpenFiles>(transport::StagedHandling)>
   encoder(const CollectiveState& state, const topology::FileTargets& targets) const;
-  // Checksums of arrays (step_file_sums.cpp).
-  using SummedArrays = std::vector<storage::NamedRun>;
-  // `text`: content of the file of checksums, as rank 0 read it.
-  Status load_sums(CollectiveState& state, std::string text);
-  [[nodiscard]] bool may_be_rewritten(const OpenArray& array) const;
-  [[nodiscard]] Status forget_rewritten(storage::SumBook book) const;
   void collect_sums(bool in_step);
-  Status gather_sums(CollectiveState& state, SummedArrays& sums);
-  Status sum_again(CollectiveState& state, std::vector<std::int64_t> blocks,
-                   std::vector<std::int64_t>& numbers);
-  void name_runs(const std::map<std::int64_t, storage::BlockSums>& arrays,
-                 SummedArrays& named) const;
-  [[nodiscard]] Status cut_sums();
-  [[nodiscard]] Status commit_with_sums(CollectiveState& state, WrittenChunks& chunks,
-                                        const SummedArrays& sums);
+  [[nodiscard]] Status commit(CollectiveState& state, WrittenChunks& chunks,
+                              const StepSums::Runs& sums);
   // Steps that a stager stores (step_file_staging.cpp).
   [[nodiscard]] bool is_staged(const CollectiveState& state) const;
   [[nodiscard]] bool stages_arrays(const CollectiveState& state,
@@ -194,13 +176,8 @@ class StepFile {
   const std::shared_ptr<StepAccount> account_ = std::make_shared<StepAccount>();
   bool in_step_ = false;
   bool has_chunk_tables_ = false;  // of encoded chunks; a commit changes them
-  bool has_sums_ = false;          // further steps get checksums
-  bool adds_sums_ = true;          // on rank 0: the existing checksums can be extended
-  // On rank 0: the state of PATH.sums when its frames were last known to be those of the committed
-  // steps.
-  std::optional<storage::FileState> sums_as_;
+  StepSums sums_;
   std::vector<std::int64_t> unwritten_;  // numbers of arrays, in the last step that ended
-  std::int64_t most_loose_ = 0;          // parts of blocks that this rank keeps
   storage::Room room_;                   // on rank 0: the means to commit the step
   // The lock is held from the first step that this run begins until the file is closed.
   SoleWriter writer_;

@@ -30,7 +30,7 @@ Result<StepPlaces> StepFile::without_later_steps(CollectiveState& state, std::in
   if (Status alone = begin_writing(state); !alone.ok()) return alone.error();
   if (Status unchanged = writer_.check_is_unchanged(published_); !unchanged.ok())
     return unchanged.error();
-  sums_as_.reset();
+  sums_.forget();
   // If this fails half-way, no step can begin before the file is opened again.
   writer_.forget_version();
   if (Status dropped = storage::drop_steps(path_, steps, settings_.durability); !dropped.ok()) {
@@ -49,7 +49,7 @@ Status StepFile::drop_steps(CollectiveState& state, std::int64_t steps) {
   Status possible = may_keep(steps);
   // Files of the dropped steps are removed, and a rank that writes such a step again creates new
   // ones.
-  if (possible.ok()) possible = close_files();
+  if (possible.ok()) possible = close_files(arrays_);
   if (Status agreed = agree_on(state, possible); !agreed.ok()) {
     forget_descriptors(state, number_);
     return agreed;
@@ -68,7 +68,7 @@ Status StepFile::drop_steps(CollectiveState& state, std::int64_t steps) {
   }
   auto shared = told_by_rank_0(state, sums, "the remaining checksums");
   if (!shared) return shared.error();
-  Status loaded = load_sums(state, std::move(shared).value());
+  Status loaded = sums_.load(state, std::move(shared).value(), steps_, map_, arrays_);
   return loaded.ok() ? share_places(state) : loaded;
 }
 

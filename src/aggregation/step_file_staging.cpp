@@ -7,7 +7,6 @@
 
 #include "aggregation/step_file.hpp"
 #include "checksums/file_state.hpp"
-#include "checksums/sums_file.hpp"
 #include "system/incomplete.hpp"
 
 namespace weir::aggregation {
@@ -38,7 +37,7 @@ bool StepFile::stages_arrays(const CollectiveState& state,
 Status StepFile::hand_commit_over(CollectiveState& state) {
   const auto ticket = state.staging->stager().commit({.path = path_,
                                                       .durability = settings_.durability,
-                                                      .names_sums = !published_ && has_sums_,
+                                                      .names_sums = !published_ && sums_.are_kept(),
                                                       .seal = seal_,
                                                       .update = room_.update});
   if (!ticket) return ticket.error();
@@ -70,7 +69,7 @@ Status StepFile::wait_until_stored(CollectiveState& state, double seconds) {
   }
   first_room_ = {};
   writer_.note_version(path_);
-  sums_as_ = storage::state_of_file(storage::sums_path(path_));
+  sums_.note_stored();
   return {};
 }
 
@@ -106,7 +105,7 @@ Status StepFile::go_on_without_stager(CollectiveState& state) {
   if (published_ && stored == unnamed) return take_back_first_step(state);
   if (state.rank == 0) {
     writer_.note_version(place());
-    sums_as_.reset();
+    sums_.forget();
   }
   first_room_ = {};
   if (!published_ || in_step_ || !has_steps_ || stored == steps_) return {};

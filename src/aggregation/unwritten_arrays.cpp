@@ -14,8 +14,7 @@ constexpr std::size_t names_in_error = 5;
 
 }  // namespace
 
-UnwrittenArrays::UnwrittenArrays(std::span<const std::unique_ptr<OpenArray>> arrays,
-                                 bool is_first) {
+UnwrittenArrays::UnwrittenArrays(OpenArrays arrays, bool is_first) {
   std::int64_t number = 0;
   for (const auto& one : arrays) {
     const bool is_in_step = one->origin().grows || is_first;
@@ -40,8 +39,7 @@ Status UnwrittenArrays::gather(CollectiveState& state) {
   return {};
 }
 
-Status UnwrittenArrays::check(std::span<const std::unique_ptr<OpenArray>> arrays,
-                              std::int64_t step) const {
+Status UnwrittenArrays::check(OpenArrays arrays, std::int64_t step) const {
   if (numbers_.empty()) return {};
   const std::size_t named = std::min(numbers_.size(), names_in_error);
   std::string names;

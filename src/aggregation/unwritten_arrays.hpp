@@ -21,13 +21,12 @@ class UnwrittenArrays {
  public:
   // Called before the step is left. `is_first`: arrays that do not grow are written in it, too. An
   // array without elements counts as written.
-  UnwrittenArrays(std::span<const std::unique_ptr<OpenArray>> arrays, bool is_first);
+  UnwrittenArrays(OpenArrays arrays, bool is_first);
 
   // Collective. Gathers on rank 0 what other ranks wrote alone.
   Status gather(CollectiveState& state);
   // Called on rank 0 after gather(): returns an error that names the first unwritten array, if any.
-  [[nodiscard]] Status check(std::span<const std::unique_ptr<OpenArray>> arrays,
-                             std::int64_t step) const;
+  [[nodiscard]] Status check(OpenArrays arrays, std::int64_t step) const;
   // Make the message that rank 0 sends to all ranks, and apply it.
   [[nodiscard]] std::string message() const;
   void take(const std::string& message);

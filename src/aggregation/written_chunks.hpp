@@ -19,8 +19,6 @@
 
 namespace weir::aggregation {
 
-using OpenArrays = std::span<const std::unique_ptr<OpenArray>>;
-
 // Returns the table of an array's encoded chunks; null if they are separate files or in shards, or
 // if there are none.
 [[nodiscard]] storage::EncodedTable* chunk_table_of(storage::ExtentMap& map);

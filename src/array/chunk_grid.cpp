@@ -68,23 +68,6 @@ std::int64_t ChunkGrid::chunk_of(const Indices& index) const {
   return number(coordinates);
 }
 
-std::int64_t ChunkGrid::elements_before(std::int64_t chunk) const {
-  if (chunk >= chunks()) return shape_.elements();
-  const Box here = box(chunk);
-  // An earlier chunk has a lower coordinate along some dimension and equal coordinates along the
-  // dimensions before it. For each dimension, these chunks form a slab that is as thick as the
-  // chunk along the dimensions before it and as wide as the array along the dimensions after it.
-  std::int64_t sum = 0;
-  std::int64_t thickness = 1;
-  for (int d = 0; d < counts_.size(); ++d) {
-    std::int64_t slab = thickness * here.lower[d];
-    for (int after = d + 1; after < counts_.size(); ++after) slab *= shape_.extent(after);
-    sum += slab;
-    thickness *= here.extent[d];
-  }
-  return sum;
-}
-
 ChunksMeeting::ChunksMeeting(const ChunkGrid& grid, const Region& region)
     : grid_(grid),
       region_(region.clipped(grid.shape().box())),

@@ -39,9 +39,6 @@ class ChunkGrid {
   [[nodiscard]] Box box(const Indices& coordinates) const;
   [[nodiscard]] Box box(std::int64_t chunk) const { return box(coordinates(chunk)); }
   [[nodiscard]] std::int64_t chunk_of(const Indices& index) const;
-  // Returns the number of elements in all chunks of lower numbers: the offset of a chunk in
-  // elements when chunks are stored one after the other without gaps. `chunk` may be chunks().
-  [[nodiscard]] std::int64_t elements_before(std::int64_t chunk) const;
 
   friend bool operator==(const ChunkGrid&, const ChunkGrid&) = default;
 

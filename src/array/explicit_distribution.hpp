@@ -57,9 +57,6 @@ class ExplicitDistribution {
   [[nodiscard]] Status check_disjoint(std::int64_t rank) const;
   // Checks the boxes of all ranks.
   [[nodiscard]] Status check_disjoint() const;
-  // Returns whether some rank holds each element of the array, provided that the boxes are
-  // disjoint.
-  [[nodiscard]] bool covers_array() const { return table_->elements() == shape().elements(); }
 
   // Returns whether each rank has the same boxes in the same order.
   friend bool operator==(const ExplicitDistribution& a, const ExplicitDistribution& b) {

@@ -82,28 +82,6 @@ Indices Region::global_index(const Indices& local) const {
   return global;
 }
 
-Box Region::local_box(const Box& box) const {
-  Box local;
-  for (int d = 0; d < dimensions(); ++d) {
-    const std::int64_t lower = along_[d].position(box.lower[d]);
-    local.lower.push_back(lower);
-    local.extent.push_back(std::max<std::int64_t>(0, along_[d].position(box.upper(d)) - lower));
-  }
-  return local;
-}
-
-std::optional<Section> as_section(const Region& region) {
-  Section section;
-  for (int d = 0; d < region.dimensions(); ++d) {
-    const IndexBlocks& blocks = region.along(d);
-    if (!blocks.is_interval() && blocks.length() != 1) return std::nullopt;
-    section.start.push_back(blocks.lower());
-    section.count.push_back(blocks.size());
-    section.stride.push_back(blocks.is_interval() ? 1 : blocks.stride());
-  }
-  return section;
-}
-
 namespace {
 
 Odometer<>::Counts blocks_along(const Region& region) {
@@ -199,12 +177,6 @@ UniformRegion localized(const UniformRegion& uniform, const Region& part) {
     local.push_back({start, blocks.length, stride, blocks.count});
   }
   return local;
-}
-
-UniformRegion relative_to(const UniformRegion& uniform, const Box& box) {
-  UniformRegion relative = uniform;
-  for (int d = 0; d < uniform.size(); ++d) relative[d].start -= box.lower[d];
-  return relative;
 }
 
 UniformRegion uniform_box(const Box& box) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
 #include "array/box.hpp"
 #include "array/common_blocks.hpp"
@@ -39,19 +38,12 @@ class Region {
   // Convert between the index of an element in the array and its index in that dense array.
   [[nodiscard]] Indices local_index(const Indices& global) const;
   [[nodiscard]] Indices global_index(const Indices& local) const;
-  // Returns the box of the dense array that holds the region's elements inside `box`. These
-  // elements form a box there whatever the distribution.
-  [[nodiscard]] Box local_box(const Box& box) const;
 
   friend bool operator==(const Region&, const Region&) = default;
 
  private:
   PerDimension<IndexBlocks> along_;
 };
-
-// Returns the elements of the region as a section, or nothing if a dimension has several blocks
-// that are longer than one index.
-[[nodiscard]] std::optional<Section> as_section(const Region& region);
 
 // Iterates over the disjoint boxes of a region, in row-major order of their lower corners.
 class RegionBoxes {
@@ -107,9 +99,6 @@ class UniformRegions {
 // Returns the places of `uniform`'s elements in the dense array of `part`. `uniform` must come from
 // an intersection with `part`, so that each of its blocks lies in one block of `part`.
 [[nodiscard]] UniformRegion localized(const UniformRegion& uniform, const Region& part);
-
-// Returns `uniform` with indices relative to the box's lower corner.
-[[nodiscard]] UniformRegion relative_to(const UniformRegion& uniform, const Box& box);
 
 // Returns a box as a uniform region.
 [[nodiscard]] UniformRegion uniform_box(const Box& box);

@@ -74,21 +74,15 @@ TEST(Region, ClippedToABoxKeepsWhatIsInside) {
     const Region region = random_region(random, shape);
     const Box box = random.box(shape);
     const Region inside = region.clipped(box);
-    const Box local = region.local_box(box);
     std::int64_t elements = 0;
     for (const Indices& index : all_elements(shape)) {
       const bool expected = region.contains(index) && box.contains(index);
       ASSERT_EQ(inside.contains(index), expected) << "round " << round;
       if (!region.contains(index)) continue;
-      // In the region's dense array, what lies in the box is a box.
-      ASSERT_EQ(local.contains(region.local_index(index)), expected) << "round " << round;
       ASSERT_EQ(region.global_index(region.local_index(index)), index) << "round " << round;
       if (expected) ++elements;
     }
     ASSERT_EQ(inside.elements(), elements) << "round " << round;
-    if (!inside.empty()) {
-      ASSERT_EQ(local.elements(), elements) << "round " << round;
-    }
   }
 }
 
@@ -181,25 +175,6 @@ TEST(UniformRegions, HoldTheRegionsElementsOnceEachInPlaceAndInMemory) {
     }
     ASSERT_EQ(static_cast<std::int64_t>(seen.size()), common_elements(part, other));
   }
-}
-
-TEST(Region, AsSectionIsTheSameElements) {
-  Random random(36);
-  int sections = 0;
-  for (int round = 0; round < 1000; ++round) {
-    const Shape shape = random.shape();
-    const Region region =
-        random.chance(50) ? random_region(random, shape) : Region(random.section(shape));
-    const auto section = as_section(region);
-    if (!section) continue;
-    ++sections;
-    for (const Indices& index : all_elements(shape)) {
-      ASSERT_EQ(holds(*section, index), region.contains(index)) << "round " << round;
-    }
-  }
-  EXPECT_GT(sections, 500);
-  const auto cyclic = IndexBlocks::periodic(0, 2, 4, 20);
-  EXPECT_FALSE(as_section(Region(PerDimension<IndexBlocks>{cyclic})));
 }
 
 }  // namespace

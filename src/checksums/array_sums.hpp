@@ -23,12 +23,12 @@
 #include "checksums/known_sums.hpp"
 #include "checksums/sum_book.hpp"
 #include "common/status.hpp"
-#include "engines/transfer_watch.hpp"
 #include "stored/file_map.hpp"
+#include "stored/stored_range.hpp"
 
 namespace weir::storage {
 
-class ArraySums final : public TransferWatch {
+class ArraySums {
  public:
   // `path` is the path of the file, with which the paths of its data files begin.
   explicit ArraySums(std::string path) : path_(std::move(path)) {}
@@ -39,7 +39,7 @@ class ArraySums final : public TransferWatch {
   void set_place(const ExtentMap& map, std::optional<std::int64_t> step);
 
   // Returns whether transfers are summed or verified. If not, the other functions do nothing.
-  [[nodiscard]] bool is_watching() const override { return watching_; }
+  [[nodiscard]] bool is_watching() const { return watching_; }
 
   // ---- Writing ----
 
@@ -54,7 +54,8 @@ class ArraySums final : public TransferWatch {
   [[nodiscard]] const BlockSums* written() const { return written_ ? &*written_ : nullptr; }
   [[nodiscard]] const ArrayPlaces& places();
 
-  void writes(const StoredRange& range) override;
+  // Called before a range is written.
+  void writes(const StoredRange& range);
 
   // ---- Reading ----
 
@@ -70,7 +71,8 @@ class ArraySums final : public TransferWatch {
   // nothing is verified.
   [[nodiscard]] const std::shared_ptr<const KnownSums>& known() const { return known_; }
   [[nodiscard]] const FileMap* known_of() const { return file_; }
-  Status has_read(const StoredRange& range) override;
+  // Called after a range was read. A failure of this function is a failure of the transfer.
+  Status has_read(const StoredRange& range);
   // Reads the rest of a block: fills the slices of the range from a file of the array.
   using ReadMore = std::function<Status(const StoredRange& range)>;
   enum class Completing : std::uint8_t {

@@ -327,16 +327,4 @@ Status check_pipeline(const Pipeline& pipeline, const ChunkForm& form) {
   return {};
 }
 
-std::vector<std::string_view> codecs_of_this_build() {
-  std::vector<std::string_view> names;
-  for (const Codec& codec :
-       {Codec(ShuffleCodec()), Codec(DeflateCodec()), Codec(DeflateCodec{.gzip = true}),
-        Codec(ZstdCodec()), Codec(BloscCodec()), Codec(Blosc2Codec()), Codec(ZfpCodec()),
-        Codec(Crc32cCodec()), Codec(Fletcher32Codec()), Codec(LzfCodec()), Codec(Lz4Codec()),
-        Codec(BitshuffleCodec()), Codec(SzipCodec()), Codec(DeltaCodec())}) {
-    if (has_library(codec)) names.push_back(codec_name(codec));
-  }
-  return names;
-}
-
 }  // namespace weir::storage

@@ -162,7 +162,4 @@ using Pipeline = std::vector<Codec>;
 // codec or does not support the type of the numbers, or a chunk has 4 GiB or more.
 [[nodiscard]] Status check_pipeline(const Pipeline& pipeline, const ChunkForm& form);
 
-// Returns the names of the codecs whose libraries are in this build.
-[[nodiscard]] std::vector<std::string_view> codecs_of_this_build();
-
 }  // namespace weir::storage

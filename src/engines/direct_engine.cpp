@@ -243,7 +243,7 @@ class DirectEngine final : public BlockingEngine {
     auto buffered = base_->open(path, opening);
     if (!buffered) return buffered.error();
     auto direct =
-        base_->open(path, {.write = opening.write, .direct = true, .shared = opening.shared});
+        base_->open(path, {.write = opening.write, .direct = true, .opener = opening.opener});
     if (!direct && direct.error().code != ErrorCode::unsupported) return direct.error();
     return std::unique_ptr<EngineFile>(std::make_unique<DirectFile>(
         std::move(buffered).value(), direct ? std::move(direct).value() : nullptr));

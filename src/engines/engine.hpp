@@ -45,8 +45,8 @@
 
 #include "common/direction.hpp"
 #include "common/status.hpp"
-#include "system/descriptor_source.hpp"
 #include "system/durability.hpp"
+#include "system/file.hpp"
 #include "system/known_file.hpp"
 #include "system/slices.hpp"
 
@@ -71,6 +71,10 @@ struct EngineAbilities {
   bool tells_errno = true;       // the error of a failed transfer contains errno
 };
 
+// Works like File::open() and returns the same errors, but the file may be one that another process
+// opened.
+using FileOpener = std::function<Result<File>(const std::string& path, const OpenOptions& options)>;
+
 struct Opening {
   bool write = false;
   bool create = false;  // a missing file is created, empty; needs `write`
@@ -80,9 +84,9 @@ struct Opening {
   // Transfers bypass the page cache (O_DIRECT): memory, offsets and lengths are aligned. Opening
   // fails with ErrorCode::unsupported if the file system or the engine does not support this.
   bool direct = false;
-  // A source from which engines that open files by descriptors may get a file that is not created
-  // here.
-  SharedOpening shared = {};  // NOLINT(readability-redundant-member-init): may be left out
+  // Opens files for engines that open files by descriptors. If it is null or empty, File::open()
+  // does.
+  const FileOpener* opener = nullptr;
   // Opening fails if this file has been replaced. If it is null, no check is made. Engines that do
   // not open files of the file system ignore it.
   const KnownFile* known = nullptr;

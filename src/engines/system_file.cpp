@@ -84,9 +84,8 @@ Result<OpenedSystemFile> open_system_file(const std::string& path, const Opening
   for (int attempt = 1;; ++attempt) {
     const OpenOptions options{
         .read = true, .write = opening.write, .create = opening.create, .direct = opening.direct};
-    DescriptorSource* const source = opening.shared.source;
-    auto file =
-        source != nullptr ? source->open(path, options, opening.shared) : File::open(path, options);
+    const bool by_others = opening.opener != nullptr && *opening.opener;
+    auto file = by_others ? (*opening.opener)(path, options) : File::open(path, options);
     if (Status known = check_is_known(opening.known, path, file); !known.ok()) {
       return known.error();
     }

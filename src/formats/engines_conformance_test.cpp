@@ -14,7 +14,7 @@
 #include "formats/format.hpp"
 #include "formats/test_description.hpp"
 #include "formats/test_transfer.hpp"
-#include "stored/stored_files.hpp"
+#include "sections/stored_files.hpp"
 #include "system/test_folder.hpp"
 
 namespace weir::storage {

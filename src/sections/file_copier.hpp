@@ -26,7 +26,7 @@
 #include "array/data_sieving.hpp"
 #include "common/direction.hpp"
 #include "common/status.hpp"
-#include "engines/transfer_watch.hpp"
+#include "stored/stored_range.hpp"
 #include "system/scattered_write.hpp"
 #include "system/slices.hpp"
 

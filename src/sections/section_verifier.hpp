@@ -9,8 +9,8 @@
 #include "checksums/known_sums.hpp"
 #include "common/status.hpp"
 #include "engines/data_file_cache.hpp"
-#include "engines/transfer_watch.hpp"
 #include "stored/file_map.hpp"
+#include "stored/stored_range.hpp"
 
 namespace weir::storage {
 

@@ -419,11 +419,6 @@ void Network::route(std::int64_t from, std::int64_t to, std::vector<std::int64_t
   }
 }
 
-std::int64_t hops_between(const Topology& topology, std::int64_t from, std::int64_t to) {
-  if (topology.network() != nullptr) return topology.network()->hops(from, to);
-  return from == to ? 0 : 1;
-}
-
 void add_route(const Topology& topology, std::int64_t from, std::int64_t to,
                std::vector<std::int64_t>& links) {
   if (topology.network() != nullptr) {

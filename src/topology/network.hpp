@@ -108,10 +108,8 @@ class Network {
   std::shared_ptr<const std::vector<std::int64_t>> listed_;
 };
 
-// Return the number of links between two nodes of a topology, and add these links. Without a
-// network, the only link is the one into the node that receives.
-[[nodiscard]] std::int64_t hops_between(const Topology& topology, std::int64_t from,
-                                        std::int64_t to);
+// Adds the links between two nodes of a topology. Without a network, the only link is the one into
+// the node that receives.
 void add_route(const Topology& topology, std::int64_t from, std::int64_t to,
                std::vector<std::int64_t>& links);
 

@@ -12,9 +12,10 @@ import pytest
 from weir_process import WeirProcess
 
 from weir.model.metadata_fit import LEAST_OPERATIONS
-from weir.platform.probing import load_probe
+from weir.results.folder import load_record
 from weir.results.metadata_rates import ItemOperation
 from weir.results.platform_file import load_platform
+from weir.results.probe import Probe
 
 DEADLINE_SECONDS = 120
 INTERRUPTED = 130
@@ -52,7 +53,7 @@ def test_two_probes_leave_two_descriptions_with_their_samples(tmp_path: Path) ->
     first, second = load_platform(tmp_path / "box.1.toml"), load_platform(tmp_path / "box.toml")
     assert first.measured_utc < second.measured_utc
     for name, platform in (("box.1", first), ("box", second)):
-        probe = load_probe(tmp_path / f"{name}.probe.json")
+        probe = load_record(tmp_path / f"{name}.probe.json", Probe)
         assert probe.measured_utc == platform.measured_utc
         assert probe.ranks == 2
         assert {target.directory for target in probe.targets} == {str(tmp_path.resolve())}
@@ -120,6 +121,6 @@ def test_an_interrupted_probe_leaves_nothing(tmp_path: Path, seconds_at_work: fl
         child.send_signal(signal.SIGINT)
         out, err = child.communicate(timeout=DEADLINE_SECONDS)
     assert child.returncode == INTERRUPTED, out + err
-    assert "the probe failed: stopped by SIGINT" in err
+    assert "the probe was interrupted: stopped by SIGINT" in err
     assert "Traceback" not in err
     assert names_in(tmp_path) == []

@@ -105,6 +105,27 @@ def test_a_broken_rule_is_named_with_its_place(
     assert words in found[0]
 
 
+@pytest.mark.parametrize(
+    ("lists", "passed_over"),
+    [
+        ("weir_add_library(weir_plan LINKS weir_all)\n", "new_test.cpp"),
+        ("weir_add_library(weir_plan)\n", "new_test.cpp"),
+        ("weir_find_sources(sources WITHOUT absent.cpp)\n", "new_test.cpp"),
+        ("weir_add_unit_test(plan_test LINKS weir_plan)\n", "new.cpp"),
+        ("weir_find_sources(tests TESTS FOLDER plan)\n", "new.cpp"),
+        ("weir_add_library(weir_plan SOURCES other.cpp LINKS weir_all)\n", "new.cpp new_test.cpp"),
+    ],
+)
+def test_sources_that_cmake_finds_need_no_list(
+    tmp_path: Path, lists: str, passed_over: str
+) -> None:
+    listed = "weir_add_library(weir_old SOURCES schedule.cpp schedule_test.cpp)\n"
+    sources = {"src/plan/new.cpp": "\n", "src/plan/new_test.cpp": "\n"}
+    write_tree(tmp_path, {"src/plan/CMakeLists.txt": listed + lists, **sources})
+    _, found = check(tmp_path)
+    assert [line.split(":")[0] for line in found] == [f"src/plan/{x}" for x in passed_over.split()]
+
+
 def test_modules_that_import_each_other_are_named(tmp_path: Path) -> None:
     in_a_function = "def page():\n    from weir.results.loop import a\n"
     write_tree(tmp_path, {"python/weir/results/loop.py": "from weir.results import back\n",

@@ -156,10 +156,10 @@ def test_results_are_those_of_complete_runs(tmp_path: Path) -> None:
     assert results.levels("aggregators") == [1, 2]
     found = results.values(rate, "write", aggregators=2)
     assert found is not None
-    assert found.values == (1.0,)
+    assert found.values == [1.0]
     loads = results.values(balance, "read", aggregators=1)
     assert loads is not None
-    assert loads.values == (1.5,)
+    assert loads.values == [1.5]
     assert results.values(rate, "write", aggregators=8) is None
 
 

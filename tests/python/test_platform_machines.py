@@ -287,7 +287,7 @@ def test_predictions_that_the_paper_has_in_words_are_as_far_off_as_the_docs_say(
 def test_the_findings_that_the_predictions_lack_are_these() -> None:
     rates = {point: paper_predictions.predict(point) for point in paper_predictions.points()}
     judged = paper_predictions.findings(rates)
-    assert [one.text for one in judged if not one.found] == NOT_FOUND
+    assert [one.finding for one in judged if not one.holds] == NOT_FOUND
     assert len(judged) == 22
 
 

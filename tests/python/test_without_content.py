@@ -12,7 +12,7 @@ from test_planned_files import plan
 from weir.bench.errors import BenchError
 from weir.bench.job import Job, calibrated_for, can_be_expected, why_nothing
 from weir.bench.launcher import Launcher
-from weir.bench.program import PlannedConfiguration, PlannedJob
+from weir.bench.program import PlannedConfiguration, PlannedJob, find_program, plan_job
 from weir.bench.without_content import (
     arguments_of,
     has_run_without_content,
@@ -21,6 +21,9 @@ from weir.bench.without_content import (
 )
 from weir.results.platform import Operation
 from weir.results.schema import Parameter, Run
+
+FEW_BYTES = {"flash": ["--blocks=1"], "s3d": ["--nx=1"], "sink": ["--message-bytes=1"]}
+"""Of the plans of these workloads."""
 
 
 def job(*arguments: str, **settings: str) -> PlannedJob:
@@ -35,6 +38,7 @@ def job(*arguments: str, **settings: str) -> PlannedJob:
         directory="/scratch",
         striping=[],
         transfer_bytes=2**20,
+        few_bytes=FEW_BYTES.get(arguments[0], []) if arguments else [],
         arguments=list(arguments),
     )
 
@@ -46,6 +50,7 @@ def test_its_own_arguments_come_last(workload: str) -> None:
     assert has_run_without_content(planned)
     words = arguments_of(planned, Path("/results/x"))
     assert words[: len(given)] == list(given)
+    assert words[len(given)] == FEW_BYTES[workload][0]
     assert words[-1] == "--output=/results/x"
     assert "--no-verify" in words
 
@@ -57,6 +62,15 @@ def test_ranks_compute_before_a_file_as_in_the_job(work: str, kept: str) -> None
     words = arguments_of(job("s3d", staging="node", work=work), Path("/results/x"))
     assert f"--work={kept}" in words
     assert not [word for word in arguments_of(job("sink"), Path("x")) if "--work" in word]
+
+
+@pytest.mark.parametrize(("workload", "most"), [("flash", 4096), ("s3d", 4096), ("sink", 200)])
+def test_plans_say_what_makes_their_files_small(workload: str, most: int) -> None:
+    program = find_program({})
+    planned = plan_job(program, [workload, "--api", "mpiio"], 1)
+    small = plan_job(program, [workload, "--api", "mpiio", *planned.few_bytes], 1)
+    assert sum(one.plan.disk_bytes_total for one in small.configurations) <= most
+    assert [len(one.plan.phases) for one in small.configurations] == [1]
 
 
 def test_other_workloads_have_none() -> None:

@@ -82,8 +82,6 @@ class PathWriter {
   const std::string& directory(std::int64_t rank, std::int64_t directory);
   // Returns the last path relative to the root of its tree; valid until the next call.
   [[nodiscard]] const char* below_tree() const { return text_.c_str() + tree_end_ + 1; }
-  // Returns the last path relative to the folder of all trees.
-  [[nodiscard]] const char* below_root() const { return text_.c_str() + rules_.root.size() + 1; }
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:

@@ -23,6 +23,7 @@ struct Request {
   Options options;
   std::vector<Variant> variants;
   std::unique_ptr<Content> content;
+  std::vector<std::string> few_bytes;
 };
 
 Result<Request> request_of(const Program& program, Settings settings, std::int64_t ranks) {
@@ -39,8 +40,8 @@ Result<Request> request_of(const Program& program, Settings settings, std::int64
   if (!fits) return fits.error();
   auto content = program.content(settings, ranks, variants.value());
   if (!content) return content.error();
-  return Request{std::move(settings), std::move(core).value(), std::move(options),
-                 std::move(variants).value(), std::move(content).value()};
+  return Request{std::move(settings),         std::move(core).value(),    std::move(options),
+                 std::move(variants).value(), std::move(content).value(), program.few_bytes};
 }
 
 std::int64_t bytes_of_files(const Content& content, const Variant& variant) {
@@ -167,6 +168,8 @@ class Workload final : public SweptWorkload {
   [[nodiscard]] ordered_json failure_details(const Job& job) const override {
     return payload_errors(executor_->payload_faults(), job.rank);
   }
+
+  [[nodiscard]] std::vector<std::string> few_bytes() const override { return request_.few_bytes; }
 
   void print(const JobUnderWay& under_way) const override {
     fmt::print("{}", table(content(), printed_));

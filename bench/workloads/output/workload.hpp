@@ -20,6 +20,8 @@ struct Program {
   const char* name = "";  // on the command line and in results
   const char* description = "";
   std::vector<Setting> settings = {};  // its own
+  // The arguments by which it writes one file of few bytes (SweptWorkload::few_bytes()).
+  std::vector<std::string> few_bytes = {};
   // Returns the content that the settings ask for, or the first rule that they break.
   using MakeContent = std::function<Result<std::unique_ptr<Content>>(
       const Settings& settings, std::int64_t ranks, const std::vector<Variant>& variants)>;

@@ -57,13 +57,15 @@ def formats() -> list[str]:
     return list(abilities())
 
 
+def _lines(text: bytes | None) -> list[str]:
+    if text is None:
+        raise StorageError(library().weir_files_last_error().decode(errors="replace"))
+    return text.decode(errors="replace").splitlines()
+
+
 def unfinished(path: str | os.PathLike[str]) -> list[str]:
     """Returns one line for each thing that killed runs left in or beside a file."""
-    lines = library().weir_files_unfinished(os.fsencode(path))
-    if lines is None:
-        text = library().weir_files_last_error().decode(errors="replace")
-        raise StorageError(text)
-    return str(lines.decode(errors="replace")).splitlines()
+    return _lines(library().weir_files_unfinished(os.fsencode(path)))
 
 
 def drop_steps(path: str | os.PathLike[str], steps: int) -> None:
@@ -210,11 +212,7 @@ class FileHandle:
 
     def verify(self, part: int) -> list[str]:
         """Returns one line for each block of the part that differs from what was written."""
-        lines = library().weir_files_verify(self._handle, part)
-        if lines is None:
-            text = library().weir_files_last_error().decode(errors="replace")
-            raise StorageError(text)
-        return str(lines.decode(errors="replace")).splitlines()
+        return _lines(library().weir_files_verify(self._handle, part))
 
     def commit(self) -> None:
         """Makes the written data durable and renames the file to its final name."""

@@ -8,7 +8,7 @@ Where fewer pairs give less coverage nothing is decided.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from weir.results.quantities import percent_text
@@ -40,6 +40,12 @@ class Judgement:
     def row(self) -> str:
         """Returns a row of a table in Markdown."""
         return f"| {self.where} | {self.finding} | {self.word} | {self.figures} |"
+
+
+def table(judgements: Iterable[Judgement], where: str, figures: str) -> str:
+    """Returns a table in Markdown; ``where`` and ``figures`` head the first and last column."""
+    head = f"| {where} | finding | here | {figures} |\n|---|---|---|---|"
+    return "\n".join([head, *(one.row() for one in judgements)])
 
 
 @dataclass(frozen=True)

@@ -38,8 +38,6 @@ LEAST_SHARE = 0.08
 """A mode has at least this share of the rates."""
 LEAST_RATIO = 1.25
 """Neighbouring modes differ by at least this factor."""
-DEEPEST_VALLEY = 0.6
-"""Between two modes the density is at most this share of that of the lower mode."""
 MOST_MODES = 4
 SEPARATES = 0.35
 """Least share of the information about the mode that an attribute has if it separates them."""

@@ -56,6 +56,9 @@ class PlannedJob(Record):
     """How weir-bench interpreted the command line, if its user may expect otherwise."""
     decided: dict[str, int] = Field(default_factory=dict)
     """Values of settings that weir-bench chose by what it found on the nodes."""
+    few_bytes: list[str] = Field(default_factory=list)
+    """Arguments that make files or messages few, and as small as they can be; none: a run with them
+    would say nothing of the workload."""
     arguments: list[str] = Field(default_factory=list)
     """The planned arguments, from the workload on; weir-bench does not print them."""
 

@@ -2,7 +2,8 @@
 
 Opening a file, agreeing on its plan, and closing it take the same time whatever the file's size. A
 calibration by plain calls has none of it. So the job itself is run beforehand, with the same
-interfaces, stagers, ranks and launcher, but with files of a few hundred bytes, or messages of one.
+interfaces, stagers, ranks and launcher, but with files of a few hundred bytes, or messages of one:
+the plan has the arguments for that.
 """
 
 from __future__ import annotations
@@ -33,15 +34,6 @@ TRIALS = 7
 """Repetitions of the run without content; one more does not count."""
 MOST_SECONDS = 20.0
 """After this time it begins no further repetition of a configuration that has one."""
-FEW_BYTES = {
-    "flash": (
-        *("--blocks=1", "--nxb=1", "--nyb=1", "--nzb=1"),
-        *("--checkpoints=1", "--plots=0", "--no-keep"),
-    ),
-    "s3d": ("--no-strong", "--nx=1", "--ny=1", "--nz=1", "--steps=1", "--no-keep"),
-    "sink": ("--message-bytes=1", "--rank-bytes=0", "--iterations=200"),
-}
-"""By workload: arguments for one file of a repetition, or messages, with as few bytes as it can."""
 MOST_WORK_SECONDS = 0.2
 """Ranks compute before each file as they do in the job, at most for this time. Where processors are
 shared, a rank that has just computed waits longer for one."""
@@ -51,7 +43,7 @@ ARRAYS = ("variables", "species")
 
 def has_run_without_content(planned: PlannedJob) -> bool:
     """Returns whether the workload is one of which a run without content says something."""
-    return bool(planned.arguments) and planned.arguments[0] in FEW_BYTES
+    return bool(planned.few_bytes)
 
 
 def ways_of(planned: PlannedJob) -> tuple[tuple[str, ...], ...]:
@@ -67,11 +59,10 @@ def ways_of(planned: PlannedJob) -> tuple[tuple[str, ...], ...]:
 
 def arguments_of(planned: PlannedJob, output: Path) -> list[str]:
     """Returns the arguments of the run without content; of two values the last counts."""
-    workload = planned.arguments[0]
     repetitions = ("--warmups=1", f"--repetitions={TRIALS}", f"--max-repetitions={TRIALS}")
     limit = f"--time-limit={MOST_SECONDS:g}"
     own = ("--no-verify", "--memory-hog=0", "--progress=none", f"--output={output}")
-    return [*planned.arguments, *FEW_BYTES[workload], *_work(planned), *repetitions, limit, *own]
+    return [*planned.arguments, *planned.few_bytes, *_work(planned), *repetitions, limit, *own]
 
 
 def _work(planned: PlannedJob) -> list[str]:

@@ -39,6 +39,7 @@ from weir.commands.job_options import (
     Ranks,
     find_job,
     read_interval,
+    words_of,
 )
 from weir.commands.terminal import message_console, output_console, warn
 from weir.results.campaign import Value, finished_runs, load_curves
@@ -127,14 +128,9 @@ def campaign_command(
     text = file.read_text(encoding="utf-8")
     target = output or Path("weir-campaigns") / read.name
     words = ["weir", "campaign", str(file), "--output", str(target)]
-    for name, value in (
-        ("--ranks", ranks),
-        ("--launcher", launcher),
-        ("--scale", scale),
-        ("--platform", platform),
-        ("--monitor", monitor),
-    ):
-        words += [f"{name}={value}"] if value is not None else []
+    words += words_of(
+        ranks=ranks, launcher=launcher, scale=scale, platform=platform, monitor=monitor
+    )
     asked = Asked(
         output=target,
         command=words,

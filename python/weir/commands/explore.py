@@ -42,6 +42,7 @@ from weir.commands.job_options import (
     Ranks,
     find_job,
     read_interval,
+    words_of,
 )
 from weir.commands.next_test import base_of_campaign, read_seconds
 from weir.commands.sweep import words_without_swept
@@ -334,14 +335,9 @@ def explore_command(
     began = time.monotonic()
     result = run_session(setup, session, exploration.follow)
     words = ["weir", "explore", *arguments, *(f"--factor={one}" for one in factor)]
-    words += [f"--ranks={ranks}"] if ranks is not None else []
-    words += [f"--first={first}"] if first is not None else []
     words += [f"--runs={runs}"] if runs != 1 else []
-    words += [f"--launcher={launcher}"] if launcher is not None else []
-    words += [f"--platform={platform}"] if platform is not None else []
-    words += [f"--most={most}"] if most is not None else []
-    words += [f"--until={until}"] if until is not None else []
-    words += [f"--monitor={monitor}"] if monitor is not None else []
+    words += words_of(ranks=ranks, first=first, launcher=launcher, platform=platform)
+    words += words_of(most=most, until=until, monitor=monitor)
     words += [f"--budget={budget}", f"--output={target}", "--resume"]
     _end(exploration, result, time.monotonic() - began, shlex.join(words))
 

@@ -93,3 +93,9 @@ def _find_launcher(
     if ranks is None:
         raise BenchError("the number of ranks is missing: give it, for example -n 4", USAGE)
     return found_launcher(ranks, os.environ, mpi)
+
+
+def words_of(**options: object) -> list[str]:
+    """Returns ``--name=value`` for each option of a command to be repeated that has a value."""
+    given = {name.replace("_", "-"): value for name, value in options.items() if value is not None}
+    return [f"--{name}={value}" for name, value in given.items()]

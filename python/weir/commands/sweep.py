@@ -15,6 +15,7 @@ from weir.campaign.file import parse_campaign_file
 from weir.campaign.levels import read_levels
 from weir.campaign.sweep import read_sweep, sweep_file
 from weir.commands.campaign import Asked, run_campaign
+from weir.commands.job_options import words_of
 
 
 def run_sweep(
@@ -50,10 +51,9 @@ def run_sweep(
         file = file.model_copy(update={"run_timeout": timeout})
     command = ["weir", "bench", *arguments, *(f"--sweep={one}" for one in sweeps)]
     command += ["--output", str(target)]
-    command += [f"--ranks={ranks}"] if ranks is not None else []
-    command += [f"--tasks-per-node={tasks_per_node}"] if tasks_per_node is not None else []
-    command += [f"--launcher={launcher}"] if launcher is not None else []
-    command += [f"--platform={platform}"] if platform is not None else []
+    command += words_of(
+        ranks=ranks, tasks_per_node=tasks_per_node, launcher=launcher, platform=platform
+    )
     command += [f"--monitor={monitor_seconds}s"] if monitor_seconds is not None else []
     asked = Asked(
         output=target,

@@ -34,7 +34,6 @@ MOST_CALLS = 1 << 22
 OPEN_WRITES, OPEN_CREATES = 1, 2
 """Flags of the call that opens a file (src/adapters/calls/call_pattern.hpp)."""
 _FILE = re.compile(r"# DXT, file_id: \d+, file_name: (.+)")
-_RANK = re.compile(r"# DXT, rank: (-?\d+), hostname: .*")
 _COUNTS = re.compile(r"# DXT, write_count: (\d+), read_count: (\d+)")
 _CALL = re.compile(
     r"X_(POSIX|MPIIO)\s+(-?\d+)\s+(write|read)\s+\d+\s+(\S+)\s+(\d+)\s+(\d+\.\d+)\s+(\d+\.\d+)"

@@ -14,7 +14,6 @@ from weir.results.campaign import Value
 
 LEFT, RIGHT, TOP, BOTTOM = 62.0, 18.0, 20.0, 48.0
 HEIGHT = 330.0
-MOST_LABELS = 14
 LOG_FROM_RATIO = 8.0
 MARKERS = ("disc", "square", "triangle", "diamond")
 OTHER_COLOURS = ("remap", "sync", "blocked")

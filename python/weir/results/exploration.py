@@ -6,15 +6,13 @@ and measured, and how well the rates were known afterwards.
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from weir.results.campaign import Value
-from weir.results.errors import ResultError
-from weir.results.folder import describe_validation, refuse_newer
+from weir.results.ledger import append_to_ledger, read_ledger
 from weir.results.purpose import Goal
 from weir.results.record import Quantity, Record
 
@@ -58,27 +56,9 @@ class ExplorationStep(Record):
 
 
 def append_step(folder: Path, step: ExplorationStep) -> None:
-    """Adds a line to the ledger, and waits until it is on disk."""
-    file = folder / LEDGER_FILE
-    try:
-        with file.open("a", encoding="utf-8") as stream:
-            stream.write(step.model_dump_json() + "\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-    except OSError as error:
-        raise ResultError(f"{file} cannot be written: {error.strerror}") from None
+    append_to_ledger(folder / LEDGER_FILE, step)
 
 
 def load_steps(folder: Path) -> list[ExplorationStep]:
     """Returns the steps of an exploration; none without its ledger."""
-    file = folder / LEDGER_FILE
-    if not file.is_file():
-        return []
-    found = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
-        try:
-            found.append(ExplorationStep.model_validate_json(line))
-        except ValidationError as error:
-            refuse_newer(file, line.encode(), 1)
-            raise ResultError(f"{file} line {number}: {describe_validation(error)}") from None
-    return found
+    return read_ledger(folder / LEDGER_FILE, ExplorationStep)

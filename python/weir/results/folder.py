@@ -41,17 +41,26 @@ def load_calibration(file: Path) -> Calibration:
 
 def load_record(file: Path, model: type[Model]) -> Model:
     """Reads a JSON file as a checked record; raises ``ResultError`` with the place of a fault."""
+    return read_record(file, read_text(file), model)
+
+
+def read_text(file: Path) -> str:
+    """Returns the text of a file; raises ``ResultError`` if there is none."""
     try:
-        text = file.read_text(encoding="utf-8")
+        return file.read_text(encoding="utf-8")
     except FileNotFoundError:
         raise ResultError(f"{file} does not exist") from None
     except (OSError, UnicodeDecodeError) as error:
         raise ResultError(f"{file} cannot be read: {error}") from None
+
+
+def read_record(file: Path, text: str, model: type[Model], place: str = "") -> Model:
+    """Returns the record in the text that is at a place in a file."""
     try:
         return model.model_validate_json(text)
     except ValidationError as error:
         refuse_newer(file, text, _known_version(model))
-        raise ResultError(f"{file}: {describe_validation(error)}") from None
+        raise ResultError(f"{file}{place}: {describe_validation(error)}") from None
 
 
 def refuse_newer(file: Path, text: str | bytes, known: int | None) -> None:

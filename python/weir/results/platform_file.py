@@ -11,7 +11,7 @@ import tomli_w
 from pydantic import ValidationError
 
 from weir.results.errors import ResultError
-from weir.results.folder import describe_validation, write_atomically
+from weir.results.folder import describe_validation, read_text, write_atomically
 from weir.results.platform import Platform
 
 VERSION = 1
@@ -29,13 +29,7 @@ HEAD = """\
 def load_platform(path: Path) -> Platform:
     """Reads and checks a platform description; raises ``ResultError`` with the place of a fault."""
     try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
-        raise ResultError(f"{path} does not exist") from None
-    except (OSError, UnicodeDecodeError) as error:
-        raise ResultError(f"{path} cannot be read: {error}") from None
-    try:
-        record = tomllib.loads(text)
+        record = tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
         raise ResultError(f"{path} is not TOML: {error}") from None
     version = record.get("format_version")

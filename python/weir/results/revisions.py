@@ -7,15 +7,13 @@ the newest constants, the ledger has the earlier ones and the runs that changed 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
-from weir.results.errors import ResultError
-from weir.results.folder import describe_validation, refuse_newer
+from weir.results.ledger import append_to_ledger, read_ledger
 from weir.results.platform import Platform, PlatformStage
 from weir.results.record import Quantity, Record
 
@@ -76,21 +74,7 @@ def ledger_path(description: Path) -> Path:
 
 def read_revisions(description: Path) -> list[Revision]:
     """Returns the revisions of a description, the oldest first; none without a ledger."""
-    file = ledger_path(description)
-    try:
-        lines = file.read_text(encoding="utf-8").splitlines()
-    except FileNotFoundError:
-        return []
-    except (OSError, UnicodeDecodeError) as error:
-        raise ResultError(f"{file} cannot be read: {error}") from None
-    found = []
-    for number, line in enumerate(lines, 1):
-        try:
-            found.append(Revision.model_validate_json(line))
-        except ValidationError as error:
-            refuse_newer(file, line, 1)
-            raise ResultError(f"{file} line {number}: {describe_validation(error)}") from None
-    return found
+    return read_ledger(ledger_path(description), Revision)
 
 
 def append_revision(
@@ -106,14 +90,7 @@ def append_revision(
         how=how,
         changes=list(changes),
     )
-    file = ledger_path(description)
-    try:
-        with file.open("a", encoding="utf-8") as stream:
-            stream.write(made.model_dump_json() + "\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-    except OSError as error:
-        raise ResultError(f"{file} cannot be written: {error.strerror}") from None
+    append_to_ledger(ledger_path(description), made)
     return made
 
 

@@ -1,4 +1,4 @@
-#include "plan/audit.hpp"
+#include "workloads/plan/audit.hpp"
 
 #include <algorithm>
 #include <array>
@@ -18,8 +18,10 @@
 #include "plan/rank_pieces.hpp"
 #include "topology/network.hpp"
 
-namespace weir::plan {
+namespace weir::bench::plan_audit {
 namespace {
+
+using namespace plan;
 
 // Number of extents of one piece that are examined: enough to meet every target of a file.
 constexpr std::int64_t most_extents = 4096;
@@ -377,4 +379,4 @@ Result<PlanAudit> audit(const Request& request, const topology::Topology& topolo
       .run();
 }
 
-}  // namespace weir::plan
+}  // namespace weir::bench::plan_audit

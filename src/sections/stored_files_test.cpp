@@ -1,4 +1,4 @@
-#include "stored/stored_files.hpp"
+#include "sections/stored_files.hpp"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

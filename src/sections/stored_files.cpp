@@ -1,4 +1,4 @@
-#include "stored/stored_files.hpp"
+#include "sections/stored_files.hpp"
 
 #include <fmt/format.h>
 
@@ -59,8 +59,8 @@ Status StoredFiles::write(std::span<const StoredRange> ranges, FileTraffic& traf
     return invalid_argument("it was opened for reading: open it for writing",
                             files_.path(ranges.front().file));
   }
-  if (watch_ != nullptr) {
-    for (const StoredRange& range : ranges) watch_->writes(range);
+  if (sums_ != nullptr) {
+    for (const StoredRange& range : ranges) sums_->writes(range);
   }
   return move(ranges, traffic, [&](std::span<const FileRange> open) {
     // Files are marked before they are written, because a failed write may have written some bytes.
@@ -87,10 +87,10 @@ Status StoredFiles::read(std::span<const StoredRange> ranges, FileTraffic& traff
   Status status = move(ranges, traffic, [&](std::span<const FileRange> open) {
     return open_->engine().read(open, traffic);
   });
-  if (watch_ == nullptr) return status;
+  if (sums_ == nullptr) return status;
   for (const StoredRange& range : ranges) {
     if (!status.ok()) break;
-    status = watch_->has_read(range);
+    status = sums_->has_read(range);
   }
   return status;
 }

@@ -1,4 +1,4 @@
-#include "plan/audit.hpp"
+#include "workloads/plan/audit.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,9 +10,10 @@
 #include "plan/choice.hpp"
 #include "topology/network.hpp"
 
-namespace weir::plan {
+namespace weir::bench::plan_audit {
 namespace {
 
+using namespace plan;
 using array::DistributionFormat;
 
 // `rows` x `columns` numbers of 8 bytes, each rank some columns of every row.
@@ -241,4 +242,4 @@ TEST(Audit, RefusesWhatPlansRefuse) {
 }
 
 }  // namespace
-}  // namespace weir::plan
+}  // namespace weir::bench::plan_audit

@@ -8,13 +8,15 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "checksums/array_sums.hpp"
 #include "common/status.hpp"
 #include "engines/engine.hpp"
 #include "engines/open_files.hpp"
-#include "engines/transfer_watch.hpp"
 #include "stored/extent_map.hpp"
+#include "stored/stored_range.hpp"
 #include "system/slices.hpp"
 
 namespace weir::storage {
@@ -27,13 +29,13 @@ class StoredFiles {
   [[nodiscard]] bool writable() const { return writable_; }
   [[nodiscard]] Engine& engine() const { return open_->engine(); }
 
-  // Sets the source of shared descriptors. It is used only for an array with one file that exists
-  // from the time of its layout.
-  void set_shared(const SharedOpening& shared) { shared_ = shared; }
+  // Sets how files are opened. It is used only for an array with one file that exists from the time
+  // of its layout.
+  void set_opener(FileOpener opener) { opener_ = std::move(opener); }
   // Sets what happens to files that are closed to make room for others.
   void set_closing(DataFileCache::Closing closing) { closing_ = closing; }
-  // Sets the watch that is notified of every transfer, or null for none.
-  void set_watch(TransferWatch* watch) { watch_ = watch; }
+  // Sets the checksums that get every transfer, or null for none.
+  void set_sums(ArraySums* sums) { sums_ = sums; }
 
   // Writes ranges that do not overlap. A file that may be missing is created with its full length
   // if it is missing; several processes may do so at the same time.
@@ -81,7 +83,7 @@ class StoredFiles {
     Opening opening{.write = writable_,
                     .bytes_when_made = writable_ ? files_.bytes_when_made() : 0,
                     .known = files_.known()};
-    if (files_.files() == 1 && files_.bytes_when_made() == 0) opening.shared = shared_;
+    if (files_.files() == 1 && files_.bytes_when_made() == 0) opening.opener = &opener_;
     return opening;
   }
   Result<EngineFile*> opened(std::int64_t number);
@@ -91,7 +93,7 @@ class StoredFiles {
   DataFiles files_;
   bool writable_;
   std::shared_ptr<OpenFiles> open_;
-  SharedOpening shared_;
+  FileOpener opener_;
   DataFileCache::Closing closing_ = DataFileCache::Closing::makes_durable;
   Last last_;                    // most transfers use the same file as the previous one
   std::set<std::int64_t> used_;  // files used since the last close
@@ -101,7 +103,7 @@ class StoredFiles {
   std::set<std::int64_t> marked_;
   std::uint64_t marked_in_ = 0;
   std::vector<FileRange> ranges_;
-  TransferWatch* watch_ = nullptr;
+  ArraySums* sums_ = nullptr;
 };
 
 }  // namespace weir::storage

@@ -18,7 +18,7 @@
 #include "plan/request.hpp"
 #include "topology/topology.hpp"
 
-namespace weir::plan {
+namespace weir::bench::plan_audit {
 
 struct AuditLimits {
   std::int64_t pieces = 192;        // per aggregator, examined for the targets that it uses
@@ -27,8 +27,8 @@ struct AuditLimits {
   std::int64_t messages = 1 << 20;  // limit for simulated messages, with at least one rank per node
   // Limits on how far a node may be ahead of aggregators (rank_pieces.hpp); pieces_ahead 0: no
   // limit.
-  std::int64_t under_way = least_messages_under_way;
-  std::int64_t pieces_ahead = most_pieces_ahead;
+  std::int64_t under_way = plan::least_messages_under_way;
+  std::int64_t pieces_ahead = plan::most_pieces_ahead;
   std::int64_t contributions = 1 << 20;  // examined for the routes of bytes
 };
 
@@ -44,7 +44,7 @@ struct Spread {
 };
 
 struct PlanAudit {
-  Parameters parameters;
+  plan::Parameters parameters;
   std::int64_t nodes = 0;
   std::int64_t targets = 0;
   std::int64_t aggregators = 0;        // in all groups; with direct, the number of ranks
@@ -83,9 +83,11 @@ struct PlanAudit {
 // Fails if Plan::create does. A read is the mirror image, with senders and receivers exchanged.
 // `grouped` has the nodes of `topology`, and the I/O groups by which bytes_across_groups is
 // counted; null: those of `topology`, which no plan crosses.
-[[nodiscard]] Result<PlanAudit> audit(const Request& request, const topology::Topology& topology,
+[[nodiscard]] Result<PlanAudit> audit(const plan::Request& request,
+                                      const topology::Topology& topology,
                                       const topology::FileTargets& targets,
-                                      const Parameters& parameters, const AuditLimits& limits = {},
+                                      const plan::Parameters& parameters,
+                                      const AuditLimits& limits = {},
                                       const topology::Topology* grouped = nullptr);
 
-}  // namespace weir::plan
+}  // namespace weir::bench::plan_audit
