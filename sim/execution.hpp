@@ -27,7 +27,8 @@ struct Outcome {
   double message_seconds = 0;    // waiting for messages, or until its own are taken
   double turn_seconds = 0;       // waiting for its turn
   double operation_seconds = 0;  // under way with an operation
-  // Of a workload of weir-bench: whether its route counts the bytes that it took, and they were all.
+  // Of a workload of weir-bench: whether its route counts the bytes that it took, and they were
+  // all.
   std::optional<bool> accounted = std::nullopt;
 };
 

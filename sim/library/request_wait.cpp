@@ -1,5 +1,5 @@
-// In place of bench/measurement/request_wait.cpp: simulated time passes until the request has ended.
-// A rank that others wait for in vain is a deadlock, which SimGrid reports.
+// In place of bench/measurement/request_wait.cpp: simulated time passes until the request has
+// ended. A rank that others wait for in vain is a deadlock, which SimGrid reports.
 #include "library/simulated_rank.hpp"
 #include "measurement/job.hpp"
 

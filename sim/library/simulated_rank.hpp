@@ -42,7 +42,7 @@ struct SimulatedNode {
 struct SimulatedRank {
   SimulatedSystem* system = nullptr;
   SimulatedNode* node = nullptr;
-  std::int64_t processors = 1;  // of its node
+  std::int64_t processors = 1;     // of its node
   const Client* client = nullptr;  // null if the plan has no operations of it
   ranks::Sessions sessions;
   simgrid::s4u::SemaphorePtr woken = simgrid::s4u::Semaphore::create(0);

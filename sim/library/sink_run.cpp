@@ -59,8 +59,8 @@ class Folder {
   fs::path path_;
 };
 
-// What is printed meanwhile goes to standard error, since the program prints the outcome and nothing
-// besides.
+// What is printed meanwhile goes to standard error, since the program prints the outcome and
+// nothing besides.
 class NoOutput {
  public:
   NoOutput() : kept_(::dup(STDOUT_FILENO)) { ::dup2(STDERR_FILENO, STDOUT_FILENO); }

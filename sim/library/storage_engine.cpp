@@ -1,5 +1,5 @@
-// In place of src/aggregation/engines/system_engine.cpp: an engine whose operations take the time of
-// the simulated machine, whichever engine it stands for. It drops what is written, and reads
+// In place of src/aggregation/engines/system_engine.cpp: an engine whose operations take the time
+// of the simulated machine, whichever engine it stands for. It drops what is written, and reads
 // nothing.
 #include <memory>
 #include <string>
@@ -76,8 +76,7 @@ class StorageEngine final : public storage::BlockingEngine {
 namespace weir::aggregation {
 
 Result<std::unique_ptr<storage::Engine>> make_system_engine(plan::Engine /*engine*/) {
-  return std::unique_ptr<storage::Engine>(
-      std::make_unique<sim::StorageEngine>(sim::this_rank()));
+  return std::unique_ptr<storage::Engine>(std::make_unique<sim::StorageEngine>(sim::this_rank()));
 }
 
 }  // namespace weir::aggregation
