@@ -154,6 +154,9 @@ Status check(const Description& asked) {
         "a global exchange passes parts of I/O groups: no part of nodes does operations "
         "in turn beside it");
   }
+  if (asked.workload != Workload::library && asked.read) {
+    return refuse("the workload sink reads nothing");
+  }
   if (Status fit = check("nodes", asked.messages.slow, asked.nodes); !fit) return fit;
   return asked.network ? check(*asked.network, asked) : Status();
 }
@@ -184,6 +187,12 @@ Status read_way(const json& given, Description& asked) {
   const auto placement = topology::parse_placement_rule(given.value("placement", "spread"));
   if (!placement) return placement.error();
   asked.placement = placement.value();
+  const auto workload = given.value("workload", std::string("library"));
+  if (workload == "sink") asked.workload = Workload::sink;
+  if (workload == "sink_posix") asked.workload = Workload::sink_posix;
+  if (workload != "library" && asked.workload == Workload::library) {
+    return refuse(fmt::format("workload '{}': give library, sink or sink_posix", workload));
+  }
   return {};
 }
 

@@ -75,6 +75,13 @@ struct ArrayWords {
   std::string grid;
 };
 
+// What moves the bytes on simulated ranks.
+enum class Workload {
+  library,     // the calls of the library alone
+  sink,        // `weir-bench sink` by the library
+  sink_posix,  // and by POSIX calls
+};
+
 struct Description {
   std::int64_t nodes = 0;
   std::int64_t ranks_per_node = 0;
@@ -94,6 +101,7 @@ struct Description {
   std::int64_t steps = 1;
   std::int64_t stripe_bytes = 0;
   std::int64_t lock_bytes = 0;
+  Workload workload = Workload::library;
 
   [[nodiscard]] std::int64_t ranks() const { return nodes * ranks_per_node; }
   // Number of places that a file's stripes are dealt to; 0 if no part has users by stripe.

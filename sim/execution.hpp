@@ -6,6 +6,7 @@
 // them first come, first served; the bytes pass the parts behind it at the same time.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,9 @@ struct Outcome {
   double message_seconds = 0;    // waiting for messages, or until its own are taken
   double turn_seconds = 0;       // waiting for its turn
   double operation_seconds = 0;  // under way with an operation
+  // Of a workload of weir-bench: whether its route counts the bytes that it took, and they were
+  // all.
+  std::optional<bool> accounted = std::nullopt;
 };
 
 // What all simulations set of SimGrid: plain max-min sharing without corrections for TCP.

@@ -148,6 +148,7 @@ ordered_json json_of(const Planned& planned, const Outcome& outcome) {
   json["limit"] = {{"name", busiest->name},
                    {"busy_share", share_of(*busiest, outcome.seconds)},
                    {"busiest", busiest->busiest}};
+  if (outcome.accounted) json["accounted"] = *outcome.accounted;
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   json["cost"] = {{"peak_memory_bytes", static_cast<double>(usage.ru_maxrss) * 1024},

@@ -77,7 +77,16 @@ MAY_INCLUDE: dict[str, set[str]] = {
     },
     "bench": VALUES | {"bench/workloads", "bench/measurement"},
     "sim": VALUES | {"bench/workloads"},
-    "sim/library": VALUES | FILES | {"bench/workloads", "sim", "src/aggregation", "src/ranks"},
+    "sim/library": VALUES
+    | FILES
+    | {
+        "bench/interfaces",
+        "bench/measurement",
+        "bench/workloads",
+        "sim",
+        "src/aggregation",
+        "src/ranks",
+    },
 }
 """The folders whose headers a folder may include, besides its own and ``src/common``."""
 

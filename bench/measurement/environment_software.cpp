@@ -12,6 +12,7 @@
 
 #include "measurement/build_info.hpp"
 #include "measurement/environment.hpp"
+#include "measurement/mpi_control_variable.hpp"
 #include "measurement/system_text.hpp"
 
 namespace weir::bench {
@@ -27,27 +28,6 @@ nlohmann::json describe_distribution() {
   const std::string release = read_text("/etc/os-release").value_or("");
   const std::optional<std::string> name = value_of(release, "PRETTY_NAME", '=');
   return name ? nlohmann::json(without_quotes(*name)) : nlohmann::json("unknown");
-}
-
-// Returns a text variable of MPI's tool interface (MPI 4.0, section 15.3), or nothing if there is
-// none. The interface is opened and closed here, between MPI_Init and MPI_Finalize: Open MPI 4.1
-// crashes if it is closed after MPI_Finalize.
-std::optional<std::string> mpi_control_variable(const char* name) {
-  int provided = 0;
-  if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return std::nullopt;
-  std::optional<std::string> found;
-  int index = 0;
-  MPI_T_cvar_handle handle{};
-  int count = 0;
-  if (MPI_T_cvar_get_index(name, &index) == MPI_SUCCESS &&
-      MPI_T_cvar_handle_alloc(index, nullptr, &handle, &count) == MPI_SUCCESS) {
-    std::string value(static_cast<std::size_t>(count) + 1, '\0');
-    if (count > 1 && MPI_T_cvar_read(handle, value.data()) == MPI_SUCCESS)
-      found = value.substr(0, value.find('\0'));
-    MPI_T_cvar_handle_free(&handle);
-  }
-  MPI_T_finalize();
-  return found;
 }
 
 std::string mpi_io_implementation(const std::string& library) {

@@ -5,39 +5,18 @@
 #include <spawn.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
+#include <thread>
 #include <utility>
 
 #include "common/clock.hpp"
 
 namespace weir::bench {
 namespace {
-
-sigset_t ending_signals() {
-  sigset_t set;
-  sigemptyset(&set);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
-  sigaddset(&set, SIGHUP);
-  return set;
-}
-
-// Returns whether a process has ended. This includes one that was not waited for yet ("Z").
-bool is_gone(std::int64_t process) {
-  std::ifstream stat(fmt::format("/proc/{}/stat", process));
-  std::string line;
-  if (!std::getline(stat, line)) return kill(static_cast<pid_t>(process), 0) != 0;
-  const std::size_t name_end = line.rfind(')');
-  return name_end != std::string::npos && name_end + 2 < line.size() &&
-         (line[name_end + 2] == 'Z' || line[name_end + 2] == 'X');
-}
 
 constexpr int sweepers_per_node = 2;
 
@@ -105,12 +84,6 @@ const char* cause_of(const Error& error) {
 
 }  // namespace
 
-void prepare_signals() {
-  const sigset_t set = ending_signals();
-  pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  static_cast<void>(signal(SIGXFSZ, SIG_IGN));
-}
-
 Status write_file_atomically(const std::string& path, const std::string& text, bool durable) {
   // Two threads of a process may write the same record, when a run ends by a failure.
   const std::string temporary = fmt::format("{}.{}.tmp", path, gettid());
@@ -148,22 +121,6 @@ nlohmann::ordered_json failure_record(const Error& error, const std::string& hos
   return record;
 }
 
-FailureGuard::FailureGuard(const Job& job, std::string root, std::vector<std::string> slugs)
-    : root_(std::move(root)),
-      slugs_(std::move(slugs)),
-      host_(job.host),
-      rank_(job.rank),
-      node_rank_(job.node_rank),
-      node_processes_(job.node_processes),
-      node_world_ranks_(job.node_world_ranks),
-      deadline_seconds_(job.deadline_seconds),
-      watcher_([this](const std::stop_token& stop) { watch(stop); }) {}
-
-FailureGuard::~FailureGuard() {
-  watcher_.request_stop();
-  watcher_.join();
-}
-
 void FailureGuard::set_test_files(TestFiles files) {
   const std::lock_guard lock(files_mutex_);
   files_ = std::move(files);
@@ -198,6 +155,24 @@ Status FailureGuard::remove_test_files() {
   return first;
 }
 
+void FailureGuard::start_removal() {
+  const std::lock_guard lock(files_mutex_);
+  if (files_.job_folders.empty() || node_rank_ >= sweepers_per_node) return;
+  std::string program = "rm";
+  std::string options = "-rf";
+  std::string end_of_options = "--";
+  std::vector<char*> arguments{program.data(), options.data(), end_of_options.data()};
+  for (std::string& folder : files_.job_folders) arguments.push_back(folder.data());
+  arguments.push_back(nullptr);
+  posix_spawnattr_t attributes{};
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
+  pid_t process = 0;
+  // Without the program "rm", only what remove_test_files() reaches in its second is removed.
+  static_cast<void>(posix_spawnp(&process, "rm", nullptr, &attributes, arguments.data(), environ));
+  posix_spawnattr_destroy(&attributes);
+}
+
 void FailureGuard::keep(const std::string& slug,
                         const std::function<const nlohmann::ordered_json&()>& run) {
   constexpr std::int64_t most_of_the_time = 20;
@@ -217,15 +192,6 @@ void FailureGuard::keep(const std::string& slug,
   mark_as_first();
   keeping_ns_ += monotonic_ns() - began;
 }
-
-void FailureGuard::entering(const char* operation, const std::string* file, std::int64_t offset) {
-  operation_ = operation;
-  file_ = file;
-  offset_ = offset;
-  entered_ns_ = monotonic_ns();
-}
-
-void FailureGuard::left() { entered_ns_ = 0; }
 
 void FailureGuard::record(const std::string& status, const Error& error, const std::string& host) {
   nlohmann::ordered_json failure = failure_record(error, host);
@@ -272,107 +238,6 @@ void FailureGuard::mark_unfinished(nlohmann::ordered_json failure) const {
     run["finished_utc"] = utc_now();
     if (Status written = write_file_atomically(path, run.dump(1) + "\n", false); !written) {
       fmt::print(stderr, "weir-bench: {}\n", written.error().text());
-    }
-  }
-}
-
-bool FailureGuard::has_lost_rank(int* lost) const {
-  for (std::size_t i = 0; i < node_processes_.size(); ++i) {
-    if (static_cast<int>(i) == node_rank_) continue;
-    if (is_gone(node_processes_[i])) {
-      *lost = node_world_ranks_[i];
-      return true;
-    }
-  }
-  return false;
-}
-
-Error FailureGuard::describe_signal(int signal) const {
-  Error error;
-  if (int lost = -1; has_lost_rank(&lost)) {
-    error.code = ErrorCode::peer;
-    error.rank = lost;
-    error.message = fmt::format(
-        "was lost on host {}: its process ended without a message (killed, out of memory, or "
-        "crashed)",
-        host_);
-    return error;
-  }
-  error.code = ErrorCode::interrupted;
-  error.message = fmt::format(
-      "SIG{} ended this process: it comes from the user (Ctrl-C), a time limit, or the launcher, "
-      "which also sends it if a rank on another node is lost",
-      sigabbrev_np(signal));
-  return error;
-}
-
-void FailureGuard::start_removal() {
-  const std::lock_guard lock(files_mutex_);
-  if (files_.job_folders.empty() || node_rank_ >= sweepers_per_node) return;
-  std::string program = "rm";
-  std::string options = "-rf";
-  std::string end_of_options = "--";
-  std::vector<char*> arguments{program.data(), options.data(), end_of_options.data()};
-  for (std::string& folder : files_.job_folders) arguments.push_back(folder.data());
-  arguments.push_back(nullptr);
-  posix_spawnattr_t attributes{};
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID);
-  pid_t process = 0;
-  // Without the program "rm", only what remove_test_files() reaches in its second is removed.
-  static_cast<void>(posix_spawnp(&process, "rm", nullptr, &attributes, arguments.data(), environ));
-  posix_spawnattr_destroy(&attributes);
-}
-
-void FailureGuard::end_process(const std::string& status, const Error& error, int exit_status) {
-  // Without it, printing would end this process if its launcher reads nothing any more.
-  static_cast<void>(signal(SIGPIPE, SIG_IGN));
-  {
-    // A file system that hangs must not keep this process from ending.
-    std::unique_lock lock(keeping_mutex_, std::chrono::seconds(1));
-    ending_ = true;
-  }
-  record(status, error, host_);
-  start_removal();
-  if (Status removed = remove_test_files(); !removed) {
-    fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
-  }
-  // The rank that failed first may have been killed before it marked the records.
-  constexpr std::chrono::milliseconds patience{300};
-  std::this_thread::sleep_for(patience);
-  mark_as_first();
-  // The files are removed once more because the thread that measures may have been about to create
-  // one.
-  if (Status removed = remove_test_files(); !removed) {
-    fmt::print(stderr, "weir-bench: {}\n", removed.error().text());
-  }
-  // This is not exit(), because the other threads are still working. Ending with a failure and
-  // without MPI_Finalize makes the launcher end the other ranks.
-  _exit(exit_status);
-}
-
-void FailureGuard::watch(const std::stop_token& stop) {
-  const sigset_t set = ending_signals();
-  const timespec poll_interval{0, 100'000'000};
-  while (!stop.stop_requested()) {
-    const int signal = sigtimedwait(&set, nullptr, &poll_interval);
-    if (signal > 0) {
-      const Error error = describe_signal(signal);
-      const bool lost = error.code == ErrorCode::peer;
-      end_process(lost ? "failed" : "interrupted", error, lost ? exit_failed : exit_interrupted);
-    }
-    const std::int64_t entered = entered_ns_;
-    if (entered != 0 && seconds_of(monotonic_ns() - entered) > deadline_seconds_) {
-      Error error;
-      error.code = ErrorCode::deadline;
-      error.rank = rank_;
-      error.operation = operation_.load();
-      if (const std::string* file = file_.load()) error.file = *file;
-      error.offset = offset_;
-      error.message =
-          fmt::format("{} has not returned for {} s (--deadline): the storage does not respond",
-                      error.operation, deadline_seconds_);
-      end_process("failed", error, exit_failed);
     }
   }
 }

@@ -1,11 +1,8 @@
 #include "measurement/job.hpp"
 
-#include <sched.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
-#include <ctime>
 #include <utility>
 
 #include "common/clock.hpp"
@@ -72,33 +69,6 @@ std::int64_t Job::deadline_ns() const {
   constexpr double grace_seconds = 2;
   return monotonic_ns() +
          static_cast<std::int64_t>((deadline_seconds * grace + grace_seconds) * 1e9);
-}
-
-Status wait_for(MPI_Request& request, std::int64_t deadline_ns, const char* what, Waiting waiting) {
-  constexpr std::int64_t shortest_nap_ns = 20'000;
-  constexpr std::int64_t longest_nap_ns = 500'000;
-  std::int64_t nap_ns = shortest_nap_ns;
-  int done = 0;
-  while (true) {
-    MPI_Test(&request, &done, MPI_STATUS_IGNORE);
-    if (done != 0) return {};
-    if (monotonic_ns() > deadline_ns) {
-      Error error;
-      error.code = ErrorCode::deadline;
-      error.operation = what;
-      error.message =
-          std::string(what) +
-          " did not end before the deadline (--deadline): another rank hangs or is lost";
-      return error;
-    }
-    if (waiting == Waiting::awake) {
-      sched_yield();
-    } else {
-      const timespec nap{0, nap_ns};
-      nanosleep(&nap, nullptr);
-      nap_ns = std::min(2 * nap_ns, longest_nap_ns);
-    }
-  }
 }
 
 Error failed_elsewhere(int rank) {

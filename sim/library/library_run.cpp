@@ -5,10 +5,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <map>
 #include <memory>
 #include <simgrid/s4u.hpp>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,9 +16,7 @@
 #include "array/distribution.hpp"
 #include "array/layout.hpp"
 #include "array/regular_distribution.hpp"
-#include "library/simulated_rank.hpp"
-#include "library/storage_engine.hpp"
-#include "operations.hpp"
+#include "library/simulated_job.hpp"
 #include "plan/file_image.hpp"
 #include "workloads/array/geometry.hpp"
 
@@ -31,7 +27,6 @@ namespace sg4 = simgrid::s4u;
 
 // Each rank has a context with a stack, and memory of the library.
 constexpr std::int64_t most_simulated_ranks = 16'384;
-constexpr const char* instance = "library";
 // The library's own limit of ranks of a node with buffers (src/aggregation/rank_layout.cpp).
 constexpr std::int64_t most_holders = 16;
 
@@ -55,21 +50,17 @@ Result<array::RegularDistribution> bytes_held(const Description& asked) {
   return array::RegularDistribution::create(bytes.value(), formats.value(), grid);
 }
 
-class Job {
+// Moves the array of a description by the library's inner calls.
+class ArrayProgram {
  public:
-  Job(const Description& asked, const Planned& planned, const array::RegularDistribution& held)
-      : asked_(asked),
-        planned_(planned),
-        held_(held),
-        memory_(array::Distribution(held_)),
-        operations_(asked, planned.flows, Machine::Nodes::with_processes) {
-    for (const Client& client : planned.flows.clients) clients_[client.rank] = &client;
-  }
+  ArrayProgram(const Description& asked, const Planned& planned,
+               const array::RegularDistribution& held);
 
-  [[nodiscard]] Result<Outcome> run(sg4::Engine& engine);
+  [[nodiscard]] Status run(std::int64_t rank);
+  [[nodiscard]] double seconds() const { return ended_ - began_; }
 
  private:
-  [[nodiscard]] aggregation::CollectiveSettings settings(std::int64_t rank);
+  [[nodiscard]] aggregation::CollectiveSettings settings() const;
   [[nodiscard]] Status act(std::int64_t rank);
   [[nodiscard]] Status move(aggregation::Collective& session, std::int64_t rank);
 
@@ -77,20 +68,24 @@ class Job {
   const Planned& planned_;
   array::RegularDistribution held_;
   plan::SharedDistribution memory_;
-  Operations operations_;
-  std::map<std::int64_t, const Client*> clients_;  // by ranks
   // The payload is as long as the largest part of a rank. All ranks write the same bytes, or read
   // into the same memory, since the simulated storage keeps none.
   std::vector<std::byte> payload_;
-  SimulatedSystem system_;
-  std::vector<SimulatedNode> nodes_;
-  Status failed_;  // the first failure of a rank
   double began_ = 0;
   double ended_ = 0;
-  Moved sent_;
 };
 
-aggregation::CollectiveSettings Job::settings(std::int64_t rank) {
+ArrayProgram::ArrayProgram(const Description& asked, const Planned& planned,
+                           const array::RegularDistribution& held)
+    : asked_(asked), planned_(planned), held_(held), memory_(array::Distribution(held_)) {
+  std::int64_t most = 1;
+  for (std::int64_t rank = 0; rank < held_.ranks(); ++rank) {
+    most = std::max(most, held_.elements(rank));
+  }
+  payload_.resize(static_cast<std::size_t>(most));
+}
+
+aggregation::CollectiveSettings ArrayProgram::settings() const {
   aggregation::CollectiveSettings settings;
   settings.strategy = planned_.parameters.strategy;
   settings.engine = plan::Engine::null;
@@ -101,15 +96,10 @@ aggregation::CollectiveSettings Job::settings(std::int64_t rank) {
   settings.rates.cores_per_node = asked_.ranks_per_node;
   settings.targets = targets_of(asked_);
   settings.aggregators = planned_.aggregators_per_node;
-  const auto client = clients_.find(rank);
-  settings.before_engine = [this, own = client == clients_.end() ? nullptr : client->second](
-                               std::unique_ptr<storage::Engine> /*system's*/) {
-    return make_storage_engine(asked_, operations_, own);
-  };
   return settings;
 }
 
-Status Job::move(aggregation::Collective& session, std::int64_t rank) {
+Status ArrayProgram::move(aggregation::Collective& session, std::int64_t rank) {
   const auto file = session.open_bytes("simulated", true, targets_of(asked_));
   const array::Region part = held_.part(rank);
   const array::Indices extents = part.local_extents();
@@ -131,11 +121,11 @@ Status Job::move(aggregation::Collective& session, std::int64_t rank) {
   return moved;
 }
 
-Status Job::act(std::int64_t rank) {
+Status ArrayProgram::act(std::int64_t rank) {
   MPI_Comm own = MPI_COMM_NULL;
   MPI_Comm_dup(MPI_COMM_WORLD, &own);
   MPI_Comm_set_errhandler(own, MPI_ERRORS_RETURN);
-  auto session = aggregation::Collective::create(own, settings(rank));
+  auto session = aggregation::Collective::create(own, settings());
   if (!session) return session.error();
   MPI_Barrier(own);
   began_ = std::max(began_, sg4::Engine::get_clock());
@@ -146,50 +136,11 @@ Status Job::act(std::int64_t rank) {
   return moved;
 }
 
-Result<Outcome> Job::run(sg4::Engine& engine) {
-  std::int64_t most = 0;
-  for (std::int64_t rank = 0; rank < held_.ranks(); ++rank) {
-    most = std::max(most, held_.elements(rank));
-  }
-  payload_.resize(static_cast<std::size_t>(std::max<std::int64_t>(1, most)));
-  nodes_.resize(static_cast<std::size_t>(asked_.nodes));
-  system_.ranks.resize(static_cast<std::size_t>(asked_.ranks()));
-  SMPI_app_instance_register(instance, nullptr, static_cast<int>(asked_.ranks()));
-  for (std::int64_t rank = 0; rank < asked_.ranks(); ++rank) {
-    const auto actor = sg4::Actor::init(fmt::format("rank {}", rank),
-                                        operations_.machine().node(rank / asked_.ranks_per_node));
-    actor->set_property("instance_id", instance);
-    actor->set_property("rank", std::to_string(rank));
-    actor->start([this, rank] {
-      SimulatedRank own;
-      own.system = &system_;
-      own.node = &nodes_[static_cast<std::size_t>(rank / asked_.ranks_per_node)];
-      own.processors = asked_.ranks_per_node;
-      MPI_Init(nullptr, nullptr);
-      set_this_rank(own);
-      system_.ranks[static_cast<std::size_t>(rank)] = &own;
-      Status acted = act(rank);
-      system_.ranks[static_cast<std::size_t>(rank)] = nullptr;
-      if (failed_.ok() && !acted.ok()) failed_ = std::move(acted);
-      sent_.messages += own.messages;
-      sent_.message_bytes += own.message_bytes;
-      MPI_Finalize();
-    });
-  }
-  engine.run();
-  if (!failed_.ok()) return failed_.error();
-  Outcome outcome;
-  outcome.seconds = ended_ - began_;
-  outcome.moved = operations_.moved();
-  outcome.moved.messages = sent_.messages;
-  outcome.moved.message_bytes = sent_.message_bytes;
-  outcome.parts = operations_.part_loads();
-  outcome.unused_slow = operations_.machine().unused_slow();
-  const auto clients = static_cast<double>(std::max<std::int64_t>(1, outcome.moved.clients));
-  outcome.turn_seconds = operations_.turn_seconds() / clients;
-  outcome.operation_seconds = operations_.operation_seconds() / clients;
-  outcome.message_seconds = outcome.seconds - outcome.turn_seconds - outcome.operation_seconds;
-  return outcome;
+Status ArrayProgram::run(std::int64_t rank) {
+  MPI_Init(nullptr, nullptr);
+  Status acted = act(rank);
+  MPI_Finalize();
+  return acted;
 }
 
 Status check(const Description& asked) {
@@ -252,32 +203,9 @@ Result<Planned> plan_for_library(const Description& asked) {
 Result<Outcome> run_library(const Description& asked, const Planned& planned) {
   const auto held = bytes_held(asked);
   if (!held) return held.error();
-  // SimGrid may keep pointers to the words. Times are those of messages and operations alone: what
-  // ranks compute takes no time, and neither does looking for a message.
-  static std::vector<std::string> words = common_settings();
-  for (const char* const word :
-       {"--cfg=contexts/stack-size:256", "--cfg=smpi/simulate-computation:no",
-        "--cfg=smpi/host-speed:1Gf", "--cfg=smpi/test:0", "--cfg=smpi/iprobe:0",
-        "--cfg=smpi/grow-injected-times:no"}) {
-    words.emplace_back(word);
-  }
-  std::vector<char*> pointers;
-  pointers.reserve(words.size() + 1);
-  for (std::string& word : words) pointers.push_back(word.data());
-  pointers.push_back(nullptr);
-  int count = static_cast<int>(words.size());
-  sg4::Engine engine(&count, pointers.data());
-  // SMPI's own choice would send messages of all with all. The names are known only now.
-  smpi_init_options();
-  for (const char* const algorithm : {"smpi/allreduce:rdb", "smpi/barrier:mpich",
-                                      "smpi/allgather:mpich", "smpi/allgatherv:mpich"}) {
-    sg4::Engine::set_config(algorithm);
-  }
-  sg4::Engine::set_config(fmt::format("smpi/or:0:{}:0", asked.messages.seconds_each));
-  SMPI_init();
-  auto job = std::make_unique<Job>(asked, planned, held.value());
-  auto outcome = job->run(engine);
-  SMPI_finalize();
+  ArrayProgram program(asked, planned, held.value());
+  auto outcome = run_job(asked, planned, [&](std::int64_t rank) { return program.run(rank); });
+  if (outcome) put_seconds(outcome.value(), program.seconds());
   return outcome;
 }
 

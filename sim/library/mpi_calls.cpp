@@ -3,6 +3,10 @@
 // and no other, so that its operation has ended when the call returns.
 #include <mpi.h>
 
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
 #include "library/simulated_rank.hpp"
 
 namespace {
@@ -47,6 +51,28 @@ int __wrap_MPI_Iallgatherv(const void* mine, int count, MPI_Datatype type, void*
   weir::sim::wake_looking(*weir::sim::this_rank().node);
   *request = MPI_REQUEST_NULL;
   return MPI_Allgatherv(mine, count, type, all, counts, places, all_type, communicator);
+}
+
+// Values are gathered, and each rank combines those of the ranks before it.
+int __wrap_MPI_Exscan(const void* mine, void* before, int count, MPI_Datatype type,
+                      MPI_Op operation, MPI_Comm communicator) {
+  int rank = 0;
+  int size = 0;
+  MPI_Aint lower = 0;
+  MPI_Aint extent = 0;
+  MPI_Comm_rank(communicator, &rank);
+  MPI_Comm_size(communicator, &size);
+  MPI_Type_get_extent(type, &lower, &extent);
+  const auto bytes = static_cast<std::size_t>(count) * static_cast<std::size_t>(extent);
+  std::vector<std::byte> all(bytes * static_cast<std::size_t>(size));
+  const int code = MPI_Allgather(mine, count, type, all.data(), count, type, communicator);
+  if (code != MPI_SUCCESS || rank == 0) return code;
+  std::memcpy(before, all.data(), bytes);
+  for (int from = 1; from < rank; ++from) {
+    MPI_Reduce_local(all.data() + static_cast<std::size_t>(from) * bytes, before, count, type,
+                     operation);
+  }
+  return MPI_SUCCESS;
 }
 
 int __real_MPI_Isend(const void* data, int count, MPI_Datatype type, int to, int tag,

@@ -10,12 +10,17 @@
 #include <utility>
 #include <vector>
 
+#include "description.hpp"
+#include "flows.hpp"
+#include "operations.hpp"
 #include "ranks/thread_sessions.hpp"
 
 namespace weir::sim {
 
 // What all ranks share.
 struct SimulatedSystem {
+  const Description* asked = nullptr;
+  Operations* operations = nullptr;
   // Ranks that sleep on a word of memory, by its address, which is the same on all ranks of a node.
   std::map<const std::atomic<std::uint32_t>*, std::vector<simgrid::s4u::SemaphorePtr>> sleepers;
   // Memory that ranks share: one mapping of each file for all that map it.
@@ -37,7 +42,8 @@ struct SimulatedNode {
 struct SimulatedRank {
   SimulatedSystem* system = nullptr;
   SimulatedNode* node = nullptr;
-  std::int64_t processors = 1;  // of its node
+  std::int64_t processors = 1;     // of its node
+  const Client* client = nullptr;  // null if the plan has no operations of it
   ranks::Sessions sessions;
   simgrid::s4u::SemaphorePtr woken = simgrid::s4u::Semaphore::create(0);
   // Simulated time since which it has looked for something to do: since it last did something, or
@@ -55,7 +61,7 @@ void tell_of_message(SimulatedRank& rank);
 
 // Returns that of the calling actor, which must be a rank.
 [[nodiscard]] SimulatedRank& this_rank();
-// Makes `rank` that of the calling actor, after MPI_Init.
+// Makes `rank` that of the calling actor.
 void set_this_rank(SimulatedRank& rank);
 
 }  // namespace weir::sim

@@ -1,8 +1,11 @@
-#include "library/storage_engine.hpp"
-
+// In place of src/aggregation/engines/system_engine.cpp: an engine whose operations take the time
+// of the simulated machine, whichever engine it stands for. It drops what is written, and reads
+// nothing.
+#include <memory>
 #include <string>
 #include <string_view>
 
+#include "aggregation/engines/system_engine.hpp"
 #include "engines/blocking_engine.hpp"
 #include "library/simulated_rank.hpp"
 
@@ -22,8 +25,8 @@ class StorageFile final : public EngineFile {
 
 class StorageEngine final : public storage::BlockingEngine {
  public:
-  StorageEngine(const Description& asked, Operations& operations, const Client* client)
-      : asked_(asked), operations_(operations), client_(client) {}
+  explicit StorageEngine(const SimulatedRank& rank)
+      : asked_(*rank.system->asked), operations_(*rank.system->operations), client_(rank.client) {}
 
   [[nodiscard]] std::string_view name() const override { return "simulated"; }
   [[nodiscard]] storage::EngineAbilities abilities() const override {
@@ -68,10 +71,12 @@ class StorageEngine final : public storage::BlockingEngine {
 };
 
 }  // namespace
+}  // namespace weir::sim
 
-std::unique_ptr<storage::Engine> make_storage_engine(const Description& asked,
-                                                     Operations& operations, const Client* client) {
-  return std::make_unique<StorageEngine>(asked, operations, client);
+namespace weir::aggregation {
+
+Result<std::unique_ptr<storage::Engine>> make_system_engine(plan::Engine /*engine*/) {
+  return std::unique_ptr<storage::Engine>(std::make_unique<sim::StorageEngine>(sim::this_rank()));
 }
 
-}  // namespace weir::sim
+}  // namespace weir::aggregation

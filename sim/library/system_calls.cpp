@@ -2,6 +2,7 @@
 // The linker directs them here (--wrap in sim/CMakeLists.txt), where SimGrid's own are not.
 #include <sched.h>
 #include <simgrid/engine.h>
+#include <simgrid/host.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -68,6 +69,12 @@ int __wrap_fallocate(int /*file*/, int /*mode*/, off_t /*offset*/, off_t /*bytes
 int __wrap_listen(int /*socket*/, int /*backlog*/) {
   errno = EOPNOTSUPP;
   return -1;
+}
+
+// Ranks of a node, and no others, have the name of its host in common.
+int __wrap_gethostname(char* name, std::size_t bytes) {
+  std::strncpy(name, sg_host_self_get_name(), bytes);
+  return 0;
 }
 
 int __wrap_sched_getaffinity(pid_t /*process*/, std::size_t bytes, cpu_set_t* set) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "library/library_run.hpp"
+#include "library/sink_run.hpp"
 #include "program.hpp"
 
 namespace {
@@ -16,7 +17,9 @@ constexpr const char* help =
 weir::Result<weir::sim::Simulated> simulate(const weir::sim::Description& asked) {
   auto planned = weir::sim::plan_for_library(asked);
   if (!planned) return planned.error();
-  auto outcome = weir::sim::run_library(asked, planned.value());
+  auto outcome = asked.workload == weir::sim::Workload::library
+                     ? weir::sim::run_library(asked, planned.value())
+                     : weir::sim::run_sink(asked, planned.value());
   if (!outcome) return outcome.error();
   return weir::sim::Simulated{std::move(planned).value(), std::move(outcome).value()};
 }

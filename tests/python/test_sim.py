@@ -244,7 +244,7 @@ def test_a_route_over_an_unknown_edge_is_no_platform() -> None:
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (Asked("madbench", 4), "give messages or array"),
+        (Asked("madbench", 4), "give messages, array or sink"),
         (Asked("array", 4), "needs --array-shape"),
         (Asked("messages", 4, shape="4"), "--array-shape is for weir sim array"),
         (Asked("messages", 4, "romio"), "--strategy romio: give one of automatic"),

@@ -7,11 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from weir.bench.errors import BenchError
 from weir.bench.platforms import find_platform
 from weir.bench.program import LIBRARY_SIMULATOR, find_program
-from weir.sim.job import Asked, check, slow_in
+from weir.cli import application
+from weir.sim.job import Asked, check, plan_beside, slow_in
 from weir.sim.program import Outcome, simulate
 
 
@@ -109,3 +111,86 @@ def test_what_the_library_cannot_do_is_refused(asked: Asked, said: str) -> None:
 def test_strategies_of_others_are_not_the_librarys(strategy: str) -> None:
     with pytest.raises(BenchError, match="no such strategy"):
         check(messages(16, strategy=strategy, level="library"))
+
+
+# ---- weir-bench sink ----------------------------------------------------------------------------
+
+
+def sink(ranks: int, **more: Any) -> Asked:
+    words = {"bytes": 65536, "buffer": 65536, "steps": 2, "level": "library", **more}
+    return Asked("sink", ranks, **words)
+
+
+@needs_simulator
+@pytest.mark.parametrize(
+    ("platform", "asked", "seconds"),
+    [
+        ("intrepid", sink(16, strategy="posix"), 0.005470751),
+        ("intrepid", sink(16, strategy="node", aggregators=1), 0.005497461),
+        ("intrepid", sink(16, strategy="two-phase", aggregators=4, bytes=4096), 0.001154632),
+        (
+            "made-up",
+            sink(256, strategy="two-phase", aggregators=2, stripe=65536, steps=1),
+            0.003362455,
+        ),
+    ],
+    ids=["posix", "node", "small", "network"],
+)
+def test_sink_takes_the_time_of_its_plan(platform: str, asked: Asked, seconds: float) -> None:
+    described = find_platform(platform)
+    plan, ran = simulate(described, plan_beside(asked)), simulate(described, asked)
+    assert ran.seconds == pytest.approx(seconds, abs=2e-9)
+    assert ran.seconds == pytest.approx(plan.seconds, rel=0.05)
+    for name in ("strategy", "clients", "operations", "calls", "messages", "message_bytes"):
+        assert getattr(ran, name) == getattr(plan, name), name
+
+
+@needs_simulator
+@pytest.mark.parametrize(("strategy", "counts"), [("posix", False), ("two-phase", True)])
+def test_all_bytes_of_sink_are_accounted_for(strategy: str, counts: bool) -> None:
+    ran = simulate(find_platform("intrepid"), sink(16, strategy=strategy, steps=3))
+    assert ran.bytes == 16 * 65536 * 3
+    assert ran.accounted is counts  # by the workload itself, where the route counts
+
+
+@needs_simulator
+def test_a_slow_unit_costs_sink_its_time() -> None:
+    described = find_platform("intrepid")
+    usual = sink(16, strategy="posix", bytes=1 << 20, buffer=1 << 20)
+    slow = replace(usual, slow=(slow_in("collective network=0:0.5"),))
+    times = [simulate(described, one).seconds for one in (usual, slow)]
+    assert times[1] == pytest.approx(2 * times[0], rel=0.02)
+
+
+@needs_simulator
+def test_sink_has_at_most_so_many_ranks() -> None:
+    with pytest.raises(BenchError, match="at most 256"):
+        simulate(find_platform("intrepid"), sink(260, strategy="posix"))
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (sink(16, level="plan"), "add --level library"),
+        (sink(16, read=True), "only writes"),
+        (sink(16, strategy="mpi-io"), "no such strategy"),
+        (sink(16, shape="4x4"), "leave it out of sink"),
+    ],
+)
+def test_what_sink_does_not_do_is_refused(asked: Asked, said: str) -> None:
+    with pytest.raises(BenchError, match=said):
+        check(asked)
+
+
+@needs_simulator
+def test_sizes_of_messages_stand_beside_their_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "120")
+    words = "sim sink --level library --platform intrepid -n 16 --message-bytes 2k:64k:*32"
+    asked = [*words.split(), "--sweep", "strategy=posix,two-phase"]
+    ran = CliRunner().invoke(application(), asked)
+    assert ran.exit_code == 0, ran.output
+    rows = [line.split() for line in ran.stdout.splitlines() if "KiB" in line]
+    assert [(row[0], row[1]) for row in rows] == [
+        ("posix", "2.00"), ("posix", "64.0"), ("two-phase", "2.00"), ("two-phase", "64.0"),
+    ]  # fmt: skip
+    assert "not simulated: copies in memory" in ran.stdout

@@ -9,6 +9,7 @@
 
 #include "common/clock.hpp"
 #include "measurement/aggregate.hpp"
+#include "measurement/copies.hpp"
 #include "plan/engine.hpp"
 
 namespace weir::bench::sink {
@@ -117,21 +118,13 @@ bool Executor::receives(std::int64_t receivers) const {
 }
 
 Result<double> Executor::copy_seconds(const Turn& turn, bool takes_part) {
-  const auto bytes = static_cast<std::size_t>(turn.bytes());
   const std::int64_t copies = std::clamp<std::int64_t>(copied_bytes / turn.bytes(), 4, most_copies);
   // The first copy touches the memory.
-  std::memcpy(memory_.at(1), memory_.at(0), bytes);
+  std::memcpy(memory_.at(1), memory_.at(0), static_cast<std::size_t>(turn.bytes()));
   if (Status status = meet({}); !status) return status.error();
   double seconds = 0;
   if (takes_part) {
-    const std::int64_t start = monotonic_ns();
-    for (std::int64_t i = 0; i < copies; ++i) {
-      std::memcpy(memory_.at(1), memory_.at(0), bytes);
-      // The copy must happen although nothing reads its result.
-      asm volatile("" : : "r"(memory_.at(1)) : "memory");
-    }
-    seconds =
-        seconds_of(std::max<std::int64_t>(1, monotonic_ns() - start)) / static_cast<double>(copies);
+    seconds = seconds_of_a_copy(memory_.at(1), memory_.at(0), turn.bytes(), copies);
   }
   if (Status status = meet({}); !status) return status.error();
   return seconds;

@@ -16,10 +16,12 @@ from weir.report.picture_file import SUFFIXES
 from weir.sim.job import (
     DESTINATIONS,
     LEVELS,
+    SINK_MESSAGES,
     STRATEGIES,
     Asked,
     Destination,
     check,
+    plan_beside,
     points,
     size_in,
     slow_in,
@@ -27,7 +29,7 @@ from weir.sim.job import (
 )
 from weir.sim.picture import write_picture
 from weir.sim.program import simulate
-from weir.sim.table import Simulated, show_one, show_several
+from weir.sim.table import Simulated, show_one, show_several, show_sink
 
 STRATEGY_HELP = "How the bytes are moved: " + ", ".join(
     f"{name} ({way.about})" if way.about else name for name, way in STRATEGIES.items()
@@ -39,7 +41,8 @@ def sim_command(
         str,
         typer.Argument(
             metavar="WORKLOAD",
-            help="messages (every rank moves so many bytes) or array (--array-shape)",
+            help="messages (every rank moves so many bytes), array (--array-shape), or sink (the "
+            "workload of weir bench, with --level library)",
         ),
     ],
     platform: Annotated[
@@ -61,6 +64,12 @@ def sim_command(
         ),
     ] = None,
     size: Annotated[str, typer.Option("--bytes", help="messages: bytes of a rank.")] = "1m",
+    message_bytes: Annotated[
+        str | None,
+        typer.Option(
+            "--message-bytes", help=f"sink: sizes of a rank's message.  [default: {SINK_MESSAGES}]"
+        ),
+    ] = None,
     shape: Annotated[str, typer.Option("--array-shape", help="array: extents.")] = "",
     element: Annotated[str, typer.Option("--type", help="array: element type.")] = "float64",
     distribution: Annotated[
@@ -167,13 +176,24 @@ def sim_command(
         raise BenchError(f"--picture {picture}: give a file that ends in .svg or .html", USAGE)
     described = find_platform(platform)
     swept = sweep_levels(sweep or [])
+    if workload == "sink" and "bytes" not in swept:
+        swept |= sweep_levels([f"bytes={message_bytes or SINK_MESSAGES}"])
+    elif message_bytes is not None:
+        raise BenchError(
+            f"--message-bytes {message_bytes}: this is for weir sim sink without --sweep bytes; "
+            "give --bytes, or leave it out",
+            USAGE,
+        )
     simulated = []
     for one in list(points(asked, swept)):
         levels = {name: getattr(one, name) for name in swept}
         without = simulate(described, replace(one, slow=())) if one.slow else None
-        simulated.append(Simulated(levels, one, simulate(described, one), without))
+        plan = simulate(described, plan_beside(one)) if workload == "sink" else None
+        simulated.append(Simulated(levels, one, simulate(described, one), without, plan))
     if as_json:
         typer.echo(json.dumps([_record(one) for one in simulated], indent=2))
+    elif workload == "sink":
+        show_sink(output_console(), described, simulated)
     elif swept:
         show_several(output_console(), simulated)
     else:
@@ -191,6 +211,7 @@ def _record(one: Simulated) -> dict[str, Any]:
         "level": one.asked.level,
         "levels": one.levels,
         **({"slow": _slow_record(one)} if one.without_slow is not None else {}),
+        **({"plan": one.plan.model_dump(mode="json")} if one.plan is not None else {}),
         **one.outcome.model_dump(mode="json"),
     }
 

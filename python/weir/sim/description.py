@@ -82,6 +82,7 @@ def describe(platform: Platform, asked: Asked) -> dict[str, Any]:
         "steps": asked.steps,
         "stripe_bytes": asked.stripe if route.to == "storage" else 0,
         "lock_bytes": asked.stripe if route.to == "storage" else 0,
+        **_workload(asked),
     }
 
 
@@ -297,12 +298,22 @@ def _array(asked: Asked) -> dict[str, str]:
         # Every rank has so many bytes of its own, one rank's behind the other's.
         shape = str(asked.ranks * asked.bytes)
         return {"shape": shape, "type": "uint8", "distribution": "BLOCK", "grid": ""}
+    if asked.workload == "sink":
+        shape = f"{asked.ranks}x{asked.bytes}"
+        return {"shape": shape, "type": "uint8", "distribution": "BLOCK,*", "grid": ""}
     return {
         "shape": asked.shape,
         "type": asked.type,
         "distribution": asked.distribution,
         "grid": asked.grid,
     }
+
+
+def _workload(asked: Asked) -> dict[str, str]:
+    """Returns what moves the bytes, unless it is the library alone."""
+    if asked.workload != "sink":
+        return {}
+    return {"workload": "sink_posix" if asked.strategy == "posix" else "sink"}
 
 
 def _aggregators(simulation: Simulation, asked: Asked) -> int:

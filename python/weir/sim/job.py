@@ -49,6 +49,9 @@ STRATEGIES: dict[str, Way] = {
 }  # fmt: skip
 """The library's strategies first, then those of the papers."""
 
+WORKLOADS = ("messages", "array", "sink")
+SINK_MESSAGES = "2k:4m:*2"
+"""Sizes of messages of ``weir bench sink``."""
 DEFAULT_BUFFER = 2 << 20
 DEFAULT_STRIPE = 4 << 20
 SIZES = ("bytes", "buffer", "stripe")
@@ -90,7 +93,7 @@ def slow_in(text: str) -> Slow:
 class Asked:
     """One simulation."""
 
-    workload: str  # "messages" or "array"
+    workload: str  # one of WORKLOADS
     ranks: int
     strategy: str = "automatic"
     to: Destination | None = None
@@ -124,11 +127,20 @@ class Asked:
 
 def check(asked: Asked) -> None:
     """Raises ``BenchError`` for words that do not fit together."""
-    if asked.workload not in ("messages", "array"):
+    if asked.workload not in WORKLOADS:
         raise BenchError(
-            f"weir sim {asked.workload}: give messages or array; other workloads are not simulated",
+            f"weir sim {asked.workload}: give messages, array or sink; other workloads are not "
+            "simulated",
             USAGE,
         )
+    if asked.workload == "sink" and asked.level != "library":
+        raise BenchError(
+            "weir sim sink runs weir-bench's own code on simulated ranks: add --level library; "
+            "weir sim messages simulates its plan",
+            USAGE,
+        )
+    if asked.workload == "sink" and asked.read:
+        raise BenchError("--read: weir-bench sink only writes; leave it out", USAGE)
     if asked.strategy not in STRATEGIES:
         raise BenchError(f"--strategy {asked.strategy}: give one of {', '.join(STRATEGIES)}", USAGE)
     if asked.level == "library" and asked.way.about and asked.strategy != "posix":
@@ -144,14 +156,24 @@ def check(asked: Asked) -> None:
         )
     if asked.workload == "array" and not asked.shape:
         raise BenchError("weir sim array needs --array-shape, such as 4kx4kx4k", USAGE)
-    if asked.workload == "messages" and asked.shape:
-        raise BenchError("--array-shape is for weir sim array: leave it out of messages", USAGE)
+    if asked.workload != "array" and asked.shape:
+        raise BenchError(
+            f"--array-shape is for weir sim array: leave it out of {asked.workload}", USAGE
+        )
     for name in NUMBERS:
         least = 1 if name in ("ranks", "bytes", "steps") else 0
         number = getattr(asked, name)
         if number is not None and number < least:
             option = name.replace("_", "-")
             raise BenchError(f"--{option} {number}: give at least {least}", USAGE)
+
+
+def plan_beside(asked: Asked) -> Asked:
+    """Returns the simulation of the plan of what ``weir-bench sink`` sends.
+
+    Collective calls of the library hold the ranks together; POSIX calls do not.
+    """
+    return replace(asked, workload="messages", level="plan", meeting=asked.strategy != "posix")
 
 
 def size_in(option: str, text: str) -> int:

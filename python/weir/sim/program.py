@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from weir.bench.errors import FAILED, USAGE, BenchError
-from weir.bench.program import LIBRARY_SIMULATOR, SIMULATOR, find_program
+from weir.bench.program import LIBRARY_SIMULATOR, PROGRAM, SIMULATOR, find_program
 from weir.results.folder import describe_validation
 from weir.results.platform import Platform
 from weir.results.record import NonNegative, Record
@@ -75,6 +75,9 @@ class Outcome(Record):
     client_seconds: ClientSeconds
     parts: list[PartLoad]
     limit: Limit
+    accounted: bool | None = None
+    """Of a workload of weir-bench: whether the route counts the bytes that it took, and they are
+    those that were sent."""
     cost: Cost
 
 
@@ -103,7 +106,9 @@ def simulate(
         raise BenchError(f"{program} cannot be started: {error.strerror}") from None
     if answer.returncode != 0:
         lines = [line for line in answer.stderr.splitlines() if line.strip()]
-        told = lines[-1].removeprefix(f"{name}: ") if lines else "it printed nothing"
+        # What weir-bench says as a simulated job is the reason for what the simulator says.
+        own = [line for line in lines if line.startswith(f"{PROGRAM}: ")]
+        told = (own or lines or ["it printed nothing"])[-1].removeprefix(f"{name}: ")
         if answer.returncode == USAGE:
             raise BenchError(told, USAGE)
         raise BenchError(f"{name} ended with status {answer.returncode}: {told}", FAILED)

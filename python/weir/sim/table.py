@@ -29,6 +29,10 @@ HALF = 0.5
 EMPTY, FULL = 0.01, 1.0
 LEVEL_TEXT = {"plan": "simulated", "library": "library simulated"}
 BAR_CELLS = 16
+NOT_SIMULATED = (
+    "not simulated: copies in memory, and so the capacities of source and receivers; the check of "
+    "every byte; MPI-IO; stagers of a node"
+)
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,8 @@ class Simulated:
     outcome: Outcome
     without_slow: Outcome | None = None
     """The outcome of the simulation without its slow units; None: it has no slow units."""
+    plan: Outcome | None = None
+    """Of a workload of weir-bench: the outcome of its plan."""
 
     @property
     def cost_seconds(self) -> float:
@@ -116,6 +122,38 @@ def show_several(console: Console, several: Sequence[Simulated]) -> None:
     told = enough_text(several)
     if told:
         console.print(told, highlight=False, markup=False)
+
+
+def show_sink(console: Console, platform: Platform, several: Sequence[Simulated]) -> None:
+    """Prints what ``weir-bench sink`` reaches as simulated ranks, beside its plan."""
+    first = several[0].asked
+    console.print(
+        f"weir-bench sink simulated on {platform.name}: {first.ranks} ranks, messages of each in a "
+        f"row: {first.steps}",
+        highlight=False,
+        markup=False,
+    )
+    names = list(several[0].levels)
+    routes = [] if "strategy" in names else ["route"]
+    table = plain_table(
+        *routes, *(f">{name}" for name in names),
+        ">weir-bench", ">a message", ">plan", ">difference", "limit", ">busy", "bytes",
+    )  # fmt: skip
+    for one in several:
+        plan = one.plan or one.outcome
+        table.add_row(
+            *([one.asked.strategy] if routes else []),
+            *(level_text(name, value) for name, value in one.levels.items()),
+            rate_text(one.outcome.bytes_per_second),
+            seconds_text(one.outcome.seconds / one.asked.steps),
+            rate_text(plan.bytes_per_second),
+            f"{100 * (one.outcome.bytes_per_second / plan.bytes_per_second - 1):+.1f} %",
+            escape(one.limit),
+            percent_text(one.outcome.limit.busy_share),
+            "all counted" if one.outcome.accounted else "not counted",
+        )
+    console.print(table)
+    console.print(NOT_SIMULATED, highlight=False, markup=False)
 
 
 def slow_text(one: Simulated) -> str:

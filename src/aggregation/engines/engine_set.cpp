@@ -2,34 +2,9 @@
 
 #include <utility>
 
-#include "aggregation/engines/mpiio_engine.hpp"
-#include "engines/engine.hpp"
+#include "aggregation/engines/system_engine.hpp"
 
 namespace weir::aggregation {
-namespace {
-
-Result<std::unique_ptr<storage::Engine>> engine_of(plan::Engine engine) {
-  switch (engine) {
-    case plan::Engine::uring:
-      return storage::make_uring_engine();
-    case plan::Engine::direct: {
-      // Many transfers in flight keep the storage itself busy, if the kernel supports them.
-      auto base = storage::make_uring_engine();
-      return storage::make_direct_engine(base ? std::move(base).value()
-                                              : storage::make_posix_engine());
-    }
-    case plan::Engine::mpi_io:
-      return make_mpiio_engine();
-    case plan::Engine::null:
-      return storage::make_null_engine();
-    case plan::Engine::posix:
-      break;
-  }
-  return storage::make_posix_engine();
-}
-
-}  // namespace
-
 EngineSet::EngineSet(Before before, std::shared_ptr<const storage::SliceMover> slice_mover)
     : before_(std::move(before)), slice_mover_(std::move(slice_mover)) {
   (void)make(plan::Engine::posix);
@@ -37,7 +12,7 @@ EngineSet::EngineSet(Before before, std::shared_ptr<const storage::SliceMover> s
 
 Status EngineSet::make(plan::Engine engine) {
   if (slot(engine) != nullptr) return {};
-  auto made = engine_of(engine);
+  auto made = make_system_engine(engine);
   if (!made) return made.error();
   std::unique_ptr<storage::Engine> own = std::move(made).value();
   if (before_) own = before_(std::move(own));
