@@ -216,6 +216,19 @@ static hid_t points_down(int who) {
   H5Sselect_elements(space, H5S_SELECT_SET, 2, points);
   return space;
 }
+// As many elements apart from each other as a selection may have that is taken over, and one more.
+enum { most_blocks = 16384 };
+static hid_t many_points(int who, size_t many) {
+  const hsize_t size[] = {2 * (most_blocks + 1) * (hsize_t)ranks};
+  const hid_t space = H5Screate_simple(1, size, NULL);
+  hsize_t* const points = malloc(many * sizeof *points);
+  for (size_t i = 0; i < many; ++i) points[i] = 2 * ((hsize_t)who * (most_blocks + 1) + i);
+  H5Sselect_elements(space, H5S_SELECT_SET, many, points);
+  free(points);
+  return space;
+}
+static hid_t most_points(int who) { return many_points(who, most_blocks); }
+static hid_t too_many_points(int who) { return many_points(who, most_blocks + 1); }
 // A box that is moved by an offset.
 static hid_t moved_box(int who) {
   const hsize_t size[] = {20, 64 * (hsize_t)ranks}, start[] = {0, 0}, count[] = {6, 10};
@@ -257,6 +270,11 @@ static void single_calls(hid_t chunked) {
   dataset = created("points", H5T_NATIVE_INT, 1, hundred, contiguous);
   round_trip(dataset, 5, points_up, H5S_BLOCK, 1);
   round_trip(dataset, 5, points_down, H5S_BLOCK, 0);
+  H5Dclose(dataset);
+  const hsize_t long_line[] = {2 * (most_blocks + 1) * n};
+  dataset = created("many points", H5T_NATIVE_INT, 1, long_line, contiguous);
+  round_trip(dataset, 0, most_points, H5S_BLOCK, 1);
+  round_trip(dataset, 0, too_many_points, H5S_BLOCK, 0);
   H5Dclose(dataset);
   dataset = created("chunked", H5T_NATIVE_INT, 2, wide, chunked);
   round_trip(dataset, 6, all_columns, H5S_BLOCK, 0);

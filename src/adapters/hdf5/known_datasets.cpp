@@ -1,6 +1,7 @@
 #include "adapters/hdf5/known_datasets.hpp"
 
 #include <memory>
+#include <optional>
 #include <unordered_map>
 
 #include "adapters/hdf5/native.hpp"
@@ -68,14 +69,20 @@ hid_t own_type_of(void* dataset, hid_t dxpl) {
   return copy;
 }
 
+void find_address(void* dataset, hid_t dxpl, KnownDataset& found) {
+  const auto address = address_of(dataset, dxpl);
+  found.may_get_address = !address;
+  found.reason = address ? Reason::taken : Reason::layout;
+  found.address = static_cast<std::int64_t>(address.value_or(0));
+}
+
 KnownDataset looked_at(void* dataset, hid_t dxpl) {
   KnownDataset found;
-  const auto address = is_contiguous(dataset, dxpl) ? address_of(dataset, dxpl) : std::nullopt;
-  if (!address) {
+  found.file = number_of_file_with(dataset, dxpl);
+  if (!is_contiguous(dataset, dxpl)) {
     found.reason = Reason::layout;
     return found;
   }
-  found.address = static_cast<std::int64_t>(*address);
   found.type = own_type_of(dataset, dxpl);
   found.space = space_of(dataset, dxpl);
   if (found.type < 0 || found.space < 0 || !is_plain(found.type)) {
@@ -83,22 +90,27 @@ KnownDataset looked_at(void* dataset, hid_t dxpl) {
     return found;
   }
   found.element_bytes = static_cast<std::int64_t>(H5Tget_size(found.type));
+  find_address(dataset, dxpl, found);
   return found;
 }
 
 }  // namespace
 
-// A dataset without a place in the file may get one.
 const KnownDataset& known_dataset(void* dataset, hid_t dxpl) {
   const auto known = datasets().find(dataset);
   if (known == datasets().end()) {
     return datasets().emplace(dataset, looked_at(dataset, dxpl)).first->second;
   }
-  if (known->second.reason == Reason::layout) known->second = looked_at(dataset, dxpl);
+  if (known->second.may_get_address) find_address(dataset, dxpl, known->second);
   return known->second;
 }
 
-void distrust(void* dataset) { datasets()[dataset].reason = Reason::selection; }
+void distrust(void* dataset) {
+  const auto known = datasets().find(dataset);
+  if (known == datasets().end()) return;
+  known->second.reason = Reason::selection;
+  known->second.may_get_address = false;
+}
 
 void forget_dataset(void* dataset) {
   const auto known = datasets().find(dataset);

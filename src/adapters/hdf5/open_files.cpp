@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 
+#include "adapters/hdf5/known_datasets.hpp"
 #include "adapters/hdf5/native.hpp"
 #include "adapters/takeover/handles.hpp"
 
@@ -112,7 +113,7 @@ bool make_durable() {
 }
 
 OpenFile* open_file_with(void* dataset, hid_t dxpl) {
-  const auto number = number_of_file_with(dataset, dxpl);
+  const auto number = known_dataset(dataset, dxpl).file;
   const auto found = number ? files().find(*number) : files().end();
   return found == files().end() ? nullptr : &found->second;
 }
